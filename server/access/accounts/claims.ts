@@ -27,7 +27,7 @@ import { removeTotp } from './totp-store.ts';
 
 const LIFE_MS = 7 * 86_400_000;
 
-/** What teams do when one account gives way to another; server/access/teams implements it. Both get the transaction of the claim. */
+/** The part of teams when one account gives way to another; server/access/teams implements it. Both get the transaction of the claim. */
 export interface TeamsOfAccount {
   /** Before the account's row is locked: who joins, invites or leaves locks the team first. */
   lock(db: Database, userId: string): Promise<void>;

@@ -17,9 +17,9 @@ export interface PasswordCost {
 export const DEFAULT_COST: PasswordCost = { ln: 17, r: 8, p: 1 };
 export const PASSWORD_BYTES_MAX = 256;
 const RUNNING_MAX = 2;
-/** Of strangers, and as many of others. */
+/** So many strangers wait at most, and as many others. */
 const WAITING_MAX = 64;
-/** Of strangers of one network. */
+/** So many strangers of one network wait at most. */
 const WAITING_OF_NETWORK_MAX = 4;
 const HASH_BYTES = 32;
 

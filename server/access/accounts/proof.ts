@@ -16,7 +16,7 @@ export interface ProofDeps {
   readonly tries: Tries;
 }
 
-/** Where the database is asked, and from where the tries come. */
+/** Says where the database is asked, and from where the tries come. */
 type Where = Pick<Ctx, 'db' | 'call' | 'clock'>;
 
 export interface Proof {

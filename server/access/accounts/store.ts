@@ -20,7 +20,7 @@ export async function findUserByEmail({ orm }: Database, email: string): Promise
   return row;
 }
 
-/** Until the end of the transaction nobody else changes the account. */
+/** Nobody else changes the account until the transaction ends. */
 export async function lockUserByEmail({ orm }: Database, email: string): Promise<User | undefined> {
   const [row] = await orm
     .select()
@@ -45,7 +45,7 @@ export async function setUsername({ orm }: Database, userId: string, username: s
   await unlessTaken(username, orm.update(users).set({ username }).where(eq(users.id, userId)));
 }
 
-/** In place of the one that `user` was read with. False: that was changed meanwhile. */
+/** Replaces the hash that `user` was read with. False: that was changed meanwhile. */
 export async function renewPasswordHash(
   { orm }: Database,
   { id, passwordHash }: Pick<User, 'id' | 'passwordHash'>,

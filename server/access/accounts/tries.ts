@@ -24,7 +24,7 @@ export interface Guesses {
 }
 
 export interface Tries {
-  /** By normalized e-mail address. */
+  /** Passwords, by normalized e-mail address. */
   readonly password: Guesses;
   /** One-time codes, by account id. */
   readonly code: Guesses;
@@ -58,7 +58,7 @@ function createGuesses(clock: Clock, { what, fromOne, fromAll, fromStrangers }: 
   const pairs = limiter(fromOne);
   const accounts = limiter(fromAll);
   const strangers = fromStrangers === undefined ? undefined : limiter(fromStrangers);
-  /** Until when, oldest first. */
+  /** The monotonic time until which a pair is known; the oldest one stands first. */
   const known = new Map<string, number>();
   const pairOf = (account: string, address: string): string => `${networkOf(address)} ${account}`;
 

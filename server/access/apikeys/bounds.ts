@@ -1,10 +1,10 @@
-/** What a caller may put into a key. A person gives what people may have; a key gives no more scopes, teams or time than it has itself. */
+/** The bounds of what a caller may put into a key. A person gives what people may have; a key gives no more scopes, teams or time than it has itself. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Caller } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../platform/scopes.ts';
 
-/** Given only when they are asked for by name. */
+/** They are given only when they are asked for by name. */
 const BY_NAME_ALONE: ReadonlySet<string> = new Set([STAFF_SCOPE, KEY_SCOPE]);
 
 /** Nothing asked: all but what must be asked for by name. Throws `scope_missing` for more than the caller has. */

@@ -112,7 +112,7 @@ async function revoke({ changes }: ApiKeysDeps, tx: Ctx, apiKeyId: string): Prom
   return ended === 0 ? undefined : { ...key, children: ended - 1 };
 }
 
-/** Under the lock of the account's row, so that the count is right. */
+/** It is called under the lock of the account's row, so that the count is right. */
 async function refuseTooMany({ db, caller, clock }: Ctx, max: number): Promise<void> {
   const current = await countLiveKeys(db, caller.userId, clock.now());
   if (current < max) return;

@@ -33,7 +33,7 @@ export function parseKey(text: string): KeyParts | undefined {
   return encodeBase62(crc32(`${PREFIX}${kid}_${secret}`), 6) === crc ? { kid, secret } : undefined;
 }
 
-/** What is shown of a key after its birth. */
+/** The part of a key that is shown after it was made. */
 export function keyPrefix(kid: string): string {
   return `${PREFIX}${kid}`;
 }

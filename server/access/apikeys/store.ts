@@ -16,8 +16,8 @@ export type KeyRow = typeof apiKeys.$inferSelect;
 const LIST_MAX = 500;
 
 /**
- * SQL for the moment when the key of this id (a column or a value) ends: its own end, or that of a key above it when it comes earlier. Null for
- * none of ours. A revoked one ended at the epoch, so that it does not matter whose clock said when. The number of keys that an account
+ * SQL for the moment when the key of this id (a column or a value) ends: its own end, or that of a key above it when it comes earlier. It is null
+ * when there is no such key. A revoked one ended at the epoch, so that it does not matter whose clock said when. The number of keys that an account
  * may have bounds the line.
  */
 export const endOfKey = (sql: SqlTag, id: ReturnType<SqlTag> | string) => sql`(
@@ -59,7 +59,7 @@ export async function lockAccount({ sql }: Database, userId: string): Promise<vo
   await sql`select 1 from users where id = ${userId} for update`;
 }
 
-/** Under the account's lock. */
+/** It is called under the account's lock. */
 export async function countLiveKeys({ orm }: Database, userId: string, now: Date): Promise<number> {
   return await orm.$count(
     apiKeys,
@@ -86,7 +86,7 @@ export async function revokeLine({ sql }: Database, id: string, now: Date): Prom
   return count;
 }
 
-/** Keys that are for the team alone, of somebody who leaves it, so that none of them comes back with its person. */
+/** Ends the keys for the team alone of somebody who leaves it, so that none of them comes back with its person. */
 export async function revokeKeysOfTeam(
   { orm }: Database,
   { userId, teamId }: { readonly userId: string; readonly teamId: string },
@@ -98,7 +98,7 @@ export async function revokeKeysOfTeam(
     .where(and(eq(apiKeys.userId, userId), eq(apiKeys.teamId, teamId), isNull(apiKeys.revokedAt)));
 }
 
-/** Every key of the account. Under its lock. */
+/** Ends every key of the account. It is called under the account's lock. */
 export async function revokeAllKeys({ orm }: Database, userId: string, now: Date): Promise<void> {
   await orm
     .update(apiKeys)

@@ -1,4 +1,4 @@
-/** What changes a team, its members and its invitations: each in one transaction with its entry in the ledger. */
+/** Changes to a team, its members and its invitations, each in one transaction with its entry in the ledger. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { UpdateRequestSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type {
@@ -37,7 +37,7 @@ import {
 } from './store.ts';
 import type { Member, Membership, Team, TeamChanges } from './store.ts';
 
-/** What dispatch does for teams; server/engine/work implements it. Both run in the transaction of the change. */
+/** The part of dispatch that teams need; server/engine/work implements it. Both run in the transaction of the change. */
 export interface TeamWork {
   /** Queued work of the team follows its region's operator; offered and running work stays. */
   reroute(db: Database, team: { readonly id: string; readonly operator: Operator }): Promise<void>;
@@ -50,7 +50,7 @@ export interface TeamsDeps extends AcceptDeps {
   readonly work: TeamWork;
 }
 
-/** What an entry of the ledger about a whole team is about. */
+/** The subject of an entry of the ledger about a whole team. */
 const aTeam = (teamId: string) => ({ id: teamId, teamId });
 
 export async function teamOf(db: Database, teamId: string): Promise<Team> {
@@ -169,7 +169,7 @@ export async function changeMemberRole(
   });
 }
 
-/** Also how a member leaves. */
+/** A member leaves by it, too. */
 export async function dropMember(
   { changes }: Pick<TeamsDeps, 'changes'>,
   ctx: Ctx,

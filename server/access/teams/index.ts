@@ -86,7 +86,7 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
   });
 }
 
-/** As somebody with this role in it sees it. */
+/** The team as somebody with this role in it sees it. */
 export function showTeam(team: Team, role: Role | undefined): TeamMessage {
   return shown(TeamSchema, { ...team, role });
 }

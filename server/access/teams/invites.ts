@@ -24,7 +24,7 @@ export interface Invite extends Pick<
   InviteRow,
   'id' | 'teamId' | 'email' | 'role' | 'expiresAt' | 'createdAt'
 > {
-  /** Who accepted it with an unverified address and waits until the team confirms it. */
+  /** The account with an unverified address that accepted it and waits until the team confirms it. */
   readonly awaiting: { readonly userId: string; readonly username: string; readonly since: Date } | undefined;
 }
 
@@ -53,7 +53,7 @@ const open = (sql: SqlTag, now: Date) => sql`
   where i.accepted_at is null and i.expires_at > ${now}
     and (i.invited_with_key is null or ${endOfKey(sql, sql`i.invited_with_key`)} > ${now})`;
 
-/** Of open rows those whose maker could still make them. */
+/** Keeps those of open invitations whose maker could still make them. */
 function holding(rows: readonly OpenRow[]): readonly Invite[] {
   return rows
     .filter(({ inviterRole, role }) => mayInvite(inviterRole, role))
@@ -66,7 +66,7 @@ function holding(rows: readonly OpenRow[]): readonly Invite[] {
     }));
 }
 
-/** In place of the open one for the same address. */
+/** The new invitation takes the place of the open one for the same address. */
 export async function createInvite(
   { db, clock, caller }: Ctx,
   invite: Pick<Invite, 'teamId' | 'email' | 'role'>,

@@ -39,11 +39,11 @@ export const teamInvites = pgTable(
     createdAt: instant('created_at').notNull(),
     expiresAt: instant('expires_at').notNull(),
     acceptedAt: instant('accepted_at'),
-    /** Whose invitation it is: it holds while that person could still make it. Null in rows that were accepted before it was noted. */
+    /** The person whose invitation it is: it holds while that person could still make it. Null in rows that were accepted before it was noted. */
     invitedBy: id('invited_by').references(() => users.id, { onDelete: 'cascade' }),
     /** The API key that it was made with, which it ends with. */
     invitedWithKey: id('invited_with_key'),
-    /** The account without a verified address that accepted and waits for the team's word. */
+    /** The account without a verified address that accepted and waits until the team confirms it. */
     awaitingUserId: id('awaiting_user_id').references(() => users.id, { onDelete: 'set null' }),
     awaitingSince: instant('awaiting_since'),
   },

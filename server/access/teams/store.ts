@@ -8,7 +8,7 @@ import { regions, teams } from '../../platform/resource/schema.ts';
 import type { Operator } from '../../platform/resource/schema.ts';
 import { teamMembers } from './schema.ts';
 
-/** With the operator of its region. */
+/** A team with the operator of its region. */
 export type Team = Readonly<typeof teams.$inferSelect> & { readonly operator: Operator };
 export type NewTeam = typeof teams.$inferInsert;
 type Changeable = 'name' | 'description' | 'avatarUrl' | 'kind' | 'regionId';
@@ -19,7 +19,7 @@ export interface Membership {
   readonly userId: string;
 }
 
-/** With what is shown of the account. */
+/** A member with what is shown of the account. */
 export interface Member extends Readonly<typeof teamMembers.$inferSelect> {
   readonly email: string;
   readonly username: string;
@@ -54,7 +54,7 @@ export async function lockTeam({ orm }: Database, teamId: string): Promise<boole
   return rows.length === 1;
 }
 
-/** Where a new team begins: the first region that the service operates. */
+/** The region of a new team is the first one that the service operates. */
 export async function defaultRegion({ sql }: Database): Promise<string> {
   const [row] = await sql<Array<{ id: string }>>`
     select id from regions where operator = 'service' order by id limit 1`;
@@ -104,7 +104,7 @@ export async function findMemberByEmail(
   return row;
 }
 
-/** Of one account; in the order of team ids, so that two that lock them do not wait for each other. */
+/** The teams of one account in the order of their ids, so that two that lock them do not wait for each other. */
 export async function listMemberships(
   { orm }: Database,
   userId: string,

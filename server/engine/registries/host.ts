@@ -11,7 +11,7 @@ const HOST_MAX = 253;
 
 export type ParsedHost = { readonly host: string } | { readonly problem: string };
 
-/** In the one form in which it is stored and compared: lower case, a port only if it is given. */
+/** The host in the one form in which it is stored and compared: lower case, a port only if it is given. */
 export function parseHost(text: string): ParsedHost {
   const lower = text.toLowerCase();
   // Engines such as podman 4.3 take no image whose name begins with `[`.
@@ -41,7 +41,7 @@ function isName(name: string): boolean {
   return URL.canParse(`http://${name}`) && new URL(`http://${name}`).hostname === name;
 }
 
-/** Of a parsed host: reached on the machine that speaks to it, by its very name. */
+/** Whether a parsed host is by its very name the machine that speaks to it. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+)(:\d+)?$/.test(host);
 }

@@ -1,8 +1,4 @@
 /** Registries that teams bring themselves: where images of their builds go. Credentials leave the server in the offer of a build, and nowhere else. */
-import type { Feature, System } from '../../platform/feature.ts';
-import type { ImageTargets, LeaseCredential } from '../builds/index.ts';
-import { createLocalRegistry } from './local-access.ts';
-import { createImageTargets } from './targets.ts';
 import { eq } from 'drizzle-orm';
 import { RegistriesService, RegistrySchema } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
 import type {
@@ -14,16 +10,19 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
+import type { Feature, System } from '../../platform/feature.ts';
 import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { change, lockTeam, rowsOf, shown } from '../../platform/resource/index.ts';
 import type { RowOf } from '../../platform/resource/index.ts';
-import { regionOfTeam } from '../regions/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import type { ImageTargets, LeaseCredential } from '../builds/index.ts';
+import { regionOfTeam } from '../regions/index.ts';
 import { parseHost } from './host.ts';
+import { createLocalRegistry } from './local-access.ts';
 import { registries } from './schema.ts';
 import { buildsUsing } from './store.ts';
-import { isOfPool, mayBeInsecure, sealedAt } from './targets.ts';
+import { createImageTargets, isOfPool, mayBeInsecure, sealedAt } from './targets.ts';
 import type { Credentials, ReachDeps } from './targets.ts';
 
 const rows = rowsOf(registries);
@@ -83,29 +82,32 @@ async function add(deps: RegistriesDeps, ctx: Ctx, request: AddRequest): Promise
   });
 }
 
-/** By the clock that builds have their times from: what those that began before may still go by is known from it. */
-async function clearDefault(tx: Ctx, all: readonly Registry[]): Promise<void> {
+/** Builds that began before that moment, which is one of the clock that builds have their times from, may still go by the registry. */
+async function clearDefault(tx: Ctx, all: readonly Registry[]): Promise<Registry | undefined> {
   const before = all.find((registry) => registry.default);
-  if (before !== undefined)
-    await rows.update(tx, before.id, { set: { default: false, defaultUntil: tx.clock.now() } });
+  if (before === undefined) return undefined;
+  return await rows.update(tx, before.id, { set: { default: false, defaultUntil: tx.clock.now() } });
+}
+
+async function makeDefault(tx: Ctx, id: string): Promise<Registry | undefined> {
+  return await rows.update(tx, id, { set: { default: true, defaultUntil: null } });
 }
 
 async function update(ctx: Ctx, { teamId, registryId, default: wanted }: UpdateRequest): Promise<Registry> {
-  const act = { action: 'registry.updated', details: placed };
-  let found: Registry | undefined;
-  const changed = await change<Registry | undefined>(ctx, act, async (tx) => {
+  return await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
     await lockTeam(tx, teamId);
     const all = await ofTeam(tx, teamId);
-    found = all.find(({ id }) => id === registryId);
-    if (found === undefined) throw notFound(rows.kind);
-    if (wanted === undefined || wanted === found.default) return undefined;
-    await clearDefault(tx, all);
-    if (!wanted) return await rows.find(tx, registryId);
-    return await rows.update(tx, registryId, { set: { default: true, defaultUntil: null } });
+    const before = all.find(({ id }) => id === registryId);
+    if (before === undefined) throw notFound(rows.kind);
+    if (wanted === undefined || wanted === before.default) return before;
+    const act = { action: 'registry.updated', details: placed };
+    const after = await change<Registry | undefined>(tx, act, async () => {
+      const cleared = await clearDefault(tx, all);
+      return wanted ? await makeDefault(tx, registryId) : cleared;
+    });
+    return after ?? before;
   });
-  const registry = changed ?? found;
-  if (registry === undefined) throw notFound(rows.kind);
-  return registry;
 }
 
 async function remove(ctx: Ctx, which: { teamId: string; registryId: string }): Promise<void> {
@@ -131,7 +133,7 @@ async function remove(ctx: Ctx, which: { teamId: string; registryId: string }): 
     // The only one that is left becomes the default.
     const [only, second] = await ofTeam(tx, teamId);
     if (only !== undefined && second === undefined && !only.default) {
-      await rows.update(tx, only.id, { set: { default: true, defaultUntil: null } });
+      await makeDefault(tx, only.id);
       newDefault = only.id;
     }
     return gone;
@@ -178,7 +180,7 @@ function refused(field: string, message: string): Error {
 function exists({ id, host, namespace }: Registry): Error {
   const name = namespace === '' ? host : `${host}/${namespace}`;
   return apiError('name_taken', `the team has ${name} already, as ${id}; remove that one first`, {
-    details: { resource: 'registry', registryId: id },
+    details: { resource: rows.kind, registryId: id },
   });
 }
 

@@ -1,6 +1,7 @@
-/** What builds and registries have to do with each other: statements over both. */
+/** Statements over registries and builds or teams. */
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import type { Operator } from '../../platform/resource/schema.ts';
+import type { registries } from './schema.ts';
 
 interface Which {
   readonly teamId: string;
@@ -27,21 +28,20 @@ export async function buildsUsing(
   return rows.map(({ id }) => id);
 }
 
-export interface Target {
-  readonly id: string;
-  readonly host: string;
-  readonly namespace: string;
-  readonly sealed: string | null;
-  readonly insecure: boolean;
-  readonly isDefault: boolean;
-  /** Whose machines execute the team's builds. */
+type Held = Pick<
+  typeof registries.$inferSelect,
+  'id' | 'host' | 'namespace' | 'sealed' | 'insecure' | 'default'
+>;
+
+export interface Target extends Readonly<Held> {
+  /** Says whose machines execute the team's builds. */
   readonly operator: Operator;
 }
 
 /** The ones that builds may go by. Whose namespace is longer comes first: it says more about an image that lies in several. */
 export async function findTargets(sql: SqlTag, teamId: string): Promise<readonly Target[]> {
   return await sql<Target[]>`
-    select r.id, r.host, r.namespace, r.sealed, r.insecure, r.is_default as "isDefault", g.operator
+    select r.id, r.host, r.namespace, r.sealed, r.insecure, r.is_default as "default", g.operator
     from registries r join teams t on t.id = r.team_id join regions g on g.id = t.region_id
     where r.team_id = ${teamId} order by length(r.namespace) desc, r.id`;
 }

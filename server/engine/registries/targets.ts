@@ -51,11 +51,11 @@ export function createImageTargets(
       sealed === null
         ? {}
         : (JSON.parse(Buffer.from(secrets.open(sealedAt(id), sealed)).toString('utf8')) as Credentials);
-    // What the installation allows may have changed too.
+    // The installation may not allow any more what it allowed then.
     return { host, namespace, insecure: insecure && mayBeInsecure(host, deps), ...credentials };
   };
   return {
-    targetFor: async (teamId) => open((await targetsOf(teamId)).find(({ isDefault }) => isDefault)),
+    targetFor: async (teamId) => open((await targetsOf(teamId)).find((target) => target.default)),
     holderOf: async (teamId, image) =>
       open((await targetsOf(teamId)).find((target) => liesIn(image, target))),
   };
