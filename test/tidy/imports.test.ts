@@ -115,6 +115,17 @@ export function featureCircles(files: readonly Source[]): string[] {
       next.set(own.feature, (next.get(own.feature) ?? new Set()).add(other.feature));
     }
   }
+  return circles(next);
+}
+
+/** Files of the server that import each other, directly or through others, types too: a reader of one would need them all. */
+export function fileCircles(files: readonly Source[]): string[] {
+  const own = files.filter(({ path }) => placeOf(path) !== undefined && !isTest(path));
+  return circles(new Map(own.map((file) => [file.path, new Set(importsOf(file))])));
+}
+
+/** Each place from which a way leads back to it, with that way. */
+function circles(next: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const wayBack = (start: string, at: string, seen: Set<string>): string[] | undefined => {
     for (const to of next.get(at) ?? []) {
       if (to === start) return [at, to];
@@ -164,6 +175,10 @@ describe('imports', () => {
     expect(featureCircles(files)).toEqual([]);
   });
 
+  it('form no circle of files', () => {
+    expect(fileCircles(files)).toEqual([]);
+  });
+
   it('go one way between the folders of the runner', () => {
     expect(files.filter(({ path }) => path.startsWith('runner/')).length).toBeGreaterThan(150);
     expect(runnerViolations(files)).toEqual([]);
@@ -205,7 +220,7 @@ describe('imports', () => {
     ]);
   });
 
-  it('sees a circle of features', () => {
+  it('sees a circle of features and one of files', () => {
     const of = (from: string, to: string) => ({
       path: `server/engine/${from}/a.ts`,
       text: `import { x } from '../${to}/index.ts';`,
@@ -213,6 +228,13 @@ describe('imports', () => {
     const circle = featureCircles([of('builds', 'work'), of('work', 'runners'), of('runners', 'builds')]);
     expect(circle).toContain('engine/builds → engine/work → engine/runners → engine/builds');
     expect(featureCircles([of('builds', 'work'), of('runners', 'work')])).toEqual([]);
+    const file = (from: string, to: string) => ({
+      path: `server/engine/builds/${from}.ts`,
+      text: `import type { X } from './${to}.ts';`,
+    });
+    const [way] = fileCircles([file('a', 'b'), file('b', 'c'), file('c', 'a')]);
+    expect(way?.split(' → ')).toHaveLength(4);
+    expect(fileCircles([file('a', 'b'), file('b', 'c')])).toEqual([]);
   });
 });
 

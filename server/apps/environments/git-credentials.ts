@@ -5,7 +5,9 @@ import type { GitCredentials as Message } from '@svc/proto/gen/svc/environments/
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import type { Environment } from './index.ts';
+import type { environments } from './schema.ts';
+
+type Environment = typeof environments.$inferSelect;
 
 export interface GitCredentials {
   readonly username?: string;

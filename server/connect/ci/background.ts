@@ -4,7 +4,7 @@ import type { Database } from '../../platform/db/index.ts';
 import { addJob, doubling, JobNotYet } from '../../platform/jobs/index.ts';
 import type { Job, JobKind, Payload } from '../../platform/jobs/index.ts';
 import { keepQuiet, readConnection } from './connections-store.ts';
-import type { Connection } from './connections-store.ts';
+import type { Connection } from './model/connection.ts';
 import { ForgeError } from './forges/call.ts';
 
 export interface Asked {

@@ -2,45 +2,8 @@
 import type { TeamScope } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
-import type { GenericMapping } from './providers/types.ts';
-import type { OidcPolicy } from './schema.ts';
-import type { CiProvider, CommitStatusMode, ConnectionStatus, ForgeId, IngestMode } from './words.ts';
-
-export interface Connection {
-  readonly id: string;
-  readonly teamId: string;
-  readonly provider: CiProvider;
-  readonly repositoryHost: string;
-  readonly repositoryPath: string;
-  /** Host and path in the spelling that they are compared in. */
-  readonly repositoryKey: string;
-  readonly projectId: string | null;
-  readonly defaultBranch: string;
-  readonly ingestMode: IngestMode;
-  readonly status: ConnectionStatus;
-  /** What is wrong, while `status` is `error`. */
-  readonly statusDetail: string | null;
-  /** Where neither host nor provider tells it; ask forgeOf(). */
-  readonly forge: ForgeId | null;
-  readonly apiUrl: string | null;
-  /** The repository's host asked to be left alone until then. */
-  readonly quietUntil: Date | null;
-  /** Sealed; see token.ts. */
-  readonly token: string | null;
-  readonly commitStatusMode: CommitStatusMode;
-  readonly commitStatusDetail: string | null;
-  /** The host refused statuses altogether; see commit-status/. */
-  readonly commitStatusStopped: boolean;
-  readonly oidcIssuer: string | null;
-  readonly oidcRepositoryId: string | null;
-  readonly oidcOwnerId: string | null;
-  readonly oidcPinnedAt: Date | null;
-  readonly oidcRepositoryPath: string | null;
-  readonly oidcPolicy: OidcPolicy | null;
-  readonly genericMapping: GenericMapping | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+import type { Connection } from './model/connection.ts';
+import type { ConnectionStatus } from './words.ts';
 
 /** What is named when a connection is made; the rest comes later. */
 export type NewConnection = Pick<

@@ -28,15 +28,16 @@ import {
   lockConnection,
   updateConnection,
 } from './connections-store.ts';
-import type { Connection, NewConnection } from './connections-store.ts';
-import type { CiDeps } from './index.ts';
+import type { NewConnection } from './connections-store.ts';
+import type { Connection } from './model/connection.ts';
+import type { CiDeps } from './deps.ts';
 import { placeRuns } from './environment.ts';
 import { forgeOf } from './forges/forge.ts';
 import { nextSteps, notTaken } from './next-steps.ts';
-import type { GenericMapping } from './providers/types.ts';
+import type { GenericMapping } from './model/connection.ts';
 import { mappingProblem } from './providers/generic/mapping.ts';
 import { repositoryName, wrongPath } from './repository.ts';
-import type { OidcPolicy } from './schema.ts';
+import type { OidcPolicy } from './model/connection.ts';
 import { releaseHeld } from './webhooks/deliveries-store.ts';
 import { insertWebhook, readWebhook } from './webhooks/store.ts';
 import { startSubscription, stopSubscription, takesWebhooks } from './webhooks/subscription.ts';

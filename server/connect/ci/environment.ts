@@ -1,6 +1,6 @@
 /** In which environment's timeline a run stands. */
 import type { Database } from '../../platform/db/index.ts';
-import type { Connection } from './connections-store.ts';
+import type { Connection } from './model/connection.ts';
 import { repositoryKeyOfUrl } from './repository.ts';
 
 /** More environments that build one branch are not looked at. */

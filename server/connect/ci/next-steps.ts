@@ -1,5 +1,6 @@
 /** What whoever connects a repository is told beside the connection: what of the request was not taken, and what is missing for runs to be seen. */
-import type { Connection, NewConnection } from './connections-store.ts';
+import type { NewConnection } from './connections-store.ts';
+import type { Connection } from './model/connection.ts';
 import { takesWebhooks } from './webhooks/subscription.ts';
 
 /** As the contract and the CLI name them. */

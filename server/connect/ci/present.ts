@@ -1,7 +1,7 @@
 /** Runs and jobs as callers see them. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Job } from './jobs-store.ts';
-import type { Run } from './runs-store.ts';
+import type { Run } from './model/run.ts';
 import { statusNumber } from './words.ts';
 
 const text = <K extends string>(name: K, value: string | null) =>

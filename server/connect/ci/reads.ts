@@ -11,7 +11,7 @@ import { connectionOf } from './connections.ts';
 import { listJobs } from './jobs-store.ts';
 import { presentJob, presentRun } from './present.ts';
 import { findNamedRun, findRun, listRuns } from './runs-store.ts';
-import type { Run, RunName } from './runs-store.ts';
+import type { Run, RunName } from './model/run.ts';
 
 type Methods = Pick<
   Implementation<typeof CiService, Ctx>,

@@ -12,15 +12,15 @@ import { isProviders, isTerminal, isToldEnd } from './accept.ts';
 import type { CiEvent, CiStatus, FactName } from './accept.ts';
 import { commitOf } from './commit.ts';
 import { findConnection, holdStatus } from './connections-store.ts';
-import type { Connection } from './connections-store.ts';
-import type { CiDeps } from './index.ts';
+import type { Connection } from './model/connection.ts';
+import type { CiDeps } from './deps.ts';
 import { hearJobs } from './jobs-store.ts';
 import type { JobEvent } from './jobs-store.ts';
 import { factsOfJob } from './oidc/report.ts';
 import { presentJob, presentRun } from './present.ts';
 import { nameOf, runOf } from './reads.ts';
 import { hear, hearOf } from './runs-store.ts';
-import type { Run } from './runs-store.ts';
+import type { Run } from './model/run.ts';
 import { statusWord } from './words.ts';
 
 type Methods = Pick<

@@ -1,11 +1,11 @@
 /** Runs that turn out to be one: the CI job told of it under one name, the webhook under another, and now the webhook tells both. */
 import type { Database } from '../../platform/db/index.ts';
 import { join } from './accept.ts';
-import type { Connection } from './connections-store.ts';
+import type { Connection } from './model/connection.ts';
 import { moveJobs } from './jobs-store.ts';
 import { addName, lockNames, realId, unknownNames } from './run-names.ts';
 import { readNamed, rewriteRun } from './runs-store.ts';
-import type { Run } from './runs-store.ts';
+import type { Run } from './model/run.ts';
 
 /**
  * Learns other names of a run. A name that leads to another run already stays with it, because names are told twice where they are not unique. Must be

@@ -3,8 +3,8 @@
  * a UUID. A name that is known to be another one of a run leads to the name that the run is stored under, in one step.
  */
 import type { Database } from '../../platform/db/index.ts';
-import type { Connection } from './connections-store.ts';
-import type { RunName } from './runs-store.ts';
+import type { Connection } from './model/connection.ts';
+import type { RunName } from './model/run.ts';
 import type { CiProvider } from './words.ts';
 
 /** Those whose webhooks tell other names. Everywhere else nobody has to wait for names to settle. */

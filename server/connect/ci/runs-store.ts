@@ -5,28 +5,14 @@ import { newId } from '../../platform/ids.ts';
 import { acceptOfRun, isTerminal, NOTHING_HEARD, settle } from './accept.ts';
 import type { CiEvent, CiState, CiStatus, Settled } from './accept.ts';
 import { wantCommitStatus } from './commit-status/wanted.ts';
-import type { Connection } from './connections-store.ts';
+import type { Connection } from './model/connection.ts';
+import type { Run, RunName } from './model/run.ts';
 import { ensurePipeline } from './connections-store.ts';
 import { environmentOfRun } from './environment.ts';
 import { closeJobs } from './jobs-store.ts';
 import { holdNames, lockRun, realId } from './run-names.ts';
 import { viewOf } from './run-view.ts';
 import type { RunView } from './run-view.ts';
-
-export interface Run extends RunView {
-  readonly id: string;
-  readonly teamId: string;
-  readonly connectionId: string;
-  readonly pipelineId: string;
-  readonly pipelineName: string;
-  readonly externalRunId: string;
-  readonly externalAttempt: number;
-  readonly environmentId: string | null;
-  readonly state: CiState;
-  readonly lost: boolean;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
 
 /** Columns of `r`, and of its pipeline `p`. */
 const columns = (sql: SqlTag) => sql`
@@ -42,12 +28,6 @@ const tables = (sql: SqlTag) => sql`ci_runs r join ci_pipelines p on p.id = r.pi
 export async function runById({ sql }: Database, id: string): Promise<Run | undefined> {
   const [row] = await sql<Run[]>`select ${columns(sql)} from ${tables(sql)} where r.id = ${id}`;
   return row;
-}
-
-/** How a provider names a run. */
-export interface RunName {
-  readonly externalRunId: string;
-  readonly externalAttempt: number;
 }
 
 export async function findRun({ sql }: Database, scope: TeamScope, id: string): Promise<Run | undefined> {

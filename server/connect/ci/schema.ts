@@ -20,14 +20,7 @@ import { environments } from '../../apps/environments/schema.ts';
 import { id, instant } from '../../platform/db/columns.ts';
 import { projects } from '../../apps/projects/schema.ts';
 import { teams } from '../../platform/resource/schema.ts';
-import type { GenericMapping } from './providers/types.ts';
-
-/** What id_tokens must say besides; empty lists ask for nothing. */
-export interface OidcPolicy {
-  readonly refs: readonly string[];
-  readonly files: readonly string[];
-  readonly environments: readonly string[];
-}
+import type { GenericMapping, OidcPolicy } from './model/connection.ts';
 
 const STATUS = ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'] as const;
 const STATUSES = sql.raw(STATUS.map((word) => `'${word}'`).join(', '));

@@ -24,7 +24,7 @@ import type {
 } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { CiStatus } from './accept.ts';
 import type { DeliveryState } from './webhooks/deliveries-store.ts';
-import type { SubscriptionState } from './webhooks/store.ts';
+import type { Scheme, SubscriptionState } from './model/webhook.ts';
 
 export type CiProvider =
   | 'github'
@@ -70,8 +70,8 @@ const schemes = enumNames(WebhookSchemeSchema);
 const subscriptions = enumNames(SubscriptionStateSchema);
 const deliveryStates = enumNames(CiDeliveryStateSchema);
 
-export const schemeWord = (number: SchemeNumber) => schemes.byNumber.get(number) as 'signature' | 'token';
-export const schemeNumber = (word: 'signature' | 'token') => schemes.byName.get(word) as SchemeNumber;
+export const schemeWord = (number: SchemeNumber) => schemes.byNumber.get(number) as Scheme;
+export const schemeNumber = (word: Scheme) => schemes.byName.get(word) as SchemeNumber;
 export const subscriptionNumber = (word: SubscriptionState) =>
   subscriptions.byName.get(word) as SubscriptionNumber;
 export const deliveryStateWord = (number: DeliveryStateNumber) =>

@@ -1,11 +1,11 @@
 /** What a scrape is told about the features: read from the present view at that moment, so that nothing needs to be kept up to date. */
 import type { Registry } from 'prom-client';
 import { Gauge } from 'prom-client';
-import type { PlatformFeatures } from './index.ts';
+import type { Snapshot } from './snapshot.ts';
 
 export function addFeatureMetrics(
   registry: Registry,
-  features: Pick<PlatformFeatures, 'snapshot' | 'revision'>,
+  features: { snapshot(): Pick<Snapshot, 'features'>; revision(): number },
 ): void {
   const registers = [registry];
   new Gauge({

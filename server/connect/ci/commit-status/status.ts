@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ForgeApi } from '../forges/call.ts';
 import { clip } from '../providers/read.ts';
-import type { Run } from '../runs-store.ts';
+import type { Run } from '../model/run.ts';
 
 export type ToldWord = 'pending' | 'success' | 'failure' | 'error' | 'cancelled';
 

@@ -1,7 +1,7 @@
 /** What commits were told, in the database. */
 import type { Database, SqlTag } from '../../../platform/db/index.ts';
-import type { Connection } from '../connections-store.ts';
-import type { Run } from '../runs-store.ts';
+import type { Connection } from '../model/connection.ts';
+import type { Run } from '../model/run.ts';
 
 /** Which status of which commit. */
 export interface StatusName {

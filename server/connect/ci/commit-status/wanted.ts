@@ -1,9 +1,9 @@
 /** What commits are to be told, wanted in the transaction that changes a run; handler.ts sends it. */
 import type { Database } from '../../../platform/db/index.ts';
 import { askHost } from '../background.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { forgeOf } from '../forges/forge.ts';
-import type { Run } from '../runs-store.ts';
+import type { Run } from '../model/run.ts';
 import { contextOf, wordOf } from './status.ts';
 import { isSecondOfName, nameRun, pipelinePath, toldContext } from './store.ts';
 

@@ -8,7 +8,7 @@ import type { JobKind } from '../../../platform/jobs/index.ts';
 import { connectionJob } from '../background.ts';
 import { ForgeError, forgeApi } from '../forges/call.ts';
 import type { ForgeDeps } from '../forges/call.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { PROVIDERS } from '../providers/index.ts';
 import { definePipelines } from './pipelines-store.ts';
 import { failureOf, NoBranch, search } from './search.ts';

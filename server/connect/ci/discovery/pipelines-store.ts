@@ -2,7 +2,7 @@
 import type { Database } from '../../../platform/db/index.ts';
 import { newId } from '../../../platform/ids.ts';
 import { lockPipelines } from '../connections-store.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { joinPipelines } from './join.ts';
 import type { KnownPipeline, Seen } from './join.ts';
 import type { FoundPipeline } from './snapshot.ts';

@@ -1,7 +1,7 @@
 /** Searches in the database. One of a connection is open at a time; of those that ended the last ten are kept. */
 import type { Database, SqlTag } from '../../../platform/db/index.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import type { FoundPipeline, FoundProblem, ReadFile, Snapshot } from './snapshot.ts';
 
 const KEPT_MAX = 10;

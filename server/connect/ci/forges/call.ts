@@ -3,7 +3,7 @@ import { JobFailed } from '../../../platform/jobs/index.ts';
 import { SafeFetchError } from '../../../platform/safe-fetch.ts';
 import type { SafeFetch, SafeRequest } from '../../../platform/safe-fetch.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { at, clip, listOf, text } from '../providers/read.ts';
 import type { ForgeId } from '../words.ts';
 import { apiUrlOf, forgeOf, repositoryBase } from './forge.ts';

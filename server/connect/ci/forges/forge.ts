@@ -1,5 +1,5 @@
 /** Where a connection's repository is kept, and where the API of that host is. CI systems that keep no repositories leave it to the host's name. */
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import type { ForgeId } from '../words.ts';
 
 /** Those that everybody knows by their name. */

@@ -1,6 +1,6 @@
 /** Tokens of repositories' hosts as they are stored: sealed with the row that they are for. */
 import type { Secrets } from '../../../platform/secrets.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 
 const place = (connectionId: string): string => `ci_connections.token:${connectionId}`;
 

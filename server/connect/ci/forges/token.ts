@@ -8,7 +8,7 @@ import { notFound } from '../../../platform/not-found.ts';
 import { urlProblem } from '../../../platform/safe-fetch.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { act, connectionOf, presentConnection, refused } from '../connections.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { startSubscription } from '../webhooks/index.ts';
 import { forgeWord } from '../words.ts';
 import { forgeOf } from './forge.ts';

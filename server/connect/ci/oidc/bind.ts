@@ -12,7 +12,7 @@ import { nameOf } from '../reads.ts';
 import { systemScope } from '../../../platform/authorise.ts';
 import { findRun } from '../runs-store.ts';
 import { readConnection } from '../connections-store.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { claimsOf } from './claims.ts';
 import { checkRepository } from './pin.ts';
 import { checkPolicy } from './policy.ts';

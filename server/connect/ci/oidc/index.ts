@@ -10,7 +10,7 @@ import { notFound } from '../../../platform/not-found.ts';
 import { createSafeFetch } from '../../../platform/safe-fetch.ts';
 import { act, connectionOf, presentConnection } from '../connections.ts';
 import { readConnection } from '../connections-store.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { refuseWhenPaused } from '../reports.ts';
 import { admitJob, useUp } from './bind.ts';
 import { callerOfIdToken } from './caller.ts';

@@ -10,7 +10,7 @@ import { isUniqueViolation } from '../../../platform/db/errors.ts';
 import type { Database } from '../../../platform/db/index.ts';
 import { act } from '../connections.ts';
 import { readConnection } from '../connections-store.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { repositoryName } from '../repository.ts';
 import { claimsOf } from './claims.ts';
 import { HOSTS } from './issuers.ts';

@@ -1,6 +1,6 @@
 /** What a connection asks of id_tokens beside the repository: anchored literals and globs, never a pattern language that can run long. */
 import type { CiJob } from '../../../platform/context.ts';
-import type { OidcPolicy } from '../schema.ts';
+import type { OidcPolicy } from '../model/connection.ts';
 import { claimsOf } from './claims.ts';
 import { HOSTS } from './issuers.ts';
 import { refused } from './refusals.ts';

@@ -6,7 +6,7 @@ import type { ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { CiJob } from '../../../platform/context.ts';
 import type { Facts } from '../accept.ts';
 import { commitOf } from '../commit.ts';
-import type { RunName } from '../runs-store.ts';
+import type { RunName } from '../model/run.ts';
 import { claimsOf } from './claims.ts';
 import { HOSTS } from './issuers.ts';
 import { definitionFile } from './policy.ts';

@@ -4,7 +4,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { CiJob } from '../../../platform/context.ts';
 import type { Database, SqlTag } from '../../../platform/db/index.ts';
 import { readConnection } from '../connections-store.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 
 /** A jti must be known for as long as the token could be taken: its end, and the difference of clocks on both sides. */
 const KEPT_AFTER_MS = 5 * 60_000;

@@ -1,12 +1,13 @@
 /** The webhook that this service has at a repository's host: how it is made, repaired and taken away. */
 import { ForgeError } from '../forges/call.ts';
 import type { ForgeAnswer, ForgeApi } from '../forges/call.ts';
+import type { Scheme } from '../model/webhook.ts';
 import { idOf } from './read.ts';
 
 export interface WantedHook {
   readonly url: string;
   readonly secret: string;
-  readonly scheme: 'signature' | 'token';
+  readonly scheme: Scheme;
   /** The host's id of the one that was made before; null: none that is known. */
   readonly knownId: string | null;
 }

@@ -3,7 +3,7 @@ import type { ForgeApi } from '../forges/call.ts';
 import { askRun as askBitbucket } from './bitbucket/run.ts';
 import { askRun as askGithub } from './github/run.ts';
 import { askRun as askGitlab } from './gitlab/run.ts';
-import type { AskRun } from './runs.ts';
+import type { AskRun } from './ask-run.ts';
 
 const SHA = 'a'.repeat(40);
 

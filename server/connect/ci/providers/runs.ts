@@ -1,17 +1,14 @@
 /** How runs stand, asked of the providers that are the repository's host as well: the same that their webhooks would have told. */
 import { forgeOf } from '../forges/forge.ts';
 import type { ForgeApi } from '../forges/call.ts';
-import type { Connection } from '../connections-store.ts';
-import type { RunName } from '../runs-store.ts';
+import type { Connection } from '../model/connection.ts';
+import type { RunName } from '../model/run.ts';
 import type { CiProvider } from '../words.ts';
+import type { AskRun } from './ask-run.ts';
 import { askRun as askBitbucket } from './bitbucket/run.ts';
 import { askRun as askGithub } from './github/run.ts';
 import { askRun as askGitlab } from './gitlab/run.ts';
 import { within } from './index.ts';
-import type { Ignored, News } from './types.ts';
-
-/** Everything but an answer is thrown as a ForgeError. The id is one that ASKABLE_ID takes. */
-export type AskRun = (api: ForgeApi, run: RunName) => Promise<News | Ignored>;
 
 const ASK: Readonly<Partial<Record<CiProvider, AskRun>>> = {
   bitbucket: askBitbucket,

@@ -1,8 +1,10 @@
 /** What a provider's folder gives: how its webhooks are read, how it is told that they are its, which files are its. */
+import type { Scheme } from '../model/webhook.ts';
+import type { GenericMapping } from '../model/connection.ts';
 import type { CiEvent } from '../accept.ts';
 import type { CiDefinitionProvider } from '../discovery/definitions.ts';
 import type { JobEvent } from '../jobs-store.ts';
-import type { RunName } from '../runs-store.ts';
+import type { RunName } from '../model/run.ts';
 
 /** As they came; names in any case, several values of one header as a list. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -29,12 +31,6 @@ export interface Ignored {
   readonly ignored: string;
 }
 
-/** Where the fields of a generic payload are, as JSON pointers, and what its status words mean. */
-export interface GenericMapping {
-  readonly pointers?: Readonly<Record<string, string>>;
-  readonly words?: Readonly<Record<string, string>>;
-}
-
 /** Never throws, whatever the payload is. */
 export type Normalise = (headers: Headers, payload: unknown, mapping?: GenericMapping) => News | Ignored;
 
@@ -42,7 +38,7 @@ export interface Delivery {
   /** One, or two while a secret is being replaced. */
   readonly secrets: readonly string[];
   /** For providers that can do less than sign: what the connection was set up with, never what arrived. Absent: `signature`. */
-  readonly scheme?: 'signature' | 'token' | undefined;
+  readonly scheme?: Scheme | undefined;
   readonly headers: Headers;
   readonly rawBody: Uint8Array;
   readonly now: Date;

@@ -10,7 +10,7 @@ import { sharedRead } from '../../../engine/work/index.ts';
 import type { CiProvider } from '../words.ts';
 import { openSecrets } from './secret.ts';
 import { webhookColumns } from './store.ts';
-import type { Webhook } from './store.ts';
+import type { Webhook } from '../model/webhook.ts';
 
 export interface Hook {
   readonly connectionId: string;

@@ -1,6 +1,6 @@
 /** How a webhook is set up by hand, at each provider in its own words. */
 import type { CiProvider } from '../words.ts';
-import type { Scheme } from './secret.ts';
+import type { Scheme } from '../model/webhook.ts';
 
 const TEXTS: Readonly<Record<CiProvider, string>> = {
   github:

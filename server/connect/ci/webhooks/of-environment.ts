@@ -10,12 +10,12 @@ import type { Database } from '../../../platform/db/index.ts';
 import { notFound } from '../../../platform/not-found.ts';
 import { act } from '../connections.ts';
 import { findConnection, lockConnection, updateConnection } from '../connections-store.ts';
-import type { CiDeps } from '../index.ts';
+import type { CiDeps } from '../deps.ts';
 import type { CiProvider } from '../words.ts';
 import { newestDeliveries } from './deliveries-store.ts';
 import { presentDelivery, presentWebhook } from './present.ts';
 import { updateSecret, webhookColumns } from './store.ts';
-import type { Webhook } from './store.ts';
+import type { Webhook } from '../model/webhook.ts';
 import { stopSubscription } from './subscription.ts';
 
 const DELIVERIES_DEFAULT = 50;

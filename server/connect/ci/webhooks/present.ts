@@ -1,11 +1,11 @@
 /** Webhooks and deliveries as callers see them. A secret is never among it. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { deliveryStateNumber, providerNumber, schemeNumber, subscriptionNumber } from '../words.ts';
 import type { Delivery } from './deliveries-store.ts';
 import { instructionsFor } from './instructions.ts';
 import { webhookUrl } from './store.ts';
-import type { Webhook } from './store.ts';
+import type { Webhook } from '../model/webhook.ts';
 
 export interface WebhookView {
   readonly connection: Pick<Connection, 'provider'>;

@@ -8,7 +8,7 @@ import { ApiError } from '@svc/proto/http/errors.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/index.ts';
 import { holdStatus, readConnection } from '../connections-store.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { hearJobs } from '../jobs-store.ts';
 import type { JobEvent } from '../jobs-store.ts';
 import { PROVIDERS } from '../providers/index.ts';

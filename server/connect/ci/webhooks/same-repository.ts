@@ -1,5 +1,5 @@
 /** Whether a delivery speaks of the repository of its connection: a secret of one repository must not write into another. */
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import type { RepositoryRef } from '../providers/types.ts';
 import { repositoryKeyOfUrl, repositoryName } from '../repository.ts';
 

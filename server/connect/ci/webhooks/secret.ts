@@ -3,9 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { STANDARD_PREFIX } from '../providers/authenticate.ts';
 import type { CiProvider } from '../words.ts';
-import type { Webhook } from './store.ts';
-
-export type Scheme = Webhook['scheme'];
+import type { Scheme, Webhook } from '../model/webhook.ts';
 
 /** First the one that a webhook begins with. What only sends its secret along is not taken for what signs, and the other way round. */
 const SCHEMES: Readonly<Record<CiProvider, readonly [Scheme, ...Scheme[]]>> = {

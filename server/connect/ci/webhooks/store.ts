@@ -1,29 +1,9 @@
 /** Webhooks in the database: one row for each connection. */
 import type { Database, SqlTag } from '../../../platform/db/index.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
+import type { SubscriptionState, Webhook } from '../model/webhook.ts';
 import { schemesOf } from './secret.ts';
-
-export type SubscriptionState = 'none' | 'pending' | 'active' | 'failed';
-
-export interface Webhook {
-  readonly id: string;
-  readonly teamId: string;
-  readonly connectionId: string;
-  readonly scheme: 'signature' | 'token';
-  /** Sealed; see secret.ts. Null: nothing is taken. */
-  readonly secret: string | null;
-  readonly previousSecret: string | null;
-  readonly previousUntil: Date | null;
-  readonly subscription: SubscriptionState;
-  /** The provider's id of the subscription that this service made. */
-  readonly providerHookId: string | null;
-  /** Of the repository, as the first delivery told it. */
-  readonly repositoryId: string | null;
-  /** Why there is no subscription, or none any more. */
-  readonly detail: string | null;
-  readonly createdAt: Date;
-}
 
 export const webhookColumns = (sql: SqlTag) => sql`
   w.id, w.team_id as "teamId", w.connection_id as "connectionId", w.scheme, w.secret, w.previous_secret as "previousSecret",

@@ -5,7 +5,7 @@ import type { Job, JobKind } from '../../../platform/jobs/index.ts';
 import { urlProblem } from '../../../platform/safe-fetch.ts';
 import { connectionJob, forgeErrorOf } from '../background.ts';
 import { readConnection } from '../connections-store.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { forgeApi, ForgeError } from '../forges/call.ts';
 import type { ForgeApi, ForgeDeps, ForgeProblem } from '../forges/call.ts';
 import { hooks as bitbucket } from '../providers/bitbucket/hooks.ts';

@@ -2,12 +2,12 @@
 import type { Database } from '../../../platform/db/index.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { askHost } from '../background.ts';
-import type { Connection } from '../connections-store.ts';
+import type { Connection } from '../model/connection.ts';
 import { forgeOf } from '../forges/forge.ts';
 import { newSecret, OVERLAP_MS, sealSecret } from './secret.ts';
-import type { Scheme } from './secret.ts';
+import type { Scheme } from '../model/webhook.ts';
 import { lockWebhook, setSubscription, updateSecret } from './store.ts';
-import type { Webhook } from './store.ts';
+import type { Webhook } from '../model/webhook.ts';
 
 export function takesWebhooks({ ingestMode }: Pick<Connection, 'ingestMode'>): boolean {
   return ingestMode !== 'direct';

@@ -1,5 +1,5 @@
 /** A run of Pipelines. Its answer has other words than its webhooks: a state, and inside of it a stage or a result. */
-import type { AskRun } from '../runs.ts';
+import type { AskRun } from '../ask-run.ts';
 import {
   at,
   BLOCKED,

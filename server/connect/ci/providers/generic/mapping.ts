@@ -1,6 +1,6 @@
 /** What is wrong with a mapping that somebody sets, before a webhook meets it. */
 import { CI_STATUSES } from '../../accept.ts';
-import type { GenericMapping } from '../types.ts';
+import type { GenericMapping } from '../../model/connection.ts';
 import { DEPTH_MAX, POINTERS } from './events.ts';
 
 /** A sentence, or nothing. */

@@ -1,5 +1,5 @@
 /** A run of Actions, as its webhook would tell of it. */
-import type { AskRun } from '../runs.ts';
+import type { AskRun } from '../ask-run.ts';
 import { at } from '../read.ts';
 import { normalise } from './events.ts';
 

@@ -1,5 +1,5 @@
 /** A pipeline with its jobs, as its webhook would tell of it. */
-import type { AskRun } from '../runs.ts';
+import type { AskRun } from '../ask-run.ts';
 import type { ForgeApi } from '../../forges/call.ts';
 import { ForgeError } from '../../forges/call.ts';
 import { at } from '../read.ts';

@@ -1,0 +1,14 @@
+/** What the calls of Connect need of the system. */
+import type { Clock } from '../../platform/clock.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { VerifyIdToken } from './oidc/verify.ts';
+
+export interface CiDeps {
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  /** See Config.webhooksAllowPrivate. */
+  readonly allowPrivate: boolean;
+  /** Where providers reach this service. */
+  readonly publicUrl: () => string;
+  readonly verifyIdToken: VerifyIdToken;
+}

@@ -1,0 +1,24 @@
+/** A run as the rest of Connect knows it. */
+import type { CiState } from '../accept.ts';
+import type { RunView } from '../run-view.ts';
+
+/** How a provider names a run. */
+export interface RunName {
+  readonly externalRunId: string;
+  readonly externalAttempt: number;
+}
+
+export interface Run extends RunView {
+  readonly id: string;
+  readonly teamId: string;
+  readonly connectionId: string;
+  readonly pipelineId: string;
+  readonly pipelineName: string;
+  readonly externalRunId: string;
+  readonly externalAttempt: number;
+  readonly environmentId: string | null;
+  readonly state: CiState;
+  readonly lost: boolean;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
