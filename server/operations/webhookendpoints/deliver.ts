@@ -35,8 +35,8 @@ export const RETRY_MS: readonly number[] = [
 ];
 /** An endpoint that answered nothing well for so long is disabled. */
 export const DISABLE_AFTER_DAYS = 5;
-const AT_ONCE = 20;
-const OF_TEAM = 10;
+const AT_ONCE = 40;
+const OF_TEAM = 20;
 /** Longer than an attempt can take: the fetch has a limit of its own. */
 const TIMEOUT_MS = 30 * SECOND;
 const GONE = 410;

@@ -15,7 +15,7 @@ import {
   addJob,
   buryJob,
   claimJobs,
-  finishJob,
+  finishJobs,
   isJobOpen,
   jobsAdded,
   purgeJobs,
@@ -77,9 +77,9 @@ describe.skipIf(!postgresHere)('jobs', () => {
       const first = await claim();
       expect(keys(first)).toEqual(['b', 'c']);
       expect(keys(await claim())).toEqual([]);
-      await finishJob(
+      await finishJobs(
         db.sql,
-        first.find(({ key }) => key === 'b')!,
+        first.filter(({ key }) => key === 'b'),
       );
       expect(keys(await claim())).toEqual(['a']);
     });
@@ -133,11 +133,11 @@ describe.skipIf(!postgresHere)('jobs', () => {
       const second = await claimOne();
       expect(second).toMatchObject({ key: 'a', attempts: 2, lastError: 'its worker was lost' });
       expect(second.epoch).toBeGreaterThan(dead.epoch);
-      await finishJob(db.sql, dead);
+      await finishJobs(db.sql, [dead]);
       await returnJob(db.sql, dead, { inMs: 0 });
       await buryJob(db.sql, dead, 'too late');
       expect(await stored()).toMatchObject([{ key: 'a', state: 'running' }, { key: 'b' }]);
-      await finishJob(db.sql, second);
+      await finishJobs(db.sql, [second]);
       expect(keys(await claim())).toEqual(['b']);
     });
 
@@ -167,7 +167,7 @@ describe.skipIf(!postgresHere)('jobs', () => {
               await from.sql`select pg_sleep(0.001)`;
               working.delete(lane);
               done.push(job.key);
-              await finishJob(from.sql, job);
+              await finishJobs(from.sql, [job]);
             }),
           );
         }
@@ -212,7 +212,7 @@ describe.skipIf(!postgresHere)('jobs', () => {
       const job = await claimOne();
       await add({ key: 'a', payload: { n: 2 } });
       expect(await claim()).toEqual([]);
-      await finishJob(db.sql, job);
+      await finishJobs(db.sql, [job]);
       expect(await claimOne()).toMatchObject({ payload: { n: 2 }, attempts: 1 });
     });
 
@@ -234,7 +234,7 @@ describe.skipIf(!postgresHere)('jobs', () => {
         const job = await claimOne();
         await add({ key: 'a' });
         await end(job);
-        await finishJob(db.sql, await claimOne());
+        await finishJobs(db.sql, [await claimOne()]);
         expect(await stored()).toEqual([]);
       }
     });
@@ -305,7 +305,7 @@ describe.skipIf(!postgresHere)('jobs', () => {
     });
     const work = async (deps: WorkerDeps, signal = new AbortController().signal): Promise<number> => {
       const worker = createWorker(deps, { signal });
-      const begun = await worker.begin();
+      const begun = await worker.pass();
       await worker.settled();
       return begun;
     };

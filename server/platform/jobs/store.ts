@@ -69,19 +69,23 @@ export interface Claim {
 
 export type Claimed = Omit<Job, 'retryInMs'>;
 
+export async function isAnyDue(sql: SqlTag, kinds: readonly string[]): Promise<boolean> {
+  const due = await sql`
+    select 1 from jobs where state in ('waiting', 'running') and due_at <= now() and kind = any(${[...kinds]}) limit 1`;
+  return due.length > 0;
+}
+
 /**
- * Jobs that are due: one of each lane, none of a lane that has one at work, the teams of a kind in turns. A look that finds nothing is one statement.
+ * Jobs that are due: one of each lane, none of a lane that has one at work, the teams of a kind in turns.
  *
  * Workers of all processes take turns for the few milliseconds of a claim: only then does each see every claim before its own.
  */
 export async function claimJobs(db: Database, claims: readonly Claim[]): Promise<readonly Claimed[]> {
-  const kinds = claims.map(({ kind }) => kind);
-  const due = await db.sql`
-    select 1 from jobs where state in ('waiting', 'running') and due_at <= now() and kind = any(${kinds}) limit 1`;
-  if (due.length === 0) return [];
   return await db.transact(async ({ sql }) => {
-    await sql`select pg_advisory_xact_lock(hashtextextended('jobs', 0))`;
-    return await claimInTurn(sql, claims);
+    // Sent together; the claim begins, and looks at the jobs, when the lock is there.
+    const lock = sql`select pg_advisory_xact_lock(hashtextextended('jobs', 0))`;
+    const [, claimed] = await Promise.all([lock.execute(), claimInTurn(sql, claims)]);
+    return claimed;
   });
 }
 
@@ -134,14 +138,20 @@ async function claimInTurn(sql: SqlTag, claims: readonly Claim[]): Promise<reado
     returning j.id, j.team_id as "teamId", j.kind, j.key, j.payload, j.attempts, j.epoch, j.version, j.last_error as "lastError"`;
 }
 
-type Held = Pick<Job, 'id' | 'epoch' | 'version'>;
+export type Held = Pick<Job, 'id' | 'epoch' | 'version'>;
 
-/** It is done, unless it was added again meanwhile. Nothing happens when the claim is another worker's by now. */
-export async function finishJob(sql: SqlTag, { id, epoch, version }: Held): Promise<void> {
-  const { count } =
-    await sql`delete from jobs where id = ${id} and epoch = ${epoch} and version = ${version}`;
-  if (count === 0)
-    await sql`update jobs set state = 'waiting', due_at = now() where id = ${id} and epoch = ${epoch}`;
+/** They are done, but for those that were added again meanwhile. Nothing happens to one whose claim is another worker's by now. */
+export async function finishJobs(sql: SqlTag, done: readonly Held[]): Promise<void> {
+  const held = (some: readonly Held[]): Fragment => sql`
+    unnest(${some.map(({ id }) => id)}::text[], ${some.map(({ epoch }) => epoch)}::int[], ${some.map(({ version }) => version)}::int[])
+      as d (id, epoch, version)`;
+  const ended = await sql<Array<{ id: string }>>`
+    delete from jobs j using ${held(done)} where j.id = d.id and j.epoch = d.epoch and j.version = d.version returning j.id`;
+  if (ended.length === done.length) return;
+  const ids = new Set(ended.map(({ id }) => id));
+  await sql`
+    update jobs j set state = 'waiting', due_at = now() from ${held(done.filter(({ id }) => !ids.has(id)))}
+    where j.id = d.id and j.epoch = d.epoch`;
 }
 
 export interface Return {

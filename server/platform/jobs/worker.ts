@@ -8,16 +8,20 @@
  * A claim ends by itself after the kind's time limit, so that a worker that dies loses time and no job; what it says later changes nothing, because
  * another claim has another epoch. State: the jobs at work in this process.
  */
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../db/index.ts';
 import { startLoop } from '../loop.ts';
 import type { Loop } from '../loop.ts';
 import { JobFailed, JobNotYet } from './kind.ts';
 import type { Job, JobKind } from './kind.ts';
-import { buryJob, claimJobs, finishJob, onWake, returnJob } from './store.ts';
-import type { Claimed } from './store.ts';
+import { buryJob, claimJobs, finishJobs, isAnyDue, onWake, returnJob } from './store.ts';
+import type { Claimed, Held } from './store.ts';
 
 /** Jobs of other processes, and those that became due. */
 const EVERY_MS = 1_000;
+/** Jobs that end meanwhile are ended, and replaced, by one pass. */
+const BUSY_PAUSE_MS = 20;
 /** How long a job may take to end after its time limit. */
 const GRACE_MS = 30_000;
 /** Waits are shorter by up to so much, so that what failed together does not come again together. */
@@ -35,8 +39,8 @@ export interface WorkerDeps {
 }
 
 export interface Worker {
-  /** Claims as many jobs as there is room for, and begins them. Returns how many. */
-  begin(): Promise<number>;
+  /** Ends the jobs that are done, claims as many as there is room for, and begins them. Returns how many were claimed. */
+  pass(): Promise<number>;
   /** Resolves when those that were begun have ended. */
   settled(): Promise<void>;
 }
@@ -44,25 +48,45 @@ export interface Worker {
 export interface WorkerOptions {
   /** Jobs at work are given back then. */
   readonly signal: AbortSignal;
-  /** A job has ended. */
+  /** The work of a job has ended. */
   readonly onFree?: () => void;
 }
 
 export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions): Worker {
+  const { sql } = deps.db;
+  setMaxListeners(0, signal); // Each job at work listens.
   const lines = new Map(deps.kinds.map((kind) => [kind.kind, { kind, atWork: new Set<Promise<void>>() }]));
+  let done: Held[] = [];
+  /** The pass before found jobs, so that there are more, most likely. */
+  let isBusy = false;
+  const finish = async (): Promise<void> => {
+    const ended = done;
+    done = [];
+    try {
+      if (ended.length > 0) await finishJobs(sql, ended);
+    } catch (error) {
+      done.push(...ended);
+      throw error;
+    }
+  };
   const start = (job: Claimed): void => {
     const line = lines.get(job.kind);
     if (line === undefined) throw new Error(`job ${job.id} of kind ${job.kind} was not asked for`);
-    const work = runJob(deps, line.kind, { job, stopping: signal }).then(() => {
+    const work = runJob(deps, line.kind, { job, stopping: signal }).then((isDone) => {
+      if (isDone) done.push(job);
       line.atWork.delete(work);
       onFree?.();
     });
     line.atWork.add(work);
   };
   return {
-    begin: async () => {
+    pass: async () => {
+      await finish();
       const free = [...lines.values()].filter(({ kind, atWork }) => atWork.size < kind.concurrency);
       if (free.length === 0) return 0;
+      const kinds = free.map(({ kind }) => kind.kind);
+      if (!isBusy && !(await isAnyDue(sql, kinds))) return 0;
+      isBusy = false;
       const claims = free.map(({ kind: { kind, concurrency, perTeam, timeoutMs }, atWork }) => ({
         kind,
         take: concurrency - atWork.size,
@@ -71,10 +95,12 @@ export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions
       }));
       const claimed = await claimJobs(deps.db, claims);
       claimed.forEach(start);
+      isBusy = claimed.length > 0;
       return claimed.length;
     },
     settled: async () => {
       await Promise.all([...lines.values()].flatMap(({ atWork }) => [...atWork]));
+      await finish();
     },
   };
 }
@@ -86,7 +112,11 @@ export function startWorker(deps: WorkerDeps): Loop {
   const loop = startLoop({
     everyMs: EVERY_MS,
     onError: deps.onError,
-    run: async () => (await worker.begin()) > 0,
+    run: async () => {
+      if ((await worker.pass()) === 0) return false;
+      await sleep(BUSY_PAUSE_MS);
+      return true;
+    },
   });
   const forget = onWake(loop.wake);
   return {
@@ -105,9 +135,9 @@ interface AtWork {
   readonly stopping: AbortSignal;
 }
 
-/** Never rejects: a job that cannot even be given back comes back with the end of its claim. */
-async function runJob(deps: WorkerDeps, kind: JobKind, { job: claimed, stopping }: AtWork): Promise<void> {
-  const { db, onError, onEnd } = deps;
+/** Whether it is done. Never rejects: a job that cannot even be given back comes back with the end of its claim. */
+async function runJob(deps: WorkerDeps, kind: JobKind, { job: claimed, stopping }: AtWork): Promise<boolean> {
+  const { onError, onEnd } = deps;
   const waitMs = kind.backoff(claimed.attempts) * (1 - JITTER * Math.random());
   const job: Job = { ...claimed, retryInMs: claimed.attempts < kind.attempts ? waitMs : undefined };
   try {
@@ -115,12 +145,13 @@ async function runJob(deps: WorkerDeps, kind: JobKind, { job: claimed, stopping 
     if (job.attempts > kind.attempts)
       throw new Error(`${kind.kind}: ${job.lastError ?? 'no attempt is left'}`);
     await withTimeLimit(kind, stopping, async (signal) => await kind.run(job, signal));
-    await finishJob(db.sql, job);
     onEnd?.(kind.kind, 'done');
+    return true;
   } catch (error) {
     const reason = stopping.aborted ? new JobNotYet(0) : error;
     if (!(reason instanceof JobNotYet)) onEnd?.(kind.kind, 'failed');
     await endFailed({ ...deps, kind }, job, reason).catch(onError);
+    return false;
   }
 }
 

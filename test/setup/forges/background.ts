@@ -80,7 +80,7 @@ export async function startBackground(): Promise<Background> {
     work: async (others) => {
       await catchUp();
       const worker = createWorker({ db, kinds: ciJobKinds({ ...deps, ...others }), onError }, { signal });
-      while ((await worker.begin()) > 0) await worker.settled();
+      while ((await worker.pass()) > 0) await worker.settled();
     },
     startForge: async (routes) => {
       const forge = await startFakeForge(routes);
