@@ -21,14 +21,14 @@ export type FieldType =
 
 /** One positional or one flag. */
 export interface FieldSpec {
-  /** Where the value goes in the request: a JSON field name, dotted for a field of a nested object (`limits.memoryMb`). */
+  /** Place of the value in the request: a JSON field name, dotted for a field of a nested object (`limits.memoryMb`). */
   readonly name: string;
   /** Without dashes: `memory-mb`. For a positional, the flag that may be used instead of it. */
   readonly flag: string;
   /** One letter. */
   readonly short?: string;
   readonly type: FieldType;
-  /** Of an enum, in the spelling of the API. */
+  /** Values of an enum, in the spelling of the API. */
   readonly values?: readonly string[];
   /** Given several times, the values make a list. A repeated positional takes all that is left. */
   readonly repeated: boolean;
@@ -37,15 +37,15 @@ export interface FieldSpec {
   readonly hidden: boolean;
   /** Never echoed, never in debug output. */
   readonly sensitive: boolean;
-  /** What the value is called in help, without brackets: `runner-id`. */
+  /** Name of the value in help, without brackets: `runner-id`. */
   readonly placeholder: string;
   /** From the proto comment; may hold several lines. */
   readonly description: string;
-  /** What the server takes when the flag is absent; for help only, it is not sent. */
+  /** Value that the server takes when the flag is absent; it is for help only and is not sent. */
   readonly default?: string;
   /** Takes everything after `--`. */
   readonly rest?: true;
-  /** How text stands for a value that is not plain, such as `key=value`. */
+  /** Text form of a value that is not plain, such as `key=value`. */
   readonly format?: string;
 }
 
@@ -81,7 +81,7 @@ export interface CommandSpec {
   readonly examples: readonly { readonly title: string; readonly cli: string }[];
   /** Platform feature that must be enabled. */
   readonly feature?: string;
-  /** Of that feature: who is shown it when it is enabled. `public`: everybody; `internal`: staff alone. */
+  /** People who are shown that feature when it is enabled. `public`: everybody; `internal`: staff alone. */
   readonly visibility?: 'public' | 'internal';
   readonly auth: 'none' | 'optional' | 'required' | 'session' | 'staff';
   readonly stability: 'stable' | 'preview' | 'experimental';

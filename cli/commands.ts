@@ -9,7 +9,7 @@ export interface HandWritten {
   readonly load: () => Promise<Own | ((generated: GeneratedSpec) => Own)>;
 }
 
-/** Of the groups that have no generated command. */
+/** Summaries of the groups that have no generated command. */
 export const groupSummaries: Readonly<Record<string, { readonly summary: string; readonly area?: string }>> =
   {
     api: { summary: 'Call any path of the API' },

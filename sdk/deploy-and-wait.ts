@@ -10,7 +10,7 @@ const GOES_ON: ReadonlySet<BuildState> = new Set(['queued', 'running', 'publishi
 export interface EnvironmentsDeployAndWaitParams {
   /** Between two looks at the build, in milliseconds. Default: 2,000. */
   pollIntervalMs?: number;
-  /** Of the whole wait, in milliseconds. Default: 1,800,000 (30 minutes). */
+  /** Time limit of the whole wait, in milliseconds. Default: 1,800,000 (30 minutes). */
   pollTimeoutMs?: number;
 }
 

@@ -1,7 +1,7 @@
 import type { ResolvedFeature } from './gen/index.ts';
 
 /**
- * Whether a feature can be used, from what `platformFeatures.resolved()` says of it, whoever asked: staff get an object, which is
+ * Tells whether a feature can be used, from what `platformFeatures.resolved()` says of it, whoever asked: staff get an object, which is
  * truthy also when the feature is off; everybody else gets `true`, or nothing.
  *
  * @example

@@ -8,7 +8,7 @@ import { checkMs, POLL_INTERVAL_MS, POLL_TIMEOUT_MS, waitForEnd } from './wait.t
 export interface CiReportAndWaitParams {
   /** Between two looks at the run, in milliseconds. Default: 2,000. */
   pollIntervalMs?: number;
-  /** Of the whole wait, in milliseconds. Default: 1,800,000 (30 minutes). */
+  /** Time limit of the whole wait, in milliseconds. Default: 1,800,000 (30 minutes). */
   timeoutMs?: number;
 }
 

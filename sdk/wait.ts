@@ -8,7 +8,7 @@ export const POLL_INTERVAL_MS = 2_000;
 export const POLL_TIMEOUT_MS = 30 * 60_000;
 
 export interface Wait<T> {
-  /** Of the call that makes it, which is part of the wait. */
+  /** Options of the call that makes it, which is part of the wait. */
   readonly options: CallOptions;
   readonly runtime: Runtime;
   readonly intervalMs: number;
@@ -19,7 +19,7 @@ export interface Wait<T> {
   goesOn(known: T): boolean;
   /** `build bld_1 is running`. */
   describe(known: T): string;
-  /** What the caller may do when the time is over. */
+  /** Advice to the caller when the time is over. */
   readonly afterwards: string;
 }
 

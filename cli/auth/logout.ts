@@ -28,7 +28,7 @@ async function logout(context: Context): Promise<void> {
     await output.note('note: SVC_API_KEY or SVC_TOKEN is set and still in use');
 }
 
-/** What went wrong, if anything; a session that is over already is what was wanted. */
+/** Returns the problem, if there is one; a session that is over already is none. */
 async function endSession({ io, globals, signal }: Context, profile: Profile): Promise<string | undefined> {
   const client = clientFor(io, profile, {
     debug: globals.debug,

@@ -1,4 +1,4 @@
-/** How a build ended, in words and exit codes. */
+/** The end of a build in words and exit codes. */
 import type { Build, BuildState } from '@svc/sdk';
 import { EXIT } from '../shell/exit.ts';
 import { formatDuration } from '../shell/time.ts';

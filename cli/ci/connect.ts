@@ -50,7 +50,7 @@ async function connectRepository(context: ContextOf<typeof ARGS>): Promise<void>
   for (const step of connection.nextSteps ?? []) await output.note(step);
 }
 
-/** Of `host/owner/name`, `https://host/owner/name.git` and `git@host:owner/name.git`. */
+/** Host and path of `host/owner/name`, `https://host/owner/name.git` and `git@host:owner/name.git`. */
 export function splitRepository(text: string): { repositoryHost: string; repositoryPath: string } {
   const bare = text.trim().replace(/^[a-z+]+:\/\//i, '');
   const [, repositoryHost = '', repositoryPath = ''] =

@@ -18,18 +18,18 @@ export type Env = Readonly<Record<string, string | undefined>>;
 /** Undefined when the file cannot be read. */
 export type ReadFile = (path: string) => string | undefined;
 
-/** What is not known is absent. */
+/** Facts that are not known are absent. */
 export interface CiFacts {
   readonly runId?: string | undefined;
   /** From 1. */
   readonly attempt?: number | undefined;
   readonly jobId?: string | undefined;
   readonly job?: string | undefined;
-  /** Which of the jobs of one name, from 0. */
+  /** Number among the jobs of one name, from 0. */
   readonly jobIndex?: number | undefined;
   readonly stage?: string | undefined;
   readonly pipeline?: string | undefined;
-  /** Of a pull request its head, not the merge that is built. May be the symbolic HEAD at Buildkite. */
+  /** For a pull request its head, not the merge that is built. It may be the symbolic HEAD at Buildkite. */
   readonly commit?: string | undefined;
   readonly branch?: string | undefined;
   readonly tag?: string | undefined;
@@ -253,7 +253,7 @@ function drone(env: Env): CiFacts {
     stage,
     pipeline: repository,
     commit: env['DRONE_COMMIT_SHA'] ?? env['DRONE_COMMIT'],
-    // Of a pull request DRONE_BRANCH is the target.
+    // DRONE_BRANCH of a pull request is the target.
     ...refOf(
       (env['DRONE_PULL_REQUEST'] === undefined ? undefined : env['DRONE_SOURCE_BRANCH']) ??
         env['DRONE_BRANCH'],
@@ -306,7 +306,7 @@ function jenkins(env: Env): CiFacts {
     attempt: 1,
     job: env['STAGE_NAME'],
     stage: env['STAGE_NAME'],
-    // Of a pull request BRANCH_NAME is `PR-3`, and so is the end of the name.
+    // BRANCH_NAME of a pull request is `PR-3`, and so is the end of the name.
     pipeline: jobName(name, [branch, ref.branch]),
     commit: env['GIT_COMMIT'],
     ...ref,
@@ -337,7 +337,7 @@ interface Ref {
 }
 
 /**
- * Of `refs/heads/…`, `refs/tags/…`, `origin/…`, `tags/…` and plain names; the merges of pull requests have no name. What follows `refs/heads/` is a
+ * Branch or tag of `refs/heads/…`, `refs/tags/…`, `origin/…`, `tags/…` and plain names; the merges of pull requests have no name. What follows `refs/heads/` is a
  * branch however it reads, except `tags/…`: that is how some systems spell a tag.
  */
 function refOf(ref: string | undefined): Ref {

@@ -39,7 +39,7 @@ export async function reportingClient(
     clientFor(io, { baseUrl, credential: how.credential }, { debug, timeoutMs, fetch: how.fetch });
   const idToken = present(io, ID_TOKEN);
   if (idToken !== undefined) {
-    // Of several attempts the first one that arrives takes the token: what it answered to a lost connection is gone with it.
+    // The first of several attempts that arrives takes the token: what it answered to a lost connection is gone with it.
     const { token } = await new Ci(client({})).exchangeIdToken(ciConnectionId, idToken, { signal });
     return client({ credential: token });
   }

@@ -36,7 +36,7 @@ const PROVIDERS = [
   'generic',
 ];
 
-/** What the request does not hold. */
+/** Arguments that the request does not hold. */
 const ARGS = {
   provider: {
     type: 'enum',
@@ -137,7 +137,7 @@ function whoReports({ ciConnectionId }: CiReportParams, detected: Detected | und
   return { ciConnectionId, provider: detected?.provider };
 }
 
-/** What the environment tells, below what the flags say. */
+/** Facts of the environment, below those that flags give. */
 async function paramsOf(context: Reporting, given: Readonly<Record<string, unknown>>): Promise<Told> {
   const { io, args, output } = context;
   const detected = detectCi(io.env, readText, args.provider);
@@ -287,7 +287,7 @@ async function startReporter(
   };
 }
 
-/** Which job of the run this is. */
+/** The job of the run that this is. */
 function jobOf(
   { args }: Reporting,
   detected: Detected | undefined,

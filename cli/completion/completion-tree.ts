@@ -1,4 +1,4 @@
-/** What the completion scripts are printed from. */
+/** The tree that completion scripts are printed from. */
 
 export interface Flag {
   readonly flag: string;
@@ -15,7 +15,7 @@ export interface CompletionTree {
     readonly path: readonly string[];
     readonly summary: string;
     readonly flags: readonly Flag[];
-    /** Of the first positional. */
+    /** Choices of the first positional. */
     readonly choices: readonly string[];
   }[];
   readonly globals: readonly Flag[];
@@ -26,7 +26,7 @@ export interface NextWord {
   readonly summary: string;
 }
 
-/** What may follow each beginning of a command: `''` → groups, `teams members` → list, remove, set-role. */
+/** Words that may follow each beginning of a command: `''` → groups, `teams members` → list, remove, set-role. */
 export function nextWords(tree: CompletionTree): ReadonlyMap<string, readonly NextWord[]> {
   const found = new Map<string, Map<string, NextWord>>();
   const add = (prefix: string, next: NextWord): void => {

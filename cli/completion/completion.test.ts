@@ -12,7 +12,7 @@ beforeAll(async () => {
   tree = await completionTree();
 });
 
-/** What bash would offer for the last word of `line`. */
+/** Words that bash would offer for the last word of `line`. */
 function offered(line: string): string[] {
   const words = line.split(' ');
   const script = `${bashScript(tree)}

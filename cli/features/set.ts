@@ -76,7 +76,7 @@ function blockers({ reason, blockedBy }: PlatformFeature): string {
   return blockedBy.length === 0 ? reason : `${blockedBy.join(', ')} (${reason})`;
 }
 
-/** What to do about a refusal; the message itself is the server's. */
+/** Advice about a refusal; the message itself is the server's. */
 function advice(error: SvcApiError): readonly string[] {
   if (error.code === 'reason_required')
     return ['say why with --reason "...", or see what it would change with --dry-run'];

@@ -1,4 +1,4 @@
-/** What `runs logs` and `builds logs` have in common. */
+/** The common parts of `runs logs` and `builds logs`. */
 import type { Context, OwnArgs } from '../shell/command.ts';
 
 export const FOLLOW_ARGS = {

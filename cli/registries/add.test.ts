@@ -18,7 +18,7 @@ afterAll(async () => {
   await api.close();
 });
 
-/** What was sent; what else is asked is about features. */
+/** The requests that add; the others are about features. */
 const sent = (): unknown[] => api.asked.filter(({ method }) => method === 'POST').map(({ body }) => body);
 
 const line = 'registries add --team team_1 --host registry.example.com';

@@ -1,4 +1,4 @@
-/** How waiting for a run ends, in words and exit codes; the same for `create --wait`, `create --follow` and `wait`. */
+/** The end of waiting for a run in words and exit codes; the same for `create --wait`, `create --follow` and `wait`. */
 import type { RunState, SandboxRun } from '@svc/sdk';
 import type { Context } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';

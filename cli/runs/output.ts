@@ -8,13 +8,13 @@ import type { Patience } from './watch.ts';
 
 export interface OutputOptions {
   readonly params: SandboxRunsStreamLogsParams;
-  /** Where standard output goes: to standard error when ours holds a JSON result. */
+  /** Stream for standard output: standard error when ours holds a JSON result. */
   readonly stdoutTo: 'stdout' | 'stderr';
   /** Put the time at which the control plane stored it in front of every line. */
   readonly timestamps?: boolean;
 }
 
-/** Until the run ends, or the patience does. */
+/** Copies the output until the run ends, or the patience does. */
 export async function copyOutput(
   context: Context,
   runId: string,

@@ -1,4 +1,4 @@
-/** What the shell runs: a generated command, or a hand-written one in the same form. */
+/** Commands as the shell runs them: generated ones, and hand-written ones in the same form. */
 import type { ArgDef, ArgsDef, ParsedArgs } from 'citty';
 import type { Client, Operation, SvcApiError } from '@svc/sdk';
 import type { CommandSpec, FieldSpec } from '../command.ts';
@@ -25,11 +25,11 @@ export interface Context {
   readonly output: Output;
   /** Request fields by JSON name, nested objects nested. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** What is given for the command's own arguments; typed by `ContextOf`. */
+  /** Values of the command's own arguments; typed by `ContextOf`. */
   readonly args: Readonly<Record<string, unknown>>;
   /** Aborted by Ctrl-C, and by `--timeout` unless the command `waits`. */
   readonly signal: AbortSignal;
-  /** Where to and who as; looked up when first asked for. */
+  /** Address and credential; looked up when first asked for. */
   connection(): Promise<Connection>;
   /** The SDK's client on that connection. */
   client(): Promise<Client>;
@@ -43,7 +43,7 @@ interface Conduct {
   readonly waits?: boolean;
   /** Runs the program behind `--`, if there is one: whatever becomes of the API, and for as long as it takes to end after Ctrl-C. */
   readonly wraps?: boolean;
-  /** What to do about a refusal of the API, beside what its message says; one line each. */
+  /** Advice about a refusal of the API, beside its message; one line each. */
   readonly advice?: (error: SvcApiError) => readonly string[];
   /** Resolves with the exit code; nothing is 0. */
   readonly run: (context: Context) => Promise<number | void>;
@@ -68,7 +68,7 @@ export function defineOwn<const A extends OwnArgs>(
     readonly run: (context: ContextOf<A>) => Promise<number | void>;
   },
 ): Own {
-  // What is given was read by these very definitions.
+  // The values were read by these very definitions.
   return { ...own, run: (context) => own.run(context as ContextOf<A>) };
 }
 

@@ -16,7 +16,7 @@ export interface Profile {
   readonly credential: string;
   readonly email?: string;
   readonly userId?: string;
-  /** When a session ends at the latest. */
+  /** Time at which a session ends at the latest. */
   readonly expiresAt?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Where a command goes and who it is. Flags win over the environment, the environment over the profile. */
+/** Address and credential of a command. Flags win over the environment, the environment over the profile. */
 import { Client } from '@svc/sdk';
 import type { Fetch } from '@svc/sdk';
 import { CLI_VERSION } from '../version.ts';
@@ -18,7 +18,7 @@ export interface Connection {
   readonly profileName: string;
   readonly profile?: Profile;
   readonly credential?: string;
-  /** Where the credential comes from, for messages: `SVC_API_KEY`. */
+  /** Source of the credential, for messages: `SVC_API_KEY`. */
   readonly source?: string;
   /** A stored credential exists, and was not used because it belongs to another address. */
   readonly withheld?: true;
@@ -96,7 +96,7 @@ export function checkedAddress(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** Whether a password sent there could be read on the way. */
+/** True if a password sent there could be read on the way. */
 export function isExposed(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);

@@ -1,5 +1,5 @@
 /**
- * What the resolver of platform features answered lately, so that a row of commands asks once. Only good answers are kept, each for
+ * Keeps the latest answers of the resolver of platform features, so that a row of commands asks once. Only good answers are kept, each for
  * one server and one credential, of which the file holds a hash. The cache can only save a request: a file that is missing, broken
  * or cannot be written is the same as an empty one.
  */
@@ -16,7 +16,7 @@ export const FRESH_MS = 60_000;
 /** Servers and credentials remembered; the oldest answers go first. */
 const ENTRIES_MAX = 20;
 
-/** What staff are shown of a feature; others see `true`. */
+/** A feature as staff are shown it; others see `true`. */
 export interface FeatureState {
   readonly enabled: boolean;
   readonly reason?: string;
@@ -29,7 +29,7 @@ export type Features = Readonly<Record<string, true | FeatureState>>;
 export interface CachedFeatures {
   readonly features: Features;
   readonly etag?: string;
-  /** When the server last said so, in milliseconds since 1970. */
+  /** Time of the server's answer, in milliseconds since 1970. */
   readonly atMs: number;
 }
 

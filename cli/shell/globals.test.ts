@@ -87,7 +87,7 @@ it('shares no flag with any generated command', async () => {
   const taken = new Set(
     GLOBAL_FLAGS.flatMap(({ flag, short }) => [`--${flag}`, `--no-${flag}`, `-${short ?? flag}`]),
   );
-  // What the shell adds to generated commands.
+  // Flags that the shell adds to generated commands.
   taken.add('--data');
   const specs = (await Promise.all(groups.map(({ load }) => load()))).flat();
   expect(specs.length).toBeGreaterThan(30);

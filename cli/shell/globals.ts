@@ -12,7 +12,7 @@ export type Format = (typeof FORMATS)[number];
 export interface GlobalFlag {
   readonly flag: string;
   readonly short?: string;
-  /** What the value is called; absent for switches. */
+  /** Name of the value; absent for switches. */
   readonly placeholder?: string;
   /** The value is given after `=` or not at all. */
   readonly optionalValue?: true;
@@ -74,7 +74,7 @@ export interface Globals {
   readonly baseUrl?: string;
   readonly apiKey?: string;
   readonly json: boolean;
-  /** Of `--json=a,b`. */
+  /** Fields of `--json=a,b`. */
   readonly fields?: readonly string[];
   /** As typed: a format, see `formatOf`, or a file. */
   readonly output?: string;
@@ -96,9 +96,9 @@ export interface Token {
 
 export interface CommandLine {
   readonly globals: Globals;
-  /** What is not a global flag, up to `--`. */
+  /** Words that are no global flags, up to `--`. */
   readonly tokens: readonly Token[];
-  /** What follows `--`; undefined without one. */
+  /** Words behind `--`; undefined without one. */
   readonly rest?: readonly string[];
 }
 
@@ -214,7 +214,7 @@ function readGlobals(given: ReadonlyMap<string, string | true>): Globals {
   };
 }
 
-/** What `--output` and `--json` say; nothing where neither was given. */
+/** The format that `--output` and `--json` name; nothing where neither was given. */
 export function formatOf({ output: text, json }: Pick<Globals, 'json' | 'output'>): Format | undefined {
   if (text === undefined) return json ? 'json' : undefined;
   const format = FORMATS.find((known) => known === text);

@@ -38,7 +38,7 @@ export class ClosedPipeError extends Error {
 /** Ctrl-C, or a polite kill. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
-  /** What the process ends with: 128 and the number of the signal. */
+  /** Exit code of the process: 128 and the number of the signal. */
   readonly exitCode: number;
 
   constructor(exitCode: number) {

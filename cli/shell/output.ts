@@ -12,7 +12,7 @@ import { nearest } from './suggest.ts';
 import { columnWidths, formatHeader, formatRow, type Column } from './table.ts';
 import { neutralise, neutraliseLog } from './text.ts';
 
-/** When the contract names no columns. */
+/** Most columns of a table whose contract names none. */
 const GUESSED_COLUMNS_MAX = 6;
 
 export interface Output {

@@ -76,7 +76,7 @@ class Collected {
   }
 }
 
-/** How many further tokens the flag took. */
+/** Returns the number of further tokens that the flag took. */
 function takeFlag(
   spec: Spec,
   { token, next }: { readonly token: Token; readonly next: Token | undefined },

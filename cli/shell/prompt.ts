@@ -10,7 +10,7 @@ export interface Question {
   readonly prompt: string;
   readonly hidden: boolean;
   readonly signal: AbortSignal;
-  /** What Ctrl-C does; in raw mode the terminal sends no SIGINT. */
+  /** Called at Ctrl-C: in raw mode the terminal sends no SIGINT. */
   readonly interrupt: () => void;
 }
 

@@ -8,11 +8,11 @@ import { neutralise, neutraliseLine } from './text.ts';
 export interface Reported {
   readonly json: boolean;
   readonly debug: boolean;
-  /** Of the credential in use, if any: a 401 with one and without one need different advice. */
+  /** Source of the credential in use, if any: a 401 with one and without one need different advice. */
   readonly credentialSource?: string | undefined;
   readonly withheld?: boolean | undefined;
   readonly baseUrl?: string | undefined;
-  /** Of the command that was refused; read for refusals of the API alone. */
+  /** Advice of the command that was refused; read for refusals of the API alone. */
   readonly advice?: ((error: SvcApiError) => readonly string[]) | undefined;
   /** Text of a listing that a usage error asks for. */
   readonly listing?: string | undefined;
@@ -40,7 +40,7 @@ function isInterruption(error: unknown): boolean {
   );
 }
 
-/** What the server answered, word for word; the same shape for errors of our own. */
+/** The server's answer, word for word; errors of our own have the same shape. */
 export function errorBody(error: unknown): unknown {
   if (error instanceof SvcApiError && isRecord(error.body) && isRecord(error.body['error']))
     return error.body;

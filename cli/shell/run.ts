@@ -24,7 +24,7 @@ import { reportError } from './report.ts';
 import { formatDuration } from './time.ts';
 import { commandTree, runLeaf, type Node } from './tree.ts';
 
-/** How long a command may take to end by itself after Ctrl-C. */
+/** Time that a command may take to end by itself after Ctrl-C. */
 const UNWIND_LIMIT_MS = 1_000;
 
 export async function run(words: readonly string[], io: Io): Promise<number> {
@@ -60,7 +60,7 @@ function rootOf(error: unknown): unknown {
   return error instanceof SvcAbortError && error.cause instanceof Error ? error.cause : error;
 }
 
-/** What is known so far, so that an error can be reported as well as possible at any point. */
+/** Holds what is known so far, so that an error can be reported as well as possible at any point. */
 class Session {
   readonly #words: readonly string[];
   readonly #io: Io;
@@ -147,7 +147,7 @@ class Session {
     };
   }
 
-  /** What may still refuse a command whose words are right. */
+  /** Refuses a command whose words are right, where its feature or its user does. */
   async #admit({ spec }: Command, { io, globals, input, signal }: Context): Promise<void> {
     if (spec.feature !== undefined && !this.wrapsProgram) await checkFeature(spec, await this.#gate(signal));
     if (spec.destructive) await confirm({ io, globals }, spec, input);
@@ -203,7 +203,7 @@ function helpAsked({ globals, tokens }: CommandLine): readonly Token[] | undefin
   return globals.help ? tokens : undefined;
 }
 
-/** Of a command that answers bytes `--output` names a file and no format. */
+/** For a command that answers bytes `--output` names a file and no format. */
 function rawGlobals(spec: Spec, { json, ...globals }: Globals): Pick<Globals, 'json' | 'color'> {
   if (json) throw new UsageError(`"${commandLine(spec)}" answers bytes as they are, not JSON`);
   return { json, ...(globals.color === undefined ? {} : { color: globals.color }) };

@@ -4,7 +4,7 @@ import { canAsk } from './confirm.ts';
 import type { Context, OwnArgs } from './command.ts';
 import { UsageError } from './errors.ts';
 
-/** What is read, such as `password`; its flags are `--password-stdin` and `--password-file`. */
+/** Kind of secret, such as `password`; its flags are `--password-stdin` and `--password-file`. */
 export type SecretWord = 'password' | 'token';
 
 export function secretArgs(word: SecretWord): OwnArgs {

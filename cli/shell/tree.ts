@@ -11,7 +11,7 @@ import { runOperation } from './operation.ts';
 
 export interface Node extends CommandDef {
   readonly meta: { readonly name: string; readonly description: string };
-  /** Of a group; absent: it is about this program itself. */
+  /** Area of a group; absent where it is about this program itself. */
   readonly area?: string;
   /** Sorted by name. */
   readonly subCommands: Readonly<Record<string, Node>>;
@@ -90,7 +90,7 @@ async function loadGenerated(words: readonly string[]): Promise<Command> {
   return { spec: await generatedSpec(words), run: runOperation };
 }
 
-/** What a hand-written command does not say is as in the generated one that it stands over. */
+/** A hand-written command takes what it does not say from the generated one that it stands over. */
 async function loadOwn(line: readonly string[], { summary, from, load }: HandWritten): Promise<Command> {
   const [group = '', ...words] = line;
   const loaded = await load();
@@ -125,7 +125,7 @@ async function generatedSpec([group = '', ...words]: readonly string[]): Promise
   return withShellFlags(spec);
 }
 
-/** What the shell itself adds to a generated command. */
+/** Adds to a generated command what the shell itself knows. */
 function withShellFlags(spec: CommandSpec): GeneratedSpec {
   const { operation, page } = spec;
   const flags = spec.flags.map((field) => {

@@ -33,7 +33,7 @@ export function readValue(field: FieldSpec, text: string, name: string): unknown
   }
 }
 
-/** What a field's flags and positionals make together. */
+/** Combines the values of a field's flags and positionals. */
 export function combine(field: FieldSpec, values: readonly unknown[], name: string): unknown {
   if (field.type === 'map') return readMap(values as readonly (readonly [string, string])[], name);
   return field.repeated ? values : values[0];

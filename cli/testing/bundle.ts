@@ -16,13 +16,13 @@ export interface RunOptions {
   readonly input?: string;
   /** Sends SIGINT as soon as the text was seen on standard output or standard error. */
   readonly interruptAt?: string;
-  /** What a person types, each after its text was seen. */
+  /** Input of a person, each after its text was seen. */
   readonly typed?: readonly { readonly after: string; readonly keys: string }[];
 }
 
 export interface BundledCli {
   readonly main: string;
-  /** Of its own, empty at first: also home and XDG_CONFIG_HOME of the processes. */
+  /** A folder of its own, empty at first: also home and XDG_CONFIG_HOME of the processes. */
   readonly folder: string;
   run(words: readonly string[], options?: RunOptions): Promise<Ended>;
   /** A command line of the shell, with `svc` defined. */

@@ -5,7 +5,7 @@ import { ClosedPipeError, Interrupted, type Io, type Sink } from '../shell/io.ts
 export interface FakeIo extends Io {
   readonly out: () => string;
   readonly err: () => string;
-  /** What was asked on the terminal, `(hidden)` marked. */
+  /** Questions on the terminal; hidden ones end with `(hidden)`. */
   readonly questions: readonly string[];
   interrupt(): void;
 }
@@ -18,9 +18,9 @@ export interface FakeIoOptions {
   readonly stdoutTerminal?: boolean;
   readonly stdinTerminal?: boolean;
   readonly columns?: number;
-  /** What standard input holds. */
+  /** Content of standard input. */
   readonly input?: string;
-  /** What the person answers, in order. */
+  /** Answers of the person, in order. */
   readonly answers?: readonly string[];
   readonly nowMs?: number;
   /** Standard output is closed by its reader after so many writes. */

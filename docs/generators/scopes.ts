@@ -33,7 +33,7 @@ export function scopesPage({ scopes, rpcs }: Surface, granted: Granted): string 
 
 const ABOUT =
   'An API key has a list of scopes; a session has all that its account may have, except `ci:write`, which is for CI credentials. On a team a call also needs what the role of the account there grants: the key narrows the role and never widens it.';
-/** What is for staff alone needs their scope without saying so. */
+/** An operation for staff alone needs their scope without saying so. */
 function scopeOf({ auth, scope }: SurfaceRpc): string | undefined {
   return scope ?? (auth === 'staff' ? 'staff' : undefined);
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 export interface Baseline {
   readonly commit: string;
-  /** What the commit is: `origin/main`, `v0.10.0`. */
+  /** Name of the commit: `origin/main`, `v0.10.0`. */
   readonly name: string;
 }
 

@@ -61,7 +61,7 @@ const TIMEOUT_MS_DEFAULT = 30_000;
 const BODY_BYTES_MIN = 65_536;
 const BODY_BYTES_MAX = 1_048_576;
 
-/** What building one service needs. */
+/** Everything that building one service needs. */
 interface Context {
   readonly options: OptionReader;
   readonly messages: MessageBuilder;
@@ -267,7 +267,7 @@ function pageOf(
   return items ? { items, defaultLimit, maxLimit } : undefined;
 }
 
-/** What the options say about the SDK, whether the RPC is in it or not: what is wrong is wrong. */
+/** Reads the options about the SDK also where the RPC is not in it, so that mistakes are reported. */
 function sdkOf(
   report: Report,
   op: OperationOption,

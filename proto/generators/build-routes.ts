@@ -5,7 +5,7 @@ import type { FieldModel, MessageModel, RouteModel } from './model.ts';
 import type { HttpRule } from './options.ts';
 import { type PathTemplate, parsePathTemplate } from './path-template.ts';
 
-/** Of one RPC. */
+/** Messages of one RPC. */
 export interface Messages {
   readonly request: MessageModel;
   readonly response: MessageModel;

@@ -256,7 +256,7 @@ function checkColumns(rpc: RpcModel, problems: Problems): void {
   }
 }
 
-/** What is wrong with a JSON path, or nothing. */
+/** The problem of a JSON path, or nothing. */
 function columnTarget(message: MessageModel, path: readonly string[]): string | undefined {
   const [head = '', ...rest] = path;
   const field = message.fields.find((candidate) => candidate.json === head);

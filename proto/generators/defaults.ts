@@ -1,4 +1,4 @@
-/** What an RPC is where its contract says nothing: the one place that knows the defaults of options.proto. */
+/** Completes an RPC where its contract says nothing: the one place that knows the defaults of options.proto. */
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { OperationOption, OptionReader, ResourceOption } from './options.ts';
 

@@ -8,7 +8,7 @@ export interface Drift {
   readonly kind: 'missing' | 'changed' | 'superfluous';
 }
 
-/** What differs between the outputs and the files on disk. */
+/** Differences between the outputs and the files on disk. */
 export function drift(root: string, outputs: Outputs): Drift[] {
   const found: Drift[] = [];
   for (const [path, text] of outputs) {

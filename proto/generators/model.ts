@@ -31,7 +31,7 @@ export interface ServiceModel {
   readonly audience: Audience;
   /** Absent for internal services alone. */
   readonly area?: EnumValueModel;
-  /** Where it is in the SDK: `sdk.<property>`, made by the class of that name. Absent: not in the SDK. */
+  /** Place in the SDK: `sdk.<property>`, made by the class of that name. Absent: not in the SDK. */
   readonly sdk?: { readonly property: string; readonly className: string };
   /** CLI command group. Absent: not in the CLI. */
   readonly cliGroup?: string;

@@ -51,7 +51,7 @@ function versionOf(root: string): string {
 }
 
 /**
- * What protoc-gen-es makes: one `_pb.ts` a proto file. Those of buf/validate come from @bufbuild/protovalidate: a second copy of its
+ * Output of protoc-gen-es: one `_pb.ts` a proto file. Those of buf/validate come from @bufbuild/protovalidate: a second copy of its
  * extensions would not be recognised by it.
  */
 async function generateMessages(root: string, image: FileDescriptorSet): Promise<Outputs> {

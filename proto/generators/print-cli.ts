@@ -73,7 +73,7 @@ function printCommand({ rpc, cli }: Command): string {
   return ['  {', ...lines, '  },'].join('\n');
 }
 
-/** What the command line may conclude from a feature that it is not shown; of a key that nobody declared, nothing. */
+/** Decides what the command line may conclude from a feature that it is not shown; from a key that nobody declared, nothing. */
 function visibilityOf(feature: string): Visibility {
   const manifest: readonly FeatureDefinition[] = MANIFEST;
   return manifest.find(({ key }) => key === feature)?.visibility ?? 'internal';
@@ -155,7 +155,7 @@ function printIndex(model: Model, groups: readonly (readonly [string, readonly C
   ].join('\n');
 }
 
-/** Of several services in one group, the one that shares its name with the SDK resource speaks for the group. */
+/** The service that describes a group: of several the one that shares its name with the SDK resource. */
 function mainService(model: Model, group: string): ServiceModel | undefined {
   const services = model.services.filter((service) => service.cliGroup === group);
   return services.find((service) => service.sdk?.property === group) ?? services[0];

@@ -1,5 +1,5 @@
 /**
- * What the SDK shows, under which names and in which files. Requests do not appear as types of their own: their fields
+ * Types and classes of the SDK, their names and their files. Requests do not appear as types of their own: their fields
  * are arguments and `params`.
  */
 import { upperFirst } from './build-model.ts';

@@ -16,7 +16,7 @@ export interface Surface {
 
 export interface SurfaceRpc {
   readonly audience: string;
-  /** Where people find it; orders lists and breaks nobody. */
+  /** Orders lists, and breaks nobody. */
   readonly area?: string;
   readonly stability: string;
   /** `GET /teams/{teamId}/runners`, primary first. */
@@ -24,7 +24,7 @@ export interface SurfaceRpc {
     readonly route: string;
     readonly body?: string;
     readonly responseBody?: string;
-    /** What may be given in the query beside a body that is the whole request. */
+    /** Parameters that may be given in the query beside a body that is the whole request. */
     readonly query?: readonly string[];
   }[];
   readonly status: number;
@@ -192,7 +192,7 @@ function compareFields(old: Fields, now: Fields, directions: Directions): string
   return changes;
 }
 
-/** Which messages callers of stable RPCs send and receive. */
+/** Messages that callers of stable RPCs send and receive. */
 function messageDirections(surface: Surface): Map<string, Directions> {
   const found = new Map<string, Directions>();
   const visit = (name: string, direction: keyof Directions) => {

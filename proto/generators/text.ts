@@ -40,7 +40,7 @@ export function firstSentence(comment: string): string {
   return end === -1 ? paragraph : paragraph.slice(0, end);
 }
 
-/** How people read an area: its word as a title, and its comment. */
+/** An area as people read it: its word as a title, and its comment. */
 export function areaText({ json, comment }: EnumValueModel): { title: string; summary: string } {
   return { title: `${json.charAt(0).toUpperCase()}${json.slice(1)}`, summary: firstSentence(comment) };
 }

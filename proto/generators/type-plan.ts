@@ -1,5 +1,5 @@
 /**
- * Which messages and enums a set of RPCs shows, and under which names. A message that callers send and receive is two
+ * Messages and enums that a set of RPCs shows, and their names. A message that callers send and receive is two
  * types only when the two differ: servers always send what callers may leave out, and only servers send what is output.
  */
 import { ContractError } from './contract-error.ts';
@@ -23,7 +23,7 @@ export interface TypePlan {
   readonly types: readonly ShownType[];
 }
 
-/** What one RPC shows: its arguments as fields, its answer as a message or as one field of it. */
+/** Types of one RPC: its arguments as fields, its answer as a message or as one field of it. */
 export interface Shown {
   readonly rpc: RpcModel;
   readonly inputs: readonly FieldModel[];
@@ -95,7 +95,7 @@ function responseWrappers(shown: readonly Shown[]): Map<MessageModel, string> {
   return names;
 }
 
-/** Whether the type would read otherwise for callers who send it than for those who receive it. */
+/** True if the type would read otherwise for callers who send it than for those who receive it. */
 function differs(message: MessageModel, seen: ReadonlySet<MessageModel> = new Set()): boolean {
   if (seen.has(message)) return false;
   const next = new Set([...seen, message]);

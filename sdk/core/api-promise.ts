@@ -8,7 +8,7 @@ export interface WithResponse<T> {
 }
 
 /**
- * What every call returns: a promise of the data that can also show the answer it came from. The request is under way
+ * Every call returns one: a promise of the data that can also show the answer it came from. The request is under way
  * as soon as the method is called; the data is decoded when somebody asks for it, so `asResponse` works for any body.
  */
 export class ApiPromise<T> extends Promise<T> {

@@ -27,7 +27,7 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     this.#controller.abort(reason);
   }
 
-  /** What the bytes are, such as `text/plain`. Connects; a stream that is then not wanted is to be aborted. */
+  /** Content type of the bytes, such as `text/plain`. Connects; a stream that is then not wanted is to be aborted. */
   async contentType(): Promise<string> {
     const { response } = await this.#connected();
     return response.headers.get('content-type') ?? 'application/octet-stream';

@@ -42,13 +42,13 @@ export interface ClientOptions {
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Logs every attempt, without secrets, to `logger` or the console. */
   readonly debug?: boolean | undefined;
-  /** Of one attempt, in milliseconds. Default: 8000. With two retries a call takes at most about 25.5 s. */
+  /** Time limit of one attempt, in milliseconds. Default: 8000. With two retries a call takes at most about 25.5 s. */
   readonly timeoutMs?: number | undefined;
   /** Further attempts after the first. Default: 2. */
   readonly maxRetries?: number | undefined;
   /** Instead of the global `fetch`. */
   readonly fetch?: Fetch | undefined;
-  /** Where `debug` writes. Default: the console. */
+  /** Logger that `debug` writes to. Default: the console. */
   readonly logger?: Logger | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface CallOptions {
   readonly idempotencyKey?: string | undefined;
   /** Ends the call at once, also while it waits between two attempts. */
   readonly signal?: AbortSignal | undefined;
-  /** Of one attempt, in milliseconds. */
+  /** Time limit of one attempt, in milliseconds. */
   readonly timeoutMs?: number | undefined;
   readonly maxRetries?: number | undefined;
   /** Added to this request; `null` takes a default header away. */

@@ -3,7 +3,7 @@
  * treat differently. The server's words are kept: `code` is stable and meant for programs, `message` for people.
  */
 
-/** What the server said, as far as it could be read. */
+/** The server's answer, as far as it could be read. */
 interface ErrorFields {
   readonly status: number;
   readonly code: string;
@@ -20,7 +20,7 @@ export class SvcApiError extends Error {
   readonly code: string;
   /** Parsed JSON body, else the text as received, else undefined. */
   readonly body: unknown;
-  /** Whether the same call may succeed later. Retries that the client makes by itself are already used up. */
+  /** True if the same call may succeed later. Retries that the client makes by itself are already used up. */
   readonly retryable: boolean;
   /** For support: names this request in the server's logs. */
   readonly requestId: string | undefined;

@@ -32,7 +32,7 @@ export function backoffMs(retriesSoFar: number, random: () => number): number {
   return random() * Math.min(BACKOFF_MAX_MS, BACKOFF_BASE_MS * 2 ** retriesSoFar);
 }
 
-/** What the server asked for in `retry-after-ms` or `retry-after` (seconds or a date); undefined when not to be obeyed. */
+/** Pause that the server asked for in `retry-after-ms` or `retry-after` (seconds or a date); undefined when not to be obeyed. */
 export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
   const ms = readMs(headers.get('retry-after-ms')) ?? readRetryAfter(headers.get('retry-after'), nowMs);
   return ms !== undefined && ms >= 0 && ms <= RETRY_AFTER_MAX_MS ? ms : undefined;

@@ -24,7 +24,7 @@ export interface SendOptions {
   readonly runtime: Runtime;
   readonly logger: Logger | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Of one attempt, from connecting to the last byte of the body. */
+  /** Time limit of one attempt, from connecting to the last byte of the body. */
   readonly timeoutMs: number;
   readonly maxRetries: number;
 }

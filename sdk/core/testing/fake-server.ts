@@ -19,7 +19,7 @@ export interface ScriptedReply {
   readonly body?: unknown;
   /** The body in separate writes; a Uint8Array goes out as it is. */
   readonly chunks?: readonly (string | Uint8Array)[];
-  /** What happens instead of a proper end. */
+  /** End of the answer; `end` is the proper one. */
   readonly then?: 'end' | 'hang' | 'reset';
 }
 
