@@ -1,4 +1,4 @@
-/** Every setting of the server as one record, and what must hold between them. */
+/** Every setting of the server as one record, and what must hold between them. Those of a feature stand beside it, in `<feature>.settings.ts`. */
 import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import {
@@ -7,7 +7,6 @@ import {
   choice,
   expected,
   flag,
-  isUrl,
   number,
   optional,
   parts,
@@ -18,40 +17,23 @@ import {
   webAddresses,
   Wrong,
   type Environment,
-  type Setting,
   type SettingsOf,
 } from '@svc/proto/process/settings.ts';
-import { isDefaultAudience, parseIssuers } from './connect/ci/oidc/issuers.ts';
-import type { Issuer } from './connect/ci/oidc/issuers.ts';
-import { parseHost } from './engine/registries/host.ts';
+import * as accounts from './access/accounts/accounts.settings.ts';
+import * as apiKeys from './access/apikeys/apikeys.settings.ts';
+import * as auth from './access/auth/auth.settings.ts';
+import * as teams from './access/teams/teams.settings.ts';
+import * as environments from './apps/environments/environments.settings.ts';
+import * as oidc from './connect/ci/oidc/oidc.settings.ts';
+import * as door from './door/door.settings.ts';
+import * as builds from './engine/builds/builds.settings.ts';
+import * as registries from './engine/registries/registries.settings.ts';
+import * as runners from './engine/runners/runners.settings.ts';
+import * as work from './engine/work/work.settings.ts';
+import * as switches from './features/platformfeatures/platformfeatures.settings.ts';
 import { isDnsServer } from './platform/dns.ts';
 
 export { ConfigError } from '@svc/proto/process/settings.ts';
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-const limit = (name: string, fallback: number, about: string): Setting<number> =>
-  number(name, { about, fallback, min: 1, max: 10_000_000 });
-
-const sessionTime = (name: string, fallback: number, about: string): Setting<number> =>
-  number(name, { about, unit: 'ms', fallback, min: 1_000, max: 90 * DAY });
-
-/** Times of dispatch; tests and the fault suite shorten them. */
-const dispatchTime = (name: string, fallback: number, about: string): Setting<number> =>
-  number(name, { about, unit: 'ms', fallback, min: 10, max: HOUR });
-
-const version = (name: string, about: string): Setting<string> =>
-  text(name, {
-    about,
-    type: 'version',
-    fallback: '',
-    parse: (given) =>
-      given === '' || /^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(given)
-        ? given
-        : expected(given, 'three numbers such as 1.2.0'),
-  });
 
 export const SETTINGS = {
   host: text('HOST', {
@@ -150,74 +132,6 @@ export const SETTINGS = {
     absent: 'one is made from the key-encryption key, in `DATA_DIR/metrics.token`',
     parse: secret(16),
   }),
-  logRetentionDays: number('LOG_RETENTION_DAYS', {
-    about: 'How long output of runs and builds is kept. It must outlive all attempts of a run.',
-    unit: 'days',
-    fallback: 90,
-    min: 7,
-    max: 3_650,
-  }),
-  jobRunnerEnabled: flag('JOB_RUNNER_ENABLED', {
-    about: 'State of the feature `host.job_runner`, which nothing else switches.',
-    fallback: false,
-  }),
-  runnersEnabled: flag('RUNNERS_ENABLED', {
-    about: 'Off, runners receive no work. Set it at servers and gateways alike.',
-    fallback: true,
-  }),
-  companionUrl: optional('COMPANION_URL', {
-    about: 'Companion service whose features staff see beside these.',
-    type: 'http(s) address',
-    absent: 'none',
-    parse: address('http:', 'https:'),
-  }),
-  traceViewerUrl: optional('TRACE_VIEWER_URL', {
-    about: 'Where traces of builds are looked at, with `{traceId}` in it.',
-    type: 'http(s) address',
-    absent: "the build's page in the console",
-    parse: (given) =>
-      given.includes('{traceId}') && isUrl(given.replaceAll('{traceId}', '0'), ['http:', 'https:'])
-        ? given
-        : expected(given, 'an http:// or https:// address with {traceId} in it'),
-  }),
-  localRegistry: text('LOCAL_REGISTRY', {
-    about: "The service's own registry, for teams without one. It is spoken to over plain HTTP.",
-    type: 'host:port',
-    fallback: '127.0.0.1:5000',
-    parse: (given) =>
-      /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/.test(given)
-        ? given
-        : expected(given, 'a host with a port if any, such as 127.0.0.1:5000'),
-  }),
-  insecureRegistries: text('INSECURE_REGISTRIES', {
-    about: 'Registries of teams, besides loopback ones, that may be spoken to over plain HTTP.',
-    type: 'hosts with a port if any, separated by commas',
-    fallback: '',
-    parse: readInsecureRegistries,
-  }),
-  builderImage: text('BUILDER_IMAGE', {
-    about: 'Builder image of buildpack builds, with its digest. Empty takes the one that the runner pins.',
-    type: 'image with digest',
-    fallback: '',
-    parse: (given) =>
-      given === '' || /^[a-z0-9][^\s@]*@sha256:[0-9a-f]{64}$/.test(given)
-        ? given
-        : expected(given, 'an image with its digest: <name>@sha256:<64 digits>'),
-  }),
-  strikesMax: number('RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD', {
-    about: 'Strikes for diverging durations from which a runner receives no work.',
-    fallback: 3,
-    min: 1,
-    max: 1_000,
-  }),
-  minVersion: version(
-    'RUNNER_MIN_VERSION',
-    'Runners below it are given no new work. Empty takes any version.',
-  ),
-  recommendedVersion: version(
-    'RUNNER_RECOMMENDED_VERSION',
-    'Runners below it are advised to upgrade. Empty advises none.',
-  ),
   secretsKey: optional('SECRETS_KEY', {
     about: 'Key-encryption key, 32 bytes. `openssl rand -base64 32` makes one.',
     type: 'base64',
@@ -236,24 +150,6 @@ export const SETTINGS = {
     fallback: '',
     parse: readDnsServers,
   }),
-  oidcAudience: optional('OIDC_AUDIENCE', {
-    about: 'Audience that id_tokens of CI jobs must be made for.',
-    type: 'text',
-    absent: 'the first public address',
-    parse: (given) =>
-      isDefaultAudience(given)
-        ? new Wrong(
-            `is "${given}", which every id_token of GitHub or GitLab has that names no audience; expected one of this service alone, such as its address`,
-          )
-        : given,
-  }),
-  oidcIssuers: text('OIDC_ISSUERS', {
-    about:
-      'Replaces the issuers of id_tokens, which are fixed, in tests; it needs `WEBHOOKS_ALLOW_PRIVATE=true`.',
-    type: 'issuers, separated by commas',
-    fallback: '',
-    parse: readIssuers,
-  }),
   stopGraceMs: number('STOP_GRACE_MS', {
     about: 'How long a stop waits for what is under way.',
     unit: 'ms',
@@ -261,104 +157,23 @@ export const SETTINGS = {
     min: 0,
     max: 300_000,
   }),
+  ...switches.settings,
+  ...registries.settings,
+  ...builds.settings,
+  ...runners.settings,
+  ...work.settings,
+  ...oidc.settings,
   limits: {
-    requestsPerMinute: limit(
-      'LIMIT_REQUESTS_PER_MINUTE',
-      6_000,
-      'Requests a minute of one API key or session.',
-    ),
-    submitsPerMinute: limit(
-      'LIMIT_SUBMITS_PER_MINUTE',
-      60_000,
-      'Submissions a minute of one API key or session.',
-    ),
-    loginsPerMinute: limit(
-      'LIMIT_LOGINS_PER_MINUTE',
-      20,
-      'Calls of sign-in and the like a minute from one address.',
-    ),
-    anonymousPerMinute: limit(
-      'LIMIT_ANONYMOUS_PER_MINUTE',
-      600,
-      'Requests a minute from one address without a credential.',
-    ),
-    bodyMibPerMinute: number('LIMIT_BODY_MIB_PER_MINUTE', {
-      about:
-        'Request bodies read in a minute for one API key or session, with compression undone. All callers at one address have four times as much, callers without a credential a twentieth.',
-      unit: 'MiB',
-      fallback: 300,
-      min: 1,
-      max: 10_000_000,
-    }),
-    pagesPerMinute: limit(
-      'LIMIT_PAGES_PER_MINUTE',
-      1_200,
-      'Console pages and files, and `/openapi.json`, a minute for one network.',
-    ),
-    apiKeysMax: limit('LIMIT_API_KEYS', 100, 'API keys of one account.'),
-    teamsMax: limit('LIMIT_TEAMS', 50, 'Teams that one account owns.'),
-    environmentsPerProjectMax: limit('LIMIT_ENVIRONMENTS_PER_PROJECT', 200, 'Environments of one project.'),
-    runnersPerTeamMax: limit('LIMIT_RUNNERS_PER_TEAM', 1_000, 'Runners of one team.'),
-    queuedRunsPerTeamMax: limit('LIMIT_QUEUED_RUNS_PER_TEAM', 10_000, 'Sandbox runs of one team that wait.'),
-    /** Server streams that are open at once: followed logs, watched lists, exports. */
-    streams: {
-      perCredentialMax: limit(
-        'LIMIT_STREAMS_PER_CREDENTIAL',
-        200,
-        'Open streams of one API key or session, and of one network for callers without a credential.',
-      ),
-      perAccountMax: limit(
-        'LIMIT_STREAMS_PER_ACCOUNT',
-        500,
-        'Open streams of all keys and sessions of one account.',
-      ),
-      perConnectionMax: limit(
-        'LIMIT_STREAMS_PER_CONNECTION',
-        100,
-        'Open streams of one connection that no trusted proxy made. Below the 128 requests at once of an HTTP/2 connection, calls still find a place.',
-      ),
-    },
+    ...door.limits,
+    ...accounts.limits,
+    ...apiKeys.limits,
+    ...teams.limits,
+    ...environments.limits,
+    ...runners.limits,
+    ...work.limits,
   },
-  sessions: {
-    idleMs: sessionTime('SESSION_IDLE_MS', 12 * HOUR, 'A session ends after this long without a request.'),
-    absoluteMs: sessionTime('SESSION_ABSOLUTE_MS', 7 * DAY, 'A session ends this long after its sign-in.'),
-    staffIdleMs: sessionTime(
-      'SESSION_STAFF_IDLE_MS',
-      30 * MINUTE,
-      'The same without a request, for staff accounts.',
-    ),
-    staffAbsoluteMs: sessionTime(
-      'SESSION_STAFF_ABSOLUTE_MS',
-      12 * HOUR,
-      'The same after the sign-in, for staff accounts.',
-    ),
-  },
-  dispatch: {
-    pollWaitMs: number('POLL_WAIT_MS', {
-      about: 'How long a poll of a runner waits for work.',
-      unit: 'ms',
-      fallback: 30_000,
-      min: 10,
-      max: 50_000,
-    }),
-    heartbeatMs: dispatchTime('HEARTBEAT_MS', 15_000, 'Time between heartbeats of a runner.'),
-    offerMs: dispatchTime('OFFER_MS', 15_000, 'How long an offer waits for the first heartbeat.'),
-    leaseMs: dispatchTime('LEASE_MS', 60_000, 'Lease of work that runs, at least three heartbeats.'),
-    graceMs: dispatchTime('LEASE_GRACE_MS', 2_000, 'How long after its end a lease is still honoured.'),
-    sweepEveryMs: dispatchTime('SWEEP_EVERY_MS', 2_000, 'Time between searches for leases that have ended.'),
-    relayEveryMs: dispatchTime('RELAY_EVERY_MS', 1_000, 'Time between searches for unsent pointers to work.'),
-    silentMs: dispatchTime(
-      'RUNNER_SILENT_MS',
-      60_000,
-      'A runner is silent after this long without a heartbeat, at least two of them.',
-    ),
-    stuckMs: dispatchTime('RUNNER_STUCK_MS', 60_000, 'Work counts as stuck after it has waited this long.'),
-    watchEveryMs: dispatchTime(
-      'RUNNER_WATCH_EVERY_MS',
-      5_000,
-      'Time between searches for teams without a working runner.',
-    ),
-  },
+  sessions: auth.sessions,
+  dispatch: work.dispatch,
 };
 
 export type Config = SettingsOf<typeof SETTINGS>;
@@ -367,12 +182,6 @@ export type StreamLimits = Limits['streams'];
 export type SessionTimes = Config['sessions'];
 export type DispatchTimes = Config['dispatch'];
 export type LogLevel = Config['logLevel'];
-
-/** Token bucket: `count` calls in `windowMs`, refilled evenly. */
-export interface RateRule {
-  readonly count: number;
-  readonly windowMs: number;
-}
 
 export function readConfig(env: Environment): Config {
   return readSettings(SETTINGS, env, (config, problem) => {
@@ -400,16 +209,6 @@ function readSecretsKey(given: string): Uint8Array | Wrong {
       );
 }
 
-function readInsecureRegistries(given: string): readonly string[] | Wrong {
-  const hosts: string[] = [];
-  for (const part of parts(given)) {
-    const parsed = parseHost(part);
-    if ('problem' in parsed) return new Wrong(`holds "${part}": ${parsed.problem}`);
-    hosts.push(parsed.host);
-  }
-  return hosts;
-}
-
 function readDnsServers(given: string): readonly string[] | Wrong {
   const bad = parts(given).find((server) => !isDnsServer(server));
   return bad === undefined
@@ -417,11 +216,6 @@ function readDnsServers(given: string): readonly string[] | Wrong {
     : new Wrong(
         `holds "${bad}", expected IP addresses with a port if any, such as 192.0.2.53 or [2001:db8::53]:5353`,
       );
-}
-
-function readIssuers(given: string): readonly Issuer[] | Wrong {
-  const issuers = parseIssuers(parts(given));
-  return typeof issuers === 'string' ? new Wrong(issuers) : issuers;
 }
 
 /** What no single setting can see. */

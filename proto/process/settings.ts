@@ -119,6 +119,10 @@ export function number(
 const ON = ['true', '1', 'on', 'yes'];
 const OFF = ['false', '0', 'off', 'no'];
 
+/** A number that counts, from 1 to ten million. */
+export const limit = (name: string, fallback: number, about: string): Setting<number> =>
+  number(name, { about, fallback, min: 1, max: 10_000_000 });
+
 export function flag(
   name: string,
   { about, fallback }: About & { readonly fallback: boolean },

@@ -1,0 +1,6 @@
+/** Environments: how many a project has. */
+import { limit } from '@svc/proto/process/settings.ts';
+
+export const limits = {
+  environmentsPerProjectMax: limit('LIMIT_ENVIRONMENTS_PER_PROJECT', 200, 'Environments of one project.'),
+};

@@ -1,0 +1,50 @@
+/** Dispatch: its times, how much work of a team waits, and how long output is kept. */
+import { limit, number } from '@svc/proto/process/settings.ts';
+import type { Setting } from '@svc/proto/process/settings.ts';
+
+const HOUR = 3_600_000;
+
+/** Times of dispatch; tests and the fault suite shorten them. */
+const dispatchTime = (name: string, fallback: number, about: string): Setting<number> =>
+  number(name, { about, unit: 'ms', fallback, min: 10, max: HOUR });
+
+export const limits = {
+  queuedRunsPerTeamMax: limit('LIMIT_QUEUED_RUNS_PER_TEAM', 10_000, 'Sandbox runs of one team that wait.'),
+};
+
+export const settings = {
+  logRetentionDays: number('LOG_RETENTION_DAYS', {
+    about: 'How long output of runs and builds is kept. It must outlive all attempts of a run.',
+    unit: 'days',
+    fallback: 90,
+    min: 7,
+    max: 3_650,
+  }),
+};
+
+export const dispatch = {
+  pollWaitMs: number('POLL_WAIT_MS', {
+    about: 'How long a poll of a runner waits for work.',
+    unit: 'ms',
+    fallback: 30_000,
+    min: 10,
+    max: 50_000,
+  }),
+  heartbeatMs: dispatchTime('HEARTBEAT_MS', 15_000, 'Time between heartbeats of a runner.'),
+  offerMs: dispatchTime('OFFER_MS', 15_000, 'How long an offer waits for the first heartbeat.'),
+  leaseMs: dispatchTime('LEASE_MS', 60_000, 'Lease of work that runs, at least three heartbeats.'),
+  graceMs: dispatchTime('LEASE_GRACE_MS', 2_000, 'How long after its end a lease is still honoured.'),
+  sweepEveryMs: dispatchTime('SWEEP_EVERY_MS', 2_000, 'Time between searches for leases that have ended.'),
+  relayEveryMs: dispatchTime('RELAY_EVERY_MS', 1_000, 'Time between searches for unsent pointers to work.'),
+  silentMs: dispatchTime(
+    'RUNNER_SILENT_MS',
+    60_000,
+    'A runner is silent after this long without a heartbeat, at least two of them.',
+  ),
+  stuckMs: dispatchTime('RUNNER_STUCK_MS', 60_000, 'Work counts as stuck after it has waited this long.'),
+  watchEveryMs: dispatchTime(
+    'RUNNER_WATCH_EVERY_MS',
+    5_000,
+    'Time between searches for teams without a working runner.',
+  ),
+};
