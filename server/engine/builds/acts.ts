@@ -181,6 +181,7 @@ export async function cancelBuild(
       return;
     }
     throw apiError('state_conflict', `build ${buildId} moves on each time it is looked at; try again`, {
+      details: { resource: 'build' },
       retryable: true,
     });
   });

@@ -1,15 +1,9 @@
 /** The offer of a build, put together when it is granted: what was stored with it, and where its image goes today. */
 import { createHash } from 'node:crypto';
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { DeployKind } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import type {
-  BuildOfferSchema,
-  BuildSourceSchema,
-  ImageTargetSchema,
-} from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import { BuildTypeSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import { enumNumber } from '../../platform/resource/index.ts';
-import type { Deploy, GitCredentials } from '../../apps/environments/index.ts';
+import { BuildOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import type { BuildOffer, ImageTarget } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { shown } from '../../platform/resource/index.ts';
+import type { Row } from '../../platform/resource/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { Grant } from '../work/index.ts';
@@ -29,14 +23,9 @@ export interface OfferDeps {
   readonly builderImage: string;
 }
 
-const DEPLOYS: Readonly<Record<Deploy['kind'], DeployKind>> = {
-  container: DeployKind.CONTAINER,
-  dokku: DeployKind.DOKKU,
-};
-
 export function createBuildOffers({ sql, secrets, targets, builderImage, ...local }: OfferDeps) {
   const { targetFor, holderOf } = withLocalRegistry(targets, local);
-  return async (grant: Grant, offerMs: number): Promise<MessageInitShape<typeof BuildOfferSchema>> => {
+  return async (grant: Grant, offerMs: number): Promise<BuildOffer> => {
     const { workId: id, leaseId, epoch, attempt } = grant;
     // Written by submission alone, from a BuildSpec.
     const spec = grant.spec as unknown as BuildSpec;
@@ -54,34 +43,31 @@ export function createBuildOffers({ sql, secrets, targets, builderImage, ...loca
         ? await targetFor(owner.teamId, { id: owner.environmentId }, grant)
         : await holderOf(owner.teamId, deployImage, grant);
     const image = target === undefined ? undefined : imageTarget(spec, target, owner.inServicePool);
-    return {
+    const { teamId, environmentId, inServicePool } = owner;
+    const { variables, secrets: held, steps, git } = input;
+    return shown(BuildOfferSchema, {
       id,
       leaseId,
       epoch,
       leaseMs: offerMs,
       attempt,
-      ...(source === undefined ? {} : { source: buildSource(source, input.git) }),
-      buildType: enumNumber(BuildTypeSchema, spec.buildType),
-      variables: { ...input.variables },
-      secrets: { ...input.secrets },
-      steps: [...input.steps],
-      ...(image === undefined ? {} : { image }),
-      ...(deploy === undefined
-        ? {}
-        : {
-            deploy: {
-              ...deploy,
-              app: deployApp(deploy.app, owner.teamId, owner.inServicePool),
-              kind: DEPLOYS[deploy.kind],
-              environmentId: owner.environmentId,
-            },
-          }),
-      ...(deployImage === undefined ? {} : { deployImage }),
+      source: source && { ...source, ...git },
+      buildType: spec.buildType,
+      variables,
+      secrets: held,
+      steps,
+      image,
+      deploy: deploy && {
+        ...deploy,
+        app: deployApp(deploy.app, teamId, inServicePool),
+        environmentId,
+      },
+      deployImage,
       limits: { ...BUILD_LIMITS, timeoutSeconds: spec.timeoutSeconds },
       builderImage,
-      teamId: owner.teamId,
-      shared: owner.inServicePool,
-    };
+      teamId,
+      shared: inServicePool,
+    });
   };
 }
 
@@ -97,32 +83,19 @@ export function deployApp(app: string, teamId: string, inServicePool: boolean): 
   return `${app.slice(0, APP_MAX - MARK_DIGITS - 1)}-${mark}`;
 }
 
-function buildSource(
-  source: NonNullable<BuildSpec['source']>,
-  { username, token, sshKey, knownHosts }: GitCredentials,
-): MessageInitShape<typeof BuildSourceSchema> {
-  return {
-    ...source,
-    ...(username === undefined ? {} : { username }),
-    ...(token === undefined ? {} : { token }),
-    ...(sshKey === undefined ? {} : { sshKey }),
-    ...(knownHosts === undefined ? {} : { knownHosts }),
-  };
-}
-
 function imageTarget(
   { source, number, repository, deployImage }: BuildSpec,
   { host, namespace, username, password, insecure, local }: LocalTarget,
   inServicePool: boolean,
-): MessageInitShape<typeof ImageTargetSchema> {
+): Row<ImageTarget> {
   const registry = {
     host,
     namespace,
     insecure,
     // There the machine is shared: nothing may go where everybody reads it.
     guarded: inServicePool && local === true,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
+    username,
+    password,
   };
   if (deployImage !== undefined) return { ...registry, repository: '', tag: '' };
   const commit = source?.commit?.slice(0, 7);

@@ -134,8 +134,7 @@ function endOf(row: BuildRow) {
 }
 
 export function toMessage(row: BuildRow, waiting?: Waiting): Build {
-  return shown(BuildSchema, {
-    ...row,
+  return shown(BuildSchema, row, {
     ...endOf(row),
     state: stateOf(row),
     // 0: its item has begun none.

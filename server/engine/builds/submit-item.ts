@@ -35,7 +35,7 @@ export async function addBuild(ctx: Ctx, environment: Environment, build: NewBui
     throw apiError(
       'limit_reached',
       `the environment has ${open} builds that have not ended, at most ${OPEN_MAX} may wait; cancel some or let them end`,
-      { details: { limit: OPEN_MAX, current: open } },
+      { details: { resource: 'build', limit: OPEN_MAX, current: open } },
     );
   }
   await insertBuild(ctx.db, { ...build, number });

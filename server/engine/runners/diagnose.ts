@@ -4,9 +4,11 @@
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { RunnerEventSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { DiagnoseResponseSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { shown } from '../../platform/resource/index.ts';
 import type { HealthLimits } from './health.ts';
 import { redacted } from './redact.ts';
 import { listRunners, toMessage } from './row.ts';
@@ -49,7 +51,7 @@ export async function diagnose(
     liveLeases: counts?.live ?? 0,
     expiredLeases: counts?.expired ?? 0,
     queued: counts?.queued ?? 0,
-    events: events.map(({ at, ...event }) => ({ ...event, at: timestampFromDate(at) })),
+    events: events.map((event) => shown(RunnerEventSchema, event)),
     configured: { ...deps.configured },
     ...(answered === undefined ? {} : { liveAnswered: answered }),
   };

@@ -73,9 +73,7 @@ export function createEnroll({ db, clock, settings, runnersPerTeamMax }: EnrollD
       throw apiError(
         'limit_reached',
         `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`,
-        {
-          details: { limit: runnersPerTeamMax },
-        },
+        { details: { resource: 'runner', limit: runnersPerTeamMax } },
       );
     }
     return {
@@ -139,6 +137,7 @@ async function register(
       throw apiError(
         'name_taken',
         `the team has a runner named ${name} already; choose another name, or revoke that one`,
+        { details: { resource: 'runner', field: 'name', value: name } },
       );
     }
     if (!isUniqueViolation(error, 'runners_key_id')) throw error;

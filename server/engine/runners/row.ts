@@ -56,8 +56,7 @@ export async function findRunner(sql: SqlTag, teamId: string, id: string): Promi
 
 export function toMessage(row: RunnerRow, now: Date, limits: HealthLimits): Runner {
   const { diagnostics } = row;
-  return shown(RunnerSchema, {
-    ...row,
+  return shown(RunnerSchema, row, {
     health: healthOf(row, now, limits),
     flagged: row.strikes >= limits.strikesMax,
     upgradeRecommended: isBelow(row.version, limits.recommendedVersion),

@@ -22,8 +22,7 @@ export async function* followLogs(
       ? await tailPosition(deps.sql, runId, tailBytes)
       : positionOf(after ?? '0-0');
   for await (const output of followOutput(deps, { ...options, workId: runId, after: position })) {
-    yield shown(LogEventSchema, {
-      ...output,
+    yield shown(LogEventSchema, output, {
       position: `${output.epoch}-${output.offset}`,
       missingBytes: output.missing,
     });

@@ -34,9 +34,19 @@ export interface RunRow extends Pick<WorkItem, Shown> {
 }
 
 /** What a run is from its submission until somebody claims it. */
-export function newRow(made: Pick<RunRow, 'id' | 'teamId' | 'spec' | 'labels' | 'createdAt'>): RunRow {
+export function newRow({
+  id,
+  teamId,
+  spec,
+  labels,
+  createdAt,
+}: Pick<RunRow, 'id' | 'teamId' | 'spec' | 'labels' | 'createdAt'>): RunRow {
   return {
-    ...made,
+    id,
+    teamId,
+    spec,
+    labels,
+    createdAt,
     state: 'queued',
     reason: null,
     exitCode: null,
@@ -102,6 +112,17 @@ export async function listRuns(
 const UINT32_MAX = 4_294_967_295;
 
 export function toMessage(row: RunRow, waiting?: Waiting): SandboxRun {
-  const logMissingBytes = Math.min(row.logMissing, UINT32_MAX);
-  return shown(SandboxRunSchema, { ...row.spec, ...row, logMissingBytes, waiting });
+  const { purpose, image, command, workdir, envNames, network, isolation, limits } = row.spec;
+  return shown(SandboxRunSchema, row, {
+    purpose,
+    image,
+    command,
+    workdir,
+    envNames,
+    network,
+    isolation,
+    limits,
+    logMissingBytes: Math.min(row.logMissing, UINT32_MAX),
+    waiting,
+  });
 }

@@ -6,13 +6,14 @@ import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { DispatchService, WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { Caller, OfferSchema, UseNonceRequest } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import { LeaseState } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { LeaseStateSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type {
   BuildOfferSchema,
   BuildResult,
   EnrollRequest,
   EnrollResponseSchema,
   IntervalsSchema,
+  LeaseState,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
@@ -20,6 +21,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
+import { enumNumber } from '../../platform/resource/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { appendLogs } from './append-logs.ts';
 import { speaking } from './boot.ts';
@@ -69,11 +71,7 @@ export interface DispatchCtx {
   readonly signal: AbortSignal;
 }
 
-const LEASE_STATES: Readonly<Record<LeaseWord, LeaseState>> = {
-  ok: LeaseState.OK,
-  cancelled: LeaseState.CANCELLED,
-  superseded: LeaseState.SUPERSEDED,
-};
+const leaseState = (word: LeaseWord): LeaseState => enumNumber(LeaseStateSchema, word);
 
 export function intervals(settings: WorkSettings): MessageInitShape<typeof IntervalsSchema> {
   return { heartbeatMs: settings.heartbeatMs, pollWaitMs: settings.pollWaitMs, leaseMs: settings.leaseMs };
@@ -260,7 +258,7 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
         leases: row.leases.map(({ id, epoch, word }) => ({
           id,
           epoch,
-          state: LEASE_STATES[word],
+          state: leaseState(word),
           leaseMs: word === 'ok' ? settings.leaseMs : 0,
         })),
         directives: {
@@ -293,7 +291,7 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
         ...(end === undefined ? {} : { end }),
       });
       wake.notify(id);
-      return { nextOffset: stored.nextOffset, complete: stored.complete, state: LEASE_STATES[stored.word] };
+      return { nextOffset: stored.nextOffset, complete: stored.complete, state: leaseState(stored.word) };
     },
   };
 }

@@ -54,5 +54,6 @@ export function runOffer(grant: Grant, offerMs: number, secrets: Pick<Secrets, '
   // Written by submit alone, from a RunSpec.
   const spec = grant.spec as unknown as RunSpec;
   const input = openInput(secrets, id, spec.sealed);
-  return shown(RunOfferSchema, { ...spec, ...input, id, leaseId, epoch, leaseMs: offerMs, attempt });
+  const { env, stdin } = input;
+  return shown(RunOfferSchema, spec, { id, leaseId, epoch, leaseMs: offerMs, attempt, env, stdin });
 }

@@ -104,7 +104,10 @@ export async function submit(
       'limit_reached',
       `team ${work.teamId} has ${settings.queuedMax} queued ${work.kind}s, which is the limit; let some finish`,
       {
-        details: { limit: settings.queuedMax },
+        details: {
+          resource: work.kind === 'run' ? 'sandbox run' : 'build',
+          limit: settings.queuedMax,
+        },
         retryable: true,
         retryAfterMs: 5_000,
       },

@@ -82,6 +82,12 @@ describe('shown()', () => {
     expect(shown(CiPipelineSchema, pipeline)).toMatchObject({ jobs: ['test', 'deploy'], triggers: [] });
   });
 
+  it('takes numbers of enums as they are, and what is computed before what the row has', () => {
+    const computed = { state: IncidentState.OPEN, mitigatedAt: null };
+    const message = shown(IncidentSchema, incident, computed);
+    expect(message).toEqual(shown(IncidentSchema, { ...incident, state: 'open', mitigatedAt: null }));
+  });
+
   it('refuses a word that the contract does not have', () => {
     expect(() => shown(IncidentSchema, { ...incident, state: 'gone' })).toThrow('has no value "gone"');
   });
