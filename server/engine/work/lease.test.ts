@@ -152,9 +152,7 @@ describe.skipIf(!there)('a work item', () => {
       c.status === 'fulfilled' ? (c.value.repeated ? 'repeated' : 'accepted') : String(c.reason.code),
     );
     expect(answers.filter((a) => a === 'accepted')).toHaveLength(1);
-    expect(
-      answers.filter((a) => a === 'repeated').length + answers.filter((a) => a === 'stale_epoch').length,
-    ).toBe(99);
+    expect(answers.filter((a) => !['accepted', 'repeated', 'stale_epoch'].includes(a))).toEqual([]);
     expect(await counts(world, id)).toEqual({ leases: 1, open: 0, reports: 1, events: 1 });
   });
 
