@@ -1,7 +1,8 @@
 /**
- * Fills the database connections of the servers to a chosen depth while nobody may write, adds one transaction, lets go, submits on, and cuts all
- * connections a moment later. A driver that loses track of a transaction which is the last one to fit on a connection keeps that connection inside of
- * it: what is acknowledged after that vanishes with the connection. The depth moves by one with each round, so that one of the rounds meets it exactly.
+ * Fills the database connections of the servers to a chosen depth while nobody may write, adds one transaction, lets go, submits on, mixes runs with
+ * transactions that roll back, and cuts all connections a moment later. A driver that loses track of a transaction which is the last one to fit on a
+ * connection keeps that connection inside of it: what is acknowledged after that vanishes with the connection. The depth moves by one with each round, so
+ * that one of the rounds meets it exactly. A server that sends others' statements on the connection of a transaction loses them when it rolls back.
  */
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -28,6 +29,9 @@ export interface PileUp {
 const DEPTHS = 5;
 const TIMEOUT_MS = 8_000;
 const PATIENCE_MS = 15_000;
+/** Transactions that roll back, and how many runs are sent with each. */
+const REFUSED = 20;
+const BESIDE = 6;
 /** How long a server gets to read what was sent. */
 const READ_MS = 120;
 /** Number of the first run that is sent after the transaction. */
@@ -61,6 +65,7 @@ export async function pileUp(stage: Stage, folder: string, options: PileUp): Pro
       pause(WORK_OFF_MS),
       Promise.all(sides.map(async (side) => await side.someAcknowledged(options.behind))),
     ]);
+    await Promise.all(sides.map(async (side) => await side.mix()));
     await stage.inject({ kind: 'terminate', backends: 100 });
     await Promise.all(sides.map(async (side) => await side.repeatUnknown()));
     if (await stage.missing(sides.flatMap((side) => side.acknowledged))) break;
@@ -74,9 +79,11 @@ interface Side {
   readonly acknowledged: readonly string[];
   warmUp(): Promise<void>;
   /** Journals and sends; the answers come when they come. */
-  send(kind: 'run' | 'project', from: number, count: number): Promise<void>;
+  send(kind: 'run' | 'project' | 'refused', from: number, count: number): Promise<void>;
   /** Resolves when so many runs that were sent after the transaction are acknowledged. */
   someAcknowledged(count: number): Promise<void>;
+  /** Sends runs while transactions begin and roll back, one transaction after the other. */
+  mix(): Promise<void>;
   /** Waits for all answers, then submits again what has none, one after the other. */
   repeatUnknown(): Promise<void>;
 }
@@ -103,19 +110,21 @@ function openSide(
   const unknown: Submission[] = [];
   const acknowledged: string[] = [];
   let acknowledgedBehind = 0;
+  /** A server that is wrong may never answer. */
+  const answered = async (): Promise<unknown> =>
+    await Promise.race([pause(TIMEOUT_MS), Promise.all(pending)]);
   const side: Side = {
     acknowledged,
     warmUp: async () => {
       for (let i = 0; i < WARM_UPS; i += 1) {
         await side.send('project', 900 + 10 * i, 3);
         await side.send('run', 100 * i, WARM_UP_RUNS);
-        // A server that is wrong may never answer.
-        await Promise.race([pause(TIMEOUT_MS), Promise.all(pending)]);
+        await answered();
       }
     },
     send: async (kind, from, count) => {
       const all = Array.from({ length: count }, (_, i) =>
-        kind === 'run' ? submissions.run(from + i, ['simulate']) : submissions.project(from + i),
+        kind === 'run' ? submissions.run(from + i, ['simulate']) : submissions[kind](from + i),
       );
       const calls = await Promise.all(all.map(async (each) => await submissions.begin(each, TIMEOUT_MS)));
       pipeline.send(calls).forEach((answer, i) => {
@@ -133,8 +142,15 @@ function openSide(
     someAcknowledged: async (count) => {
       while (acknowledgedBehind < count) await pause(10);
     },
+    mix: async () => {
+      for (let i = 0; i < REFUSED; i += 1) {
+        await side.send('refused', i, 1);
+        await side.send('run', 3 * BEHIND + BESIDE * i, BESIDE);
+        await answered();
+      }
+    },
     repeatUnknown: async () => {
-      await Promise.race([pause(TIMEOUT_MS), Promise.all(pending)]);
+      await answered();
       pipeline.close();
       await Promise.all(pending);
       const untilMs = performance.now() + PATIENCE_MS;

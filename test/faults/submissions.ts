@@ -23,12 +23,16 @@ export interface SubmissionsOptions {
   readonly timeoutMs: number;
 }
 
+const NO_PROJECT = `prj_${'0'.repeat(26)}`;
+
 type Outcome = Extract<SubmitEntry, { event: 'outcome' }>;
 
 export interface Submissions {
   /** For another team than its own when one is named. */
   run(i: number, command: readonly string[], teamId?: string): Submission;
   project(i: number): Submission;
+  /** An environment of a project that does not exist: its transaction begins and is rolled back. */
+  refused(i: number): Submission;
   build(i: number, environmentId: string): Submission;
   /** Journals the intent and makes the call, for who sends it in a way of his own; `end` journals what became of it. */
   begin(submission: Submission, timeoutMs: number): Promise<HttpCall>;
@@ -89,6 +93,10 @@ export function createSubmissions({
     project: (i) => {
       const key = `${name}-project-${i}`;
       return { kind: 'project', key, path: '/projects', body: { name: key, teamId } };
+    },
+    refused: (i) => {
+      const key = `${name}-refused-${i}`;
+      return { kind: 'project', key, path: `/projects/${NO_PROJECT}/environments`, body: { name: key } };
     },
     build: (i, environmentId) => {
       // The key is the commit too, so that SQL alone shows which row belongs to which key.
