@@ -13,8 +13,14 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/platform/',
   ],
   'a chain of the ledger, whose right is checked by its name': ['server/delivery/audit/'],
-  'asks which of all teams has a domain, and shows no row': ['server/access/verifieddomains/owner.ts'],
+  'memberships and invitations, which a TeamScope is made of': ['server/access/teams/'],
+  'members of a space, whose membership is the right to it': ['server/workspace/spaces/store.ts'],
+  'asks whether any team has a domain or a slug, and shows no row': [
+    'server/access/verifieddomains/owner.ts',
+    'server/apps/projects/slug.ts',
+  ],
   'called by gateways, workers and the outbox, which act for no caller': [
+    'server/apps/environments/git-credentials.ts',
     'server/connect/ci/commit-status/',
     'server/connect/ci/discovery/',
     'server/connect/ci/health.ts',
@@ -32,9 +38,6 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/operations/webhookendpoints/store.ts',
   ],
   'given the row, or the team, that the call was authorised for': [
-    'server/access/teams/',
-    'server/apps/environments/git-credentials.ts',
-    'server/apps/projects/',
     'server/connect/ci/connections-store.ts',
     'server/connect/ci/environment.ts',
     'server/connect/ci/forges/token.ts',
@@ -46,6 +49,5 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/engine/runners/',
     'server/engine/sandboxruns/',
     'server/workspace/graph/',
-    'server/workspace/spaces/',
   ],
 };

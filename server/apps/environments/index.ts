@@ -86,9 +86,9 @@ export function createEnvironments({ limits, secrets }: EnvironmentsDeps): Handl
     },
     update: async (request, ctx: Ctx) => show(await update(ctx, request, special)),
     delete: async ({ environmentId }, ctx: Ctx) => {
-      const { id, teamId } = await environmentRows.find(ctx, environmentId);
+      const { id } = await environmentRows.find(ctx, environmentId);
       await change(ctx, { action: 'environment.deleted', details }, async (tx) => {
-        await refuseOpenBuilds(tx.db, teamId, [id]);
+        await refuseOpenBuilds(tx, { environmentId: id });
         return await environmentRows.remove(tx, id);
       });
       return {};

@@ -55,14 +55,8 @@ export function createProjects({ inSpace }: ProjectsDeps): Handlers<Ctx> {
     delete: async ({ projectId }, ctx: Ctx) => {
       await projectRows.find(ctx, projectId);
       await change(ctx, { action: 'project.deleted', details }, async (tx) => {
-        const { id, teamId } = await projectRows.lock(tx, projectId);
-        const environments = await tx.db.sql<Array<{ id: string }>>`
-          select id from environments where project_id = ${id} and team_id = ${teamId}`;
-        await refuseOpenBuilds(
-          tx.db,
-          teamId,
-          environments.map((environment) => environment.id),
-        );
+        const { id } = await projectRows.lock(tx, projectId);
+        await refuseOpenBuilds(tx, { projectId: id });
         return await projectRows.remove(tx, id);
       });
       return {};

@@ -1,6 +1,6 @@
 /** Environments with builds that have not ended are not deleted, alone or with their project. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Ctx } from '../../platform/context.ts';
 
 /** Builds that a refusal names. */
 const NAMED_MAX = 10;
@@ -10,15 +10,16 @@ const NAMED_MAX = 10;
  * no build appears before the caller's transaction ends.
  */
 export async function refuseOpenBuilds(
-  { sql }: Database,
-  teamId: string,
-  environmentIds: readonly string[],
+  { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
+  of: { readonly projectId: string } | { readonly environmentId: string },
 ): Promise<void> {
-  const ids = [...environmentIds];
-  await sql`
-    select from environments where id = any(${ids}::text[]) and team_id = ${teamId} order by id for no key update`;
+  const teamIds = [...teams.teamIds];
+  const which = 'projectId' in of ? sql`project_id = ${of.projectId}` : sql`id = ${of.environmentId}`;
+  const environments = await sql<Array<{ id: string }>>`
+    select id from environments where ${which} and team_id = any(${teamIds}::text[]) order by id for no key update`;
+  const ids = environments.map(({ id }) => id);
   const builds = await sql<Array<{ id: string }>>`
-    select id from builds where environment_id = any(${ids}::text[]) and team_id = ${teamId} and finished_at is null
+    select id from builds where environment_id = any(${ids}::text[]) and team_id = any(${teamIds}::text[]) and finished_at is null
     order by created_at, id limit ${NAMED_MAX}::int`;
   const [first] = builds;
   if (first === undefined) return;
