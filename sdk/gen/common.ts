@@ -20,7 +20,7 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `run:read`: Read sandbox runs and their logs.
  * - `run:write`: Submit and cancel sandbox runs.
  * - `runner:read`: Read runners and registries.
- * - `runner:manage`: Enrol, pause and revoke runners; add and remove registries.
+ * - `runner:manage`: Enroll, pause and revoke runners; add and remove registries.
  * - `ci:read`: Read CI connections, pipelines and runs.
  * - `ci:write`: Report CI runs and jobs.
  * - `ci:manage`: Create, change and delete CI connections.

@@ -764,7 +764,7 @@ export enum Scope {
   RUNNER_READ = 7,
 
   /**
-   * Enrol, pause and revoke runners; add and remove registries.
+   * Enroll, pause and revoke runners; add and remove registries.
    *
    * @generated from enum value: SCOPE_RUNNER_MANAGE = 8;
    */
