@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accept, acceptOfRun, join, NOTHING_HEARD, settle } from './accept.ts';
+import { accept, acceptOfRun, join, NO_EVENTS, settle } from './accept.ts';
 import type { CiEvent, CiState, CiStatus } from './accept.ts';
 
-const hearAll = (events: readonly CiEvent[]): CiState =>
+const joinAll = (events: readonly CiEvent[]): CiState =>
   events.reduce<CiState>((state, event) => {
     const outcome = accept(state, event);
     return outcome.kind === 'accepted' ? outcome.state : state;
-  }, NOTHING_HEARD);
+  }, NO_EVENTS);
 
 const said = (status: CiStatus, order?: string | number, more: Partial<CiEvent> = {}): CiEvent => ({
   status,
@@ -133,11 +133,11 @@ const anyEvent: fc.Arbitrary<CiEvent> = fc.record(
 
 describe('accept()', () => {
   it.each(SEQUENCES)('ends in the same run in any order, with duplicates: %s', (_name, events, end) => {
-    const inOrder = hearAll(events);
+    const inOrder = joinAll(events);
     expect(settle(inOrder)).toMatchObject(end);
     fc.assert(
       fc.property(shuffledWithDuplicates(events), (order) => {
-        expect(settle(hearAll(order))).toEqual(settle(inOrder));
+        expect(settle(joinAll(order))).toEqual(settle(inOrder));
       }),
       { numRuns: 200 },
     );
@@ -149,7 +149,7 @@ describe('accept()', () => {
       fc.property(
         events.chain((list) => fc.tuple(fc.constant(list), shuffledWithDuplicates(list))),
         ([list, order]) => {
-          expect(settle(hearAll(order))).toEqual(settle(hearAll(list)));
+          expect(settle(joinAll(order))).toEqual(settle(joinAll(list)));
         },
       ),
       { numRuns: 2_000 },
@@ -159,14 +159,14 @@ describe('accept()', () => {
   it('comes to the same whether two rows hear apart and meet, or one hears all', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 5 }), fc.array(anyEvent, { maxLength: 5 }), (a, b) => {
-        expect(settle(join(hearAll(a), hearAll(b)))).toEqual(settle(hearAll([...a, ...b])));
+        expect(settle(join(joinAll(a), joinAll(b)))).toEqual(settle(joinAll([...a, ...b])));
       }),
     );
   });
 
   it('ignores what it has heard, also after the database has turned its keys around', () => {
     const event = said('running', 5, { providerStatus: 'in_progress', facts: { branch: 'main' } });
-    const state = hearAll([event]);
+    const state = joinAll([event]);
     const [key, value] = state.ordered ?? ['', said('queued')];
     const turned = Object.fromEntries(Object.entries(value).toReversed()) as typeof value;
     const stored = { facts: state.facts, ordered: [key, turned] } as CiState;
@@ -175,10 +175,10 @@ describe('accept()', () => {
   });
 
   it('never comes to a success by contradiction, and lets every other end replace unknown', () => {
-    expect(settle(hearAll([said('failed'), said('success')])).status).toBe('failed');
-    expect(settle(hearAll([said('success'), said('cancelled')])).status).toBe('cancelled');
-    expect(settle(hearAll([said('unknown'), said('success')])).status).toBe('success');
-    expect(settle(hearAll([said('unknown', 9), said('success')])).status).toBe('success');
+    expect(settle(joinAll([said('failed'), said('success')])).status).toBe('failed');
+    expect(settle(joinAll([said('success'), said('cancelled')])).status).toBe('cancelled');
+    expect(settle(joinAll([said('unknown'), said('success')])).status).toBe('success');
+    expect(settle(joinAll([said('unknown', 9), said('success')])).status).toBe('success');
   });
 
   it('believes the provider before a job in facts, and forgets an end that was taken back', () => {
@@ -186,12 +186,12 @@ describe('accept()', () => {
       facts: { commitSha: 'merge', finishedAt: '2026-01-01T00:00:00Z' },
     });
     const hook = said('running', 3, { facts: { commitSha: 'head' } });
-    expect(settle(hearAll([hook, job])).facts.commitSha).toBe('head');
+    expect(settle(joinAll([hook, job])).facts.commitSha).toBe('head');
     const reopened = [
       said('failed', 1, { facts: { finishedAt: '2026-01-01T00:00:00Z' } }),
       said('running', 2),
     ];
-    expect(settle(hearAll(reopened)).facts).not.toHaveProperty('finishedAt');
+    expect(settle(joinAll(reopened)).facts).not.toHaveProperty('finishedAt');
   });
 
   it('shows the wait for a person while a job of the run says that it runs, and no longer', () => {
@@ -200,20 +200,20 @@ describe('accept()', () => {
       [waits, job],
       [job, waits, said('running', 1)],
     ])
-      expect(settle(hearAll(events))).toMatchObject({ status: 'queued', blocked: true, reason: 'approval' });
-    expect(settle(hearAll([waits, job, said('running', 3)]))).toMatchObject({
+      expect(settle(joinAll(events))).toMatchObject({ status: 'queued', blocked: true, reason: 'approval' });
+    expect(settle(joinAll([waits, job, said('running', 3)]))).toMatchObject({
       status: 'running',
       blocked: false,
     });
-    expect(settle(hearAll([waits, job, said('failed')]))).toMatchObject({ status: 'failed', blocked: false });
-    expect(settle(hearAll([said('queued', 2), job])).status).toBe('running');
+    expect(settle(joinAll([waits, job, said('failed')]))).toMatchObject({ status: 'failed', blocked: false });
+    expect(settle(joinAll([said('queued', 2), job])).status).toBe('running');
   });
 
   it('orders decimals behind their whole number and before the next', () => {
     const orders = ['9', '9.05', '9.1', '10', '10.000'];
     for (const [n, order] of orders.slice(1).entries()) {
-      const before = hearAll([said('failed', orders[n])]);
-      expect(settle(hearAll([said('running', order), said('failed', orders[n])])).status).toBe('running');
+      const before = joinAll([said('failed', orders[n])]);
+      expect(settle(joinAll([said('running', order), said('failed', orders[n])])).status).toBe('running');
       expect(accept(before, said('running', order)).kind).toBe('accepted');
     }
   });
@@ -221,13 +221,13 @@ describe('accept()', () => {
   it('takes what was built for the commit as long as nobody knows better', () => {
     const built = said('running', 5, { facts: { builtSha: 'merge' } });
     const job = said('running', undefined, { facts: { commitSha: 'head' } });
-    expect(settle(hearAll([built])).facts.commitSha).toBe('merge');
-    expect(settle(hearAll([job, built])).facts.commitSha).toBe('head');
-    expect(settle(hearAll([built, job])).facts.commitSha).toBe('head');
+    expect(settle(joinAll([built])).facts.commitSha).toBe('merge');
+    expect(settle(joinAll([job, built])).facts.commitSha).toBe('head');
+    expect(settle(joinAll([built, job])).facts.commitSha).toBe('head');
   });
 
   it('lets an explicit correction stand over what was known', () => {
-    const known = hearAll([said('success', undefined, { facts: { durationMs: 900 } })]);
+    const known = joinAll([said('success', undefined, { facts: { durationMs: 900 } })]);
     const outcome = accept(known, { facts: { durationMs: 100 }, corrects: true });
     expect(outcome.kind === 'accepted' && settle(outcome.state).facts.durationMs).toBe(100);
   });
@@ -240,7 +240,7 @@ describe('acceptOfRun()', () => {
   };
 
   it('lets an end stand, but for what its provider says later of a run that it runs again', () => {
-    const ended = hearAll([said('running', 5), said('failed', 10)]);
+    const ended = joinAll([said('running', 5), said('failed', 10)]);
     const { ended: _, ...stored } = ended;
     for (const state of [ended, stored]) {
       expect(kind(state, said('success', 10))).toBe('over');
@@ -250,14 +250,14 @@ describe('acceptOfRun()', () => {
       expect(kind(state, said('success', 11, { final: true }))).toBe('over');
       expect(kind(state, said('success', 9))).toBe('older');
     }
-    const direct = hearAll([said('success')]);
+    const direct = joinAll([said('success')]);
     expect(kind(direct, said('failed', 99))).toBe('over');
     expect(kind(direct, said('failed'))).toBe('over');
-    expect(kind(hearAll([said('unknown')]), said('failed'))).toBe('failed');
+    expect(kind(joinAll([said('unknown')]), said('failed'))).toBe('failed');
   });
 
   it('knows no open word behind an end that is for good', () => {
     const events = [said('running', 60, { final: true }), said('success', 50, { final: true })];
-    for (const order of [events, events.toReversed()]) expect(settle(hearAll(order)).status).toBe('success');
+    for (const order of [events, events.toReversed()]) expect(settle(joinAll(order)).status).toBe('success');
   });
 });

@@ -74,7 +74,8 @@ export interface CiState {
   readonly facts: { readonly [name in FactName]?: Keyed<string | number> };
 }
 
-export const NOTHING_HEARD: CiState = { facts: {} };
+/** The state before any event. */
+export const NO_EVENTS: CiState = { facts: {} };
 
 export type Outcome =
   | { readonly kind: 'accepted'; readonly state: CiState }
@@ -100,7 +101,7 @@ export function isTerminal(status: CiStatus): boolean {
 }
 
 /** That somebody said how it ended. `unknown` is no such end: it gives way to whoever knows better. */
-export function isToldEnd(status: CiStatus): boolean {
+export function isReportedEnd(status: CiStatus): boolean {
   return isTerminal(status) && status !== 'unknown';
 }
 
@@ -115,7 +116,7 @@ export function accept(state: CiState, event: CiEvent): Outcome {
     ...(word === undefined ? {} : { [slot]: greater(state[slot], [key, word]) }),
     ...endedOf(
       state.ended,
-      slot === 'ordered' && word !== undefined && isToldEnd(word.status) ? orderOfKey(key) : undefined,
+      slot === 'ordered' && word !== undefined && isReportedEnd(word.status) ? orderOfKey(key) : undefined,
     ),
   };
   if (!sameState(state, joined)) return { kind: 'accepted', state: joined };
@@ -130,9 +131,9 @@ export function accept(state: CiState, event: CiEvent): Outcome {
  */
 export function acceptOfRun(state: CiState, event: CiEvent): RunOutcome {
   const was = settle(state).status;
-  if (!isToldEnd(was)) return accept(state, event);
+  if (!isReportedEnd(was)) return accept(state, event);
   const at = placeAtEnd(state, event);
-  const isOtherEnd = event.status !== undefined && isToldEnd(event.status) && event.status !== was;
+  const isOtherEnd = event.status !== undefined && isReportedEnd(event.status) && event.status !== was;
   if (isOtherEnd && at === 'of it') return { kind: 'ignored', reason: 'over' };
   const outcome = accept(state, event);
   if (outcome.kind === 'ignored' || at === 'after' || settle(outcome.state).status === was) return outcome;
@@ -146,7 +147,7 @@ function placeAtEnd(state: CiState, event: CiEvent): 'before' | 'of it' | 'after
   // A state that was stored before `ended` was has the last end as its word.
   const ended =
     state.ended ??
-    (ordered !== undefined && isToldEnd(ordered[1].status) ? orderOfKey(ordered[0]) : undefined);
+    (ordered !== undefined && isReportedEnd(ordered[1].status) ? orderOfKey(ordered[0]) : undefined);
   if (event.final === true || !isProviders(key) || ended === undefined) return 'of it';
   const order = orderOfKey(key);
   return order === ended ? 'of it' : order > ended ? 'after' : 'before';
@@ -218,7 +219,7 @@ function keyOf({ order, final, status = 'queued' }: CiEvent): string {
   if (order === undefined || order === null || order === '') return `${PLAIN}${rank}`;
   const text = String(order);
   const [, whole, decimals = ''] = /^(\d{1,30})(\.\d+)?$/.exec(text) ?? [];
-  const begin = final === true && isToldEnd(status) ? FINAL : ORDERED;
+  const begin = final === true && isReportedEnd(status) ? FINAL : ORDERED;
   return `${begin}${whole === undefined ? `~${text}` : whole.padStart(30, '0') + decimals} ${rank}`;
 }
 

@@ -3,6 +3,7 @@ import type { TeamScope } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Connection } from './model/connection.ts';
+import type { Recording } from './model/recording.ts';
 import type { ConnectionStatus } from './words.ts';
 
 /** What is named when a connection is made; the rest comes later. */
@@ -200,12 +201,10 @@ export async function lockPipelines({ sql }: Database, connectionId: string): Pr
   await sql`select pg_advisory_xact_lock(hashtextextended(${connectionId}, ${PIPELINES_LOCK_SEED}))`;
 }
 
-/** Of the file if that is known here, else of the name; made when there is none. */
+/** Returns the id of the file's pipeline if the file is known here, else of the name's; makes one when there is none. */
 export async function ensurePipeline(
-  db: Database,
-  { teamId, id: connectionId }: Pick<Connection, 'id' | 'teamId'>,
+  { db, connection: { teamId, id: connectionId }, now }: Recording,
   { name, path }: { readonly name: string; readonly path: string },
-  now: Date,
 ): Promise<string> {
   const { sql } = db;
   const find = async (): Promise<string | undefined> => {

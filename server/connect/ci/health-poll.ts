@@ -1,4 +1,4 @@
-/** Asks a provider how a run stands that nothing was heard of for a while, and hears its answer like a webhook's. */
+/** Asks a provider for the status of a run that was silent for a while, and records the answer like a webhook's. */
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Job, JobKind } from '../../platform/jobs/index.ts';
@@ -6,9 +6,9 @@ import { connectionJob } from './background.ts';
 import { forgeApi, ForgeError } from './forges/call.ts';
 import type { ForgeApi, ForgeDeps } from './forges/call.ts';
 import { giveUpGone, giveUpSilent } from './health.ts';
-import { hearJobs } from './jobs-store.ts';
+import { recordJobs } from './jobs-store.ts';
 import { askRun } from './providers/runs.ts';
-import { hearOf, isOver, runById } from './runs-store.ts';
+import { isOver, recordEventsOf, runById } from './runs-store.ts';
 
 export interface PollDeps extends ForgeDeps {
   readonly db: Database;
@@ -24,25 +24,26 @@ export function pollJob({ db: database, clock, ...forges }: PollDeps): JobKind {
       kind: 'ci_poll_run',
       run: async (connection, job, signal) => {
         const run = await runById(database, runIdOf(job));
-        if (run === undefined || isOver(run)) return; // Heard of meanwhile.
+        if (run === undefined || isOver(run)) return; // A report came meanwhile.
         const unanswered = async () => await giveUpSilent(database, clock.now(), run.id);
         if (connection.token === null) return void (await unanswered());
         const api = forgeApi(forges, connection, signal);
-        let news;
+        let answer;
         try {
-          news = await askRun(api, connection, run);
+          answer = await askRun(api, connection, run);
         } catch (error) {
           if (!(error instanceof ForgeError) || error.problem !== 'not_found') throw error;
           await checkVisible(api);
           await giveUpGone(database, run.id, clock.now());
           return;
         }
-        if (news === undefined || 'ignored' in news) return void (await unanswered());
-        const { event, jobs } = news;
+        if (answer === undefined || 'ignored' in answer) return void (await unanswered());
+        const { event, jobs } = answer;
         await database.transact(async (db) => {
-          const heard = await hearOf(db, connection, run, event, clock.now());
-          if (heard.steps.every(({ kind }) => kind !== 'over'))
-            await hearJobs(db, heard.run, jobs, clock.now());
+          const recording = { db, connection, now: clock.now() };
+          const recorded = await recordEventsOf(recording, run, () => [event]);
+          if (recorded.steps.every(({ kind }) => kind !== 'over'))
+            await recordJobs(recording, recorded.run, jobs);
         });
       },
       /** Asked again in an hour, until its time has run out. */
@@ -53,7 +54,7 @@ export function pollJob({ db: database, clock, ...forges }: PollDeps): JobKind {
   );
 }
 
-/** Whoever may not see a repository is told the same 404 as for a run that was deleted. Throws then. */
+/** Throws when the repository is hidden from the token: a host answers 404 then, as it does for a run that was deleted. */
 async function checkVisible(api: ForgeApi): Promise<void> {
   await api.call({ path: api.repositoryBase });
 }

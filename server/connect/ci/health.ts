@@ -1,7 +1,7 @@
 /**
- * Runs that nothing is heard of any more. Webhooks are lost for good (GitHub does not send a failed delivery again), so the provider of a run that is
+ * Runs that no report comes of any more. Webhooks are lost for good (GitHub does not send a failed delivery again), so the provider of a run that is
  * silent is asked where there is a token for it (health-poll.ts). A run that cannot be asked about and stands open past the longest time its provider
- * allows becomes `unknown` with the reason `lost`: never `failed`, since nobody said so. What is heard of it later takes its place (runs-store.ts).
+ * allows becomes `unknown` with the reason `lost`: never `failed`, since nobody reported that. A later report takes its place (runs-store.ts).
  * Any number of servers may do this.
  */
 import type { Clock } from '../../platform/clock.ts';
@@ -105,11 +105,9 @@ export async function giveUpLost(db: Database, now: Date): Promise<number> {
 export async function giveUpSilent(db: Database, now: Date, askedInVain?: string): Promise<number> {
   const before = (ms: number): Date => new Date(now.getTime() - ms);
   const queued = Object.entries(QUEUED_MS);
-  return await giveUp(
-    db,
-    'lost',
-    now,
-    (sql) => sql`
+  return await giveUp(db, now, {
+    reason: 'lost',
+    which: (sql) => sql`
       select r.id from ci_runs r join ci_connections c on c.id = r.connection_id
         left join unnest(${queued.map(([provider]) => provider)}::text[], ${queued.map(([, ms]) => before(ms).toISOString())}::text[])
           as d (provider, queued_before) on d.provider = c.provider
@@ -119,30 +117,29 @@ export async function giveUpSilent(db: Database, now: Date, askedInVain?: string
         else ${before(RUNNING_MS)}::timestamptz
       end and ${askedInVain === undefined ? sql`not ${canBeAsked(sql)}` : sql`r.id = ${askedInVain}`}
       limit ${BATCH} for no key update of r skip locked`,
-  );
+  });
 }
 
 /** The provider says that there is no such run any more. */
 export async function giveUpGone(db: Database, runId: string, now: Date): Promise<void> {
-  await giveUp(
-    db,
-    'gone',
-    now,
-    (sql) =>
+  await giveUp(db, now, {
+    reason: 'gone',
+    which: (sql) =>
       sql`select r.id from ci_runs r where r.id = ${runId} and r.status in ('queued', 'running') for no key update`,
-  );
+  });
 }
 
-/** `which` selects the ids of open runs and locks them. */
-async function giveUp(
-  database: Database,
-  reason: 'lost' | 'gone',
-  now: Date,
-  which: (sql: SqlTag) => ReturnType<SqlTag>,
-): Promise<number> {
+interface Lost {
+  readonly reason: 'lost' | 'gone';
+  /** Selects the ids of open runs and locks them. */
+  readonly which: (sql: SqlTag) => ReturnType<SqlTag>;
+}
+
+/** Returns how many runs were given up. */
+async function giveUp(database: Database, now: Date, { reason, which }: Lost): Promise<number> {
   return await database.transact(async (db) => {
     const { sql } = db;
-    const rows = await sql<Array<{ id: string; connectionId: string; mayBeTold: boolean }>>`
+    const rows = await sql<Array<{ id: string; connectionId: string; hasToken: boolean }>>`
       with silent as (${which(sql)}), given_up as (
         update ci_runs r set status = 'unknown', reason = ${reason}, lost = true, blocked = false, poll_at = null, updated_at = ${now}
         from silent where r.id = silent.id returning r.id, r.connection_id, r.commit_sha, r.pipeline_id
@@ -150,11 +147,11 @@ async function giveUp(
         update ci_jobs j set status = 'unknown', reason = 'run_ended'
         from given_up g where j.run_id = g.id and j.own_status in ('queued', 'running') and not j.blocked returning 1
       )
-      select g.id, g.connection_id as "connectionId", c.token is not null as "mayBeTold"
+      select g.id, g.connection_id as "connectionId", c.token is not null as "hasToken"
       from given_up g join ci_connections c on c.id = g.connection_id
-      -- What commits are told is locked in one order by all servers.
+      -- Statuses of commits are locked in one order by all servers.
       order by g.connection_id, g.commit_sha, g.pipeline_id, g.id`;
-    for (const { id, connectionId } of rows.filter(({ mayBeTold }) => mayBeTold)) {
+    for (const { id, connectionId } of rows.filter(({ hasToken }) => hasToken)) {
       const run = await runById(db, id);
       const connection = await readConnection(db, connectionId);
       if (run !== undefined && connection !== undefined)

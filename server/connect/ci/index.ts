@@ -38,7 +38,7 @@ export function createCi(deps: CiDeps): Handlers<Ctx> {
     ...connectionMethods(deps),
     ...tokenMethods(deps),
     ...readMethods(),
-    ...reportMethods(deps),
+    ...reportMethods(),
     ...discoveryMethods(deps),
     ...webhookMethods(deps),
     ...oidcMethods(deps),

@@ -2,8 +2,9 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
-import { accept, isTerminal, join, NOTHING_HEARD, settle } from './accept.ts';
+import { accept, isTerminal, join, NO_EVENTS, settle } from './accept.ts';
 import type { CiEvent, CiState, CiStatus } from './accept.ts';
+import type { Recording } from './model/recording.ts';
 import { dateOf, textOf } from './run-view.ts';
 import type { RunView } from './run-view.ts';
 
@@ -74,23 +75,22 @@ interface KnownJob {
 
 type RunOfJobs = Pick<RunView, 'status' | 'finishedAt'> & { readonly id: string; readonly teamId: string };
 
-export interface HeardJobs {
+export interface RecordedJobs {
   /** In the order of the events, each once. */
   readonly jobs: readonly Job[];
-  /** Events that told something new. */
-  readonly news: ReadonlySet<JobEvent>;
+  /** Events that changed a job. */
+  readonly accepted: ReadonlySet<JobEvent>;
 }
 
 /** Adds jobs or moves them on, in one statement. */
-export async function hearJobs(
-  db: Database,
+export async function recordJobs(
+  { db, now }: Pick<Recording, 'db' | 'now'>,
   run: RunOfJobs,
   events: readonly JobEvent[],
-  now: Date,
-): Promise<HeardJobs> {
+): Promise<RecordedJobs> {
   const keys = [...new Set(events.map(keyOf))];
-  const news = new Set<JobEvent>();
-  if (keys.length === 0) return { jobs: [], news };
+  const accepted = new Set<JobEvent>();
+  if (keys.length === 0) return { jobs: [], accepted };
   const { sql } = db;
   const known = await sql<KnownJob[]>`
     select id, key, state from ci_jobs where run_id = ${run.id} and key = any(${keys})`;
@@ -99,10 +99,10 @@ export async function hearJobs(
   const last = new Map<string, JobEvent>();
   for (const event of events) {
     const key = keyOf(event);
-    const outcome = accept(states.get(key) ?? NOTHING_HEARD, event);
+    const outcome = accept(states.get(key) ?? NO_EVENTS, event);
     if (outcome.kind === 'accepted') {
       states.set(key, outcome.state);
-      news.add(event);
+      accepted.add(event);
     }
     last.set(key, event);
   }
@@ -111,13 +111,13 @@ export async function hearJobs(
     // Ids sort by their millisecond: one each, so that jobs of one call stay in its order.
     id: ids.get(key) ?? newId('cij', now.getTime() + n),
     key,
-    ...rowOf(run, last.get(key), states.get(key) ?? NOTHING_HEARD),
+    ...rowOf(run, last.get(key), states.get(key) ?? NO_EVENTS),
   }));
-  await upsert(sql, run, rows, now);
+  await upsert({ db, now }, run, rows);
   const jobs = await sql<Array<Job & { key: string }>>`
     select key, ${columns(sql)} from ci_jobs where run_id = ${run.id} and key = any(${keys})`;
   const byKey = new Map(jobs.map(({ key, ...job }) => [key, job]));
-  return { jobs: keys.flatMap((key) => byKey.get(key) ?? []), news };
+  return { jobs: keys.flatMap((key) => byKey.get(key) ?? []), accepted };
 }
 
 async function checkCount({ sql }: Database, runId: string, more: number): Promise<void> {
@@ -163,10 +163,9 @@ function rowOf(run: RunOfJobs, event: JobEvent | undefined, state: CiState) {
 const RUN_ENDED = 'run_ended';
 
 async function upsert(
-  sql: SqlTag,
+  { db: { sql }, now }: Pick<Recording, 'db' | 'now'>,
   { id, teamId }: RunOfJobs,
   rows: ReadonlyArray<Record<string, unknown>>,
-  now: Date,
 ): Promise<void> {
   const json = sql.json(JSON.parse(JSON.stringify(rows)) as never);
   await sql`
@@ -184,12 +183,11 @@ async function upsert(
       duration_ms = excluded.duration_ms`;
 }
 
-/** Of a run that turned out to be another one. A job that both have is joined, under the id that it has at the run that stays. */
+/** Moves the jobs of a run that turned out to be another one. A job that both have is joined, under the id that it has at the run that stays. */
 export async function moveJobs(
-  db: Database,
+  { db, now }: Pick<Recording, 'db' | 'now'>,
   from: Pick<RunOfJobs, 'id'>,
   to: RunOfJobs,
-  now: Date,
 ): Promise<void> {
   const { sql } = db;
   const both = await sql<
@@ -202,7 +200,7 @@ export async function moveJobs(
     key,
     ...rowOf(to, { ...job, facts: {} }, join(state, other)),
   }));
-  if (rows.length > 0) await upsert(sql, to, rows, now);
+  if (rows.length > 0) await upsert({ db, now }, to, rows);
   await sql`
     update ci_jobs f set run_id = ${to.id}
     where f.run_id = ${from.id} and not exists (select from ci_jobs t where t.run_id = ${to.id} and t.key = f.key)`;

@@ -6,20 +6,19 @@ import type { Implementation } from '@svc/proto/http/implement.ts';
 import type { CiService, ReportedJob, ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { isProviders, isTerminal, isToldEnd } from './accept.ts';
+import { isProviders, isTerminal, isReportedEnd } from './accept.ts';
 import type { CiEvent, CiStatus, FactName } from './accept.ts';
 import { commitOf } from './commit.ts';
 import { findConnection, holdStatus } from './connections-store.ts';
 import type { Connection } from './model/connection.ts';
-import type { CiDeps } from './deps.ts';
-import { hearJobs } from './jobs-store.ts';
+import type { Recording } from './model/recording.ts';
+import { recordJobs } from './jobs-store.ts';
 import type { JobEvent } from './jobs-store.ts';
 import { factsOfJob } from './oidc/report.ts';
 import { presentJob, presentRun } from './present.ts';
 import { nameOf, runOf } from './reads.ts';
-import { hear, hearOf } from './runs-store.ts';
+import { recordEvents, recordEventsOf } from './runs-store.ts';
 import type { Run } from './model/run.ts';
 import { statusWord } from './words.ts';
 
@@ -28,21 +27,21 @@ type Methods = Pick<
   'report' | 'updateRun' | 'reportJobs' | 'complete'
 >;
 
-export function reportMethods({ clock }: CiDeps): Methods {
+export function reportMethods(): Methods {
   return {
     report: async (request, ctx) => {
       const connection = await openConnection(ctx, request.ciConnectionId);
       const event = eventOf(request, ctx);
       await checkEnvironment(ctx, connection, request.environmentId);
       const name = { externalRunId: request.externalRunId, externalAttempt: request.externalAttempt ?? 1 };
-      const toKnown = (known: Run): CiEvent => {
-        checkSame(known, event);
-        return toRun(known, event);
+      const eventsFor = (known: Run | undefined): readonly CiEvent[] => {
+        if (known !== undefined) checkSame(known, event);
+        return [admissible(known, event)];
       };
       const { run, isNew } = await takeReport(
         ctx,
         connection,
-        async (db) => await hear(db, connection, name, event, clock.now(), toKnown),
+        async (recording) => await recordEvents(recording, name, eventsFor),
       );
       if (!isNew) ctx.call.status = 200;
       return presentRun(run);
@@ -50,39 +49,42 @@ export function reportMethods({ clock }: CiDeps): Methods {
     updateRun: async ({ runId, status, durationMs }, ctx) => {
       const run = await runOf(ctx, runId);
       const connection = await connectionOfRun(ctx, run);
-      const word = status === undefined ? undefined : statusWord(status);
-      const event: CiEvent = { status: word, facts: { durationMs }, corrects: true };
-      const heard = await takeReport(
+      const event: CiEvent = {
+        status: status === undefined ? undefined : statusWord(status),
+        facts: { durationMs },
+        corrects: true,
+      };
+      const recorded = await takeReport(
         ctx,
         connection,
-        async (db) => await hearOf(db, connection, run, (known) => toRun(known, event), clock.now()),
+        async (recording) => await recordEventsOf(recording, run, (known) => [admissible(known, event)]),
       );
-      return presentRun(heard.run);
+      return presentRun(recorded.run);
     },
     reportJobs: async ({ runId, jobs }, ctx) => {
       const run = await runOf(ctx, runId);
       const connection = await connectionOfRun(ctx, run);
-      const heard = await takeReport(ctx, connection, async (db) => {
+      const recorded = await takeReport(ctx, connection, async (recording) => {
         // Nothing new about the run itself: it is locked, and known to live.
-        const { run: locked } = await hearOf(db, connection, run, { facts: {} }, clock.now());
-        return (await hearJobs(db, locked, jobs.map(jobEventOf), clock.now())).jobs;
+        const { run: locked } = await recordEventsOf(recording, run, () => [{ facts: {} }]);
+        return await recordJobs(recording, locked, jobs.map(jobEventOf));
       });
-      return { jobs: heard.map(presentJob) };
+      return { jobs: recorded.jobs.map(presentJob) };
     },
     complete: async ({ runId, status, durationMs }, ctx) => {
-      const word = statusWord(status);
-      const event: CiEvent = { status: word, facts: { durationMs, ...factsOfJob(ctx.caller.ciJob) } };
+      const facts = { durationMs, ...factsOfJob(ctx.caller.ciJob) };
+      const event: CiEvent = { status: statusWord(status), facts };
       const named = nameOf(runId);
       const { connection, name } =
         named === undefined
           ? await storedName(ctx, runId)
           : { connection: await openConnection(ctx, named.connectionId), name: named };
-      const heard = await takeReport(
+      const recorded = await takeReport(
         ctx,
         connection,
-        async (db) => await hear(db, connection, name, event, clock.now(), (known) => toRun(known, event)),
+        async (recording) => await recordEvents(recording, name, (known) => [admissible(known, event)]),
       );
-      return presentRun(heard.run);
+      return presentRun(recorded.run);
     },
   };
 }
@@ -110,13 +112,13 @@ async function openConnection(ctx: Ctx, id: string): Promise<Connection> {
 async function takeReport<T>(
   ctx: Ctx,
   connection: Connection,
-  take: (db: Database) => Promise<T>,
+  take: (recording: Recording) => Promise<T>,
 ): Promise<T> {
   return await ctx.db.transact(async (db) => {
     const status = await holdStatus(db, connection);
     if (status === undefined) throw notFound('CI connection');
     refuseWhenPaused({ ...connection, status });
-    return await take(db);
+    return await take({ db, connection, now: ctx.clock.now() });
   });
 }
 
@@ -135,7 +137,7 @@ async function checkEnvironment(ctx: Ctx, { teamId }: Connection, id: string | u
   if (environment.teamId !== teamId) throw notFound('environment');
 }
 
-/** What an id_token says of the run stands before what its job says. */
+/** Claims of an id_token about the run stand before the fields of the request. */
 function eventOf(request: ReportRequest, { caller }: Ctx): CiEvent {
   const { status, trigger, commitSha, branch, environmentId, externalUrl, durationMs, pipelineName } =
     request;
@@ -179,18 +181,18 @@ function jobEventOf(job: ReportedJob): JobEvent {
 const isoOf = (at: Timestamp | undefined): string | undefined =>
   at === undefined ? undefined : timestampDate(at).toISOString();
 
-/** What a run is of cannot change; what it was not told yet can be added. */
+/** Facts of a run that cannot change once they are known. */
 const IMMUTABLE = [
   ['commitSha', 'commitSha'],
   ['branch', 'branch'],
   ['name', 'pipelineName'],
 ] as const;
 
-/** Against what was said; what is only concluded from that may be wrong. */
-function checkSame({ id, state: { facts: known } }: Run, { facts: said }: CiEvent): void {
+/** Compares with the facts as they were reported, and not with what is concluded from them, which may be wrong. */
+function checkSame({ id, state: { facts: known } }: Run, { facts: reported }: CiEvent): void {
   const fields = IMMUTABLE.flatMap(([fact, field]) => {
     const [key = '', was] = known[fact] ?? [];
-    const is = said[fact];
+    const is = reported[fact];
     // A provider's name for a pipeline may be another than its job can know; it stands.
     if (fact === 'name' && isProviders(key)) return [];
     return was === undefined || is === undefined || is === null || was === is
@@ -207,13 +209,15 @@ function checkSame({ id, state: { facts: known } }: Run, { facts: said }: CiEven
 }
 
 /**
- * What a run that is there is told. One that ended does not change: of what is said again or comes late it takes what it was not told before, and another end is
- * refused. The end that `unknown` stands for after a long silence, or for a provider's word that means nothing here, was told by nobody.
+ * The part of a reported event that a run takes. A run that ended does not change: it takes facts that are missing, and another end is refused. `unknown`
+ * after a long silence, or for a status of the provider that means nothing here, was reported by nobody, and is no such end.
  */
-function toRun(known: Run, event: CiEvent): CiEvent {
+function admissible(known: Run | undefined, event: CiEvent): CiEvent {
+  if (known === undefined) return event;
   const { status: asked } = event;
   const isOver =
-    isToldEnd(known.status) || (known.status === 'unknown' && !known.lost && known.providerStatus === null);
+    isReportedEnd(known.status) ||
+    (known.status === 'unknown' && !known.lost && known.providerStatus === null);
   if (!isOver) return event;
   if (asked !== undefined && isTerminal(asked) && asked !== known.status) throw endedOtherwise(known, asked);
   const facts = Object.entries(event.facts).filter(

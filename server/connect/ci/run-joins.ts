@@ -1,67 +1,60 @@
-/** Runs that turn out to be one: the CI job told of it under one name, the webhook under another, and now the webhook tells both. */
-import type { Database } from '../../platform/db/index.ts';
+/** Runs that turn out to be one: the CI job reported it under one name, the webhook under another, and now a webhook has both. */
 import { join } from './accept.ts';
-import type { Connection } from './model/connection.ts';
+import type { Recording } from './model/recording.ts';
 import { moveJobs } from './jobs-store.ts';
 import { addName, lockNames, realId, unknownNames } from './run-names.ts';
-import { readNamed, rewriteRun } from './runs-store.ts';
+import { lockNamed, rewriteRun } from './runs-store.ts';
 import type { Run } from './model/run.ts';
 
 /**
- * Learns other names of a run. A name that leads to another run already stays with it, because names are told twice where they are not unique. Must be
+ * Learns other names of a run. A name that leads to another run already stays with it, because names come twice where they are not unique. Must be
  * called before anything else of the transaction that concerns runs; see lockNames.
  */
 export async function learnNames(
-  db: Database,
-  connection: Connection,
+  recording: Recording,
   externalRunId: string,
   aliases: readonly string[],
-  now: Date,
 ): Promise<void> {
+  const { db, connection } = recording;
   const others = aliases.filter((alias) => alias !== externalRunId);
   if (others.length === 0 || (await unknownNames(db, connection.id, others)).length === 0) return;
   await lockNames(db, connection);
   const real = await realId(db, connection.id, externalRunId);
   for (const alias of await unknownNames(db, connection.id, others)) {
     if (alias === real) continue;
-    await joinNames(db, connection, alias, real, now);
-    await addName(db, connection.id, alias, real);
+    await joinNames(recording, alias, real);
+    await addName(db, connection.id, { alias, externalRunId: real });
   }
 }
 
-/** Every attempt that is known under the lesser name. */
-async function joinNames(
-  db: Database,
-  connection: Connection,
-  alias: string,
-  real: string,
-  now: Date,
-): Promise<void> {
+/** Joins every attempt that is known under the alias to the same attempt under the real name. */
+async function joinNames(recording: Recording, alias: string, real: string): Promise<void> {
+  const { db, connection } = recording;
   const attempts = await db.sql<Array<{ externalAttempt: number }>>`
     select external_attempt as "externalAttempt" from ci_runs where connection_id = ${connection.id} and external_run_id = ${alias}`;
   for (const { externalAttempt } of attempts) {
-    const lesser = await readNamed(db, connection, { externalRunId: alias, externalAttempt }, true);
+    const lesser = await lockNamed(db, connection, { externalRunId: alias, externalAttempt });
     if (lesser === undefined) continue;
-    const known = await readNamed(db, connection, { externalRunId: real, externalAttempt }, true);
-    if (known === undefined) await rewriteRun(db, connection, { ...lesser, externalRunId: real }, now);
-    else await joinRuns(db, connection, [lesser, known], real, now);
+    const known = await lockNamed(db, connection, { externalRunId: real, externalAttempt });
+    if (known === undefined) await rewriteRun(recording, { ...lesser, externalRunId: real });
+    else await joinRuns(recording, [lesser, known], real);
   }
 }
 
 /** The older one stays, so that its place in lists does too. */
 async function joinRuns(
-  db: Database,
-  connection: Connection,
-  runs: readonly [Run, Run],
+  recording: Recording,
+  [a, b]: readonly [Run, Run],
   externalRunId: string,
-  now: Date,
 ): Promise<void> {
-  const [a, b] = runs;
   const aIsOlder =
     a.createdAt < b.createdAt || (a.createdAt.getTime() === b.createdAt.getTime() && a.id < b.id);
   const [stays, goes] = aIsOlder ? [a, b] : [b, a];
-  const { sql } = db;
-  await moveJobs(db, goes, stays, now);
+  const {
+    db: { sql },
+    connection,
+  } = recording;
+  await moveJobs(recording, goes, stays);
   await sql`update ci_run_joins set run_id = ${stays.id} where run_id = ${goes.id}`;
   await sql`insert into ci_run_joins (id, run_id) values (${goes.id}, ${stays.id})`;
   await sql`update ci_deliveries set run_id = ${stays.id} where connection_id = ${connection.id} and run_id = ${goes.id}`;
@@ -73,7 +66,7 @@ async function joinRuns(
     startedAt: earliest(stays.startedAt, goes.startedAt),
     finishedAt: earliest(stays.finishedAt, goes.finishedAt),
   };
-  await rewriteRun(db, connection, joined, now);
+  await rewriteRun(recording, joined);
 }
 
 /** Receipt stands in for what a provider did not say: of two receipts the first. */

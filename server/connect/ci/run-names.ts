@@ -7,7 +7,7 @@ import type { Connection } from './model/connection.ts';
 import type { RunName } from './model/run.ts';
 import type { CiProvider } from './words.ts';
 
-/** Those whose webhooks tell other names. Everywhere else nobody has to wait for names to settle. */
+/** Providers whose webhooks have other names than their jobs. Everywhere else nobody has to wait for names to settle. */
 const SEVERAL: ReadonlySet<CiProvider> = new Set(['bitbucket', 'drone', 'jenkins']);
 
 /** Any fixed numbers that nothing else seeds its locks with. */
@@ -40,7 +40,7 @@ export async function realId(
 }
 
 /**
- * The same, and nobody else hears of this run until the end of the transaction. Taken before anything of the run is read or made, also when it is not there yet:
+ * The same, and nobody else records anything about this run until the end of the transaction. Taken before anything of the run is read or made, also when it is not there yet:
  * transactions of one run then take turns, and none waits for another one's run with a pipeline in its hands.
  */
 export async function lockRun(
@@ -56,7 +56,7 @@ export async function lockRun(
   return row?.id ?? externalRunId;
 }
 
-/** Those of these names that lead nowhere yet. */
+/** The names among these that lead nowhere yet. */
 export async function unknownNames(
   { sql }: Database,
   connectionId: string,
@@ -72,8 +72,7 @@ export async function unknownNames(
 export async function addName(
   { sql }: Database,
   connectionId: string,
-  alias: string,
-  externalRunId: string,
+  { alias, externalRunId }: { readonly alias: string; readonly externalRunId: string },
 ): Promise<void> {
   await sql`
     update ci_run_aliases set external_run_id = ${externalRunId} where connection_id = ${connectionId} and external_run_id = ${alias}`;

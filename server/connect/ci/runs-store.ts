@@ -2,10 +2,11 @@
 import type { TeamScope } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
-import { acceptOfRun, isTerminal, NOTHING_HEARD, settle } from './accept.ts';
+import { acceptOfRun, isTerminal, NO_EVENTS, settle } from './accept.ts';
 import type { CiEvent, CiState, CiStatus, Settled } from './accept.ts';
 import { wantCommitStatus } from './commit-status/wanted.ts';
 import type { Connection } from './model/connection.ts';
+import type { Recording } from './model/recording.ts';
 import type { Run, RunName } from './model/run.ts';
 import { ensurePipeline } from './connections-store.ts';
 import { environmentOfRun } from './environment.ts';
@@ -44,19 +45,31 @@ export async function findNamedRun(
   name: RunName,
 ): Promise<Run | undefined> {
   const externalRunId = await realId(db, connection.id, name.externalRunId);
-  return await readNamed(db, connection, { ...name, externalRunId }, false);
+  return await readNamed(db, connection, { ...name, externalRunId });
 }
 
-export async function readNamed(
+/** The run that is stored under this very name. */
+async function readNamed(
   { sql }: Database,
   { id }: Pick<Connection, 'id'>,
   { externalRunId, externalAttempt }: RunName,
-  lock: boolean,
+): Promise<Run | undefined> {
+  const [row] = await sql<Run[]>`
+    select ${columns(sql)} from ${tables(sql)}
+    where r.connection_id = ${id} and r.external_run_id = ${externalRunId} and r.external_attempt = ${externalAttempt}`;
+  return row;
+}
+
+/** The same run, which nobody else changes until the end of the transaction. */
+export async function lockNamed(
+  { sql }: Database,
+  { id }: Pick<Connection, 'id'>,
+  { externalRunId, externalAttempt }: RunName,
 ): Promise<Run | undefined> {
   const [row] = await sql<Run[]>`
     select ${columns(sql)} from ${tables(sql)}
     where r.connection_id = ${id} and r.external_run_id = ${externalRunId} and r.external_attempt = ${externalAttempt}
-    ${lock ? sql`for no key update of r` : sql``}`;
+    for no key update of r`;
   return row;
 }
 
@@ -77,14 +90,14 @@ export async function listRuns(
     order by r.occurred_at desc nulls last, r.id desc nulls last limit ${take}`;
 }
 
-export interface Heard {
+export interface Recorded {
   readonly run: Run;
   readonly isNew: boolean;
-  /** What became of each event, in their order. */
+  /** The outcome of each event, in their order. */
   readonly steps: readonly Step[];
 }
 
-/** What one event came to. */
+/** The outcome of one event. */
 export interface Step {
   readonly kind: 'accepted' | 'duplicate' | 'older' | 'over';
   /** Undefined: the run was not there. */
@@ -92,72 +105,62 @@ export interface Step {
   readonly after: Settled;
 }
 
+/** The events for a run as it is known; it may refuse, by throwing, what they contradict. Undefined: the run is not there yet. */
+export type EventsFor = (known: Run | undefined) => readonly CiEvent[];
+
 /**
- * Makes the run if it is not there, and joins what is said to what is known. `db` must be the handle of a transaction. `toKnown` gives what a run that is there is
- * told, or refuses, by throwing, what it contradicts; the run is locked then, so that of two who contradict each other one is refused.
+ * Makes the run if it is not there, and joins the events to what is known of it. `eventsFor` is asked while the run is locked, so that of two reports that
+ * contradict each other one is refused.
  */
-export async function hear(
-  db: Database,
-  connection: Connection,
+export async function recordEvents(
+  recording: Recording,
   name: RunName,
-  event: CiEvent | readonly CiEvent[],
-  now: Date,
-  toKnown?: (known: Run) => CiEvent,
-): Promise<Heard> {
-  const events = [event].flat();
-  const joinChecked = async (known: Run): Promise<Heard> =>
-    await joinTo(db, connection, known, toKnown === undefined ? events : [toKnown(known)], now);
+  eventsFor: EventsFor,
+): Promise<Recorded> {
+  const { db, connection } = recording;
   await holdNames(db, connection);
   const stored = { ...name, externalRunId: await lockRun(db, connection.id, name) };
-  const known = await readNamed(db, connection, stored, true);
-  if (known !== undefined) return await joinChecked(known);
-  const { state, steps } = acceptAll(undefined, events);
-  const made = await insertRun(db, connection, stored, state, now);
+  const known = await lockNamed(db, connection, stored);
+  if (known !== undefined) return await joinTo(recording, known, eventsFor(known));
+  const { state, steps } = acceptAll(undefined, eventsFor(undefined));
+  const made = await insertRun(recording, stored, state);
   if (made !== undefined) {
     await wantCommitStatus(db, connection, { before: undefined, run: made });
     return { run: made, isNew: true, steps };
   }
-  const theirs = await readNamed(db, connection, stored, true); // Somebody else's first report was faster.
+  const theirs = await lockNamed(db, connection, stored); // Somebody else's first report was faster.
   if (theirs === undefined) throw new Error(`CI run ${stored.externalRunId} is neither there nor to be made`);
-  return await joinChecked(theirs);
+  return await joinTo(recording, theirs, eventsFor(theirs));
 }
 
 /** The same for a run that is there, under whichever name by now. */
-export async function hearOf(
-  db: Database,
-  connection: Connection,
+export async function recordEventsOf(
+  recording: Recording,
   run: Run,
-  event: CiEvent | ((known: Run) => CiEvent),
-  now: Date,
-): Promise<Heard> {
+  eventsFor: (known: Run) => readonly CiEvent[],
+): Promise<Recorded> {
+  const { db, connection } = recording;
   await holdNames(db, connection);
   const externalRunId = await lockRun(db, connection.id, run);
-  const locked = await readNamed(db, connection, { ...run, externalRunId }, true);
+  const locked = await lockNamed(db, connection, { ...run, externalRunId });
   if (locked === undefined) throw new Error(`CI run ${run.id} went away under its lock`);
-  return await joinTo(db, connection, locked, [typeof event === 'function' ? event(locked) : event], now);
+  return await joinTo(recording, locked, eventsFor(locked));
 }
 
-async function joinTo(
-  db: Database,
-  connection: Connection,
-  run: Run,
-  events: readonly CiEvent[],
-  now: Date,
-): Promise<Heard> {
+async function joinTo(recording: Recording, run: Run, events: readonly CiEvent[]): Promise<Recorded> {
   const { state, steps } = acceptAll(run.state, events);
-  const heard = (kind: Step['kind']): boolean => steps.some((step) => step.kind === kind);
-  // What was given up for lost and is heard of again lives, also when it says nothing new.
-  if (heard('accepted') || (run.lost && heard('duplicate'))) {
-    const after = await rewriteRun(db, connection, { ...run, state }, now);
-    return { run: after, isNew: false, steps };
-  }
+  const has = (kind: Step['kind']): boolean => steps.some((step) => step.kind === kind);
+  // A run that was given up for lost and is reported again lives, also when the report says nothing new.
+  if (has('accepted') || (run.lost && has('duplicate')))
+    return { run: await rewriteRun(recording, { ...run, state }), isNew: false, steps };
+  const { db, now } = recording;
   await db.sql`
     update ci_runs set heard_at = ${now}, poll_at = ${nextPollAt(run, now)} where id = ${run.id}`;
   return { run, isNew: false, steps };
 }
 
 function acceptAll(known: CiState | undefined, events: readonly CiEvent[]) {
-  let state = known ?? NOTHING_HEARD;
+  let state = known ?? NO_EVENTS;
   let before = known === undefined ? undefined : settle(known);
   const steps: Step[] = [];
   for (const event of events) {
@@ -171,39 +174,37 @@ function acceptAll(known: CiState | undefined, events: readonly CiEvent[]) {
 }
 
 /** Brings a run's columns, place and jobs in line with its state. Its row is locked by the caller. */
-export async function rewriteRun(db: Database, connection: Connection, run: Run, now: Date): Promise<Run> {
+export async function rewriteRun(recording: Recording, run: Run): Promise<Run> {
+  const { db, connection, now } = recording;
   const view = viewOf(run.state, now, run);
-  const placed = await placeOf(db, connection, run.state, view, now);
+  const placed = await placeOf(recording, run.state, view);
   await updateRun(db, { ...run, ...view, ...placed }, now);
   if (run.status !== view.status) await closeJobs(db, run.id, view);
-  const after = (await readNamed(db, connection, run, false)) ?? run;
+  const after = (await readNamed(db, connection, run)) ?? run;
   await wantCommitStatus(db, connection, { before: run, run: after });
   return after;
 }
 
-/** Pipeline and environment. */
-async function placeOf(db: Database, connection: Connection, state: CiState, view: RunView, now: Date) {
+/** The pipeline and the environment that the run stands in. */
+async function placeOf(recording: Recording, state: CiState, { branch }: RunView) {
   const { name, file, environmentId } = settle(state).facts;
   const path = typeof file === 'string' ? file : '';
   const pipelineName = typeof name === 'string' ? name : path === '' ? 'default' : path;
   return {
-    pipelineId: await ensurePipeline(db, connection, { name: pipelineName, path }, now),
-    environmentId: await environmentOfRun(db, connection, {
+    pipelineId: await ensurePipeline(recording, { name: pipelineName, path }),
+    environmentId: await environmentOfRun(recording.db, recording.connection, {
       environmentId: typeof environmentId === 'string' ? environmentId : null,
-      branch: view.branch,
+      branch,
     }),
   };
 }
 
-async function insertRun(
-  db: Database,
-  connection: Connection,
-  { externalRunId, externalAttempt }: RunName,
-  state: CiState,
-  now: Date,
-): Promise<Run | undefined> {
+/** Undefined when a run of this name is there already. */
+async function insertRun(recording: Recording, name: RunName, state: CiState): Promise<Run | undefined> {
+  const { db, connection, now } = recording;
+  const { externalRunId, externalAttempt } = name;
   const v = viewOf(state, now);
-  const { pipelineId, environmentId } = await placeOf(db, connection, state, v, now);
+  const { pipelineId, environmentId } = await placeOf(recording, state, v);
   const { sql } = db;
   const { count } = await sql`
     insert into ci_runs (id, team_id, connection_id, pipeline_id, external_run_id, external_attempt, environment_id, state, status,
@@ -215,7 +216,7 @@ async function insertRun(
       ${v.finishedAt}, ${v.durationMs}, ${v.occurredAt}, ${now}, ${nextPollAt(v, now)}, ${now}, ${now})
     on conflict (connection_id, external_run_id, external_attempt) do nothing`;
   if (count === 0) return undefined;
-  return await readNamed(db, connection, { externalRunId, externalAttempt }, false);
+  return await readNamed(db, connection, name);
 }
 
 async function updateRun({ sql }: Database, r: Run, now: Date): Promise<void> {
@@ -239,7 +240,7 @@ function nextPollAt({ status }: Pick<Run, 'status'>, now: Date): Date | null {
 
 const jsonOf = (state: CiState) => JSON.parse(JSON.stringify(state)) as Record<string, never>;
 
-/** How a run stands for its jobs. */
+/** Whether the run has ended. */
 export function isOver({ status }: { readonly status: CiStatus }): boolean {
   return isTerminal(status);
 }

@@ -59,7 +59,7 @@ const timed = (
 };
 
 /** A Job Hook of the same pipeline. */
-const gitlabJob = (id: number, status: string, start?: string, end?: string) => ({
+const gitlabJob = (id: number, status: string, start?: string) => ({
   object_kind: 'build',
   project_id: 7,
   pipeline_id: 31,
@@ -69,7 +69,7 @@ const gitlabJob = (id: number, status: string, start?: string, end?: string) => 
   build_status: status,
   build_created_at_iso: '2026-07-01T10:00:00.250Z',
   build_started_at_iso: start,
-  build_finished_at_iso: end,
+  build_finished_at_iso: undefined,
   ref: 'main',
   sha: SHA,
 });
@@ -128,11 +128,10 @@ const bitbucket = (state: string, micro: number) => ({
 const buildkite = (
   event: string,
   state: string,
-  times: Readonly<Record<string, string | null>>,
-  blocked = false,
+  more: Readonly<Record<string, string | boolean | null>>,
 ) => ({
   event,
-  build: { id: 'b1', state, blocked, commit: 'HEAD', branch: 'main', ...times },
+  build: { id: 'b1', state, blocked: false, commit: 'HEAD', branch: 'main', ...more },
   pipeline: { slug: 'app' },
 });
 
@@ -374,7 +373,11 @@ export const SEQUENCES: readonly Sequence[] = [
     payloads: [
       buildkite('build.scheduled', 'scheduled', START),
       buildkite('build.running', 'running', STARTED),
-      buildkite('build.finished', 'passed', { ...STARTED, finished_at: '2026-07-01T10:00:20Z' }, true),
+      buildkite('build.finished', 'passed', {
+        ...STARTED,
+        finished_at: '2026-07-01T10:00:20Z',
+        blocked: true,
+      }),
       buildkite('build.running', 'running', STARTED),
       buildkite('build.finished', 'passed', { ...STARTED, finished_at: '2026-07-01T10:03:00Z' }),
     ],

@@ -51,12 +51,12 @@ interface Failed {
 }
 
 async function giveUp({ db, clock }: DiscoverDeps, { connection, begun, error }: Failed): Promise<void> {
-  const isTold = error instanceof ForgeError || error instanceof NoBranch;
-  const why = isTold
+  const isShown = error instanceof ForgeError || error instanceof NoBranch;
+  const why = isShown
     ? failureOf(error, connection.token !== null)
     : 'internal: the search ended by an error of this service, whose operators were told';
   await db.transact(async (tx) => {
-    await fail(tx, begun.id, why, clock.now());
+    await fail(tx, { id: begun.id, error: why, now: clock.now() });
     await forgetOld(tx, connection);
   });
 }
@@ -77,8 +77,8 @@ async function discover(
   });
   const now = clock.now();
   await db.transact(async (tx) => {
-    if (!(await succeed(tx, id, snapshot, now))) return;
-    await definePipelines(tx, connection, seenBy(snapshot, own), now);
+    if (!(await succeed(tx, { id, snapshot, now }))) return;
+    await definePipelines({ db: tx, connection, now }, seenBy(snapshot, own));
     await forgetOld(tx, connection);
   });
 }

@@ -55,7 +55,7 @@ export async function look(tree: Tree, commit: string, wanted: Wanted): Promise<
       passedOver.push(name);
       continue;
     }
-    const { entries, complete } = await list(tree, commit, folder, left);
+    const { entries, complete } = await list(tree, commit, { folder, left });
     const taken = [...entries].sort((a, b) => interest(b, wanted) - interest(a, wanted)).slice(0, left);
     scanned += taken.length;
     if (!complete || taken.length < entries.length) {
@@ -78,7 +78,11 @@ function passedOverText(names: readonly string[]): string {
 }
 
 /** A folder that a setting names need not be there; the root of a commit must, or nothing can be said of it. */
-async function list(tree: Tree, commit: string, folder: TreeEntry | undefined, left: number) {
+async function list(
+  tree: Tree,
+  commit: string,
+  { folder, left }: { readonly folder: TreeEntry | undefined; readonly left: number },
+) {
   try {
     return await tree.list(commit, folder, left);
   } catch (error) {

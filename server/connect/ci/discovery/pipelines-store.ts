@@ -2,18 +2,13 @@
 import type { Database } from '../../../platform/db/index.ts';
 import { newId } from '../../../platform/ids.ts';
 import { lockPipelines } from '../connections-store.ts';
-import type { Connection } from '../model/connection.ts';
+import type { Recording } from '../model/recording.ts';
 import { joinPipelines } from './join.ts';
-import type { KnownPipeline, Seen } from './join.ts';
+import type { Joined, KnownPipeline, Seen } from './join.ts';
 import type { FoundPipeline } from './snapshot.ts';
 
-/** `db` must be the handle of a transaction. */
-export async function definePipelines(
-  db: Database,
-  connection: Pick<Connection, 'id' | 'teamId'>,
-  seen: Seen,
-  now: Date,
-): Promise<void> {
+export async function definePipelines(recording: Recording, seen: Seen): Promise<void> {
+  const { db, connection } = recording;
   const { sql } = db;
   await lockPipelines(db, connection.id);
   const known = await sql<KnownPipeline[]>`
@@ -22,11 +17,11 @@ export async function definePipelines(
   if (gone.length > 0)
     await sql`
       update ci_pipelines set defined = false, jobs = '[]', triggers = '[]', deploy_detected = false where id = any(${[...gone]})`;
-  for (const { id, name, found } of matched) await redefine(db, id, name, found);
-  for (const pipeline of made) await insert(db, connection, pipeline, now);
+  for (const pipeline of matched) await redefine(db, pipeline);
+  for (const pipeline of made) await insert(recording, pipeline);
 }
 
-async function redefine({ sql }: Database, id: string, name: string, found: FoundPipeline): Promise<void> {
+async function redefine({ sql }: Database, { id, name, found }: Joined['matched'][number]): Promise<void> {
   await sql`
     update ci_pipelines set name = ${name}, path = ${found.path}, jobs = ${sql.json([...found.jobs])},
       triggers = ${sql.json([...found.triggers])}, deploy_detected = ${found.deployDetected}, defined = true
@@ -34,10 +29,8 @@ async function redefine({ sql }: Database, id: string, name: string, found: Foun
 }
 
 async function insert(
-  { sql }: Database,
-  { id, teamId }: Pick<Connection, 'id' | 'teamId'>,
+  { db: { sql }, connection: { id, teamId }, now }: Recording,
   found: FoundPipeline,
-  now: Date,
 ): Promise<void> {
   await sql`
     insert into ci_pipelines (id, team_id, connection_id, name, path, jobs, triggers, deploy_detected, defined, created_at)

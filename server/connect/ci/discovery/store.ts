@@ -91,10 +91,9 @@ export async function lastFiles({ sql }: Database, { id }: Owner): Promise<reado
 /** False when it was ended by somebody else. `db` must be the handle of a transaction. */
 export async function succeed(
   { sql }: Database,
-  discoveryId: string,
-  { commit, scanned, truncated, incompleteReason, files, problems }: Snapshot,
-  now: Date,
+  { id, snapshot, now }: { readonly id: string; readonly snapshot: Snapshot; readonly now: Date },
 ): Promise<boolean> {
+  const { commit, scanned, truncated, incompleteReason, files, problems } = snapshot;
   const all = [...problems, ...files.flatMap((file) => file.problems)];
   const read = files.map(({ path, key }) => ({ path, key }));
   const { count } = await sql`
@@ -104,16 +103,19 @@ export async function succeed(
         files.flatMap((file) => file.pipelines),
       )},
       problems = ${jsonb(sql, all)}, files = ${jsonb(sql, read)}, finished_at = ${now}
-    where id = ${discoveryId} and ${isOpen(sql)}`;
+    where id = ${id} and ${isOpen(sql)}`;
   return count === 1;
 }
 
 const jsonb = (sql: SqlTag, value: unknown) => sql.json(value as never);
 
 /** Unless it was ended by somebody else. */
-export async function fail({ sql }: Database, discoveryId: string, error: string, now: Date): Promise<void> {
+export async function fail(
+  { sql }: Database,
+  { id, error, now }: { readonly id: string; readonly error: string; readonly now: Date },
+): Promise<void> {
   await sql`
-    update ci_discoveries set state = 'failed', error = ${error}, finished_at = ${now} where id = ${discoveryId} and ${isOpen(sql)}`;
+    update ci_discoveries set state = 'failed', error = ${error}, finished_at = ${now} where id = ${id} and ${isOpen(sql)}`;
 }
 
 export async function forgetOld({ sql }: Database, { id }: Owner): Promise<void> {

@@ -95,20 +95,23 @@ export function forgeApi(
         value === undefined ? [] : [[name, String(value)] as [string, string]],
       );
       const search = parameters.length === 0 ? '' : `?${new URLSearchParams(parameters).toString()}`;
-      const answer = await send(fetch, forge, token, {
-        method,
-        url: `${base}${path}${search}`,
-        headers: {
-          accept,
-          'user-agent': 'svc-connect/1',
-          ...(json === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(token === undefined ? {} : credential(forge, token)),
-          ...(forge === 'github' ? { 'x-github-api-version': '2022-11-28' } : {}),
+      const answer = await send(
+        { fetch, forge, token },
+        {
+          method,
+          url: `${base}${path}${search}`,
+          headers: {
+            accept,
+            'user-agent': 'svc-connect/1',
+            ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+            ...(token === undefined ? {} : credential(forge, token)),
+            ...(forge === 'github' ? { 'x-github-api-version': '2022-11-28' } : {}),
+          },
+          ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+          ...(bytesMax === undefined ? {} : { bytesMax }),
+          ...(signal === undefined ? {} : { signal }),
         },
-        ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-        ...(bytesMax === undefined ? {} : { bytesMax }),
-        ...(signal === undefined ? {} : { signal }),
-      });
+      );
       return { ...answer, json: () => parse(answer.body, `${method} ${path}`) };
     },
   };
@@ -129,12 +132,13 @@ interface Answered {
   readonly body: Uint8Array;
 }
 
-async function send(
-  fetch: SafeFetch,
-  forge: ForgeId,
-  token: string | undefined,
-  request: SafeRequest,
-): Promise<Answered> {
+interface Host {
+  readonly fetch: SafeFetch;
+  readonly forge: ForgeId;
+  readonly token: string | undefined;
+}
+
+async function send({ fetch, forge, token }: Host, request: SafeRequest): Promise<Answered> {
   const what = `${request.method} ${request.url.replace(/\?.*/, '')}`;
   let answer;
   try {

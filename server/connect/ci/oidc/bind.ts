@@ -45,13 +45,8 @@ export async function bindCiJob(db: Database, ctx: UnboundCtx, request: Message)
 
 /** Repository and policy: what does not depend on the request. */
 export async function admitJob(db: Database, ctx: UnboundCtx, connection: Connection): Promise<void> {
-  const { ciJob: job, idToken } = ctx.caller;
-  // The ledger asks who calls, and nothing of teams.
-  await checkRepository(db, ctx, connection, {
-    job,
-    mayPin: idToken !== undefined,
-  });
-  checkPolicy(job, connection.oidcPolicy);
+  await checkRepository(db, ctx, connection);
+  checkPolicy(ctx.caller.ciJob, connection.oidcPolicy);
 }
 
 export async function useUp(db: Database, { ciJob: { issuer }, idToken }: CiJobCaller): Promise<void> {

@@ -64,7 +64,7 @@ export function oidcMethods({
         await admitJob(db, { ...ctx, caller }, connection);
         refuseWhenPaused(connection);
         await useUp(db, caller);
-        return await insertJobToken(db, connection, { job, expiresAt }, now);
+        return await insertJobToken(db, connection, { job, expiresAt, now });
       });
       return {
         token,

@@ -12,18 +12,18 @@ import { act } from '../connections.ts';
 import { readConnection } from '../connections-store.ts';
 import type { Connection } from '../model/connection.ts';
 import { repositoryName } from '../repository.ts';
+import type { CiJobCaller } from './caller.ts';
 import { claimsOf } from './claims.ts';
 import { HOSTS } from './issuers.ts';
 import { refused } from './refusals.ts';
 import { findPinnedConnection } from './store.ts';
 
-/** `ctx` is the job's call. `mayPin`: it showed the id_token itself. */
-export async function checkRepository(
-  db: Database,
-  ctx: ActCtx,
-  connection: Connection,
-  { job, mayPin }: { readonly job: CiJob; readonly mayPin: boolean },
-): Promise<void> {
+type JobCtx = ActCtx & { readonly caller: CiJobCaller };
+
+/** A job that showed the id_token itself may pin the repository. */
+export async function checkRepository(db: Database, ctx: JobCtx, connection: Connection): Promise<void> {
+  const { ciJob: job, idToken } = ctx.caller;
+  const mayPin = idToken !== undefined;
   if (connection.provider !== job.provider)
     throw refused(
       `the connection's provider is ${connection.provider}, the issuer speaks for ${job.provider}`,
@@ -35,8 +35,8 @@ export async function checkRepository(
   const known = connection.oidcIssuer === null && mayPin ? await locked(db, connection) : connection;
   if (known.oidcIssuer !== null) {
     checkPin(known, job);
-    if (known.oidcRepositoryPath !== job.repositoryPath) await rename(db, ctx, known, job);
-  } else if (mayPin) await pin(db, ctx, known, job);
+    if (known.oidcRepositoryPath !== job.repositoryPath) await rename(db, ctx, known);
+  } else if (mayPin) await pin(db, ctx, known);
   else
     throw refused('the pin of the connection was taken back after the id_token was exchanged', {
       claims: claimsOf(job),
@@ -51,8 +51,8 @@ async function locked(db: Database, connection: Connection): Promise<Connection>
 
 function checkPin({ oidcIssuer, oidcRepositoryId, oidcOwnerId }: Connection, job: CiJob): void {
   const isGitHub = job.provider === 'github';
-  const demand = (claim: string, pinned: string | null, said: string): void => {
-    if (pinned === said) return;
+  const demand = (claim: string, pinned: string | null, value: string): void => {
+    if (pinned === value) return;
     throw refused(
       `the connection is pinned to the ${claim} ${pinned}; after the repository was moved or made again an admin takes the pin back (svc ci connections reset-oidc-pin)`,
       { claim, claims: claimsOf(job) },
@@ -63,7 +63,8 @@ function checkPin({ oidcIssuer, oidcRepositoryId, oidcOwnerId }: Connection, job
   demand(isGitHub ? 'repository_owner_id' : 'namespace_id', oidcOwnerId, job.ownerId);
 }
 
-async function pin(db: Database, ctx: ActCtx, connection: Connection, job: CiJob): Promise<void> {
+async function pin(db: Database, ctx: JobCtx, connection: Connection): Promise<void> {
+  const { ciJob: job } = ctx.caller;
   const claim = job.provider === 'github' ? 'repository' : 'project_path';
   const about = { claim, claims: claimsOf(job) };
   if (repositoryName(HOSTS[job.provider], job.repositoryPath)?.key !== connection.repositoryKey)
@@ -88,7 +89,8 @@ function takenElsewhere(about: Parameters<typeof refused>[1]): Error {
   );
 }
 
-async function rename(db: Database, ctx: ActCtx, connection: Connection, job: CiJob): Promise<void> {
+async function rename(db: Database, ctx: JobCtx, connection: Connection): Promise<void> {
+  const { ciJob: job } = ctx.caller;
   await db.sql`update ci_connections set oidc_repository_path = ${job.repositoryPath} where id = ${connection.id}`;
   const more = { ...pinOf(job), before: connection.oidcRepositoryPath };
   await recordAct(db, ctx, act('ci_connection.oidc_renamed', connection, more));

@@ -11,16 +11,18 @@ export function checkPolicy(job: CiJob, policy: OidcPolicy | null): void {
   const ref = job.provider === 'github' ? 'ref' : 'ref_path';
   const file = job.provider === 'github' ? 'workflow_ref' : 'ci_config_ref_uri';
   const of = (claim: string): string | undefined => job.claims[claim];
-  demand(job, ref, refs, (wanted) => globMatches(wanted, of(ref) ?? ''));
-  demand(job, file, files, (wanted) => wanted === definitionFile(job));
-  demand(job, 'environment', environments, (wanted) => wanted === of('environment'));
+  const demand = (claim: string, allowed: readonly string[], fits: (one: string) => boolean): void => {
+    if (allowed.length > 0 && !allowed.some(fits)) throw notAllowed(job, claim, allowed);
+  };
+  demand(ref, refs, (wanted) => globMatches(wanted, of(ref) ?? ''));
+  demand(file, files, (wanted) => wanted === definitionFile(job));
+  demand('environment', environments, (wanted) => wanted === of('environment'));
 }
 
-function demand(job: CiJob, claim: string, allowed: readonly string[], fits: (one: string) => boolean): void {
-  if (allowed.length === 0 || allowed.some(fits)) return;
-  const said = job.claims[claim];
-  const what = said === undefined ? `the claim ${claim} is absent` : `the claim ${claim} is "${said}"`;
-  throw refused(`${what}, the connection's policy allows ${allowed.join(', ')}`, {
+function notAllowed(job: CiJob, claim: string, allowed: readonly string[]): Error {
+  const value = job.claims[claim];
+  const what = value === undefined ? `the claim ${claim} is absent` : `the claim ${claim} is "${value}"`;
+  return refused(`${what}, the connection's policy allows ${allowed.join(', ')}`, {
     claim,
     claims: claimsOf(job),
   });

@@ -1,6 +1,6 @@
 /**
- * What a job may say of its run, and what its id_token says in its place. A field that a claim covers must agree with it; where the request says nothing,
- * the claim stands. Times, durations and status are the job's own to tell.
+ * Holds a job's report of its run against its id_token. A field that a claim covers must agree with it; where the request has no value,
+ * the claim stands. Times, durations and status come from the job alone.
  */
 import type { ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { CiJob } from '../../../platform/context.ts';
@@ -19,7 +19,7 @@ function buildsPullRequest({ provider, claims }: CiJob): boolean {
     : claims['pipeline_source'] === 'merge_request_event';
 }
 
-/** Runs with the rights of the repository on behalf of whoever opened a pull request: it may say how it stands, no more. */
+/** Runs with the rights of the repository on behalf of whoever opened a pull request: it may report its status, no more. */
 export function isForStrangers({ provider, claims }: CiJob): boolean {
   return provider === 'github' && claims['event_name'] === 'pull_request_target';
 }
@@ -29,7 +29,7 @@ interface Ref {
   readonly tag?: string | undefined;
 }
 
-/** Absent where the claims do not tell it: `refs/pull/1/merge` is neither. */
+/** Both are absent where the claims have neither: `refs/pull/1/merge` is no branch and no tag. */
 function refOf({ provider, claims }: CiJob): Ref {
   const { ref = '', ref_type: type, head_ref: head } = claims;
   if (provider === 'gitlab') return type === 'tag' ? { tag: ref } : { branch: ref };
@@ -44,7 +44,7 @@ function pageOf({ provider, repositoryPath, runId }: CiJob): string {
   return `https://${HOSTS[provider]}/${repositoryPath}/${page}`;
 }
 
-/** Facts of the run that are the id_token's to tell; they stand before what the request says. Null: not to be kept, whatever the request says. */
+/** Facts of the run that the id_token decides; they stand before those of the request. Null: not to be kept, whatever the request has. */
 export function factsOfJob(job: CiJob | undefined): Facts {
   if (job === undefined) return {};
   const { provider, claims } = job;
@@ -64,10 +64,15 @@ export function factsOfJob(job: CiJob | undefined): Facts {
 /** The run that a request names must be the job's own. */
 export function checkRun(job: CiJob, { externalRunId, externalAttempt }: RunName): void {
   const run = job.provider === 'github' ? 'run_id' : 'pipeline_id';
-  if (externalRunId !== job.runId) throw contradicts(job, run, job.runId, externalRunId);
+  if (externalRunId !== job.runId)
+    throw contradicts(job, { claim: run, is: job.runId, reported: externalRunId });
   if (externalAttempt === job.attempt) return;
   if (job.provider === 'github')
-    throw contradicts(job, 'run_attempt', String(job.attempt), String(externalAttempt));
+    throw contradicts(job, {
+      claim: 'run_attempt',
+      is: String(job.attempt),
+      reported: String(externalAttempt),
+    });
   throw refused(
     `jobs of GitLab report the attempt 1 of their pipeline, the request says ${externalAttempt}`,
     {
@@ -84,8 +89,8 @@ export function checkReport(job: CiJob, request: ReportRequest): void {
   const { branch, tag } = refOf(job);
   const isPullRequest = buildsPullRequest(job);
   const sha = commitOf(request.commitSha);
-  const same = (claim: string, is: string | undefined, said: string | undefined): void => {
-    if (said !== undefined && said !== is) throw contradicts(job, claim, is, said);
+  const same = (claim: string, is: string | undefined, reported: string | undefined): void => {
+    if (reported !== undefined && reported !== is) throw contradicts(job, { claim, is, reported });
   };
   if (!isPullRequest) same('sha', claims['sha'], sha);
   const head = claims['head_ref'] === undefined ? 'ref' : 'head_ref';
@@ -114,12 +119,20 @@ function checkPage(job: CiJob, url: string | undefined): void {
   const rest = url.slice(page.length);
   const isBelow = url.slice(0, page.length).toLowerCase() === page.toLowerCase();
   if (isBelow && (rest === '' || rest.startsWith('/'))) return;
-  throw contradicts(job, job.provider === 'github' ? 'run_id' : 'pipeline_id', page, url);
+  const claim = job.provider === 'github' ? 'run_id' : 'pipeline_id';
+  throw contradicts(job, { claim, is: page, reported: url });
 }
 
-function contradicts(job: CiJob, claim: string, is: string | undefined, said: string): Error {
+interface Contradiction {
+  readonly claim: string;
+  /** Undefined: the token has no such claim. */
+  readonly is: string | undefined;
+  readonly reported: string;
+}
+
+function contradicts(job: CiJob, { claim, is, reported }: Contradiction): Error {
   const what = is === undefined ? 'says nothing of it' : `means "${is}"`;
-  return refused(`the claim ${claim} ${what}, the request says "${said.slice(0, 200)}"`, {
+  return refused(`the claim ${claim} ${what}, the request says "${reported.slice(0, 200)}"`, {
     claim,
     claims: claimsOf(job),
   });

@@ -38,8 +38,7 @@ export interface JobToken {
 export async function insertJobToken(
   { sql }: Database,
   { id, teamId }: Connection,
-  { job, expiresAt }: { readonly job: CiJob; readonly expiresAt: Date },
-  now: Date,
+  { job, expiresAt, now }: { readonly job: CiJob; readonly expiresAt: Date; readonly now: Date },
 ): Promise<string> {
   const token = `${PREFIX}${randomBytes(32).toString('base64url')}`;
   await sql`

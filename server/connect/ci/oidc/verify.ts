@@ -41,14 +41,15 @@ export interface VerifyDeps {
 
 export function createVerifier({ keys, issuers, clock, audience }: VerifyDeps): VerifyIdToken {
   return async (token) => {
-    const { header, claims } = parse(token);
+    const parsed = parse(token);
+    const { header, claims } = parsed;
     const kid = checkHeader(header);
     const issuer = issuers.find((each) => each.issuer === claims['iss']);
     if (issuer === undefined) throw unknownIssuer(claims);
     const key = await keys.find(issuer, kid);
     if (key === undefined)
       throw invalid(`${issuer.issuer} has no key "${printable(kid)}"`, { claim: 'kid', claims });
-    await checkSignatureAndTimes(token, key, claims, clock.now());
+    await checkSignatureAndTimes(parsed, key, clock.now());
     checkAudience(claims, audience());
     const jti = claims['jti'];
     if (typeof jti !== 'string' || jti === '' || jti.length > JTI_CHARS_MAX)
@@ -60,14 +61,21 @@ export function createVerifier({ keys, issuers, clock, audience }: VerifyDeps): 
   };
 }
 
-function parse(token: string): { readonly header: Claims; readonly claims: Claims } {
+/** A token that is read and not believed yet. */
+interface Parsed {
+  readonly token: string;
+  readonly header: Claims;
+  readonly claims: Claims;
+}
+
+function parse(token: string): Parsed {
   if (token.length > ID_TOKEN_BYTES_MAX)
     throw invalid(`it has ${token.length} bytes, at most ${ID_TOKEN_BYTES_MAX} are read`);
   const parts = token.split('.');
   const [header = '', claims = '', signature = ''] = parts;
   if (parts.length !== 3) throw invalid(`it has ${parts.length} parts, expected three between dots`);
   bytesOf(signature, 'signature');
-  return { header: objectOf(header, 'header'), claims: objectOf(claims, 'claims') };
+  return { token, header: objectOf(header, 'header'), claims: objectOf(claims, 'claims') };
 }
 
 /** In the one spelling that base64url has for these bytes: another one would be another token with the same signature. */
@@ -107,12 +115,7 @@ function unknownIssuer(claims: Claims): Error {
   return invalid(`its issuer is ${printable(iss)}: ${why}`, { claim: 'iss', claims });
 }
 
-async function checkSignatureAndTimes(
-  token: string,
-  key: CryptoKey,
-  claims: Claims,
-  now: Date,
-): Promise<void> {
+async function checkSignatureAndTimes({ token, claims }: Parsed, key: CryptoKey, now: Date): Promise<void> {
   try {
     await jwtVerify(token, key, {
       algorithms: ['RS256'],

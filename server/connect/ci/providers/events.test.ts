@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { accept, NOTHING_HEARD, settle } from '../accept.ts';
+import { accept, NO_EVENTS, settle } from '../accept.ts';
 import type { CiProvider } from '../words.ts';
 import { PROVIDERS } from './index.ts';
-import type { Ignored, News } from './index.ts';
-import { hearAll, newsOf } from '../../../../test/setup/ci/news.ts';
+import type { Ignored, RunReport } from './index.ts';
+import { joinAll, reportOf } from '../../../../test/setup/ci/reports.ts';
 import { SEQUENCES } from '../../../../test/setup/ci/sequences.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../../test/fixtures/connect/payloads/', import.meta.url));
@@ -16,7 +16,7 @@ const GITHUB = 'github/webhooks__payload-examples__api.github.com__';
 describe('payloads that the providers publish', () => {
   it('GitHub workflow_run, whose name is empty', () => {
     const payload = fixture(`${GITHUB}workflow_run__completed.with-pull-requests.payload.json`);
-    expect(newsOf('github', { 'X-GitHub-Event': 'workflow_run' }, payload)).toEqual({
+    expect(reportOf('github', { 'X-GitHub-Event': 'workflow_run' }, payload)).toEqual({
       kind: 'run',
       repository: { id: '300029405', name: 'octo-org/octo-repo' },
       run: { externalRunId: '289782451', externalAttempt: 1 },
@@ -48,7 +48,7 @@ describe('payloads that the providers publish', () => {
   });
 
   it('GitHub workflow_job, queued with a start that has not happened, and failed', () => {
-    const queued = newsOf(
+    const queued = reportOf(
       'github',
       { 'x-github-event': 'workflow_job' },
       fixture(`${GITHUB}workflow_job__queued.payload.json`),
@@ -66,7 +66,7 @@ describe('payloads that the providers publish', () => {
     expect(queued.event.facts).not.toHaveProperty('branch');
     expect(queued.jobs[0]?.facts.startedAt).toBeUndefined();
     const failed = fixture(`${GITHUB}workflow_job__completed.failure.with-organization.payload.json`);
-    expect(newsOf('github', { 'x-github-event': 'workflow_job' }, failed).jobs).toMatchObject([
+    expect(reportOf('github', { 'x-github-event': 'workflow_job' }, failed).jobs).toMatchObject([
       {
         name: 'linters',
         status: 'failed',
@@ -94,7 +94,7 @@ describe('payloads that the providers publish', () => {
 
   it('GitLab job hook: the commit id is the pipeline', () => {
     const payload = fixture('gitlab/webhooks__testdata__gitlab__build-event.json');
-    expect(newsOf('gitlab', { 'X-Gitlab-Event': 'Job Hook' }, payload)).toMatchObject({
+    expect(reportOf('gitlab', { 'X-Gitlab-Event': 'Job Hook' }, payload)).toMatchObject({
       kind: 'jobs',
       repository: { id: '380', name: 'http://192.168.64.1:3005/gitlab-org/gitlab-test' },
       run: { externalRunId: '2366', externalAttempt: 1 },
@@ -116,7 +116,7 @@ describe('payloads that the providers publish', () => {
   it('Bitbucket commit status', () => {
     const payload = fixture('bitbucket/webhooks__testdata__bitbucket__repo-commit-status-created.json');
     const sha = '9fec847784abb10b2fa567ee63b85bd238955d0e';
-    expect(newsOf('bitbucket', { 'X-Event-Key': 'repo:commit_status_created' }, payload)).toMatchObject({
+    expect(reportOf('bitbucket', { 'X-Event-Key': 'repo:commit_status_created' }, payload)).toMatchObject({
       kind: 'run',
       repository: { id: '{673a6070-3421-46c9-9d48-90745f7bfe8e}', name: 'team_name/repo_name' },
       run: { externalRunId: `${sha}:mybuildtool`, externalAttempt: 1 },
@@ -136,7 +136,7 @@ describe('payloads that the providers publish', () => {
 
   it('Azure build.complete', () => {
     const payload = fixture('azure/webhooks__testdata__azuredevops__build.complete.json');
-    expect(newsOf('azure', {}, payload)).toMatchObject({
+    expect(reportOf('azure', {}, payload)).toMatchObject({
       kind: 'run',
       repository: { id: 'be9b3917-87e6-42a4-a549-2bc06a7a878f' },
       run: { externalRunId: '2', externalAttempt: 1 },
@@ -167,16 +167,18 @@ describe('payloads that the providers publish', () => {
     const stage = { name: 'Build', state: 'inProgress', ...link('stage') };
     const job = { name: 'Test', state: 'inProgress', ...link('job') };
     const run = { id: 7, state: 'inProgress', ...link('run') };
-    const newsOfPayload = (kind: string, parts: object) => newsOf('azure', {}, payload(kind, parts));
-    expect(newsOfPayload('stage', { stage })).toMatchObject({ event: { facts: { url: page('stage') } } });
-    expect(newsOfPayload('stage', { stage, run })).toMatchObject({ event: { facts: { url: page('run') } } });
-    expect(newsOfPayload('job', { stage, job })).toMatchObject({
+    const reportOfPayload = (kind: string, parts: object) => reportOf('azure', {}, payload(kind, parts));
+    expect(reportOfPayload('stage', { stage })).toMatchObject({ event: { facts: { url: page('stage') } } });
+    expect(reportOfPayload('stage', { stage, run })).toMatchObject({
+      event: { facts: { url: page('run') } },
+    });
+    expect(reportOfPayload('job', { stage, job })).toMatchObject({
       event: { facts: { url: page('stage') } },
       jobs: [{ name: 'Test', facts: { stage: 'Build', url: page('job') } }],
     });
-    expect(newsOfPayload('job', { job })).toMatchObject({ event: { facts: { url: page('job') } } });
+    expect(reportOfPayload('job', { job })).toMatchObject({ event: { facts: { url: page('job') } } });
     const hostile = { ...job, _links: { web: { href: 'javascript:alert(1)' } } };
-    expect(newsOfPayload('job', { job: hostile, run })).toMatchObject({
+    expect(reportOfPayload('job', { job: hostile, run })).toMatchObject({
       jobs: [{ facts: { url: undefined } }],
     });
   });
@@ -202,11 +204,11 @@ describe('words', () => {
     ['completed', null, 'unknown', false, null],
     ['toString', null, 'unknown', false, null],
   ])('GitHub %s/%s', (status, conclusion, ours, blocked, reason) => {
-    const { event } = newsOf('github', { 'x-github-event': 'workflow_run' }, run(status, conclusion));
+    const { event } = reportOf('github', { 'x-github-event': 'workflow_run' }, run(status, conclusion));
     expect(event).toMatchObject({ status: ours, blocked, reason, providerStatus: status });
   });
 
-  const word = (provider: CiProvider, payload: unknown) => newsOf(provider, {}, payload).event;
+  const word = (provider: CiProvider, payload: unknown) => reportOf(provider, {}, payload).event;
   const gitlab = (status: string) => ({ object_kind: 'pipeline', object_attributes: { id: 1, status } });
   const drone = (status: string) => ({ build: { id: 1, status } });
   const buildkite = (state: string) => ({ event: 'build.running', build: { id: 'b', state } });
@@ -237,28 +239,28 @@ describe('any order, with repetitions, comes to the same run', () => {
   it.each(SEQUENCES.map((one) => [one.name, one] as const))(
     '%s',
     (_name, { provider, headers, payloads, end, jobs = {} }) => {
-      const news = payloads.map((payload) => newsOf(provider, headers, payload));
-      const comesTo = (heard: readonly News[]) => {
+      const reports = payloads.map((payload) => reportOf(provider, headers, payload));
+      const comesTo = (heard: readonly RunReport[]) => {
         const events = heard.flatMap((one) => one.jobs);
         const ids = new Set(events.map(({ externalJobId }) => externalJobId));
         const ended = [...ids].map((id) => {
           const own = events.filter(({ externalJobId }) => externalJobId === id);
-          return [id, settle(hearAll(own))] as const;
+          return [id, settle(joinAll(own))] as const;
         });
         return {
-          run: settle(hearAll(heard.map(({ event }) => event))),
+          run: settle(joinAll(heard.map(({ event }) => event))),
           jobs: Object.fromEntries(ended),
         };
       };
-      const inOrder = comesTo(news);
+      const inOrder = comesTo(reports);
       expect(inOrder).toMatchObject({ run: end, jobs });
-      const indexes = news.map((_event, index) => index);
+      const indexes = reports.map((_event, index) => index);
       fc.assert(
         fc.property(
           fc.shuffledSubarray(indexes, { minLength: indexes.length }),
           fc.array(fc.constantFrom(...indexes), { maxLength: 6 }),
           (order, again) => {
-            const heard = [...again, ...order, ...again].map((index) => news[index] as News);
+            const heard = [...again, ...order, ...again].map((index) => reports[index] as RunReport);
             expect(comesTo(heard)).toEqual(inOrder);
           },
         ),
@@ -310,16 +312,16 @@ describe('whatever is sent, nothing is thrown', () => {
       : { ...value, [key]: changed };
   };
 
-  const isSound = (news: News | Ignored): boolean => {
-    if ('ignored' in news) return typeof news.ignored === 'string' && news.ignored !== '';
-    const outcome = accept(NOTHING_HEARD, news.event);
-    const { externalRunId, externalAttempt } = news.run;
+  const isSound = (report: RunReport | Ignored): boolean => {
+    if ('ignored' in report) return typeof report.ignored === 'string' && report.ignored !== '';
+    const outcome = accept(NO_EVENTS, report.event);
+    const { externalRunId, externalAttempt } = report.run;
     return (
       externalRunId !== '' &&
       externalRunId.length <= 500 &&
       externalAttempt >= 1 &&
-      [news.event, ...news.jobs].every(({ facts }) => String(facts.name ?? '').length <= 255) &&
-      !JSON.stringify([news, outcome]).includes('\\u0000')
+      [report.event, ...report.jobs].every(({ facts }) => String(facts.name ?? '').length <= 255) &&
+      !JSON.stringify([report, outcome]).includes('\\u0000')
     );
   };
 

@@ -34,9 +34,9 @@ import * as jenkinsEvents from './jenkins/events.ts';
 import * as jenkinsSignature from './jenkins/signature.ts';
 import { clip } from './read.ts';
 import type { Tree } from './tree.ts';
-import type { Ignored, News, Provider } from './types.ts';
+import type { Ignored, RunReport, Provider } from './types.ts';
 
-export type { Ignored, News } from './types.ts';
+export type { Ignored, RunReport } from './types.ts';
 
 const KNOWN: Readonly<Record<CiProvider, Provider>> = {
   azure: { ...azureDefinitions, ...azureEvents, ...azureSignature },
@@ -71,13 +71,13 @@ function bounded({ normalise }: Provider): Provider['normalise'] {
 }
 
 /** As short as what the contract takes. */
-export function within(news: News | Ignored): News | Ignored {
-  if ('ignored' in news) return { ignored: clip(news.ignored, NAME_MAX) };
+export function within(report: RunReport | Ignored): RunReport | Ignored {
+  if ('ignored' in report) return { ignored: clip(report.ignored, NAME_MAX) };
   return {
-    ...news,
-    run: { ...news.run, externalRunId: clip(news.run.externalRunId, ID_MAX) },
-    event: eventOf(news.event),
-    jobs: news.jobs.map((job) => ({
+    ...report,
+    run: { ...report.run, externalRunId: clip(report.run.externalRunId, ID_MAX) },
+    event: eventOf(report.event),
+    jobs: report.jobs.map((job) => ({
       ...eventOf(job),
       name: clip(job.name, ID_MAX),
       ...(typeof job.externalJobId === 'string' ? { externalJobId: clip(job.externalJobId, ID_MAX) } : {}),
@@ -85,7 +85,7 @@ export function within(news: News | Ignored): News | Ignored {
   };
 }
 
-function eventOf<E extends News['event']>(event: E): E {
+function eventOf<E extends RunReport['event']>(event: E): E {
   const facts = Object.entries(event.facts).map(([name, value]) => [
     name,
     typeof value === 'string' && name !== 'url' ? clip(value, NAME_MAX) : value,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { accept, settle } from '../accept.ts';
 import type { CiProvider } from '../words.ts';
 import { PROVIDERS } from './index.ts';
-import { hearAll, newsOf } from '../../../../test/setup/ci/news.ts';
+import { joinAll, reportOf } from '../../../../test/setup/ci/reports.ts';
 
 const [HEAD, MERGE] = ['a'.repeat(40), 'b'.repeat(40)];
 
@@ -25,7 +25,7 @@ describe('traps', () => {
   it('GitHub: statuses that we posted ourselves do not come back', () => {
     const status = { context: 'SVC/build', sha: 'a'.repeat(40), state: 'success' };
     expect(PROVIDERS.github.normalise({ 'x-github-event': 'status' }, status)).toHaveProperty('ignored');
-    const theirs = newsOf(
+    const theirs = reportOf(
       'github',
       { 'x-github-event': 'status' },
       { ...status, context: 'CI/Build', state: 'error' },
@@ -60,7 +60,7 @@ describe('traps', () => {
         { id: 4, name: 'unit', stage: 'test', status: 'success', started_at: '2016-08-12 15:24:00 UTC' },
       ],
     };
-    const { event, jobs } = newsOf('gitlab', {}, payload);
+    const { event, jobs } = reportOf('gitlab', {}, payload);
     expect(event.facts).toMatchObject({
       tag: 'v1',
       queuedAt: '2016-08-12T15:23:28.000Z',
@@ -87,7 +87,7 @@ describe('traps', () => {
       finished: 1_700_000_001,
     };
     const payload = { repo: { slug: 'a/b' }, system: { link: 'https://drone.example.com' }, build };
-    const { event, aliases } = newsOf('drone', {}, payload);
+    const { event, aliases } = reportOf('drone', {}, payload);
     expect(aliases).toEqual(['a/b#7']);
     expect(event.facts).toMatchObject({
       branch: 'topic',
@@ -114,7 +114,7 @@ describe('traps', () => {
       endTimeUnixNano: '1700000060000000000',
     };
     const payload = { resourceSpans: [{ scopeSpans: [{ spans: [{ name: 'bbc.command' }, span] }] }] };
-    expect(newsOf('bitbucket', { 'x-event-key': 'pipeline:span_created' }, payload)).toMatchObject({
+    expect(reportOf('bitbucket', { 'x-event-key': 'pipeline:span_created' }, payload)).toMatchObject({
       run: { externalRunId: 'abc' },
       aliases: ['17', 'def'],
       event: { status: 'success', facts: { branch: 'main', finishedAt: '2023-11-14T22:14:20.000Z' } },
@@ -136,7 +136,7 @@ describe('traps', () => {
         url,
       },
     };
-    expect(newsOf('bitbucket', {}, payload)).toMatchObject({
+    expect(reportOf('bitbucket', {}, payload)).toMatchObject({
       run: { externalRunId: '3' },
       event: { facts: { name: 'acme/app', branch: 'feature/x', url } },
     });
@@ -203,17 +203,17 @@ describe('traps', () => {
     ])('%s %s', (provider, _of, payload, branch) => {
       const headers: Record<string, string> =
         provider === 'github' ? { 'x-github-event': 'workflow_run' } : {};
-      const { facts } = newsOf(provider, headers, payload).event;
+      const { facts } = reportOf(provider, headers, payload).event;
       expect([facts.branch, facts.tag]).toEqual([branch, undefined]);
     });
   });
 
   it('GitLab: what a merge request built may be a merge, also as its jobs and the API tell it', () => {
-    expect(newsOf('gitlab', {}, mergeRequest({})).event.facts).toMatchObject({ builtSha: MERGE });
-    expect(newsOf('gitlab', {}, mergeRequest({})).event.facts.commitSha).toBeUndefined();
+    expect(reportOf('gitlab', {}, mergeRequest({})).event.facts).toMatchObject({ builtSha: MERGE });
+    expect(reportOf('gitlab', {}, mergeRequest({})).event.facts.commitSha).toBeUndefined();
     const asked = { ...mergeRequest({}), merge_request: undefined };
-    expect(newsOf('gitlab', {}, asked).event.facts).toMatchObject({ builtSha: MERGE });
-    const { event } = newsOf(
+    expect(reportOf('gitlab', {}, asked).event.facts).toMatchObject({ builtSha: MERGE });
+    const { event } = reportOf(
       'gitlab',
       {},
       {
@@ -231,8 +231,8 @@ describe('traps', () => {
       [job, event],
       [event, job],
     ])
-      expect(settle(hearAll(events)).facts.commitSha).toBe(HEAD);
-    expect(settle(hearAll([event])).facts.commitSha).toBe(MERGE);
+      expect(settle(joinAll(events)).facts.commitSha).toBe(HEAD);
+    expect(settle(joinAll([event])).facts.commitSha).toBe(MERGE);
   });
 
   it('GitLab: a pipeline of more jobs than are kept is ordered by all of them', () => {
@@ -242,8 +242,8 @@ describe('traps', () => {
       builds: Array.from({ length: 1_200 }, (_, n) => ({ id: n + 1, status: n < 1_100 ? 'success' : word })),
     });
     const [before, after] = [
-      newsOf('gitlab', {}, pipeline('running')),
-      newsOf('gitlab', {}, pipeline('failed')),
+      reportOf('gitlab', {}, pipeline('running')),
+      reportOf('gitlab', {}, pipeline('failed')),
     ];
     expect([before.event.order, after.event.order]).toEqual(['12001100', '12001200']);
     expect(after.jobs).toHaveLength(1_000);
@@ -255,16 +255,16 @@ describe('traps', () => {
       object_attributes: { id: 31, status: 'success', finished_at: finishedAt },
       builds: [{ id: 5, status: 'success', created_at: null, started_at: startedAt }],
     });
-    const hooked = newsOf('gitlab', {}, pipeline('2026-07-01 10:00:09 UTC', '2026-07-01 10:00:02 UTC'));
-    const asked = newsOf('gitlab', {}, pipeline('2026-07-01T10:00:09.714Z', '2026-07-01T10:00:02.125Z'));
+    const hooked = reportOf('gitlab', {}, pipeline('2026-07-01 10:00:09 UTC', '2026-07-01 10:00:02 UTC'));
+    const asked = reportOf('gitlab', {}, pipeline('2026-07-01T10:00:09.714Z', '2026-07-01T10:00:02.125Z'));
     expect(asked.event.order).toBe(hooked.event.order);
     expect(asked.jobs[0]?.order).toBe(hooked.jobs[0]?.order);
   });
 
   it('GitLab: is ordered among what was stored before the order knew of ends', () => {
-    const stored = hearAll([{ status: 'success', order: '110002', facts: {} }]);
+    const stored = joinAll([{ status: 'success', order: '110002', facts: {} }]);
     const pipeline = (status: string, end: string | null, builds: readonly string[]) =>
-      newsOf(
+      reportOf(
         'gitlab',
         {},
         {
@@ -276,12 +276,12 @@ describe('traps', () => {
     const late = pipeline('running', null, ['success', 'success']);
     expect(accept(stored, late)).toEqual({ kind: 'ignored', reason: 'older' });
     const again = pipeline('running', '2026-07-01 10:00:09 UTC', ['success', 'running']);
-    expect(settle(hearAll([again], stored)).status).toBe('running');
+    expect(settle(joinAll([again], stored)).status).toBe('running');
   });
 
   it('Azure: the head of a pull request, or what was built where it is not told', () => {
     const build = (triggerInfo: object | undefined) =>
-      newsOf(
+      reportOf(
         'azure',
         {},
         {
@@ -317,7 +317,7 @@ describe('traps', () => {
   ])('Jenkins: %s is a job', (path, name, branch, pipeline, job) => {
     const url = `https://ci.example.com/jenkins/${path}`;
     const payload = { name, build: { full_url: url, number: 3, phase: 'COMPLETED', scm: { branch } } };
-    expect(newsOf('jenkins', {}, payload)).toMatchObject({
+    expect(reportOf('jenkins', {}, payload)).toMatchObject({
       run: { externalRunId: url },
       // As the job would name its run that knows no address.
       aliases: [`${job}#3`],
@@ -333,7 +333,7 @@ describe('traps', () => {
       job: { id: 'j', name: 'test', status: 'failed' },
       pipeline: { trigger_parameters: { git } },
     };
-    expect(newsOf('circleci', {}, payload)).toMatchObject({
+    expect(reportOf('circleci', {}, payload)).toMatchObject({
       kind: 'jobs',
       event: { facts: { commitSha: 'd'.repeat(40), branch: 'main', tag: undefined } },
       jobs: [{ externalJobId: 'j', status: 'failed' }],
@@ -384,7 +384,7 @@ describe('traps', () => {
         { status: 'success' },
       ],
     };
-    expect(newsOf('generic', {}, payload)).toMatchObject({
+    expect(reportOf('generic', {}, payload)).toMatchObject({
       run: { externalRunId: 'r-1', externalAttempt: 2 },
       event: {
         status: 'failed',
@@ -413,6 +413,6 @@ describe('traps', () => {
         },
       ],
     });
-    expect(newsOf('generic', {}, payload).jobs).toHaveLength(1);
+    expect(reportOf('generic', {}, payload).jobs).toHaveLength(1);
   });
 });

@@ -1,4 +1,4 @@
-/** What a provider's folder gives: how its webhooks are read, how it is told that they are its, which files are its. */
+/** The parts of a provider's folder: how its webhooks are read, how their origin is verified, which files define its pipelines. */
 import type { Scheme } from '../model/webhook.ts';
 import type { GenericMapping } from '../model/connection.ts';
 import type { CiEvent } from '../accept.ts';
@@ -9,14 +9,15 @@ import type { RunName } from '../model/run.ts';
 /** As they came; names in any case, several values of one header as a list. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Of which repository the event speaks, in the provider's words; it must be the connection's. */
+/** The repository of the event, as the provider names it; it must be the connection's. */
 export interface RepositoryRef {
   /** Never changes; for Azure the project, for Bitbucket and Drone with what stands for an id there. */
   readonly id?: string | undefined;
   readonly name?: string | undefined;
 }
 
-export interface News {
+/** What a webhook, or the answer of a provider, reports of one run. */
+export interface RunReport {
   /** `jobs`: the run itself is only named, with facts that its job knows; `event` has no status then. */
   readonly kind: 'run' | 'jobs';
   readonly repository: RepositoryRef;
@@ -32,7 +33,7 @@ export interface Ignored {
 }
 
 /** Never throws, whatever the payload is. */
-export type Normalise = (headers: Headers, payload: unknown, mapping?: GenericMapping) => News | Ignored;
+export type Normalise = (headers: Headers, payload: unknown, mapping?: GenericMapping) => RunReport | Ignored;
 
 export interface Delivery {
   /** One, or two while a secret is being replaced. */

@@ -1,6 +1,6 @@
-/** What a delivery changed, in words for the ledger. */
+/** Describes for the ledger what a delivery changed. */
 import type { FactName, Settled } from '../accept.ts';
-import type { News } from '../providers/index.ts';
+import type { RunReport } from '../providers/index.ts';
 import type { Step } from '../runs-store.ts';
 
 /** Facts as the contract names them. Absent: they are shown nowhere. */
@@ -19,8 +19,8 @@ const FIELDS: Readonly<Partial<Record<FactName, string>>> = {
   url: 'externalUrl',
 };
 
-/** Why nothing of it was taken. What only comes late is no contradiction: it is read, and changes what it can. */
-export function whyUnheard({ status }: News['event'], { kind, after }: Step): string | undefined {
+/** Says why nothing of an event was taken. One that only comes late is no contradiction: it is read, and changes what it can. */
+export function whyNotTaken({ status }: RunReport['event'], { kind, after }: Step): string | undefined {
   return kind === 'over'
     ? `it says ${status ?? 'nothing'}, the run ended as ${after.status} and does not change`
     : undefined;

@@ -1,8 +1,9 @@
 /**
  * `POST /ci/webhooks/{hook}`: what providers send. Whether it is theirs is decided by the connection's provider and scheme over the bytes as they came, before
  * anything is read in them. 202 means that it is stored, not that it was read: GitHub waits 10 s and never sends again, GitLab stops sending after
- * four failures, so whoever proves the secret hears no refusal for what the body holds.
+ * four failures, so whoever proves the secret gets no refusal for what the body holds.
  */
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
@@ -59,7 +60,7 @@ export function createWebhookEndpoint(deps: WebhookEndpointDeps): Readonly<Recor
       verdict = verify(hook);
     }
     if (!verdict.ok) throw notTheirs(verdict.refused);
-    return await store(intake, hook, request, body);
+    return await store(intake, hook, { headers, body });
   };
   return {
     '/ci/webhooks/{hook}': {
@@ -83,10 +84,8 @@ function refuseUnlessOpen(gate: FeatureGate): void {
 async function store(
   intake: Intake,
   { connectionId, teamId, provider }: Hook,
-  request: EndpointRequest,
-  body: Uint8Array,
+  { headers, body }: { readonly headers: IncomingHttpHeaders; readonly body: Uint8Array },
 ): Promise<PageResponse> {
-  const { headers } = request.request;
   const payload = (): unknown => {
     const found = payloadOf(provider, body);
     return 'problem' in found ? undefined : found.payload;
@@ -101,7 +100,7 @@ async function store(
   });
   if (stored === undefined) throw noWebhook();
   const { id, isNew, state, detail } = stored;
-  // A success as well: a provider that hears of a refusal switches the webhook off.
+  // A success as well: a provider that gets a refusal switches the webhook off.
   if (state === 'ignored' && detail !== null) return answer(200, { id, ignored: detail });
   if (!isNew) return answer(200, { id, duplicate: true });
   return answer(202, state === 'held' ? { id, held: detail } : { id });

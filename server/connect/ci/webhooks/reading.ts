@@ -1,6 +1,6 @@
 /**
- * Reads what came in, in any number of servers at once. Order does not matter: what is said is joined to what is known. Deliveries of one run that wait
- * together are read in one transaction, which also says what became of them; so a delivery is read for good or not at all, and being read twice
+ * Reads deliveries that came in, in any number of servers at once. Order does not matter: events are joined to what is known. Deliveries of one run that wait
+ * together are read in one transaction, which also records their outcome; so a delivery is read for good or not at all, and being read twice
  * changes nothing. One that cannot be read holds up no other one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,16 +9,16 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/index.ts';
 import { holdStatus, readConnection } from '../connections-store.ts';
 import type { Connection } from '../model/connection.ts';
-import { hearJobs } from '../jobs-store.ts';
+import { recordJobs } from '../jobs-store.ts';
 import type { JobEvent } from '../jobs-store.ts';
 import { PROVIDERS } from '../providers/index.ts';
-import type { News } from '../providers/index.ts';
+import type { RunReport } from '../providers/index.ts';
 import { learnNames } from '../run-joins.ts';
-import { hear } from '../runs-store.ts';
+import { recordEvents } from '../runs-store.ts';
 import type { Step } from '../runs-store.ts';
 import { endDeliveries, pinRepository, postpone, takeDueDeliveries } from './deliveries-store.ts';
 import type { Ending, Taken } from './deliveries-store.ts';
-import { changeOf, whyUnheard } from './changes.ts';
+import { changeOf, whyNotTaken } from './changes.ts';
 import { HELD } from './intake.ts';
 import { eventName, payloadOf } from './payload.ts';
 import { sameRepository } from './same-repository.ts';
@@ -68,17 +68,17 @@ export function startReading(deps: ReadingDeps): Loop {
   };
 }
 
-/** A delivery that speaks of a run. */
-interface Spoken {
+/** A delivery that reports a run. */
+interface RunDelivery {
   readonly taken: Taken;
   readonly event: string | undefined;
-  readonly news: News;
+  readonly report: RunReport;
 }
 
-/** Of the same run. */
+/** Deliveries about the same run. */
 interface Group {
   readonly connection: Connection;
-  readonly spoken: readonly Spoken[];
+  readonly deliveries: readonly RunDelivery[];
 }
 
 /** One pass. Returns how many deliveries were taken. */
@@ -95,7 +95,7 @@ export async function readDue(deps: ReadingDeps): Promise<number> {
   await endDeliveries(db.sql, endings);
   const queue = groups.values();
   const work = async (): Promise<void> => {
-    for (const group of queue) await hearGroup(deps, group);
+    for (const group of queue) await recordGroup(deps, group);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return taken.length;
@@ -104,7 +104,7 @@ export async function readDue(deps: ReadingDeps): Promise<number> {
 async function readAll(db: Database, connectionId: string, taken: readonly Taken[]) {
   const connection = await readConnection(db, connectionId);
   const endings: Ending[] = [];
-  const read: Spoken[] = [];
+  const read: RunDelivery[] = [];
   // A connection that was deleted took its deliveries along.
   if (connection === undefined) return { endings, groups: [] };
   let pinned = (await readWebhook(db, connectionId))?.repositoryId ?? null;
@@ -120,8 +120,8 @@ async function readAll(db: Database, connectionId: string, taken: readonly Taken
     read.push(outcome);
   }
   if (pinned !== null && pinned !== pinnedBefore) await pinRepository(db.sql, connectionId, pinned);
-  const runs = groupBy(read, ({ news: { run } }) => `${run.externalAttempt} ${run.externalRunId}`);
-  return { endings, groups: [...runs.values()].map((spoken) => ({ connection, spoken })) };
+  const runs = groupBy(read, ({ report: { run } }) => `${run.externalAttempt} ${run.externalRunId}`);
+  return { endings, groups: [...runs.values()].map((deliveries) => ({ connection, deliveries })) };
 }
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
@@ -134,90 +134,96 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMa
   return groups;
 }
 
-/** Touches nothing. */
+/** Reads one delivery without any side effect. */
 function readOne(
   connection: Connection,
   pinned: string | null,
   taken: Taken,
-): Ending | (Spoken & { readonly pin?: string | undefined }) {
+): Ending | (RunDelivery & { readonly pin?: string | undefined }) {
   const { provider } = connection;
   const { id, headers, body } = taken;
   const found = payloadOf(provider, body);
   if ('problem' in found) return { id, state: 'failed', detail: found.problem };
   const event = eventName(provider, headers, found.payload);
-  const news = PROVIDERS[provider].normalise(headers, found.payload, connection.genericMapping ?? undefined);
-  if ('ignored' in news) return { id, state: 'ignored', event, detail: news.ignored };
-  const verdict = sameRepository(connection, pinned, news.repository);
+  const report = PROVIDERS[provider].normalise(
+    headers,
+    found.payload,
+    connection.genericMapping ?? undefined,
+  );
+  if ('ignored' in report) return { id, state: 'ignored', event, detail: report.ignored };
+  const verdict = sameRepository(connection, pinned, report.repository);
   if (!verdict.same) return { id, state: 'ignored', event, detail: verdict.detail };
-  return { taken, event, news, pin: verdict.pin };
+  return { taken, event, report, pin: verdict.pin };
 }
 
-/** Together; if that fails each by itself, so that a bad one is found. Never rejects but for a database that is gone. */
-async function hearGroup(deps: ReadingDeps, group: Group, withoutJobs?: string): Promise<void> {
+/** Records the deliveries together; if that fails each by itself, so that a bad one is found. Rejects only when the database is gone. */
+async function recordGroup(deps: ReadingDeps, group: Group, withoutJobs?: string): Promise<void> {
   try {
-    await hearTogether(deps, group, withoutJobs);
+    await recordTogether(deps, group, withoutJobs);
   } catch (error) {
-    const [first] = group.spoken;
+    const [first] = group.deliveries;
     // How a run ended counts, however many jobs it has.
     if (withoutJobs === undefined && error instanceof ApiError && error.code === 'limit_reached')
-      return await hearGroup(deps, group, `its jobs are left out: ${error.message}`);
-    if (group.spoken.length > 1)
-      for (const spoken of group.spoken) await hearGroup(deps, { ...group, spoken: [spoken] });
+      return await recordGroup(deps, group, `its jobs are left out: ${error.message}`);
+    if (group.deliveries.length > 1)
+      for (const delivery of group.deliveries) await recordGroup(deps, { ...group, deliveries: [delivery] });
     else if (first !== undefined) await giveBack(deps, first, error);
   }
 }
 
-async function hearTogether(
+async function recordTogether(
   { db, clock }: ReadingDeps,
-  { connection, spoken }: Group,
+  { connection, deliveries }: Group,
   withoutJobs: string | undefined,
 ): Promise<void> {
-  const [first] = spoken;
+  const [first] = deliveries;
   if (first === undefined) return;
-  const name = first.news.run;
-  const aliases = [...new Set(spoken.flatMap(({ news }) => news.aliases))];
-  const events = spoken.map(({ news }) => news.event);
-  const now = clock.now();
+  const name = first.report.run;
+  const aliases = [...new Set(deliveries.flatMap(({ report }) => report.aliases))];
+  const events = deliveries.map(({ report }) => report.event);
   await db.transact(async (tx) => {
+    const recording = { db: tx, connection, now: clock.now() };
     // It came before the connection was paused, and is read when that is over.
     if ((await holdStatus(tx, connection)) === 'paused')
       return await endDeliveries(
         tx.sql,
-        spoken.map(({ taken: { id }, event }) => ({ id, state: 'held', event, detail: HELD })),
+        deliveries.map(({ taken: { id }, event }) => ({ id, state: 'held', event, detail: HELD })),
       );
-    await learnNames(tx, connection, name.externalRunId, aliases, now);
-    const { run, steps } = await hear(tx, connection, name, events, now);
-    const heard = spoken.filter((_one, n) => steps[n]?.kind !== 'over');
-    const jobs = withoutJobs === undefined ? heard.flatMap((one) => one.news.jobs) : [];
-    const { news } = await hearJobs(tx, run, jobs, now);
-    const endings = spoken.map((one, n) => endingOf(one, steps[n], { runId: run.id, withoutJobs, news }));
+    await learnNames(recording, name.externalRunId, aliases);
+    const { run, steps } = await recordEvents(recording, name, () => events);
+    const current = deliveries.filter((_one, n) => steps[n]?.kind !== 'over');
+    const jobs = withoutJobs === undefined ? current.flatMap((one) => one.report.jobs) : [];
+    const { accepted } = await recordJobs(recording, run, jobs);
+    const endings = deliveries.map((one, n) =>
+      endingOf(one, steps[n], { runId: run.id, withoutJobs, accepted }),
+    );
     await endDeliveries(tx.sql, endings);
   });
 }
 
-interface HeardTogether {
+interface RecordedTogether {
   readonly runId: string;
   readonly withoutJobs: string | undefined;
-  readonly news: ReadonlySet<JobEvent>;
+  readonly accepted: ReadonlySet<JobEvent>;
 }
 
 function endingOf(
-  { taken: { id }, event, news }: Spoken,
+  { taken: { id }, event, report }: RunDelivery,
   step: Step | undefined,
-  together: HeardTogether,
+  together: RecordedTogether,
 ): Ending {
-  if (step === undefined) throw new Error(`delivery ${id} was not heard`);
+  if (step === undefined) throw new Error(`delivery ${id} was not recorded`);
   const { runId, withoutJobs } = together;
-  const ignored = whyUnheard(news.event, step);
+  const ignored = whyNotTaken(report.event, step);
   if (ignored !== undefined) return { id, state: 'ignored', event, detail: ignored, runId };
-  const jobs = news.jobs.filter((job) => together.news.has(job)).length;
+  const jobs = report.jobs.filter((job) => together.accepted.has(job)).length;
   return { id, state: 'processed', event, detail: withoutJobs, changed: changeOf(step, jobs), runId };
 }
 
-/** Whatever it was may pass. */
+/** Puts a delivery back to be read later: the failure may pass. */
 async function giveBack(
   { db, onError }: ReadingDeps,
-  { taken, event }: Spoken,
+  { taken, event }: RunDelivery,
   error: unknown,
 ): Promise<void> {
   onError(error);

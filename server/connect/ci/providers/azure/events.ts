@@ -20,7 +20,7 @@ import {
   wordsOf,
 } from '../read.ts';
 import type { Meaning, Words } from '../read.ts';
-import type { Ignored, News, Normalise } from '../types.ts';
+import type { Ignored, RunReport, Normalise } from '../types.ts';
 
 const STATES: Words = {
   notStarted: QUEUED,
@@ -64,7 +64,7 @@ function baseOf(payload: unknown, id: string) {
   };
 }
 
-function ofRun(payload: unknown): News | Ignored {
+function ofRun(payload: unknown): RunReport | Ignored {
   const run = (key: string) => at(payload, 'resource', 'run', key);
   const [id, state, result] = [idOf(run('id')), text(run('state')), text(run('result'))];
   if (id === undefined || state === undefined) return { ignored: 'run without id or state' };
@@ -98,7 +98,7 @@ function pageOf(payload: unknown, part: 'run' | 'stage' | 'job'): string | undef
   return urlOf(at(payload, 'resource', part, '_links', 'web', 'href'));
 }
 
-function ofJob(payload: unknown): News | Ignored {
+function ofJob(payload: unknown): RunReport | Ignored {
   const job = (key: string) => at(payload, 'resource', 'job', key);
   const id = idOf(at(payload, 'resource', 'run', 'id'));
   const [name, state, result] = [text(job('name')), text(job('state')), text(job('result'))];
@@ -128,7 +128,7 @@ function ofJob(payload: unknown): News | Ignored {
   };
 }
 
-function ofBuild(payload: unknown): News | Ignored {
+function ofBuild(payload: unknown): RunReport | Ignored {
   const build = (key: string) => at(payload, 'resource', key);
   const id = idOf(build('id'));
   // In version 2 of the resource `status` is `completed` and the result has a field of its own.

@@ -22,7 +22,7 @@ import {
   wordsOf,
 } from '../read.ts';
 import type { Words } from '../read.ts';
-import type { Ignored, News, Normalise } from '../types.ts';
+import type { Ignored, RunReport, Normalise } from '../types.ts';
 
 const STATES: Words = { INPROGRESS: RUNNING, SUCCESSFUL: SUCCESS, FAILED, STOPPED: CANCELLED };
 
@@ -54,7 +54,7 @@ export const normalise: Normalise = (headers, payload) => {
   return { ignored: `event ${event ?? 'without a name'}` };
 };
 
-function ofCommitStatus(payload: unknown): News | Ignored {
+function ofCommitStatus(payload: unknown): RunReport | Ignored {
   const status = (key: string) => at(payload, 'commit_status', key);
   const [key, state] = [text(status('key')), text(status('state'))];
   const sha = shaOf(at(status('commit'), 'hash')) ?? shaOf(tailOf(at(status('links'), 'commit', 'href')));
@@ -95,7 +95,7 @@ function tailOf(href: unknown): string | undefined {
 
 type Attributes = ReadonlyMap<string, string>;
 
-function ofSpans(payload: unknown): News | Ignored {
+function ofSpans(payload: unknown): RunReport | Ignored {
   const spans = listOf(at(payload, 'resourceSpans'))
     .flatMap((resource) => listOf(at(resource, 'scopeSpans')))
     .flatMap((scope) => listOf(at(scope, 'spans')))

@@ -23,7 +23,7 @@ import {
   wordsOf,
 } from '../read.ts';
 import type { Meaning, Words } from '../read.ts';
-import type { Ignored, News, Normalise } from '../types.ts';
+import type { Ignored, RunReport, Normalise } from '../types.ts';
 
 const BUILD: Words = {
   creating: QUEUED,
@@ -76,7 +76,7 @@ export const normalise: Normalise = (headers, payload) => {
   return family === 'job' ? ofJob(payload, id) : ofBuild(payload, id);
 };
 
-function ofBuild(payload: unknown, id: string): News | Ignored {
+function ofBuild(payload: unknown, id: string): RunReport | Ignored {
   const build = (key: string) => at(payload, 'build', key);
   const state = text(build('state'));
   if (state === undefined) return { ignored: 'build without a state' };
@@ -109,7 +109,7 @@ function orderOfBuild(payload: unknown): string | undefined {
     .at(-1);
 }
 
-function ofJob(payload: unknown, buildId: string): News | Ignored {
+function ofJob(payload: unknown, buildId: string): RunReport | Ignored {
   const job = (key: string) => at(payload, 'job', key);
   const id = idOf(job('id'));
   if (id === undefined) return { ignored: 'job without an id' };

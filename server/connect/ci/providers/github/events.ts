@@ -25,7 +25,7 @@ import {
   wordsOf,
 } from '../read.ts';
 import type { Meaning, Words } from '../read.ts';
-import type { Ignored, News, Normalise } from '../types.ts';
+import type { Ignored, RunReport, Normalise } from '../types.ts';
 
 const OPEN: Words = {
   requested: QUEUED,
@@ -78,7 +78,7 @@ function repositoryOf(payload: unknown) {
   };
 }
 
-function ofRun(payload: unknown): News | Ignored {
+function ofRun(payload: unknown): RunReport | Ignored {
   const run = (key: string) => at(payload, 'workflow_run', key);
   const id = idOf(run('id'));
   if (id === undefined) return { ignored: 'workflow_run without an id' };
@@ -120,7 +120,7 @@ function isOfFork(payload: unknown): boolean {
   return head === null || (theirs !== undefined && ours !== undefined && theirs !== ours);
 }
 
-function ofJob(payload: unknown): News | Ignored {
+function ofJob(payload: unknown): RunReport | Ignored {
   const job = (key: string) => at(payload, 'workflow_job', key);
   const [id, runId] = [idOf(job('id')), idOf(job('run_id'))];
   if (id === undefined || runId === undefined) return { ignored: 'workflow_job without its ids' };
@@ -153,7 +153,7 @@ function ofJob(payload: unknown): News | Ignored {
   };
 }
 
-function ofCommitStatus(payload: unknown): News | Ignored {
+function ofCommitStatus(payload: unknown): RunReport | Ignored {
   const context = text(at(payload, 'context'));
   const [sha, state] = [shaOf(at(payload, 'sha')), text(at(payload, 'state'))];
   if (context === undefined || sha === undefined || state === undefined)

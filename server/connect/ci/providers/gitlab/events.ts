@@ -23,7 +23,7 @@ import {
   wordsOf,
 } from '../read.ts';
 import type { Meaning, Words } from '../read.ts';
-import type { Ignored, News, Normalise } from '../types.ts';
+import type { Ignored, RunReport, Normalise } from '../types.ts';
 
 const STATUSES: Words = {
   created: QUEUED,
@@ -55,7 +55,7 @@ export const normalise: Normalise = (headers, payload) => {
   return { ignored: `event ${kind ?? 'without a name'}` };
 };
 
-function ofPipeline(payload: unknown): News | Ignored {
+function ofPipeline(payload: unknown): RunReport | Ignored {
   const pipeline = (key: string) => at(payload, 'object_attributes', key);
   const [id, status] = [idOf(pipeline('id')), text(pipeline('status'))];
   if (id === undefined || status === undefined) return { ignored: 'pipeline without id or status' };
@@ -172,7 +172,7 @@ function jobOfPipeline(build: unknown): readonly JobEvent[] {
   ];
 }
 
-function ofJob(payload: unknown): News | Ignored {
+function ofJob(payload: unknown): RunReport | Ignored {
   const job = (key: string) => at(payload, key);
   // `commit.id` is the pipeline, in payloads that have no `pipeline_id`.
   const pipelineId = idOf(job('pipeline_id')) ?? idOf(at(payload, 'commit', 'id'));

@@ -55,22 +55,21 @@ async function make(api: ForgeApi, wanted: WantedHook): Promise<string | undefin
   const path = `${api.repositoryBase}/hooks`;
   const made = (await api.call({ method: 'POST', path, json: settings(wanted) })).json();
   const id = idOf(at(made, 'id'));
-  await checkSigned(api, id, made, wanted);
+  await checkSigned(api, { id, hook: made }, wanted);
   return id;
 }
 
 async function repair(api: ForgeApi, id: string, wanted: WantedHook): Promise<string> {
   const path = `${api.repositoryBase}/hooks/${encodeURIComponent(id)}`;
   const changed = (await api.call({ method: 'PUT', path, json: settings(wanted) })).json();
-  await checkSigned(api, id, changed, wanted);
+  await checkSigned(api, { id, hook: changed }, wanted);
   return id;
 }
 
-/** A GitLab that cannot sign takes the signing token without a word; what it would send then is refused here. */
+/** A GitLab that cannot sign takes the signing token without an error; what it would send then is refused here. */
 async function checkSigned(
   api: ForgeApi,
-  id: string | undefined,
-  hook: unknown,
+  { id, hook }: { readonly id: string | undefined; readonly hook: unknown },
   { scheme }: WantedHook,
 ): Promise<void> {
   if (scheme !== 'signature' || at(hook, 'signing_token_present') === true) return;
