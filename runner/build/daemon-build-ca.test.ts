@@ -10,6 +10,7 @@ import {
   DOCKERFILE,
   gitServer,
   registry,
+  removeImagesAfterAll,
   startBuilder,
 } from '../../test/setup/runner/build-stories.ts';
 import { makeCertificates } from '../../test/setup/runner/certificates.ts';
@@ -18,6 +19,7 @@ import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
+removeImagesAfterAll();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));
 
 describe.runIf(there)('builds with a private authority', { timeout: 400_000 }, () => {

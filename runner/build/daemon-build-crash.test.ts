@@ -10,6 +10,7 @@ import {
   orphans,
   registry,
   removeAppsAfter,
+  removeImagesAfterAll,
   startBuilder,
 } from '../../test/setup/runner/build-stories.ts';
 import { makeHome, untilReported, type DaemonProcess } from '../../test/setup/runner/daemon-process.ts';
@@ -17,6 +18,7 @@ import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
+removeImagesAfterAll();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));
 const BUILD_MS = 120_000;
 

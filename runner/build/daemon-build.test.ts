@@ -11,6 +11,7 @@ import {
   podman,
   registry,
   removeAppsAfter,
+  removeImagesAfterAll,
   startBuilder,
 } from '../../test/setup/runner/build-stories.ts';
 import {
@@ -18,28 +19,43 @@ import {
   makeHome,
   startProcess,
   untilReported,
+  type DaemonProcess,
   type RunnerHome,
 } from '../../test/setup/runner/daemon-process.ts';
 import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plane.ts';
 import type { FakeRun } from '../../test/setup/runner/fake-runs.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
+import { sharedByFile } from '../../test/setup/runner/when-done.ts';
 import type { BuildOffer, HeartbeatRequest } from '../control-plane/wire.ts';
 
 const bundle = useBundle();
+removeImagesAfterAll();
 const there = (await has('podman')) && (await has('git')) && (await has('registry'));
 const BUILD_MS = 120_000;
+const LEASE_MS = 15_000;
 
-async function start(...args: string[]): Promise<{ cp: FakeControlPlane; home: RunnerHome }> {
+interface Machine {
+  cp: FakeControlPlane;
+  home: RunnerHome;
+  daemon: DaemonProcess;
+}
+
+async function start(...args: string[]): Promise<Machine> {
   const cp = await controlPlane();
-  cp.intervals.leaseMs = 15_000;
+  cp.intervals.leaseMs = LEASE_MS;
   const home = makeHome(cp);
+  return { cp, home, daemon: startBuilder(bundle(), home, ...args) };
+}
+
+/** Prepares a test on this machine. */
+function use(machine: Machine): Machine {
+  const { cp, daemon } = machine;
   removeAppsAfter(cp.runnerId);
-  const daemon = startBuilder(bundle(), home, ...args);
   onTestFailed(() =>
     console.error(daemon.output(), ...[...cp.runs.values()].map((run) => run.output.toString())),
   );
-  return { cp, home };
+  return machine;
 }
 
 async function built(cp: FakeControlPlane, offer: Partial<BuildOffer>): Promise<FakeRun> {
@@ -67,9 +83,12 @@ async function freePort(): Promise<number> {
 const app = () => `t${process.pid}-${Math.floor(performance.now())}`;
 
 describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
+  // To start a daemon, which tries out what its engine can do, costs as much as a build.
+  const machine = sharedByFile(async () => await start('--build-slots', '2'));
+
   for (const buildType of ['dockerfile', 'auto'] as const) {
     it(`clones, builds (${buildType}), pushes and deploys, and the address answers`, async () => {
-      const { cp, home } = await start();
+      const { cp, home } = use(machine());
       const [git, images] = [await gitServer(), await registry()];
       const { url, commit } = git.commit('web', await appTree());
       const name = app();
@@ -110,7 +129,7 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   }
 
   it('fails without a Dockerfile, naming the file and what auto tried', async () => {
-    const { cp } = await start();
+    const { cp } = use(machine());
     const git = await gitServer();
     const { url } = git.commit('web', { 'web/README.md': 'nothing to build' });
     const build = await built(cp, {
@@ -126,7 +145,7 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   });
 
   it('reads no image by a part of its id, whatever names it', async () => {
-    const { cp } = await start();
+    const { cp } = use(machine());
     const git = await gitServer();
     const secret = await podman('images', '--quiet', '--no-trunc', '--filter=reference=localhost/svc-base');
     const part = /sha256:([0-9a-f]{12})/.exec(secret)?.[1] ?? '';
@@ -144,7 +163,7 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   });
 
   it('gives secrets to those who ask, and shows them to nobody', async () => {
-    const { cp, home } = await start();
+    const { cp, home } = use(machine());
     const git = await gitServer({ username: 'robot', password: 'git-pass-4711' });
     const images = await registry({ username: 'pusher', password: 'reg-pass-4711' });
     const dockerfile = `FROM scratch
@@ -192,7 +211,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   });
 
   it('ends at the first step that fails, with its exit code and its name', async () => {
-    const { cp } = await start();
+    const { cp } = use(machine());
     const git = await gitServer();
     const { url } = git.commit('web', await appTree());
     const build = await built(cp, {
@@ -206,7 +225,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
 
   it('runs steps as users of their own, whose calls of the machine go no further than the operator allows', async () => {
     const [allowed, refused] = [await hello(), await hello()];
-    const { cp } = await start('--allow-egress', `127.0.0.1:${allowed}`);
+    const { cp } = use(await start('--allow-egress', `127.0.0.1:${allowed}`));
     const git = await gitServer();
     const { url } = git.commit('web', await appTree());
     const get = (host: string, port: number) =>
@@ -238,7 +257,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   });
 
   it('2.18 ends a build that takes too long, and one that is cancelled, with nothing left', async () => {
-    const { cp, home } = await start('--build-slots', '2');
+    const { cp, home } = use(machine());
     const git = await gitServer();
     const dockerfile = 'FROM scratch\nCOPY busybox /bin/busybox\nRUN ["/bin/busybox", "sleep", "600"]\n';
     const { url } = git.commit('web', await appTree({ Dockerfile: dockerfile }));
@@ -258,7 +277,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
 
   for (const phase of ['publishing', 'deploying'] as const) {
     it(`2.11 waits with ${phase} until the control plane has confirmed it`, async () => {
-      const { cp } = await start();
+      const { cp } = use(machine());
       const [git, images] = [await gitServer(), await registry()];
       const { url } = git.commit('web', await appTree());
       cp.droppedPhase = phase;
@@ -270,7 +289,8 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
       const unheard = () =>
         cp
           .of<HeartbeatRequest>('heartbeat')
-          .filter(({ body }) => body.leases.some((lease) => lease.phase === phase)).length;
+          .filter(({ body }) => body.leases.some((lease) => lease.id === build.id && lease.phase === phase))
+          .length;
       await waitFor('heartbeats that name the phase', () => unheard() >= 4, { withinMs: BUILD_MS });
       expect(images.pushes).toHaveLength(phase === 'publishing' ? 0 : 1);
       expect(await podman('ps', '--all', `--filter=label=svc.runner=${cp.runnerId}`, '--quiet')).toBe('');
@@ -282,11 +302,12 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   }
 
   it('2.11 neither pushes nor reports a build whose lease ended while it waited', async () => {
-    const { cp, home } = await start();
+    const { cp, home } = use(machine());
     const [git, images] = [await gitServer(), await registry()];
     const { url } = git.commit('web', await appTree());
     cp.droppedPhase = 'publishing';
     cp.intervals.leaseMs = 4_000;
+    onTestFinished(() => void (cp.intervals.leaseMs = LEASE_MS));
     const build = cp.submitBuild({
       source: { repository: url, branch: 'main' },
       image: { host: images.host, namespace: 'a', repository: 'b', tag: 'c', insecure: true },
@@ -303,7 +324,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   });
 
   it('replaces an app only when the new one is up, and of its own environment, keeps it otherwise, and deploys an earlier image by its digest', async () => {
-    const { cp, home } = await start();
+    const { cp, home } = use(machine());
     const [git, images] = [await gitServer(), await registry()];
     const name = app();
     const image = { host: images.host, namespace: 'acme', repository: 'web', insecure: true };
@@ -344,7 +365,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   });
 
   it('keeps a fixed port from one image to the next, and gives it back when the next does not come up', async () => {
-    const { cp, home } = await start();
+    const { cp, home } = use(machine());
     const git = await gitServer();
     const deploy = {
       kind: 'container',

@@ -1,23 +1,24 @@
 /** Shared helpers for tests of whole builds: a repository, a registry, and inspection of the engine from outside. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll } from 'vitest';
 import { startGitServer, type GitServer, type TreeEntry } from '../git-server.ts';
 import { startRegistry, type Registry, type RegistryOptions } from '../registry.ts';
 import { runCommand } from '../../../runner/executor/command.ts';
 import { findStaticBusybox } from '../../../runner/executor/base-image.ts';
 import { startProcess, type Bundle, type DaemonProcess, type RunnerHome } from './daemon-process.ts';
 import { OWN_IDS } from './fake-runs.ts';
+import { whenDone } from './when-done.ts';
 
 export async function gitServer(options?: Parameters<typeof startGitServer>[0]): Promise<GitServer> {
   const server = await startGitServer(options);
-  onTestFinished(async () => await server.stop());
+  whenDone(async () => await server.stop());
   return server;
 }
 
 export async function registry(options?: RegistryOptions): Promise<Registry> {
   const server = await startRegistry(options);
-  onTestFinished(async () => await server.stop());
+  whenDone(async () => await server.stop());
   return server;
 }
 
@@ -46,7 +47,7 @@ let proof: string | undefined;
 export function startBuilder(bundle: Bundle, home: RunnerHome, ...args: string[]): DaemonProcess {
   const path = join(home.dataDir, 'containment.json');
   if (proof !== undefined) writeFileSync(path, proof);
-  onTestFinished(() => {
+  whenDone(() => {
     if (existsSync(path)) proof = readFileSync(path, 'utf8');
   });
   return startProcess(bundle.main, [
@@ -107,9 +108,21 @@ function namesIn(folder: string): string[] {
   }
 }
 
+/** Removes the images of a file's builds from the machine's engine, which reads its list of images at each call. */
+export function removeImagesAfterAll(): void {
+  afterAll(async () => {
+    const listed = await podman('images', '--filter=label=svc.work', '--format={{.ID}} {{.Labels}}');
+    const ids = listed
+      .split('\n')
+      .filter((line) => line.includes(` svc.work:${OWN_IDS.build}`))
+      .map((line) => line.split(' ')[0] ?? '');
+    if (ids.length > 0) await podman('rmi', '--force', ...new Set(ids));
+  });
+}
+
 /** Removes what a test deployed. */
 export function removeAppsAfter(runnerId: string): void {
-  onTestFinished(async () => {
+  whenDone(async () => {
     const names = await podman('ps', '--all', `--filter=label=svc.runner=${runnerId}`, '--format={{.Names}}');
     for (const name of names.split('\n').filter((line) => line !== ''))
       await podman('rm', '--force', '--time=0', name);

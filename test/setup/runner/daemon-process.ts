@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { onTestFinished } from 'vitest';
 import { generateSigningKey, signingKeyToPem } from '@svc/proto/signature/keys.ts';
 import type { FakeControlPlane } from './fake-control-plane.ts';
 import { fakeEvents, type FakeEvent } from './fake-executor.ts';
 import { tempDir } from './temp-dir.ts';
+import { whenDone } from './when-done.ts';
 import { waitFor } from '../wait-for.ts';
 
 const RUNNER = new URL('../../../runner', import.meta.url).pathname;
@@ -104,7 +104,7 @@ export function startProcess(
   child.stdout?.on('data', (part: Buffer) => parts.push(part.toString()));
   child.stderr?.on('data', (part: Buffer) => parts.push(part.toString()));
   const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
-  onTestFinished(async () => {
+  whenDone(async () => {
     child.kill('SIGKILL');
     await exited;
   });

@@ -1,7 +1,8 @@
 /** Shared helpers for tests of the daemon: one bundle for each test file, one control plane for each test. */
-import { beforeAll, onTestFinished } from 'vitest';
+import { beforeAll } from 'vitest';
 import { buildBundle, type Bundle } from './daemon-process.ts';
 import { startFakeControlPlane, type FakeControlPlane, type FakeOptions } from './fake-control-plane.ts';
+import { whenDone } from './when-done.ts';
 
 /** Must be called at the top of a test file. */
 export function useBundle(): () => Bundle {
@@ -18,6 +19,6 @@ export function useBundle(): () => Bundle {
 
 export async function controlPlane(options?: FakeOptions): Promise<FakeControlPlane> {
   const plane = await startFakeControlPlane(options);
-  onTestFinished(async () => await plane.close());
+  whenDone(async () => await plane.close());
   return plane;
 }

@@ -1,12 +1,12 @@
-/** Makes a folder for one test, which is removed afterwards. */
+/** Makes a folder for one test, or for what a file shares, which is removed afterwards. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { whenDone } from './when-done.ts';
 
 export function tempDir(): string {
   const path = mkdtempSync(join(tmpdir(), 'svc-runner-'));
   chmodSync(path, 0o700);
-  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  whenDone(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }

@@ -1,0 +1,33 @@
+/** Says when what a helper made is removed: after the test, or after the file for what its tests share. */
+import { beforeAll, onTestFinished } from 'vitest';
+
+type End = () => unknown;
+
+/** The ends of what a file shares, while it is being made. */
+let endsOfFile: End[] | undefined;
+
+/** Calls `end` when the test is done, or the file, when it is called within `sharedByFile`. */
+export function whenDone(end: End): void {
+  if (endsOfFile === undefined) onTestFinished(async () => void (await end()));
+  else endsOfFile.push(end);
+}
+
+/** Makes something once for all tests of the describe block or file in which this is called, and removes it after them. */
+export function sharedByFile<T>(make: () => Promise<T>): () => T {
+  let made: { value: T } | undefined;
+  beforeAll(async () => {
+    const ends: End[] = (endsOfFile = []);
+    try {
+      made = { value: await make() };
+    } finally {
+      endsOfFile = undefined;
+    }
+    return async () => {
+      for (const end of ends.toReversed()) await end();
+    };
+  });
+  return () => {
+    if (made === undefined) throw new Error('what the tests share is not made yet');
+    return made.value;
+  };
+}
