@@ -57,18 +57,25 @@ export async function run(): Promise<Figure[]> {
   const oracleEncodeRate = rate(() => JSON.stringify(toJson(SandboxRunSchema, run1)));
   const decodeRate = rate(() => decodeText(SandboxRunSchema, text));
   const oracleDecodeRate = rate(() => fromJson(SandboxRunSchema, JSON.parse(oracleText)));
-  const compared = (name: string, value: number, referenceValue: number, reference: string) =>
+  const compared = (shown: Pick<Figure, 'name' | 'value' | 'reference' | 'referenceValue'>) =>
     figure({
-      name,
-      value,
+      ...shown,
       unit: 'ops/s',
-      reference,
-      referenceValue,
       target: '≥ 1 ×',
       pass: (_, ratio) => ratio >= 1,
     });
   return [
-    compared('JSON encode of a run', encodeRate, oracleEncodeRate, 'protobuf-es toJson + JSON.stringify'),
-    compared('JSON decode of a run', decodeRate, oracleDecodeRate, 'JSON.parse + protobuf-es fromJson'),
+    compared({
+      name: 'JSON encode of a run',
+      value: encodeRate,
+      reference: 'protobuf-es toJson + JSON.stringify',
+      referenceValue: oracleEncodeRate,
+    }),
+    compared({
+      name: 'JSON decode of a run',
+      value: decodeRate,
+      reference: 'JSON.parse + protobuf-es fromJson',
+      referenceValue: oracleDecodeRate,
+    }),
   ];
 }

@@ -12,11 +12,12 @@ const MINUTE = 60 * SECOND;
 
 type Shoot = (page: Page, name: string, fullPage?: boolean) => Promise<void>;
 
+/** Commits of the morning, the newest first. */
 const COMMITS = {
-  head: '4be1c9d07a3f5be2b6b1f6a0a4f1f9a64c1d2e3f',
-  basket: '9d02c77ea81f0b4de2a4b7f1c66a1e1f0b8f5a30',
-  prices: 'c81fa60b7d5e4a2098b1d43a7f6e5c4b3a291807',
-  search: '17ab03fe55d24c6f8e9a0b1c2d3e4f5061728394',
+  head: { commitSha: '4be1c9d07a3f5be2b6b1f6a0a4f1f9a64c1d2e3f', branch: 'main', actor: 'kim' },
+  basket: { commitSha: '9d02c77ea81f0b4de2a4b7f1c66a1e1f0b8f5a30', branch: 'main', actor: 'ada' },
+  prices: { commitSha: 'c81fa60b7d5e4a2098b1d43a7f6e5c4b3a291807', branch: 'prices-in-yen', actor: 'kim' },
+  search: { commitSha: '17ab03fe55d24c6f8e9a0b1c2d3e4f5061728394', branch: 'main', actor: 'ada' },
 };
 
 /** Takes some seconds. */
@@ -37,16 +38,17 @@ export async function playTimeline(console_: Console): Promise<{ fleet: Fleet; e
   };
   /** A run that began to wait so long ago, waited and ran. */
   const run = async (
-    provider: keyof typeof connections,
-    more: Omit<Report, 'ciConnectionId'>,
+    more: Partial<Report> & { readonly provider?: keyof typeof connections },
     [agoMs, waitedMs, ranMs]: readonly [number, number, number?],
     columns: Readonly<Record<string, unknown>> = {},
   ): Promise<void> => {
+    const { provider = 'github', ...reported } = more;
     const id = await report({
       ciConnectionId: connections[provider],
       environmentId,
       trigger: 'push',
-      ...more,
+      ...(provider === 'github' && { externalUrl: 'https://github.com/acme/shop/actions/runs/1' }),
+      ...reported,
     });
     const started = agoMs - waitedMs;
     const times = {
@@ -74,75 +76,54 @@ export async function playTimeline(console_: Console): Promise<{ fleet: Fleet; e
     return { id, workId };
   };
   const runner = await fleet.runner('berlin-1');
-  const of = (
-    name: string,
-    commitSha: string,
-    branch: string,
-    actor: string,
-    status: string,
-    url = true,
-  ) => ({
-    pipelineName: name,
-    commitSha,
-    branch,
-    actor,
-    status,
-    ...(url && { externalUrl: 'https://github.com/acme/shop/actions/runs/1' }),
-  });
   const { search, prices, basket, head } = COMMITS;
-  await run('github', of('tests', search, 'main', 'ada', 'success'), [
+  await run({ ...search, pipelineName: 'tests', status: 'success' }, [
     190 * MINUTE,
     8 * SECOND,
     232 * SECOND,
   ]);
-  await run('buildkite', of('e2e', search, 'main', 'ada', 'unknown', false), [190 * MINUTE, 95 * SECOND], {
-    finished_at: null,
-    reason: 'lost',
-    lost: true,
-  });
-  await build(search, [182 * MINUTE, 2 * SECOND, 171 * SECOND]);
-  await run('github', of('tests', prices, 'prices-in-yen', 'kim', 'failed'), [
-    96 * MINUTE,
-    11 * SECOND,
-    74 * SECOND,
-  ]);
   await run(
-    'github',
-    of('lint', prices, 'prices-in-yen', 'kim', 'success'),
-    [96 * MINUTE, 9 * SECOND, 31 * SECOND],
+    { provider: 'buildkite', ...search, pipelineName: 'e2e', status: 'unknown' },
+    [190 * MINUTE, 95 * SECOND],
     {
-      soft: true,
+      finished_at: null,
+      reason: 'lost',
+      lost: true,
     },
   );
+  await build(search.commitSha, [182 * MINUTE, 2 * SECOND, 171 * SECOND]);
+  await run({ ...prices, pipelineName: 'tests', status: 'failed' }, [96 * MINUTE, 11 * SECOND, 74 * SECOND]);
+  await run({ ...prices, pipelineName: 'lint', status: 'success' }, [96 * MINUTE, 9 * SECOND, 31 * SECOND], {
+    soft: true,
+  });
   await run(
-    'github',
-    { ...of('tests', basket, 'main', 'ada', 'failed'), trigger: 'push' },
+    { ...basket, pipelineName: 'tests', status: 'failed', trigger: 'push' },
     [52 * MINUTE, 7 * SECOND, 88 * SECOND],
     {
       reason: 'timed_out',
     },
   );
-  await run(
-    'github',
-    { ...of('tests', basket, 'main', 'ada', 'success'), externalAttempt: 2, trigger: 'retry' },
-    [44 * MINUTE, 64 * SECOND, 241 * SECOND],
-  );
-  await run('buildkite', of('e2e', basket, 'main', 'ada', 'cancelled', false), [
+  await run({ ...basket, pipelineName: 'tests', status: 'success', externalAttempt: 2, trigger: 'retry' }, [
+    44 * MINUTE,
+    64 * SECOND,
+    241 * SECOND,
+  ]);
+  await run({ provider: 'buildkite', ...basket, pipelineName: 'e2e', status: 'cancelled' }, [
     43 * MINUTE,
     14 * SECOND,
     39 * SECOND,
   ]);
-  await build(basket, [39 * MINUTE, 5 * SECOND, 163 * SECOND]);
-  await run('github', of('deploy to production', head, 'main', 'kim', 'queued'), [150 * SECOND, 0], {
+  await build(basket.commitSha, [39 * MINUTE, 5 * SECOND, 163 * SECOND]);
+  await run({ ...head, pipelineName: 'deploy to production', status: 'queued' }, [150 * SECOND, 0], {
     started_at: null,
     blocked: true,
     reason: 'approval',
   });
-  await run('github', of('tests', head, 'main', 'kim', 'running'), [149 * SECOND, 21 * SECOND], {
+  await run({ ...head, pipelineName: 'tests', status: 'running' }, [149 * SECOND, 21 * SECOND], {
     trigger: 'merge_group',
   });
-  await run('github', of('lint', head, 'main', 'kim', 'success'), [149 * SECOND, 6 * SECOND, 28 * SECOND]);
-  await build(head, [66 * SECOND, 4 * SECOND]);
+  await run({ ...head, pipelineName: 'lint', status: 'success' }, [149 * SECOND, 6 * SECOND, 28 * SECOND]);
+  await build(head.commitSha, [66 * SECOND, 4 * SECOND]);
   return { fleet, environmentId };
 }
 

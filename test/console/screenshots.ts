@@ -41,19 +41,18 @@ const VIEWS = (
 );
 
 const companion = createServer((_request, response) => {
-  const feature = (enabled: boolean, reason: string, lifecycle: string, blockedBy: string[] = []) => ({
-    enabled,
-    reason,
-    blockedBy,
-    lifecycle,
-    visibility: 'public',
-  });
+  const shown = { enabled: false, blockedBy: [], visibility: 'public' };
   response.setHeader('content-type', 'application/json').end(
     JSON.stringify({
       features: {
-        'ledger.attestations': feature(true, 'enabled', 'ga'),
-        'ledger.residency': feature(false, 'dependency_disabled', 'preview', ['ledger.regions']),
-        'ledger.regions': feature(false, 'disabled', 'experimental'),
+        'ledger.attestations': { ...shown, enabled: true, reason: 'enabled', lifecycle: 'ga' },
+        'ledger.residency': {
+          ...shown,
+          reason: 'dependency_disabled',
+          lifecycle: 'preview',
+          blockedBy: ['ledger.regions'],
+        },
+        'ledger.regions': { ...shown, reason: 'disabled', lifecycle: 'experimental' },
       },
     }),
   );

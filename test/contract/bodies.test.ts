@@ -162,8 +162,8 @@ const envelope = (message: Buffer): Buffer => {
 async function casesOf(rpc: RpcInfo): Promise<Case[]> {
   const auth = credentialOf(rpc);
   const cases: Case[] = [];
-  const add = (door: string, { shape }: HostileBody, sent: Sent, isHttp2 = false): void => {
-    cases.push({ ...sent, name: `${shape} by ${door}`, http2: isHttp2 });
+  const add = (door: string, { shape }: HostileBody, sent: Sent & Partial<Pick<Case, 'http2'>>): void => {
+    cases.push({ http2: false, ...sent, name: `${shape} by ${door}` });
   };
   const unary = rpc.desc.methodKind === 'unary';
   const further = FURTHER.includes(rpc.id);
@@ -187,12 +187,13 @@ async function casesOf(rpc: RpcInfo): Promise<Case[]> {
         headers: { ...auth, 'content-type': 'application/proto', 'content-encoding': 'gzip' },
         body,
       });
-    add(
-      'gRPC',
-      hostile,
-      { path, method: 'POST', headers: { ...head, 'content-type': 'application/grpc' }, body: framed },
-      true,
-    );
+    add('gRPC', hostile, {
+      path,
+      method: 'POST',
+      headers: { ...head, 'content-type': 'application/grpc' },
+      body: framed,
+      http2: true,
+    });
     add('gRPC-Web', hostile, {
       path,
       method: 'POST',

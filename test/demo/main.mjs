@@ -15,33 +15,39 @@ const folder = await mkdtemp(join(tmpdir(), 'svc-demo-'));
 const database = await chooseDatabase(process.env.DATABASE_URL, join(folder, 'platform'));
 const programs = [];
 
-function start(name, script, args, env) {
-  const program = startProgram(name, script, args, env);
+function start(what) {
+  const program = startProgram(what);
   programs.push(program);
   return program;
 }
 
-/** Asks until the answer pleases, at most for `withinMs`; what it last saw goes into the error. */
-async function until(what, ask, pleases, withinMs = 60_000) {
-  const deadline = performance.now() + withinMs;
+const WAIT_MS = 60_000;
+
+/** Asks until the answer pleases, at most for a minute; the last answer goes into the error. */
+async function until(what, ask, pleases) {
+  const deadline = performance.now() + WAIT_MS;
   for (;;) {
     const seen = await ask();
     if (pleases(seen)) return seen;
     if (performance.now() > deadline)
-      throw new Error(`waited ${withinMs} ms for ${what}; last seen: ${JSON.stringify(seen)}`);
+      throw new Error(`waited ${WAIT_MS} ms for ${what}; last seen: ${JSON.stringify(seen)}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
 async function startPlatform() {
   say.step('Start the platform');
-  const server = start('platform', 'server/dist/main.js', [], {
-    PORT: process.env.PORT ?? '0',
-    HOST: '127.0.0.1',
-    DATA_DIR: database.dataDir,
-    LOG_LEVEL: 'warn',
-    ...(database.url ? { DATABASE_URL: database.url } : {}),
-    ...(process.env.AMQP_URL ? { AMQP_URL: process.env.AMQP_URL } : {}),
+  const server = start({
+    name: 'platform',
+    script: 'server/dist/main.js',
+    env: {
+      PORT: process.env.PORT ?? '0',
+      HOST: '127.0.0.1',
+      DATA_DIR: database.dataDir,
+      LOG_LEVEL: 'warn',
+      ...(database.url ? { DATABASE_URL: database.url } : {}),
+      ...(process.env.AMQP_URL ? { AMQP_URL: process.env.AMQP_URL } : {}),
+    },
   });
   const [, url] = await server.says(/listening on (http:\/\/\S+)/);
   const bootstrap = JSON.parse(await readFile(join(database.dataDir, 'bootstrap.json'), 'utf8'));
@@ -65,21 +71,20 @@ async function makeCustomerTeam(staff, sdk) {
   return id;
 }
 
-async function startRunner(sdk, url, teamId, name) {
+async function startRunner({ sdk, url, teamId }, name) {
   const { token, expiresAt } = await sdk.runners.createEnrollToken(teamId);
   say.line(`one-shot token ${token.slice(0, 8)}…, good until ${expiresAt.slice(11, 19)}`);
   const dataDir = join(folder, name);
-  const enroll = start(
+  const script = 'runner/bin/svc-runner.mjs';
+  const enroll = start({
     name,
-    'runner/bin/svc-runner.mjs',
-    ['enroll', '--url', url, '--name', name, '--data-dir', dataDir],
-    {
-      SVC_ENROLL_TOKEN: token,
-    },
-  );
+    script,
+    args: ['enroll', '--url', url, '--name', name, '--data-dir', dataDir],
+    env: { SVC_ENROLL_TOKEN: token },
+  });
   const code = await enroll.exited;
   if (code !== 0) throw new Error(`enrollment of ${name} ended with ${code}:\n${enroll.output()}`);
-  const daemon = start(name, 'runner/bin/svc-runner.mjs', ['run', '--data-dir', dataDir], {});
+  const daemon = start({ name, script, args: ['run', '--data-dir', dataDir] });
   const [runner] = await until(
     `runner ${name} to be live`,
     async () => (await sdk.runners.list(teamId)).filter((r) => r.name === name),
@@ -92,7 +97,7 @@ async function startRunner(sdk, url, teamId, name) {
   return { daemon, runner };
 }
 
-async function showRun(sdk, teamId, title, request) {
+async function showRun({ sdk, teamId }, title, request) {
   say.step(title);
   say.line(`$ ${request.command.join(' ')}`);
   const { id } = await sdk.sandboxRuns.create(teamId, request);
@@ -115,9 +120,10 @@ function expect(what, actual, wanted) {
     throw new Error(`${what} is ${JSON.stringify(actual)}, not ${JSON.stringify(wanted)}`);
 }
 
-async function revokeInMidRun(sdk, url, teamId, first) {
+async function revokeInMidRun(demo, first) {
+  const { sdk, teamId } = demo;
   say.step('Revoke a runner in mid-run, and see its work finish elsewhere');
-  const second = await startRunner(sdk, url, teamId, 'machine-b');
+  const second = await startRunner(demo, 'machine-b');
   await sdk.runners.pause(teamId, second.runner.id, { note: 'until machine-a has the run' });
   const command = ['sh', '-c', 'for i in 1 2 3; do echo "line $i"; sleep 1; done; echo done'];
   say.line(`$ ${command.join(' ')}`);
@@ -154,25 +160,25 @@ async function main() {
   const { url, bootstrap } = await startPlatform();
   const staff = createSvcSDK({ baseUrl: url, apiKey: bootstrap.staffApiKey });
   const sdk = createSvcSDK({ baseUrl: url, apiKey: bootstrap.apiKey });
-  const teamId = await makeCustomerTeam(staff, sdk);
+  const demo = { sdk, url, teamId: await makeCustomerTeam(staff, sdk) };
 
   say.step('Enrol a runner: its key is made on its machine, only the public half is sent');
-  const first = await startRunner(sdk, url, teamId, 'machine-a');
+  const first = await startRunner(demo, 'machine-a');
 
-  const printed = await showRun(sdk, teamId, 'A run that prints', {
+  const printed = await showRun(demo, 'A run that prints', {
     command: ['sh', '-c', 'echo "hello from the sandbox"; id -u; echo "to standard error" >&2'],
   });
   expect('the state of the first run', printed.state, 'succeeded');
-  const failed = await showRun(sdk, teamId, 'A run that fails', {
+  const failed = await showRun(demo, 'A run that fails', {
     command: ['sh', '-c', 'echo "giving up"; exit 3'],
   });
   expect('the exit code of the second run', failed.exitCode, 3);
-  const killed = await showRun(sdk, teamId, 'A run that takes more memory than its 64 MB', {
+  const killed = await showRun(demo, 'A run that takes more memory than its 64 MB', {
     command: ['sh', '-c', 'echo "eating"; x=xxxxxxxx; while :; do x=$x$x; done'],
     limits: { memoryMb: 64, timeoutSeconds: 30 },
   });
   expect('the reason of the third run', killed.reason, 'memory');
-  const second = await revokeInMidRun(sdk, url, teamId, first);
+  const second = await revokeInMidRun(demo, first);
 
   say.step('Stop: the runner drains, the platform closes');
   expect("the runner's exit code", await second.daemon.stop('SIGTERM'), 0);

@@ -12,7 +12,7 @@ function withoutSettings(environment) {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !settings.includes(name)));
 }
 
-export function startProgram(name, script, args, env) {
+export function startProgram({ name, script, args = [], env = {} }) {
   const child = spawn(process.execPath, [script, ...args], {
     cwd: root,
     env: { ...withoutSettings(process.env), ...env },

@@ -87,14 +87,14 @@ describe('flows of external CI', () => {
     return { environment, connectionId: id, repositoryId, hook };
   };
 
+  interface Sender {
+    readonly provider: CiProvider;
+    readonly scheme: 'signature' | 'token';
+    readonly headers: Record<string, string>;
+  }
+
   const deliver =
-    (
-      { hook }: Place,
-      provider: CiProvider,
-      scheme: 'signature' | 'token',
-      headers: Record<string, string>,
-      payload: object,
-    ): Act =>
+    ({ hook }: Place, { provider, scheme, headers }: Sender, payload: object): Act =>
     async () => {
       const body = JSON.stringify(payload);
       const deliveryId = createHash('sha256').update(body).digest('hex').slice(0, 32);
@@ -139,14 +139,17 @@ describe('flows of external CI', () => {
     });
 
   describe('GitHub-like', () => {
+    interface Shown {
+      readonly id: number;
+      readonly attempt: number;
+      readonly status: string;
+      readonly conclusion?: string;
+    }
+
+    /** `second`: of the attempt, when the webhook is sent. */
     const run = (
       here: Place,
-      id: number,
-      sha: string,
-      attempt: number,
-      second: number,
-      status: string,
-      conclusion?: string,
+      { id, sha, attempt, second, status, conclusion }: Shown & { sha: string; second: number },
     ) => ({
       action: 'whatever',
       repository: { id: here.repositoryId, full_name: 'acme/app' },
@@ -167,19 +170,12 @@ describe('flows of external CI', () => {
         updated_at: `2026-11-01T10:${id % 60}:${10 * attempt + second}Z`,
       },
     });
-    const job = (
-      here: Place,
-      id: number,
-      runId: number,
-      attempt: number,
-      status: string,
-      conclusion?: string,
-    ) => ({
+    const job = (here: Place, { id, attempt, status, conclusion }: Shown) => ({
       action: 'whatever',
       repository: { id: here.repositoryId, full_name: 'acme/app' },
       workflow_job: {
         id,
-        run_id: runId,
+        run_id: 5001,
         run_attempt: attempt,
         name: 'test',
         workflow_name: 'CI',
@@ -194,7 +190,11 @@ describe('flows of external CI', () => {
 
     const acts = (here: Place): readonly Act[] => {
       const hook = (event: string, payload: object): Act =>
-        deliver(here, 'github', 'signature', { 'x-github-event': event }, payload);
+        deliver(
+          here,
+          { provider: 'github', scheme: 'signature', headers: { 'x-github-event': event } },
+          payload,
+        );
       /** The job itself, with an id_token of its own for each call. */
       const oidc =
         (attempt: number, call: (sdk: ReturnType<typeof createSvcSDK>) => Promise<unknown>): Act =>
@@ -210,18 +210,48 @@ describe('flows of external CI', () => {
         };
       const name = (attempt: number) => `${here.connectionId}:${attempt}:5001`;
       return [
-        hook('workflow_run', run(here, 5001, OLD, 1, 0, 'requested')),
-        hook('workflow_run', run(here, 5001, OLD, 1, 1, 'in_progress')),
-        hook('workflow_run', run(here, 5001, OLD, 1, 6, 'completed', 'failure')),
-        hook('workflow_run', run(here, 5001, OLD, 2, 0, 'queued')),
-        hook('workflow_run', run(here, 5001, OLD, 2, 1, 'in_progress')),
-        hook('workflow_run', run(here, 5001, OLD, 2, 7, 'completed', 'success')),
-        hook('workflow_job', job(here, 71, 5001, 1, 'in_progress')),
-        hook('workflow_job', job(here, 71, 5001, 1, 'completed', 'failure')),
-        hook('workflow_job', job(here, 72, 5001, 2, 'queued')),
-        hook('workflow_job', job(here, 72, 5001, 2, 'completed', 'success')),
-        hook('workflow_run', run(here, 5002, NEW, 1, 0, 'queued')),
-        hook('workflow_run', run(here, 5002, NEW, 1, 5, 'completed', 'cancelled')),
+        hook('workflow_run', run(here, { id: 5001, sha: OLD, attempt: 1, second: 0, status: 'requested' })),
+        hook('workflow_run', run(here, { id: 5001, sha: OLD, attempt: 1, second: 1, status: 'in_progress' })),
+        hook(
+          'workflow_run',
+          run(here, {
+            id: 5001,
+            sha: OLD,
+            attempt: 1,
+            second: 6,
+            status: 'completed',
+            conclusion: 'failure',
+          }),
+        ),
+        hook('workflow_run', run(here, { id: 5001, sha: OLD, attempt: 2, second: 0, status: 'queued' })),
+        hook('workflow_run', run(here, { id: 5001, sha: OLD, attempt: 2, second: 1, status: 'in_progress' })),
+        hook(
+          'workflow_run',
+          run(here, {
+            id: 5001,
+            sha: OLD,
+            attempt: 2,
+            second: 7,
+            status: 'completed',
+            conclusion: 'success',
+          }),
+        ),
+        hook('workflow_job', job(here, { id: 71, attempt: 1, status: 'in_progress' })),
+        hook('workflow_job', job(here, { id: 71, attempt: 1, status: 'completed', conclusion: 'failure' })),
+        hook('workflow_job', job(here, { id: 72, attempt: 2, status: 'queued' })),
+        hook('workflow_job', job(here, { id: 72, attempt: 2, status: 'completed', conclusion: 'success' })),
+        hook('workflow_run', run(here, { id: 5002, sha: NEW, attempt: 1, second: 0, status: 'queued' })),
+        hook(
+          'workflow_run',
+          run(here, {
+            id: 5002,
+            sha: NEW,
+            attempt: 1,
+            second: 5,
+            status: 'completed',
+            conclusion: 'cancelled',
+          }),
+        ),
         hook('star', { action: 'created', repository: { id: here.repositoryId, full_name: 'acme/app' } }),
         oidc(1, async (sdk) =>
           sdk.ci.report({
@@ -288,7 +318,11 @@ describe('flows of external CI', () => {
     const acts = (here: Place): readonly Act[] => {
       const scheme = here.hook.secret.startsWith('whsec_') ? 'signature' : 'token';
       const hook = (payload: object): Act =>
-        deliver(here, 'gitlab', scheme, { 'x-gitlab-event': 'Pipeline Hook' }, payload);
+        deliver(
+          here,
+          { provider: 'gitlab', scheme, headers: { 'x-gitlab-event': 'Pipeline Hook' } },
+          payload,
+        );
       /** `svc ci report` in a job with an id_token, which the shell has but once. */
       const cli =
         (...flags: string[]): Act =>

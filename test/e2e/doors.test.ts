@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 /** curl as a person types it; answers the status and the parsed body. */
-function curl(method: string, path: string, body?: unknown, key = platform.bootstrap.apiKey) {
+function curl(method: string, path: string, body?: unknown) {
   const output = execFileSync('curl', [
     '-sS',
     '-X',
@@ -43,7 +43,7 @@ function curl(method: string, path: string, body?: unknown, key = platform.boots
     '-w',
     '\n%{http_code}',
     '-H',
-    `authorization: Bearer ${key}`,
+    `authorization: Bearer ${platform.bootstrap.apiKey}`,
     ...(body === undefined ? [] : ['-H', 'content-type: application/json', '-d', JSON.stringify(body)]),
     `${platform.url}${path}`,
   ]).toString();

@@ -44,13 +44,13 @@ describe.skipIf(!(await has('postgres')))('the runner that deploys an environmen
     const { exitCode = 0, address, phase = DEPLOYING } = how;
     const id = await world.submitBuild(environmentId);
     const { workId, epoch } = await take(runner);
-    await world.beatBuild(runner, workId, epoch, phase);
-    await world.reportBuild(runner, workId, epoch, { exitCode, build: { ...OUTCOME, address } });
+    await world.beatBuild(runner, { id: workId, epoch, phase });
+    await world.reportBuild(runner, { id: workId, epoch, exitCode, build: { ...OUTCOME, address } });
     return id;
   };
   const lose = async (runner: string, phase: number): Promise<void> => {
     const { workId, epoch } = await take(runner);
-    await world.beatBuild(runner, workId, epoch, phase);
+    await world.beatBuild(runner, { id: workId, epoch, phase });
     await world.expire(workId);
     await sweep(world.db.sql, world.settings);
   };
@@ -82,7 +82,7 @@ describe.skipIf(!(await has('postgres')))('the runner that deploys an environmen
     const first = await world.submitBuild(environmentId);
     await world.submitBuild(environmentId);
     const { epoch } = await take(b);
-    await world.reportBuild(b, first, epoch, { build: { ...OUTCOME, phase: DEPLOYING } });
+    await world.reportBuild(b, { id: first, epoch, build: { ...OUTCOME, phase: DEPLOYING } });
     expect(await taker(a, b)).toBe(b);
   });
 
@@ -100,8 +100,8 @@ describe.skipIf(!(await has('postgres')))('the runner that deploys an environmen
     };
     await approved(a);
     const { workId, epoch } = await take(b);
-    await world.beatBuild(b, workId, epoch, DEPLOYING);
-    await world.reportBuild(b, workId, epoch);
+    await world.beatBuild(b, { id: workId, epoch, phase: DEPLOYING });
+    await world.reportBuild(b, { id: workId, epoch });
     await approved(a);
     expect(await taker(a, b)).toBe(b);
   });
@@ -148,12 +148,12 @@ describe.skipIf(!(await has('postgres')))('the runner that deploys an environmen
     await build(b);
     await world.submitBuild(environmentId);
     const { workId, epoch } = await take(b);
-    await world.beatBuild(b, workId, epoch, DEPLOYING);
+    await world.beatBuild(b, { id: workId, epoch, phase: DEPLOYING });
     await world.submitBuild(environmentId);
     await revoke(b);
     const again = await take(a);
-    await world.beatBuild(a, again.workId, again.epoch, DEPLOYING);
-    await world.reportBuild(a, again.workId, again.epoch);
+    await world.beatBuild(a, { id: again.workId, epoch: again.epoch, phase: DEPLOYING });
+    await world.reportBuild(a, { id: again.workId, epoch: again.epoch });
     await world.submitBuild(environmentId);
     expect(await taker(await world.runner(world.teamId), a)).toBe(a);
   });

@@ -172,7 +172,7 @@ const beat = (which: number, by: number, off: number, phase: number): Command =>
     const item = pick(model, which)?.item;
     if (item === undefined) return;
     const runner = speaker(item, by);
-    const word = await world.beatBuild(runners[runner]!, item.id, item.epoch + off, phase);
+    const word = await world.beatBuild(runners[runner]!, { id: item.id, epoch: item.epoch + off, phase });
     const isOurs =
       isHeld(item) && item.runner === runner && off === 0 && !item.expired && !model.revoked.has(runner);
     if (!isOurs) return expect(word).toBe('superseded');
@@ -190,7 +190,7 @@ const report = (which: number, by: number, off: number, exitCode: number): Comma
     const runner = speaker(item, by);
     const reportId = `report-${runner}-${item.epoch + off}-${exitCode}`;
     const refused = await code(
-      world.reportBuild(runners[runner]!, item.id, item.epoch + off, { exitCode, reportId }),
+      world.reportBuild(runners[runner]!, { id: item.id, epoch: item.epoch + off, exitCode, reportId }),
     );
     if (!(isHeld(item) && item.runner === runner && off === 0)) {
       // The very report that ended it is answered again.

@@ -63,28 +63,28 @@ describe.skipIf(!there)('the stream of a build', () => {
   const story = async (): Promise<{ readonly id: string; readonly deployId: string }> => {
     const id = await world.submitBuild(environmentId);
     await world.pollBuild(runner);
-    await world.beatBuild(runner, id, 1, 1);
+    await world.beatBuild(runner, { id, epoch: 1, phase: 1 });
     await log(id, 1, 0, 'cloning\n');
-    await world.beatBuild(runner, id, 1, 2);
+    await world.beatBuild(runner, { id, epoch: 1, phase: 2 });
     await log(id, 1, 8, 'lost\n');
     await world.expire(id);
     const { sweep } = await import('../work/sweeper.ts');
     await sweep(world.db.sql, world.settings);
     await world.db.sql`update work_items set run_after = now() where id = ${id}`;
     await world.pollBuild(runner);
-    await world.beatBuild(runner, id, 2, 1);
+    await world.beatBuild(runner, { id, epoch: 2, phase: 1 });
     await log(id, 2, 0, 'again\n');
-    await world.beatBuild(runner, id, 2, 3);
+    await world.beatBuild(runner, { id, epoch: 2, phase: 3 });
     await log(id, 2, 6, 'pushed\n');
-    await world.reportBuild(runner, id, 2);
+    await world.reportBuild(runner, { id, epoch: 2 });
     await world.db.sql`update work_items set log_complete = true where id = ${id}`;
     const decision = { environmentId, buildId: id, decision: DeployDecision.APPROVE };
     await world.call(BuildsService.method.deployApproval, decision);
     const grant = await world.pollBuild(runner);
     const deployId = grant?.workId ?? '';
-    await world.beatBuild(runner, deployId, 1, 4);
+    await world.beatBuild(runner, { id: deployId, epoch: 1, phase: 4 });
     await log(deployId, 1, 0, 'up\n');
-    await world.reportBuild(runner, deployId, 1);
+    await world.reportBuild(runner, { id: deployId, epoch: 1 });
     await world.db.sql`update work_items set log_complete = true where id = ${deployId}`;
     return { id, deployId };
   };
@@ -112,7 +112,7 @@ describe.skipIf(!there)('the stream of a build', () => {
     const id = await world.submitBuild(environmentId);
     await world.pollBuild(runner);
     for (const phase of [1, 2, 3]) {
-      await world.beatBuild(runner, id, 1, phase);
+      await world.beatBuild(runner, { id, epoch: 1, phase });
       await log(id, 1, (phase - 1) * 2, `${phase}\n`);
     }
     // As if all of it had happened at once, or the clock had been set back in between.
@@ -121,7 +121,7 @@ describe.skipIf(!there)('the stream of a build', () => {
     await world.db.sql`update work_logs set at = now() where work_id = ${id}`;
     const told = (await collect({ buildId: id, follow: false })).map(word).slice(1, -1);
     expect(told).toEqual(['1 CLONING', '1 "1\n"', '1 BUILDING', '1 "2\n"', '1 PUBLISHING', '1 "3\n"']);
-    await world.reportBuild(runner, id, 1);
+    await world.reportBuild(runner, { id, epoch: 1 });
     await world.call(BuildsService.method.cancel, { environmentId, buildId: id });
   });
 
@@ -151,7 +151,7 @@ describe.skipIf(!there)('the stream of a build', () => {
     await has('1 "ten\n"');
     // One whose output never comes is told at the end.
     await enter(4, 1_000);
-    await world.reportBuild(runner, id, 1);
+    await world.reportBuild(runner, { id, epoch: 1 });
     await world.db.sql`update work_items set log_complete = true where id = ${id}`;
     await world.call(BuildsService.method.deployApproval, {
       environmentId,
@@ -193,13 +193,13 @@ describe.skipIf(!there)('the stream of a build', () => {
     const { told, following, has } = follow(id);
     await has('1 QUEUED');
     await world.pollBuild(runner);
-    await world.beatBuild(runner, id, 1, 2);
+    await world.beatBuild(runner, { id, epoch: 1, phase: 2 });
     await has('1 RUNNING');
     await log(id, 1, 0, 'one\n');
     await has('1 "one\n"');
-    await world.beatBuild(runner, id, 1, 3);
+    await world.beatBuild(runner, { id, epoch: 1, phase: 3 });
     await has('1 PUBLISHING');
-    await world.reportBuild(runner, id, 1);
+    await world.reportBuild(runner, { id, epoch: 1 });
     await world.db.sql`update work_items set log_complete = true where id = ${id}`;
     await has('1 AWAITING_APPROVAL');
     const decision = { environmentId, buildId: id, decision: DeployDecision.REJECT };

@@ -35,9 +35,9 @@ describe.skipIf(!there)('the turn of a build', () => {
     expect(await due()).toEqual([one]);
     const grant = await world.pollBuild(runner);
     expect(grant?.workId).toBe(one);
-    await world.beatBuild(runner, one, 1);
+    await world.beatBuild(runner, { id: one, epoch: 1 });
     expect(await due()).toEqual([]);
-    await world.reportBuild(runner, one, 1);
+    await world.reportBuild(runner, { id: one, epoch: 1 });
     expect(await due()).toEqual([two]);
     await world.call(method.cancel, { environmentId: environment, buildId: two });
     expect(await due()).toEqual([three]);
@@ -59,7 +59,7 @@ describe.skipIf(!there)('the turn of a build', () => {
     const runner = await world.runner(world.teamId);
     const [one, two] = [await world.submitBuild(environment), await world.submitBuild(environment)];
     await world.pollBuild(runner);
-    await world.reportBuild(runner, one, 1);
+    await world.reportBuild(runner, { id: one, epoch: 1 });
     expect(await due()).toEqual([]);
     expect(await world.pollBuild(runner)).toBeUndefined();
     await world.call(method.deployApproval, {
@@ -105,12 +105,12 @@ describe.skipIf(!there)('the turn of a build', () => {
         }
         grants += 1;
         const { workId, epoch } = grant;
-        await world.beatBuild(runner, workId, epoch, 1 + (grants % 2));
+        await world.beatBuild(runner, { id: workId, epoch, phase: 1 + (grants % 2) });
         // Every fourth grant is lost; the others end one way or the other.
         if (grants % 4 === 0) await world.expire(workId);
         else
           await world
-            .reportBuild(runner, workId, epoch, { exitCode: (grants + index) % 3 === 0 ? 1 : 0 })
+            .reportBuild(runner, { id: workId, epoch, exitCode: (grants + index) % 3 === 0 ? 1 : 0 })
             .catch((error: { code?: string }) => expect(error.code).toBe('stale_epoch'));
       }
     };

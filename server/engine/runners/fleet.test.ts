@@ -280,8 +280,13 @@ describe.skipIf(!there)('a fleet', () => {
     for (let i = 0; i < 3; i += 1) {
       const id = await world.submit(team);
       const grant = await world.poll(runner);
-      await world.beat(runner, id, grant!.epoch);
-      await world.report(runner, id, grant!.epoch, { durationMs: 1_000 + i, exitCode: i === 1 ? 1 : 0 });
+      await world.beat(runner, { id, epoch: grant!.epoch });
+      await world.report(runner, {
+        id,
+        epoch: grant!.epoch,
+        durationMs: 1_000 + i,
+        exitCode: i === 1 ? 1 : 0,
+      });
     }
     const lost = await world.submit(team);
     await world.poll(runner);
@@ -326,7 +331,7 @@ describe.skipIf(!there)('a fleet', () => {
       draining: false,
     });
     expect(beat).toMatchObject({ outdated: true, upgradable: true, leases: [{ word: 'ok' }] });
-    expect(await world.report(runner, id, grant!.epoch)).toMatchObject({ repeated: false });
+    expect(await world.report(runner, { id, epoch: grant!.epoch })).toMatchObject({ repeated: false });
     await Promise.all(
       Array.from({ length: 5 }, async () => await noteOutdated(world.db.sql, world.settings)),
     );

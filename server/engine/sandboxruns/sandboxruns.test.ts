@@ -259,12 +259,13 @@ describe.skipIf(!there)('sandbox runs', () => {
     };
 
     const ends: ReadonlyArray<[string, RunState, (id: string) => Promise<unknown>]> = [
-      ['it succeeds', RunState.SUCCEEDED, async (id) => await world.report(runner, id, 1)],
-      ['it fails', RunState.FAILED, async (id) => await world.report(runner, id, 1, { exitCode: 3 })],
+      ['it succeeds', RunState.SUCCEEDED, async (id) => await world.report(runner, { id, epoch: 1 })],
+      ['it fails', RunState.FAILED, async (id) => await world.report(runner, { id, epoch: 1, exitCode: 3 })],
       [
         'it cannot be run',
         RunState.FAILED,
-        async (id) => await world.report(runner, id, 1, { reason: 'engine_error', exitCode: undefined }),
+        async (id) =>
+          await world.report(runner, { id, epoch: 1, reason: 'engine_error', exitCode: undefined }),
       ],
       [
         'it is cancelled while it runs',
@@ -272,7 +273,7 @@ describe.skipIf(!there)('sandbox runs', () => {
         async (id) => {
           await callUnary(service, method.cancel, { request: { runId: id }, options: as() });
           expect(await isSealed(id)).toBe(true);
-          await world.report(runner, id, 1, { reason: 'cancelled', exitCode: undefined });
+          await world.report(runner, { id, epoch: 1, reason: 'cancelled', exitCode: undefined });
         },
       ],
       [
@@ -331,8 +332,8 @@ describe.skipIf(!there)('sandbox runs', () => {
   it('tell who executed them, when, and for how long', async () => {
     const { id } = await submit();
     await world.poll(runner);
-    await world.beat(runner, id, 1);
-    await world.report(runner, id, 1, { reason: 'exit', exitCode: 7, durationMs: 12 });
+    await world.beat(runner, { id, epoch: 1 });
+    await world.report(runner, { id, epoch: 1, reason: 'exit', exitCode: 7, durationMs: 12 });
     const run = await callUnary(service, method.get, { request: { runId: id }, options: as() });
     expect(run).toMatchObject({
       state: RunState.FAILED,
@@ -392,7 +393,7 @@ describe.skipIf(!there)('sandbox runs', () => {
         pieces: [],
         end: { bytes, sha256 },
       });
-      await world.report(runner, id, epoch);
+      await world.report(runner, { id, epoch });
       wake.notify(id);
     };
     const sha = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex');
@@ -495,7 +496,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     it('that arrives after the report is still delivered', async () => {
       const id = await claimed();
       await append(id, 1, 0, utf8('early '));
-      await world.report(runner, id, 1);
+      await world.report(runner, { id, epoch: 1 });
       const got = all(follow(id));
       await append(id, 1, 6, utf8('late'));
       await appendLogs(world.db.sql, world.settings, {

@@ -59,7 +59,7 @@ describe.skipIf(!there)('many runners at once', () => {
 
     const reportOnce = async (runner: string, grant: Grant, reportId: string): Promise<void> => {
       const outcome = await world
-        .report(runner, grant.workId, grant.epoch, { reportId })
+        .report(runner, { id: grant.workId, epoch: grant.epoch, reportId })
         .catch((error: { code?: string }) => error.code ?? error);
       if (typeof outcome === 'object' && outcome !== null && 'repeated' in outcome) {
         if (!outcome.repeated) accepted.set(grant.workId, (accepted.get(grant.workId) ?? 0) + 1);
@@ -76,7 +76,7 @@ describe.skipIf(!there)('many runners at once', () => {
           if (got !== undefined) held.push(got);
           else await new Promise((resolve) => setTimeout(resolve, 5));
         } else if (dice < 0.6) {
-          await world.beat(runner, grant.workId, grant.epoch + (random() < 0.1 ? -1 : 0));
+          await world.beat(runner, { id: grant.workId, epoch: grant.epoch + (random() < 0.1 ? -1 : 0) });
         } else if (dice < 0.75) {
           const reportId = `report-${grant.epoch}-${runner}`;
           // An answer that was lost: the same report comes again, twice at once.

@@ -40,7 +40,7 @@ describe.skipIf(!there)('a work item', () => {
     const id = await world.submit(team);
     const grant = await world.poll(runner);
     expect(grant?.workId).toBe(id);
-    expect(await world.beat(runner, id, grant!.epoch)).toBe('ok');
+    expect(await world.beat(runner, { id, epoch: grant!.epoch })).toBe('ok');
     return { id, epoch: grant!.epoch };
   };
 
@@ -50,9 +50,9 @@ describe.skipIf(!there)('a work item', () => {
     const grant = await world.poll(runner);
     expect(grant).toMatchObject({ workId: id, epoch: 1, attempt: 1, spec: { command: ['true'] } });
     expect(await world.item(id)).toMatchObject({ state: 'offered', attempt: 0, offers: 1 });
-    expect(await world.beat(runner, id, 1)).toBe('ok');
+    expect(await world.beat(runner, { id, epoch: 1 })).toBe('ok');
     expect(await world.item(id)).toMatchObject({ state: 'running', attempt: 1 });
-    expect(await world.report(runner, id, 1)).toEqual({ repeated: false });
+    expect(await world.report(runner, { id, epoch: 1 })).toEqual({ repeated: false });
     expect(await world.item(id)).toMatchObject({
       state: 'succeeded',
       reason: 'exit',
@@ -69,7 +69,7 @@ describe.skipIf(!there)('a work item', () => {
     expect(await world.poll(runner, 'poll-same')).toEqual(first);
     expect(await world.poll(runner, 'poll-other')).toBeUndefined();
     expect((await world.item(id))['offers']).toBe(1);
-    await world.report(runner, id, 1);
+    await world.report(runner, { id, epoch: 1 });
   });
 
   it('is granted once when the same poll comes twice at the same time', async () => {
@@ -95,8 +95,8 @@ describe.skipIf(!there)('a work item', () => {
     const { id, epoch } = await running();
     const wrong = delta === 'zero' ? 0 : delta === 'max' ? 4_294_967_295 : epoch + delta;
     const before = await world.item(id);
-    expect(await world.beat(runner, id, wrong)).toBe('superseded');
-    await expect(world.report(runner, id, wrong)).rejects.toMatchObject({ code: 'stale_epoch' });
+    expect(await world.beat(runner, { id, epoch: wrong })).toBe('superseded');
+    await expect(world.report(runner, { id, epoch: wrong })).rejects.toMatchObject({ code: 'stale_epoch' });
     await expect(
       appendLogs(world.db.sql, world.settings, {
         runnerId: runner,
@@ -108,31 +108,31 @@ describe.skipIf(!there)('a work item', () => {
       }),
     ).rejects.toMatchObject({ code: 'stale_epoch' });
     expect(await world.item(id)).toEqual(before);
-    await world.report(runner, id, epoch);
+    await world.report(runner, { id, epoch });
   });
 
   it('is left alone by another runner, and by another kind of call', async () => {
     const other = await world.runner(team);
     const { id, epoch } = await running();
     const before = await world.item(id);
-    expect(await world.beat(other, id, epoch)).toBe('superseded');
-    await expect(world.report(other, id, epoch)).rejects.toMatchObject({ code: 'stale_epoch' });
-    await expect(world.report(runner, id, epoch, { kind: 'build' })).rejects.toMatchObject({
+    expect(await world.beat(other, { id, epoch })).toBe('superseded');
+    await expect(world.report(other, { id, epoch })).rejects.toMatchObject({ code: 'stale_epoch' });
+    await expect(world.report(runner, { id, epoch, kind: 'build' })).rejects.toMatchObject({
       code: 'stale_epoch',
     });
     expect(await world.item(id)).toEqual(before);
-    await world.report(runner, id, epoch);
+    await world.report(runner, { id, epoch });
   });
 
   it('keeps its first report: the same one is answered as repeated, any other is stale', async () => {
     const { id, epoch } = await running();
     const same = { reportId: 'report-aa', reason: 'exit', exitCode: 3, durationMs: 10 } as const;
-    expect(await world.report(runner, id, epoch, same)).toEqual({ repeated: false });
-    expect(await world.report(runner, id, epoch, { ...same, waitedMs: 9_000 })).toEqual({ repeated: true });
-    await expect(world.report(runner, id, epoch, { ...same, exitCode: 4 })).rejects.toMatchObject({
+    expect(await world.report(runner, { id, epoch, ...same })).toEqual({ repeated: false });
+    expect(await world.report(runner, { id, epoch, ...same, waitedMs: 9_000 })).toEqual({ repeated: true });
+    await expect(world.report(runner, { id, epoch, ...same, exitCode: 4 })).rejects.toMatchObject({
       code: 'stale_epoch',
     });
-    await expect(world.report(runner, id, epoch, { ...same, reportId: 'report-bb' })).rejects.toMatchObject({
+    await expect(world.report(runner, { id, epoch, ...same, reportId: 'report-bb' })).rejects.toMatchObject({
       code: 'stale_epoch',
     });
     expect(await world.item(id)).toMatchObject({ state: 'failed', exit_code: 3 });
@@ -145,7 +145,7 @@ describe.skipIf(!there)('a work item', () => {
       Array.from(
         { length: 100 },
         async (_, i) =>
-          await world.report(runner, id, epoch, { reportId: i % 2 === 0 ? 'report-even' : `report-${i}x` }),
+          await world.report(runner, { id, epoch, reportId: i % 2 === 0 ? 'report-even' : `report-${i}x` }),
       ),
     );
     const answers = calls.map((c) =>
@@ -158,8 +158,8 @@ describe.skipIf(!there)('a work item', () => {
 
   it('accepts no heartbeat after its end', async () => {
     const { id, epoch } = await running();
-    await world.report(runner, id, epoch);
-    expect(await world.beat(runner, id, epoch)).toBe('superseded');
+    await world.report(runner, { id, epoch });
+    expect(await world.beat(runner, { id, epoch })).toBe('superseded');
     expect(await world.item(id)).toMatchObject({ state: 'succeeded' });
   });
 
@@ -167,7 +167,7 @@ describe.skipIf(!there)('a work item', () => {
     const id = await world.submit(team);
     const grant = await world.poll(runner);
     await world.expire(id);
-    expect(await world.beat(runner, id, grant!.epoch)).toBe('superseded');
+    expect(await world.beat(runner, { id, epoch: grant!.epoch })).toBe('superseded');
     expect(await sweep(world.db.sql, world.settings)).toEqual([{ id, state: 'queued', runnerId: runner }]);
     expect(await world.item(id)).toMatchObject({
       state: 'queued',
@@ -183,15 +183,15 @@ describe.skipIf(!there)('a work item', () => {
       select count(*)::int as fine from work_leases
       where work_id = ${id} and (granted_at <> date_trunc('milliseconds', granted_at) or ended_at <> date_trunc('milliseconds', ended_at))`;
     expect(fine).toBe(0);
-    await expect(world.report(runner, id, 1)).rejects.toMatchObject({ code: 'stale_epoch' });
-    expect(await world.report(runner, id, 2)).toEqual({ repeated: false });
+    await expect(world.report(runner, { id, epoch: 1 })).rejects.toMatchObject({ code: 'stale_epoch' });
+    expect(await world.report(runner, { id, epoch: 2 })).toEqual({ repeated: false });
     expect(await counts(world, id)).toEqual({ leases: 2, open: 0, reports: 1, events: 1 });
   });
 
   it('is reported late as long as nobody has taken it back', async () => {
     const { id, epoch } = await running();
     await world.expire(id);
-    expect(await world.report(runner, id, epoch)).toEqual({ repeated: false });
+    expect(await world.report(runner, { id, epoch })).toEqual({ repeated: false });
     expect(await sweep(world.db.sql, world.settings)).toEqual([]);
     expect(await world.item(id)).toMatchObject({ state: 'succeeded' });
   });
@@ -203,7 +203,7 @@ describe.skipIf(!there)('a work item', () => {
       await world.db.sql`update work_items set run_after = now() where id = ${id}`;
       const grant = await world.poll(runner);
       expect(grant).toMatchObject({ workId: id, attempt });
-      await world.beat(runner, id, grant!.epoch);
+      await world.beat(runner, { id, epoch: grant!.epoch });
       await world.expire(id);
       await sweep(world.db.sql, world.settings);
     }
@@ -230,10 +230,10 @@ describe.skipIf(!there)('a work item', () => {
   it('fails at its deadline although its runner goes on sending heartbeats', async () => {
     const id = await world.submit(team, { timeoutMs: 1_000 });
     const grant = await world.poll(runner);
-    await world.beat(runner, id, grant!.epoch);
+    await world.beat(runner, { id, epoch: grant!.epoch });
     await world.db.sql`update work_items set deadline_at = now() - interval '5 s' where id = ${id}`;
-    await world.beat(runner, id, grant!.epoch);
-    expect(await world.beat(runner, id, grant!.epoch)).toBe('superseded');
+    await world.beat(runner, { id, epoch: grant!.epoch });
+    expect(await world.beat(runner, { id, epoch: grant!.epoch })).toBe('superseded');
     await sweep(world.db.sql, world.settings);
     expect(await world.item(id)).toMatchObject({ state: 'failed', reason: 'timeout' });
   });
@@ -254,8 +254,8 @@ describe.skipIf(!there)('a work item', () => {
         tell: true,
       });
       expect(await cancel(world.db.sql, [team], id)).toMatchObject({ state: 'running', tell: false });
-      expect(await world.beat(runner, id, epoch)).toBe('cancelled');
-      expect(await world.report(runner, id, epoch, { reason: 'cancelled', exitCode: undefined })).toEqual({
+      expect(await world.beat(runner, { id, epoch })).toBe('cancelled');
+      expect(await world.report(runner, { id, epoch, reason: 'cancelled', exitCode: undefined })).toEqual({
         repeated: false,
       });
       expect(await world.item(id)).toMatchObject({ state: 'cancelled', reason: 'cancelled' });
@@ -265,7 +265,7 @@ describe.skipIf(!there)('a work item', () => {
       const { id, epoch } = await running();
       await cancel(world.db.sql, [team], id);
       const before = (await world.item(id))['lease_expires_at'];
-      await world.beat(runner, id, epoch);
+      await world.beat(runner, { id, epoch });
       expect((await world.item(id))['lease_expires_at']).toEqual(before);
       await world.expire(id);
       await sweep(world.db.sql, world.settings);
@@ -275,7 +275,7 @@ describe.skipIf(!there)('a work item', () => {
 
     it('stays succeeded when it was already', async () => {
       const { id, epoch } = await running();
-      await world.report(runner, id, epoch);
+      await world.report(runner, { id, epoch });
       expect(await cancel(world.db.sql, [team], id)).toMatchObject({ state: 'succeeded', tell: false });
     });
 
@@ -287,7 +287,7 @@ describe.skipIf(!there)('a work item', () => {
 
     it('counts as failed when the runner says cancelled and nobody asked', async () => {
       const { id, epoch } = await running();
-      await world.report(runner, id, epoch, { reason: 'cancelled', exitCode: undefined });
+      await world.report(runner, { id, epoch, reason: 'cancelled', exitCode: undefined });
       expect(await world.item(id)).toMatchObject({ state: 'failed', reason: 'cancelled' });
     });
   });
@@ -374,12 +374,12 @@ describe.skipIf(!there)('a work item', () => {
       const b = await world.submit(own);
       const first = await world.poll(gone);
       await world.poll(gone);
-      await world.beat(gone, first!.workId, first!.epoch);
+      await world.beat(gone, { id: first!.workId, epoch: first!.epoch });
       const revoked = await revokeRunner(world.db.sql, world.settings, { teamId: own, runnerId: gone });
       expect(revoked).toMatchObject({ runnerId: gone, now: true });
       expect(revoked?.lost.toSorted()).toEqual([a, b].toSorted());
-      expect(await world.beat(gone, first!.workId, first!.epoch)).toBe('superseded');
-      await expect(world.report(gone, first!.workId, first!.epoch)).rejects.toMatchObject({
+      expect(await world.beat(gone, { id: first!.workId, epoch: first!.epoch })).toBe('superseded');
+      await expect(world.report(gone, { id: first!.workId, epoch: first!.epoch })).rejects.toMatchObject({
         code: 'stale_epoch',
       });
       expect(await revokeRunner(world.db.sql, world.settings, { teamId: own, runnerId: gone })).toMatchObject(
@@ -443,7 +443,7 @@ describe.skipIf(!there)('a work item', () => {
       expect(await append(id, epoch, 12, [], { bytes: 12, sha256: sha('hello world!') })).toMatchObject({
         complete: true,
       });
-      await world.report(runner, id, epoch);
+      await world.report(runner, { id, epoch });
     });
 
     it('is thrown away and asked for again when its digest does not match', async () => {
@@ -460,7 +460,7 @@ describe.skipIf(!there)('a work item', () => {
       await expect(append(id, epoch, 5, [], { bytes: 9, sha256: sha('right') })).rejects.toMatchObject({
         code: 'log_gap',
       });
-      await world.report(runner, id, epoch);
+      await world.report(runner, { id, epoch });
     });
 
     it('is cut off at its limit with a visible line, acknowledged beyond it, and still complete', async () => {
@@ -480,13 +480,13 @@ describe.skipIf(!there)('a work item', () => {
         state: 'running',
         attempt: 1,
       });
-      await world.report(runner, id, grant!.epoch);
+      await world.report(runner, { id, epoch: grant!.epoch });
     });
 
     it('is accepted for five minutes after the end, not longer', async () => {
       const { id, epoch } = await running();
       await append(id, epoch, 0, ['before ']);
-      await world.report(runner, id, epoch);
+      await world.report(runner, { id, epoch });
       expect(await append(id, epoch, 7, ['after'])).toMatchObject({ nextOffset: 12, word: 'superseded' });
       await world.db.sql`update work_items set finished_at = now() - interval '301 s' where id = ${id}`;
       await expect(append(id, epoch, 12, ['late'])).rejects.toMatchObject({ code: 'stale_epoch' });
@@ -501,7 +501,7 @@ describe.skipIf(!there)('a work item', () => {
       await expect(append(id, epoch, 5, ['zombie'])).rejects.toMatchObject({ code: 'stale_epoch' });
       expect(await append(id, again!.epoch, 0, ['second'])).toMatchObject({ nextOffset: 6 });
       expect(await stored(id)).toBe('firstsecond');
-      await world.report(runner, id, again!.epoch);
+      await world.report(runner, { id, epoch: again!.epoch });
     });
 
     it('sent twenty times at once is stored once', async () => {
@@ -509,7 +509,7 @@ describe.skipIf(!there)('a work item', () => {
       const text = 'x'.repeat(10_000);
       await Promise.all(Array.from({ length: 20 }, async () => await append(id, epoch, 0, [text])));
       expect(await stored(id)).toBe(text);
-      await world.report(runner, id, epoch);
+      await world.report(runner, { id, epoch });
     });
 
     it('over 262,144 bytes in one call is refused', async () => {
@@ -517,7 +517,7 @@ describe.skipIf(!there)('a work item', () => {
       await expect(append(id, epoch, 0, ['x'.repeat(262_145)])).rejects.toMatchObject({
         code: 'validation_failed',
       });
-      await world.report(runner, id, epoch);
+      await world.report(runner, { id, epoch });
     });
   });
 
@@ -537,9 +537,9 @@ describe.skipIf(!there)('a work item', () => {
       const measured = await world.runner(own);
       const id = await world.submit(own);
       const grant = await world.poll(measured);
-      await world.beat(measured, id, grant!.epoch);
+      await world.beat(measured, { id, epoch: grant!.epoch });
       await world.db.sql`update work_items set claimed_at = now() - interval '100 s' where id = ${id}`;
-      await world.report(measured, id, grant!.epoch, { durationMs, ...more });
+      await world.report(measured, { id, epoch: grant!.epoch, durationMs, ...more });
       expect(await strikes(measured)).toBe(expected);
       const events = await world.db
         .sql`select detail from runner_events where runner_id = ${measured} and kind = 'runner.duration_divergence'`;
@@ -551,10 +551,10 @@ describe.skipIf(!there)('a work item', () => {
       const measured = await world.runner(own);
       const id = await world.submit(own);
       const grant = await world.poll(measured);
-      await world.beat(measured, id, grant!.epoch);
+      await world.beat(measured, { id, epoch: grant!.epoch });
       await world.db
         .sql`update work_leases set last_contact_at = now() - interval '31 s' where work_id = ${id}`;
-      await world.report(measured, id, grant!.epoch, { durationMs: 500_000 });
+      await world.report(measured, { id, epoch: grant!.epoch, durationMs: 500_000 });
       expect(await strikes(measured)).toBe(0);
     });
   });

@@ -126,7 +126,7 @@ const beatCommand = (runner: number, which: number, off: number): Command =>
   command(`beat(${runner}, ${which}, ${off})`, async (model, { world, runners, ids }) => {
     const item = model.items[which];
     if (item === undefined) return;
-    const word = await world.beat(runners[runner]!, ids[which]!, item.epoch + off);
+    const word = await world.beat(runners[runner]!, { id: ids[which]!, epoch: item.epoch + off });
     const isOurs =
       isHeld(item) && item.runner === runner && off === 0 && !item.expired && !model.revoked.has(runner);
     if (!isOurs) return expect(word).toBe('superseded');
@@ -143,7 +143,7 @@ const reportCommand = (runner: number, which: number, off: number, exitCode: num
     const epoch = item.epoch + off;
     const key = `report-of-${runner}`;
     const got = await world
-      .report(runners[runner]!, ids[which]!, epoch, { reportId: key, exitCode })
+      .report(runners[runner]!, { id: ids[which]!, epoch, reportId: key, exitCode })
       .catch((error: { code?: string }) => error.code);
     if (isHeld(item) && item.runner === runner && off === 0) {
       expect(got).toEqual({ repeated: false });

@@ -39,7 +39,7 @@ describe.skipIf(!there)('the pool of a team', () => {
     const own = await world.runner(team);
     expect((await world.poll(own))?.workId).toBe(second);
     // What the service's runner holds it may finish; when it does not, the team's own gets it.
-    expect(await world.beat(service, waiting, held.epoch)).toBe('ok');
+    expect(await world.beat(service, { id: waiting, epoch: held.epoch })).toBe('ok');
     await world.expire(waiting);
     await sweep(world.db.sql, world.settings);
     expect((await world.poll(own))?.workId).toBe(waiting);

@@ -18,8 +18,14 @@ interface Which {
   readonly endpointId: string;
 }
 
-/** The body of every attempt, from an event's name, time and data. */
-const bodyOf = (sql: SqlTag, event: Fragment, at: Fragment, data: Fragment): Fragment => sql`
+interface EventOfBody {
+  readonly event: Fragment;
+  readonly at: Fragment;
+  readonly data: Fragment;
+}
+
+/** The body of every attempt. */
+const bodyOf = (sql: SqlTag, { event, at, data }: EventOfBody): Fragment => sql`
   json_build_object('type', ${event}, 'timestamp', to_char(${at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'data', ${data})::text`;
 
 /** A job for each row of the CTE `delivered`. */
@@ -41,7 +47,11 @@ export function deliveriesMade(sql: SqlTag): Fragment {
     delivered as (
       insert into webhook_deliveries (id, team_id, endpoint_id, event_id, event, body, state, next_attempt_at, created_at)
       select ${rowId(sql, 'msg')}, e.team_id, h.id, e.id, x.event,
-        ${bodyOf(sql, sql`x.event`, sql`e.created_at`, sql`e.payload || jsonb_build_object('teamId', e.team_id) || x.more`)},
+        ${bodyOf(sql, {
+          event: sql`x.event`,
+          at: sql`e.created_at`,
+          data: sql`e.payload || jsonb_build_object('teamId', e.team_id) || x.more`,
+        })},
         'pending', now(), now()
       from published e
       left join work_items w on e.kind = 'work.finished' and w.id = e.dedupe_key and w.kind = 'build'
@@ -86,7 +96,11 @@ export async function insertTest(db: Database, { teamId, endpointId }: Which): P
     with delivered as (
     insert into webhook_deliveries as d (id, team_id, endpoint_id, event_id, event, body, state, next_attempt_at, created_at)
     select ${id}, h.team_id, h.id, ${id}, ${TEST_EVENT},
-      ${bodyOf(sql, sql`${TEST_EVENT}::text`, sql`now()`, sql`json_build_object('teamId', h.team_id, 'endpointId', h.id)`)}, 'pending', now(), now()
+      ${bodyOf(sql, {
+        event: sql`${TEST_EVENT}::text`,
+        at: sql`now()`,
+        data: sql`json_build_object('teamId', h.team_id, 'endpointId', h.id)`,
+      })}, 'pending', now(), now()
     from webhook_endpoints h where h.team_id = ${teamId} and h.id = ${endpointId} and h.enabled
     returning id, team_id, endpoint_id
     ) ${deliveryJobs(sql)}`;

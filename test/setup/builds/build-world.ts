@@ -14,7 +14,7 @@ import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { callUnary, testCtx } from '../work/ctx.ts';
 import { createHints } from '../../../server/engine/work/hints.ts';
 import { createWorld, randomKey } from '../work/world.ts';
-import type { World } from '../work/world.ts';
+import type { Lease, World } from '../work/world.ts';
 import { createWake } from '../../../server/engine/work/wake.ts';
 import type { Wake } from '../../../server/engine/work/wake.ts';
 import { createBuilds } from '../../../server/engine/builds/index.ts';
@@ -41,12 +41,11 @@ export interface BuildWorld extends World {
   stream(request: object, signal?: AbortSignal): AsyncIterable<Record<string, unknown>>;
   submitBuild(environmentId: string): Promise<string>;
   pollBuild(runnerId: string, pollId?: string): Promise<Grant | undefined>;
-  beatBuild(runnerId: string, id: string, epoch: number, phase?: number): Promise<LeaseWord | undefined>;
+  beatBuild(runnerId: string, lease: Lease & { readonly phase?: number }): Promise<LeaseWord | undefined>;
+  /** The build ended with exit code 0, unless `report` has something else. */
   reportBuild(
     runnerId: string,
-    id: string,
-    epoch: number,
-    more?: Partial<ReportInput>,
+    report: Lease & Partial<ReportInput>,
   ): Promise<{ readonly repeated: boolean }>;
   row(buildId: string): Promise<Record<string, unknown>>;
 }
@@ -116,21 +115,19 @@ export async function createBuildWorld(
           wantsWork: true,
         })
       )?.grant,
-    beatBuild: async (runnerId, id, epoch, phase = 0) =>
+    beatBuild: async (runnerId, lease) =>
       (
         await heartbeat(sql, settings, {
           runnerId,
           bootId: '',
-          leases: [{ id, epoch, phase }],
+          leases: [{ phase: 0, ...lease }],
           draining: false,
         })
       )?.leases[0]?.word,
-    reportBuild: async (runnerId, id, epoch, more = {}) =>
+    reportBuild: async (runnerId, ended) =>
       await report(sql, settings, {
         runnerId,
         kind: 'build',
-        id,
-        epoch,
         reportId: 'report-00',
         reason: 'exit',
         exitCode: 0,
@@ -138,7 +135,7 @@ export async function createBuildWorld(
         durationMs: undefined,
         waitedMs: 0,
         build: OUTCOME,
-        ...more,
+        ...ended,
       }),
     row: async (buildId) => {
       const [row] = await db.sql`select * from builds where id = ${buildId}`;

@@ -14,6 +14,12 @@ import type { WorkSettings } from '../../../server/engine/work/settings.ts';
 import { createQueueRoom } from '../../../server/engine/work/queue-room.ts';
 import { submit } from '../../../server/engine/work/submit.ts';
 
+/** The lease that a runner holds on a work item. */
+export interface Lease {
+  readonly id: string;
+  readonly epoch: number;
+}
+
 export interface World {
   readonly db: Database;
   readonly url: string;
@@ -27,13 +33,9 @@ export interface World {
     options?: { needsContainer?: boolean; timeoutMs?: number; logLimit?: number },
   ): Promise<string>;
   poll(runnerId: string, pollId?: string): Promise<Grant | undefined>;
-  beat(runnerId: string, id: string, epoch: number): Promise<LeaseWord | undefined>;
-  report(
-    runnerId: string,
-    id: string,
-    epoch: number,
-    more?: Partial<ReportInput>,
-  ): Promise<{ repeated: boolean }>;
+  beat(runnerId: string, lease: Lease): Promise<LeaseWord | undefined>;
+  /** The run ended with exit code 0, unless `report` has something else. */
+  report(runnerId: string, report: Lease & Partial<ReportInput>): Promise<{ repeated: boolean }>;
   /** Ends the lease of an item as far as the clock is concerned. */
   expire(id: string): Promise<void>;
   item(id: string): Promise<Record<string, unknown>>;
@@ -103,22 +105,20 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
           wantsWork: true,
         })
       )?.grant,
-    beat: async (runnerId, id, epoch) =>
-      (await heartbeat(sql, settings, { runnerId, bootId: '', leases: [{ id, epoch }], draining: false }))
-        ?.leases[0]?.word,
-    report: async (runnerId, id, epoch, more = {}) =>
+    beat: async (runnerId, lease) =>
+      (await heartbeat(sql, settings, { runnerId, bootId: '', leases: [lease], draining: false }))?.leases[0]
+        ?.word,
+    report: async (runnerId, ended) =>
       await report(sql, settings, {
         runnerId,
         kind: 'run',
-        id,
-        epoch,
         reportId: 'report-00',
         reason: 'exit',
         exitCode: 0,
         message: undefined,
         durationMs: undefined,
         waitedMs: 0,
-        ...more,
+        ...ended,
       }),
     expire: async (id) => {
       await sql`update work_items set lease_expires_at = now() - interval '1 hour' where id = ${id} and lease_id is not null`;
