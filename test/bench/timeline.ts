@@ -5,6 +5,7 @@
 import { performance } from 'node:perf_hooks';
 import { createSvcSDK } from '@svc/sdk';
 import postgres from 'postgres';
+import { systemScope } from '../../server/platform/authorise.ts';
 import { openDatabase } from '../../server/platform/db/index.ts';
 import { readTimeline } from '../../server/connect/timeline/store.ts';
 import { figure, percentile, type Figure } from './figure.ts';
@@ -38,6 +39,7 @@ export async function run(): Promise<Figure[]> {
   const db = openDatabase({ url: server.databaseUrl, max: 2 });
   try {
     const { teamId, apiKey } = server.first;
+    const scope = systemScope(teamId);
     const sdk = createSvcSDK({ baseUrl: server.baseUrl, apiKey });
     const project = await sdk.projects.create({ name: 'bench', teamId });
     const short = await sdk.environments.create(project.id, { name: 'short' });
@@ -66,7 +68,7 @@ export async function run(): Promise<Figure[]> {
         const at = new Date(NEWEST - Math.floor(Math.random() * (runs - PAGE)) * 1_000);
         const before = n % 2 === 0 ? undefined : { at, id: '' };
         const began = performance.now();
-        const page = await readTimeline(db, { teamId, environmentId, before, take: PAGE, withRuns: true });
+        const page = await readTimeline(db, scope, { environmentId, before, take: PAGE, withRuns: true });
         const ms = performance.now() - began;
         if (page.length !== PAGE) throw new Error(`a page holds ${page.length} entries, expected ${PAGE}`);
         if (n >= WARM_UP) times.get(environmentId)?.push(ms);

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { addJob, doubling, JobNotYet } from '../../platform/jobs/index.ts';
 import type { Job, JobKind, Payload } from '../../platform/jobs/index.ts';
-import { keepQuiet, readConnection } from './connections-store.ts';
+import { keepQuiet, readConnection } from './connections-system.ts';
 import type { Connection } from './model/connection.ts';
 import { ForgeError } from './forges/call.ts';
 

@@ -67,7 +67,7 @@ export function connectionMethods({ clock, secrets }: CiDeps): Methods {
       const page = openPage(ctx, teamId, { limit, cursor });
       const [at, id] = page.after ?? [];
       const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(id) };
-      const rows = await listConnections(ctx.db, { teamId, take: page.take, after });
+      const rows = await listConnections(ctx.db, ctx.teams, { teamId, take: page.take, after });
       const { items, nextCursor } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
       return {
         connections: items.map(presentConnection),
@@ -94,7 +94,7 @@ export function connectionMethods({ clock, secrets }: CiDeps): Methods {
       await checkProject(ctx, known.teamId, request.projectId);
       return await ctx.db.transact(async (db) => {
         // What background work says of it meanwhile is not to be overwritten.
-        const before = await lockConnection(db, known);
+        const before = await lockConnection(db, ctx.teams, known.id);
         if (before === undefined) throw notFound('CI connection');
         checkOneProject(before, request.projectId);
         const after = changed(before, request, clock.now());
@@ -102,8 +102,8 @@ export function connectionMethods({ clock, secrets }: CiDeps): Methods {
         // Setting the mode anew, also to what it is, has refused statuses of commits tried again.
         if (fields.length === 0 && before.commitStatusStopped === after.commitStatusStopped)
           return presentConnection(before);
-        await updateConnection(db, after);
-        await followChange(db, secrets, { before, after });
+        await updateConnection(db, ctx.teams, after);
+        await followChange({ ...ctx, db }, secrets, { before, after });
         const news = Object.fromEntries(fields.map((field) => [field, after[field]]));
         await recordAct(db, ctx, act('ci_connection.updated', after, news));
         const isNextOther = fields.includes('ingestMode') || fields.includes('projectId');
@@ -113,10 +113,10 @@ export function connectionMethods({ clock, secrets }: CiDeps): Methods {
     deleteConnection: async ({ connectionId }, ctx) => {
       const connection = await connectionOf(ctx, connectionId);
       await ctx.db.transact(async (db) => {
-        const locked = await lockConnection(db, connection);
+        const locked = await lockConnection(db, ctx.teams, connectionId);
         if (locked === undefined) return;
         await stopSubscription(db, locked);
-        if (await deleteConnection(db, locked))
+        if (await deleteConnection(db, ctx.teams, connectionId))
           await recordAct(db, ctx, act('ci_connection.deleted', connection));
       });
       return {};
@@ -132,15 +132,15 @@ async function withNextSteps(db: Database, connection: Connection) {
 
 /** Makes it, unless the team has connected the repository already. */
 async function connect(ctx: Ctx, secrets: CiDeps['secrets'], wanted: NewConnection) {
-  const { db } = ctx;
-  const known = await findConnectionOfRepository(db, wanted);
+  const { db, teams } = ctx;
+  const known = await findConnectionOfRepository(db, teams, wanted);
   if (known !== undefined) return { connection: known, isNew: false };
-  const n = await countConnections(db, wanted.teamId);
+  const n = await countConnections(db, teams, wanted.teamId);
   if (n >= CONNECTIONS_MAX) throw full(n);
-  const made = await insertConnection(db, wanted);
+  const made = await insertConnection(db, teams, wanted);
   // Somebody else's creation of the same repository was faster.
   if (made === undefined) {
-    const theirs = await findConnectionOfRepository(db, wanted);
+    const theirs = await findConnectionOfRepository(db, teams, wanted);
     if (theirs === undefined) throw new Error(`connection of ${wanted.repositoryKey} cannot be made`);
     return { connection: theirs, isNew: false };
   }
@@ -150,13 +150,13 @@ async function connect(ctx: Ctx, secrets: CiDeps['secrets'], wanted: NewConnecti
   return { connection: made, isNew: true };
 }
 
-/** What hangs on a connection's project, mode and status. */
+/** Does what follows from a change of the connection's project, mode or status. */
 async function followChange(
-  db: Database,
+  { db, teams }: Pick<Ctx, 'db' | 'teams'>,
   secrets: CiDeps['secrets'],
   { before, after }: { readonly before: Connection; readonly after: Connection },
 ): Promise<void> {
-  if (before.projectId !== after.projectId) await placeRuns(db, after);
+  if (before.projectId !== after.projectId) await placeRuns(db, teams, after);
   if (before.status === 'paused' && after.status !== 'paused') await releaseHeld(db, after.id);
   if (before.ingestMode === after.ingestMode) return;
   if (takesWebhooks(after)) await startSubscription(db, after, { secrets, now: after.updatedAt });

@@ -1,13 +1,14 @@
-/** In which environment's timeline a run stands. */
+/** Finds the environment in whose timeline a run stands. */
+import type { TeamScope } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Connection } from './model/connection.ts';
 import { repositoryKeyOfUrl } from './repository.ts';
 
-/** More environments that build one branch are not looked at. */
+/** Limit of the environments of one branch that are looked at. */
 const LOOKED_AT = 50;
 
 interface Placed {
-  /** As the CI job said. */
+  /** As the CI job reported it. */
   readonly environmentId: string | null;
   readonly branch: string | null;
 }
@@ -49,13 +50,15 @@ function builds(environments: readonly Building[], repositoryKey: string): Build
 /** Older ones are far down in any timeline. */
 const PLACED_MAX = 1_000;
 
-/** Of a connection that was given its project: its newest runs that stand in no environment, into those that they would be in by default. */
+/** Puts the newest runs of a connection that was given its project, as far as they stand in no environment, into their default ones. */
 export async function placeRuns(
   { sql }: Database,
-  { id, teamId, projectId, repositoryKey }: Connection,
+  scope: TeamScope,
+  { id, projectId, repositoryKey }: Connection,
 ): Promise<void> {
+  const teamIds = [...scope.teamIds];
   const rows = await sql<readonly Building[]>`
-    select id, branch, repository from environments where team_id = ${teamId} and project_id = ${projectId}
+    select id, branch, repository from environments where team_id = any(${teamIds}) and project_id = ${projectId}
     order by created_at, id limit ${PLACED_MAX}`;
   const places = [...new Set(rows.map(({ branch }) => branch))].flatMap(
     (branch) => builds(rows.filter((row) => row.branch === branch).slice(0, LOOKED_AT), repositoryKey) ?? [],
@@ -65,6 +68,6 @@ export async function placeRuns(
     update ci_runs r set environment_id = e.id
     from unnest(${branches}::text[], ${places.map((place) => place.id)}::text[]) as e (branch, id)
     where r.branch = e.branch and r.id in (
-      select n.id from ci_runs n where n.connection_id = ${id} and n.environment_id is null and n.branch = any(${branches})
+      select n.id from ci_runs n where n.connection_id = ${id} and n.team_id = any(${teamIds}) and n.environment_id is null and n.branch = any(${branches})
       order by n.occurred_at desc limit ${PLACED_MAX})`;
 }

@@ -6,9 +6,9 @@ import { connectionJob } from './background.ts';
 import { forgeApi, ForgeError } from './forges/call.ts';
 import type { ForgeApi, ForgeDeps } from './forges/call.ts';
 import { giveUpGone, giveUpSilent } from './health.ts';
-import { recordJobs } from './jobs-store.ts';
+import { recordJobs } from './record-jobs.ts';
 import { askRun } from './providers/runs.ts';
-import { isOver, recordEventsOf, runById } from './runs-store.ts';
+import { isOver, recordEventsOf, runById } from './record-runs.ts';
 
 export interface PollDeps extends ForgeDeps {
   readonly db: Database;

@@ -11,10 +11,10 @@ import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
 import { askHost } from './background.ts';
 import { wantCommitStatus } from './commit-status/wanted.ts';
-import { readConnection } from './connections-store.ts';
+import { readConnection } from './connections-system.ts';
 import { KNOWN_HOSTS } from './forges/forge.ts';
 import { ASKABLE, ASKABLE_ID } from './providers/runs.ts';
-import { POLL_EVERY_MS, runById } from './runs-store.ts';
+import { POLL_EVERY_MS, runById } from './record-runs.ts';
 import type { CiProvider } from './words.ts';
 
 const HOUR_MS = 3_600_000;

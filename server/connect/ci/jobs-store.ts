@@ -1,15 +1,7 @@
-/** Jobs in the database. Their run's row is locked by whoever changes them. */
-import { apiError } from '@svc/proto/http/errors.ts';
+/** Jobs for callers: every statement is limited to the teams of a TeamScope. */
+import type { TeamScope } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { accept, isTerminal, join, NO_EVENTS, settle } from './accept.ts';
-import type { CiEvent, CiState, CiStatus } from './accept.ts';
-import type { Recording } from './model/recording.ts';
-import { dateOf, textOf } from './run-view.ts';
-import type { RunView } from './run-view.ts';
-
-/** A matrix of GitHub has at most 256 legs; a run with more jobs than this is a mistake. */
-export const JOBS_PER_RUN_MAX = 5_000;
+import type { CiStatus } from './accept.ts';
 
 export interface Job {
   readonly id: string;
@@ -32,14 +24,7 @@ export interface Job {
 
 export type ListedJob = Job & { readonly createdAt: Date };
 
-/** What an event says of one job. */
-export interface JobEvent extends CiEvent {
-  readonly externalJobId?: string | null | undefined;
-  readonly name: string;
-  readonly index?: number | undefined;
-}
-
-const columns = (sql: SqlTag) => sql`
+export const jobColumns = (sql: SqlTag) => sql`
   id, run_id as "runId", external_job_id as "externalJobId", name, index, status, provider_status as "providerStatus",
   provider_conclusion as "providerConclusion", blocked, soft, reason, stage, external_url as "externalUrl", started_at as "startedAt",
   finished_at as "finishedAt", duration_ms::float8 as "durationMs"`;
@@ -47,6 +32,7 @@ const columns = (sql: SqlTag) => sql`
 /** In the order in which they became known. */
 export async function listJobs(
   { sql }: Database,
+  scope: TeamScope,
   {
     runId,
     take,
@@ -54,176 +40,9 @@ export async function listJobs(
   }: { runId: string; take: number; after: { readonly at: Date; readonly id: string } | undefined },
 ): Promise<readonly ListedJob[]> {
   const behind = after === undefined ? sql`` : sql`and (created_at, id) > (${after.at}, ${after.id})`;
-  // Sorted in memory: a run has at most JOBS_PER_RUN_MAX.
+  // Sorted in memory: the jobs of a run are few (JOBS_PER_RUN_MAX).
   return await sql<ListedJob[]>`
-    select created_at as "createdAt", ${columns(sql)} from ci_jobs where run_id = ${runId} ${behind}
+    select created_at as "createdAt", ${jobColumns(sql)} from ci_jobs
+    where run_id = ${runId} and team_id = any(${[...scope.teamIds]}) ${behind}
     order by created_at, id limit ${take}`;
-}
-
-/** Two kinds of keys that can never meet. */
-function keyOf({ externalJobId, name, index = 0 }: JobEvent): string {
-  return typeof externalJobId === 'string' && externalJobId !== ''
-    ? `id ${externalJobId}`
-    : `at ${index} ${name}`;
-}
-
-interface KnownJob {
-  readonly id: string;
-  readonly key: string;
-  readonly state: CiState;
-}
-
-type RunOfJobs = Pick<RunView, 'status' | 'finishedAt'> & { readonly id: string; readonly teamId: string };
-
-export interface RecordedJobs {
-  /** In the order of the events, each once. */
-  readonly jobs: readonly Job[];
-  /** Events that changed a job. */
-  readonly accepted: ReadonlySet<JobEvent>;
-}
-
-/** Adds jobs or moves them on, in one statement. */
-export async function recordJobs(
-  { db, now }: Pick<Recording, 'db' | 'now'>,
-  run: RunOfJobs,
-  events: readonly JobEvent[],
-): Promise<RecordedJobs> {
-  const keys = [...new Set(events.map(keyOf))];
-  const accepted = new Set<JobEvent>();
-  if (keys.length === 0) return { jobs: [], accepted };
-  const { sql } = db;
-  const known = await sql<KnownJob[]>`
-    select id, key, state from ci_jobs where run_id = ${run.id} and key = any(${keys})`;
-  await checkCount(db, run.id, keys.length - known.length);
-  const states = new Map<string, CiState>(known.map(({ key, state }) => [key, state]));
-  const last = new Map<string, JobEvent>();
-  for (const event of events) {
-    const key = keyOf(event);
-    const outcome = accept(states.get(key) ?? NO_EVENTS, event);
-    if (outcome.kind === 'accepted') {
-      states.set(key, outcome.state);
-      accepted.add(event);
-    }
-    last.set(key, event);
-  }
-  const ids = new Map(known.map(({ key, id }) => [key, id]));
-  const rows = keys.map((key, n) => ({
-    // Ids sort by their millisecond: one each, so that jobs of one call stay in its order.
-    id: ids.get(key) ?? newId('cij', now.getTime() + n),
-    key,
-    ...rowOf(run, last.get(key), states.get(key) ?? NO_EVENTS),
-  }));
-  await upsert({ db, now }, run, rows);
-  const jobs = await sql<Array<Job & { key: string }>>`
-    select key, ${columns(sql)} from ci_jobs where run_id = ${run.id} and key = any(${keys})`;
-  const byKey = new Map(jobs.map(({ key, ...job }) => [key, job]));
-  return { jobs: keys.flatMap((key) => byKey.get(key) ?? []), accepted };
-}
-
-async function checkCount({ sql }: Database, runId: string, more: number): Promise<void> {
-  if (more <= 0) return;
-  const [row] = await sql<
-    Array<{ n: number }>
-  >`select count(*)::int as n from ci_jobs where run_id = ${runId}`;
-  const n = row?.n ?? 0;
-  if (n + more <= JOBS_PER_RUN_MAX) return;
-  throw apiError(
-    'limit_reached',
-    `the run has ${n} jobs and ${more} more were reported, at most ${JOBS_PER_RUN_MAX} are kept`,
-    { details: { limit: JOBS_PER_RUN_MAX, current: n } },
-  );
-}
-
-function rowOf(run: RunOfJobs, event: JobEvent | undefined, state: CiState) {
-  const { facts, status: ownStatus, reason, ...word } = settle(state);
-  const closed = isTerminal(run.status) && !isTerminal(ownStatus) && !word.blocked;
-  const startedAt = dateOf(facts.startedAt);
-  const finishedAt = closed ? run.finishedAt : dateOf(facts.finishedAt);
-  const ms = startedAt !== null && finishedAt !== null ? finishedAt.getTime() - startedAt.getTime() : null;
-  return {
-    external_job_id: event?.externalJobId ?? null,
-    name: textOf(facts.name) ?? event?.name ?? '',
-    index: event?.index ?? 0,
-    state,
-    own_status: ownStatus,
-    status: closed ? run.status : ownStatus,
-    reason: closed ? RUN_ENDED : reason,
-    provider_status: word.providerStatus,
-    provider_conclusion: word.providerConclusion,
-    blocked: word.blocked,
-    soft: word.soft,
-    stage: textOf(facts.stage),
-    external_url: textOf(facts.url),
-    started_at: startedAt,
-    finished_at: finishedAt,
-    duration_ms: typeof facts.durationMs === 'number' ? facts.durationMs : ms !== null && ms >= 0 ? ms : null,
-  };
-}
-
-const RUN_ENDED = 'run_ended';
-
-async function upsert(
-  { db: { sql }, now }: Pick<Recording, 'db' | 'now'>,
-  { id, teamId }: RunOfJobs,
-  rows: ReadonlyArray<Record<string, unknown>>,
-): Promise<void> {
-  const json = sql.json(JSON.parse(JSON.stringify(rows)) as never);
-  await sql`
-    insert into ci_jobs (id, team_id, run_id, key, external_job_id, name, index, state, own_status, status, reason, provider_status,
-      provider_conclusion, blocked, soft, stage, external_url, started_at, finished_at, duration_ms, created_at)
-    select j.id, ${teamId}, ${id}, j.key, j.external_job_id, j.name, j.index, j.state, j.own_status, j.status, j.reason, j.provider_status,
-      j.provider_conclusion, j.blocked, j.soft, j.stage, j.external_url, j.started_at, j.finished_at, j.duration_ms, ${now}
-    from jsonb_to_recordset(${json}::jsonb) as j (id text, key text, external_job_id text, name text, index int, state jsonb,
-      own_status text, status text, reason text, provider_status text, provider_conclusion text, blocked boolean, soft boolean, stage text,
-      external_url text, started_at timestamptz, finished_at timestamptz, duration_ms bigint)
-    on conflict (run_id, key) do update set name = excluded.name, state = excluded.state, own_status = excluded.own_status,
-      status = excluded.status, reason = excluded.reason, provider_status = excluded.provider_status,
-      provider_conclusion = excluded.provider_conclusion, blocked = excluded.blocked, soft = excluded.soft, stage = excluded.stage,
-      external_url = excluded.external_url, started_at = excluded.started_at, finished_at = excluded.finished_at,
-      duration_ms = excluded.duration_ms`;
-}
-
-/** Moves the jobs of a run that turned out to be another one. A job that both have is joined, under the id that it has at the run that stays. */
-export async function moveJobs(
-  { db, now }: Pick<Recording, 'db' | 'now'>,
-  from: Pick<RunOfJobs, 'id'>,
-  to: RunOfJobs,
-): Promise<void> {
-  const { sql } = db;
-  const both = await sql<
-    Array<KnownJob & { other: CiState; externalJobId: string | null; name: string; index: number }>
-  >`
-    select t.id, t.key, t.state, f.state as other, t.external_job_id as "externalJobId", t.name, t.index
-    from ci_jobs f join ci_jobs t on t.run_id = ${to.id} and t.key = f.key where f.run_id = ${from.id}`;
-  const rows = both.map(({ id, key, state, other, ...job }) => ({
-    id,
-    key,
-    ...rowOf(to, { ...job, facts: {} }, join(state, other)),
-  }));
-  if (rows.length > 0) await upsert({ db, now }, to, rows);
-  await sql`
-    update ci_jobs f set run_id = ${to.id}
-    where f.run_id = ${from.id} and not exists (select from ci_jobs t where t.run_id = ${to.id} and t.key = f.key)`;
-  // Those that came were open or closed as their run was.
-  await closeJobs(db, to.id, to);
-}
-
-/**
- * Open jobs of a run that ended get its status; they open again with it. A job that waits for a person is no orphan: it was optional, and may be started
- * at any time.
- */
-export async function closeJobs(
-  { sql }: Database,
-  runId: string,
-  { status, finishedAt }: Pick<RunView, 'status' | 'finishedAt'>,
-): Promise<void> {
-  if (isTerminal(status)) {
-    await sql`
-      update ci_jobs set status = ${status}, reason = ${RUN_ENDED}, finished_at = ${finishedAt}
-      where run_id = ${runId} and own_status in ('queued', 'running') and not blocked`;
-    return;
-  }
-  await sql`
-    update ci_jobs set status = own_status, reason = null, finished_at = null
-    where run_id = ${runId} and own_status in ('queued', 'running') and status <> own_status`;
 }

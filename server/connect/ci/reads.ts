@@ -5,7 +5,7 @@ import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
-import { findConnection, findPipeline, listPipelines } from './connections-store.ts';
+import { findPipeline, listPipelines } from './connections-store.ts';
 import type { Pipeline } from './connections-store.ts';
 import { connectionOf } from './connections.ts';
 import { listJobs } from './jobs-store.ts';
@@ -25,7 +25,7 @@ export function readMethods(): Methods {
       const page = openPage(ctx, id, { limit, cursor });
       const [name, path] = page.after ?? [];
       const after = page.after === undefined ? undefined : { name: String(name), path: String(path) };
-      const rows = await listPipelines(ctx.db, { connectionId: id, take: page.take, after });
+      const rows = await listPipelines(ctx.db, ctx.teams, { connectionId: id, take: page.take, after });
       const { items, nextCursor } = closePage(page, rows, (row) => [row.name, row.path]);
       return { pipelines: items.map(presentPipeline), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
@@ -36,7 +36,7 @@ export function readMethods(): Methods {
       const page = openPage(ctx, pipelineId, { limit, cursor });
       const [at, id] = page.after ?? [];
       const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(id) };
-      const rows = await listRuns(ctx.db, { pipelineId, take: page.take, after });
+      const rows = await listRuns(ctx.db, ctx.teams, { pipelineId, take: page.take, after });
       const { items, nextCursor } = closePage(page, rows, (row) => [row.occurredAt.toISOString(), row.id]);
       return { runs: items.map(presentRun), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
@@ -46,7 +46,7 @@ export function readMethods(): Methods {
       const page = openPage(ctx, id, { limit, cursor });
       const [at, last] = page.after ?? [];
       const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(last) };
-      const rows = await listJobs(ctx.db, { runId: id, take: page.take, after });
+      const rows = await listJobs(ctx.db, ctx.teams, { runId: id, take: page.take, after });
       const { items, nextCursor } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
       return { jobs: items.map(presentJob), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
@@ -63,12 +63,10 @@ export function nameOf(ref: string): (RunName & { readonly connectionId: string 
 /** The run of a call by either of its names, if the caller may do this there. */
 export async function runOf(ctx: Ctx, ref: string): Promise<Run> {
   const named = nameOf(ref);
-  let run: Run | undefined;
-  if (named === undefined) run = await findRun(ctx.db, ctx.teams, ref);
-  else {
-    const connection = await findConnection(ctx.db, ctx.teams, named.connectionId);
-    run = connection === undefined ? undefined : await findNamedRun(ctx.db, connection, named);
-  }
+  const run =
+    named === undefined
+      ? await findRun(ctx.db, ctx.teams, ref)
+      : await findNamedRun(ctx.db, ctx.teams, named);
   if (run === undefined) throw notFound('CI run');
   ctx.teams.require(run.teamId);
   return run;

@@ -1,9 +1,9 @@
 /** Runs that turn out to be one: the CI job reported it under one name, the webhook under another, and now a webhook has both. */
 import { join } from './accept.ts';
 import type { Recording } from './model/recording.ts';
-import { moveJobs } from './jobs-store.ts';
+import { moveJobs } from './record-jobs.ts';
 import { addName, lockNames, realId, unknownNames } from './run-names.ts';
-import { lockNamed, rewriteRun } from './runs-store.ts';
+import { lockNamed, rewriteRun } from './record-runs.ts';
 import type { Run } from './model/run.ts';
 
 /**

@@ -1,75 +1,38 @@
-/** Runs in the database: every read is limited to the teams of a TeamScope, every change happens under the lock of its row. */
+/** Runs for callers: every statement is limited to the teams of a TeamScope. */
 import type { TeamScope } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { acceptOfRun, isTerminal, NO_EVENTS, settle } from './accept.ts';
-import type { CiEvent, CiState, CiStatus, Settled } from './accept.ts';
-import { wantCommitStatus } from './commit-status/wanted.ts';
-import type { Connection } from './model/connection.ts';
-import type { Recording } from './model/recording.ts';
 import type { Run, RunName } from './model/run.ts';
-import { ensurePipeline } from './connections-store.ts';
-import { environmentOfRun } from './environment.ts';
-import { closeJobs } from './jobs-store.ts';
-import { holdNames, lockRun, realId } from './run-names.ts';
-import { viewOf } from './run-view.ts';
-import type { RunView } from './run-view.ts';
+import { realId } from './run-names.ts';
 
 /** Columns of `r`, and of its pipeline `p`. */
-const columns = (sql: SqlTag) => sql`
+export const runColumns = (sql: SqlTag) => sql`
   r.id, r.team_id as "teamId", r.connection_id as "connectionId", r.pipeline_id as "pipelineId", p.name as "pipelineName",
   r.external_run_id as "externalRunId", r.external_attempt as "externalAttempt", r.environment_id as "environmentId", r.state, r.lost,
   r.status, r.provider_status as "providerStatus", r.provider_conclusion as "providerConclusion", r.blocked, r.soft, r.reason, r.trigger,
   r.commit_sha as "commitSha", r.branch, r.tag, r.external_url as "externalUrl", r.actor, r.queued_at as "queuedAt",
   r.started_at as "startedAt", r.finished_at as "finishedAt", r.duration_ms::float8 as "durationMs", r.occurred_at as "occurredAt",
   r.created_at as "createdAt", r.updated_at as "updatedAt"`;
-const tables = (sql: SqlTag) => sql`ci_runs r join ci_pipelines p on p.id = r.pipeline_id`;
-
-/** For background work, whose jobs name the run themselves. */
-export async function runById({ sql }: Database, id: string): Promise<Run | undefined> {
-  const [row] = await sql<Run[]>`select ${columns(sql)} from ${tables(sql)} where r.id = ${id}`;
-  return row;
-}
+export const runTables = (sql: SqlTag) => sql`ci_runs r join ci_pipelines p on p.id = r.pipeline_id`;
 
 export async function findRun({ sql }: Database, scope: TeamScope, id: string): Promise<Run | undefined> {
   // The id of a run that was joined into another one leads there.
   const [row] = await sql<Run[]>`
-    select ${columns(sql)} from ${tables(sql)}
+    select ${runColumns(sql)} from ${runTables(sql)}
     where r.id = coalesce((select j.run_id from ci_run_joins j where j.id = ${id}), ${id}) and r.team_id = any(${[...scope.teamIds]})`;
   return row;
 }
 
 export async function findNamedRun(
   db: Database,
-  connection: Connection,
-  name: RunName,
+  scope: TeamScope,
+  { connectionId, externalRunId, externalAttempt }: RunName & { readonly connectionId: string },
 ): Promise<Run | undefined> {
-  const externalRunId = await realId(db, connection.id, name.externalRunId);
-  return await readNamed(db, connection, { ...name, externalRunId });
-}
-
-/** The run that is stored under this very name. */
-async function readNamed(
-  { sql }: Database,
-  { id }: Pick<Connection, 'id'>,
-  { externalRunId, externalAttempt }: RunName,
-): Promise<Run | undefined> {
+  const { sql } = db;
+  const stored = await realId(db, connectionId, externalRunId);
   const [row] = await sql<Run[]>`
-    select ${columns(sql)} from ${tables(sql)}
-    where r.connection_id = ${id} and r.external_run_id = ${externalRunId} and r.external_attempt = ${externalAttempt}`;
-  return row;
-}
-
-/** The same run, which nobody else changes until the end of the transaction. */
-export async function lockNamed(
-  { sql }: Database,
-  { id }: Pick<Connection, 'id'>,
-  { externalRunId, externalAttempt }: RunName,
-): Promise<Run | undefined> {
-  const [row] = await sql<Run[]>`
-    select ${columns(sql)} from ${tables(sql)}
-    where r.connection_id = ${id} and r.external_run_id = ${externalRunId} and r.external_attempt = ${externalAttempt}
-    for no key update of r`;
+    select ${runColumns(sql)} from ${runTables(sql)}
+    where r.connection_id = ${connectionId} and r.external_run_id = ${stored} and r.external_attempt = ${externalAttempt}
+      and r.team_id = any(${[...scope.teamIds]})`;
   return row;
 }
 
@@ -82,165 +45,11 @@ interface After {
 /** Newest first. */
 export async function listRuns(
   { sql }: Database,
+  scope: TeamScope,
   { pipelineId, take, after }: { pipelineId: string; take: number; after: After | undefined },
 ): Promise<readonly Run[]> {
   const behind = after === undefined ? sql`` : sql`and (r.occurred_at, r.id) < (${after.at}, ${after.id})`;
   return await sql<Run[]>`
-    select ${columns(sql)} from ${tables(sql)} where r.pipeline_id = ${pipelineId} ${behind}
+    select ${runColumns(sql)} from ${runTables(sql)} where r.pipeline_id = ${pipelineId} and r.team_id = any(${[...scope.teamIds]}) ${behind}
     order by r.occurred_at desc nulls last, r.id desc nulls last limit ${take}`;
-}
-
-export interface Recorded {
-  readonly run: Run;
-  readonly isNew: boolean;
-  /** The outcome of each event, in their order. */
-  readonly steps: readonly Step[];
-}
-
-/** The outcome of one event. */
-export interface Step {
-  readonly kind: 'accepted' | 'duplicate' | 'older' | 'over';
-  /** Undefined: the run was not there. */
-  readonly before: Settled | undefined;
-  readonly after: Settled;
-}
-
-/** The events for a run as it is known; it may refuse, by throwing, what they contradict. Undefined: the run is not there yet. */
-export type EventsFor = (known: Run | undefined) => readonly CiEvent[];
-
-/**
- * Makes the run if it is not there, and joins the events to what is known of it. `eventsFor` is asked while the run is locked, so that of two reports that
- * contradict each other one is refused.
- */
-export async function recordEvents(
-  recording: Recording,
-  name: RunName,
-  eventsFor: EventsFor,
-): Promise<Recorded> {
-  const { db, connection } = recording;
-  await holdNames(db, connection);
-  const stored = { ...name, externalRunId: await lockRun(db, connection.id, name) };
-  const known = await lockNamed(db, connection, stored);
-  if (known !== undefined) return await joinTo(recording, known, eventsFor(known));
-  const { state, steps } = acceptAll(undefined, eventsFor(undefined));
-  const made = await insertRun(recording, stored, state);
-  if (made !== undefined) {
-    await wantCommitStatus(db, connection, { before: undefined, run: made });
-    return { run: made, isNew: true, steps };
-  }
-  const theirs = await lockNamed(db, connection, stored); // Somebody else's first report was faster.
-  if (theirs === undefined) throw new Error(`CI run ${stored.externalRunId} is neither there nor to be made`);
-  return await joinTo(recording, theirs, eventsFor(theirs));
-}
-
-/** The same for a run that is there, under whichever name by now. */
-export async function recordEventsOf(
-  recording: Recording,
-  run: Run,
-  eventsFor: (known: Run) => readonly CiEvent[],
-): Promise<Recorded> {
-  const { db, connection } = recording;
-  await holdNames(db, connection);
-  const externalRunId = await lockRun(db, connection.id, run);
-  const locked = await lockNamed(db, connection, { ...run, externalRunId });
-  if (locked === undefined) throw new Error(`CI run ${run.id} went away under its lock`);
-  return await joinTo(recording, locked, eventsFor(locked));
-}
-
-async function joinTo(recording: Recording, run: Run, events: readonly CiEvent[]): Promise<Recorded> {
-  const { state, steps } = acceptAll(run.state, events);
-  const has = (kind: Step['kind']): boolean => steps.some((step) => step.kind === kind);
-  // A run that was given up for lost and is reported again lives, also when the report says nothing new.
-  if (has('accepted') || (run.lost && has('duplicate')))
-    return { run: await rewriteRun(recording, { ...run, state }), isNew: false, steps };
-  const { db, now } = recording;
-  await db.sql`
-    update ci_runs set heard_at = ${now}, poll_at = ${nextPollAt(run, now)} where id = ${run.id}`;
-  return { run, isNew: false, steps };
-}
-
-function acceptAll(known: CiState | undefined, events: readonly CiEvent[]) {
-  let state = known ?? NO_EVENTS;
-  let before = known === undefined ? undefined : settle(known);
-  const steps: Step[] = [];
-  for (const event of events) {
-    const outcome = acceptOfRun(state, event);
-    if (outcome.kind === 'accepted') ({ state } = outcome);
-    const after = settle(state);
-    steps.push({ kind: outcome.kind === 'accepted' ? outcome.kind : outcome.reason, before, after });
-    before = after;
-  }
-  return { state, steps };
-}
-
-/** Brings a run's columns, place and jobs in line with its state. Its row is locked by the caller. */
-export async function rewriteRun(recording: Recording, run: Run): Promise<Run> {
-  const { db, connection, now } = recording;
-  const view = viewOf(run.state, now, run);
-  const placed = await placeOf(recording, run.state, view);
-  await updateRun(db, { ...run, ...view, ...placed }, now);
-  if (run.status !== view.status) await closeJobs(db, run.id, view);
-  const after = (await readNamed(db, connection, run)) ?? run;
-  await wantCommitStatus(db, connection, { before: run, run: after });
-  return after;
-}
-
-/** The pipeline and the environment that the run stands in. */
-async function placeOf(recording: Recording, state: CiState, { branch }: RunView) {
-  const { name, file, environmentId } = settle(state).facts;
-  const path = typeof file === 'string' ? file : '';
-  const pipelineName = typeof name === 'string' ? name : path === '' ? 'default' : path;
-  return {
-    pipelineId: await ensurePipeline(recording, { name: pipelineName, path }),
-    environmentId: await environmentOfRun(recording.db, recording.connection, {
-      environmentId: typeof environmentId === 'string' ? environmentId : null,
-      branch,
-    }),
-  };
-}
-
-/** Undefined when a run of this name is there already. */
-async function insertRun(recording: Recording, name: RunName, state: CiState): Promise<Run | undefined> {
-  const { db, connection, now } = recording;
-  const { externalRunId, externalAttempt } = name;
-  const v = viewOf(state, now);
-  const { pipelineId, environmentId } = await placeOf(recording, state, v);
-  const { sql } = db;
-  const { count } = await sql`
-    insert into ci_runs (id, team_id, connection_id, pipeline_id, external_run_id, external_attempt, environment_id, state, status,
-      provider_status, provider_conclusion, blocked, soft, reason, trigger, commit_sha, branch, tag, external_url, actor, queued_at,
-      started_at, finished_at, duration_ms, occurred_at, heard_at, poll_at, created_at, updated_at)
-    values (${newId('cir', now.getTime())}, ${connection.teamId}, ${connection.id}, ${pipelineId}, ${externalRunId}, ${externalAttempt},
-      ${environmentId}, ${sql.json(jsonOf(state))}, ${v.status}, ${v.providerStatus}, ${v.providerConclusion}, ${v.blocked}, ${v.soft},
-      ${v.reason}, ${v.trigger}, ${v.commitSha}, ${v.branch}, ${v.tag}, ${v.externalUrl}, ${v.actor}, ${v.queuedAt}, ${v.startedAt},
-      ${v.finishedAt}, ${v.durationMs}, ${v.occurredAt}, ${now}, ${nextPollAt(v, now)}, ${now}, ${now})
-    on conflict (connection_id, external_run_id, external_attempt) do nothing`;
-  if (count === 0) return undefined;
-  return await readNamed(db, connection, name);
-}
-
-async function updateRun({ sql }: Database, r: Run, now: Date): Promise<void> {
-  await sql`
-    update ci_runs set external_run_id = ${r.externalRunId}, pipeline_id = ${r.pipelineId}, environment_id = ${r.environmentId}, state = ${sql.json(jsonOf(r.state))},
-      status = ${r.status}, lost = false, provider_status = ${r.providerStatus}, provider_conclusion = ${r.providerConclusion},
-      blocked = ${r.blocked}, soft = ${r.soft}, reason = ${r.reason}, trigger = ${r.trigger}, commit_sha = ${r.commitSha},
-      branch = ${r.branch}, tag = ${r.tag}, external_url = ${r.externalUrl}, actor = ${r.actor}, queued_at = ${r.queuedAt},
-      started_at = ${r.startedAt}, finished_at = ${r.finishedAt}, duration_ms = ${r.durationMs}, occurred_at = ${r.occurredAt},
-      heard_at = ${now}, poll_at = ${nextPollAt(r, now)}, updated_at = ${now}
-    where id = ${r.id}`;
-}
-
-/** How long a run is silent before its provider is asked, and how often it is asked then. */
-export const POLL_EVERY_MS = 3_600_000;
-
-/** Null: it is over. */
-function nextPollAt({ status }: Pick<Run, 'status'>, now: Date): Date | null {
-  return isTerminal(status) ? null : new Date(now.getTime() + POLL_EVERY_MS);
-}
-
-const jsonOf = (state: CiState) => JSON.parse(JSON.stringify(state)) as Record<string, never>;
-
-/** Whether the run has ended. */
-export function isOver({ status }: { readonly status: CiStatus }): boolean {
-  return isTerminal(status);
 }

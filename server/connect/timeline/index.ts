@@ -25,10 +25,9 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
   const seesRuns = ({ caller }: Ctx): boolean => caller.scopes.has('ci:read');
   return implement(TimelineService, {
     get: async ({ environmentId, cursor, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
-      const { id, teamId } = await environmentRows.find(ctx, environmentId);
+      const { id } = await environmentRows.find(ctx, environmentId);
       const before = cursor === undefined ? undefined : parseCursor(cursor);
-      const rows = await readTimeline(ctx.db, {
-        teamId,
+      const rows = await readTimeline(ctx.db, ctx.teams, {
         environmentId: id,
         before,
         take: limit + 1,
@@ -42,8 +41,8 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
       };
     },
     watch: async ({ environmentId, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
-      const { id, teamId } = await environmentRows.find(ctx, environmentId);
-      const watcher = { db: ctx.db, teamId, environmentId: id, limit, withRuns: seesRuns(ctx) };
+      const { id } = await environmentRows.find(ctx, environmentId);
+      const watcher = { db: ctx.db, teams: ctx.teams, environmentId: id, limit, withRuns: seesRuns(ctx) };
       return watchTimeline(watches, watcher, ctx.call.signal);
     },
   });

@@ -2,6 +2,7 @@
  * The timeline in the database: the newest builds and the newest runs before a position, each through its own index and never more of either than a page
  * holds, so that a page costs the same however long the history is.
  */
+import type { TeamScope } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Position } from './cursor.ts';
 
@@ -30,25 +31,31 @@ export interface Entry {
 }
 
 export interface TimelineQuery {
-  readonly teamId: string;
   readonly environmentId: string;
   readonly before: Position | undefined;
   readonly take: number;
-  /** Of external CI; without them builds alone. */
+  /** Whether runs of external CI are read beside the builds. */
   readonly withRuns: boolean;
 }
 
 export async function environmentExists(
   { sql }: Database,
-  { teamId, environmentId }: Pick<TimelineQuery, 'teamId' | 'environmentId'>,
+  scope: TeamScope,
+  environmentId: string,
 ): Promise<boolean> {
-  const rows = await sql`select 1 from environments where id = ${environmentId} and team_id = ${teamId}`;
+  const rows = await sql`
+    select 1 from environments where id = ${environmentId} and team_id = any(${[...scope.teamIds]})`;
   return rows.length > 0;
 }
 
 /** Newest first. */
-export async function readTimeline({ sql }: Database, query: TimelineQuery): Promise<readonly Entry[]> {
-  const { teamId, environmentId, before, take, withRuns } = query;
+export async function readTimeline(
+  { sql }: Database,
+  scope: TeamScope,
+  query: TimelineQuery,
+): Promise<readonly Entry[]> {
+  const { environmentId, before, take, withRuns } = query;
+  const teamIds = [...scope.teamIds];
   const runsBefore =
     before === undefined ? sql`` : sql`and (r.occurred_at, r.id) < (${before.at}, ${before.id})`;
   const buildsBefore =
@@ -59,7 +66,7 @@ export async function readTimeline({ sql }: Database, query: TimelineQuery): Pro
         r.soft, r.reason, r.trigger, r.external_attempt as attempt, null as "runnerName", r.actor, r.external_url as url,
         r.queued_at as "queuedAt", r.started_at as "startedAt", r.finished_at as "finishedAt", r.duration_ms::float8 as "durationMs"
       from (
-        select * from ci_runs r where ${withRuns}::boolean and r.environment_id = ${environmentId} and r.team_id = ${teamId} ${runsBefore}
+        select * from ci_runs r where ${withRuns}::boolean and r.environment_id = ${environmentId} and r.team_id = any(${teamIds}) ${runsBefore}
         order by r.occurred_at desc nulls last, r.id desc nulls last limit ${take}
       ) r
       join ci_pipelines p on p.id = r.pipeline_id join ci_connections c on c.id = r.connection_id)
@@ -75,7 +82,7 @@ export async function readTimeline({ sql }: Database, query: TimelineQuery): Pro
         null, b.state = 'awaiting_approval' or b.needs_decision, false, w.reason, b.trigger, greatest(w.attempt, 1), n.name, null, b.address,
         b.created_at, w.started_at, b.finished_at, extract(epoch from b.finished_at - w.started_at) * 1000
       from (
-        select * from builds b where b.environment_id = ${environmentId} and b.team_id = ${teamId} ${buildsBefore}
+        select * from builds b where b.environment_id = ${environmentId} and b.team_id = any(${teamIds}) ${buildsBefore}
         order by b.created_at desc nulls last, b.id desc nulls last limit ${take}
       ) b
       left join work_items w on w.id = b.work_id left join runners n on n.id = w.runner_id)

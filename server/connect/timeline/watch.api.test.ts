@@ -8,6 +8,7 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { listen } from '../../../test/setup/told.ts';
 import type { Told } from '../../../test/setup/told.ts';
+import { systemScope } from '../../platform/authorise.ts';
 import { createTimelineWatches, watchTimeline } from './watch.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
@@ -114,7 +115,8 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
   it('shows no runs to who does not see them', async () => {
     const watches = createTimelineWatches(() => true);
     const looked = async (withRuns: boolean) => {
-      const watcher = { db: server.db, teamId: server.first.teamId, environmentId, limit: 50, withRuns };
+      const teams = systemScope(server.first.teamId);
+      const watcher = { db: server.db, teams, environmentId, limit: 50, withRuns };
       const watched = watchTimeline(watches, watcher, new AbortController().signal);
       const { value } = await watched.next();
       await watched.return(undefined);
@@ -136,11 +138,12 @@ describe.skipIf(!postgresHere)('timeline.watch', () => {
       },
     });
     const counted = { ...db, sql } as typeof db;
+    const teams = systemScope(server.first.teamId);
     const watches = createTimelineWatches(() => true);
     const watchers = Array.from({ length: 20 }, (_each, n) =>
       watchTimeline(
         watches,
-        { db: counted, teamId: server.first.teamId, environmentId, limit: n + 1, withRuns: true },
+        { db: counted, teams, environmentId, limit: n + 1, withRuns: true },
         new AbortController().signal,
       ),
     );

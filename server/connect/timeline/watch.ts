@@ -4,6 +4,7 @@
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TimelineEventSchema } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
+import type { TeamScope } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { createWatches, fingerprint } from '../../platform/watch.ts';
@@ -16,10 +17,10 @@ export type TimelineEvent = MessageInitShape<typeof TimelineEventSchema>;
 
 export interface Watcher {
   readonly db: Database;
-  readonly teamId: string;
+  readonly teams: TeamScope;
   readonly environmentId: string;
   readonly limit: number;
-  /** Of external CI, as far as they are open. */
+  /** Whether the watcher sees runs of external CI, while that feature is open. */
   readonly withRuns: boolean;
 }
 
@@ -33,17 +34,17 @@ export type TimelineWatches = Watches<Watcher, readonly Seen[]>;
 export function createTimelineWatches(isCiOpen: () => boolean): TimelineWatches {
   return createWatches(async ([first, ...others], before) => {
     if (first === undefined) throw new Error('a look without watchers');
-    const { db, teamId, environmentId, withRuns } = first;
+    const { db, teams, environmentId, withRuns } = first;
     const take = Math.max(first.limit, ...others.map(({ limit }) => limit));
-    const entries = await readTimeline(db, {
-      teamId,
+    const entries = await readTimeline(db, teams, {
       environmentId,
       before: undefined,
       take,
       withRuns: withRuns && isCiOpen(),
     });
     // Whatever an environment has in its timeline keeps it from being gone.
-    if (entries.length === 0 && !(await environmentExists(db, first))) throw notFound('environment');
+    if (entries.length === 0 && !(await environmentExists(db, teams, environmentId)))
+      throw notFound('environment');
     const seen = entries.map((entry) => ({ entry, print: fingerprint(entry) }));
     return before !== undefined && sameAs(before, seen) ? before : seen;
   });
@@ -53,7 +54,7 @@ function sameAs(before: readonly Seen[], now: readonly Seen[]): boolean {
   return before.length === now.length && now.every(({ print }, index) => before[index]?.print === print);
 }
 
-/** What of each look is news to one watcher. */
+/** Yields what changed for one watcher since the look before. */
 export async function* watchTimeline(
   watches: TimelineWatches,
   watcher: Watcher,

@@ -18,6 +18,7 @@ export function createGraph(): Handlers<Ctx> {
       const start = await nodeOf(ctx, request.ref);
       const depth = clampDepth(request.depth);
       const { nodes, edges, truncated } = await walk(ctx.db, start, {
+        scope: ctx.teams,
         depth,
         maySee: (kind) => maySee(ctx, kind),
       });

@@ -47,7 +47,7 @@ describe.skipIf(!postgresHere)('with a long history', () => {
 
   const runsOf = (ids: readonly string[]) => async (db: Database) => {
     const step = STEPS.environment.find(({ kind }) => kind === 'run');
-    return (await step?.read(db, { teamId: 'team_1', ids, take: TAKE })) ?? [];
+    return (await step?.read(db, scope, { teamId: 'team_1', ids, take: TAKE })) ?? [];
   };
 
   it('counts what is looked at', async () => {

@@ -40,103 +40,98 @@ export async function findNode(
 /** A node and the id of its neighbour whose neighbours were asked for. */
 export type Neighbour = Node & { readonly of: string };
 
+/** Nodes of one team whose neighbours are asked for. `take` bounds them, newest or first by name. */
+interface Asked {
+  readonly teamId: string;
+  readonly ids: readonly string[];
+  readonly take: number;
+}
+
 /** The other end of an edge: `parent` leaves towards the node that was asked about, `child` is reached from it. */
 export interface Step {
   readonly side: 'parent' | 'child';
   readonly kind: NodeKind;
-  /** Neighbours of the given nodes, all of one team. `take` bounds them, newest or first by name. */
-  read(
-    db: Database,
-    asked: { readonly teamId: string; readonly ids: readonly string[]; readonly take: number },
-  ): Promise<readonly Neighbour[]>;
+  read(db: Database, scope: TeamScope, asked: Asked): Promise<readonly Neighbour[]>;
 }
 
-const projectsOfTeam: Step = {
-  side: 'child',
-  kind: 'project',
-  read: async ({ sql }, { teamId, take }) =>
-    await sql<Neighbour[]>`
-    select ${COLUMNS.project(sql)}, p.team_id as "of" from projects p where p.team_id = ${teamId}
-    order by p.created_at desc, p.id desc limit ${take}`,
-};
+/** Whether the call reaches the team. It stands beside the condition on the one team, which the statements find their rows by. */
+const reaches = (sql: SqlTag, scope: TeamScope, teamId: string): Fragment =>
+  sql`${teamId}::text = any(${[...scope.teamIds]}::text[])`;
 
-const teamOfProjects: Step = {
-  side: 'parent',
-  kind: 'team',
-  read: async ({ sql }, { teamId, ids, take }) =>
-    await sql<Neighbour[]>`
+async function projectsOfTeam({ sql }: Database, scope: TeamScope, { teamId, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select ${COLUMNS.project(sql)}, p.team_id as "of" from projects p where p.team_id = ${teamId} and ${reaches(sql, scope, teamId)}
+    order by p.created_at desc, p.id desc limit ${take}`;
+}
+
+async function teamOfProjects({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
     select ${COLUMNS.team(sql)}, p.id as "of" from projects p join teams t on t.id = p.team_id
-    where p.team_id = ${teamId} and p.id = any(${[...ids]}) limit ${take}`,
-};
+    where p.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and p.id = any(${[...ids]}) limit ${take}`;
+}
 
-const environmentsOfProjects: Step = {
-  side: 'child',
-  kind: 'environment',
-  read: async ({ sql }, { teamId, ids, take }) =>
-    await sql<Neighbour[]>`
+async function environmentsOfProjects({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
     select ${COLUMNS.environment(sql)}, e.project_id as "of" from environments e
-    where e.team_id = ${teamId} and e.project_id = any(${[...ids]}) order by e.name, e.id limit ${take}`,
-};
+    where e.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and e.project_id = any(${[...ids]}) order by e.name, e.id limit ${take}`;
+}
 
-const projectOfEnvironments: Step = {
-  side: 'parent',
-  kind: 'project',
-  read: async ({ sql }, { teamId, ids, take }) =>
-    await sql<Neighbour[]>`
+async function projectOfEnvironments({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
     select ${COLUMNS.project(sql)}, e.id as "of" from environments e join projects p on p.team_id = e.team_id and p.id = e.project_id
-    where e.team_id = ${teamId} and e.id = any(${[...ids]}) limit ${take}`,
-};
+    where e.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and e.id = any(${[...ids]}) limit ${take}`;
+}
 
-const runsOfTeam: Step = {
-  side: 'child',
-  kind: 'run',
-  read: async ({ sql }, { teamId, take }) =>
-    await sql<Neighbour[]>`
-    select ${COLUMNS.run(sql)}, w.team_id as "of" from work_items w where w.team_id = ${teamId} and w.kind = 'run'
-    order by w.created_at desc nulls last, w.id desc nulls last limit ${take}`,
-};
+async function runsOfTeam({ sql }: Database, scope: TeamScope, { teamId, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select ${COLUMNS.run(sql)}, w.team_id as "of" from work_items w where w.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and w.kind = 'run'
+    order by w.created_at desc nulls last, w.id desc nulls last limit ${take}`;
+}
 
-const teamOfRuns: Step = {
-  side: 'parent',
-  kind: 'team',
-  read: async ({ sql }, { teamId, ids, take }) =>
-    await sql<Neighbour[]>`
+async function teamOfRuns({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
     select ${COLUMNS.team(sql)}, w.id as "of" from work_items w join teams t on t.id = w.team_id
-    where w.team_id = ${teamId} and w.id = any(${[...ids]}) limit ${take}`,
-};
+    where w.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and w.id = any(${[...ids]}) limit ${take}`;
+}
 
 /**
  * Both statements over labels ask for one label value at a time, in the order of its index and with `labels ?` as the index has it: asked for
  * several at once, the planner walks the team's newest runs instead, all of them when none carries the label.
  */
-const runsOfEnvironments: Step = {
-  side: 'child',
-  kind: 'run',
-  read: async ({ sql }, { teamId, ids, take }) =>
-    await sql<Neighbour[]>`
+async function runsOfEnvironments({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
     select w.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.run(sql)} from work_items w
-      where w.team_id = ${teamId} and w.kind = 'run' and w.labels ? 'environment' and w.labels ->> 'environment' = asked.id
+      where w.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and w.kind = 'run' and w.labels ? 'environment' and w.labels ->> 'environment' = asked.id
       order by w.created_at desc nulls last, w.id desc nulls last limit ${take}
-    ) w order by w."createdAt" desc, w.id desc limit ${take}`,
-};
+    ) w order by w."createdAt" desc, w.id desc limit ${take}`;
+}
 
-const environmentOfRuns: Step = {
-  side: 'parent',
-  kind: 'environment',
-  read: async ({ sql }, { teamId, ids, take }) =>
-    await sql<Neighbour[]>`
+async function environmentOfRuns({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
     select ${COLUMNS.environment(sql)}, w.id as "of" from work_items w
     join environments e on e.team_id = w.team_id and e.id = w.labels ->> 'environment'
-    where w.team_id = ${teamId} and w.id = any(${[...ids]}) limit ${take}`,
-};
+    where w.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and w.id = any(${[...ids]}) limit ${take}`;
+}
 
-/** What hangs on nodes of each kind. */
+/** The steps from nodes of each kind to their neighbours. */
 export const STEPS: Readonly<Record<NodeKind, readonly Step[]>> = {
-  team: [projectsOfTeam, runsOfTeam],
-  project: [teamOfProjects, environmentsOfProjects],
-  environment: [projectOfEnvironments, runsOfEnvironments],
-  run: [environmentOfRuns, teamOfRuns],
+  team: [
+    { side: 'child', kind: 'project', read: projectsOfTeam },
+    { side: 'child', kind: 'run', read: runsOfTeam },
+  ],
+  project: [
+    { side: 'parent', kind: 'team', read: teamOfProjects },
+    { side: 'child', kind: 'environment', read: environmentsOfProjects },
+  ],
+  environment: [
+    { side: 'parent', kind: 'project', read: projectOfEnvironments },
+    { side: 'child', kind: 'run', read: runsOfEnvironments },
+  ],
+  run: [
+    { side: 'parent', kind: 'environment', read: environmentOfRuns },
+    { side: 'parent', kind: 'team', read: teamOfRuns },
+  ],
 };
 
 /** Runs that carry the commit, newest first. */

@@ -1,7 +1,8 @@
 /**
- * Walks the graph from one node, step by step, each edge in both directions. All nodes that can be reached are of the first node's team, so
- * that its authorisation covers them; what is bounded is how many there are.
+ * Walks the graph from one node, step by step, each edge in both directions. All nodes that can be reached are of the first node's team, and
+ * every statement is limited to the teams of the call; what is bounded is how many there are.
  */
+import type { TeamScope } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { refOf } from './node.ts';
 import type { Edge, Node, NodeKind } from './node.ts';
@@ -25,6 +26,7 @@ export interface Walked {
 }
 
 interface Reach {
+  readonly scope: TeamScope;
   /** Kinds of which the caller may read nodes; the others are neither shown nor walked through. */
   readonly maySee: (kind: NodeKind) => boolean;
 }
@@ -32,7 +34,7 @@ interface Reach {
 export async function walk(
   db: Database,
   start: Node,
-  { depth, maySee }: Reach & { readonly depth: number },
+  { scope, depth, maySee }: Reach & { readonly depth: number },
 ): Promise<Walked> {
   const nodes = new Map([[refOf(start), start]]);
   const edges = new Map<string, Edge>();
@@ -40,7 +42,7 @@ export async function walk(
   let frontier: readonly Node[] = [start];
 
   for (let distance = 1; distance <= depth && frontier.length > 0; distance += 1) {
-    const around = await neighbours(db, frontier, { teamId: start.teamId, maySee });
+    const around = await neighbours(db, frontier, { teamId: start.teamId, scope, maySee });
     truncated ||= around.truncated;
     const next: Node[] = [];
     for (const { node, edge } of around.found) {
@@ -66,14 +68,14 @@ interface Around {
 async function neighbours(
   db: Database,
   frontier: readonly Node[],
-  { teamId, maySee }: Reach & { readonly teamId: string },
+  { teamId, scope, maySee }: Reach & { readonly teamId: string },
 ): Promise<Around> {
   const found: Array<{ node: Node; edge: Edge }> = [];
   let truncated = false;
   for (const [kind, asked] of byKind(frontier)) {
     for (const step of STEPS[kind].filter((candidate) => maySee(candidate.kind))) {
       const take = step.kind === 'run' ? RUNS_MAX : NODES_MAX;
-      const rows = await step.read(db, { teamId, ids: asked.map(({ id }) => id), take: take + 1 });
+      const rows = await step.read(db, scope, { teamId, ids: asked.map(({ id }) => id), take: take + 1 });
       truncated ||= rows.length > take;
       for (const { of, ...node } of rows.slice(0, take))
         found.push({ node, edge: edgeOf(step, { kind, id: of }, node) });

@@ -12,7 +12,7 @@ import { postStatus as postToAzure } from '../providers/azure/status.ts';
 import { postStatus as postToBitbucket } from '../providers/bitbucket/status.ts';
 import { postStatus as postToGithub } from '../providers/github/status.ts';
 import { postStatus as postToGitlab } from '../providers/gitlab/status.ts';
-import { runById } from '../runs-store.ts';
+import { runById } from '../record-runs.ts';
 import type { Run } from '../model/run.ts';
 import type { ForgeId } from '../words.ts';
 import { descriptionOf, wordOf } from './status.ts';

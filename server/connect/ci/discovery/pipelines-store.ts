@@ -1,7 +1,7 @@
 /** Pipelines of a connection take what a search found, all in one transaction. */
 import type { Database } from '../../../platform/db/index.ts';
 import { newId } from '../../../platform/ids.ts';
-import { lockPipelines } from '../connections-store.ts';
+import { lockPipelines } from '../connections-system.ts';
 import type { Recording } from '../model/recording.ts';
 import { joinPipelines } from './join.ts';
 import type { Joined, KnownPipeline, Seen } from './join.ts';

@@ -6,7 +6,7 @@ import { startTestServer } from '../../../../test/setup/server.ts';
 import type { TestServer } from '../../../../test/setup/server.ts';
 import { createLog } from '../../../platform/log.ts';
 import { createSecrets, loadKek } from '../../../platform/secrets.ts';
-import { readConnection } from '../connections-store.ts';
+import { readConnection } from '../connections-system.ts';
 import { openToken } from './stored-token.ts';
 
 const postgresHere = await has('postgres');

@@ -2,7 +2,7 @@
 import type { Implementation } from '@svc/proto/http/implement.ts';
 import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { recordAct } from '../../../platform/ledger/index.ts';
-import type { Ctx } from '../../../platform/context.ts';
+import type { Ctx, TeamScope } from '../../../platform/context.ts';
 import type { Database } from '../../../platform/db/index.ts';
 import { notFound } from '../../../platform/not-found.ts';
 import { urlProblem } from '../../../platform/safe-fetch.ts';
@@ -45,7 +45,7 @@ export function tokenMethods({
           `what ${before.repositoryHost} is cannot be told from its name; name its kind: github, gitlab, bitbucket or azure`,
         );
       await ctx.db.transact(async (db) => {
-        await storeToken(db, after);
+        await storeToken(db, ctx.teams, after);
         await startSubscription(db, after, { secrets, now: ctx.clock.now() });
         await recordAct(
           db,
@@ -59,7 +59,7 @@ export function tokenMethods({
       const before = await connectionOf(ctx, connectionId);
       if (before.token === null) return {};
       await ctx.db.transact(async (db) => {
-        await storeToken(db, { ...before, token: null, updatedAt: ctx.clock.now() });
+        await storeToken(db, ctx.teams, { ...before, token: null, updatedAt: ctx.clock.now() });
         await recordAct(db, ctx, act('ci_connection.token_deleted', before));
       });
       return {};
@@ -67,10 +67,10 @@ export function tokenMethods({
   };
 }
 
-async function storeToken({ sql }: Database, c: Connection): Promise<void> {
+async function storeToken({ sql }: Database, scope: TeamScope, c: Connection): Promise<void> {
   const { count } = await sql`
     update ci_connections set token = ${c.token}, forge = ${c.forge}, api_url = ${c.apiUrl}, commit_status_detail = null,
       commit_status_stopped = false, quiet_until = null, updated_at = ${c.updatedAt}
-    where id = ${c.id} and team_id = ${c.teamId}`;
+    where id = ${c.id} and team_id = any(${[...scope.teamIds]})`;
   if (count !== 1) throw notFound('CI connection');
 }

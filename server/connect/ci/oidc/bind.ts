@@ -11,7 +11,7 @@ import { notFound } from '../../../platform/not-found.ts';
 import { nameOf } from '../reads.ts';
 import { systemScope } from '../../../platform/authorise.ts';
 import { findRun } from '../runs-store.ts';
-import { readConnection } from '../connections-store.ts';
+import { readConnection } from '../connections-system.ts';
 import type { Connection } from '../model/connection.ts';
 import { claimsOf } from './claims.ts';
 import { checkRepository } from './pin.ts';

@@ -9,7 +9,7 @@ import type { Database } from '../../../platform/db/index.ts';
 import { notFound } from '../../../platform/not-found.ts';
 import { createSafeFetch } from '../../../platform/safe-fetch.ts';
 import { act, connectionOf, presentConnection } from '../connections.ts';
-import { readConnection } from '../connections-store.ts';
+import { readConnection } from '../connections-system.ts';
 import type { Connection } from '../model/connection.ts';
 import { refuseWhenPaused } from '../reports.ts';
 import { admitJob, useUp } from './bind.ts';

@@ -9,7 +9,7 @@ import type { CiJob } from '../../../platform/context.ts';
 import { isUniqueViolation } from '../../../platform/db/errors.ts';
 import type { Database } from '../../../platform/db/index.ts';
 import { act } from '../connections.ts';
-import { readConnection } from '../connections-store.ts';
+import { readConnection } from '../connections-system.ts';
 import type { Connection } from '../model/connection.ts';
 import { repositoryName } from '../repository.ts';
 import type { CiJobCaller } from './caller.ts';

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../platform/clock.ts';
 import type { CiJob } from '../../../platform/context.ts';
 import type { Database, SqlTag } from '../../../platform/db/index.ts';
-import { readConnection } from '../connections-store.ts';
+import { readConnection } from '../connections-system.ts';
 import type { Connection } from '../model/connection.ts';
 
 /** A jti must be known for as long as the token could be taken: its end, and the difference of clocks on both sides. */

@@ -3,7 +3,7 @@ import type { Scheme } from '../model/webhook.ts';
 import type { GenericMapping } from '../model/connection.ts';
 import type { CiEvent } from '../accept.ts';
 import type { CiDefinitionProvider } from '../discovery/definitions.ts';
-import type { JobEvent } from '../jobs-store.ts';
+import type { JobEvent } from '../record-jobs.ts';
 import type { RunName } from '../model/run.ts';
 
 /** As they came; names in any case, several values of one header as a list. */

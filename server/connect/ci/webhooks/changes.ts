@@ -1,7 +1,7 @@
 /** Describes for the ledger what a delivery changed. */
 import type { FactName, Settled } from '../accept.ts';
 import type { RunReport } from '../providers/index.ts';
-import type { Step } from '../runs-store.ts';
+import type { Step } from '../record-runs.ts';
 
 /** Facts as the contract names them. Absent: they are shown nowhere. */
 const FIELDS: Readonly<Partial<Record<FactName, string>>> = {

@@ -45,7 +45,7 @@ export function webhookMethods({ secrets, publicUrl }: CiDeps): Methods {
       const wanted = scheme === undefined ? undefined : schemeWord(scheme);
       if (wanted !== undefined) checkScheme(connection, wanted);
       await ctx.db.transact(async (db) => {
-        const locked = await lockConnection(db, connection);
+        const locked = await lockConnection(db, ctx.teams, connectionId);
         if (locked === undefined) throw notFound('CI connection');
         const used = await giveSecret(db, locked, { secrets, scheme: wanted, now: ctx.clock.now() });
         await recordAct(db, ctx, act('ci_webhook.secret_rotated', locked, { scheme: used }));

@@ -64,11 +64,11 @@ async function webhooksOf({ sql }: Database, { teamId, projectId }: Environment)
 /** What was sent stays in the ledger; nothing more is taken. */
 async function takeBack(db: Database, ctx: Ctx, { connectionId }: Webhook): Promise<void> {
   const known = await findConnection(db, ctx.teams, connectionId);
-  const connection = known === undefined ? undefined : await lockConnection(db, known);
+  const connection = known === undefined ? undefined : await lockConnection(db, ctx.teams, connectionId);
   if (connection === undefined) throw notFound('webhook');
   const now = ctx.clock.now();
   await stopSubscription(db, connection);
   await updateSecret(db, connectionId, { secret: null, previousSecret: null, previousUntil: null });
-  await updateConnection(db, { ...connection, ingestMode: 'direct', updatedAt: now });
+  await updateConnection(db, ctx.teams, { ...connection, ingestMode: 'direct', updatedAt: now });
   await recordAct(db, ctx, act('ci_webhook.deleted', connection));
 }

@@ -4,7 +4,7 @@ import type { Database, SqlTag } from '../../../platform/db/index.ts';
 import type { Job, JobKind } from '../../../platform/jobs/index.ts';
 import { urlProblem } from '../../../platform/safe-fetch.ts';
 import { connectionJob, forgeErrorOf } from '../background.ts';
-import { readConnection } from '../connections-store.ts';
+import { readConnection } from '../connections-system.ts';
 import type { Connection } from '../model/connection.ts';
 import { forgeApi, ForgeError } from '../forges/call.ts';
 import type { ForgeApi, ForgeDeps, ForgeProblem } from '../forges/call.ts';

@@ -1,5 +1,5 @@
 /** Bitbucket: commit statuses, which are live, and the spans of Pipelines, which tell only of ends. */
-import type { JobEvent } from '../../jobs-store.ts';
+import type { JobEvent } from '../../record-jobs.ts';
 import {
   at,
   CANCELLED,

@@ -1,5 +1,5 @@
 /** Drone: one hook for the whole server, with the build and its stages. */
-import type { JobEvent } from '../../jobs-store.ts';
+import type { JobEvent } from '../../record-jobs.ts';
 import {
   at,
   BLOCKED,

@@ -4,7 +4,7 @@
  */
 import { CI_STATUSES } from '../../accept.ts';
 import type { CiStatus } from '../../accept.ts';
-import type { JobEvent } from '../../jobs-store.ts';
+import type { JobEvent } from '../../record-jobs.ts';
 import {
   at,
   attemptOf,

@@ -1,5 +1,5 @@
 /** GitLab: Pipeline Hook and Job Hook. A retried pipeline keeps its id and is opened again. */
-import type { JobEvent } from '../../jobs-store.ts';
+import type { JobEvent } from '../../record-jobs.ts';
 import {
   at,
   BLOCKED,
