@@ -4,8 +4,9 @@ import { LongestFirst } from './test/setup/sequencer.ts';
 
 /** Held to the second that the product promises, which on two cores cannot be told from the work of two other stories: they run when all else has ended. */
 const ALONE = ['test/e2e/features.test.ts'];
-/** They start containers and daemons, and leave processes to be waited for: each has a process of its own. */
-const RUNNER_STORIES = [
+/** Each has a process of its own: stories of the runner start containers and daemons that are waited for, and one mocks a module that others load. */
+const APART = [
+  'test/contract/raw-answers.test.ts',
   'runner/daemon/**/*.test.ts',
   'runner/build/{abuse,daemon-*,egress*}.test.ts',
   'runner/executor/{abuse,engine*,executor*,namespaces*,podman*}.test.ts',
@@ -35,7 +36,7 @@ export default defineConfig({
         test: {
           name: 'units',
           include: ['{proto,server,gateway,runner,sdk,cli}/**/*.test.ts'],
-          exclude: [...UNBUILT, ...RUNNER_STORIES],
+          exclude: [...UNBUILT, ...APART],
           isolate: false,
         },
       },
@@ -43,10 +44,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'stories',
-          include: ['test/**/*.test.ts', ...RUNNER_STORIES],
-          exclude: [...UNBUILT, ...ALONE, ...FAULTS],
+          include: ['test/**/*.test.ts'],
+          exclude: [...UNBUILT, ...APART, ...ALONE, ...FAULTS],
+          isolate: false,
         },
       },
+      { extends: true, test: { name: 'apart', include: APART, exclude: UNBUILT } },
       { extends: true, test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 } } },
       { extends: true, test: { name: 'faults', include: FAULTS, sequence: { groupOrder: 2 } } },
     ],
