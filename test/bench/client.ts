@@ -135,7 +135,7 @@ function readAnswer(buffered: string): WireAnswer | undefined {
 export interface BenchRunner {
   readonly id: string;
   call(action: string, body: unknown): Promise<JsonAnswer>;
-  /** Bytes to any path, signed; needs the byte client at enrolment. */
+  /** Bytes to any path, signed; needs the byte client at enrollment. */
   send(path: string, contentType: string, body: Buffer): Promise<number>;
 }
 

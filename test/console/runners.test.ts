@@ -34,12 +34,12 @@ describe.skipIf(!here)('the page of runners', () => {
   const row = (page: Page, name: string) =>
     page.getByRole('row').filter({ has: page.getByRole('link', { name }) });
 
-  it('says how to enrol the first, shows its token once, and notices it', async () => {
+  it('says how to enroll the first, shows its token once, and notices it', async () => {
     const { page, complaints, close } = await fleet.open(at);
     await page.getByRole('heading', { name: 'builders has no runner yet' }).waitFor();
     await passes(page, 'no runner');
-    await page.getByRole('button', { name: 'Enrol the first runner' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Enrol a runner for builders' });
+    await page.getByRole('button', { name: 'Enroll the first runner' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Enroll a runner for builders' });
     await dialog.getByLabel('Name of the runner').fill('box 1');
     await dialog.getByRole('button', { name: 'Make a token' }).click();
     const command = (await dialog.locator('pre').first().textContent()) ?? '';
@@ -52,7 +52,7 @@ describe.skipIf(!here)('the page of runners', () => {
     await expect.poll(() => timer.textContent()).toMatch(/^1[45]:\d\d$/);
     await expect.poll(() => timer.getAttribute('aria-live')).toBe('off');
     await dialog.getByRole('button', { name: 'Copy the command to start' }).waitFor();
-    await passes(page, 'enrol dialog');
+    await passes(page, 'enroll dialog');
 
     const runner = createIndependentRunner(console_.server.baseUrl);
     await runner.enroll(token ?? '', `box-${randomBytes(2).toString('hex')}`);
@@ -64,11 +64,11 @@ describe.skipIf(!here)('the page of runners', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('table').waitFor();
     // The token is nowhere any more.
-    await page.getByRole('button', { name: 'Enrol a runner' }).click();
+    await page.getByRole('button', { name: 'Enroll a runner' }).click();
     await expect.poll(() => page.content()).not.toContain(token);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Enrol a runner');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Enroll a runner');
     expect(complaints).toEqual([]);
     await close();
   });
@@ -224,7 +224,7 @@ describe.skipIf(!here)('the page of runners', () => {
     const viewer = await join(console_.server, fleet.owner.token, { teamId: fleet.teamId, role: 'viewer' });
     const { page, close } = await fleet.open(at, viewer);
     await row(page, 'a-fine').waitFor();
-    await expect.poll(() => page.getByRole('button', { name: /Pause|Enrol|Clear/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: /Pause|Enroll|Clear/ }).count()).toBe(0);
     await page.context().clearCookies();
     await lookAway(page);
     await page.getByRole('alert').filter({ hasText: 'Your session has ended' }).waitFor();

@@ -101,11 +101,11 @@ export async function shootFleet(
   await page.getByText('lab-old').waitFor();
   await page.getByRole('navigation').getByText('Runners').waitFor();
   await shoot(page, 'runners');
-  await page.getByRole('button', { name: 'Enrol a runner' }).click();
+  await page.getByRole('button', { name: 'Enroll a runner' }).click();
   await page.getByLabel('Name of the runner').fill('berlin-3');
   await page.getByRole('button', { name: 'Make a token' }).click();
   await page.getByRole('timer').waitFor();
-  await shoot(page, 'enrol', false);
+  await shoot(page, 'enroll', false);
   await page.keyboard.press('Escape');
   await page.getByRole('link', { name: 'berlin-1' }).click();
   await page.getByText('Build succeeded').waitFor();

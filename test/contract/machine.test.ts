@@ -47,13 +47,13 @@ const post = async (path: string, headers: Record<string, string> = {}) => {
 beforeAll(async () => {
   platform = await startPlatform();
   teamId = await platform.customerTeam('machines');
-  const enrol = async (name: string) => {
+  const enroll = async (name: string) => {
     const made = createIndependentRunner(platform.url);
     const { token } = await platform.sdk.runners.createEnrollToken(teamId);
     return { made, id: await made.enroll(token, name) };
   };
-  ({ made: runner, id: runnerId } = await enrol('first'));
-  ({ id: otherId } = await enrol('second'));
+  ({ made: runner, id: runnerId } = await enroll('first'));
+  ({ id: otherId } = await enroll('second'));
 }, 120_000);
 
 afterAll(async () => {

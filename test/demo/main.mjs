@@ -162,7 +162,7 @@ async function main() {
   const sdk = createSvcSDK({ baseUrl: url, apiKey: bootstrap.apiKey });
   const demo = { sdk, url, teamId: await makeCustomerTeam(staff, sdk) };
 
-  say.step('Enrol a runner: its key is made on its machine, only the public half is sent');
+  say.step('Enroll a runner: its key is made on its machine, only the public half is sent');
   const first = await startRunner(demo, 'machine-a');
 
   const printed = await showRun(demo, 'A run that prints', {

@@ -200,7 +200,7 @@ describe('OpenAPI', () => {
 });
 
 describe('a runner written from the description of the protocol', () => {
-  it('enrols, polls, heartbeats, appends logs and reports', async () => {
+  it('enrolls, polls, heartbeats, appends logs and reports', async () => {
     const teamId = await platform.customerTeam('independent');
     const runner = createIndependentRunner(platform.url);
     const { token } = await platform.sdk.runners.createEnrollToken(teamId);

@@ -29,7 +29,7 @@ export interface Platform {
   readonly server: Program;
   /** Makes a team of the bootstrap account whose work goes to its own runners. */
   customerTeam(name: string): Promise<string>;
-  /** Enrols and starts a real daemon; resolves when it is live. */
+  /** Enrolls and starts a real daemon; resolves when it is live. */
   startRunner(
     teamId: string,
     name: string,

@@ -6,7 +6,7 @@ import { setParams } from '../../router.ts';
 import { counted } from '../../words.ts';
 import { applyRunner } from './actions.tsx';
 import { runners } from './calls.ts';
-import { EnrolDialog } from './enrol-dialog.tsx';
+import { EnrollDialog } from './enroll-dialog.tsx';
 import { closeDialog, pauseMinutes, pauseNote } from './store.ts';
 import type { Dialog, RosterAnswer } from './store.ts';
 
@@ -18,8 +18,8 @@ export interface DialogsProps {
 
 export function Dialogs({ team, roster, dialog }: DialogsProps) {
   switch (dialog.kind) {
-    case 'enrol':
-      return <EnrolDialog team={team} roster={roster} />;
+    case 'enroll':
+      return <EnrollDialog team={team} roster={roster} />;
     case 'pause':
       return <PauseDialog roster={roster} runner={dialog.runner} />;
     case 'revoke':

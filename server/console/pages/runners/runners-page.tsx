@@ -52,8 +52,8 @@ export function RunnersPage() {
       <div class="bar">
         <TeamPicker team={team} all={all} />
         {mayManage(team) && (
-          <button class="button button-primary" type="button" onClick={() => ask({ kind: 'enrol' })}>
-            Enrol a runner
+          <button class="button button-primary" type="button" onClick={() => ask({ kind: 'enroll' })}>
+            Enroll a runner
           </button>
         )}
       </div>
@@ -167,15 +167,15 @@ function NoneYet({ team }: { readonly team: Team }) {
           Put <code>svc-runner</code> on the machine; <code>svc-runner doctor</code> says what else it needs.
         </li>
         <li>
-          {mayManage(team) ? 'Enrol it with a token from here.' : 'Ask an admin of the team for a token.'}
+          {mayManage(team) ? 'Enroll it with a token from here.' : 'Ask an admin of the team for a token.'}
         </li>
         <li>
           Start <code>svc-runner run</code>. It shows up here within seconds.
         </li>
       </ol>
       {mayManage(team) && (
-        <button class="button" type="button" onClick={() => ask({ kind: 'enrol' })}>
-          Enrol the first runner
+        <button class="button" type="button" onClick={() => ask({ kind: 'enroll' })}>
+          Enroll the first runner
         </button>
       )}
     </div>

@@ -35,7 +35,7 @@ export function rosterSource(teamId: string, roster: LastGood<RosterAnswer>): St
 }
 
 export type Dialog =
-  | { readonly kind: 'enrol' }
+  | { readonly kind: 'enroll' }
   | { readonly kind: 'pause' | 'revoke' | 'clear'; readonly runner: Runner };
 
 /** What is asked at the moment; kept here so that a session that ends takes no text away. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Health, Runner } from '@svc/sdk';
-import { countdown, enrolCommand, healthWords, stuckWords } from './words.ts';
+import { countdown, enrollCommand, healthWords, stuckWords } from './words.ts';
 
 const runner = (health: Health, more: Partial<Runner> = {}): Runner => ({
   id: 'rnr_1',
@@ -65,12 +65,12 @@ describe('countdown()', () => {
   });
 });
 
-describe('enrolCommand()', () => {
+describe('enrollCommand()', () => {
   it('keeps names with spaces and quotes in one word', () => {
-    expect(enrolCommand('https://svc.example', 'enr_1', '')).toBe(
+    expect(enrollCommand('https://svc.example', 'enr_1', '')).toBe(
       'SVC_ENROLL_TOKEN=enr_1 svc-runner enroll --url https://svc.example',
     );
-    expect(enrolCommand('https://svc.example', 'enr_1', "Ada's box; rm -rf ~")).toBe(
+    expect(enrollCommand('https://svc.example', 'enr_1', "Ada's box; rm -rf ~")).toBe(
       String.raw`SVC_ENROLL_TOKEN=enr_1 svc-runner enroll --url https://svc.example --name 'Ada'\''s box; rm -rf ~'`,
     );
   });

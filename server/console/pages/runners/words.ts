@@ -87,7 +87,7 @@ export function countdown(untilMs: number, nowMs: number): string {
 }
 
 /** The command that makes a machine a runner of the team: in a variable, where others on that machine do not see the token. */
-export function enrolCommand(baseUrl: string, token: string, name: string): string {
+export function enrollCommand(baseUrl: string, token: string, name: string): string {
   return `SVC_ENROLL_TOKEN=${token} svc-runner enroll --url ${baseUrl}${name === '' ? '' : ` --name ${quoted(name)}`}`;
 }
 

@@ -15,16 +15,16 @@ import { Notice } from '../../notice.tsx';
 import { runners } from './calls.ts';
 import { closeDialog } from './store.ts';
 import type { RosterAnswer } from './store.ts';
-import { countdown, enrolCommand } from './words.ts';
+import { countdown, enrollCommand } from './words.ts';
 
-const TITLE = 'enrol-title';
+const TITLE = 'enroll-title';
 
-export interface EnrolDialogProps {
+export interface EnrollDialogProps {
   readonly team: Team;
   readonly roster: LastGood<RosterAnswer>;
 }
 
-export function EnrolDialog({ team, roster }: EnrolDialogProps) {
+export function EnrollDialog({ team, roster }: EnrollDialogProps) {
   const name = useSignal('');
   const token = useSignal<RunnersCreateEnrollTokenResponse | undefined>(undefined);
   const busy = useSignal(false);
@@ -50,7 +50,7 @@ export function EnrolDialog({ team, roster }: EnrolDialogProps) {
       ? undefined
       : known.runners.find(({ id }) => !before.current.has(id));
   return (
-    <Modal class="confirm enrol" labelledBy={TITLE} onClose={closeDialog}>
+    <Modal class="confirm enroll" labelledBy={TITLE} onClose={closeDialog}>
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -58,7 +58,7 @@ export function EnrolDialog({ team, roster }: EnrolDialogProps) {
         }}
         noValidate
       >
-        <h2 id={TITLE}>Enrol a runner for {team.name}</h2>
+        <h2 id={TITLE}>Enroll a runner for {team.name}</h2>
         <NameField name={name} />
         {problem.value !== undefined && (
           <Notice kind="bad" role="alert">
@@ -158,7 +158,7 @@ function Steps({
       <ol>
         <li>
           <p>Make it a runner of this team:</p>
-          <CopyLine name="the command to enrol" text={enrolCommand(window.location.origin, token, name)} />
+          <CopyLine name="the command to enroll" text={enrollCommand(window.location.origin, token, name)} />
         </li>
         <li>
           <p>Start it:</p>
