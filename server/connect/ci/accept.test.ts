@@ -156,7 +156,7 @@ describe('accept()', () => {
     );
   });
 
-  it('comes to the same whether two rows hear apart and meet, or one hears all', () => {
+  it('comes to the same whether two rows get the events apart and meet, or one gets all', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 5 }), fc.array(anyEvent, { maxLength: 5 }), (a, b) => {
         expect(settle(join(joinAll(a), joinAll(b)))).toEqual(settle(joinAll([...a, ...b])));
@@ -164,7 +164,7 @@ describe('accept()', () => {
     );
   });
 
-  it('ignores what it has heard, also after the database has turned its keys around', () => {
+  it('ignores what it knows, also after the database has turned its keys around', () => {
     const event = said('running', 5, { providerStatus: 'in_progress', facts: { branch: 'main' } });
     const state = joinAll([event]);
     const [key, value] = state.ordered ?? ['', said('queued')];

@@ -1,11 +1,11 @@
 /**
- * What a run is, after all that was heard of it. Providers deliver late, twice, and out of order, so the state is a join: each thing that is
- * known carries the key of the event that said it, and the greater key stays. A join does not care for order or repetition, so every
+ * The state of a run or a job, after all events about it. Providers deliver late, twice, and out of order, so the state is a join: each thing that is
+ * known carries the key of the event that brought it, and the greater key stays. A join does not care for order or repetition, so every
  * permutation of the same events, with duplicates, ends in the same run.
  *
- * Two kinds of words are kept apart, because they cannot be compared with each other: words that the provider ordered (`order`, a version or a
- * time) and words without (direct reports, providers without a key). What both come to is decided at the end, by `settle`. Of ordered ones
- * the later word stands, so a run may be opened again; of the others the higher rank, so it moves only forward. A run that ended is over (`acceptOfRun`).
+ * Statuses of two kinds are kept apart, because they cannot be compared with each other: those that the provider ordered (`order`, a version or a
+ * time) and those without an order (direct reports, providers without a key). `settle` decides at the end between the two. Of ordered ones
+ * the later status stands, so a run may be opened again; of the others the higher rank, so it moves only forward. A run that ended is over (`acceptOfRun`).
  *
  * Nothing here reads a clock or a database.
  */
@@ -13,7 +13,7 @@
 export const CI_STATUSES = ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'] as const;
 export type CiStatus = (typeof CI_STATUSES)[number];
 
-/** What an event says about a run or a job. Absent and null: nothing. Times are ISO 8601. */
+/** An event about a run or a job. Absent and null fields change nothing. Times are ISO 8601. */
 export interface CiEvent {
   readonly status?: CiStatus | undefined;
   readonly providerStatus?: string | null | undefined;
@@ -25,17 +25,17 @@ export interface CiEvent {
    * Greater is later, at the same provider and attempt; numbers as numbers or digits, also with decimals, times as ISO 8601 of one precision.
    */
   readonly order?: string | number | bigint | null | undefined;
-  /** An end that it tells is for good: what is run again has an id or an attempt of its own there. */
+  /** The end that it reports is for good: a run that is started again has an id or an attempt of its own there. */
   readonly final?: boolean | undefined;
   readonly facts: Facts;
-  /** An explicit change of facts rather than news of them: the last one stands, whatever was known. */
+  /** The facts are changed explicitly, not reported: the last ones stand, whatever was known. */
   readonly corrects?: boolean | undefined;
 }
 
 export type FactName =
   | 'actor'
   | 'branch'
-  /** What was built: the head or a merge of it, the provider does not tell. */
+  /** The commit that was built: the head or a merge of it, the provider does not say which. */
   | 'builtSha'
   | 'commitSha'
   | 'durationMs'
@@ -53,7 +53,7 @@ export type FactName =
 
 export type Facts = { readonly [name in FactName]?: string | number | null | undefined };
 
-interface Word {
+interface ReportedStatus {
   readonly status: CiStatus;
   readonly providerStatus: string | null;
   readonly providerConclusion: string | null;
@@ -62,14 +62,14 @@ interface Word {
   readonly reason: string | null;
 }
 
-/** With the key of the event that said it. */
+/** A value with the key of the event that brought it. */
 type Keyed<T> = readonly [key: string, value: T];
 
-/** As it is stored. */
+/** The state as it is stored. */
 export interface CiState {
-  readonly ordered?: Keyed<Word>;
-  readonly plain?: Keyed<Word>;
-  /** Order of the latest end that the provider told, whatever it said after that. */
+  readonly ordered?: Keyed<ReportedStatus>;
+  readonly plain?: Keyed<ReportedStatus>;
+  /** Order of the latest end that the provider reported, whatever it reported after that. */
   readonly ended?: string;
   readonly facts: { readonly [name in FactName]?: Keyed<string | number> };
 }
@@ -84,7 +84,7 @@ export type Outcome =
 export type RunOutcome = Outcome | { readonly kind: 'ignored'; readonly reason: 'over' };
 
 /**
- * Of two words without order the higher rank stands. Among the ends a failure outranks a cancellation and that a success, so that two reports that
+ * Ranks the statuses without order: of two the higher one stands. Among the ends a failure outranks a cancellation and that a success, so that two reports that
  * contradict each other never come to a success by chance; `unknown` gives way to every other end.
  */
 const RANK: Readonly<Record<CiStatus, number>> = {
@@ -100,34 +100,36 @@ export function isTerminal(status: CiStatus): boolean {
   return RANK[status] > RANK.running;
 }
 
-/** That somebody said how it ended. `unknown` is no such end: it gives way to whoever knows better. */
+/** Whether the end was reported by somebody. `unknown` is no such end: it gives way to whoever knows better. */
 export function isReportedEnd(status: CiStatus): boolean {
   return isTerminal(status) && status !== 'unknown';
 }
 
 export function accept(state: CiState, event: CiEvent): Outcome {
   const key = keyOf(event);
-  const word = wordOf(event);
+  const reported = reportedStatus(event);
   const slot = isProviders(key) ? 'ordered' : 'plain';
-  const { facts, ...words } = state;
+  const { facts, ...statuses } = state;
   const joined: CiState = {
     facts: joinFacts(facts, event, key),
-    ...words,
-    ...(word === undefined ? {} : { [slot]: greater(state[slot], [key, word]) }),
+    ...statuses,
+    ...(reported === undefined ? {} : { [slot]: greater(state[slot], [key, reported]) }),
     ...endedOf(
       state.ended,
-      slot === 'ordered' && word !== undefined && isReportedEnd(word.status) ? orderOfKey(key) : undefined,
+      slot === 'ordered' && reported !== undefined && isReportedEnd(reported.status)
+        ? orderOfKey(key)
+        : undefined,
     ),
   };
   if (!sameState(state, joined)) return { kind: 'accepted', state: joined };
   const known = state[slot];
-  const isOlder = word !== undefined && known !== undefined && key < known[0];
+  const isOlder = reported !== undefined && known !== undefined && key < known[0];
   return { kind: 'ignored', reason: isOlder ? 'older' : 'duplicate' };
 }
 
 /**
- * The same for a run, which does not change once it ended, whoever says otherwise. Who may is a provider that runs it again under the same name: in what it says
- * later than its own last end.
+ * Accepts an event about a run, which does not change once it ended, whoever reports otherwise. Only a provider that runs it again under the same name
+ * may change it, by an event that is later than its own last end.
  */
 export function acceptOfRun(state: CiState, event: CiEvent): RunOutcome {
   const was = settle(state).status;
@@ -140,11 +142,11 @@ export function acceptOfRun(state: CiState, event: CiEvent): RunOutcome {
   return { kind: 'ignored', reason: 'over' };
 }
 
-/** Before or after the provider's last end, or speaking of the same as whoever told the end. */
+/** Whether the event is before or after the provider's last end, or about the same attempt as the report of the end. */
 function placeAtEnd(state: CiState, event: CiEvent): 'before' | 'of it' | 'after' {
   const key = keyOf(event);
   const { ordered } = state;
-  // A state that was stored before `ended` was has the last end as its word.
+  // A state that was stored before `ended` was has the last end as its ordered status.
   const ended =
     state.ended ??
     (ordered !== undefined && isReportedEnd(ordered[1].status) ? orderOfKey(ordered[0]) : undefined);
@@ -153,7 +155,7 @@ function placeAtEnd(state: CiState, event: CiEvent): 'before' | 'of it' | 'after
   return order === ended ? 'of it' : order > ended ? 'after' : 'before';
 }
 
-/** Both heard by themselves, for two rows that turn out to be the same run. */
+/** Joins the states of two rows that turn out to be the same run. */
 export function join(a: CiState, b: CiState): CiState {
   const facts: { [name in FactName]?: Keyed<string | number> } = { ...a.facts };
   for (const [name, fact] of entries(b.facts)) facts[name] = greater(facts[name], fact);
@@ -162,27 +164,28 @@ export function join(a: CiState, b: CiState): CiState {
   return { facts, ...(ordered && { ordered }), ...(plain && { plain }), ...endedOf(a.ended, b.ended) };
 }
 
-/** The later one. */
+/** Keeps the later one. */
 function endedOf(a: string | undefined, b: string | undefined): Pick<CiState, 'ended'> {
   const ended = a === undefined || (b !== undefined && b > a) ? b : a;
   return ended === undefined ? {} : { ended };
 }
 
-export interface Settled extends Word {
+export interface Settled extends ReportedStatus {
   readonly facts: { readonly [name in FactName]?: string | number };
 }
 
-/** What the state comes to. */
+/** Decides between the reported statuses, and gives the facts without their keys. */
 export function settle(state: CiState): Settled {
   const facts: { [name in FactName]?: string | number } = {};
   for (const [name, [, value]] of entries(state.facts)) facts[name] = value;
   if (facts.commitSha === undefined && facts.builtSha !== undefined) facts.commitSha = facts.builtSha;
-  const word = decide(state.ordered?.[1], state.plain?.[1]);
-  if (!isTerminal(word.status)) delete facts.finishedAt; // Of a run that was opened again, or a word that came too early.
-  return { facts, ...word };
+  const status = decide(state.ordered?.[1], state.plain?.[1]);
+  // The time is that of a run that was opened again, or came too early.
+  if (!isTerminal(status.status)) delete facts.finishedAt;
+  return { facts, ...status };
 }
 
-const SILENT: Word = {
+const NO_STATUS: ReportedStatus = {
   status: 'queued',
   providerStatus: null,
   providerConclusion: null,
@@ -192,28 +195,28 @@ const SILENT: Word = {
 };
 
 /**
- * The provider's word and the job's own: an end outweighs what is open, and of two ends the provider's stands, unless it is not known. While the provider
- * waits for a person the run does, whatever a job of it said before.
+ * Decides between the provider's status and the job's own: an end outweighs an open status, and of two ends the provider's stands, unless it is `unknown`.
+ * While the provider waits for a person the run does, whatever a job of it reported before.
  */
-function decide(ordered: Word | undefined, plain: Word | undefined): Word {
-  if (ordered === undefined || plain === undefined) return ordered ?? plain ?? SILENT;
+function decide(ordered: ReportedStatus | undefined, plain: ReportedStatus | undefined): ReportedStatus {
+  if (ordered === undefined || plain === undefined) return ordered ?? plain ?? NO_STATUS;
   const ends = [isTerminal(ordered.status), isTerminal(plain.status)];
   if (ends[0] === true && ends[1] === true) return ordered.status === 'unknown' ? plain : ordered;
   if (ordered.blocked && ends[1] === false) return ordered;
   return RANK[plain.status] > RANK[ordered.status] ? plain : ordered;
 }
 
-/** Whether a fact of this key was said by the provider and not by a job. */
+/** Whether a fact of this key came from the provider and not from a job. */
 export function isProviders(key: string): boolean {
   return key >= ORDERED;
 }
 
 const ORDERED = 'o';
-/** Of an end that is for good: no word that is open comes after it, whatever its time says. */
+/** Begins the key of an end that is for good: no open status comes after it, whatever its time is. */
 const FINAL = 'p';
 const PLAIN = 'a'; // Less than ORDERED: the provider's facts outweigh those of a job.
 
-/** Compared as text. Whole numbers of one provider get one width; an order that is no number sorts behind all that are. */
+/** Makes the key of an event. Keys are compared as text. Whole numbers of one provider get one width; an order that is no number sorts behind all that are. */
 function keyOf({ order, final, status = 'queued' }: CiEvent): string {
   const rank = RANK[status];
   if (order === undefined || order === null || order === '') return `${PLAIN}${rank}`;
@@ -223,10 +226,10 @@ function keyOf({ order, final, status = 'queued' }: CiEvent): string {
   return `${begin}${whole === undefined ? `~${text}` : whole.padStart(30, '0') + decimals} ${rank}`;
 }
 
-/** Without the rank. */
+/** The key without the rank. */
 const orderOfKey = (key: string): string => key.slice(0, key.lastIndexOf(' '));
 
-function wordOf(event: CiEvent): Word | undefined {
+function reportedStatus(event: CiEvent): ReportedStatus | undefined {
   const { status } = event;
   if (status === undefined) return undefined;
   return {
@@ -241,11 +244,11 @@ function wordOf(event: CiEvent): Word | undefined {
 
 function joinFacts(
   known: CiState['facts'],
-  { facts: said, corrects }: CiEvent,
+  { facts: reported, corrects }: CiEvent,
   key: string,
 ): CiState['facts'] {
   const facts: { [name in FactName]?: Keyed<string | number> } = { ...known };
-  for (const [name, value] of Object.entries(said) as Array<[FactName, Facts[FactName]]>) {
+  for (const [name, value] of Object.entries(reported) as Array<[FactName, Facts[FactName]]>) {
     if (value === undefined || value === null || value === '') continue;
     const was = facts[name];
     facts[name] =
@@ -256,11 +259,11 @@ function joinFacts(
   return facts;
 }
 
-/** Of two that were said with the same key, one by its text: which one matters less than that it is always the same. */
-function greater<T>(known: Keyed<T> | undefined, said: Keyed<T>): Keyed<T> {
-  if (known === undefined) return said;
-  if (known[0] !== said[0]) return known[0] > said[0] ? known : said;
-  return canonical(known[1]) >= canonical(said[1]) ? known : said;
+/** Chooses the value with the greater key. Of two with the same key one is chosen by its text: which one matters less than that it is always the same. */
+function greater<T>(known: Keyed<T> | undefined, other: Keyed<T>): Keyed<T> {
+  if (known === undefined) return other;
+  if (known[0] !== other[0]) return known[0] > other[0] ? known : other;
+  return canonical(known[1]) >= canonical(other[1]) ? known : other;
 }
 
 /** The database does not keep the order of an object's keys. */

@@ -1,4 +1,4 @@
-/** Jobs of a connection: what its repository's host is asked and told in the background. */
+/** Jobs of a connection: requests to its repository's host that are made in the background. */
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { addJob, doubling, JobNotYet } from '../../platform/jobs/index.ts';
@@ -16,7 +16,7 @@ export interface Asked {
   readonly payload?: Payload;
 }
 
-/** To be called in the transaction that makes it necessary. */
+/** It is called in the transaction that makes the request necessary. */
 export async function askHost(
   db: Database,
   { id, teamId }: Pick<Connection, 'id' | 'teamId'>,
@@ -33,7 +33,7 @@ export interface ConnectionJob extends Partial<Limits> {
   gaveUp(connection: Connection, error: unknown, job: Job): Promise<void>;
 }
 
-/** Some 5 hours in all. */
+/** The attempts take some 5 hours in all. */
 const DEFAULTS: Limits = { attempts: 14, concurrency: 8, timeoutMs: 4.5 * 60_000 };
 const WAITS = doubling(5_000, 3_600_000);
 const PER_TEAM = 4;
@@ -75,7 +75,7 @@ async function connectionOf(db: Database, { payload }: Job): Promise<Connection 
   return known ?? (payload['connection'] as Connection | undefined);
 }
 
-/** For people: what is no answer of a host is a fault of this service. */
+/** Makes the error that is shown to people: what is no answer of a host is a fault of this service. */
 export function forgeErrorOf(error: unknown): ForgeError {
   return error instanceof ForgeError
     ? error

@@ -358,7 +358,7 @@ describe.skipIf(!postgresHere)('external CI', () => {
         ['failed', 'run_ended'],
         ['failed', 'run_ended'],
       ]);
-      // Its own end, heard late, is what counts.
+      // Its own end counts, also when it is reported late.
       await post(`/ci/runs/${id}/jobs`, { jobs: [{ name: 'test', index: 1, status: 'success' }] });
       expect(await statuses()).toEqual([
         ['success', undefined],

@@ -4,7 +4,7 @@ import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
 import type { Connection } from './model/connection.ts';
 
-/** What is named when a connection is made; the rest comes later. */
+/** The columns of a new connection; the others are set later. */
 export type NewConnection = Pick<
   Connection,
   | 'id'
@@ -67,7 +67,7 @@ export async function findConnection(
   return row;
 }
 
-/** The same, so that nobody else changes it before the transaction ends. */
+/** Finds and locks it, so that nobody else changes it before the transaction ends. */
 export async function lockConnection(
   { sql }: Database,
   scope: TeamScope,
@@ -153,7 +153,7 @@ export async function findPipeline(
   return row;
 }
 
-/** By name; without those that are neither defined any more nor have runs. */
+/** Lists pipelines by name, without those that are neither defined any more nor have runs. */
 export async function listPipelines(
   { sql }: Database,
   scope: TeamScope,

@@ -93,7 +93,7 @@ export function connectionMethods({ clock, secrets }: CiDeps): Methods {
       if (request.status === StatusNumber.ERROR) throw errorIsOurs();
       await checkProject(ctx, known.teamId, request.projectId);
       return await ctx.db.transact(async (db) => {
-        // What background work says of it meanwhile is not to be overwritten.
+        // Columns that background work writes meanwhile are not to be overwritten.
         const before = await lockConnection(db, ctx.teams, known.id);
         if (before === undefined) throw notFound('CI connection');
         checkOneProject(before, request.projectId);
@@ -104,8 +104,8 @@ export function connectionMethods({ clock, secrets }: CiDeps): Methods {
           return presentConnection(before);
         await updateConnection(db, ctx.teams, after);
         await followChange({ ...ctx, db }, secrets, { before, after });
-        const news = Object.fromEntries(fields.map((field) => [field, after[field]]));
-        await recordAct(db, ctx, act('ci_connection.updated', after, news));
+        const changes = Object.fromEntries(fields.map((field) => [field, after[field]]));
+        await recordAct(db, ctx, act('ci_connection.updated', after, changes));
         const isNextOther = fields.includes('ingestMode') || fields.includes('projectId');
         return isNextOther ? await withNextSteps(db, after) : presentConnection(after);
       });
@@ -198,7 +198,7 @@ function changed(before: Connection, request: UpdateConnectionRequest, now: Date
   };
 }
 
-/** What was wrong with its subscription is nothing to a connection that takes no webhooks. */
+/** A problem with the subscription ends with it when the connection takes no webhooks any more. */
 function changedMode(before: Connection, { ingestMode }: UpdateConnectionRequest) {
   if (ingestMode === undefined) return {};
   const isWell = before.status === 'error' && modeWord(ingestMode) === 'direct';
@@ -260,13 +260,13 @@ async function newConnection(ctx: Ctx, request: CreateConnectionRequest, now: Da
   };
 }
 
-/** One of another team is not there. */
+/** Throws `not_found` for a project of another team. */
 async function checkProject(ctx: Ctx, teamId: string, projectId: string | undefined): Promise<void> {
   if (projectId === undefined) return;
   if ((await projectRows.find(ctx, projectId)).teamId !== teamId) throw notFound('project');
 }
 
-/** Runs stand in the environments of one project: in those of another one they would be news of the past. */
+/** Runs stand in the environments of one project: in those of another one they would appear as new although they are old. */
 function checkOneProject({ id, projectId: known }: Connection, asked: string | undefined): void {
   if (asked === undefined || known === null || asked === known) return;
   throw apiError(

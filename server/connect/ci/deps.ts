@@ -1,4 +1,4 @@
-/** What the calls of Connect need of the system. */
+/** Parts of the system that the calls of Connect use. */
 import type { Clock } from '../../platform/clock.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { VerifyIdToken } from './oidc/verify.ts';
@@ -8,7 +8,7 @@ export interface CiDeps {
   readonly secrets: Secrets;
   /** See Config.webhooksAllowPrivate. */
   readonly allowPrivate: boolean;
-  /** Where providers reach this service. */
+  /** The address at which providers reach this service. */
   readonly publicUrl: () => string;
   readonly verifyIdToken: VerifyIdToken;
 }

@@ -8,13 +8,13 @@ import { repositoryKeyOfUrl } from './repository.ts';
 const LOOKED_AT = 50;
 
 interface Placed {
-  /** As the CI job reported it. */
+  /** The environment that the CI job reported. */
   readonly environmentId: string | null;
   readonly branch: string | null;
 }
 
 /**
- * The one that was named, while it exists. Without one, the environment of the connection's project that builds the run's branch: one with the
+ * Finds the environment that was named, while it exists. Without one, the environment of the connection's project that builds the run's branch: one with the
  * connection's repository before one without any, the oldest of several. A connection without a project has no default.
  */
 export async function environmentOfRun(
@@ -47,7 +47,7 @@ function builds(environments: readonly Building[], repositoryKey: string): Build
   return own ?? environments.find(({ repository }) => repository === null);
 }
 
-/** Older ones are far down in any timeline. */
+/** Limit of the runs that are placed; older ones are far down in any timeline. */
 const PLACED_MAX = 1_000;
 
 /** Puts the newest runs of a connection that was given its project, as far as they stand in no environment, into their default ones. */

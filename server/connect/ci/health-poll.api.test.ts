@@ -1,4 +1,4 @@
-/** Runs that nothing is heard of, asked after at hosts on loopback. */
+/** Runs that no report comes of, whose hosts on loopback are asked. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { startBackground } from '../../../test/setup/forges/background.ts';
 import type { Background } from '../../../test/setup/forges/background.ts';
@@ -53,8 +53,8 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     const id = await background.connect({ provider: name, host, path, token, apiUrl: forge.url });
     return { id, forge, ...state };
   }
-  /** The server hears of runs in the present, and the test is ahead of it: all that is there was heard of now. */
-  const hearAllNow = async () => {
+  /** The server records runs in the present, and the test is ahead of it: all runs get the time of the test as that of their last report. */
+  const reportAllNow = async () => {
     const now = background.clock.now();
     await background.server.db
       .sql`update ci_runs set heard_at = ${now}, poll_at = ${new Date(now.getTime() + HOUR_MS)}`;
@@ -66,12 +66,12 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     updated_at: '2026-11-20T10:00:00Z',
   };
 
-  it('are asked after when they were silent for an hour, and their end is heard', async () => {
+  it('are asked after when they were silent for an hour, and their end is recorded', async () => {
     const { id, forge, runs } = await connected('github');
     runs.set('77/2', { ...ended, name: 'CI', html_url: 'https://github.com/acme/app/actions/runs/77' });
     const silent = await report(id, '77', { externalAttempt: 2 });
     await call(`POST /ci/runs/${silent}/jobs`, { jobs: [{ name: 'test' }] });
-    await hearAllNow();
+    await reportAllNow();
     expect(await passIn(0.9)).toBe(0);
     expect(await passIn(0.2)).toBe(1);
     expect(forge.asked.map(({ path }) => path)).toEqual(['/repos/acme/app/actions/runs/77/attempts/2']);
@@ -91,7 +91,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     const { id, forge, runs } = await connected('github');
     runs.set('5/1', { status: 'in_progress', conclusion: null, updated_at: '2026-11-20T09:00:00Z' });
     const silent = await report(id, '5');
-    await hearAllNow();
+    await reportAllNow();
     for (let n = 0; n < 8; n += 1) await passIn(1.2);
     expect((await run(silent))['status']).toBe('running');
     // Once an hour, not every minute.
@@ -121,7 +121,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
       })),
     );
     const silent = await report(id, '31');
-    await hearAllNow();
+    await reportAllNow();
     await passIn(1.2);
     expect(forge.asked.map(({ path, query }) => `${path} ${query.get('page') ?? ''}`)).toEqual([
       '/projects/acme/sub/app/pipelines/31/jobs 1',
@@ -149,7 +149,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     };
     runs.set(asked, { ...base, state: { name: 'IN_PROGRESS', stage: { name: 'PAUSED' } } });
     const silent = await report(id, externalRunId, { status: 'queued' });
-    await hearAllNow();
+    await reportAllNow();
     await passIn(1.2);
     expect(await run(silent)).toMatchObject({
       status: 'queued',
@@ -171,11 +171,11 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     });
   });
 
-  it('are unknown when they are gone, and live again when something is heard', async () => {
+  it('are unknown when they are gone, and live again when a report comes', async () => {
     const { id } = await connected('github');
     const silent = await report(id, '6');
     await call(`POST /ci/runs/${silent}/jobs`, { jobs: [{ name: 'test' }] });
-    await hearAllNow();
+    await reportAllNow();
     await passIn(1.2);
     expect(await run(silent)).toMatchObject({ status: 'unknown', reason: 'gone' });
     const { jobs } = (await call(`GET /ci/runs/${silent}/jobs`)).body as { jobs: unknown[] };
@@ -190,7 +190,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
   it('are not gone because the token may not see their repository', async () => {
     const { id, forge } = await connected('github', 'another-token');
     const silent = await report(id, '6');
-    await hearAllNow();
+    await reportAllNow();
     await passIn(1.2);
     expect(forge.asked.map(({ path }) => path)).toEqual([
       '/repos/acme/app/actions/runs/6/attempts/1',
@@ -208,7 +208,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     let isDown = true;
     forge.instead(() => (isDown ? { status: 503 } : undefined));
     const [answered, lost] = [await report(id, '8'), await report(id, '9')];
-    await hearAllNow();
+    await reportAllNow();
     // The servers themselves were away for a day: nobody has asked yet.
     await passIn(24);
     expect([await run(answered), await run(lost)]).toMatchObject([
@@ -223,7 +223,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     expect(await run(lost)).toMatchObject({ status: 'unknown', reason: 'gone' });
     isDown = true;
     const never = await report(id, '10');
-    await hearAllNow();
+    await reportAllNow();
     for (let n = 0; n < 30; n += 1) await passIn(1);
     expect(await run(never)).toMatchObject({ status: 'unknown', reason: 'lost' });
   });
@@ -236,7 +236,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
       // Known by a commit and a context.
       await report(elsewhere, `${SHA}:ci/build`),
     ];
-    await hearAllNow();
+    await reportAllNow();
     expect(await passIn(1.2)).toBe(0);
     expect(await passIn(6)).toBe(0);
     for (const one of silent) expect(await run(one)).toMatchObject({ status: 'unknown', reason: 'lost' });
@@ -255,7 +255,7 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     await report(jenkins, '12');
     await report(id, '13');
     await call(`PATCH /ci/connections/${id}`, { status: 'paused' });
-    await hearAllNow();
+    await reportAllNow();
     expect(await passIn(1.2)).toBe(0);
     expect(forge.asked).toEqual([]);
   });

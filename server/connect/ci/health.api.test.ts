@@ -1,4 +1,4 @@
-/** Runs that nothing is heard of any more, and what is heard of them after all. */
+/** Runs that no report comes of any more, and reports of them that come after all. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
@@ -55,7 +55,7 @@ describe.skipIf(!postgresHere)('giveUpLost()', () => {
     expect(await run(running)).toMatchObject({ reason: 'lost' });
   });
 
-  it('gives up jobs with their run, and takes both back when something is heard', async () => {
+  it('gives up jobs with their run, and takes both back when a report comes', async () => {
     const id = await report('gitlab', 'running');
     const jobs = [{ name: 'build', status: 'success' }, { name: 'test' }];
     await server.call(`POST /ci/runs/${id}/jobs`, { as, body: { jobs } });

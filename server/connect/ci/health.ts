@@ -1,7 +1,7 @@
 /**
  * Runs that no report comes of any more. Webhooks are lost for good (GitHub does not send a failed delivery again), so the provider of a run that is
  * silent is asked where there is a token for it (health-poll.ts). A run that cannot be asked about and stands open past the longest time its provider
- * allows becomes `unknown` with the reason `lost`: never `failed`, since nobody reported that. A later report takes its place (runs-store.ts).
+ * allows becomes `unknown` with the reason `lost`: never `failed`, since nobody reported that. A later report takes its place (record-runs.ts).
  * Any number of servers may do this.
  */
 import type { Clock } from '../../platform/clock.ts';
@@ -19,7 +19,7 @@ import type { CiProvider } from './words.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** How long an open run may be silent. A queued GitHub job was seen to wait 48 h for a self-hosted runner; elsewhere a day is the limit. */
+/** Longest time that an open run may be silent. A queued GitHub job was seen to wait 48 h for a self-hosted runner; elsewhere a day is the limit. */
 const QUEUED_MS: Readonly<Partial<Record<CiProvider, number>>> = { github: 49 * HOUR_MS };
 const QUEUED_DEFAULT_MS = 25 * HOUR_MS;
 /** Hosted jobs end after 6 h at most. */
@@ -63,7 +63,7 @@ function canBeAsked(sql: SqlTag) {
 
 /**
  * Has the providers of runs asked that were silent for an hour, and again every hour or so: not all of them at the same moment, and not while an
- * asking before has not ended. Returns how many are to be asked.
+ * earlier request has not ended. Returns how many are to be asked.
  */
 export async function askSilent(database: Database, now: Date): Promise<number> {
   return await database.transact(async (db) => {
@@ -99,8 +99,8 @@ export async function giveUpLost(db: Database, now: Date): Promise<number> {
 }
 
 /**
- * Runs that cannot be asked about and were silent for too long; with `askedInVain` that one, which could be. Its time must have run out as well. Returns
- * how many there were.
+ * Gives up runs that cannot be asked about and were silent for too long; with `askedInVain` the one run whose provider was asked. Its time must have run
+ * out as well. Returns how many there were.
  */
 export async function giveUpSilent(db: Database, now: Date, askedInVain?: string): Promise<number> {
   const before = (ms: number): Date => new Date(now.getTime() - ms);
@@ -120,7 +120,7 @@ export async function giveUpSilent(db: Database, now: Date, askedInVain?: string
   });
 }
 
-/** The provider says that there is no such run any more. */
+/** Gives up a run that its provider does not have any more. */
 export async function giveUpGone(db: Database, runId: string, now: Date): Promise<void> {
   await giveUp(db, now, {
     reason: 'gone',

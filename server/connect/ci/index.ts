@@ -45,12 +45,12 @@ export function createCi(deps: CiDeps): Handlers<Ctx> {
   });
 }
 
-/** What repositories' hosts are asked and told in the background. */
+/** Requests to repositories' hosts that are made in the background. */
 export function ciJobKinds(deps: SubscriptionDeps): readonly JobKind[] {
   return [discoverJob(deps), subscribeJob(deps), unsubscribeJob(deps), commitStatusJob(deps), pollJob(deps)];
 }
 
-/** Connect, and the credentials of CI jobs for whoever asks who calls. */
+/** Connect, and the credentials of CI jobs for authentication. */
 export function startCi(system: System, gate: FeatureGate): Feature & { readonly ciJobs: JobCredentials } {
   const { config, db, clock, publicUrl } = system;
   const allowPrivate = config.webhooksAllowPrivate;

@@ -29,7 +29,7 @@ export const jobColumns = (sql: SqlTag) => sql`
   provider_conclusion as "providerConclusion", blocked, soft, reason, stage, external_url as "externalUrl", started_at as "startedAt",
   finished_at as "finishedAt", duration_ms::float8 as "durationMs"`;
 
-/** In the order in which they became known. */
+/** Lists jobs in the order in which they became known. */
 export async function listJobs(
   { sql }: Database,
   scope: TeamScope,

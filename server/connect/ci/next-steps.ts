@@ -1,9 +1,9 @@
-/** What whoever connects a repository is told beside the connection: what of the request was not taken, and what is missing for runs to be seen. */
+/** Notes beside a new connection: fields of the request that were not taken, and what is missing for runs to be seen. */
 import type { NewConnection } from './connections-store.ts';
 import type { Connection } from './model/connection.ts';
 import { takesWebhooks } from './webhooks/subscription.ts';
 
-/** As the contract and the CLI name them. */
+/** Fields by their names in the contract and in the CLI. */
 const FIELDS = [
   ['projectId', '--project'],
   ['defaultBranch', '--default-branch'],
@@ -12,7 +12,7 @@ const FIELDS = [
 
 type Field = (typeof FIELDS)[number][0];
 
-/** Of a repository that was connected already. `given`: fields that the request holds. */
+/** Names the fields that were not taken, because the repository was connected already. `given`: fields that the request holds. */
 export function notTaken(connection: Connection, wanted: NewConnection, given: ReadonlySet<Field>) {
   return FIELDS.filter(([field]) => given.has(field) && wanted[field] !== connection[field]).map(
     ([field, flag]) => {
@@ -29,7 +29,7 @@ export function notTaken(connection: Connection, wanted: NewConnection, given: R
   );
 }
 
-/** `hasSecret`: of its webhook. */
+/** `hasSecret`: the webhook of the connection has a secret. */
 export function nextSteps(connection: Connection, hasSecret: boolean): readonly string[] {
   const { id, projectId } = connection;
   const update = `svc ci connections update ${id}`;

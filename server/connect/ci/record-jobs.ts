@@ -36,7 +36,7 @@ interface KnownJob {
 type RunOfJobs = Pick<RunView, 'status' | 'finishedAt'> & { readonly id: string; readonly teamId: string };
 
 export interface RecordedJobs {
-  /** In the order of the events, each once. */
+  /** The jobs in the order of the events, each once. */
   readonly jobs: readonly Job[];
   /** Events that changed a job. */
   readonly accepted: ReadonlySet<JobEvent>;
@@ -95,8 +95,8 @@ async function checkCount({ sql }: Database, runId: string, more: number): Promi
 }
 
 function rowOf(run: RunOfJobs, event: JobEvent | undefined, state: CiState) {
-  const { facts, status: ownStatus, reason, ...word } = settle(state);
-  const closed = isTerminal(run.status) && !isTerminal(ownStatus) && !word.blocked;
+  const { facts, status: ownStatus, reason, ...settled } = settle(state);
+  const closed = isTerminal(run.status) && !isTerminal(ownStatus) && !settled.blocked;
   const startedAt = dateOf(facts.startedAt);
   const finishedAt = closed ? run.finishedAt : dateOf(facts.finishedAt);
   const ms = startedAt !== null && finishedAt !== null ? finishedAt.getTime() - startedAt.getTime() : null;
@@ -108,10 +108,10 @@ function rowOf(run: RunOfJobs, event: JobEvent | undefined, state: CiState) {
     own_status: ownStatus,
     status: closed ? run.status : ownStatus,
     reason: closed ? RUN_ENDED : reason,
-    provider_status: word.providerStatus,
-    provider_conclusion: word.providerConclusion,
-    blocked: word.blocked,
-    soft: word.soft,
+    provider_status: settled.providerStatus,
+    provider_conclusion: settled.providerConclusion,
+    blocked: settled.blocked,
+    soft: settled.soft,
     stage: textOf(facts.stage),
     external_url: textOf(facts.url),
     started_at: startedAt,
@@ -164,7 +164,7 @@ export async function moveJobs(
   await sql`
     update ci_jobs f set run_id = ${to.id}
     where f.run_id = ${from.id} and not exists (select from ci_jobs t where t.run_id = ${to.id} and t.key = f.key)`;
-  // Those that came were open or closed as their run was.
+  // Jobs that moved were open or closed as their run was.
   await closeJobs(db, to.id, to);
 }
 

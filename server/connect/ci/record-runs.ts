@@ -18,7 +18,7 @@ import { viewOf } from './run-view.ts';
 import type { RunView } from './run-view.ts';
 import { runColumns, runTables } from './runs-store.ts';
 
-/** For background work, whose jobs name the run themselves. */
+/** Finds a run for background work, whose jobs name the run themselves. */
 export async function runById({ sql }: Database, id: string): Promise<Run | undefined> {
   const [row] = await sql<Run[]>`select ${runColumns(sql)} from ${runTables(sql)} where r.id = ${id}`;
   return row;
@@ -36,7 +36,7 @@ async function readNamed(
   return row;
 }
 
-/** The same run, which nobody else changes until the end of the transaction. */
+/** Reads and locks the run, so that nobody else changes it before the end of the transaction. */
 export async function lockNamed(
   { sql }: Database,
   { id }: Pick<Connection, 'id'>,
@@ -92,7 +92,7 @@ export async function recordEvents(
   return await joinTo(recording, theirs, eventsFor(theirs));
 }
 
-/** The same for a run that is there, under whichever name by now. */
+/** Joins the events to a run that is there, under whichever name by now. */
 export async function recordEventsOf(
   recording: Recording,
   run: Run,
@@ -109,7 +109,7 @@ export async function recordEventsOf(
 async function joinTo(recording: Recording, run: Run, events: readonly CiEvent[]): Promise<Recorded> {
   const { state, steps } = acceptAll(run.state, events);
   const has = (kind: Step['kind']): boolean => steps.some((step) => step.kind === kind);
-  // A run that was given up for lost and is reported again lives, also when the report says nothing new.
+  // A run that was given up for lost and is reported again lives, also when the report has nothing new.
   if (has('accepted') || (run.lost && has('duplicate')))
     return { run: await rewriteRun(recording, { ...run, state }), isNew: false, steps };
   const { db, now } = recording;
@@ -189,7 +189,7 @@ async function updateRun({ sql }: Database, r: Run, now: Date): Promise<void> {
     where id = ${r.id}`;
 }
 
-/** How long a run is silent before its provider is asked, and how often it is asked then. */
+/** Time that a run is silent before its provider is asked, and the interval at which it is asked then. */
 export const POLL_EVERY_MS = 3_600_000;
 
 /** Null: it is over. */

@@ -3,7 +3,7 @@ import type { ForgeId } from './words.ts';
 
 export interface RepositoryName {
   readonly host: string;
-  /** Without `.git` and without slashes at the ends. */
+  /** Path without `.git` and without slashes at the ends. */
   readonly path: string;
   /** Forges compare hosts and paths without case: `github.com/acme/app`. */
   readonly key: string;
@@ -32,7 +32,7 @@ interface PathRule {
   readonly form: string;
 }
 
-/** How many names a repository's path has at hosts of each kind. */
+/** Number of names in a repository's path at hosts of each kind. */
 const PATHS: Readonly<Record<ForgeId, PathRule>> = {
   github: { min: 2, max: 2, form: 'owner/name' },
   bitbucket: { min: 2, max: 2, form: 'workspace/name' },
@@ -40,7 +40,7 @@ const PATHS: Readonly<Record<ForgeId, PathRule>> = {
   azure: { min: 2, max: 3, form: 'organisation/project/_git/name' },
 };
 
-/** What a path of this kind of host must look like, when it does not. A host of no kind that is known may have any. */
+/** Returns the form that a path of this kind of host must have, when the path does not have it. A host of no known kind takes any. */
 export function wrongPath(forge: ForgeId | undefined, path: string): string | undefined {
   if (forge === undefined) return undefined;
   const { min, max, form } = PATHS[forge];
@@ -49,7 +49,7 @@ export function wrongPath(forge: ForgeId | undefined, path: string): string | un
   return names < min || names > max ? form : undefined;
 }
 
-/** Of an address as environments have it: `https://user@github.com/acme/app.git`, `git@github.com:acme/app.git`. */
+/** The key of a repository from its address in an environment: `https://user@github.com/acme/app.git`, `git@github.com:acme/app.git`. */
 export function repositoryKeyOfUrl(url: string): string | undefined {
   const scp = /^(?:[^@/\s]+@)?([^:/\s]+):(?!\/\/)(.+)$/.exec(url);
   if (scp !== null && !url.includes('://')) return repositoryName(scp[1] ?? '', scp[2] ?? '')?.key;

@@ -69,7 +69,7 @@ async function joinRuns(
   await rewriteRun(recording, joined);
 }
 
-/** Receipt stands in for what a provider did not say: of two receipts the first. */
+/** The time of receipt stands in for one that the provider did not report: the first one of two. */
 function earliest(a: Date | null, b: Date | null): Date | null {
   if (a === null || b === null) return a ?? b;
   return a < b ? a : b;

@@ -23,7 +23,7 @@ export async function holdNames(
   await sql`select pg_advisory_xact_lock_shared(hashtextextended(${id}, ${LOCK_SEED}))`;
 }
 
-/** Nobody else looks up or learns names of this connection until the end of the transaction. Not to be asked for after holdNames. */
+/** Nobody else looks up or learns names of this connection until the end of the transaction. It must not be called after holdNames. */
 export async function lockNames({ sql }: Database, { id }: Pick<Connection, 'id'>): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${id}, ${LOCK_SEED}))`;
 }
@@ -40,7 +40,7 @@ export async function realId(
 }
 
 /**
- * The same, and nobody else records anything about this run until the end of the transaction. Taken before anything of the run is read or made, also when it is not there yet:
+ * Locks the name, so that nobody else records anything about this run until the end of the transaction, and returns the name under which the run is stored. The lock is taken before anything of the run is read or made, also when it is not there yet:
  * transactions of one run then take turns, and none waits for another one's run with a pipeline in its hands.
  */
 export async function lockRun(
@@ -68,7 +68,7 @@ export async function unknownNames(
   return names.filter((name) => !known.has(name));
 }
 
-/** From now on `alias` leads to `externalRunId`, and so does what led to `alias`. */
+/** Has `alias` lead to `externalRunId`, and with it every name that led to `alias`. */
 export async function addName(
   { sql }: Database,
   connectionId: string,

@@ -1,4 +1,4 @@
-/** What a run's state comes to as columns: the words as settled, and times, where receipt stands in for what the provider did not say. */
+/** The columns of a run, made of its state: the status as settled, and times, where the time of receipt stands in for one that the provider did not report. */
 import { isTerminal, settle } from './accept.ts';
 import type { CiState, CiStatus } from './accept.ts';
 
@@ -26,16 +26,16 @@ export interface RunView {
 type Before = Pick<RunView, 'startedAt' | 'finishedAt'> & { readonly createdAt: Date };
 
 export function viewOf(state: CiState, now: Date, before?: Before): RunView {
-  const { facts, ...word } = settle(state);
+  const { facts, ...settled } = settle(state);
   const createdAt = before?.createdAt ?? now;
   const queuedAt = dateOf(facts.queuedAt);
-  const ended = isTerminal(word.status);
-  const saidStart = dateOf(facts.startedAt);
-  const startedAt = saidStart ?? before?.startedAt ?? (word.status === 'running' ? now : null);
+  const ended = isTerminal(settled.status);
+  const reportedStart = dateOf(facts.startedAt);
+  const startedAt = reportedStart ?? before?.startedAt ?? (settled.status === 'running' ? now : null);
   const finishedAt = ended ? (dateOf(facts.finishedAt) ?? before?.finishedAt ?? now) : null;
   return {
     trigger: textOf(facts.event),
-    ...word,
+    ...settled,
     commitSha: textOf(facts.commitSha),
     branch: textOf(facts.branch),
     tag: textOf(facts.tag),
@@ -46,7 +46,7 @@ export function viewOf(state: CiState, now: Date, before?: Before): RunView {
     finishedAt,
     durationMs: typeof facts.durationMs === 'number' ? facts.durationMs : span(startedAt, finishedAt),
     // A provider's clock that runs ahead must not put its runs on top of the timeline.
-    occurredAt: earlier(queuedAt ?? saidStart ?? createdAt, createdAt),
+    occurredAt: earlier(queuedAt ?? reportedStart ?? createdAt, createdAt),
   };
 }
 
@@ -58,7 +58,7 @@ function span(from: Date | null, to: Date | null): number | null {
   return ms >= 0 && ms <= DURATION_MAX_MS ? ms : null;
 }
 
-/** What the contract's field holds. */
+/** The most that the contract's field holds. */
 const DURATION_MAX_MS = 4_000_000_000;
 
 export function dateOf(value: string | number | undefined): Date | null {

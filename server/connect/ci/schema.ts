@@ -1,6 +1,6 @@
 /**
- * Connect. The truth about a run or a job is its `state`, a join of everything that was heard of it (accept.ts); the columns beside it are what that
- * comes to, written in the same statement, so that lists and the timeline read plain columns through indexes.
+ * Connect. The truth about a run or a job is its `state`, a join of all events about it (accept.ts); the columns beside it are made of
+ * that, written in the same statement, so that lists and the timeline read plain columns through indexes.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -23,7 +23,7 @@ import { teams } from '../../platform/resource/schema.ts';
 import type { GenericMapping, OidcPolicy } from './model/connection.ts';
 
 const STATUS = ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'] as const;
-const STATUSES = sql.raw(STATUS.map((word) => `'${word}'`).join(', '));
+const STATUSES = sql.raw(STATUS.map((status) => `'${status}'`).join(', '));
 
 export const ciConnections = pgTable(
   'ci_connections',
@@ -41,9 +41,9 @@ export const ciConnections = pgTable(
     defaultBranch: text('default_branch').notNull(),
     ingestMode: text('ingest_mode', { enum: ['direct', 'webhook', 'both'] }).notNull(),
     status: text('status', { enum: ['active', 'paused', 'error'] }).notNull(),
-    /** What is wrong, while `status` is `error`. */
+    /** The problem, while `status` is `error`. */
     statusDetail: text('status_detail'),
-    /** Kind of the repository's host where neither host nor provider tells it; see forges/forge.ts. */
+    /** Kind of the repository's host, set where neither host nor provider decides it; see forges/forge.ts. */
     forge: text('forge', { enum: ['github', 'gitlab', 'bitbucket', 'azure'] }),
     apiUrl: text('api_url'),
     /** Sealed for `ci_connections.token:<id>`. */
@@ -51,7 +51,7 @@ export const ciConnections = pgTable(
     commitStatusMode: text('commit_status_mode', { enum: ['auto', 'always', 'never'] })
       .notNull()
       .default('auto'),
-    /** What the repository's host said against statuses of commits; see commit-status/. */
+    /** The message with which the repository's host refused statuses of commits; see commit-status/. */
     commitStatusDetail: text('commit_status_detail'),
     /** It refused them altogether: nothing more is posted until token or mode are set anew. */
     commitStatusStopped: boolean('commit_status_stopped').notNull().default(false),
@@ -61,7 +61,7 @@ export const ciConnections = pgTable(
     oidcRepositoryId: text('oidc_repository_id'),
     oidcOwnerId: text('oidc_owner_id'),
     oidcPinnedAt: instant('oidc_pinned_at'),
-    /** As the latest id_token had it; see oidc/pin.ts. */
+    /** The path in the latest id_token; see oidc/pin.ts. */
     oidcRepositoryPath: text('oidc_repository_path'),
     oidcPolicy: jsonb('oidc_policy').$type<OidcPolicy>(),
     genericMapping: jsonb('generic_mapping').$type<GenericMapping>(),
@@ -73,7 +73,7 @@ export const ciConnections = pgTable(
     uniqueIndex('ci_connections_repository').on(t.teamId, t.provider, t.repositoryKey),
     index('ci_connections_newest').on(t.teamId, t.createdAt.desc(), t.id.desc()),
     index('ci_connections_project').on(t.projectId),
-    // Of all teams: a repository's jobs speak for one connection. Partial, so that pinning locks no key and waits for none of the connection's runs.
+    // Unique over all teams: a repository's jobs report to one connection. Partial, so that pinning locks no key and waits for none of the connection's runs.
     uniqueIndex('ci_connections_oidc')
       .on(t.oidcIssuer, t.oidcRepositoryId)
       .where(sql`${t.oidcIssuer} is not null`),
@@ -135,7 +135,7 @@ export const ciRuns = pgTable(
     blocked: boolean('blocked').notNull().default(false),
     soft: boolean('soft').notNull().default(false),
     reason: text('reason'),
-    /** `unknown` because nothing was heard for too long: what is heard next replaces it. */
+    /** `unknown` because no report came for too long: the next report replaces it. */
     lost: boolean('lost').notNull().default(false),
     trigger: text('trigger'),
     commitSha: text('commit_sha'),
@@ -150,9 +150,9 @@ export const ciRuns = pgTable(
     durationMs: bigint('duration_ms', { mode: 'number' }),
     /** Its place in lists and in the timeline: when it began to wait or to run at its provider, never later than it became known here. */
     occurredAt: instant('occurred_at').notNull(),
-    /** When something was last heard of it, new or not. */
+    /** When the last report of it was received, new or not. */
     heardAt: instant('heard_at').notNull(),
-    /** When its provider is asked how it stands, should nothing be heard until then; see health.ts. Null: it is over. */
+    /** When its provider is asked for its status, should no report come until then; see health.ts. Null: it is over. */
     pollAt: instant('poll_at'),
     createdAt: instant('created_at').notNull(),
     updatedAt: instant('updated_at').notNull(),
@@ -164,7 +164,7 @@ export const ciRuns = pgTable(
     index('ci_runs_of_environment')
       .on(t.environmentId, t.occurredAt.desc(), t.id.desc())
       .where(sql`${t.environmentId} is not null`),
-    // What the reconciliation looks through.
+    // Rows that the reconciliation looks through.
     index('ci_runs_open')
       .on(t.heardAt)
       .where(sql`${t.status} in ('queued', 'running')`),
@@ -193,13 +193,13 @@ export const ciJobs = pgTable(
     id: id('id').primaryKey(),
     teamId: id('team_id').notNull(),
     runId: id('run_id').notNull(),
-    /** External id, or name and index; see jobs.ts. */
+    /** External id, or name and index; see record-jobs.ts. */
     key: text('key').notNull(),
     externalJobId: text('external_job_id'),
     name: text('name').notNull(),
     index: integer('index').notNull().default(0),
     state: jsonb('state').$type<Record<string, unknown>>().notNull(),
-    /** As heard; `status` differs from it when the run ended and the job had not. */
+    /** The status as reported; `status` differs from it when the run ended and the job had not. */
     ownStatus: text('own_status', { enum: STATUS }).notNull(),
     status: text('status', { enum: STATUS }).notNull(),
     providerStatus: text('provider_status'),

@@ -1,4 +1,4 @@
-/** The contract's enums and the words that stand for them everywhere else. */
+/** The contract's enums as numbers, and as the words that everything else uses. */
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 import {
   CiProviderSchema,

@@ -19,7 +19,7 @@ export function parseCursor(cursor: string): Position {
   // A time without a zone is UTC, not the time of whatever machine answers.
   const zoned = /(?:[Zz]|[+-]\d{2}:?\d{2})$|^\d{4}-\d{2}-\d{2}$/.test(time) ? time : `${time}Z`;
   const at = new Date(zoned.replace(',', '.').replace(' ', 'T'));
-  // Of years that the database knows; a zone can lead out of those of four digits.
+  // The year must be one that the database knows; a zone can lead out of those of four digits.
   if (time !== '' && at.getUTCFullYear() >= 1 && at.getUTCFullYear() <= 9_999) return { at, id };
   const message = `cursor is "${cursor}", expected an ISO 8601 time such as 2026-11-20T16:00:00Z, or the nextCursor of a page`;
   throw apiError('validation_failed', message, {

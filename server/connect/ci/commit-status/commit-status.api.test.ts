@@ -208,7 +208,7 @@ describe.skipIf(!postgresHere)('statuses of commits', () => {
     expect(states(posted)).toEqual(['failure']);
   });
 
-  it('tells of the newest run of a pipeline, whichever is heard of last', async () => {
+  it('posts the newest run of a pipeline, whichever is reported last', async () => {
     const { id, posted } = await connected();
     const older = await report(id, { startedAt: '2026-01-01T10:00:00Z' });
     const newer = await report(id, { startedAt: '2026-01-01T11:00:00Z' });

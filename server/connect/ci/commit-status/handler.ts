@@ -1,5 +1,5 @@
 /**
- * Tells commits how their runs stand, at the repository's host. What is to be told is wanted in the transaction that changes a run (wanted.ts), and sent
+ * Posts statuses of commits to the repository's host. A status is requested in the transaction that changes a run (wanted.ts), and posted
  * here, by a job which reads the run again: a burst of changes ends with the last of them, and nothing that the host does holds a run up.
  */
 import type { Clock } from '../../../platform/clock.ts';
@@ -15,11 +15,11 @@ import { postStatus as postToGitlab } from '../providers/gitlab/status.ts';
 import { runById } from '../record-runs.ts';
 import type { Run } from '../model/run.ts';
 import type { ForgeId } from '../words.ts';
-import { descriptionOf, wordOf } from './status.ts';
+import { descriptionOf, commitStateOf } from './status.ts';
 import type { PostStatus } from './status.ts';
-import { noteDetail, noteTold, readStatus, stopPosting } from './store.ts';
+import { noteDetail, notePosted, readStatus, stopPosting } from './store.ts';
 import type { StatusName } from './store.ts';
-import { contextOfRun, tells } from './wanted.ts';
+import { contextOfRun, postsStatuses } from './wanted.ts';
 
 const POST: Readonly<Record<ForgeId, PostStatus>> = {
   azure: postToAzure,
@@ -28,13 +28,13 @@ const POST: Readonly<Record<ForgeId, PostStatus>> = {
   gitlab: postToGitlab,
 };
 
-/** Of one commit and pipeline. GitHub takes a thousand; a run comes to two or three. */
+/** Limit of the posts for one commit and pipeline. GitHub takes a thousand; a run comes to two or three. */
 export const POSTS_MAX = 50;
 
 export interface CommitStatusDeps extends ForgeDeps {
   readonly db: Database;
   readonly clock: Clock;
-  /** Where people reach the console. */
+  /** The address at which people reach the console. */
   readonly publicUrl: () => string;
 }
 
@@ -51,13 +51,13 @@ export function commitStatusJob({ db, clock, publicUrl, ...forges }: CommitStatu
       kind: 'ci_commit_status',
       run: async (connection, job, signal) => {
         const name = nameOf(job);
-        const stored = tells(connection) ? await readStatus(db, name) : undefined;
+        const stored = postsStatuses(connection) ? await readStatus(db, name) : undefined;
         const run = stored === undefined ? undefined : await runById(db, stored.runId);
         if (stored === undefined || run === undefined) return;
-        const { toldWord, toldRunId, posts } = stored;
-        const word = wordOf(run);
-        if (word === undefined || (word === toldWord && run.id === toldRunId)) return;
-        // Its pipeline became known by another name before anything was told: that one is told.
+        const { postedState, postedRunId, posts } = stored;
+        const state = commitStateOf(run);
+        if (state === undefined || (state === postedState && run.id === postedRunId)) return;
+        // Its pipeline became known by another name before anything was posted: the status under that name is posted.
         if ((await contextOfRun(db, run)) !== name.context) return;
         if (posts >= POSTS_MAX) {
           await noteDetail(db.sql, connection, tooMany(name));
@@ -67,14 +67,14 @@ export function commitStatusJob({ db, clock, publicUrl, ...forges }: CommitStatu
         await POST[api.forge](api, {
           sha: name.sha,
           context: name.context,
-          word,
+          state,
           description: descriptionOf(run),
           targetUrl: run.externalUrl ?? timelineUrl(publicUrl(), run),
           branch: run.branch ?? undefined,
           tag: run.tag ?? undefined,
           ownRunId: connection.provider === api.forge ? run.externalRunId : undefined,
         });
-        await noteTold(db.sql, name, { word, runId: run.id });
+        await notePosted(db.sql, name, { state, runId: run.id });
         if (connection.commitStatusDetail !== null) await noteDetail(db.sql, connection, null);
       },
       gaveUp: async (connection, thrown, job) => {
@@ -90,7 +90,7 @@ export function commitStatusJob({ db, clock, publicUrl, ...forges }: CommitStatu
   );
 }
 
-/** Of a run that has no page of its own at its CI system. */
+/** The page of a run that has none of its own at its CI system. */
 function timelineUrl(publicUrl: string, { environmentId }: Run): string | undefined {
   return environmentId === null
     ? undefined

@@ -3,7 +3,7 @@ import { check, foreignKey, index, integer, pgTable, primaryKey, text } from 'dr
 import { id, instant } from '../../../platform/db/columns.ts';
 import { ciConnections, ciRuns } from '../schema.ts';
 
-/** What commits were told: one row for each pipeline of a commit. */
+/** Statuses of commits: one row for each pipeline of a commit. */
 export const ciCommitStatuses = pgTable(
   'ci_commit_statuses',
   {
@@ -11,20 +11,20 @@ export const ciCommitStatuses = pgTable(
     connectionId: id('connection_id').notNull(),
     sha: text('sha').notNull(),
     context: text('context').notNull(),
-    /** The newest run of the pipeline for this commit, whose state is told; and what it is newest by. */
+    /** The newest run of the pipeline for this commit, whose state is posted; and the columns that make it the newest. */
     runId: id('run_id').notNull(),
     runOccurredAt: instant('run_occurred_at').notNull(),
     runAttempt: integer('run_attempt').notNull(),
-    /** What was told last, and of which run. */
-    toldWord: text('told_word'),
-    toldRunId: id('told_run_id'),
-    /** How often it was told something. */
+    /** The state that was posted last, and its run. */
+    postedState: text('told_word'),
+    postedRunId: id('told_run_id'),
+    /** How often a status was posted. */
     posts: integer('posts').notNull().default(0),
   },
   (t) => [
     primaryKey({ columns: [t.connectionId, t.sha, t.context] }),
     index('ci_commit_statuses_run').on(t.runId),
-    check('ci_commit_statuses_told', sql`(${t.toldWord} is null) = (${t.toldRunId} is null)`),
+    check('ci_commit_statuses_told', sql`(${t.postedState} is null) = (${t.postedRunId} is null)`),
     foreignKey({
       columns: [t.teamId, t.connectionId],
       foreignColumns: [ciConnections.teamId, ciConnections.id],

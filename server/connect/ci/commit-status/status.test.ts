@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contextOf, DESCRIPTION_MAX, descriptionOf, wordOf } from './status.ts';
+import { contextOf, DESCRIPTION_MAX, descriptionOf, commitStateOf } from './status.ts';
 
 const run = {
   status: 'success',
@@ -10,7 +10,7 @@ const run = {
   pipelineName: 'CI',
 } as const;
 
-describe('wordOf()', () => {
+describe('commitStateOf()', () => {
   it('says what a run comes to for its commit', () => {
     const words = (
       [
@@ -26,7 +26,7 @@ describe('wordOf()', () => {
         [{ status: 'unknown', reason: 'lost', lost: true }, 'error'],
         [{ status: 'unknown', reason: 'gone', lost: true }, 'error'],
       ] as const
-    ).map(([told, word]) => [wordOf({ ...run, ...told }), word]);
+    ).map(([reported, state]) => [commitStateOf({ ...run, ...reported }), state]);
     for (const [is, expected] of words) expect(is).toBe(expected);
   });
 });

@@ -1,16 +1,16 @@
-/** What a commit is told of a run: one word, one context for each pipeline, one sentence. Nothing here reads a clock or a database. */
+/** The status of a commit that is posted for a run: a state, a context for each pipeline, one sentence. Nothing here reads a clock or a database. */
 import { createHash } from 'node:crypto';
 import type { ForgeApi } from '../forges/call.ts';
 import { clip } from '../providers/read.ts';
 import type { Run } from '../model/run.ts';
 
-export type ToldWord = 'pending' | 'success' | 'failure' | 'error' | 'cancelled';
+export type CommitState = 'pending' | 'success' | 'failure' | 'error' | 'cancelled';
 
 export interface CommitStatus {
   readonly sha: string;
-  /** `svc/<pipeline>`: what our own statuses are known by when they come back as webhooks. */
+  /** `svc/<pipeline>`: our own statuses are recognised by it when they come back as webhooks. */
   readonly context: string;
-  readonly word: ToldWord;
+  readonly state: CommitState;
   readonly description: string;
   readonly targetUrl: string | undefined;
   readonly branch: string | undefined;
@@ -19,16 +19,16 @@ export interface CommitStatus {
   readonly ownRunId: string | undefined;
 }
 
-type Told = Pick<Run, 'status' | 'reason' | 'lost' | 'durationMs' | 'soft'>;
+type Reported = Pick<Run, 'status' | 'reason' | 'lost' | 'durationMs' | 'soft'>;
 
-/** Infrastructure rather than what was tested. */
+/** Reasons that lie in the infrastructure rather than in what was tested. */
 const ERRORS: ReadonlySet<string | null> = new Set(['error', 'startup']);
 
 /**
- * Undefined: nothing yet. A run that waits is not told, so that it takes two posts and not three; one that was skipped does not block, as with GitHub's
- * own; one whose end is not known is told only when nobody is left to ask.
+ * Undefined: nothing is posted yet. A run that waits is not posted, so that it takes two posts and not three; one that was skipped does not block, as with
+ * GitHub's own; one whose end is not known is posted only when nobody is left to ask.
  */
-export function wordOf({ status, reason, lost }: Told): ToldWord | undefined {
+export function commitStateOf({ status, reason, lost }: Reported): CommitState | undefined {
   switch (status) {
     case 'queued':
       return undefined;
@@ -48,15 +48,15 @@ export function wordOf({ status, reason, lost }: Told): ToldWord | undefined {
 /** GitHub refuses more than 140 and counts code points. */
 export const DESCRIPTION_MAX = 140;
 
-export function descriptionOf(run: Told & { readonly pipelineName: string }): string {
+export function descriptionOf(run: Reported & { readonly pipelineName: string }): string {
   const reason = run.reason === null || run.reason === 'skipped' ? '' : ` (${plain(run.reason)})`;
   const soft = run.soft ? ', with failures that were allowed' : '';
   const took = run.durationMs === null || run.status === 'running' ? '' : ` after ${spanOf(run.durationMs)}`;
-  const said = `${SAID[run.reason === 'skipped' ? 'skipped' : run.status]}${took}${reason}${soft}`;
-  return shorten(`${plain(run.pipelineName)}: `, said);
+  const outcome = `${OUTCOMES[run.reason === 'skipped' ? 'skipped' : run.status]}${took}${reason}${soft}`;
+  return shorten(`${plain(run.pipelineName)}: `, outcome);
 }
 
-const SAID: Readonly<Record<Run['status'] | 'skipped', string>> = {
+const OUTCOMES: Readonly<Record<Run['status'] | 'skipped', string>> = {
   queued: 'waits',
   running: 'runs',
   success: 'succeeded',
@@ -67,12 +67,12 @@ const SAID: Readonly<Record<Run['status'] | 'skipped', string>> = {
 };
 
 /** The pipeline's name gives way: what happened matters more. */
-function shorten(name: string, said: string): string {
-  const whole = [...`${name}${said}`];
+function shorten(name: string, outcome: string): string {
+  const whole = [...`${name}${outcome}`];
   if (whole.length <= DESCRIPTION_MAX) return whole.join('');
-  const room = DESCRIPTION_MAX - [...said].length - ELLIPSIS.length;
+  const room = DESCRIPTION_MAX - [...outcome].length - ELLIPSIS.length;
   const start = room > 0 ? [...name].slice(0, room).join('') : '';
-  return [...`${start}${start === '' ? '' : ELLIPSIS}${said}`].slice(0, DESCRIPTION_MAX).join('');
+  return [...`${start}${start === '' ? '' : ELLIPSIS}${outcome}`].slice(0, DESCRIPTION_MAX).join('');
 }
 
 const ELLIPSIS = '…: ';
@@ -85,7 +85,7 @@ function spanOf(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** One line. */
+/** Makes one line of the text. */
 function plain(text: string): string {
   // oxlint-disable-next-line no-control-regex
   return text.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();
@@ -94,7 +94,7 @@ function plain(text: string): string {
 /** UTF-16 units; the shortest limit of the hosts that have contexts. */
 const CONTEXT_MAX = 250;
 
-/** `path` tells pipelines of one name apart; empty for the first of them. */
+/** `path` distinguishes pipelines of one name; it is empty for the first of them. */
 export function contextOf(name: string, path: string): string {
   const context = `svc/${plain(name)}${path === '' ? '' : ` (${plain(path)})`}`;
   return context.length <= CONTEXT_MAX

@@ -1,9 +1,9 @@
-/** What commits were told, in the database. */
+/** Statuses of commits in the database. */
 import type { Database, SqlTag } from '../../../platform/db/index.ts';
 import type { Connection } from '../model/connection.ts';
 import type { Run } from '../model/run.ts';
 
-/** Which status of which commit. */
+/** The key of a status: the commit and the context. */
 export interface StatusName {
   readonly connectionId: string;
   readonly sha: string;
@@ -13,8 +13,8 @@ export interface StatusName {
 export interface StoredStatus {
   /** The newest run of the pipeline for the commit. */
   readonly runId: string;
-  readonly toldWord: string | null;
-  readonly toldRunId: string | null;
+  readonly postedState: string | null;
+  readonly postedRunId: string | null;
   readonly posts: number;
 }
 
@@ -33,14 +33,14 @@ export async function pipelinePath({ sql }: Database, { pipelineId }: Run): Prom
   return row?.path ?? '';
 }
 
-/** Under which context the commit was told of this run already. */
-export async function toldContext({ sql }: Database, { id, commitSha }: Run): Promise<string | undefined> {
+/** The context under which a status of this run was posted already. */
+export async function postedContext({ sql }: Database, { id, commitSha }: Run): Promise<string | undefined> {
   const [row] = await sql<Array<{ context: string }>>`
     select context from ci_commit_statuses where run_id = ${id} and told_run_id = ${id} and sha = ${commitSha} limit 1`;
   return row?.context;
 }
 
-/** False: a newer run of the same pipeline is what the commit is told of. */
+/** False: the status of the commit is that of a newer run of the same pipeline. */
 export async function nameRun({ sql }: Database, run: Run, context: string): Promise<boolean> {
   const { count } = await sql`
     insert into ci_commit_statuses (team_id, connection_id, sha, context, run_id, run_occurred_at, run_attempt)
@@ -54,22 +54,22 @@ export async function nameRun({ sql }: Database, run: Run, context: string): Pro
 
 export async function readStatus({ sql }: Database, name: StatusName): Promise<StoredStatus | undefined> {
   const [row] = await sql<StoredStatus[]>`
-    select run_id as "runId", told_word as "toldWord", told_run_id as "toldRunId", posts from ci_commit_statuses
+    select run_id as "runId", told_word as "postedState", told_run_id as "postedRunId", posts from ci_commit_statuses
     where connection_id = ${name.connectionId} and sha = ${name.sha} and context = ${name.context}`;
   return row;
 }
 
-export async function noteTold(
+export async function notePosted(
   sql: SqlTag,
   { connectionId, sha, context }: StatusName,
-  { word, runId }: { readonly word: string; readonly runId: string },
+  { state, runId }: { readonly state: string; readonly runId: string },
 ): Promise<void> {
   await sql`
-    update ci_commit_statuses set told_word = ${word}, told_run_id = ${runId}, posts = posts + 1
+    update ci_commit_statuses set told_word = ${state}, told_run_id = ${runId}, posts = posts + 1
     where connection_id = ${connectionId} and sha = ${sha} and context = ${context}`;
 }
 
-/** Null: all is well; said only while it was not, and not of a connection that was stopped meanwhile. */
+/** Null: all is well. Written only where it changes, and not for a connection that was stopped meanwhile. */
 export async function noteDetail(
   sql: SqlTag,
   { id }: Pick<Connection, 'id'>,
@@ -80,7 +80,7 @@ export async function noteDetail(
     where id = ${id} and not commit_status_stopped and commit_status_detail is distinct from ${detail}`;
 }
 
-/** No more posts, unless the token or the mode were set anew since this one was read. */
+/** Stops all posts, unless the token or the mode were set anew since this one was read. */
 export async function stopPosting(
   sql: SqlTag,
   { id, token, commitStatusMode }: Connection,

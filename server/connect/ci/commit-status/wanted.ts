@@ -1,14 +1,14 @@
-/** What commits are to be told, wanted in the transaction that changes a run; handler.ts sends it. */
+/** Requests the status of a commit in the transaction that changes a run; handler.ts posts it. */
 import type { Database } from '../../../platform/db/index.ts';
 import { askHost } from '../background.ts';
 import type { Connection } from '../model/connection.ts';
 import { forgeOf } from '../forges/forge.ts';
 import type { Run } from '../model/run.ts';
-import { contextOf, wordOf } from './status.ts';
-import { isSecondOfName, nameRun, pipelinePath, toldContext } from './store.ts';
+import { contextOf, commitStateOf } from './status.ts';
+import { isSecondOfName, nameRun, pipelinePath, postedContext } from './store.ts';
 
-/** Whether commits are told of this connection's runs. */
-export function tells(connection: Connection): boolean {
+/** Whether statuses of commits are posted for this connection's runs. */
+export function postsStatuses(connection: Connection): boolean {
   const { commitStatusMode, commitStatusStopped, token, provider } = connection;
   const forge = forgeOf(connection);
   if (commitStatusMode === 'never' || commitStatusStopped || token === null || forge === undefined)
@@ -17,22 +17,22 @@ export function tells(connection: Connection): boolean {
   return commitStatusMode === 'always' || provider !== forge;
 }
 
-/** To be called in the transaction that made the run or changed it. */
+/** It is called in the transaction that made the run or changed it. */
 export async function wantCommitStatus(
   db: Database,
   connection: Connection,
   { before, run }: { readonly before: Run | undefined; readonly run: Run },
 ): Promise<void> {
-  // The head of a pull request is its job's word, and whoever opened it wrote what that job works on: no commit is called good by it.
+  // The head of a pull request is reported by its job alone, and whoever opened it wrote what that job works on: no commit is called good by it.
   if (connection.provider === 'github' && run.trigger === 'pull_request_target') return;
-  const word = wordOf(run);
-  if (word === undefined || run.commitSha === null || !/^[0-9a-f]{40}$/.test(run.commitSha)) return;
-  const isNews =
+  const state = commitStateOf(run);
+  if (state === undefined || run.commitSha === null || !/^[0-9a-f]{40}$/.test(run.commitSha)) return;
+  const isChanged =
     before === undefined ||
     before.commitSha !== run.commitSha ||
     before.pipelineId !== run.pipelineId ||
-    wordOf(before) !== word;
-  if (!isNews || !tells(connection)) return;
+    commitStateOf(before) !== state;
+  if (!isChanged || !postsStatuses(connection)) return;
   const context = await contextOfRun(db, run);
   if (!(await nameRun(db, run, context))) return;
   const { teamId, repositoryKey } = connection;
@@ -50,8 +50,8 @@ export async function wantCommitStatus(
  * the first for ever.
  */
 export async function contextOfRun(db: Database, run: Run): Promise<string> {
-  const told = await toldContext(db, run);
-  if (told !== undefined) return told;
+  const posted = await postedContext(db, run);
+  if (posted !== undefined) return posted;
   const path = (await isSecondOfName(db, run)) ? await pipelinePath(db, run) : '';
   return contextOf(run.pipelineName, path);
 }

@@ -398,7 +398,7 @@ describe.skipIf(!postgresHere)('discovery', () => {
     expect(new Set(asked.map(({ body }) => body['id'])).size).toBe(1);
     const first = await ended(id);
     expect(first['id']).toBe(asked[0]?.body['id']);
-    // A worker that took the job, began, and was never heard of again.
+    // A worker that took the job, began, and never ended.
     await server.db.sql`
       insert into ci_discoveries (id, team_id, connection_id, state, branch, requested_at)
       values ('cid_dead', ${teamId}, ${id}, 'running', 'main', now())`;

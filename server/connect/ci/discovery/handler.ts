@@ -83,7 +83,7 @@ async function discover(
   });
 }
 
-/** What concerns the pipelines of the connection itself. */
+/** Selects what concerns the pipelines of the connection itself. */
 function seenBy({ files, truncated, incompleteReason, problems }: Snapshot, own: readonly string[]) {
   const found = files.flatMap(({ pipelines }) => pipelines).filter(({ provider }) => own.includes(provider));
   const bad = [...problems, ...files.flatMap((file) => file.problems)].filter(({ fatal }) => fatal);

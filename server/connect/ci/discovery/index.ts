@@ -1,4 +1,4 @@
-/** Discovery: what a repository's files define. Asked for by a call, done in the background by any of the servers. */
+/** Discovery of the pipelines that a repository's files define. A call requests it, and any of the servers does it in the background. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Implementation } from '@svc/proto/http/implement.ts';

@@ -1,5 +1,5 @@
 /**
- * Which pipelines that are known already a search has found again: by file and name, else by the file, else by the name, so that runs that were
+ * Finds the known pipelines that a search has found again: by file and name, else by the file, else by the name, so that runs that were
  * reported under a name, and those from before a file was moved or its workflow renamed, stay with their pipeline.
  */
 import type { FoundPipeline } from './snapshot.ts';
@@ -13,7 +13,7 @@ export interface KnownPipeline {
 }
 
 export interface Seen {
-  /** What was found for this connection, each name once a file. */
+  /** Pipelines that were found for this connection, each name once a file. */
   readonly found: readonly FoundPipeline[];
   /** Whether a file that was not seen is gone. */
   readonly complete: boolean;
@@ -28,7 +28,7 @@ export interface Joined {
     readonly found: FoundPipeline;
   }>;
   readonly made: readonly FoundPipeline[];
-  /** Whose definition is gone. */
+  /** Ids of the pipelines whose definition is gone. */
   readonly gone: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export function joinPipelines(
 
   for (const pipeline of found)
     take(rowsWhere(({ name, path }) => path === pipeline.path && name === pipeline.name)[0], pipeline);
-  // Renamed: what it was called can be said as long as it is the only one of its file.
+  // A pipeline that was renamed is recognised as long as it is the only one of its file.
   for (const pipeline of left) {
     const same = rowsWhere(({ path }) => path === pipeline.path);
     if (same.length === 1 && isAlone(pipeline.path)) take(same[0], pipeline);
@@ -62,11 +62,11 @@ export function joinPipelines(
   const isMoved = ({ path }: KnownPipeline) => complete && path !== '' && !paths.has(path);
   for (const pipeline of left)
     if (isNamed(pipeline)) take(rowsWhere((row) => row.name === pipeline.name && isMoved(row))[0], pipeline);
-  // One file without a name, one pipeline that runs told of: GitLab and Bitbucket have no more than that.
+  // One file without a name and one pipeline that runs were reported of: GitLab and Bitbucket have no more than that.
   const [only, ...others] = left;
-  const [told, ...more] = rowsWhere(({ path }) => path === '');
+  const [reported, ...more] = rowsWhere(({ path }) => path === '');
   if (only !== undefined && found.length === 1 && others.length === 0 && more.length === 0 && !isNamed(only))
-    take(told, only);
+    take(reported, only);
   const gone = complete ? rowsWhere(({ defined, path }) => defined && !unreadable.has(path)) : [];
   return { matched, made: [...left], gone: gone.map(({ id }) => id) };
 }

@@ -15,17 +15,17 @@ import {
 import type { CiDefinitionProvider } from './definitions.ts';
 import type { FoundProblem } from './snapshot.ts';
 
-/** Of all folders together. */
+/** Limit of the entries of all folders together. */
 const ENTRIES_MAX = 2_000;
-/** Left for the folders by a root that has more than its share. */
+/** Entries that are left for the folders by a root that has more than its share. */
 const ENTRIES_OF_FOLDERS = 500;
-/** With the root. */
+/** Limit of the folders, with the root. */
 const FOLDERS_MAX = 8;
 
 export interface Wanted {
   /** Systems whose files come first where not everything can be looked at. */
   readonly own: readonly CiDefinitionProvider[];
-  /** Where the repository's settings say that GitLab's file is; empty: they say nothing. */
+  /** Path of GitLab's file, as the repository's settings have it; empty: they have none. */
   readonly ciFile: string;
 }
 
@@ -77,7 +77,7 @@ function passedOverText(names: readonly string[]): string {
   return `${shown}${more}: not looked into, ${FOLDERS_MAX} folders and ${ENTRIES_MAX} entries are the limit`;
 }
 
-/** A folder that a setting names need not be there; the root of a commit must, or nothing can be said of it. */
+/** A folder that a setting names need not be there; the root of a commit must, or the search fails. */
 async function list(
   tree: Tree,
   commit: string,
@@ -111,7 +111,7 @@ function rank(folder: TreeEntry | undefined, { own, ciFile }: Wanted): number {
   return systems.some((system) => system !== undefined && own.includes(system)) ? 0 : 1;
 }
 
-/** What is kept when an answer has more than can be taken. */
+/** Ranks entries: the higher ones are kept when an answer has more than can be taken. */
 function interest(entry: TreeEntry, wanted: Wanted): number {
   if (entry.path === wanted.ciFile) return 4;
   if (entry.kind === 'folder') return isWay(entry.path, wanted) ? 3 : 0;
@@ -120,7 +120,7 @@ function interest(entry: TreeEntry, wanted: Wanted): number {
   return isCandidatePath(entry.path) ? 1 : 0;
 }
 
-/** Links and submodules at places of CI systems. */
+/** Reports links and submodules at places of CI systems. */
 function skipped({ kind, path }: TreeEntry, { ciFile }: Wanted): readonly FoundProblem[] {
   if (kind !== 'link' && kind !== 'module') return [];
   if (!isPlace(path) && path !== ciFile && !ciFile.startsWith(`${path}/`)) return [];

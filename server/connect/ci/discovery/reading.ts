@@ -1,4 +1,4 @@
-/** Files of a commit to what they define. Those that the last search read under the same content's name are not read again. */
+/** Reads the files of a commit. Those that the last search read under the same content's name are not read again. */
 import { ForgeError } from '../forges/call.ts';
 import type { Tree, TreeEntry } from '../providers/tree.ts';
 import { BYTES_MAX, providerOfPath, READERS_VERSION, tooManyBytes } from './definitions.ts';
@@ -14,7 +14,7 @@ const FILES_MAX = 200;
 const AT_ONCE = 5;
 
 export interface FilesRead {
-  /** By path. */
+  /** Results by path. */
   readonly files: readonly ReadFile[];
   /** Why something may be missing; sentences. */
   readonly reasons: readonly string[];
@@ -44,7 +44,7 @@ export async function readFiles(
       entry,
       provider,
     );
-    // What may be read another time is not taken for an answer then.
+    // A failure that may pass is not kept as the result of the file.
     return { path, key: isPassing === true ? '' : key, ...result, chars };
   });
   const files: ReadFile[] = [];
@@ -61,11 +61,11 @@ export async function readFiles(
 }
 
 interface Kept extends ReadFile {
-  /** As JSON. */
+  /** Length of the result as JSON. */
   readonly chars: number;
 }
 
-/** A few at a time, in order; after the first failure nothing more is begun. */
+/** Runs a few at a time, in order; after the first failure nothing more is begun. */
 async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = [];
   const queue = [...items.entries()];
@@ -84,7 +84,7 @@ async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>):
   return results;
 }
 
-/** The connection's own first, and last what only its content may show to be a definition. */
+/** Orders the files: those of the connection's own systems first, and last those that only their content may show to be a definition. */
 function rank({ path }: TreeEntry, { own, ciFile }: Wanted): number {
   const provider = path === ciFile ? 'gitlab' : providerOfPath(path);
   if (provider === undefined) return 2;
@@ -120,7 +120,7 @@ async function readFile(
   return { ...unread(provider, path, outcome.failed), isPassing: true };
 }
 
-/** What is of no CI system by its name is nobody's loss. */
+/** A file that belongs to no CI system by its name is left out without a message. */
 function unread(provider: CiDefinitionProvider | undefined, path: string, message: string): Measured {
   const result: ReadResult = {
     pipelines: [],

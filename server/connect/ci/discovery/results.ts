@@ -1,10 +1,10 @@
-/** One file to what is kept of it: within the limits of names and lists, and of what a database stores. Runs in a thread of its own. */
+/** Reads one file, and cuts the result to the limits of names, lists and the database. Runs in a thread of its own. */
 import { clip, text } from '../providers/read.ts';
 import { discoverDefinition } from './definitions.ts';
 import type { DefinedPipeline, DefinitionFile, ParsedDefinition } from './definitions.ts';
 import type { FoundPipeline, FoundProblem, ReadResult } from './snapshot.ts';
 
-/** What one file may say: of names as much as the contract of runs takes, of lists what a person reads. */
+/** Limits of one file: names as long as the contract of runs takes, lists as long as a person reads. */
 const NAME_MAX = 255;
 const PIPELINES_MAX = 100;
 const JOBS_MAX = 500;
@@ -14,12 +14,12 @@ const EVIDENCE_MAX = 10;
 const PROBLEMS_MAX = 20;
 const MESSAGE_MAX = 500;
 
-/** Of all results of a search together, as JSON: what one answer of the API may weigh. */
+/** Limit of all results of a search together, as JSON, so that an answer of the API does not become too large. */
 export const RESULTS_CHARS_MAX = 2_000_000;
 
 export interface Measured {
   readonly result: ReadResult;
-  /** As JSON. */
+  /** Length of the result as JSON. */
   readonly chars: number;
 }
 

@@ -14,7 +14,7 @@ import { id, instant } from '../../../platform/db/columns.ts';
 import { ciConnections } from '../schema.ts';
 import type { FoundPipeline, FoundProblem } from './snapshot.ts';
 
-/** Searches for CI definitions. Of those that ended the last few of a connection are kept; one at a time is open. */
+/** Searches for CI definitions. One at a time is open in a connection, and the last few that ended are kept. */
 export const ciDiscoveries = pgTable(
   'ci_discoveries',
   {
@@ -24,15 +24,15 @@ export const ciDiscoveries = pgTable(
     state: text('state', { enum: ['queued', 'running', 'succeeded', 'failed'] }).notNull(),
     branch: text('branch').notNull(),
     commitSha: text('commit_sha'),
-    /** Entries that were listed. */
+    /** How many entries were listed. */
     scanned: integer('scanned').notNull().default(0),
     truncated: boolean('truncated').notNull().default(false),
     incompleteReason: text('incomplete_reason'),
-    /** `<word>: <sentence>`, while `state` is `failed`. */
+    /** `<code>: <sentence>`, while `state` is `failed`. */
     error: text('error'),
     pipelines: jsonb('pipelines').$type<readonly FoundPipeline[]>().notNull().default([]),
     problems: jsonb('problems').$type<readonly FoundProblem[]>().notNull().default([]),
-    /** What was read, so that the next search need not read the same again; of which pipelines and problems tell by their paths. */
+    /** Files that were read, so that the next search need not read the same again. Pipelines and problems belong to a file by their paths. */
     files: jsonb('files')
       .$type<ReadonlyArray<{ readonly path: string; readonly key: string }>>()
       .notNull()

@@ -1,4 +1,4 @@
-/** One search: a branch's commit, one bounded look at it, its files. Asks the repository's host alone and stores nothing. */
+/** One search: the branch's commit, a bounded listing of it, its files. It sends requests to the repository's host alone and stores nothing. */
 import { JobFailed } from '../../../platform/jobs/index.ts';
 import type { ForgeApi, ForgeError } from '../forges/call.ts';
 import { TREES } from '../providers/index.ts';
@@ -12,7 +12,7 @@ export interface Search {
   readonly branch: string;
   /** Systems whose files are the connection's own. */
   readonly own: readonly CiDefinitionProvider[];
-  /** What the last search read. */
+  /** The files that the last search read. */
   readonly known: readonly ReadFile[];
   /** Reads its files. */
   readonly reading: Reading;
@@ -74,7 +74,7 @@ function notThere(path: string): FoundProblem {
   return { path, line: 0, message, fatal: true };
 }
 
-/** As the contract documents it: a word, a colon, a sentence. */
+/** The error as the contract documents it: a code, a colon, a sentence. */
 export function failureOf(error: ForgeError | NoBranch, hasToken: boolean): string {
   if (error instanceof NoBranch) return `branch_not_found: ${error.message}`;
   const { problem, message } = error;

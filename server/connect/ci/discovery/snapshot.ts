@@ -1,4 +1,4 @@
-/** What a search finds, in the words of the database: plain values that go into JSON columns and out to callers. */
+/** The result of a search: plain values that go into JSON columns and out to callers. */
 import type { CiDefinitionProvider } from './definitions.ts';
 
 export interface FoundPipeline {
@@ -22,7 +22,7 @@ export interface FoundProblem {
   readonly fatal: boolean;
 }
 
-/** What one file came to. */
+/** The result of one file. */
 export interface ReadResult {
   readonly pipelines: readonly FoundPipeline[];
   readonly problems: readonly FoundProblem[];
@@ -34,13 +34,13 @@ export interface ReadFile extends ReadResult {
   readonly key: string;
 }
 
-/** What a search comes to. */
+/** The result of a search. */
 export interface Snapshot {
   readonly commit: string;
   readonly scanned: number;
   readonly truncated: boolean;
   readonly incompleteReason: string | undefined;
   readonly files: readonly ReadFile[];
-  /** Of files that were not read: links, submodules, a setting that leads elsewhere. Those of files are with the files. */
+  /** Problems with files that were not read: links, submodules, a setting that leads elsewhere. Problems of a file that was read are with the file. */
   readonly problems: readonly FoundProblem[];
 }

@@ -1,4 +1,4 @@
-/** Searches in the database. One of a connection is open at a time; of those that ended the last ten are kept. */
+/** Searches in the database. One of a connection is open at a time, and the last ten that ended are kept. */
 import type { Database, SqlTag } from '../../../platform/db/index.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Connection } from '../model/connection.ts';
@@ -57,7 +57,7 @@ export interface Begun {
   readonly branch: string;
 }
 
-/** The open one, which now reads the branch that the connection names. Undefined when somebody has ended it. */
+/** Begins the open search, which reads the branch that the connection names now. Undefined when somebody has ended it. */
 export async function beginDiscovery(
   { sql }: Database,
   { id, defaultBranch }: Connection,
@@ -68,7 +68,7 @@ export async function beginDiscovery(
   return row;
 }
 
-/** What the last search that succeeded read. */
+/** The files that the last successful search read. */
 export async function lastFiles({ sql }: Database, { id }: Owner): Promise<readonly ReadFile[]> {
   const [row] = await sql<
     Array<{
@@ -109,7 +109,7 @@ export async function succeed(
 
 const jsonb = (sql: SqlTag, value: unknown) => sql.json(value as never);
 
-/** Unless it was ended by somebody else. */
+/** Ends the search with an error, unless it was ended by somebody else. */
 export async function fail(
   { sql }: Database,
   { id, error, now }: { readonly id: string; readonly error: string; readonly now: Date },

@@ -16,16 +16,16 @@ const IDLE_MS = 10_000;
 
 export interface ReadingLimits {
   readonly fileMs: number;
-  /** Of all files of one search. */
+  /** Limit of all files of one search. */
   readonly searchMs: number;
-  /** Of a thread, for what lives longer than a moment. */
+  /** Limit of a thread's memory for what lives longer than a moment. */
   readonly memoryMb: number;
 }
 
 /** `failed`: why the file was not read, now. */
 export type Outcome = Measured | { readonly failed: string };
 
-/** Of one search. */
+/** The files of one search. */
 export interface Reading {
   read(file: DefinitionFile): Promise<Outcome>;
 }
@@ -42,7 +42,7 @@ interface Turn {
 }
 
 export function createReaders(limits: ReadingLimits = LIMITS): Readers {
-  /** By team, in the order in which they come next. */
+  /** Waiting files by team, in the order in which the teams come next. */
   const waiting = new Map<string, Turn[]>();
   const served = new Set<string>();
   const idle: Thread[] = [];
@@ -119,16 +119,16 @@ function startThread(idle: Thread[], { fileMs, memoryMb }: ReadingLimits): Threa
   // A server that stops does not wait for it.
   worker.unref();
   let isAlive = true;
-  let tell: (outcome: Outcome) => void = () => undefined;
+  let resolveRead: (outcome: Outcome) => void = () => undefined;
   let resting: NodeJS.Timeout | undefined;
   const end = (failed: string): void => {
     isAlive = false;
     const at = idle.indexOf(thread);
     if (at >= 0) idle.splice(at, 1);
-    tell({ failed });
+    resolveRead({ failed });
     void worker.terminate();
   };
-  worker.on('message', (measured: Measured) => tell(measured));
+  worker.on('message', (measured: Measured) => resolveRead(measured));
   worker.on('error', (error: Error & { code?: string }) => {
     const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
     end(isMemory ? 'not read: reading it takes too much memory' : `not read: ${error.message}`);
@@ -140,7 +140,7 @@ function startThread(idle: Thread[], { fileMs, memoryMb }: ReadingLimits): Threa
       clearTimeout(resting);
       return await new Promise<Outcome>((resolve) => {
         const late = setTimeout(() => end(`not read: reading it took more than ${fileMs / 1000} s`), fileMs);
-        tell = (outcome) => {
+        resolveRead = (outcome) => {
           clearTimeout(late);
           resolve(outcome);
         };
@@ -156,7 +156,7 @@ function startThread(idle: Thread[], { fileMs, memoryMb }: ReadingLimits): Threa
   return thread;
 }
 
-/** Beside this file: as JavaScript in the bundle, as TypeScript in a checkout. */
+/** Starts the worker that lies beside this file: as JavaScript in the bundle, as TypeScript in a checkout. */
 function startWorker(resourceLimits: ResourceLimits): Worker {
   const options = { name: 'reader', resourceLimits };
   if (!import.meta.url.endsWith('.ts'))

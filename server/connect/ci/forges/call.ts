@@ -19,10 +19,10 @@ export type ForgeProblem =
   | 'provider_unavailable'
   | 'answer_invalid';
 
-/** The same may succeed later. */
+/** Problems after which the same request may succeed later. */
 const PASSING: ReadonlySet<ForgeProblem> = new Set(['rate_limited', 'provider_unavailable']);
 
-/** What the host answered instead of what was asked for. Its message may be shown to the team; it holds no token. */
+/** A failed request to a repository's host. Its message may be shown to the team; it holds no token. */
 export class ForgeError extends JobFailed {
   readonly problem: ForgeProblem;
   /** HTTP status; absent when there was no answer. */
@@ -37,13 +37,13 @@ export class ForgeError extends JobFailed {
 
 export interface ForgeRequest {
   readonly method?: SafeRequest['method'];
-  /** Below the base address, beginning with a slash, encoded. */
+  /** Path below the base address, beginning with a slash, encoded. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly json?: object;
   /** Default: `application/json`. */
   readonly accept?: string;
-  /** Of the answer. Default: 1 MiB. */
+  /** Limit of the answer's body. Default: 1 MiB. */
   readonly bytesMax?: number;
 }
 
@@ -57,7 +57,7 @@ export interface ForgeAnswer {
 
 export interface ForgeApi {
   readonly forge: ForgeId;
-  /** As the connection has it: `owner/name`. */
+  /** The connection's repository: `owner/name`. */
   readonly repositoryPath: string;
   /** The repository below the API's base address, encoded. */
   readonly repositoryBase: string;
@@ -161,18 +161,18 @@ async function send({ fetch, forge, token }: Host, request: SafeRequest): Promis
   throw refusal(what, answer, token);
 }
 
-/** GitHub tells a limit by 403 and headers, its secondary one by words alone; then it asks to wait for a minute. All others by 429. */
+/** GitHub answers 403 with headers at its limit, and 403 with a message alone at its secondary limit, which asks to wait for a minute. All others answer 429. */
 function refusal(what: string, { status, headers, body }: Answered, token: string | undefined): ForgeError {
   // A host that repeats what it was sent would have the token shown to people.
-  const said = messageOf(body)?.replaceAll(token ?? NONE, '…');
-  const isSecondary = status === 403 && /secondary rate limit|abuse detection/i.test(said ?? '');
+  const message = messageOf(body)?.replaceAll(token ?? NONE, '…');
+  const isSecondary = status === 403 && /secondary rate limit|abuse detection/i.test(message ?? '');
   const retryInMs = waitOf(headers) ?? (isSecondary ? SECONDARY_MS : undefined);
   const limited = status === 429 || (status === 403 && retryInMs !== undefined);
   const moved =
     status >= 300 && status < 400 ? ', and redirects are not followed: was the repository moved?' : '';
   return new ForgeError(
     limited ? 'rate_limited' : problemOf(status),
-    `${what} was answered with ${status}${said === undefined ? '' : `: ${said}`}${moved}`,
+    `${what} was answered with ${status}${message === undefined ? '' : `: ${message}`}${moved}`,
     {
       status,
       ...(retryInMs === undefined ? {} : { retryInMs }),
@@ -182,7 +182,7 @@ function refusal(what: string, { status, headers, body }: Answered, token: strin
 
 const SECONDARY_MS = 60_000;
 
-/** Cannot be in a text. */
+/** A character that cannot be in a message. */
 const NONE = '\0';
 
 const PROBLEMS: Readonly<Record<number, ForgeProblem>> = {
@@ -196,7 +196,7 @@ function problemOf(status: number): ForgeProblem {
   return PROBLEMS[status] ?? (status >= 500 ? 'provider_unavailable' : 'refused');
 }
 
-/** Not longer than an hour, whatever the host says. */
+/** Longest wait, whatever the host asks for. */
 const WAIT_MAX_MS = 3_600_000;
 
 /** Seconds or a date; without either, the time at which a limit that is used up begins anew. */
@@ -214,22 +214,22 @@ function waitOf(headers: ForgeAnswer['headers']): number | undefined {
 const bounded = (ms: number): number => Math.min(Math.max(0, ms), WAIT_MAX_MS);
 
 /** Characters; it is shown to people. */
-const SAID_MAX = 300;
+const MESSAGE_MAX = 300;
 
-/** The host's own words: `{message, errors}`, `{error}` or `{error: {message}}`. */
+/** The host's own message: `{message, errors}`, `{error}` or `{error: {message}}`. */
 function messageOf(body: Uint8Array): string | undefined {
-  let said: unknown;
+  let answer: unknown;
   try {
-    said = JSON.parse(Buffer.from(body).toString());
+    answer = JSON.parse(Buffer.from(body).toString());
   } catch {
     return undefined; // A page for people.
   }
-  const message = at(said, 'message') ?? at(said, 'error', 'message') ?? at(said, 'error');
-  const errors = listOf(at(said, 'errors')).map((error) => at(error, 'message') ?? error);
+  const message = at(answer, 'message') ?? at(answer, 'error', 'message') ?? at(answer, 'error');
+  const errors = listOf(at(answer, 'errors')).map((error) => at(error, 'message') ?? error);
   const parts = [message, ...errors].flatMap(
     (part) => text(typeof part === 'object' ? JSON.stringify(part) : part) ?? [],
   );
-  return parts.length === 0 ? undefined : clip(parts.join(', '), SAID_MAX);
+  return parts.length === 0 ? undefined : clip(parts.join(', '), MESSAGE_MAX);
 }
 
 function parse(body: Uint8Array, what: string): unknown {

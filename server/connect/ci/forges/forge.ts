@@ -1,8 +1,8 @@
-/** Where a connection's repository is kept, and where the API of that host is. CI systems that keep no repositories leave it to the host's name. */
+/** The host of a connection's repository, and the address of its API. CI systems that keep no repositories leave it to the host's name. */
 import type { Connection } from '../model/connection.ts';
 import type { ForgeId } from '../words.ts';
 
-/** Those that everybody knows by their name. */
+/** Hosts that are known by their name. */
 export const KNOWN_HOSTS: Readonly<Record<string, ForgeId>> = {
   'github.com': 'github',
   'gitlab.com': 'gitlab',
@@ -18,7 +18,7 @@ const PROVIDERS: Readonly<Partial<Record<Connection['provider'], ForgeId>>> = {
 
 type Place = Pick<Connection, 'provider' | 'repositoryHost' | 'forge'>;
 
-/** What was set, else what a well-known host is, else what the provider's own repositories are kept at. Undefined: nobody said. */
+/** The kind of host that was set, else that of a well-known host, else that of the provider's own repositories. Undefined: it is not known. */
 export function forgeOf({ provider, repositoryHost, forge }: Place): ForgeId | undefined {
   return forge ?? KNOWN_HOSTS[repositoryHost] ?? PROVIDERS[provider];
 }

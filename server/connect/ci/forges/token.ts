@@ -32,7 +32,7 @@ export function tokenMethods({
       const after: Connection = {
         ...before,
         token: sealToken(secrets, connectionId, token),
-        // What is not named goes back to its default: a new token is never sent to an address that came with an older one.
+        // A field that is not named goes back to its default: a new token is never sent to an address that came with an older one.
         forge: forge === undefined ? null : forgeWord(forge),
         apiUrl: apiUrl ?? null,
         commitStatusDetail: null,

@@ -1,14 +1,14 @@
 /** A connection as the rest of Connect knows it. */
 import type { CiProvider, CommitStatusMode, ConnectionStatus, ForgeId, IngestMode } from '../words.ts';
 
-/** What id_tokens must say besides; empty lists ask for nothing. */
+/** Claims that id_tokens must have besides the repository; empty lists demand nothing. */
 export interface OidcPolicy {
   readonly refs: readonly string[];
   readonly files: readonly string[];
   readonly environments: readonly string[];
 }
 
-/** Where the fields of a generic payload are, as JSON pointers, and what its status words mean. */
+/** Places of the fields of a generic payload, as JSON pointers, and the meaning of its statuses. */
 export interface GenericMapping {
   readonly pointers?: Readonly<Record<string, string>>;
   readonly words?: Readonly<Record<string, string>>;
@@ -26,9 +26,9 @@ export interface Connection {
   readonly defaultBranch: string;
   readonly ingestMode: IngestMode;
   readonly status: ConnectionStatus;
-  /** What is wrong, while `status` is `error`. */
+  /** The problem, while `status` is `error`. */
   readonly statusDetail: string | null;
-  /** Where neither host nor provider tells it; ask forgeOf(). */
+  /** Set where neither host nor provider decides it; ask forgeOf(). */
   readonly forge: ForgeId | null;
   readonly apiUrl: string | null;
   /** The repository's host asked to be left alone until then. */

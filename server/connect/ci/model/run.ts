@@ -2,7 +2,7 @@
 import type { CiState } from '../accept.ts';
 import type { RunView } from '../run-view.ts';
 
-/** How a provider names a run. */
+/** The name of a run at its provider. */
 export interface RunName {
   readonly externalRunId: string;
   readonly externalAttempt: number;

@@ -14,9 +14,9 @@ export interface Webhook {
   readonly subscription: SubscriptionState;
   /** The provider's id of the subscription that this service made. */
   readonly providerHookId: string | null;
-  /** Of the repository, as the first delivery told it. */
+  /** Id of the repository, as the first delivery named it. */
   readonly repositoryId: string | null;
-  /** Why there is no subscription, or none any more. */
+  /** The reason why there is no subscription, or none any more. */
   readonly detail: string | null;
   readonly createdAt: Date;
 }

@@ -1,5 +1,5 @@
 /**
- * From a good id_token to what it allows: one run of one connection. Runs in the transaction of the call, after everything else that can be refused, and
+ * Binds a good id_token to what it allows: one run of one connection. It runs in the transaction of the call, after everything else that can be refused, and
  * uses the token up with it: a call that is refused or fails leaves the token as it was.
  */
 import { isMessage } from '@bufbuild/protobuf';
@@ -21,12 +21,12 @@ import { checkReport, checkRun, isForStrangers } from './report.ts';
 import { findPinnedConnection, takeOnce } from './store.ts';
 import type { CiJobCaller } from './caller.ts';
 
-/** What of the pipeline's context there is before the caller has a team. */
+/** The parts of the context that exist before the caller has a team. */
 type UnboundCtx = Pick<Ctx, 'call' | 'clock'> & { readonly caller: CiJobCaller };
 
 const SCOPES: ReadonlySet<string> = new Set(['ci:read', 'ci:write']);
 
-/** The caller as a member of the connection's team who may report, once the request was found to speak of its own run. */
+/** Gives the caller as a member of the connection's team who may report, once the request is known to be about its own run. */
 export async function bindCiJob(db: Database, ctx: UnboundCtx, request: Message): Promise<Caller> {
   const { caller } = ctx;
   const { ciJob: job } = caller;
@@ -43,7 +43,7 @@ export async function bindCiJob(db: Database, ctx: UnboundCtx, request: Message)
   return { ...caller, scopes: SCOPES, memberships: new Map([[teamId, 'developer']]), onlyTeamId: teamId };
 }
 
-/** Repository and policy: what does not depend on the request. */
+/** Checks repository and policy, which do not depend on the request. */
 export async function admitJob(db: Database, ctx: UnboundCtx, connection: Connection): Promise<void> {
   await checkRepository(db, ctx, connection);
   checkPolicy(ctx.caller.ciJob, connection.oidcPolicy);
@@ -69,7 +69,7 @@ async function connectionOfRequest(db: Database, caller: CiJobCaller, request: M
   return connection;
 }
 
-/** By an id of ours: only in the connection that the job has, so that no other run is as much as known to exist. */
+/** Finds the connection by our id of the run, and only in the connection that the job has, so that no other run is as much as known to exist. */
 async function connectionOfRun(db: Database, caller: CiJobCaller, runId: string): Promise<Connection> {
   const { ciConnectionId, ciJob } = caller;
   const connection =

@@ -1,4 +1,4 @@
-/** From the claims of an id_token to the job that it speaks for. `sub` is not read: its form is the repository's to choose, and has changed. */
+/** Makes the job of the claims of an id_token. `sub` is not read: its form is the repository's to choose, and has changed. */
 import type { CiJob } from '../../../platform/context.ts';
 import type { Issuer, OidcProvider } from './issuers.ts';
 import { invalid, printable, refused } from './refusals.ts';
@@ -27,7 +27,7 @@ function text(claims: Claims, name: string, form: RegExp = PRINTABLE): string {
   return value;
 }
 
-/** Those that are there. */
+/** Keeps the claims that are there. */
 function texts(claims: Claims, names: readonly string[]): Record<string, string> {
   const isThere = (name: string): boolean => !['', undefined, null].includes(claims[name] as string);
   return Object.fromEntries(names.filter(isThere).map((name) => [name, text(claims, name)]));
@@ -58,7 +58,7 @@ function github(claims: Claims): Omit<CiJob, 'provider' | 'issuer' | 'claims'> {
 }
 
 /**
- * Where the job runs, not where the merge request comes from: `project_*` may name the fork, `job_project_*` are absent in old versions. Where both are
+ * Claims of the project that the job runs in, not of the one that the merge request comes from: `project_*` may name the fork, `job_project_*` are absent in old versions. Where both are
  * there and differ, the code is a stranger's.
  */
 function gitlab(claims: Claims): Omit<CiJob, 'provider' | 'issuer' | 'claims'> {
@@ -86,9 +86,9 @@ function gitlab(claims: Claims): Omit<CiJob, 'provider' | 'issuer' | 'claims'> {
 }
 
 export function jobOf({ provider, issuer }: Issuer, claims: Claims): CiJob {
-  const said = provider === 'github' ? github(claims) : gitlab(claims);
+  const named = provider === 'github' ? github(claims) : gitlab(claims);
   const decisive = { sha: text(claims, 'sha', SHA), ...texts(claims, DECIDING[provider]) };
-  return { provider, issuer, ...said, claims: decisive };
+  return { provider, issuer, ...named, claims: decisive };
 }
 
 /** Claims as they were named in the token, for refusals of a job. */

@@ -26,7 +26,7 @@ export type { CiJobCaller } from './caller.ts';
 export { purgeIdTokens } from './store.ts';
 export type { VerifyIdToken } from './verify.ts';
 
-/** Of what an id_token is exchanged for; never longer than the id_token itself. */
+/** Life of the token that an id_token is exchanged for; it is never longer than that of the id_token itself. */
 const TOKEN_LIFE_MS = 60 * 60_000;
 
 export interface OidcDeps {

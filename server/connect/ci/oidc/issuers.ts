@@ -1,5 +1,5 @@
 /**
- * Whose id_tokens are taken: two issuers, each with the one address of its keys. Neither is ever learnt from a token. Their kin, which customers may
+ * The issuers whose id_tokens are taken: two of them, each with the one address of its keys. Neither is ever learnt from a token. Their kin, which customers may
  * well have, are refused by name, so that nobody looks for the fault elsewhere.
  */
 import type { CiJob } from '../../../platform/context.ts';
@@ -22,12 +22,12 @@ export const ISSUERS: readonly Issuer[] = [
   { provider: 'gitlab', issuer: 'https://gitlab.com', jwksUrl: 'https://gitlab.com/oauth/discovery/keys' },
 ];
 
-/** Hosts of the repositories that the issuers speak of. */
+/** Hosts of the repositories of each issuer. */
 export const HOSTS: Readonly<Record<OidcProvider, string>> = { github: 'github.com', gitlab: 'gitlab.com' };
 
 /**
- * `github=<issuer> <address of its keys>`, and the same for gitlab, separated by commas: an issuer of a test in place of a real one. A text says
- * what is wrong.
+ * `github=<issuer> <address of its keys>`, and the same for gitlab, separated by commas: an issuer of a test in place of a real one. Returns
+ * the problem as a text when they cannot be read.
  */
 export function parseIssuers(entries: readonly string[]): readonly Issuer[] | string {
   const replaced: Issuer[] = [];
@@ -45,7 +45,7 @@ export function isDefaultAudience(audience: string): boolean {
   return /^https:\/\/(github|gitlab)\.com(\/[^/]*)?$/i.test(audience);
 }
 
-/** Why the tokens of this issuer are not taken. */
+/** Says why the tokens of this issuer are not taken. */
 export function issuerProblem(issuer: string, claims: Readonly<Record<string, unknown>>): string {
   const [github] = ISSUERS;
   if (/^https:\/\/[^/]+\/_services\/token\/?$/.test(issuer))

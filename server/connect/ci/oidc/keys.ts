@@ -11,7 +11,7 @@ import type { Clock } from '../../../platform/clock.ts';
 import type { SafeFetch } from '../../../platform/safe-fetch.ts';
 import type { Issuer } from './issuers.ts';
 
-/** Between two readings that an unknown key asks for. */
+/** Time between two readings of the keys that an unknown key causes. */
 const REFRESH_EVERY_MS = 60_000;
 /** Without any set a job cannot report at all, so it is tried more often. */
 const FIRST_EVERY_MS = 10_000;

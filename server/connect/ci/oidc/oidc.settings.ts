@@ -1,4 +1,4 @@
-/** Id_tokens of CI jobs: whose are taken, and for whom they must be made. */
+/** Id_tokens of CI jobs: the issuers that are taken, and the audience that the tokens must have. */
 import { optional, parts, text, Wrong } from '@svc/proto/process/settings.ts';
 import { isDefaultAudience, parseIssuers } from './issuers.ts';
 import type { Issuer } from './issuers.ts';

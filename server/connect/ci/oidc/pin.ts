@@ -1,5 +1,5 @@
 /**
- * Whose id_tokens a connection takes. The first one pins the repository by its ids, if the name that the connection was made with is the repository's
+ * The repository whose id_tokens a connection takes. The first one pins the repository by its ids, if the name that the connection was made with is the repository's
  * at that moment; from then on the ids alone decide. So a renamed repository goes on, and a name that somebody else took over, or a
  * repository that went to another owner, ends here until an admin takes the pin back. A repository is the pin of one connection of all teams.
  */
@@ -43,7 +43,7 @@ export async function checkRepository(db: Database, ctx: JobCtx, connection: Con
     });
 }
 
-/** Of two first tokens one waits, and finds the pin of the other. */
+/** Locks the connection: of two first tokens one waits, and finds the pin of the other. */
 async function locked(db: Database, connection: Connection): Promise<Connection> {
   await db.sql`select 1 from ci_connections where id = ${connection.id} for no key update`;
   return (await readConnection(db, connection.id)) ?? connection;

@@ -1,4 +1,4 @@
-/** What a connection asks of id_tokens beside the repository: anchored literals and globs, never a pattern language that can run long. */
+/** The policy of a connection for id_tokens, beside the repository: anchored literals and globs, never a pattern language that can run long. */
 import type { CiJob } from '../../../platform/context.ts';
 import type { OidcPolicy } from '../model/connection.ts';
 import { claimsOf } from './claims.ts';

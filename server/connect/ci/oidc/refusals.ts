@@ -1,7 +1,7 @@
-/** How id_tokens are refused. Texts and details name claims, so that a job's author sees what is wrong; never the token, whole or in part. */
+/** Refusals of id_tokens. Texts and details name claims, so that a job's author sees what is wrong; never the token, whole or in part. */
 import { apiError } from '@svc/proto/http/errors.ts';
 
-/** Claims that are no secret and tell a job's author what the token says. */
+/** Claims that are no secret and show a job's author what is in the token. */
 const SHOWN = [
   'iss',
   'aud',
@@ -28,7 +28,7 @@ const SHOWN = [
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** At most 200 printable characters: what was sent comes back, to logs and terminals. */
+/** Cuts a value to 200 printable characters, because values of the caller come back in logs and terminals. */
 export function printable(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
   const clean = text.replaceAll(/[^\x20-\x7e]/g, '?');
@@ -46,11 +46,11 @@ function seen(claims: Claims): Readonly<Record<string, string>> {
 interface About {
   /** The claim that decides. */
   readonly claim?: string;
-  /** What the token says, as far as it could be read. */
+  /** The claims of the token, as far as they could be read. */
   readonly claims?: Claims;
 }
 
-function told(what: string, { claim, claims = {} }: About) {
+function messageOf(what: string, { claim, claims = {} }: About) {
   const shown = seen(claims);
   const list = Object.entries(shown).map(([name, value]) => `${name}=${value}`);
   const text = list.length === 0 ? what : `${what}; the id_token says ${list.join(', ')}`;
@@ -59,14 +59,14 @@ function told(what: string, { claim, claims = {} }: About) {
 
 /** 401: it is no good id_token. */
 export function invalid(what: string, about: About = {}): Error {
-  const { text, details } = told(`the id_token is not valid: ${what}`, about);
+  const { text, details } = messageOf(`the id_token is not valid: ${what}`, about);
   const headers = { 'www-authenticate': 'Bearer realm="svc", error="invalid_token"' };
   return apiError('id_token_invalid', text, { details, headers });
 }
 
 /** 403: it is good, and not for this. */
 export function refused(what: string, about: About): Error {
-  const { text, details } = told(`the id_token does not allow this: ${what}`, about);
+  const { text, details } = messageOf(`the id_token does not allow this: ${what}`, about);
   return apiError('id_token_refused', text, { details });
 }
 

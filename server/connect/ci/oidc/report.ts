@@ -12,7 +12,7 @@ import { HOSTS } from './issuers.ts';
 import { definitionFile } from './policy.ts';
 import { refused } from './refusals.ts';
 
-/** What is built is a merge that nobody pushed, or the target: the head is known to the job alone. */
+/** Whether a merge that nobody pushed, or the target, is built: the head is known to the job alone. */
 function buildsPullRequest({ provider, claims }: CiJob): boolean {
   return provider === 'github'
     ? (claims['event_name'] ?? '').startsWith('pull_request')
@@ -82,7 +82,7 @@ export function checkRun(job: CiJob, { externalRunId, externalAttempt }: RunName
   );
 }
 
-/** What a report says must be what the claims say. */
+/** The fields of a report must agree with the claims. */
 export function checkReport(job: CiJob, request: ReportRequest): void {
   checkRun(job, { externalRunId: request.externalRunId, externalAttempt: request.externalAttempt ?? 1 });
   const { claims, provider } = job;
@@ -101,7 +101,7 @@ export function checkReport(job: CiJob, request: ReportRequest): void {
   same(event, claims[event], request.trigger);
   if (claims['workflow'] !== undefined)
     same('workflow', claims['workflow'].slice(0, 255), request.pipelineName);
-  // At GitHub whoever started the run again is another one than the claim's.
+  // At GitHub a run that is started again has another actor than the claim.
   if (provider === 'gitlab') same('user_login', claims['user_login']?.slice(0, 255), request.actor);
   else if (job.attempt === 1) same('actor', claims['actor']?.slice(0, 255), request.actor);
   checkPage(job, request.externalUrl);

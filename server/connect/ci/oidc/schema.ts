@@ -10,13 +10,13 @@ export const ciUsedIdTokens = pgTable(
     issuer: text('issuer').notNull(),
     /** The token's own id, `jti`. */
     jti: text('jti').notNull(),
-    /** From then on the token is refused for its age, and the row may go. */
+    /** The time from which the token is refused for its age, and the row may go. */
     expiresAt: instant('expires_at').notNull(),
   },
   (t) => [primaryKey({ columns: [t.issuer, t.jti] }), index('ci_used_id_tokens_expires').on(t.expiresAt)],
 );
 
-/** What id_tokens were exchanged for. They end with their connection. */
+/** Tokens that id_tokens were exchanged for. They end with their connection. */
 export const ciJobTokens = pgTable(
   'ci_job_tokens',
   {
@@ -24,7 +24,7 @@ export const ciJobTokens = pgTable(
     tokenHash: bytes('token_hash').primaryKey(),
     teamId: id('team_id').notNull(),
     connectionId: id('connection_id').notNull(),
-    /** What the id_token said: it is held against connection and request at each use, as an id_token is. */
+    /** The job that the id_token named: it is held against connection and request at each use, as an id_token is. */
     job: jsonb('job').$type<CiJob>().notNull(),
     expiresAt: instant('expires_at').notNull(),
     createdAt: instant('created_at').notNull(),

@@ -72,7 +72,7 @@ export async function findPinnedConnection(
   return row === undefined ? undefined : await readConnection(db, row.id);
 }
 
-/** Deletes what has ended, in pieces. */
+/** Deletes tokens that have ended, in pieces. */
 export async function purgeIdTokens(sql: SqlTag, clock: Clock, piece = 5_000): Promise<void> {
   const now = clock.now();
   for (const table of ['ci_used_id_tokens', 'ci_job_tokens'])

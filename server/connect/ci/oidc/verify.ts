@@ -1,5 +1,5 @@
 /**
- * Whether an id_token is good: the whole of what can be said without knowing what it is for. The order is fixed: form, header, issuer, key, signature,
+ * Verifies an id_token, as far as that does not depend on the request. The order is fixed: form, header, issuer, key, signature,
  * audience, times, claims; nothing of a token is believed before its signature, except which of the two issuers it claims to be of.
  */
 import { ID_TOKEN_BYTES_MAX } from '../../../access/auth/index.ts';
@@ -15,9 +15,9 @@ import type { IssuerKeys } from './keys.ts';
 import { invalid, printable } from './refusals.ts';
 import type { Claims } from './refusals.ts';
 
-/** Clocks of ours and theirs. */
+/** Allowed difference between our clock and the issuer's. */
 const SKEW_S = 60;
-/** Since it was made: tokens of GitLab live as long as their job may run, which is no reason to take them for so long. */
+/** Greatest age of a token: those of GitLab live as long as their job may run, which is no reason to take them for so long. */
 const AGE_S_MAX = 600;
 const JTI_CHARS_MAX = 255;
 /** The year 2100. */
@@ -78,7 +78,7 @@ function parse(token: string): Parsed {
   return { token, header: objectOf(header, 'header'), claims: objectOf(claims, 'claims') };
 }
 
-/** In the one spelling that base64url has for these bytes: another one would be another token with the same signature. */
+/** Takes only the one spelling that base64url has for these bytes: another one would be another token with the same signature. */
 function bytesOf(part: string, name: string): Buffer {
   const bytes = Buffer.from(part, 'base64url');
   if (part === '' || bytes.toString('base64url') !== part) throw invalid(`its ${name} is not base64url`);
@@ -96,7 +96,7 @@ function objectOf(part: string, name: string): Claims {
   throw invalid(`its ${name} is no JSON object`);
 }
 
-/** Headers that bring a key, or say where one is: no issuer of ours sends them. */
+/** Headers that hold a key or its address: no issuer of ours sends them. */
 const FOREIGN_KEYS = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64'];
 
 function checkHeader(header: Claims): string {

@@ -6,7 +6,7 @@ import type { Delivery, Headers, Verdict } from './types.ts';
 export const OK: Verdict = { ok: true };
 export const refuse = (refused: string): Verdict => ({ ok: false, refused });
 
-/** How far a signed time may lie from ours, either way. */
+/** Allowed difference between a signed time and ours, either way. */
 const SKEW_MAX_MS = 5 * 60_000;
 
 export function hmac(key: string | Uint8Array, ...parts: ReadonlyArray<string | Uint8Array>): Buffer {
@@ -19,7 +19,7 @@ export function sha256(data: string | Uint8Array): Buffer {
   return createHash('sha256').update(data).digest();
 }
 
-/** Of anything: what is compared are digests, so neither length nor content shows in the time it takes. */
+/** Digest of any text: digests are compared, so neither length nor content shows in the time it takes. */
 export function sameSecret(a: string | Uint8Array, b: string | Uint8Array): boolean {
   return timingSafeEqual(sha256(a), sha256(b));
 }
@@ -123,7 +123,7 @@ export function anySame(secrets: readonly string[], given: string): Verdict {
   return matched ? OK : refuse('it holds another secret');
 }
 
-/** For providers without one: the same bytes are the same delivery. */
+/** The delivery's id for providers that send none: the same bytes are the same delivery. */
 export function digestId(rawBody: Uint8Array): string {
   return `sha256:${sha256(rawBody).toString('hex')}`;
 }

@@ -208,7 +208,7 @@ describe('words', () => {
     expect(event).toMatchObject({ status: ours, blocked, reason, providerStatus: status });
   });
 
-  const word = (provider: CiProvider, payload: unknown) => reportOf(provider, {}, payload).event;
+  const eventOf = (provider: CiProvider, payload: unknown) => reportOf(provider, {}, payload).event;
   const gitlab = (status: string) => ({ object_kind: 'pipeline', object_attributes: { id: 1, status } });
   const drone = (status: string) => ({ build: { id: 1, status } });
   const buildkite = (state: string) => ({ event: 'build.running', build: { id: 'b', state } });
@@ -231,7 +231,7 @@ describe('words', () => {
     ['jenkins', jenkins('ABORTED'), 'cancelled', null],
     ['jenkins', jenkins('NOT_BUILT'), 'cancelled', 'skipped'],
   ])('%s %j', (provider, payload, status, reason) => {
-    expect(word(provider, payload)).toMatchObject({ status, reason });
+    expect(eventOf(provider, payload)).toMatchObject({ status, reason });
   });
 });
 
@@ -240,15 +240,15 @@ describe('any order, with repetitions, comes to the same run', () => {
     '%s',
     (_name, { provider, headers, payloads, end, jobs = {} }) => {
       const reports = payloads.map((payload) => reportOf(provider, headers, payload));
-      const comesTo = (heard: readonly RunReport[]) => {
-        const events = heard.flatMap((one) => one.jobs);
+      const comesTo = (taken: readonly RunReport[]) => {
+        const events = taken.flatMap((one) => one.jobs);
         const ids = new Set(events.map(({ externalJobId }) => externalJobId));
         const ended = [...ids].map((id) => {
           const own = events.filter(({ externalJobId }) => externalJobId === id);
           return [id, settle(joinAll(own))] as const;
         });
         return {
-          run: settle(joinAll(heard.map(({ event }) => event))),
+          run: settle(joinAll(taken.map(({ event }) => event))),
           jobs: Object.fromEntries(ended),
         };
       };
@@ -260,8 +260,8 @@ describe('any order, with repetitions, comes to the same run', () => {
           fc.shuffledSubarray(indexes, { minLength: indexes.length }),
           fc.array(fc.constantFrom(...indexes), { maxLength: 6 }),
           (order, again) => {
-            const heard = [...again, ...order, ...again].map((index) => reports[index] as RunReport);
-            expect(comesTo(heard)).toEqual(inOrder);
+            const taken = [...again, ...order, ...again].map((index) => reports[index] as RunReport);
+            expect(comesTo(taken)).toEqual(inOrder);
           },
         ),
         { numRuns: 200 },

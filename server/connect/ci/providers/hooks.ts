@@ -14,7 +14,7 @@ export interface WantedHook {
 
 /** Everything that the host refuses is thrown as a ForgeError. */
 export interface Hooks {
-  /** What the token must be allowed to do, as the host calls it. */
+  /** The right that the token must have, as the host calls it. */
   readonly needs: string;
   /** Makes it, or repairs the one that is there: secret, events, and being switched on. Answers the host's id of it. */
   put(api: ForgeApi, wanted: WantedHook): Promise<unknown>;

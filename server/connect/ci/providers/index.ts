@@ -1,4 +1,4 @@
-/** What is known of each provider: one more is one more folder and one more line. */
+/** The providers: one more is one more folder and one more line. */
 import type { ForgeApi } from '../forges/call.ts';
 import type { CiProvider, ForgeId } from '../words.ts';
 import * as azureDefinitions from './azure/definitions.ts';
@@ -50,7 +50,7 @@ const KNOWN: Readonly<Record<CiProvider, Provider>> = {
   jenkins: { ...jenkinsDefinitions, ...jenkinsEvents, ...jenkinsSignature },
 };
 
-/** How repositories are read at their hosts, whichever CI system their connection is of. */
+/** Readers of repositories by their host, whichever CI system the connection is of. */
 export const TREES: Readonly<Record<ForgeId, (api: ForgeApi) => Tree>> = {
   azure: azureTree,
   bitbucket: bitbucketTree,
@@ -58,7 +58,7 @@ export const TREES: Readonly<Record<ForgeId, (api: ForgeApi) => Tree>> = {
   gitlab: gitlabTree,
 };
 
-/** What webhooks say is as long as what the contract takes: names are in indexes, and nobody reads longer ones. */
+/** Texts of webhooks are cut to what the contract takes: names are in indexes, and nobody reads longer ones. */
 const NAME_MAX = 255;
 const ID_MAX = 500;
 
@@ -70,7 +70,7 @@ function bounded({ normalise }: Provider): Provider['normalise'] {
   return (headers, payload, mapping) => within(normalise(headers, payload, mapping));
 }
 
-/** As short as what the contract takes. */
+/** Cuts the texts of a report to what the contract takes. */
 export function within(report: RunReport | Ignored): RunReport | Ignored {
   if ('ignored' in report) return { ignored: clip(report.ignored, NAME_MAX) };
   return {

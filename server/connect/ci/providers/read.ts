@@ -1,4 +1,4 @@
-/** Reading what others sent: every reader takes anything, and answers undefined for what is not what it should be. */
+/** Readers of payloads: each takes any value, and answers undefined for what is not what it should be. */
 import type { CiStatus } from '../accept.ts';
 import type { Headers } from './types.ts';
 
@@ -30,7 +30,7 @@ export function text(value: unknown): string | undefined {
   return clean === '' ? undefined : clean;
 }
 
-/** At most so many characters; whole ones. */
+/** Cuts the text to so many whole characters. */
 export function clip(value: string, max: number): string {
   return value.length <= max ? value : value.slice(0, max).replace(UNSTORABLE, '');
 }
@@ -42,10 +42,10 @@ export function idOf(value: unknown): string | undefined {
   return id === undefined || id.length > 500 ? undefined : id;
 }
 
-/** What the contract takes. */
+/** Limit of the contract. */
 const ATTEMPT_MAX = 100_000;
 
-/** At least 1. */
+/** The attempt, at least 1. */
 export function attemptOf(value: unknown): number {
   const attempt = typeof value === 'string' ? Number(value) : value;
   return typeof attempt === 'number' &&
@@ -66,7 +66,7 @@ export function urlOf(value: unknown): string | undefined {
   return parsed.href;
 }
 
-/** Of SHA-1 or SHA-256; what is only a name (`HEAD`) or nothing (zeros) is no commit. */
+/** A commit by SHA-1 or SHA-256; a name (`HEAD`) or zeros are no commit. */
 export function shaOf(value: unknown): string | undefined {
   const sha = text(value)?.toLowerCase();
   return sha !== undefined && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(sha) && !/^0+$/.test(sha)
@@ -116,7 +116,7 @@ export function orderOfTime(value: unknown): string | undefined {
   return time === undefined ? undefined : `${time.ms / 1_000}${time.fraction.padEnd(9, '0')}`;
 }
 
-/** Of Unix time in seconds or nanoseconds, as number or digits; 0 is not set. */
+/** Reads a Unix time in seconds or nanoseconds, as number or digits; 0 is not set. */
 export function unixTimeOf(value: unknown, unit: 'seconds' | 'nanoseconds'): string | undefined {
   const number = typeof value === 'string' && /^\d{1,20}$/.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || !Number.isFinite(number) || number <= 0) return undefined;
@@ -124,7 +124,7 @@ export function unixTimeOf(value: unknown, unit: 'seconds' | 'nanoseconds'): str
   return ms < 253_402_300_800_000 ? new Date(Math.floor(ms)).toISOString() : undefined;
 }
 
-/** Of a span in seconds, also in parts of one. */
+/** Milliseconds of a span in seconds, also in parts of one. */
 export function msOf(seconds: unknown): number | undefined {
   return typeof seconds === 'number' && seconds >= 0 && seconds < 4_000_000
     ? Math.round(seconds * 1_000)
@@ -134,7 +134,7 @@ export function msOf(seconds: unknown): number | undefined {
 /** The first of a header that is there once; a header given twice is none, because it is not known which one counts. */
 export function header(headers: Headers, name: string): string | undefined {
   const wanted = name.toLowerCase();
-  // As Node gives them, names are lower-case already.
+  // Names from Node are lower-case already.
   const key = Object.hasOwn(headers, wanted)
     ? wanted
     : Object.keys(headers).find((given) => given.toLowerCase() === wanted);
@@ -143,7 +143,7 @@ export function header(headers: Headers, name: string): string | undefined {
   return value?.length === 1 ? value[0] : undefined;
 }
 
-/** What a provider's word means here. */
+/** The meaning of a provider's status here. */
 export interface Meaning {
   readonly status: CiStatus;
   readonly blocked?: true;
@@ -151,7 +151,8 @@ export interface Meaning {
   readonly reason?: string;
 }
 
-export type Words = Readonly<Record<string, Meaning>>;
+/** Meanings by the status of the provider. */
+export type Meanings = Readonly<Record<string, Meaning>>;
 
 export const QUEUED: Meaning = { status: 'queued' };
 export const BLOCKED: Meaning = { status: 'queued', blocked: true, reason: 'approval' };
@@ -163,19 +164,19 @@ export const ERROR: Meaning = { status: 'failed', reason: 'error' };
 export const TIMED_OUT: Meaning = { status: 'failed', reason: 'timed_out' };
 export const CANCELLED: Meaning = { status: 'cancelled' };
 export const SKIPPED: Meaning = { status: 'cancelled', reason: 'skipped' };
-/** A word that nobody told us of is never a success. */
+/** A status that is not in the provider's documentation is never a success. */
 export const UNKNOWN: Meaning = { status: 'unknown' };
 
-export function meaningOf(words: Words, word: string | undefined): Meaning {
-  return (word !== undefined && Object.hasOwn(words, word) ? words[word] : undefined) ?? UNKNOWN;
+export function meaningOf(meanings: Meanings, status: string | undefined): Meaning {
+  return (status !== undefined && Object.hasOwn(meanings, status) ? meanings[status] : undefined) ?? UNKNOWN;
 }
 
 export function isEnd({ status }: Meaning): boolean {
   return status !== 'queued' && status !== 'running';
 }
 
-/** The words of an event, ours and theirs. */
-export function wordsOf(meaning: Meaning, providerStatus?: string, providerConclusion?: string) {
+/** The status of an event, ours and the provider's. */
+export function statusOf(meaning: Meaning, providerStatus?: string, providerConclusion?: string) {
   return {
     status: meaning.status,
     providerStatus: providerStatus ?? null,

@@ -1,4 +1,4 @@
-/** How runs stand, asked of the providers that are the repository's host as well: the same that their webhooks would have told. */
+/** Asks providers that are the repository's host as well for the status of a run: the answer has what their webhooks would have reported. */
 import { forgeOf } from '../forges/forge.ts';
 import type { ForgeApi } from '../forges/call.ts';
 import type { Connection } from '../model/connection.ts';
@@ -16,7 +16,7 @@ const ASK: Readonly<Partial<Record<CiProvider, AskRun>>> = {
   gitlab: askGitlab,
 };
 
-/** Those that can be asked. */
+/** Providers that can be asked. */
 export const ASKABLE = Object.keys(ASK) as readonly CiProvider[];
 
 /** A number or a UUID; the same in SQL. A run that is known by a commit and a context has nothing that could be asked for. */

@@ -3,12 +3,12 @@ import { ForgeError } from '../forges/call.ts';
 import { shaOf } from './read.ts';
 
 export interface TreeEntry {
-  /** From the root, with `/`. */
+  /** Path from the root, with `/`. */
   readonly path: string;
   readonly kind: 'file' | 'folder' | 'link' | 'module';
-  /** Git's name of the content. Undefined where the host does not tell: the commit and the path stand for it. */
+  /** Git's name of the content. Undefined where the host has none: the commit and the path stand for it. */
   readonly id: string | undefined;
-  /** Undefined where the host does not tell before the file is read. */
+  /** Undefined where the host does not have it before the file is read. */
   readonly sizeBytes: number | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface Listing {
 export interface Head {
   /** Undefined: the repository is there and has no such branch. */
   readonly commit: string | undefined;
-  /** As the host has it, where it says so. */
+  /** The default branch, where the host names it. */
   readonly defaultBranch?: string | undefined;
   /** A setting of the repository that names its CI file; GitLab alone. */
   readonly ciFile?: string | undefined;
@@ -30,7 +30,7 @@ export interface Head {
 /** Everything is thrown as a ForgeError; `not_found` means the repository for `head`, and the thing itself for the others. */
 export interface Tree {
   head(branch: string): Promise<Head>;
-  /** What lies directly in a folder; undefined: in the root. Asks for further pages until `entriesMax` are there. */
+  /** Lists what lies directly in a folder; undefined: in the root. Asks for further pages until `entriesMax` are there. */
   list(commit: string, folder: TreeEntry | undefined, entriesMax: number): Promise<Listing>;
   /** `answer_invalid` when the file has more bytes. */
   read(commit: string, file: TreeEntry, bytesMax: number): Promise<Uint8Array>;
@@ -65,7 +65,7 @@ export async function joinPages(
   return { entries, complete: mark === undefined };
 }
 
-/** Of Git: 040000 folder, 120000 symbolic link, 160000 submodule. */
+/** Modes of Git: 040000 folder, 120000 symbolic link, 160000 submodule. */
 export function kindOfMode(mode: string | undefined, type: string | undefined): TreeEntry['kind'] {
   if (mode === '120000') return 'link';
   if (mode === '160000' || type === 'commit') return 'module';

@@ -6,7 +6,7 @@ import type { CiDefinitionProvider } from '../discovery/definitions.ts';
 import type { JobEvent } from '../record-jobs.ts';
 import type { RunName } from '../model/run.ts';
 
-/** As they came; names in any case, several values of one header as a list. */
+/** Headers as they came; names in any case, several values of one header as a list. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The repository of the event, as the provider names it; it must be the connection's. */
@@ -16,7 +16,7 @@ export interface RepositoryRef {
   readonly name?: string | undefined;
 }
 
-/** What a webhook, or the answer of a provider, reports of one run. */
+/** The report of one run in a webhook or in the answer of a provider. */
 export interface RunReport {
   /** `jobs`: the run itself is only named, with facts that its job knows; `event` has no status then. */
   readonly kind: 'run' | 'jobs';
@@ -38,7 +38,7 @@ export type Normalise = (headers: Headers, payload: unknown, mapping?: GenericMa
 export interface Delivery {
   /** One, or two while a secret is being replaced. */
   readonly secrets: readonly string[];
-  /** For providers that can do less than sign: what the connection was set up with, never what arrived. Absent: `signature`. */
+  /** The scheme that the connection was set up with, never that of the delivery, for providers that can do less than sign. Absent: `signature`. */
   readonly scheme?: Scheme | undefined;
   readonly headers: Headers;
   readonly rawBody: Uint8Array;
@@ -54,6 +54,6 @@ export interface Provider {
   readonly definitions: readonly CiDefinitionProvider[];
   readonly normalise: Normalise;
   readonly verify: (delivery: Delivery) => Verdict;
-  /** Repeated by the provider when it delivers again; within the connection. The payload is only asked for where it says so itself. */
+  /** The id that a delivery keeps when the provider sends it again, unique within the connection. The payload is asked for only where it holds the id. */
   readonly deliveryId: (headers: Headers, rawBody: Uint8Array, payload: () => unknown) => string;
 }

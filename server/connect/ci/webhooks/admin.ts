@@ -1,4 +1,4 @@
-/** What staff do about deliveries: look through those of all teams, and have one read again. */
+/** Calls of staff about deliveries: list those of all teams, and have one read again. */
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import { AdminCiDeliveriesService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';

@@ -34,16 +34,16 @@ export function changeOf({ kind, before, after }: Step, jobs: number): string {
 }
 
 function ofRun(before: Settled | undefined, after: Settled): readonly string[] {
-  if (before === undefined) return [`run made, ${stand(after)}`];
+  if (before === undefined) return [`run made, ${shown(after)}`];
   const fields = (Object.keys(FIELDS) as FactName[]).flatMap((name) =>
     before.facts[name] === after.facts[name] ? [] : (FIELDS[name] ?? []),
   );
-  const words = (['providerStatus', 'providerConclusion', 'soft', 'reason'] as const).filter(
+  const settled = (['providerStatus', 'providerConclusion', 'soft', 'reason'] as const).filter(
     (name) => before[name] !== after[name],
   );
-  const [from, to] = [stand(before), stand(after)];
-  const named = [...words, ...fields].join(', ');
+  const [from, to] = [shown(before), shown(after)];
+  const named = [...settled, ...fields].join(', ');
   return [...(from === to ? [] : [`${from} → ${to}`]), ...(named === '' ? [] : [named])];
 }
 
-const stand = ({ status, blocked }: Settled): string => (blocked ? `${status} (blocked)` : status);
+const shown = ({ status, blocked }: Settled): string => (blocked ? `${status} (blocked)` : status);

@@ -26,7 +26,7 @@ const columns = (sql: SqlTag) => sql`
   d.id, d.team_id as "teamId", d.connection_id as "connectionId", d.delivery_id as "deliveryId", d.event, d.state, d.detail, d.changed,
   d.run_id as "runId", octet_length(d.body) as bytes, d.repeats, d.received_at as "receivedAt", d.processed_at as "processedAt"`;
 
-/** Newest first. `after`: the last one of the page before. */
+/** Lists deliveries, newest first. `after`: the last one of the page before. */
 export async function listDeliveries(
   { sql }: Database,
   { connectionId, take, after }: { connectionId: string; take: number; after: string | undefined },
@@ -44,7 +44,7 @@ export interface AllQuery {
   readonly state: DeliveryState | undefined;
 }
 
-/** Of all teams. */
+/** Lists the deliveries of all teams. */
 export async function listAllDeliveries(
   { sql }: Database,
   { take, after, connectionId, state }: AllQuery,
@@ -59,7 +59,7 @@ export async function listAllDeliveries(
     order by d.id desc limit ${take}`;
 }
 
-/** Of several connections, each with an index of its own. */
+/** Lists the newest deliveries of several connections, each by its own part of the index. */
 export async function newestDeliveries(
   { sql }: Database,
   connectionIds: readonly string[],
@@ -73,7 +73,7 @@ export async function newestDeliveries(
     order by n.id desc limit ${take}`;
 }
 
-/** To be read again, as if it had just come; one that waits or is being read is left as it is. */
+/** Has a delivery read again, as if it had just come; one that waits or is being read is left as it is. */
 export async function readAgain({ sql }: Database, id: string): Promise<Delivery | undefined> {
   await sql`
     update ci_deliveries set state = 'received', detail = null, attempts = 0, due_at = now(), processed_at = null
@@ -85,7 +85,7 @@ export async function readAgain({ sql }: Database, id: string): Promise<Delivery
 /** Rows of one statement; a longer backlog takes several. */
 const PURGE_BATCH = 1_000;
 
-/** What is over and older than 30 days. */
+/** Deletes deliveries that are over and older than 30 days. */
 export async function purgeCiDeliveries(sql: SqlTag, nowMs: number): Promise<number> {
   let purged = 0;
   for (let batch = PURGE_BATCH; batch === PURGE_BATCH; purged += batch) {
@@ -104,17 +104,17 @@ export interface Taken {
   readonly event: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** With the one that begins now. */
+  /** How many readings were begun, with this one. */
   readonly attempts: number;
 }
 
-/** A reader that has said nothing for so long is dead. */
+/** A reader that has not ended its work for so long is dead. */
 const CLAIM_MS = 15_000;
 const TAKE_MAX = 100;
-/** What a pass holds in memory; at least one delivery, however large. More would hold up the door while the driver decodes it. */
+/** Limit of the bodies that a pass holds in memory; at least one delivery, however large. More would hold up the door while the driver decodes it. */
 const TAKE_BYTES_MAX = 2 * 1024 * 1024;
 
-/** Those that are due, the longest waiting first, each for one reader alone. */
+/** Takes the deliveries that are due, the longest waiting first, each for one reader alone. */
 export async function takeDueDeliveries(sql: SqlTag): Promise<readonly Taken[]> {
   const taken = await sql<Taken[]>`
     with due as (
@@ -127,7 +127,7 @@ export async function takeDueDeliveries(sql: SqlTag): Promise<readonly Taken[]> 
     update ci_deliveries d set due_at = now() + ${CLAIM_MS}::float8 * interval '1 ms', attempts = d.attempts + 1
     from mine where d.id = mine.id
     returning d.id, d.connection_id as "connectionId", d.event, d.headers, d.body, d.attempts`;
-  // Of what contradicts itself the first one counts. An update answers in any order.
+  // The first of two endings of one delivery counts. An update answers in any order.
   return [...taken].sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
@@ -140,7 +140,7 @@ export interface Ending {
   readonly runId?: string | undefined;
 }
 
-/** What a delivery changed when it was read first stays: read again, it tells nothing new. */
+/** The change of the first reading stays: read again, a delivery changes nothing. */
 export async function endDeliveries(sql: SqlTag, endings: readonly Ending[]): Promise<void> {
   if (endings.length === 0) return;
   const text = (pick: (ending: Ending) => string | null | undefined) =>
@@ -160,13 +160,13 @@ export async function postpone(sql: SqlTag, id: string, waitMs: number): Promise
     update ci_deliveries set due_at = now() + ${waitMs}::float8 * interval '1 ms' where id = ${id} and state = 'received'`;
 }
 
-/** What came while the connection was paused is read now, the oldest first. To be called under the lock of the connection, which is active again. */
+/** Releases deliveries that came while the connection was paused, the oldest first. It is called under the lock of the connection, which is active again. */
 export async function releaseHeld({ sql }: Database, connectionId: string): Promise<void> {
   await sql`
     update ci_deliveries set state = 'received', detail = null, due_at = received_at where connection_id = ${connectionId} and state = 'held'`;
 }
 
-/** By which the repository is known if it is renamed. */
+/** Stores the id by which the repository is known if it is renamed. */
 export async function pinRepository(sql: SqlTag, connectionId: string, repositoryId: string): Promise<void> {
   await sql`update ci_webhooks set repository_id = ${repositoryId} where connection_id = ${connectionId}`;
 }

@@ -1,5 +1,5 @@
 /**
- * `POST /ci/webhooks/{hook}`: what providers send. Whether it is theirs is decided by the connection's provider and scheme over the bytes as they came, before
+ * `POST /ci/webhooks/{hook}`: deliveries of providers. Their origin is verified by the connection's provider and scheme over the bytes as they came, before
  * anything is read in them. 202 means that it is stored, not that it was read: GitHub waits 10 s and never sends again, GitLab stops sending after
  * four failures, so whoever proves the secret gets no refusal for what the body holds.
  */
@@ -31,12 +31,12 @@ export interface WebhookEndpointDeps {
   onStored(): void;
 }
 
-/** GitHub sends up to 25 MB, of events that say nothing about runs. */
+/** GitHub sends up to 25 MB, for events that are not about runs. */
 const BODY_BYTES_MAX = 5 * 1024 * 1024;
 const FEATURE: FeatureKey = 'host.ci';
 /** Jenkins has the secret in its address, behind the id. */
 const VARIABLE = /^(cih_[0-9a-z]{26})(?:\.([\w-]{1,200}))?$/;
-/** What the ledger's index takes. */
+/** The longest id that the ledger's index takes. */
 const DELIVERY_ID_MAX = 500;
 
 export function createWebhookEndpoint(deps: WebhookEndpointDeps): Readonly<Record<string, Endpoint>> {

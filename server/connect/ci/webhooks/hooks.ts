@@ -1,7 +1,7 @@
 /**
- * What the door must know of a webhook, remembered for a second: a provider that sends a thousand events a second asks the database once. So a secret that is
+ * Cache of the webhooks for the door, which keeps each for a second: a provider that sends a thousand events a second asks the database once. So a secret that is
  * taken back is good for a second more at most; one that was just made is good at once, because a signature that fits no known secret is tried again
- * with what the database says. Whether the connection is paused or takes webhooks at all is not remembered: the statement that stores a delivery asks.
+ * with what the database has. Whether the connection is paused or takes webhooks at all is not remembered: the statement that stores a delivery asks.
  */
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/index.ts';
@@ -17,14 +17,14 @@ export interface Hook {
   readonly teamId: string;
   readonly provider: CiProvider;
   readonly scheme: Webhook['scheme'];
-  /** Good when it was read; empty: nothing is taken. */
+  /** The secrets that were good when the row was read; empty: nothing is taken. */
   readonly secrets: readonly string[];
 }
 
 export interface Hooks {
-  /** As it was at most a second ago. */
+  /** The webhook as it was at most a second ago. */
   find(id: string): Promise<Hook | undefined>;
-  /** As it is. */
+  /** The webhook as it is. */
   read(id: string): Promise<Hook | undefined>;
 }
 

@@ -1,4 +1,4 @@
-/** Webhooks of CI systems: where they go, what proves them, what they said. */
+/** Webhooks of CI systems: their addresses, secrets and deliveries. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Implementation } from '@svc/proto/http/implement.ts';
 import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';

@@ -1,4 +1,4 @@
-/** How a webhook is set up by hand, at each provider in its own words. */
+/** Instructions for setting up a webhook by hand, in the terms of each provider. */
 import type { CiProvider } from '../words.ts';
 import type { Scheme } from '../model/webhook.ts';
 

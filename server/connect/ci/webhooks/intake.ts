@@ -1,5 +1,5 @@
 /**
- * Stores what came in. An answer means that it is on disk. Concurrent deliveries share a statement: while one runs, the next ones gather, so that a storm costs
+ * Stores deliveries that came in. An answer means that it is on disk. Concurrent deliveries share a statement: while one runs, the next ones gather, so that a storm costs
  * a few commits a second rather than one each. A delivery that is there already is counted and not stored again.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -23,7 +23,7 @@ export interface Stored {
   /** False: it was there. */
   readonly isNew: boolean;
   readonly state: DeliveryState;
-  /** Why it is not read, or not yet. */
+  /** The reason why it is not read, or not yet. */
   readonly detail: string | null;
 }
 
@@ -36,7 +36,7 @@ export interface Intake {
 const PARALLEL_MAX = 2;
 const BATCH_MAX = 200;
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
-/** Of bodies that wait; more than that means that the database is gone or too slow. */
+/** Limit of the bodies that wait; more than that means that the database is gone or too slow. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 
 interface Waiter {
@@ -79,7 +79,7 @@ export function createIntake(sql: SqlTag, onStored: () => void): Intake {
   };
 }
 
-/** At least one, however large it is. */
+/** Takes at least one, however large it is. */
 function sizeOfBatch(waiting: readonly Waiter[]): number {
   let bytes = 0;
   let count = 0;
@@ -91,7 +91,7 @@ function sizeOfBatch(waiting: readonly Waiter[]): number {
   return count;
 }
 
-/** In one order for all batches, so that two of them that hold the same deliveries never wait for each other. */
+/** Sorts deliveries in one order for all batches, so that two of them that hold the same deliveries never wait for each other. */
 function groupSame(batch: readonly Waiter[]): readonly Same[] {
   const groups = new Map<string, [Waiter, ...Waiter[]]>();
   for (const waiter of batch) {
@@ -106,7 +106,7 @@ function groupSame(batch: readonly Waiter[]): readonly Same[] {
 const keyOf = ({ connectionId, deliveryId }: Pick<Incoming, 'connectionId' | 'deliveryId'>): string =>
   `${connectionId} ${deliveryId}`;
 
-/** Never rejects: each waiter is told. */
+/** Never rejects: each waiter gets the result or the error. */
 async function storeBatch(sql: SqlTag, groups: readonly Same[]): Promise<void> {
   try {
     const stored = await insertAll(sql, groups);
@@ -127,14 +127,14 @@ async function storeBatch(sql: SqlTag, groups: readonly Same[]): Promise<void> {
   }
 }
 
-/** Of what comes while the connection takes no webhooks. */
+/** Detail of deliveries that come while the connection takes no webhooks. */
 const TURNED_AWAY =
   'the CI connection takes direct reports alone; to have it take webhooks: svc ci connections update {id} --ingest-mode both';
-/** Of what comes while the connection is paused. */
+/** Detail of deliveries that come while the connection is paused. */
 export const HELD = 'the CI connection is paused; it is read when the connection is active again';
 
 /**
- * What becomes of a delivery is decided by what the connection is in this statement, and its row is held until that is on disk: whoever pauses it or makes it
+ * The state of a delivery is decided by the connection as this statement reads it, and the connection's row is held until that is on disk: whoever pauses it or makes it
  * active again does so before or after. The bodies travel as one value with their lengths: an array of them would be escaped and scanned byte by byte.
  * What was turned away for the connection's mode is taken when the provider sends it again in another one. The `limit` takes all: without it the database expects
  * ten rows whatever comes, finds their look-ups dear, and plans the statement anew each time.

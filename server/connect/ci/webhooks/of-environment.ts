@@ -51,7 +51,7 @@ interface Row extends Webhook {
   readonly lastDeliveryAt: Date | null;
 }
 
-/** Of all connections of its project, oldest first. */
+/** The webhooks of all connections of the environment's project, oldest first. */
 async function webhooksOf({ sql }: Database, { teamId, projectId }: Environment): Promise<readonly Row[]> {
   return await sql<Row[]>`
     select ${webhookColumns(sql)}, c.provider, (
@@ -61,7 +61,7 @@ async function webhooksOf({ sql }: Database, { teamId, projectId }: Environment)
     where c.team_id = ${teamId} and c.project_id = ${projectId} order by c.created_at, c.id`;
 }
 
-/** What was sent stays in the ledger; nothing more is taken. */
+/** Takes the webhook back. Deliveries stay in the ledger; nothing more is taken. */
 async function takeBack(db: Database, ctx: Ctx, { connectionId }: Webhook): Promise<void> {
   const known = await findConnection(db, ctx.teams, connectionId);
   const connection = known === undefined ? undefined : await lockConnection(db, ctx.teams, connectionId);

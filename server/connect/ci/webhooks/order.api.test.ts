@@ -1,4 +1,4 @@
-/** Whatever the order in which things are heard, and under which names, they come to the same run. Over the real door. */
+/** Reports come to the same run in whatever order, and under whichever names, they are received. Over the real door. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../../test/setup/needs.ts';

@@ -1,4 +1,4 @@
-/** What a body holds, and what of a request is kept to read it again. */
+/** The payload of a body, and the headers that are kept to read it again. */
 import { JSON_DEPTH_MAX, measureJson } from '@svc/proto/http/json-text.ts';
 import { at, header, text } from '../providers/read.ts';
 import type { Headers } from '../providers/types.ts';
@@ -17,7 +17,7 @@ const EVENT_HEADERS: Readonly<Record<CiProvider, string | undefined>> = {
   generic: undefined,
 };
 
-/** Where the others name it. */
+/** The fields in which the others name it. */
 const EVENT_FIELDS: Readonly<Partial<Record<CiProvider, readonly string[]>>> = {
   circleci: ['type'],
   azure: ['eventType'],
@@ -36,21 +36,21 @@ export function keptHeaders(provider: CiProvider, headers: Headers): Readonly<Re
 
 export function eventName(provider: CiProvider, headers: Headers, payload?: unknown): string | undefined {
   const name = EVENT_HEADERS[provider];
-  const said = name === undefined ? undefined : text(header(headers, name));
+  const named = name === undefined ? undefined : text(header(headers, name));
   const field = EVENT_FIELDS[provider];
-  return (said ?? (field === undefined ? undefined : text(at(payload, ...field))))?.slice(0, EVENT_MAX);
+  return (named ?? (field === undefined ? undefined : text(at(payload, ...field))))?.slice(0, EVENT_MAX);
 }
 
 export type Payload = { readonly payload: unknown } | { readonly problem: string };
 
-/** GitHub can be told to send forms, with the JSON in one field. Which it is, the signed bytes tell; the header is not signed. */
+/** GitHub can be set to send forms, with the JSON in one field. The signed bytes decide which it is; the header is not signed. */
 export function payloadOf(provider: CiProvider, body: Uint8Array): Payload {
   if (body.length === 0) return { problem: 'the body is empty' };
   const utf8 = Buffer.from(body.buffer, body.byteOffset, body.length).toString();
   const isForm = provider === 'github' && utf8.startsWith('payload=');
   const json = isForm ? (new URLSearchParams(utf8).get('payload') ?? '') : utf8.replace(/^\uFEFF/, '');
   try {
-    // A real one of this size has a tenth of it; to take apart a million brackets holds others up.
+    // A real payload of this size has a tenth of the values; to parse a million brackets holds others up.
     if (json.length > LARGE_CHARS) measureJson(Buffer.from(json), ELEMENTS_MAX);
   } catch {
     return {

@@ -162,7 +162,7 @@ async function recordGroup(deps: ReadingDeps, group: Group, withoutJobs?: string
     await recordTogether(deps, group, withoutJobs);
   } catch (error) {
     const [first] = group.deliveries;
-    // How a run ended counts, however many jobs it has.
+    // The end of a run is recorded, however many jobs it has.
     if (withoutJobs === undefined && error instanceof ApiError && error.code === 'limit_reached')
       return await recordGroup(deps, group, `its jobs are left out: ${error.message}`);
     if (group.deliveries.length > 1)

@@ -1,4 +1,4 @@
-/** Whether a delivery speaks of the repository of its connection: a secret of one repository must not write into another. */
+/** Whether a delivery is about the repository of its connection: a secret of one repository must not write into another. */
 import type { Connection } from '../model/connection.ts';
 import type { RepositoryRef } from '../providers/types.ts';
 import { repositoryKeyOfUrl, repositoryName } from '../repository.ts';
@@ -10,7 +10,7 @@ export type Verdict =
   { readonly same: true; readonly pin?: string } | { readonly same: false; readonly detail: string };
 
 /**
- * By name, without case; a host of that name may have others on the inside, so only the path counts. A repository that is known by its id may have been
+ * Compares names, without case; a host of that name may have others on the inside, so only the path counts. A repository that is known by its id may have been
  * renamed since. A provider that names none, and whose id was never seen beside a name, is believed: it has the secret.
  */
 export function sameRepository(ours: Ours, pinned: string | null, { id, name }: RepositoryRef): Verdict {

@@ -3,7 +3,7 @@ import { check, foreignKey, index, integer, jsonb, pgTable, text, uniqueIndex } 
 import { bytes, id, instant } from '../../../platform/db/columns.ts';
 import { ciConnections, ciRuns } from '../schema.ts';
 
-/** Where a connection's webhooks come in. Every connection has one row, whether it takes webhooks or not. */
+/** The webhook of a connection. Every connection has one row, whether it takes webhooks or not. */
 export const ciWebhooks = pgTable(
   'ci_webhooks',
   {
@@ -13,7 +13,7 @@ export const ciWebhooks = pgTable(
     scheme: text('scheme', { enum: ['signature', 'token'] }).notNull(),
     /** Sealed for `ci_webhooks.secret:<id>`. Null: nothing is taken. */
     secret: text('secret'),
-    /** The one before, taken too until `previous_until`; sealed for the same place. */
+    /** The secret before, taken too until `previous_until`; sealed for the same place. */
     previousSecret: text('previous_secret'),
     previousUntil: instant('previous_until'),
     subscription: text('subscription', { enum: ['none', 'pending', 'active', 'failed'] })
@@ -21,9 +21,9 @@ export const ciWebhooks = pgTable(
       .default('none'),
     /** The provider's id of the subscription that this service made. */
     providerHookId: text('provider_hook_id'),
-    /** Of the repository as the first delivery told it, so that a repository that is renamed later is known still. */
+    /** Id of the repository as the first delivery named it, so that a repository that is renamed later is known still. */
     repositoryId: text('repository_id'),
-    /** Why there is no subscription, or none any more. */
+    /** The reason why there is no subscription, or none any more. */
     detail: text('detail'),
     createdAt: instant('created_at').notNull(),
   },
@@ -40,7 +40,7 @@ export const ciWebhooks = pgTable(
   ],
 );
 
-/** What came in: the ledger, and the queue of what is to be read. Kept for 30 days. */
+/** Deliveries: the ledger, and the queue of those that are to be read. Kept for 30 days. */
 export const ciDeliveries = pgTable(
   'ci_deliveries',
   {
@@ -52,18 +52,18 @@ export const ciDeliveries = pgTable(
     event: text('event'),
     state: text('state', { enum: ['received', 'held', 'processed', 'ignored', 'failed'] }).notNull(),
     detail: text('detail'),
-    /** What came of it, in words. */
+    /** The outcome, in words. */
     changed: text('changed'),
-    /** Of the run that it spoke of. No foreign key: runs of one connection may be joined into one, and the row says it then. */
+    /** Id of the run that it was about. No foreign key: runs of one connection may be joined into one, and the row names that one then. */
     runId: id('run_id'),
-    /** As it came: what the signature is over, and what is read again. */
+    /** The body as it came: the signature is over it, and it is read again. */
     body: bytes('body').notNull(),
-    /** Those that say how the body is to be read; never one that proves where it comes from. */
+    /** Headers by which the body is read; never one that proves where it comes from. */
     headers: jsonb('headers').$type<Readonly<Record<string, string>>>().notNull(),
     repeats: integer('repeats').notNull().default(0),
-    /** Readings that were begun. */
+    /** How many readings were begun. */
     attempts: integer('attempts').notNull().default(0),
-    /** When it is to be read; while it is read, when its reader counts as dead. Null once it is over. */
+    /** The time at which it is to be read; while it is read, the time at which its reader counts as dead. Null once it is over. */
     dueAt: instant('due_at'),
     receivedAt: instant('received_at').notNull(),
     processedAt: instant('processed_at'),

@@ -22,7 +22,7 @@ export function schemesOf(provider: CiProvider): readonly [Scheme, ...Scheme[]] 
   return SCHEMES[provider];
 }
 
-/** How long the secret before a new one is taken too. */
+/** Time for which the secret before a new one is taken too. */
 export const OVERLAP_MS = 24 * 60 * 60_000;
 const SECRET_BYTES = 32;
 
@@ -39,7 +39,7 @@ export function sealSecret(secrets: Pick<Secrets, 'seal'>, webhookId: string, se
   return secrets.seal(place(webhookId), Buffer.from(secret));
 }
 
-/** Those that are good now, the newest first; none when there is none. */
+/** The secrets that are good now, the newest first; empty when there is none. */
 export function openSecrets(
   secrets: Pick<Secrets, 'open'>,
   { id, secret, previousSecret, previousUntil }: Webhook,

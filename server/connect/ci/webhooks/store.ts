@@ -10,12 +10,12 @@ export const webhookColumns = (sql: SqlTag) => sql`
   w.previous_until as "previousUntil", w.subscription, w.provider_hook_id as "providerHookId", w.repository_id as "repositoryId", w.detail,
   w.created_at as "createdAt"`;
 
-/** Where the provider is to send to. Jenkins can do no more than call an address, so there the secret is part of it. */
+/** The address that the provider sends to. Jenkins can do no more than call an address, so there the secret is part of it. */
 export function webhookUrl(publicUrl: string, { id }: Pick<Webhook, 'id'>, urlToken?: string): string {
   return `${publicUrl.replace(/\/+$/, '')}/ci/webhooks/${id}${urlToken === undefined ? '' : `.${urlToken}`}`;
 }
 
-/** With a new connection; without a secret. */
+/** Makes the webhook of a new connection, without a secret. */
 export async function insertWebhook(
   { sql }: Database,
   { id: connectionId, teamId, provider }: Pick<Connection, 'id' | 'teamId' | 'provider'>,
@@ -33,7 +33,7 @@ export async function readWebhook({ sql }: Database, connectionId: string): Prom
   return row;
 }
 
-/** The same, so that nobody else changes it before the transaction ends. */
+/** Finds and locks it, so that nobody else changes it before the transaction ends. */
 export async function lockWebhook({ sql }: Database, connectionId: string): Promise<Webhook | undefined> {
   const [row] = await sql<Webhook[]>`
     select ${webhookColumns(sql)} from ci_webhooks w where w.connection_id = ${connectionId} for no key update`;

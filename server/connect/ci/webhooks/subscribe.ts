@@ -22,7 +22,7 @@ const HOOKS: Readonly<Partial<Record<Connection['provider'], Hooks>>> = { bitbuc
 export interface SubscriptionDeps extends ForgeDeps {
   readonly db: Database;
   readonly clock: Clock;
-  /** Where hosts reach this service. */
+  /** The address at which hosts reach this service. */
   readonly publicUrl: () => string;
   /** See Config.webhooksAllowPrivate. */
   readonly allowPrivate: boolean;
@@ -53,7 +53,7 @@ export function subscribeJob(deps: SubscriptionDeps): JobKind {
   });
 }
 
-/** What a token is told that may not do it. */
+/** Message for a token that may not do it. */
 const OF_TOKEN: ReadonlySet<ForgeProblem> = new Set(['forbidden', 'not_found', 'unauthorised']);
 /** Characters. */
 const DETAIL_MAX = 1_000;

@@ -1,4 +1,4 @@
-/** When a webhook has a secret, and when its provider is asked for a subscription or to take it back. The asking itself is a job's. */
+/** Decides when a webhook has a secret, and when a subscription is made or taken back. The request to the provider itself is a job's. */
 import type { Database } from '../../../platform/db/index.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { askHost } from '../background.ts';
@@ -24,14 +24,14 @@ export function canSubscribe(connection: Connection): boolean {
   );
 }
 
-/** How a new secret is sealed, and when. */
+/** What a new secret is sealed with, and the time. */
 interface Sealing {
   readonly secrets: Pick<Secrets, 'seal'>;
   readonly now: Date;
 }
 
 /**
- * Brings the webhook in line with its connection: one that takes webhooks has a secret, and a subscription where that can be made. To be called in the
+ * Brings the webhook in line with its connection: one that takes webhooks has a secret, and a subscription where that can be made. It is called in the
  * transaction of each change of mode or token.
  */
 export async function startSubscription(db: Database, connection: Connection, how: Sealing): Promise<void> {
@@ -43,7 +43,7 @@ export async function startSubscription(db: Database, connection: Connection, ho
   await subscribe(db, connection);
 }
 
-/** A new secret, also for the provider where the subscription is ours. Returns the scheme that it is for. */
+/** Makes a new secret, also for the provider where the subscription is ours. Returns the scheme that it is for. */
 export async function giveSecret(
   db: Database,
   connection: Connection,
@@ -63,7 +63,7 @@ async function subscribe(db: Database, connection: Connection): Promise<void> {
   await askHost(db, connection, { kind: 'ci_subscribe', key: 'webhook' });
 }
 
-/** The one before goes on for a day, unless another scheme was chosen: that counts at once. */
+/** The secret before is good for another day, unless another scheme was chosen: that counts at once. */
 async function replaceSecret(
   db: Database,
   { provider }: Pick<Connection, 'provider'>,
@@ -79,7 +79,7 @@ async function replaceSecret(
 }
 
 /**
- * What the provider has of ours is to go, also what a job is making at this moment. The row knows it until it is gone; the payload is for a connection
+ * Has the subscription at the provider removed, also one that a job is making at this moment. The row knows it until it is gone; the payload is for a connection
  * that is deleted with its row.
  */
 export async function stopSubscription(db: Database, connection: Connection): Promise<void> {

@@ -1,4 +1,4 @@
-/** Which files make the pipelines of a connection of Azure Pipelines. */
+/** The files that define the pipelines of a connection of Azure Pipelines. */
 import type { CiDefinitionProvider } from '@svc/sdk/ci-definitions';
 
 export const definitions: readonly CiDefinitionProvider[] = ['azure'];

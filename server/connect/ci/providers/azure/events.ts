@@ -17,12 +17,12 @@ import {
   text,
   timeOf,
   urlOf,
-  wordsOf,
+  statusOf,
 } from '../read.ts';
-import type { Meaning, Words } from '../read.ts';
+import type { Meaning, Meanings } from '../read.ts';
 import type { Ignored, RunReport, Normalise } from '../types.ts';
 
-const STATES: Words = {
+const STATES: Meanings = {
   notStarted: QUEUED,
   waiting: QUEUED,
   pending: QUEUED,
@@ -32,7 +32,7 @@ const STATES: Words = {
   cancelling: RUNNING,
 };
 
-const RESULTS: Words = {
+const RESULTS: Meanings = {
   succeeded: SUCCESS,
   partiallySucceeded: SOFT_SUCCESS,
   succeededWithIssues: SOFT_SUCCESS,
@@ -47,7 +47,7 @@ export const normalise: Normalise = (_headers, payload) => {
   const type = text(at(payload, 'eventType')) ?? 'without a type';
   if (type === 'build.complete') return ofBuild(payload);
   if (/^ms\.vss-pipelines\.job-state-changed-event$/.test(type)) return ofJob(payload);
-  // A stage's event says of the run what the run's own would.
+  // A stage's event has the same fields of the run as the run's own.
   if (/^ms\.vss-pipelines\.(run|stage)-state-changed-event$/.test(type)) return ofRun(payload);
   return { ignored: `event ${type}` };
 };
@@ -73,7 +73,7 @@ function ofRun(payload: unknown): RunReport | Ignored {
     kind: 'run',
     ...baseOf(payload, id),
     event: {
-      ...wordsOf(means, state, result),
+      ...statusOf(means, state, result),
       order: orderOfTime(at(payload, 'createdDate')),
       facts: {
         ...factsOf(payload),
@@ -115,7 +115,7 @@ function ofJob(payload: unknown): RunReport | Ignored {
         // Their ids may be all zeros.
         externalJobId: `${stage ?? ''}/${name}`,
         name,
-        ...wordsOf(means, state, result),
+        ...statusOf(means, state, result),
         order: orderOfTime(at(payload, 'createdDate')),
         facts: {
           stage,
@@ -138,7 +138,7 @@ function ofBuild(payload: unknown): RunReport | Ignored {
     kind: 'run',
     ...baseOf(payload, id),
     event: {
-      ...wordsOf(meaning('completed', result ?? status), status, result),
+      ...statusOf(meaning('completed', result ?? status), status, result),
       order: orderOfTime(at(payload, 'createdDate')),
       facts: {
         name: text(at(build('definition'), 'name')),
@@ -155,7 +155,7 @@ function ofBuild(payload: unknown): RunReport | Ignored {
   };
 }
 
-/** Of a pull request a merge is built that nobody pushed; its head and its branch are among what triggered the build. */
+/** Reads commit and branch. For a pull request a merge is built that nobody pushed; its head and its branch are in the fields of the trigger. */
 function sourceOf(payload: unknown) {
   const build = (key: string) => at(payload, 'resource', key);
   const pr = (key: string) => at(build('triggerInfo'), `pr.${key}`);

@@ -4,7 +4,7 @@ import type { Provider } from '../types.ts';
 
 /** Azure signs nothing: the subscription sends Basic credentials, or (scheme `token`) a header of its own if it was given one. */
 export const TOKEN_HEADER = 'X-Svc-Webhook-Token';
-/** Of secrets that are a password alone. */
+/** The credentials of a secret that is a password alone. */
 const USER = 'svc';
 
 export const verify: Provider['verify'] = (delivery) => {

@@ -9,13 +9,13 @@ const STATES = {
   cancelled: 'error',
 } as const;
 
-export const postStatus: PostStatus = async (api, { sha, context, word, description, targetUrl }) => {
+export const postStatus: PostStatus = async (api, { sha, context, state, description, targetUrl }) => {
   await api.call({
     method: 'POST',
     path: `${api.repositoryBase}/commits/${sha}/statuses`,
     query: { 'api-version': '7.1' },
     json: {
-      state: STATES[word],
+      state: STATES[state],
       description,
       targetUrl,
       context: { genre: 'svc', name: context.replace(/^svc\//, '') },

@@ -17,10 +17,10 @@ export function azureTree(api: ForgeApi): Tree {
       // The filter is a beginning: `heads/main` gives `heads/main-2` too.
       const ref = refs.find((one) => at(one, 'name') === `refs/heads/${branch}`);
       if (ref !== undefined) return { commit: commitOf(at(ref, 'objectId'), path) };
-      const said = (await api.call({ path: base, query: { 'api-version': VERSION } })).json();
+      const answer = (await api.call({ path: base, query: { 'api-version': VERSION } })).json();
       return {
         commit: undefined,
-        defaultBranch: text(at(said, 'defaultBranch'))?.replace('refs/heads/', ''),
+        defaultBranch: text(at(answer, 'defaultBranch'))?.replace('refs/heads/', ''),
       };
     },
     list: async (commit, folder) => {
@@ -32,9 +32,9 @@ export function azureTree(api: ForgeApi): Tree {
         'versionDescriptor.version': commit,
         'api-version': VERSION,
       };
-      const said = (await api.call({ path, query, bytesMax: LIST_BYTES_MAX })).json();
+      const answer = (await api.call({ path, query, bytesMax: LIST_BYTES_MAX })).json();
       // The folder itself is one of its items.
-      const entries = entriesOf(at(said, 'value'), path)
+      const entries = entriesOf(at(answer, 'value'), path)
         .flatMap(entryOf)
         .filter((entry) => entry.path !== '' && entry.path !== folder?.path);
       return { entries, complete: true };

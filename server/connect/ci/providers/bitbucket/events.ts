@@ -1,4 +1,4 @@
-/** Bitbucket: commit statuses, which are live, and the spans of Pipelines, which tell only of ends. */
+/** Bitbucket: commit statuses, which are live, and the spans of Pipelines, which come only at the end. */
 import type { JobEvent } from '../../record-jobs.ts';
 import {
   at,
@@ -19,14 +19,14 @@ import {
   timeOf,
   unixTimeOf,
   urlOf,
-  wordsOf,
+  statusOf,
 } from '../read.ts';
-import type { Words } from '../read.ts';
+import type { Meanings } from '../read.ts';
 import type { Ignored, RunReport, Normalise } from '../types.ts';
 
-const STATES: Words = { INPROGRESS: RUNNING, SUCCESSFUL: SUCCESS, FAILED, STOPPED: CANCELLED };
+const STATES: Meanings = { INPROGRESS: RUNNING, SUCCESSFUL: SUCCESS, FAILED, STOPPED: CANCELLED };
 
-const RESULTS: Words = {
+const RESULTS: Meanings = {
   COMPLETE: SUCCESS,
   SUCCESSFUL: SUCCESS,
   FAILED,
@@ -37,7 +37,7 @@ const RESULTS: Words = {
 /** The page of a run of Pipelines, as its statuses and as people address it. */
 const RESULT = /\/pipelines\/(?:home#!\/)?results\/(\d{1,18})/;
 
-/** Of the statuses that we post ourselves. */
+/** Keys of the statuses that we post ourselves. */
 const OWN_KEY = /^svc[/-]/i;
 
 export const normalise: Normalise = (headers, payload) => {
@@ -72,7 +72,7 @@ function ofCommitStatus(payload: unknown): RunReport | Ignored {
     run: { externalRunId: number ?? `${sha}:${key.slice(0, 400)}`, externalAttempt: 1 },
     aliases: [],
     event: {
-      ...wordsOf(means, state),
+      ...statusOf(means, state),
       order: orderOfTime(status('updated_on')),
       facts: {
         // A status of Pipelines is called after its run's number; pipelines have no names, so they are called as their jobs call them.
@@ -120,7 +120,7 @@ function ofSpans(payload: unknown): RunReport | Ignored {
     kind: 'run',
     ...base,
     event: {
-      ...wordsOf(meaningOf(RESULTS, result), attributes.get('pipeline.state.name'), result),
+      ...statusOf(meaningOf(RESULTS, result), attributes.get('pipeline.state.name'), result),
       order: nanoseconds(at(run.span, 'endTimeUnixNano')),
       facts: {
         commitSha: shaOf(
@@ -146,7 +146,7 @@ function jobOfSpan({ span, attributes }: { span: unknown; attributes: Attributes
     {
       externalJobId: id,
       name: attributes.get('step.name') ?? id,
-      ...wordsOf(meaningOf(RESULTS, result), attributes.get('step.state.name'), result),
+      ...statusOf(meaningOf(RESULTS, result), attributes.get('step.state.name'), result),
       facts: {
         startedAt: unixTimeOf(at(span, 'startTimeUnixNano'), 'nanoseconds'),
         finishedAt: unixTimeOf(at(span, 'endTimeUnixNano'), 'nanoseconds'),

@@ -1,4 +1,4 @@
-/** A run of Pipelines. Its answer has other words than its webhooks: a state, and inside of it a stage or a result. */
+/** A run of Pipelines. Its answer has other statuses than its webhooks: a state, and inside of it a stage or a result. */
 import type { AskRun } from '../ask-run.ts';
 import {
   at,
@@ -20,10 +20,10 @@ import {
   TIMED_OUT,
   timeOf,
 } from '../read.ts';
-import { UNKNOWN, wordsOf } from '../read.ts';
-import type { Meaning, Words } from '../read.ts';
+import { UNKNOWN, statusOf } from '../read.ts';
+import type { Meaning, Meanings } from '../read.ts';
 
-const STAGES: Words = {
+const STAGES: Meanings = {
   PENDING: QUEUED,
   RUNNING,
   IN_PROGRESS: RUNNING,
@@ -32,7 +32,7 @@ const STAGES: Words = {
   HALTED: BLOCKED,
 };
 
-const RESULTS: Words = {
+const RESULTS: Meanings = {
   SUCCESSFUL: SUCCESS,
   COMPLETE: SUCCESS,
   FAILED,
@@ -60,8 +60,8 @@ export const askRun: AskRun = async (api, run) => {
     run,
     aliases: [],
     event: {
-      ...wordsOf(means, state, result ?? stage),
-      // While it runs it tells no time of its last change.
+      ...statusOf(means, state, result ?? stage),
+      // While it runs it has no time of its last change.
       order: isEnd(means) ? orderOfTime(at(pipeline, 'completed_on')) : undefined,
       facts: {
         name: text(at(pipeline, 'repository', 'full_name')),

@@ -16,13 +16,13 @@ const keyOf = (context: string): string =>
   context.length <= KEY_MAX ? context : `svc-${digest(context, 32)}`;
 
 export const postStatus: PostStatus = async (api, status) => {
-  const { sha, context, word, description, targetUrl, branch } = status;
+  const { sha, context, state, description, targetUrl, branch } = status;
   await api.call({
     method: 'POST',
     path: `${api.repositoryBase}/commit/${sha}/statuses/build`,
     json: {
       key: keyOf(context),
-      state: STATES[word],
+      state: STATES[state],
       name: context,
       description,
       // It takes none without an address.

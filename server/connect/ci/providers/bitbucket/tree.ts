@@ -1,11 +1,11 @@
-/** Bitbucket Cloud's source API. It tells sizes and no ids of contents: a file counts as unchanged within one commit alone. */
+/** Bitbucket Cloud's source API. It has sizes and no ids of contents: a file counts as unchanged within one commit alone. */
 import type { ForgeApi } from '../../forges/call.ts';
 import { encodePath } from '../../forges/forge.ts';
 import { at, text } from '../read.ts';
 import { commitOf, entriesOf, joinPages, unlessMissing } from '../tree.ts';
 import type { Head, Tree, TreeEntry } from '../tree.ts';
 
-/** What Bitbucket gives at most. */
+/** The largest page that Bitbucket gives. */
 const PER_PAGE = 100;
 
 export function bitbucketTree(api: ForgeApi): Tree {
@@ -27,10 +27,10 @@ export function bitbucketTree(api: ForgeApi): Tree {
         // Without the slash at its end it would be a file.
         const inner = folder === undefined ? '' : `${encodePath(folder.path)}/`;
         const path = `${repository}/src/${commit}/${inner}`;
-        const said = (await api.call({ path, query: { pagelen: PER_PAGE, page: mark } })).json();
+        const answer = (await api.call({ path, query: { pagelen: PER_PAGE, page: mark } })).json();
         return {
-          entries: entriesOf(at(said, 'values'), path).flatMap(entryOf),
-          next: markOf(at(said, 'next')),
+          entries: entriesOf(at(answer, 'values'), path).flatMap(entryOf),
+          next: markOf(at(answer, 'next')),
         };
       }),
     read: async (commit, file, bytesMax) => {
@@ -40,7 +40,7 @@ export function bitbucketTree(api: ForgeApi): Tree {
   };
 }
 
-/** The address of the next page is the host's word: its mark alone is taken out of it, so that nothing else is ever called. */
+/** The address of the next page comes from the host: its mark alone is taken out of it, so that nothing else is ever called. */
 function markOf(next: unknown): string | undefined {
   const url = text(next);
   return url !== undefined && URL.canParse(url)
@@ -52,7 +52,7 @@ function entryOf(entry: unknown): readonly TreeEntry[] {
   const [path, type, size] = [text(at(entry, 'path')), text(at(entry, 'type')), at(entry, 'size')];
   if (path === undefined) return [];
   const attributes = at(entry, 'attributes');
-  const has = (word: string): boolean => Array.isArray(attributes) && attributes.includes(word);
+  const has = (attribute: string): boolean => Array.isArray(attributes) && attributes.includes(attribute);
   const kind =
     type === 'commit_directory'
       ? 'folder'

@@ -20,12 +20,12 @@ import {
   timeOf,
   TIMED_OUT,
   urlOf,
-  wordsOf,
+  statusOf,
 } from '../read.ts';
-import type { Meaning, Words } from '../read.ts';
+import type { Meaning, Meanings } from '../read.ts';
 import type { Ignored, RunReport, Normalise } from '../types.ts';
 
-const BUILD: Words = {
+const BUILD: Meanings = {
   creating: QUEUED,
   scheduled: QUEUED,
   waiting: QUEUED,
@@ -42,7 +42,7 @@ const BUILD: Words = {
   not_run: SKIPPED,
 };
 
-const JOB: Words = {
+const JOB: Meanings = {
   pending: QUEUED,
   waiting: QUEUED,
   limited: QUEUED,
@@ -85,7 +85,7 @@ function ofBuild(payload: unknown, id: string): RunReport | Ignored {
   return {
     ...baseOf('run', payload, id),
     event: {
-      ...wordsOf(means, state),
+      ...statusOf(means, state),
       order: orderOfBuild(payload),
       facts: {
         ...factsOf(payload),
@@ -99,8 +99,8 @@ function ofBuild(payload: unknown, id: string): RunReport | Ignored {
 }
 
 /**
- * The latest time that the build itself tells of. A build that is opened again has lost its end until it has a new one, so it shows the end before until
- * then; what it comes to does not depend on what arrives when.
+ * The latest time in the build itself. A build that is opened again has lost its end until it has a new one, so it shows the end before until
+ * then; the result does not depend on what arrives when.
  */
 function orderOfBuild(payload: unknown): string | undefined {
   return ['created_at', 'scheduled_at', 'started_at', 'failing_at', 'finished_at']
@@ -123,7 +123,7 @@ function ofJob(payload: unknown, buildId: string): RunReport | Ignored {
         externalJobId: id,
         name: text(job('name')) ?? text(job('step_key')) ?? text(job('type')) ?? id,
         index: attemptOf(Number(job('retries_count') ?? 0) + 1) - 1,
-        ...wordsOf(means, state, idOf(job('exit_status'))),
+        ...statusOf(means, state, idOf(job('exit_status'))),
         facts: {
           startedAt: timeOf(job('started_at')),
           finishedAt: isEnd(means) ? timeOf(job('finished_at')) : undefined,

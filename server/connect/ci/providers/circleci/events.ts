@@ -14,12 +14,12 @@ import {
   text,
   timeOf,
   urlOf,
-  wordsOf,
+  statusOf,
 } from '../read.ts';
-import type { Words } from '../read.ts';
+import type { Meanings } from '../read.ts';
 import type { Normalise } from '../types.ts';
 
-const STATUSES: Words = {
+const STATUSES: Meanings = {
   success: SUCCESS,
   failed: FAILED,
   error: ERROR,
@@ -57,7 +57,7 @@ export const normalise: Normalise = (_headers, payload) => {
       kind: 'run',
       ...base,
       event: {
-        ...wordsOf(means, status),
+        ...statusOf(means, status),
         order: orderOfTime(happenedAt),
         final: true,
         facts: { ...facts, finishedAt: timeOf(workflow('stopped_at')) ?? timeOf(happenedAt) },
@@ -77,7 +77,7 @@ export const normalise: Normalise = (_headers, payload) => {
       {
         externalJobId: jobId,
         name: text(job('name')) ?? jobId,
-        ...wordsOf(means, status),
+        ...statusOf(means, status),
         order: orderOfTime(happenedAt),
         facts: {
           startedAt: timeOf(job('started_at')),
@@ -88,7 +88,7 @@ export const normalise: Normalise = (_headers, payload) => {
   };
 };
 
-/** In `vcs` for some hosts of code, in the parameters of the trigger for the others. */
+/** The commit is in `vcs` for some hosts of code, in the parameters of the trigger for the others. */
 function commitOf(payload: unknown) {
   const vcs = at(payload, 'pipeline', 'vcs');
   const git = at(payload, 'pipeline', 'trigger_parameters', 'git');

@@ -20,12 +20,12 @@ import {
   text,
   unixTimeOf,
   urlOf,
-  wordsOf,
+  statusOf,
 } from '../read.ts';
-import type { Meaning, Words } from '../read.ts';
+import type { Meaning, Meanings } from '../read.ts';
 import type { Normalise } from '../types.ts';
 
-const STATUSES: Words = {
+const STATUSES: Meanings = {
   pending: QUEUED,
   waiting_on_dependencies: QUEUED,
   blocked: BLOCKED,
@@ -56,7 +56,7 @@ export const normalise: Normalise = (headers, payload) => {
     // A job knows its number alone.
     aliases: slug === undefined || number === undefined ? [] : [`${slug}#${number}`],
     event: {
-      ...wordsOf(means, status),
+      ...statusOf(means, status),
       order: idOf(build('version')),
       final: true,
       facts: {
@@ -111,7 +111,7 @@ function jobOf(job: unknown, stage: string | undefined): readonly JobEvent[] {
       // Ids of stages and of steps are counted apart.
       externalJobId: `${isStep ? 'step' : 'stage'} ${id}`,
       name: text(at(job, 'name')) ?? id,
-      ...wordsOf(means, status),
+      ...statusOf(means, status),
       order: idOf(at(job, 'version')),
       facts: {
         stage,

@@ -14,7 +14,7 @@ import { header } from '../read.ts';
 import type { Provider } from '../types.ts';
 
 /**
- * What is signed are the headers `date` and `digest` and not the body, so both must be among the signed ones, and the digest is computed again over
+ * The signature is over the headers `date` and `digest` and not over the body, so both must be among the signed ones, and the digest is computed again over
  * the bytes that came.
  */
 export const verify: Provider['verify'] = ({ secrets, headers, rawBody, now }) => {

@@ -1,6 +1,6 @@
 /**
- * Any system that can send JSON, in the shape of this service's own reports, or with JSON pointers (RFC 6901) that say where the fields are and a map that
- * says what its words mean. Nothing is evaluated.
+ * Any system that can send JSON, in the shape of this service's own reports, or with JSON pointers (RFC 6901) to the fields and a map of its
+ * statuses. Nothing is evaluated.
  */
 import { CI_STATUSES } from '../../accept.ts';
 import type { CiStatus } from '../../accept.ts';
@@ -18,12 +18,12 @@ import {
   timeOf,
   unixTimeOf,
   urlOf,
-  wordsOf,
+  statusOf,
 } from '../read.ts';
 import type { Meaning } from '../read.ts';
 import type { Normalise } from '../types.ts';
 
-/** Where a field is looked for without a pointer of the connection: as reports have it, then shorter. */
+/** Default pointers of the fields: as reports have them, then shorter. */
 export const POINTERS = {
   id: ['/externalRunId', '/id'],
   attempt: ['/externalAttempt', '/attempt'],
@@ -54,16 +54,16 @@ export const normalise: Normalise = (_headers, payload, mapping = {}) => {
     const places = pointer === undefined ? POINTERS[name] : [pointer];
     return places.map((place) => pointed(payload, place)).find((value) => value !== undefined);
   };
-  const [id, word] = [idOf(field('id')), idOf(field('status'))];
-  if (id === undefined || word === undefined) return { ignored: 'nothing where id and status should be' };
-  const means = meaningOfWord(word, mapping.words);
+  const [id, status] = [idOf(field('id')), idOf(field('status'))];
+  if (id === undefined || status === undefined) return { ignored: 'nothing where id and status should be' };
+  const means = meaningOfStatus(status, mapping.words);
   return {
     kind: 'run',
     repository: { name: text(field('repository')) },
     run: { externalRunId: id, externalAttempt: attemptOf(field('attempt')) },
     aliases: [],
     event: {
-      ...wordsOf(means, word),
+      ...statusOf(means, status),
       order: orderOfTime(field('updated_at')) ?? orderOfTime(instantOf(field('updated_at'))),
       facts: {
         name: text(field('name')),
@@ -84,16 +84,16 @@ export const normalise: Normalise = (_headers, payload, mapping = {}) => {
   };
 };
 
-/** In the shape of ReportedJob; one without a name is none. */
+/** Reads a job in the shape of ReportedJob; one without a name is none. */
 function jobOf(job: unknown, words: Readonly<Record<string, string>> | undefined): readonly JobEvent[] {
   const name = text(at(job, 'name'));
   if (name === undefined) return [];
-  const word = idOf(at(job, 'status')) ?? 'running';
-  const means = meaningOfWord(word, words);
+  const status = idOf(at(job, 'status')) ?? 'running';
+  const means = meaningOfStatus(status, words);
   const index = at(job, 'index');
   return [
     {
-      ...wordsOf(means, word),
+      ...statusOf(means, status),
       externalJobId: idOf(at(job, 'externalJobId')),
       name,
       index:
@@ -113,7 +113,7 @@ function jobOf(job: unknown, words: Readonly<Record<string, string>> | undefined
   ];
 }
 
-/** What the contract takes. */
+/** Limit of the contract. */
 const INDEX_MAX = 100_000;
 const DURATION_MAX_MS = 4_000_000_000;
 
@@ -125,8 +125,8 @@ function durationOf(value: unknown): number | undefined {
 
 const instantOf = (value: unknown): string | undefined => timeOf(value) ?? unixTimeOf(value, 'seconds');
 
-function meaningOfWord(word: string, words: Readonly<Record<string, string>> = {}): Meaning {
-  const ours = Object.hasOwn(words, word) ? words[word] : word;
+function meaningOfStatus(status: string, words: Readonly<Record<string, string>> = {}): Meaning {
+  const ours = Object.hasOwn(words, status) ? words[status] : status;
   return { status: CI_STATUSES.find((status): status is CiStatus => status === ours) ?? 'unknown' };
 }
 

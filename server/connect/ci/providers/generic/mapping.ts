@@ -1,9 +1,9 @@
-/** What is wrong with a mapping that somebody sets, before a webhook meets it. */
+/** Checks a mapping that somebody sets, before a webhook meets it. */
 import { CI_STATUSES } from '../../accept.ts';
 import type { GenericMapping } from '../../model/connection.ts';
 import { DEPTH_MAX, POINTERS } from './events.ts';
 
-/** A sentence, or nothing. */
+/** Returns the problem as a sentence, or nothing. */
 export function mappingProblem({ pointers = {}, words = {} }: GenericMapping): string | undefined {
   for (const [field, pointer] of Object.entries(pointers)) {
     if (!Object.hasOwn(POINTERS, field))

@@ -22,12 +22,12 @@ import {
   TIMED_OUT,
   UNKNOWN,
   urlOf,
-  wordsOf,
+  statusOf,
 } from '../read.ts';
-import type { Meaning, Words } from '../read.ts';
+import type { Meaning, Meanings } from '../read.ts';
 import type { Ignored, RunReport, Normalise } from '../types.ts';
 
-const OPEN: Words = {
+const OPEN: Meanings = {
   requested: QUEUED,
   queued: QUEUED,
   pending: QUEUED,
@@ -35,7 +35,7 @@ const OPEN: Words = {
   in_progress: RUNNING,
 };
 
-const COMPLETED: Words = {
+const COMPLETED: Meanings = {
   success: SUCCESS,
   neutral: SUCCESS,
   failure: FAILED,
@@ -44,13 +44,13 @@ const COMPLETED: Words = {
   cancelled: CANCELLED,
   skipped: SKIPPED,
   stale: { status: 'unknown', reason: 'stale' },
-  // A run of a fork that waits for approval is told as completed.
+  // A run of a fork that waits for approval is reported as completed.
   action_required: BLOCKED,
 };
 
-const COMMIT_STATES: Words = { pending: RUNNING, success: SUCCESS, failure: FAILED, error: ERROR };
+const COMMIT_STATES: Meanings = { pending: RUNNING, success: SUCCESS, failure: FAILED, error: ERROR };
 
-/** Of the statuses that we post ourselves. */
+/** Contexts of the statuses that we post ourselves. */
 const OWN_CONTEXT = /^svc\//i;
 
 export const normalise: Normalise = (headers, payload) => {
@@ -61,7 +61,7 @@ export const normalise: Normalise = (headers, payload) => {
   return { ignored: `event ${text(event) ?? 'without a name'}` };
 };
 
-/** A stored payload says it by its field. */
+/** Names the event of a stored payload by its field. */
 function guess(payload: unknown): string | undefined {
   return ['workflow_job', 'workflow_run'].find((name) => typeof at(payload, name, 'id') === 'number');
 }
@@ -94,7 +94,7 @@ function ofRun(payload: unknown): RunReport | Ignored {
     event: {
       order: orderOfTime(run('updated_at')),
       final: true,
-      ...wordsOf(means, status, conclusion),
+      ...statusOf(means, status, conclusion),
       facts: {
         name: text(run('name')) ?? text(at(payload, 'workflow', 'name')),
         file: text(run('path') ?? at(payload, 'workflow', 'path'))?.replace(/@.*$/, ''),
@@ -140,7 +140,7 @@ function ofJob(payload: unknown): RunReport | Ignored {
       {
         externalJobId: id,
         name: text(job('name')) ?? id,
-        ...wordsOf(means, status, conclusion),
+        ...statusOf(means, status, conclusion),
         order: orderOfTime(at(payload, 'deployment', 'updated_at')),
         facts: {
           url: urlOf(job('html_url')),
@@ -169,7 +169,7 @@ function ofCommitStatus(payload: unknown): RunReport | Ignored {
     aliases: [],
     event: {
       order: orderOfTime(updatedAt),
-      ...wordsOf(means, state),
+      ...statusOf(means, state),
       facts: {
         name: context,
         commitSha: sha,

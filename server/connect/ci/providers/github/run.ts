@@ -1,4 +1,4 @@
-/** A run of Actions, as its webhook would tell of it. */
+/** A run of Actions, as its webhook would report it. */
 import type { AskRun } from '../ask-run.ts';
 import { at } from '../read.ts';
 import { normalise } from './events.ts';

@@ -9,10 +9,10 @@ const STATES = {
   cancelled: 'error',
 } as const;
 
-export const postStatus: PostStatus = async (api, { sha, context, word, description, targetUrl }) => {
+export const postStatus: PostStatus = async (api, { sha, context, state, description, targetUrl }) => {
   await api.call({
     method: 'POST',
     path: `${api.repositoryBase}/statuses/${sha}`,
-    json: { state: STATES[word], context, description, target_url: targetUrl },
+    json: { state: STATES[state], context, description, target_url: targetUrl },
   });
 };

@@ -17,7 +17,7 @@ export function githubTree(api: ForgeApi): Tree {
           const answer = await api.call({ path });
           return { commit: commitOf(at(answer.json(), 'commit', 'sha'), path) };
         })(),
-        // The same 404 for the branch and for the repository.
+        // The host answers the same 404 for the branch and for the repository.
         async () => {
           const answer = await api.call({ path: repository });
           return { commit: undefined, defaultBranch: text(at(answer.json(), 'default_branch')) };
@@ -25,11 +25,11 @@ export function githubTree(api: ForgeApi): Tree {
       ),
     list: async (commit, folder): Promise<Listing> => {
       const path = `${repository}/git/trees/${folder?.id ?? commit}`;
-      const said = (await api.call({ path, bytesMax: TREE_BYTES_MAX })).json();
+      const answer = (await api.call({ path, bytesMax: TREE_BYTES_MAX })).json();
       const prefix = folder === undefined ? '' : `${folder.path}/`;
       return {
-        entries: entriesOf(at(said, 'tree'), path).flatMap((entry) => entryOf(entry, prefix)),
-        complete: at(said, 'truncated') !== true,
+        entries: entriesOf(at(answer, 'tree'), path).flatMap((entry) => entryOf(entry, prefix)),
+        complete: at(answer, 'truncated') !== true,
       };
     },
     read: async (_commit, file, bytesMax) => {

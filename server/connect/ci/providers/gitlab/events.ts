@@ -20,12 +20,12 @@ import {
   text,
   timeOf,
   urlOf,
-  wordsOf,
+  statusOf,
 } from '../read.ts';
-import type { Meaning, Words } from '../read.ts';
+import type { Meaning, Meanings } from '../read.ts';
 import type { Ignored, RunReport, Normalise } from '../types.ts';
 
-const STATUSES: Words = {
+const STATUSES: Meanings = {
   created: QUEUED,
   waiting_for_resource: QUEUED,
   preparing: QUEUED,
@@ -41,7 +41,7 @@ const STATUSES: Words = {
   skipped: SKIPPED,
 };
 
-/** GitLab's reasons that have a word of ours; the others stay as they are. */
+/** GitLab's reasons that have a reason of ours; the others stay as they are. */
 const REASONS: Readonly<Record<string, string>> = {
   job_execution_timeout: 'timed_out',
   stuck_or_timeout_failure: 'timed_out',
@@ -61,7 +61,7 @@ function ofPipeline(payload: unknown): RunReport | Ignored {
   if (id === undefined || status === undefined) return { ignored: 'pipeline without id or status' };
   const means = meaningOf(STATUSES, status);
   const all = at(payload, 'builds');
-  // Of all of them, also of those that are too many to be kept.
+  // The order counts all jobs, also those that are too many to be kept.
   const builds: readonly unknown[] = Array.isArray(all) ? all : [];
   const starts = builds.flatMap((build) => timeOf(at(build, 'started_at')) ?? []).sort();
   return {
@@ -71,7 +71,7 @@ function ofPipeline(payload: unknown): RunReport | Ignored {
     aliases: [],
     event: {
       order: orderOf(builds, pipeline('finished_at')),
-      ...wordsOf(means, status),
+      ...statusOf(means, status),
       facts: {
         name: text(pipeline('name')) ?? text(at(payload, 'project', 'path_with_namespace')),
         file: text(at(payload, 'project', 'ci_config_path')),
@@ -108,7 +108,7 @@ function sourceOf(payload: unknown) {
 
 /**
  * A pipeline has no time of its last change. Jobs that are run again get greater ids, and among the same jobs the number of those that are over grows until
- * the pipeline ends: it tells one that ran until a manual job from one that has just begun. After that the end is what tells, which is anew each time, and
+ * the pipeline ends: it distinguishes one that ran until a manual job from one that has just begun. After that the end decides, which is anew each time, and
  * behind it how many jobs were begun and are over: triggers that are retried are not among the jobs, their retry begins again what was skipped, and a manual
  * job that is played keeps its id.
  */
@@ -128,7 +128,7 @@ function orderOf(builds: readonly unknown[], finishedAt: unknown): string {
   return end === 0 ? `${last}${digits(over)}` : `${last}${ENDED}.${end}${digits(begun)}${digits(done)}`;
 }
 
-/** What a job is before it is begun, in the order in which it can become so: what was skipped may wait for a person when the pipeline is retried. */
+/** Statuses of a job before it is begun, in the order in which it can become so: what was skipped may wait for a person when the pipeline is retried. */
 const BEFORE_BEGUN = ['created', 'skipped', 'scheduled', 'manual'];
 const BEGUN = BEFORE_BEGUN.length;
 
@@ -138,10 +138,10 @@ function stepOf(status: string | undefined): number {
 }
 
 const COUNT_MAX = 9_998;
-/** In the place of how many jobs are over, and more than that. */
+/** Stands in the place of the number of jobs that are over, and is greater. */
 const ENDED = 9_999;
 
-/** Hooks and answers have different precision. 0: it is not told; all since 2001 have ten digits. */
+/** Hooks and answers have different precision. 0: it is absent; all since 2001 have ten digits. */
 function secondsOf(time: unknown): number {
   return Math.floor(Date.parse(timeOf(time) ?? '1970-01-01') / 1_000);
 }
@@ -160,7 +160,7 @@ function jobOfPipeline(build: unknown): readonly JobEvent[] {
     {
       externalJobId: id,
       name: text(at(build, 'name')) ?? id,
-      ...wordsOf(means, status),
+      ...statusOf(means, status),
       order: orderOfJob(status, [at(build, 'created_at'), at(build, 'started_at'), at(build, 'finished_at')]),
       facts: {
         stage: text(at(build, 'stage')),
@@ -190,13 +190,13 @@ function ofJob(payload: unknown): RunReport | Ignored {
     ),
     run: { externalRunId: pipelineId, externalAttempt: 1 },
     aliases: [],
-    // Whether of a merge request it does not say.
+    // It does not say whether the ref is that of a merge request.
     event: { facts: { builtSha: shaOf(job('sha')), ...refOf(job('ref'), job('tag') === true) } },
     jobs: [
       {
         externalJobId: id,
         name: text(job('build_name')) ?? id,
-        ...wordsOf(means, status),
+        ...statusOf(means, status),
         order: orderOfJob(status, [time('created'), time('started'), time('finished')]),
         facts: {
           stage: text(job('build_stage')),

@@ -1,4 +1,4 @@
-/** A pipeline with its jobs, as its webhook would tell of it. */
+/** A pipeline with its jobs, as its webhook would report it. */
 import type { AskRun } from '../ask-run.ts';
 import type { ForgeApi } from '../../forges/call.ts';
 import { ForgeError } from '../../forges/call.ts';
@@ -10,7 +10,7 @@ const PER_PAGE = 100;
 const PAGES_MAX = 10;
 
 /**
- * Jobs first: what orders the words of a pipeline is taken from them, and a pipeline that moved on between the two calls must not be told with an order
+ * Jobs are read first: the order of a pipeline's statuses is taken from them, and a pipeline that moved on between the two calls must not be recorded with an order
  * that its own webhook has not reached yet.
  */
 export const askRun: AskRun = async (api, { externalRunId }) => {

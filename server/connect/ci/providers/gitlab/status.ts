@@ -14,17 +14,17 @@ const STATES = {
 } as const;
 
 export const postStatus: PostStatus = async (api, status) => {
-  const { sha, context, word, description, targetUrl, branch, tag, ownRunId } = status;
+  const { sha, context, state, description, targetUrl, branch, tag, ownRunId } = status;
   try {
     await api.call({
       method: 'POST',
       path: `${api.repositoryBase}/statuses/${sha}`,
       json: {
-        state: STATES[word],
+        state: STATES[state],
         name: context,
         description,
         target_url: targetUrl !== undefined && targetUrl.length <= URL_MAX ? targetUrl : undefined,
-        // Of several pipelines of a commit it takes the wrong one otherwise.
+        // Without it GitLab takes the wrong one of several pipelines of a commit.
         ref: branch ?? tag,
         pipeline_id: ownRunId !== undefined && /^\d{1,15}$/.test(ownRunId) ? Number(ownRunId) : undefined,
       },

@@ -4,7 +4,7 @@ import { at, text } from '../read.ts';
 import { commitOf, entriesOf, joinPages, kindOfMode, unlessMissing } from '../tree.ts';
 import type { Head, Tree, TreeEntry } from '../tree.ts';
 
-/** What GitLab gives at most. */
+/** The largest page that GitLab gives. */
 const PER_PAGE = 100;
 
 export function gitlabTree(api: ForgeApi): Tree {

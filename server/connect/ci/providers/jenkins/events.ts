@@ -14,14 +14,14 @@ import {
   SUCCESS,
   text,
   urlOf,
-  wordsOf,
+  statusOf,
 } from '../read.ts';
-import type { Words } from '../read.ts';
+import type { Meanings } from '../read.ts';
 import type { Normalise } from '../types.ts';
 
 const PHASES = ['QUEUED', 'STARTED', 'COMPLETED', 'FINALIZED'];
 
-const STATUSES: Words = {
+const STATUSES: Meanings = {
   SUCCESS,
   UNSTABLE: SOFT_SUCCESS,
   FAILURE: FAILED,
@@ -49,7 +49,7 @@ export const normalise: Normalise = (_headers, payload) => {
     run: { externalRunId: id, externalAttempt: 1 },
     aliases: url === undefined || name === undefined || number === undefined ? [] : [`${name}#${number}`],
     event: {
-      ...wordsOfPhase(phase, status),
+      ...statusOfPhase(phase, status),
       order,
       final: true,
       facts: {
@@ -63,7 +63,7 @@ export const normalise: Normalise = (_headers, payload) => {
   };
 };
 
-/** `…/job/folder/job/app/3/` is a build of `folder/app`, as the job itself is told. One of a matrix has its axes behind that. */
+/** `…/job/folder/job/app/3/` is a build of `folder/app`, as the job itself sees it. One of a matrix has its axes behind that. */
 function jobOf(url: string | undefined): string | undefined {
   const path = /((?:\/job\/[^/]+)+)(?:\/[^/]*=[^/]*)?\/\d+\/?$/.exec(url ?? '')?.[1];
   // Cleaned anew: what was encoded may be anything.
@@ -74,7 +74,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // No encoding of ours to undo: it is what the job is called.
+    return part; // It is not our encoding, and stays: the job is called so.
   }
 }
 
@@ -86,8 +86,8 @@ function pipelineOf(name: string | undefined, branch: string | undefined): strin
 }
 
 /** The status of a build that has just started may be that of the one before. */
-function wordsOfPhase(phase: string, status: string | undefined) {
-  if (phase === 'QUEUED') return wordsOf(QUEUED, phase);
-  if (phase === 'STARTED') return wordsOf(RUNNING, phase);
-  return status === undefined ? {} : wordsOf(meaningOf(STATUSES, status), phase, status);
+function statusOfPhase(phase: string, status: string | undefined) {
+  if (phase === 'QUEUED') return statusOf(QUEUED, phase);
+  if (phase === 'STARTED') return statusOf(RUNNING, phase);
+  return status === undefined ? {} : statusOf(meaningOf(STATUSES, status), phase, status);
 }

@@ -31,7 +31,7 @@ describe.skipIf(!postgresHere)('a job that waits for a person', () => {
   });
   afterAll(async () => await server.stop());
 
-  const hear = async (hooked: Hooked, payload: unknown) => {
+  const deliver = async (hooked: Hooked, payload: unknown) => {
     expect((await send(hooked, payload)).status).toBe(202);
     await ledger(server, hooked);
     const run = await runNamed(server, hooked, { externalRunId: '31' });
@@ -44,25 +44,25 @@ describe.skipIf(!postgresHere)('a job that waits for a person', () => {
 
   it('is no orphan of its run, and opens it again when somebody starts it', async () => {
     const hooked = await hook(server, 'gitlab');
-    await hear(hooked, pipeline('running', null, 'running', 'manual'));
-    const ended = await hear(hooked, pipeline('success', 20, 'success', 'manual'));
+    await deliver(hooked, pipeline('running', null, 'running', 'manual'));
+    const ended = await deliver(hooked, pipeline('success', 20, 'success', 'manual'));
     expect(ended.run).toMatchObject({ status: 'success' });
     expect(ended.jobs['deploy']).toMatchObject(waits);
     expect(ended.jobs['deploy']).not.toHaveProperty('finishedAt');
-    const played = await hear(hooked, pipeline('running', 20, 'success', 'running'));
+    const played = await deliver(hooked, pipeline('running', 20, 'success', 'running'));
     expect(played.run).toMatchObject({ status: 'running' });
     expect(played.jobs['deploy']).toMatchObject({ status: 'running', blocked: false });
-    const failed = await hear(hooked, pipeline('failed', 40, 'success', 'failed'));
+    const failed = await deliver(hooked, pipeline('failed', 40, 'success', 'failed'));
     expect(failed.run).toMatchObject({ status: 'failed' });
     expect(failed.jobs['deploy']).toMatchObject({ status: 'failed' });
   });
 
-  it('waits also when it is first heard of after the end, while others end with their run', async () => {
+  it('waits also when it is first reported after the end, while others end with their run', async () => {
     const hooked = await hook(server, 'gitlab', { repositoryHost: 'other.example.com' });
-    const { jobs } = await hear(hooked, pipeline('canceled', 20, 'running', 'manual'));
+    const { jobs } = await deliver(hooked, pipeline('canceled', 20, 'running', 'manual'));
     expect(jobs['deploy']).toMatchObject(waits);
     expect(jobs['test']).toMatchObject({ status: 'cancelled', reason: 'run_ended' });
-    const { jobs: later } = await hear(hooked, pipeline('failed', 30, 'running', 'manual'));
+    const { jobs: later } = await deliver(hooked, pipeline('failed', 30, 'running', 'manual'));
     expect(later['deploy']).toMatchObject(waits);
     expect(later['test']).toMatchObject({ status: 'failed', reason: 'run_ended' });
   });
