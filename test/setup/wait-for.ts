@@ -9,6 +9,8 @@ export interface Waiting<T> {
 
 const WITHIN_MS = 15_000;
 const POLL_MS = 5;
+/** Longest time between two looks. */
+const POLL_MS_MAX = 40;
 
 /** `what` is told of in the failure; a function is asked then. A look that fails is repeated, and its error is the failure's cause. */
 export async function waitFor<T>(
@@ -16,7 +18,8 @@ export async function waitFor<T>(
   look: () => T | Promise<T>,
   { holds = isThere, withinMs = WITHIN_MS }: Waiting<T> = {},
 ): Promise<Exclude<T, undefined | false>> {
-  const endMs = performance.now() + withinMs;
+  const startMs = performance.now();
+  const endMs = startMs + withinMs;
   for (;;) {
     let seen: T | undefined;
     let cause: unknown;
@@ -30,7 +33,9 @@ export async function waitFor<T>(
       const about = typeof what === 'string' ? what : JSON.stringify(what());
       throw new Error(`waited ${withinMs} ms for ${about}; last seen: ${JSON.stringify(seen)}`, { cause });
     }
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    // What has not come for a while is looked for less often: some looks start processes.
+    const waitedMs = performance.now() - startMs;
+    await new Promise((resolve) => setTimeout(resolve, Math.min(POLL_MS + waitedMs / 20, POLL_MS_MAX)));
   }
 }
 
