@@ -242,7 +242,7 @@ class Build {
     const { contained } = this.#context;
     try {
       if (contained === undefined) await this.#forgetImage();
-      await destroyWorkspace(host, this.#context.workspace);
+      await destroyWorkspace(contained === undefined ? host.engine : undefined, this.#context.workspace);
       if (contained !== undefined)
         await builder.close(contained, {
           tag: localTag(this.#plan.id, this.#plan.epoch),

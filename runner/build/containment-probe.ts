@@ -74,10 +74,11 @@ async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<
   try {
     await mkdir(context, { recursive: true, mode: 0o700 });
     await writeFile(canary, 'seen');
+    const text = dockerfile(canary);
     const files = {
-      'root.tar': await baseRootTar(),
+      'root.tar': await baseRootTar(text),
       'link.tar': writeTar([{ type: 'link', path: 't', target: '/' }]),
-      Dockerfile: dockerfile(canary),
+      Dockerfile: text,
     };
     for (const [file, content] of Object.entries(files)) await writeFile(join(context, file), content);
     const owner = ownerOf(containment.users);

@@ -96,7 +96,7 @@ export async function sweepWorkspaces(
     if (id === undefined || isLive(id, Number(epoch))) continue;
     const ref = { id, epoch: Number(epoch) };
     swept.push(
-      await destroyWorkspace(host, workspaceNamed(host, name)).then(
+      await destroyWorkspace(host.engine, workspaceNamed(host, name)).then(
         () => ref,
         (error: unknown) => ({ ...ref, problem: errorText(error) }),
       ),
@@ -105,10 +105,13 @@ export async function sweepWorkspaces(
   return swept;
 }
 
-/** Rejects with a message about what is left. */
-export async function destroyWorkspace(host: BuildHost, workspace: Workspace): Promise<void> {
+/**
+ * Rejects with a message about what is left.
+ * @param engine The machine's engine, when the build may have been made by it; a contained build never is.
+ */
+export async function destroyWorkspace(engine: BuildEngine | undefined, workspace: Workspace): Promise<void> {
   const gone = await killMarked(workspace.name);
-  if (host.engine !== undefined) await removeEngineLeftovers(host.engine, workspace);
+  if (engine !== undefined) await removeEngineLeftovers(engine, workspace);
   await rm(workspace.secrets, { recursive: true, force: true });
   for (const point of await mountsBelow(workspace.folder))
     await runCommand(['umount', '--lazy', point], { timeoutMs: CALL_MS });

@@ -91,9 +91,15 @@ export function isStaticElf(bytes: Buffer): boolean {
   return count > 0;
 }
 
-/** Makes a root filesystem with a shell, as an archive. */
-export async function baseRootTar(): Promise<Buffer> {
-  return writeTar(await rootEntries(true));
+/**
+ * Makes a root filesystem for what this text runs, as an archive. Of busybox's links it holds those that the text names: an engine takes longer to unpack and
+ * to commit the hundreds of others than to run a step.
+ */
+export async function baseRootTar(text: string): Promise<Buffer> {
+  const entries = await rootEntries(true);
+  return writeTar(
+    entries.filter(({ type, path }) => type !== 'link' || text.includes(path.slice('bin/'.length))),
+  );
 }
 
 /** Returns the tag of the base image in the engine's local storage; builds it when it does not exist. Tests alone use it without busybox. */

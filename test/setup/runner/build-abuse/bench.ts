@@ -127,7 +127,6 @@ export async function createBench(dataDir: string, runtime: string | undefined):
     builder,
     isolation,
     secret,
-    root: await baseRootTar(),
     images: [],
     ...hostNetwork(host.port),
   };
@@ -169,7 +168,6 @@ interface Parts {
   builder: Builder;
   isolation: Isolation & { contained: true };
   secret: string;
-  root: Buffer;
   images: string[];
   called: Endpoint[];
   names: Map<string, string[][]>;
@@ -228,7 +226,7 @@ async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<Abu
   const workspace = workspaceOf(host, plan.id, plan.epoch);
   await makeWorkspace(workspace);
   const files = {
-    'root.tar': parts.root,
+    'root.tar': await baseRootTar(dockerfile),
     'link.tar': linkTar(['t', '/']),
     Dockerfile: dockerfile,
     ...of.files,
@@ -263,7 +261,7 @@ async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<Abu
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
   control.end();
-  await destroyWorkspace(host, workspace);
+  await destroyWorkspace(undefined, workspace);
   const keeps = of.keep !== undefined;
   await builder.close(contained, {
     tag: keeps ? 'localhost/none:1' : tag,
