@@ -29,6 +29,9 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/engine/builds/offer.ts',
     'server/engine/outbox/',
     'server/engine/registries/local-access.ts',
+    'server/engine/registries/targets.ts',
+    'server/engine/runners/degraded.ts',
+    'server/engine/runners/enroll.ts',
     'server/engine/work/',
     'server/money/usage/',
     'server/operations/notifications/notified.ts',
@@ -43,10 +46,13 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/connect/ci/run-joins.ts',
     'server/connect/ci/run-names.ts',
   ],
+  'fragments of statements that take a TeamScope': [
+    'server/engine/builds/row.ts',
+    'server/engine/runners/pool-facts.ts',
+    'server/engine/runners/row.ts',
+  ],
   'given the row, or the team, that the call was authorised for': [
-    'server/engine/builds/',
-    'server/engine/registries/store.ts',
-    'server/engine/runners/',
-    'server/engine/sandboxruns/',
+    'server/engine/builds/store.ts',
+    'server/engine/runners/waiting.ts',
   ],
 };

@@ -56,13 +56,14 @@ interface ItemRow {
   }>;
 }
 
-async function itemsOf(sql: SqlTag, buildId: string): Promise<readonly ItemRow[]> {
+async function itemsOf(sql: SqlTag, scope: TeamScope, buildId: string): Promise<readonly ItemRow[]> {
   return await sql<ItemRow[]>`
     select w.id, w.epoch, w.log_offset as "logOffset",
       coalesce((select array_agg(l.epoch order by l.epoch) from work_leases l where l.work_id = w.id and l.started_at is not null), '{}') as begun,
       coalesce((select jsonb_agg(jsonb_build_object('epoch', p.epoch, 'phase', p.phase, 'offset', p.log_offset, 'at', p.started_at) order by p.epoch, p.phase)
         from build_phases p where p.work_id = w.id), '[]') as phases
-    from work_items w where w.build_id = ${buildId} order by w.created_at, w.id`;
+    from work_items w where w.build_id = ${buildId} and w.team_id = any(${[...scope.teamIds]}::text[])
+    order by w.created_at, w.id`;
 }
 
 /** A position that nobody gave out reads as the start. */
@@ -134,26 +135,30 @@ class Teller {
   }
 }
 
-async function startOf(sql: SqlTag, { build, after, tailBytes }: FollowBuildOptions): Promise<Place> {
+async function startOf(
+  { sql, scope }: FollowBuildDeps,
+  { build, after, tailBytes }: FollowBuildOptions,
+): Promise<Place> {
   if (after !== undefined || tailBytes === undefined) return parsePlace(after);
-  const items = await itemsOf(sql, build.id);
+  const items = await itemsOf(sql, scope, build.id);
   const last = items.at(-1);
   if (last === undefined) return parsePlace(undefined);
   return { item: items.length - 1, phases: 0, ...(await tailPosition(sql, last.id, tailBytes)) };
 }
 
 export async function* followBuild(
-  { sql, wake, scope }: FollowBuildDeps,
+  deps: FollowBuildDeps,
   options: FollowBuildOptions,
 ): AsyncGenerator<BuildEvent> {
+  const { sql, wake, scope } = deps;
   const { follow, signal } = options;
   const which = { environmentId: options.build.environmentId, buildId: options.build.id };
-  const teller = new Teller(await startOf(sql, options));
+  const teller = new Teller(await startOf(deps, options));
   let reader: OutputReader | undefined;
   for (let pauseMs = nextPauseMs(0, true); !signal.aborted;) {
     const build = await findBuild(sql, scope, which);
     if (build === undefined) return;
-    teller.items = await itemsOf(sql, build.id);
+    teller.items = await itemsOf(sql, scope, build.id);
     const word = stateOf(build);
     const isOver = build.finishedAt !== null;
     let some = false;
@@ -169,7 +174,8 @@ export async function* followBuild(
       for await (const output of reader.rest()) {
         some = true;
         // Stored since the items were read, and perhaps a phase in front of it.
-        if (isBeyond(teller.items[teller.place.item], output)) teller.items = await itemsOf(sql, build.id);
+        if (isBeyond(teller.items[teller.place.item], output))
+          teller.items = await itemsOf(sql, scope, build.id);
         yield* teller.output(output);
       }
       // A phase may be known before all of the output that its runner had written by then.

@@ -120,7 +120,7 @@ async function remove(ctx: Ctx, which: { teamId: string; registryId: string }): 
   });
   await change(ctx, { action: 'registry.removed', details }, async (tx) => {
     await lockTeam(tx, teamId);
-    const builds = await buildsUsing(tx.db, which, NAMED_MAX);
+    const builds = await buildsUsing(tx, which, NAMED_MAX);
     if (builds.length > 0) {
       throw apiError(
         'in_use',

@@ -1,7 +1,6 @@
-/** Statements over registries and builds or teams. */
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { Operator } from '../../platform/resource/schema.ts';
-import type { registries } from './schema.ts';
+/** Statements over registries and builds. */
+import { requireTeam } from '../../platform/authorise.ts';
+import type { Ctx } from '../../platform/context.ts';
 
 interface Which {
   readonly teamId: string;
@@ -14,7 +13,7 @@ interface Which {
  * and a deploy that was or is yet to be approved pull from there.
  */
 export async function buildsUsing(
-  { sql }: Database,
+  { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
   { teamId, registryId }: Which,
   take: number,
 ): Promise<readonly string[]> {
@@ -23,25 +22,7 @@ export async function buildsUsing(
     join builds b on b.team_id = r.team_id and b.finished_at is null and (
       r.is_default or b.created_at <= r.default_until
       or starts_with(b.image, case r.namespace when '' then r.host || '/' else r.host || '/' || r.namespace || '/' end))
-    where r.id = ${registryId} and r.team_id = ${teamId}
+    where r.id = ${registryId} and r.team_id = ${requireTeam(teams, teamId)}
     order by b.created_at, b.id limit ${take}::int`;
   return rows.map(({ id }) => id);
-}
-
-type Held = Pick<
-  typeof registries.$inferSelect,
-  'id' | 'host' | 'namespace' | 'sealed' | 'insecure' | 'default'
->;
-
-export interface Target extends Readonly<Held> {
-  /** Says whose machines execute the team's builds. */
-  readonly operator: Operator;
-}
-
-/** The ones that builds may go by. Whose namespace is longer comes first: it says more about an image that lies in several. */
-export async function findTargets(sql: SqlTag, teamId: string): Promise<readonly Target[]> {
-  return await sql<Target[]>`
-    select r.id, r.host, r.namespace, r.sealed, r.insecure, r.is_default as "default", g.operator
-    from registries r join teams t on t.id = r.team_id join regions g on g.id = t.region_id
-    where r.team_id = ${teamId} order by length(r.namespace) desc, r.id`;
 }

@@ -4,8 +4,8 @@ import type { ImageTargets, RegistryTarget } from '../builds/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { isLoopback } from './host.ts';
-import { findTargets } from './store.ts';
-import type { Target } from './store.ts';
+import type { Operator } from '../../platform/resource/schema.ts';
+import type { registries } from './schema.ts';
 
 export interface Credentials {
   readonly username: string;
@@ -35,6 +35,24 @@ export function mayBeInsecure(
   { insecureRegistries }: Pick<ReachDeps, 'insecureRegistries'>,
 ): boolean {
   return isLoopback(host) || insecureRegistries.includes(host);
+}
+
+type Held = Pick<
+  typeof registries.$inferSelect,
+  'id' | 'host' | 'namespace' | 'sealed' | 'insecure' | 'default'
+>;
+
+interface Target extends Readonly<Held> {
+  /** Says whose machines execute the team's builds. */
+  readonly operator: Operator;
+}
+
+/** The ones that builds may go by. Whose namespace is longer comes first: it says more about an image that lies in several. */
+async function findTargets(sql: SqlTag, teamId: string): Promise<readonly Target[]> {
+  return await sql<Target[]>`
+    select r.id, r.host, r.namespace, r.sealed, r.insecure, r.is_default as "default", g.operator
+    from registries r join teams t on t.id = r.team_id join regions g on g.id = t.region_id
+    where r.team_id = ${teamId} order by length(r.namespace) desc, r.id`;
 }
 
 export function createImageTargets(

@@ -1,10 +1,8 @@
 /** What a team changes about a runner. Each is one statement that also writes the event. */
+import { requireTeam } from '../../platform/authorise.ts';
+import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-
-interface Which {
-  readonly teamId: string;
-  readonly runnerId: string;
-}
+import type { Which } from './row.ts';
 
 /** Undefined in all of these: no such runner in the team. */
 export interface Changed {
@@ -15,14 +13,19 @@ export interface Changed {
 
 export async function pause(
   sql: SqlTag,
-  { teamId, runnerId }: Which,
-  { note, minutes }: { readonly note: string | undefined; readonly minutes: number | undefined },
+  scope: TeamScope,
+  {
+    teamId,
+    runnerId,
+    note,
+    minutes,
+  }: Which & { readonly note?: string | undefined; readonly minutes?: number | undefined },
 ): Promise<Changed | undefined> {
   const [row] = await sql<Changed[]>`
     with changed as (
       update runners set paused_at = now(), pause_note = ${note ?? null},
         paused_until = now() + ${minutes ?? null}::int * interval '1 minute'
-      where id = ${runnerId} and team_id = ${teamId} and revoked_at is null
+      where id = ${runnerId} and team_id = ${requireTeam(scope, teamId)} and revoked_at is null
       returning id, team_id, name
     ),
     noted as (
@@ -33,10 +36,14 @@ export async function pause(
   return row;
 }
 
-export async function resume(sql: SqlTag, { teamId, runnerId }: Which): Promise<Changed | undefined> {
+export async function resume(
+  sql: SqlTag,
+  scope: TeamScope,
+  { teamId, runnerId }: Which,
+): Promise<Changed | undefined> {
   const [row] = await sql<Changed[]>`
     with found as (
-      select id, team_id, name, paused_at from runners where id = ${runnerId} and team_id = ${teamId} and revoked_at is null for no key update
+      select id, team_id, name, paused_at from runners where id = ${runnerId} and team_id = ${requireTeam(scope, teamId)} and revoked_at is null for no key update
     ),
     changed as (
       update runners r set paused_at = null, paused_until = null, pause_note = null
@@ -54,11 +61,12 @@ export async function resume(sql: SqlTag, { teamId, runnerId }: Which): Promise<
 /** `strikes`: as many as there were. */
 export async function clearStrikes(
   sql: SqlTag,
+  scope: TeamScope,
   { teamId, runnerId }: Which,
 ): Promise<(Changed & { readonly strikes: number }) | undefined> {
   const [row] = await sql<Array<Changed & { strikes: number }>>`
     with found as (
-      select id, team_id, name, strikes from runners where id = ${runnerId} and team_id = ${teamId} and revoked_at is null for no key update
+      select id, team_id, name, strikes from runners where id = ${runnerId} and team_id = ${requireTeam(scope, teamId)} and revoked_at is null for no key update
     ),
     changed as (
       update runners r set strikes = 0 from found f where r.id = f.id and f.strikes > 0 returning r.id
@@ -72,8 +80,12 @@ export async function clearStrikes(
   return row;
 }
 
-export async function requestDiagnostics(sql: SqlTag, { teamId, runnerId }: Which): Promise<boolean> {
+export async function requestDiagnostics(
+  sql: SqlTag,
+  scope: TeamScope,
+  { teamId, runnerId }: Which,
+): Promise<boolean> {
   const rows = await sql`
-    update runners set diagnostics_requested_at = now() where id = ${runnerId} and team_id = ${teamId} and revoked_at is null`;
+    update runners set diagnostics_requested_at = now() where id = ${runnerId} and team_id = ${requireTeam(scope, teamId)} and revoked_at is null`;
   return rows.count === 1;
 }

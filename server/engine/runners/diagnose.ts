@@ -7,6 +7,8 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RunnerEventSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { DiagnoseResponseSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { requireTeam } from '../../platform/authorise.ts';
+import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { HealthLimits } from './health.ts';
@@ -27,13 +29,14 @@ const LOOK_EVERY_MS = 250;
 
 export async function diagnose(
   deps: DiagnoseDeps,
-  teamId: string,
-  { live, signal }: { readonly live: boolean; readonly signal: AbortSignal },
+  scope: TeamScope,
+  { live, signal, ...of }: { readonly teamId: string; readonly live: boolean; readonly signal: AbortSignal },
 ): Promise<MessageInitShape<typeof DiagnoseResponseSchema>> {
   const { sql, clock, limits } = deps;
-  const answered = live ? await askRunners(deps, teamId, signal) : undefined;
+  const teamId = requireTeam(scope, of.teamId);
+  const answered = live ? await askRunners(deps, scope, { teamId, signal }) : undefined;
   const [runners, [counts], events] = await Promise.all([
-    listRunners(sql, teamId, false),
+    listRunners(sql, scope, { teamId }),
     sql<Array<{ live: number; expired: number; queued: number }>>`
       select count(*) filter (where w.lease_expires_at > now())::int as live,
         count(*) filter (where w.lease_expires_at <= now())::int as expired,
@@ -60,9 +63,10 @@ export async function diagnose(
 /** Whether one of the team's runners answered in time. */
 async function askRunners(
   { sql, clock, liveWaitMs }: DiagnoseDeps,
-  teamId: string,
-  signal: AbortSignal,
+  scope: TeamScope,
+  { signal, ...of }: { readonly teamId: string; readonly signal: AbortSignal },
 ): Promise<boolean> {
+  const teamId = requireTeam(scope, of.teamId);
   const asked = await sql<Array<{ at: Date }>>`
     update runners set diagnostics_requested_at = now() where team_id = ${teamId} and revoked_at is null returning diagnostics_requested_at as at`;
   const at = asked[0]?.at;

@@ -13,7 +13,8 @@ import { decodePublicKey, keyThumbprint, publicKeyWeakness } from '@svc/proto/si
 import { endOfKey } from '../../access/apikeys/index.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
 import type { Clock } from '../../platform/clock.ts';
-import type { Caller } from '../../platform/context.ts';
+import { requireTeam } from '../../platform/authorise.ts';
+import type { Caller, TeamScope } from '../../platform/context.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
@@ -40,6 +41,7 @@ const hashOf = (token: string): Uint8Array => createHash('sha256').update(token)
 /** A new token, shown once and stored as its hash. Undefined: the team has as many runners as it may. */
 export async function issueToken(
   sql: SqlTag,
+  scope: TeamScope,
   {
     teamId,
     caller,
@@ -51,7 +53,7 @@ export async function issueToken(
   const withKey = caller.kind === 'session' ? null : caller.credentialId;
   const [row] = await sql<Array<{ expiresAt: Date }>>`
     insert into enrollment_tokens (id, team_id, token_hash, created_by, created_with_key, created_at, expires_at)
-    select ${id}, ${teamId}, ${hashOf(token)}, ${caller.userId}, ${withKey}, now(), now() + ${TOKEN_MINUTES}::int * interval '1 minute'
+    select ${id}, ${requireTeam(scope, teamId)}, ${hashOf(token)}, ${caller.userId}, ${withKey}, now(), now() + ${TOKEN_MINUTES}::int * interval '1 minute'
     where (select count(*) from runners where team_id = ${teamId} and revoked_at is null) < ${runnersMax}::int
     returning expires_at as "expiresAt"`;
   return row === undefined ? undefined : { id, token, expiresAt: row.expiresAt };

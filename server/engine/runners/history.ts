@@ -1,5 +1,8 @@
 /** What a runner held and gave back. Times are the control plane's, to the millisecond; its own measurements stand beside them. */
+import { requireTeam } from '../../platform/authorise.ts';
+import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import type { Which } from './row.ts';
 
 export interface LeaseRow {
   /** The run, or the build whose item it is. */
@@ -19,8 +22,7 @@ export interface LeaseRow {
   readonly contactGapMs: number;
 }
 
-export interface HistoryQuery {
-  readonly runnerId: string;
+export interface HistoryQuery extends Which {
   readonly take: number;
   /** The last lease of the page before. */
   readonly after: { readonly grantedAt: string; readonly workId: string } | undefined;
@@ -29,7 +31,8 @@ export interface HistoryQuery {
 /** Newest grant first. A report is of one epoch alone, so the item's own times belong to the lease that has one. */
 export async function listHistory(
   sql: SqlTag,
-  { runnerId, take, after }: HistoryQuery,
+  scope: TeamScope,
+  { teamId, runnerId, take, after }: HistoryQuery,
 ): Promise<readonly LeaseRow[]> {
   const behind =
     after === undefined
@@ -44,5 +47,6 @@ export async function listHistory(
     join work_items w on w.id = x.work_id
     left join work_reports p on p.work_id = x.work_id and p.epoch = x.epoch
     where x.runner_id = ${runnerId} and x.ended_at is not null ${behind}
+      and exists (select from runners where id = ${runnerId} and team_id = ${requireTeam(scope, teamId)})
     order by x.granted_at desc nulls last, x.work_id desc nulls last limit ${take}::int`;
 }

@@ -28,6 +28,7 @@ import { issueToken } from './enroll.ts';
 import { listHistory } from './history.ts';
 import { createRosterWatches, eventsOf } from './live.ts';
 import { findRunner, listRunners, toMessage } from './row.ts';
+import type { Which } from './row.ts';
 import { teamHealth } from './team-health.ts';
 
 export { createEnroll } from './enroll.ts';
@@ -53,21 +54,16 @@ const LIVE_WAIT_MS = 20_000;
 
 type Service = Implementation<typeof RunnersService, Ctx>;
 type Reads = 'list' | 'watch' | 'get' | 'diagnose' | 'getHealth' | 'listHistory';
-interface Which {
-  readonly teamId: string;
-  readonly runnerId: string;
-}
-
 export function createRunners(deps: RunnersDeps): Handlers<Ctx> {
   return implement(RunnersService, { ...readCalls(deps), ...changeCalls(deps) });
 }
 
 async function runnerNow(
   { settings }: RunnersDeps,
-  { db, clock }: Ctx,
-  { teamId, runnerId }: Which,
+  { db, clock, teams }: Ctx,
+  which: Which,
 ): Promise<Runner> {
-  const row = await findRunner(db.sql, teamId, runnerId);
+  const row = await findRunner(db.sql, teams, which);
   if (row === undefined) throw notFound('runner');
   return toMessage(row, clock.now(), settings);
 }
@@ -76,27 +72,30 @@ function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
   const { settings, configured, liveWaitMs = LIVE_WAIT_MS } = deps;
   const watches = createRosterWatches(settings);
   return {
-    list: async ({ teamId, includeRevoked }, { db, clock }) => {
-      const rows = await listRunners(db.sql, teamId, includeRevoked ?? false);
+    list: async (request, { db, clock, teams }) => {
+      const rows = await listRunners(db.sql, teams, request);
       return { runners: rows.map((row) => toMessage(row, clock.now(), settings)) };
     },
-    watch: async ({ teamId }, { db, clock, call }) =>
-      eventsOf(watches.watch(teamId, { sql: db.sql, clock, teamId }, call.signal)),
+    watch: async ({ teamId }, { db: { sql }, clock, teams: scope, call }) =>
+      eventsOf(watches.watch(teamId, { sql, clock, scope, teamId }, call.signal)),
     get: async (request, ctx) => await runnerNow(deps, ctx, request),
-    getHealth: async ({ teamId }, { db }) => await teamHealth(db.sql, settings, teamId),
-    listHistory: async ({ teamId, runnerId, limit, cursor }, ctx) => {
-      const { db } = ctx;
-      if ((await findRunner(db.sql, teamId, runnerId)) === undefined) throw notFound('runner');
+    getHealth: async ({ teamId }, { db: { sql }, teams }) =>
+      await teamHealth({ sql, settings }, teams, teamId),
+    listHistory: async ({ limit, cursor, ...which }, ctx) => {
+      const { db, teams } = ctx;
+      const { runnerId } = which;
+      if ((await findRunner(db.sql, teams, which)) === undefined) throw notFound('runner');
       const page = openPage(ctx, runnerId, { limit, cursor });
       const [grantedAt, workId] = page.after ?? [];
       const after =
         page.after === undefined ? undefined : { grantedAt: String(grantedAt), workId: String(workId) };
-      const rows = await listHistory(db.sql, { runnerId, take: page.take, after });
+      const rows = await listHistory(db.sql, teams, { ...which, take: page.take, after });
       const { items, ...next } = closePage(page, rows, (row) => [row.grantedText, row.itemId]);
       return { ...next, leases: items.map((row) => shown(LeaseSchema, row)) };
     },
-    diagnose: async ({ teamId, live }, { db, clock, call }) =>
-      await diagnose({ sql: db.sql, clock, limits: settings, configured, liveWaitMs }, teamId, {
+    diagnose: async ({ teamId, live }, { db, clock, teams, call }) =>
+      await diagnose({ sql: db.sql, clock, limits: settings, configured, liveWaitMs }, teams, {
+        teamId,
         live: live ?? false,
         signal: call.signal,
       }),
@@ -140,12 +139,12 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
       await changed(ctx, which, {
         action: 'runner.divergence_cleared',
         change: async (sql) => {
-          const done = await clearStrikes(sql, which);
+          const done = await clearStrikes(sql, ctx.teams, which);
           return done && { ...done, details: { strikes: done.strikes } };
         },
       }),
     requestDiagnostics: async (which, ctx) => {
-      if (!(await requestDiagnostics(ctx.db.sql, which))) throw notFound('runner');
+      if (!(await requestDiagnostics(ctx.db.sql, ctx.teams, which))) throw notFound('runner');
       return await runnerNow(deps, ctx, which);
     },
     pause: async (request, ctx) =>
@@ -153,14 +152,14 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
         action: 'runner.paused',
         change: async (sql) => {
           const { note, minutes } = request;
-          const done = await pause(sql, request, { note, minutes });
+          const done = await pause(sql, ctx.teams, request);
           return done && { ...done, details: { note, minutes } };
         },
       }),
     resume: async (which, ctx) =>
       await changed(ctx, which, {
         action: 'runner.resumed',
-        change: async (sql) => await resume(sql, which),
+        change: async (sql) => await resume(sql, ctx.teams, which),
       }),
   };
 }
@@ -174,7 +173,7 @@ async function issue(
   db: Database,
   { ctx, teamId }: { readonly ctx: Ctx; readonly teamId: string },
 ) {
-  const issued = await issueToken(db.sql, {
+  const issued = await issueToken(db.sql, ctx.teams, {
     teamId,
     caller: ctx.caller,
     runnersMax: runnersPerTeamMax,

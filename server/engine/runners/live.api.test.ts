@@ -11,6 +11,7 @@ import { listen } from '../../../test/setup/told.ts';
 import type { Told } from '../../../test/setup/told.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { defaultWorkSettings } from '../work/index.ts';
+import { systemScope } from '../../platform/authorise.ts';
 import { createRosterWatches } from './live.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
@@ -123,7 +124,11 @@ describe.skipIf(!postgresHere)('runners.watch', () => {
     const watches = createRosterWatches(defaultWorkSettings);
     const events: RunnersEvent[] = [];
     const following = (async () => {
-      for await (const { event } of watches.watch(teamId, { sql, clock, teamId }, leaving.signal))
+      for await (const { event } of watches.watch(
+        teamId,
+        { sql, clock, scope: systemScope(teamId), teamId },
+        leaving.signal,
+      ))
         events.push(event as unknown as RunnersEvent);
     })();
     const beat = async (): Promise<void> => {

@@ -2,6 +2,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { RunnersEventSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { createWatches, fingerprint } from '../../platform/watch.ts';
 import type { Watches } from '../../platform/watch.ts';
@@ -15,6 +16,7 @@ const CONTACT_EVERY_MS = 10_000;
 export interface RosterWatcher {
   readonly sql: SqlTag;
   readonly clock: Clock;
+  readonly scope: TeamScope;
   readonly teamId: string;
 }
 
@@ -30,10 +32,10 @@ export type RosterWatches = Watches<RosterWatcher, RosterState>;
 export function createRosterWatches(settings: WorkSettings): RosterWatches {
   return createWatches(async ([first], before) => {
     if (first === undefined) throw new Error('a look without watchers');
-    const { sql, clock, teamId } = first;
+    const { sql, clock, scope, teamId } = first;
     const [rows, health] = await Promise.all([
-      listRunners(sql, teamId, false),
-      teamHealth(sql, settings, teamId),
+      listRunners(sql, scope, { teamId }),
+      teamHealth({ sql, settings }, scope, teamId),
     ]);
     const runners = rows.map((row) => toMessage(row, clock.now(), settings));
     const lasting = runners.map((runner) => ({

@@ -1,6 +1,8 @@
 /** A runner as its row has it, and as its team sees it: never its key. */
 import { RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Runner } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { requireTeam } from '../../platform/authorise.ts';
+import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
 import { isBelow } from '../work/index.ts';
@@ -37,20 +39,32 @@ const columns = (sql: SqlTag) => sql`
 
 export async function listRunners(
   sql: SqlTag,
-  teamId: string,
-  includeRevoked: boolean,
+  scope: TeamScope,
+  {
+    teamId,
+    includeRevoked = false,
+  }: { readonly teamId: string; readonly includeRevoked?: boolean | undefined },
 ): Promise<readonly RunnerRow[]> {
   return await sql<RunnerRow[]>`
     select ${columns(sql)} from runners r
-    where r.team_id = ${teamId}
+    where r.team_id = ${requireTeam(scope, teamId)}
       and (r.revoked_at is null or (${includeRevoked}::boolean and r.revoked_at > now() - ${REVOKED_SHOWN_DAYS}::int * interval '1 day'))
     order by r.name, r.id limit ${LIST_MAX}::int`;
 }
 
-export async function findRunner(sql: SqlTag, teamId: string, id: string): Promise<RunnerRow | undefined> {
+export interface Which {
+  readonly teamId: string;
+  readonly runnerId: string;
+}
+
+export async function findRunner(
+  sql: SqlTag,
+  scope: TeamScope,
+  { teamId, runnerId }: Which,
+): Promise<RunnerRow | undefined> {
   const [row] = await sql<
     RunnerRow[]
-  >`select ${columns(sql)} from runners r where r.team_id = ${teamId} and r.id = ${id}`;
+  >`select ${columns(sql)} from runners r where r.team_id = ${requireTeam(scope, teamId)} and r.id = ${runnerId}`;
   return row;
 }
 

@@ -1,6 +1,8 @@
 /** The health of a team's runners together, and the work that waits for them. */
 import { TeamHealthSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { TeamHealth } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { requireTeam } from '../../platform/authorise.ts';
+import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { WorkSettings } from '../work/index.ts';
@@ -29,7 +31,17 @@ interface ItemRow {
   readonly createdAt: Date;
 }
 
-export async function teamHealth(sql: SqlTag, settings: WorkSettings, teamId: string): Promise<TeamHealth> {
+export interface TeamHealthDeps {
+  readonly sql: SqlTag;
+  readonly settings: WorkSettings;
+}
+
+export async function teamHealth(
+  { sql, settings }: TeamHealthDeps,
+  scope: TeamScope,
+  team: string,
+): Promise<TeamHealth> {
+  const teamId = requireTeam(scope, team);
   const [[health], queues, items] = await Promise.all([
     sql<HealthRow[]>`
       select h.degraded_since as since, h.reason,

@@ -25,7 +25,7 @@ export interface SandboxRunsDeps extends Omit<CreateDeps, 'room'> {
 }
 
 async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {
-  const row = await findRun(db.sql, teams.teamIds, runId);
+  const row = await findRun(db.sql, teams, runId);
   if (row === undefined) throw notFound('sandbox run');
   teams.require(row.teamId);
   return row;
@@ -43,7 +43,12 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
       const page = openPage(ctx, binding, request);
       const [createdAt, id] = page.after ?? [];
       const after = page.after === undefined ? undefined : { createdAt: String(createdAt), id: String(id) };
-      const rows = await listRuns(ctx.db.sql, { teamId: request.teamId, states, take: page.take, after });
+      const rows = await listRuns(ctx.db.sql, ctx.teams, {
+        teamId: request.teamId,
+        states,
+        take: page.take,
+        after,
+      });
       const { items, ...next } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
       return { ...next, sandboxRuns: items.map((row) => toMessage(row)) };
     },
@@ -74,7 +79,7 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
         if (runnerId !== null)
           queue.publishControl({ type: 'work_cancelled', workId: id, runnerId }).catch(onError);
       });
-      const row = await findRun(db.sql, teams.teamIds, id);
+      const row = await findRun(db.sql, teams, id);
       if (row === undefined) throw notFound('sandbox run');
       return toMessage(row);
     },

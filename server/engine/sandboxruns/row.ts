@@ -1,6 +1,8 @@
 /** A sandbox run as its row has it, and as callers see it. The only file of the feature that knows column names. */
 import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { requireTeam } from '../../platform/authorise.ts';
+import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
@@ -73,14 +75,10 @@ const columns = (sql: SqlTag) => sql`
   w.log_missing as "logMissing", w.log_mismatch and not w.log_complete as "logMismatch",
   w.cancel_requested_at is not null as "cancelRequested"`;
 
-export async function findRun(
-  sql: SqlTag,
-  teamIds: readonly string[],
-  id: string,
-): Promise<RunRow | undefined> {
+export async function findRun(sql: SqlTag, scope: TeamScope, id: string): Promise<RunRow | undefined> {
   const [row] = await sql<RunRow[]>`
     select ${columns(sql)} from work_items w left join runners r on r.id = w.runner_id
-    where w.id = ${id} and w.kind = 'run' and w.team_id = any(${[...teamIds]}::text[])`;
+    where w.id = ${id} and w.kind = 'run' and w.team_id = any(${[...scope.teamIds]}::text[])`;
   return row;
 }
 
@@ -96,6 +94,7 @@ export interface RunFilter {
 /** Newest first; `nulls last` as the index has it, or every page sorts all runs of the team. */
 export async function listRuns(
   sql: SqlTag,
+  scope: TeamScope,
   { teamId, states, take, after }: RunFilter,
 ): Promise<readonly RunRow[]> {
   const behind =
@@ -105,7 +104,7 @@ export async function listRuns(
   const only = states.length === 0 ? sql`` : sql`and w.state = any(${[...states]}::text[])`;
   return await sql<RunRow[]>`
     select ${columns(sql)} from work_items w left join runners r on r.id = w.runner_id
-    where w.team_id = ${teamId} and w.kind = 'run' ${behind} ${only}
+    where w.team_id = ${requireTeam(scope, teamId)} and w.kind = 'run' ${behind} ${only}
     order by w.created_at desc nulls last, w.id desc nulls last limit ${take}::int`;
 }
 
