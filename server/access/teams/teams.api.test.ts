@@ -29,8 +29,11 @@ describe.skipIf(!postgresHere)('teams', () => {
       userId: string;
       role: string;
     }>;
-  const setRole = async (teamId: string, as: string, userId: string, role: string) =>
-    await server.call(`PATCH /teams/${teamId}/members/${userId}`, { as, body: { role } });
+  const setRole = async (
+    teamId: string,
+    as: string,
+    { userId, role }: { readonly userId: string; readonly role: string },
+  ) => await server.call(`PATCH /teams/${teamId}/members/${userId}`, { as, body: { role } });
   const remove = async (teamId: string, as: string, userId: string) =>
     await server.call(`DELETE /teams/${teamId}/members/${userId}`, { as });
 
@@ -83,14 +86,17 @@ describe.skipIf(!postgresHere)('teams', () => {
   });
 
   describe('an invitation', () => {
-    const invite = async (teamId: string, email: string, role?: string, as = owner) =>
-      await server.call(`POST /teams/${teamId}/invites`, { as, body: { email, ...(role && { role }) } });
+    const invite = async (
+      teamId: string,
+      body: { readonly email: string; readonly role?: string },
+      as = owner,
+    ) => await server.call(`POST /teams/${teamId}/invites`, { as, body });
     const accept = async (body: Record<string, unknown>, as?: string) =>
       await server.call('POST /invites/accept', { as, body });
 
     it('makes an account, once', async () => {
       const teamId = await newTeam();
-      const { body } = await invite(teamId, 'new@example.com');
+      const { body } = await invite(teamId, { email: 'new@example.com' });
       const request = { token: body['token'], username: 'new-one', password: PASSWORD };
       const both = await Promise.all([accept(request), accept(request)]);
       expect(both.filter((answer) => answer.status === 200)).toHaveLength(1);
@@ -103,7 +109,7 @@ describe.skipIf(!postgresHere)('teams', () => {
       const teamId = await newTeam();
       const person = await stranger(server);
       const other = await stranger(server);
-      const { body } = await invite(teamId, person.email, 'viewer');
+      const { body } = await invite(teamId, { email: person.email, role: 'viewer' });
       expect((await accept({ token: body['token'] }, other.token)).code).toBe('invite_other_account');
       expect((await accept({ token: body['token'], username: 'x1', password: PASSWORD })).code).toBe(
         'credentials_missing',
@@ -115,8 +121,8 @@ describe.skipIf(!postgresHere)('teams', () => {
 
     it('is replaced by the next one to the same address', async () => {
       const teamId = await newTeam();
-      const first = await invite(teamId, 'again@example.com', 'viewer');
-      const second = await invite(teamId, 'Again@example.com', 'developer');
+      const first = await invite(teamId, { email: 'again@example.com', role: 'viewer' });
+      const second = await invite(teamId, { email: 'Again@example.com', role: 'developer' });
       const request = { username: 'again-one', password: PASSWORD };
       expect((await accept({ ...request, token: first.body['token'] })).code).toBe('invite_invalid');
       expect((await accept({ ...request, token: second.body['token'] })).status).toBe(200);
@@ -124,12 +130,12 @@ describe.skipIf(!postgresHere)('teams', () => {
 
     it('ends after seven days, or when it is taken back', async () => {
       const teamId = await newTeam();
-      const late = await invite(teamId, 'late@example.com');
+      const late = await invite(teamId, { email: 'late@example.com' });
       clock.advance(7 * 86_400_000 + 1);
       expect(
         (await accept({ token: late.body['token'], username: 'late-one', password: PASSWORD })).code,
       ).toBe('invite_invalid');
-      const back = await invite(teamId, 'back@example.com');
+      const back = await invite(teamId, { email: 'back@example.com' });
       const inviteId = (back.body['invite'] as { id: string }).id;
       expect((await server.call(`DELETE /teams/${teamId}/invites/${inviteId}`, { as: owner })).status).toBe(
         204,
@@ -145,9 +151,13 @@ describe.skipIf(!postgresHere)('teams', () => {
     it('is not for members, and not for roles above the own one', async () => {
       const teamId = await newTeam();
       const admin = await join(server, owner, { teamId, role: 'admin' });
-      expect((await invite(teamId, admin.email)).code).toBe('already_member');
-      expect((await invite(teamId, 'boss@example.com', 'owner', admin.token)).code).toBe('role_insufficient');
-      expect((await invite(teamId, 'peer@example.com', 'admin', admin.token)).status).toBe(201);
+      expect((await invite(teamId, { email: admin.email })).code).toBe('already_member');
+      expect((await invite(teamId, { email: 'boss@example.com', role: 'owner' }, admin.token)).code).toBe(
+        'role_insufficient',
+      );
+      expect((await invite(teamId, { email: 'peer@example.com', role: 'admin' }, admin.token)).status).toBe(
+        201,
+      );
     });
   });
 
@@ -156,13 +166,23 @@ describe.skipIf(!postgresHere)('teams', () => {
       const teamId = await newTeam();
       const admin = await join(server, owner, { teamId, role: 'admin' });
       const developer = await join(server, owner, { teamId, role: 'developer' });
-      expect((await setRole(teamId, admin.token, developer.userId, 'owner')).code).toBe('role_insufficient');
-      expect((await setRole(teamId, admin.token, admin.userId, 'owner')).code).toBe('role_insufficient');
-      expect((await setRole(teamId, admin.token, developer.userId, 'admin')).status).toBe(200);
-      expect((await setRole(teamId, admin.token, developer.userId, 'viewer')).code).toBe('role_insufficient'); // an admin now: owners only
-      expect((await setRole(teamId, owner, developer.userId, 'viewer')).body).toMatchObject({
-        role: 'viewer',
-      });
+      expect((await setRole(teamId, admin.token, { userId: developer.userId, role: 'owner' })).code).toBe(
+        'role_insufficient',
+      );
+      expect((await setRole(teamId, admin.token, { userId: admin.userId, role: 'owner' })).code).toBe(
+        'role_insufficient',
+      );
+      expect((await setRole(teamId, admin.token, { userId: developer.userId, role: 'admin' })).status).toBe(
+        200,
+      );
+      expect((await setRole(teamId, admin.token, { userId: developer.userId, role: 'viewer' })).code).toBe(
+        'role_insufficient',
+      ); // an admin now: owners only
+      expect((await setRole(teamId, owner, { userId: developer.userId, role: 'viewer' })).body).toMatchObject(
+        {
+          role: 'viewer',
+        },
+      );
     });
 
     it('may leave, whatever the role, and not remove others', async () => {
@@ -183,9 +203,9 @@ describe.skipIf(!postgresHere)('teams', () => {
       const userId = me?.userId ?? '';
       expect((await remove(teamId, owner, userId)).code).toBe('last_owner');
       const session = await firstSession(server);
-      expect((await setRole(teamId, session, userId, 'admin')).code).toBe('last_owner');
+      expect((await setRole(teamId, session, { userId, role: 'admin' })).code).toBe('last_owner');
       const second = await join(server, owner, { teamId, role: 'owner' });
-      expect((await setRole(teamId, session, userId, 'admin')).status).toBe(200);
+      expect((await setRole(teamId, session, { userId, role: 'admin' })).status).toBe(200);
       expect((await remove(teamId, second.token, second.userId)).code).toBe('last_owner');
     });
 
@@ -195,8 +215,8 @@ describe.skipIf(!postgresHere)('teams', () => {
         const [first] = await members(teamId);
         const second = await join(server, owner, { teamId, role: 'owner' });
         await Promise.all([
-          setRole(teamId, owner, first?.userId ?? '', 'viewer'),
-          setRole(teamId, second.token, second.userId, 'viewer'),
+          setRole(teamId, owner, { userId: first?.userId ?? '', role: 'viewer' }),
+          setRole(teamId, second.token, { userId: second.userId, role: 'viewer' }),
         ]);
         const [row] = await server.db.sql<Array<{ n: number }>>`
           select count(*)::int as n from team_members where team_id = ${teamId} and role = 'owner'`;

@@ -39,8 +39,11 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
   });
 
   const newName = (): string => `p${randomBytes(5).toString('hex')}`;
-  const invite = async (team: string, as: string, email: string, role = 'developer'): Promise<TestResponse> =>
-    await server.call(`POST /teams/${team}/invites`, { as, body: { email, role } });
+  const invite = async (
+    team: string,
+    as: string,
+    { email, role = 'developer' }: { readonly email: string; readonly role?: string },
+  ): Promise<TestResponse> => await server.call(`POST /teams/${team}/invites`, { as, body: { email, role } });
   const accept = async (invited: TestResponse, as: string): Promise<TestResponse> =>
     await server.call('POST /invites/accept', { as, body: { token: invited.body['token'] } });
   const inviteId = ({ body }: TestResponse): string => (body['invite'] as { id: string }).id;
@@ -98,7 +101,7 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
     });
 
     it('reaches another team only when an admin or owner of that team confirms it', async () => {
-      const invited = await invite(other.teamId, other.token, squatter.email);
+      const invited = await invite(other.teamId, other.token, { email: squatter.email });
       const answer = await accept(invited, squatter.token);
       expect([answer.status, answer.body]).toEqual([200, { pending: true }]);
       expect((await accept(invited, squatter.token)).body).toEqual({ pending: true });
@@ -127,10 +130,10 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
     });
 
     it('waits in vain when the invitation ends, is not used, or is given to somebody else', async () => {
-      const invited = await invite(other.teamId, other.token, squatter.email);
+      const invited = await invite(other.teamId, other.token, { email: squatter.email });
       expect((await confirm(other.teamId, inviteId(invited), other.token)).code).toBe('state_conflict');
       await accept(invited, squatter.token);
-      const again = await invite(other.teamId, other.token, squatter.email);
+      const again = await invite(other.teamId, other.token, { email: squatter.email });
       expect((await confirm(other.teamId, inviteId(invited), other.token)).status).toBe(404);
       expect((await confirm(other.teamId, inviteId(again), other.token)).code).toBe('state_conflict');
       await accept(again, squatter.token);
@@ -140,7 +143,7 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
     });
 
     it('an admin cannot confirm as an owner', async () => {
-      const invited = await invite(other.teamId, other.token, squatter.email, 'owner');
+      const invited = await invite(other.teamId, other.token, { email: squatter.email, role: 'owner' });
       await accept(invited, squatter.token);
       const admin = await join(server, other.token, { teamId: other.teamId, role: 'admin' });
       expect((await confirm(other.teamId, inviteId(invited), admin.token)).code).toBe('role_insufficient');
@@ -149,7 +152,7 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
     });
 
     it('is like any other once staff vouch for it', async () => {
-      const invited = await invite(other.teamId, other.token, squatter.email);
+      const invited = await invite(other.teamId, other.token, { email: squatter.email });
       await accept(invited, squatter.token);
       const route = `POST /admin/accounts/${squatter.userId}/verify-email`;
       expect((await server.call(route, { as: squatter.token, body: {} })).code).toBe('scope_missing');
@@ -175,7 +178,7 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
   });
 
   it('is not taken by whoever holds another token for it: a person with an account signs in first', async () => {
-    const invited = await invite(other.teamId, other.token, squatter.email);
+    const invited = await invite(other.teamId, other.token, { email: squatter.email });
     const body = { token: invited.body['token'], username: newName(), password: PASSWORD };
     const answer = await server.call('POST /invites/accept', { body });
     expect([answer.status, answer.code]).toEqual([401, 'credentials_missing']);
@@ -191,8 +194,8 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
         body: { role: 'admin' },
       });
       expect(admin.status).toBe(200);
-      const below = await invite(teamId, squatter.token, `${newName()}@example.com`);
-      const waiting = await invite(other.teamId, other.token, squatter.email);
+      const below = await invite(teamId, squatter.token, { email: `${newName()}@example.com` });
+      const waiting = await invite(other.teamId, other.token, { email: squatter.email });
       await accept(waiting, squatter.token);
 
       const token = await claim(squatter.email.toUpperCase());
@@ -241,8 +244,8 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
       const alone = await server.call('POST /teams', { as: session, body: { name: 'alone' } });
       const aloneId = String(alone.body['id']);
       const [owned, shared] = [
-        await invite(aloneId, session, squatter.email, 'owner'),
-        await invite(other.teamId, other.token, squatter.email, 'owner'),
+        await invite(aloneId, session, { email: squatter.email, role: 'owner' }),
+        await invite(other.teamId, other.token, { email: squatter.email, role: 'owner' }),
       ];
       for (const [team, invited, as] of [
         [aloneId, owned, session],
@@ -265,7 +268,7 @@ describe.skipIf(!postgresHere)('an address that nobody proved', () => {
 
     it('nobody holds the name or the address that it will have instead', async () => {
       const name = `gone-${squatter.userId.replace(/^user_/, '')}`;
-      const guest = await invite(teamId, session, `${name}@account.invalid`, 'viewer');
+      const guest = await invite(teamId, session, { email: `${name}@account.invalid`, role: 'viewer' });
       const held = { token: guest.body['token'], username: newName(), password: 'whoever comes first' };
       await server.call('POST /invites/accept', { body: held });
       const namesake = await join(server, session, { teamId, role: 'viewer' });

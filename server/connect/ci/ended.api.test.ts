@@ -108,7 +108,11 @@ describe.skipIf(!postgresHere)('a run that ended', () => {
   describe('and its webhooks', () => {
     const SHA = '3484a3fb816e0859fd6e1cea078d76385ff50625';
     const time = (second: number) => `2026-07-01T10:00:${String(second).padStart(2, '0')}Z`;
-    const github = (id: number, status: string, conclusion?: string, second?: number) => ({
+    const github = (
+      id: number,
+      status: string,
+      { conclusion, second }: { readonly conclusion?: string; readonly second?: number | undefined } = {},
+    ) => ({
       repository: { id: 1, full_name: 'acme/hooks' },
       workflow_run: { id, status, conclusion, ...(second === undefined ? {} : { updated_at: time(second) }) },
     });
@@ -131,16 +135,18 @@ describe.skipIf(!postgresHere)('a run that ended', () => {
         repositoryPath: 'acme/hooks',
         repositoryHost: `${name.replaceAll(' ', '-')}.example`,
       });
-      await send(hooked, github(1, 'completed', 'success', first), { headers: EVENT });
+      await send(hooked, github(1, 'completed', { conclusion: 'success', second: first }), {
+        headers: EVENT,
+      });
       await ledger(server, hooked);
       const before = await runNamed(server, hooked, { externalRunId: '1' });
-      await send(hooked, github(1, 'completed', 'failure', second), { headers: EVENT });
+      await send(hooked, github(1, 'completed', { conclusion: 'failure', second }), { headers: EVENT });
       const other = await lastOf(hooked);
       expect(other).toMatchObject({ state: 'ignored', runId: before['id'] });
       expect(other?.['detail']).toBe('it says failed, the run ended as success and does not change');
       expect(await runNamed(server, hooked, { externalRunId: '1' })).toEqual(before);
       // What is only late is no contradiction.
-      await send(hooked, github(1, 'in_progress', undefined, second), { headers: EVENT });
+      await send(hooked, github(1, 'in_progress', { second }), { headers: EVENT });
       expect(await lastOf(hooked)).toMatchObject({
         state: 'processed',
         changed: expect.stringContaining('nothing'),
@@ -156,10 +162,10 @@ describe.skipIf(!postgresHere)('a run that ended', () => {
       });
       const direct = { ciConnectionId: hooked.connectionId, externalRunId: '2' };
       await post('/ci/runs', { ...direct, status: 'success' });
-      await send(hooked, github(2, 'completed', 'failure', 50), { headers: EVENT });
+      await send(hooked, github(2, 'completed', { conclusion: 'failure', second: 50 }), { headers: EVENT });
       expect(await lastOf(hooked)).toMatchObject({ state: 'ignored' });
       expect((await runNamed(server, hooked, { externalRunId: '2' }))['status']).toBe('success');
-      await send(hooked, github(3, 'completed', 'failure', 50), { headers: EVENT });
+      await send(hooked, github(3, 'completed', { conclusion: 'failure', second: 50 }), { headers: EVENT });
       await ledger(server, hooked);
       expect((await post('/ci/runs', { ...direct, externalRunId: '3', status: 'success' })).code).toBe(
         'state_conflict',
@@ -167,7 +173,10 @@ describe.skipIf(!postgresHere)('a run that ended', () => {
       // Run again, it is another attempt.
       const again = {
         repository: github(2, '').repository,
-        workflow_run: { ...github(2, 'completed', 'failure', 59).workflow_run, run_attempt: 2 },
+        workflow_run: {
+          ...github(2, 'completed', { conclusion: 'failure', second: 59 }).workflow_run,
+          run_attempt: 2,
+        },
       };
       await send(hooked, again, { headers: EVENT });
       await ledger(server, hooked);

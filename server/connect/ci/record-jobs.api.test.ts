@@ -8,8 +8,14 @@ import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
 const postgresHere = await has('postgres');
 
-/** Seconds of the pipeline's last end, and the words of its test and of its deployment, which is manual. */
-const pipeline = (status: string, end: number | null, test: string, deploy: string) => ({
+interface Jobs {
+  readonly test: string;
+  /** A manual job. */
+  readonly deploy: string;
+}
+
+/** `end`: seconds of the pipeline's last end. */
+const pipeline = (status: string, end: number | null, { test, deploy }: Jobs) => ({
   object_kind: 'pipeline',
   object_attributes: {
     id: 31,
@@ -44,25 +50,28 @@ describe.skipIf(!postgresHere)('a job that waits for a person', () => {
 
   it('is no orphan of its run, and opens it again when somebody starts it', async () => {
     const hooked = await hook(server, 'gitlab');
-    await deliver(hooked, pipeline('running', null, 'running', 'manual'));
-    const ended = await deliver(hooked, pipeline('success', 20, 'success', 'manual'));
+    await deliver(hooked, pipeline('running', null, { test: 'running', deploy: 'manual' }));
+    const ended = await deliver(hooked, pipeline('success', 20, { test: 'success', deploy: 'manual' }));
     expect(ended.run).toMatchObject({ status: 'success' });
     expect(ended.jobs['deploy']).toMatchObject(waits);
     expect(ended.jobs['deploy']).not.toHaveProperty('finishedAt');
-    const played = await deliver(hooked, pipeline('running', 20, 'success', 'running'));
+    const played = await deliver(hooked, pipeline('running', 20, { test: 'success', deploy: 'running' }));
     expect(played.run).toMatchObject({ status: 'running' });
     expect(played.jobs['deploy']).toMatchObject({ status: 'running', blocked: false });
-    const failed = await deliver(hooked, pipeline('failed', 40, 'success', 'failed'));
+    const failed = await deliver(hooked, pipeline('failed', 40, { test: 'success', deploy: 'failed' }));
     expect(failed.run).toMatchObject({ status: 'failed' });
     expect(failed.jobs['deploy']).toMatchObject({ status: 'failed' });
   });
 
   it('waits also when it is first reported after the end, while others end with their run', async () => {
     const hooked = await hook(server, 'gitlab', { repositoryHost: 'other.example.com' });
-    const { jobs } = await deliver(hooked, pipeline('canceled', 20, 'running', 'manual'));
+    const { jobs } = await deliver(hooked, pipeline('canceled', 20, { test: 'running', deploy: 'manual' }));
     expect(jobs['deploy']).toMatchObject(waits);
     expect(jobs['test']).toMatchObject({ status: 'cancelled', reason: 'run_ended' });
-    const { jobs: later } = await deliver(hooked, pipeline('failed', 30, 'running', 'manual'));
+    const { jobs: later } = await deliver(
+      hooked,
+      pipeline('failed', 30, { test: 'running', deploy: 'manual' }),
+    );
     expect(later['deploy']).toMatchObject(waits);
     expect(later['test']).toMatchObject({ status: 'failed', reason: 'run_ended' });
   });

@@ -37,17 +37,21 @@ describe.skipIf(!postgresHere)('the ledger', () => {
   });
   afterAll(async () => await server?.stop());
 
-  async function must(route: string, status: number, body?: unknown, as = owner): Promise<TestResponse> {
+  async function must(
+    route: string,
+    status: number,
+    { body, as = owner }: { readonly body?: unknown; readonly as?: string } = {},
+  ): Promise<TestResponse> {
     const answer = await server.call(route, { as, ...(body === undefined ? {} : { body }) });
     expect([route, answer.status, answer.text]).toEqual([route, status, answer.text]);
     return answer;
   }
   async function newTeam(name: string): Promise<string> {
-    return String((await must('POST /teams', 201, { name })).body['id']);
+    return String((await must('POST /teams', 201, { body: { name } })).body['id']);
   }
   /** Oldest first. */
   async function entries(path: string, as = owner): Promise<Entry[]> {
-    const { body } = await must(`GET ${path}?limit=200`, 200, undefined, as);
+    const { body } = await must(`GET ${path}?limit=200`, 200, { as });
     return (body['entries'] as Entry[]).toReversed();
   }
   const teamEntries = async (teamId: string) => await entries(`/teams/${teamId}/audit`);
@@ -55,19 +59,21 @@ describe.skipIf(!postgresHere)('the ledger', () => {
 
   it('tells the story of a team, from its founding to its end and beyond', async () => {
     const teamId = await newTeam('crew');
-    await must(`PATCH /teams/${teamId}`, 200, { name: 'crew 2', description: 'we build' });
-    await must(`PATCH /teams/${teamId}`, 200, { name: 'crew 2' }); // changes nothing
+    await must(`PATCH /teams/${teamId}`, 200, { body: { name: 'crew 2', description: 'we build' } });
+    await must(`PATCH /teams/${teamId}`, 200, { body: { name: 'crew 2' } }); // changes nothing
     const ann = await join(server, owner, { teamId, role: 'developer' });
     const session = await firstSession(server);
-    await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { role: 'admin' }, session);
-    await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { role: 'admin' }, session);
-    const { body: invited } = await must(`POST /teams/${teamId}/invites`, 201, { email: 'Bo@example.com' });
+    await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { body: { role: 'admin' }, as: session });
+    await must(`PATCH /teams/${teamId}/members/${ann.userId}`, 200, { body: { role: 'admin' }, as: session });
+    const { body: invited } = await must(`POST /teams/${teamId}/invites`, 201, {
+      body: { email: 'Bo@example.com' },
+    });
     const inviteId = (invited['invite'] as { id: string }).id;
     await must(`DELETE /teams/${teamId}/invites/${inviteId}`, 204);
-    const project = (await must('POST /projects', 201, { name: 'Shop', teamId })).body['id'];
-    const made = await must(`POST /projects/${project}/environments`, 201, { name: 'production' });
+    const project = (await must('POST /projects', 201, { body: { name: 'Shop', teamId } })).body['id'];
+    const made = await must(`POST /projects/${project}/environments`, 201, { body: { name: 'production' } });
     const environment = made.body['id'];
-    await must(`PATCH /environments/${environment}`, 200, { branch: 'next', name: 'production' });
+    await must(`PATCH /environments/${environment}`, 200, { body: { branch: 'next', name: 'production' } });
     await must(`DELETE /environments/${environment}`, 204);
     await must(`DELETE /projects/${project}`, 204);
     const key = await newKey(server, owner, { teamId, name: 'narrow', scopes: ['run:read'] });
@@ -78,9 +84,9 @@ describe.skipIf(!postgresHere)('the ledger', () => {
       operator: string;
     }>;
     const customer = regions.find(({ operator }) => operator === 'customer')!.id;
-    await must(`PUT /admin/teams/${teamId}/region`, 200, { regionId: customer }, staff);
-    await must(`PUT /admin/teams/${teamId}/region`, 200, { regionId: customer }, staff);
-    await must(`POST /teams/${teamId}/runners/enroll-tokens`, 201, {});
+    await must(`PUT /admin/teams/${teamId}/region`, 200, { body: { regionId: customer }, as: staff });
+    await must(`PUT /admin/teams/${teamId}/region`, 200, { body: { regionId: customer }, as: staff });
+    await must(`POST /teams/${teamId}/runners/enroll-tokens`, 201, { body: {} });
     await must(`DELETE /teams/${teamId}/members/${ann.userId}`, 204);
 
     const found = await teamEntries(teamId);
@@ -139,22 +145,22 @@ describe.skipIf(!postgresHere)('the ledger', () => {
 
   it('has the story of a runner too, from its token to its end', async () => {
     const teamId = await newTeam('machines');
-    const issued = await must(`POST /teams/${teamId}/runners/enroll-tokens`, 201, {});
+    const issued = await must(`POST /teams/${teamId}/runners/enroll-tokens`, 201, { body: {} });
     const { publicKey } = generateKeyPairSync('ed25519');
     const enroll = {
       token: issued.body['token'],
       name: 'bench-1',
       publicKey: publicKey.export({ format: 'jwk' }).x,
     };
-    const runnerId = (await must('POST /runners/enroll', 201, enroll)).body['runnerId'];
-    await must('POST /runners/enroll', 201, enroll); // the answer was lost: no second runner, no second entry
+    const runnerId = (await must('POST /runners/enroll', 201, { body: enroll })).body['runnerId'];
+    await must('POST /runners/enroll', 201, { body: enroll }); // the answer was lost: no second runner, no second entry
     const at = `/teams/${teamId}/runners/${String(runnerId)}`;
-    await must(`POST ${at}/pause`, 200, { note: 'new disk', minutes: 5 });
-    await must(`POST ${at}/resume`, 200, {});
-    await must(`POST ${at}/resume`, 200, {});
+    await must(`POST ${at}/pause`, 200, { body: { note: 'new disk', minutes: 5 } });
+    await must(`POST ${at}/resume`, 200, { body: {} });
+    await must(`POST ${at}/resume`, 200, { body: {} });
     await server.asOwner(`update runners set strikes = 3 where id = '${String(runnerId)}'`);
-    await must(`POST ${at}/clear-divergence-flag`, 200, {});
-    await must(`POST ${at}/clear-divergence-flag`, 200, {});
+    await must(`POST ${at}/clear-divergence-flag`, 200, { body: {} });
+    await must(`POST ${at}/clear-divergence-flag`, 200, { body: {} });
     await must(`DELETE ${at}`, 204);
     await must(`DELETE ${at}`, 204);
     const found = (await teamEntries(teamId)).slice(2);
@@ -179,14 +185,14 @@ describe.skipIf(!postgresHere)('the ledger', () => {
     const person = await stranger(server);
     const before = (await entries('/admin/audit', staff)).length;
     const key = await newKey(server, person.token);
-    await must(`DELETE /api-keys/${key.id}`, 204, undefined, person.token);
-    const begun = await must('POST /account/totp', 201, {}, person.token);
+    await must(`DELETE /api-keys/${key.id}`, 204, { as: person.token });
+    const begun = await must('POST /account/totp', 201, { body: {}, as: person.token });
     const code = totpCode(fromBase32(String(begun.body['secret'])), stepAt(clock.now()));
-    await must('POST /account/totp/confirm', 200, { code }, person.token);
-    await must('POST /account/totp/disable', 204, { currentPassword: PASSWORD }, person.token);
-    await must('POST /account/totp/disable', 204, { currentPassword: PASSWORD }, person.token);
+    await must('POST /account/totp/confirm', 200, { body: { code }, as: person.token });
+    await must('POST /account/totp/disable', 204, { body: { currentPassword: PASSWORD }, as: person.token });
+    await must('POST /account/totp/disable', 204, { body: { currentPassword: PASSWORD }, as: person.token });
     const change = { currentPassword: PASSWORD, newPassword: 'another pass phrase' };
-    await must('POST /account/password', 204, change, person.token);
+    await must('POST /account/password', 204, { body: change, as: person.token });
     const found = (await entries('/admin/audit', staff)).slice(before);
     expect(found.map(({ action, target }) => [action, target])).toEqual([
       ['api_key.created', key.id],
@@ -281,7 +287,7 @@ describe.skipIf(!postgresHere)('the ledger', () => {
 
   it('is exported line by line, and everybody can compute it again', async () => {
     const teamId = await newTeam('export');
-    for (let n = 0; n < 4; n += 1) await must('POST /projects', 201, { name: `p${n}`, teamId });
+    for (let n = 0; n < 4; n += 1) await must('POST /projects', 201, { body: { name: `p${n}`, teamId } });
     const lines = await exported(`/teams/${teamId}/audit/export`);
     expect(lines.map(({ position }) => position)).toEqual(['1', '2', '3', '4', '5', '5']);
     let previous = '0'.repeat(64);
@@ -318,14 +324,14 @@ describe.skipIf(!postgresHere)('the ledger', () => {
   });
 
   it('is checked as a whole by staff, who see which chain is broken', async () => {
-    const before = await must('GET /admin/audit/verify', 200, undefined, staff);
+    const before = await must('GET /admin/audit/verify', 200, { as: staff });
     expect(before.body).toMatchObject({ intact: true });
     const teamId = await newTeam('broken');
     await server.asOwner(`
       alter table audit_entries disable trigger all;
       update audit_entries set target = 'other' where chain = '${teamId}';
       alter table audit_entries enable always trigger audit_entries_append_only`);
-    const { body } = await must('GET /admin/audit/verify', 200, undefined, staff);
+    const { body } = await must('GET /admin/audit/verify', 200, { as: staff });
     expect(body).toMatchObject({
       intact: false,
       chains: Number(before.body['chains']) + 1,
@@ -338,23 +344,32 @@ describe.skipIf(!postgresHere)('the ledger', () => {
     const canaries = ['canary-password-1', 'canary-password-2', 'canary-repository'];
     const teamId = await newTeam('secrets');
     const { body: invited } = await must(`POST /teams/${teamId}/invites`, 201, {
-      email: 'canary@example.com',
+      body: {
+        email: 'canary@example.com',
+      },
     });
     const accept = { token: invited['token'], username: 'canary', password: canaries[0] };
     expect((await server.call('POST /invites/accept', { body: accept })).status).toBe(200);
     const login = { email: 'canary@example.com', password: canaries[0] };
     const session = String((await server.call('POST /auth/login', { body: login })).body['token']);
     const change = { currentPassword: canaries[0], newPassword: canaries[1] };
-    await must('POST /account/password', 204, change, session);
-    const { body: totp } = await must('POST /account/totp', 201, {}, session);
+    await must('POST /account/password', 204, { body: change, as: session });
+    const { body: totp } = await must('POST /account/totp', 201, { body: {}, as: session });
     const code = totpCode(fromBase32(String(totp['secret'])), stepAt(clock.now()));
-    const { body: confirmed } = await must('POST /account/totp/confirm', 200, { code }, session);
+    const { body: confirmed } = await must('POST /account/totp/confirm', 200, {
+      body: { code },
+      as: session,
+    });
     const key = await newKey(server, session);
-    const { body: enrollToken } = await must(`POST /teams/${teamId}/runners/enroll-tokens`, 201, {});
-    const project = (await must('POST /projects', 201, { name: 'Shop', teamId })).body['id'];
+    const { body: enrollToken } = await must(`POST /teams/${teamId}/runners/enroll-tokens`, 201, {
+      body: {},
+    });
+    const project = (await must('POST /projects', 201, { body: { name: 'Shop', teamId } })).body['id'];
     await must(`POST /projects/${String(project)}/environments`, 201, {
-      name: 'production',
-      repository: `https://user:${canaries[2]}@example.com/shop.git`,
+      body: {
+        name: 'production',
+        repository: `https://user:${canaries[2]}@example.com/shop.git`,
+      },
     });
     const secrets = [
       ...canaries,

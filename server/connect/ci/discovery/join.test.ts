@@ -3,11 +3,11 @@ import { joinPipelines } from './join.ts';
 import type { KnownPipeline, Seen } from './join.ts';
 import type { FoundPipeline } from './snapshot.ts';
 
-const known = (id: string, name: string, path = '', defined = path !== ''): KnownPipeline => ({
+const known = (id: string, name: string, path = ''): KnownPipeline => ({
   id,
   name,
   path,
-  defined,
+  defined: path !== '',
 });
 const found = (path: string, name = path): FoundPipeline => ({
   provider: 'github',

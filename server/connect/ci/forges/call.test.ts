@@ -47,11 +47,15 @@ async function ask(
   );
   return { outcome, sent: sent[0] };
 }
+interface Answered {
+  readonly status: number;
+  readonly headers?: SafeResponse['headers'];
+  readonly body?: string;
+}
+
 const refused = async (
   forge: ForgeId,
-  status: number,
-  headers: SafeResponse['headers'] = {},
-  body = '',
+  { status, headers = {}, body = '' }: Answered,
 ): Promise<ForgeError> => {
   const { outcome } = await ask(forge, { status, headers, body: Buffer.from(body) });
   if (!(outcome instanceof ForgeError)) throw new Error('nothing was refused');
@@ -99,12 +103,12 @@ describe('forgeApi()', () => {
       [503, 'provider_unavailable', true],
     ] as const;
     for (const [status, problem, passing] of problems)
-      expect(await refused('github', status), String(status)).toMatchObject({
+      expect(await refused('github', { status }), String(status)).toMatchObject({
         status,
         problem,
         isFinal: !passing,
       });
-    expect((await refused('github', 301)).message).toContain('was the repository moved?');
+    expect((await refused('github', { status: 301 })).message).toContain('was the repository moved?');
   });
 
   it.each([
@@ -126,7 +130,7 @@ describe('forgeApi()', () => {
     ],
     ['a secondary limit', 403, { 'retry-after': '60' }, 60_000],
   ] as const)('waits as it is asked to: %s', async (_name, status, headers, ms) => {
-    const error = await refused('github', status, headers);
+    const error = await refused('github', { status, headers });
     expect(error.isFinal).toBe(false);
     // Dates have no parts of a second, and the test takes time.
     expect(Math.abs((error.retryInMs ?? -1) - ms)).toBeLessThan(10_000);
@@ -134,7 +138,7 @@ describe('forgeApi()', () => {
 
   it('waits for a minute when only the words tell a limit', async () => {
     const body = '{"message":"You have exceeded a secondary rate limit. Please wait a few minutes."}';
-    expect(await refused('github', 403, {}, body)).toMatchObject({
+    expect(await refused('github', { status: 403, body })).toMatchObject({
       problem: 'rate_limited',
       retryInMs: 60_000,
     });
@@ -142,7 +146,7 @@ describe('forgeApi()', () => {
 
   it('takes a limit with room left for what it is', async () => {
     const left = { 'x-ratelimit-remaining': '4999', 'x-ratelimit-reset': String(inSeconds(60)) };
-    expect(await refused('github', 403, left)).toMatchObject({
+    expect(await refused('github', { status: 403, headers: left })).toMatchObject({
       problem: 'forbidden',
       retryInMs: undefined,
     });
@@ -160,20 +164,23 @@ describe('forgeApi()', () => {
       [JSON.stringify({ message: 'you sent the-token\u0000 \ud800' }), 'you sent …'],
     ] as const;
     for (const [body, said] of words)
-      expect((await refused('gitlab', 400, {}, body)).message).toMatch(
+      expect((await refused('gitlab', { status: 400, body })).message).toMatch(
         new RegExp(`400: ${said.replace(/[{}[\]]/g, '\\$&')}$`),
       );
-    expect((await refused('gitlab', 502, {}, '<html>Bad gateway</html>')).message).toMatch(
+    expect((await refused('gitlab', { status: 502, body: '<html>Bad gateway</html>' })).message).toMatch(
       /answered with 502$/,
     );
     expect(
-      (await refused('gitlab', 400, {}, JSON.stringify({ message: 'x'.repeat(5_000) }))).message.length,
+      (await refused('gitlab', { status: 400, body: JSON.stringify({ message: 'x'.repeat(5_000) }) })).message
+        .length,
     ).toBeLessThan(500);
   });
 
   it('knows the page that Azure shows in place of a refusal', async () => {
-    expect(await refused('azure', 203, {}, '<html>')).toMatchObject({ problem: 'unauthorised' });
-    expect(await refused('azure', 302)).toMatchObject({ problem: 'unauthorised' });
+    expect(await refused('azure', { status: 203, body: '<html>' })).toMatchObject({
+      problem: 'unauthorised',
+    });
+    expect(await refused('azure', { status: 302 })).toMatchObject({ problem: 'unauthorised' });
   });
 
   it('says what became of a call without an answer', async () => {

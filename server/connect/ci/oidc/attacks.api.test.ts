@@ -41,8 +41,7 @@ describe.skipIf(!postgresHere)('attacks with id_tokens', () => {
   const connect = async (
     repositoryPath: string,
     more: object = {},
-    team = server.first.teamId,
-    as = server.first.apiKey,
+    { team, as } = { team: server.first.teamId, as: server.first.apiKey },
   ) => {
     const body = { provider: 'github', repositoryHost: 'github.com', repositoryPath, ...more };
     const made = await server.call(`POST /teams/${team}/ci/connections`, { as, body });
@@ -118,7 +117,7 @@ describe.skipIf(!postgresHere)('attacks with id_tokens', () => {
 
   it('once: two connections cannot have one repository', async () => {
     const key = (await newKey(server, other.token, { scopes: ['ci:manage', 'ci:read'] })).secret;
-    const theirs = await connect('acme/app', {}, other.teamId, key);
+    const theirs = await connect('acme/app', {}, { team: other.teamId, as: key });
     const reply = await report(await hub(), { ciConnectionId: theirs });
     expect([[reply.status, reply.code], reply.text]).toEqual([
       refused,
@@ -131,7 +130,7 @@ describe.skipIf(!postgresHere)('attacks with id_tokens', () => {
     const repository = fresh();
     const both = [
       await connect(repository.repository),
-      await connect(repository.repository, {}, other.teamId, key),
+      await connect(repository.repository, {}, { team: other.teamId, as: key }),
     ];
     const replies = await Promise.all(
       both.map(
@@ -222,7 +221,7 @@ describe.skipIf(!postgresHere)('attacks with id_tokens', () => {
     const as = server.first.apiKey;
     const neighbour = await report(as, { externalRunId: '6001' });
     const key = (await newKey(server, other.token, { scopes: ['ci:manage', 'ci:write', 'ci:read'] })).secret;
-    const theirs = await connect('acme/theirs', {}, other.teamId, key);
+    const theirs = await connect('acme/theirs', {}, { team: other.teamId, as: key });
     const foreign = await report(key, { ciConnectionId: theirs, externalRunId: '5001' });
     expect([neighbour.status, foreign.status]).toEqual([201, 201]);
     const given = await exchange(await hub());

@@ -9,6 +9,12 @@ import type { Hooked } from '../../../../test/setup/ci/hooked.ts';
 const postgresHere = await has('postgres');
 const EVENT = { 'x-github-event': 'workflow_run' };
 
+interface Shown {
+  readonly id: number;
+  readonly status: string;
+  readonly second?: number;
+}
+
 describe.skipIf(!postgresHere)('a connection that takes nothing for a while', () => {
   let server: TestServer;
   let other: TestServer;
@@ -24,7 +30,7 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
     await server.stop();
   });
 
-  const run = (path: string, id: number, status: string, second = id) => ({
+  const run = (path: string, { id, status, second = id }: Shown) => ({
     workflow_run: {
       id,
       status,
@@ -54,14 +60,20 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
     const report = { ciConnectionId: hooked.connectionId, externalRunId: 'direct' };
     const direct = await server.call('POST /ci/runs', { as, body: report });
     for (const at of [hooked, there(hooked)])
-      expect((await send(at, run(path, 1, 'queued'), { headers: EVENT })).status).toBe(202);
+      expect((await send(at, run(path, { id: 1, status: 'queued' }), { headers: EVENT })).status).toBe(202);
     await ledger(server, hooked);
     await change(hooked, { status: 'paused' });
     // In the moment after, at a server that was not asked to pause it.
-    const held = await send(there(hooked), run(path, 1, 'completed', 30), { headers: EVENT });
+    const held = await send(there(hooked), run(path, { id: 1, status: 'completed', second: 30 }), {
+      headers: EVENT,
+    });
     expect(held).toMatchObject({ status: 202, body: { held: expect.stringContaining('paused') } });
     expect(
-      (await send({ ...there(hooked), secret: 'wrong' }, run(path, 2, 'queued'), { headers: EVENT })).status,
+      (
+        await send({ ...there(hooked), secret: 'wrong' }, run(path, { id: 2, status: 'queued' }), {
+          headers: EVENT,
+        })
+      ).status,
     ).toBe(401);
     const id = String(direct.body['id']);
     for (const [route, body] of [
@@ -75,12 +87,12 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
       expect([route, refused.status, refused.code]).toEqual([route, 409, 'ci_connection_paused']);
     }
     for (const second of [31, 32])
-      await send(hooked, run(path, second, 'completed', second), { headers: EVENT });
+      await send(hooked, run(path, { id: second, status: 'completed', second }), { headers: EVENT });
     expect(await states(hooked)).toEqual(['held', 'held', 'held', 'processed', 'processed']);
     expect((await runNamed(server, hooked, { externalRunId: '1' }))['status']).toBe('queued');
     expect((await server.call(`GET /ci/runs/${id}`, { as })).body['status']).toBe('running');
     await change(hooked, { status: 'active' });
-    const next = await send(there(hooked), run(path, 33, 'completed'), { headers: EVENT });
+    const next = await send(there(hooked), run(path, { id: 33, status: 'completed' }), { headers: EVENT });
     expect(next).toMatchObject({ status: 202, body: { id: expect.any(String) } });
     expect(next.body).not.toHaveProperty('held');
     const after = await ledger(server, hooked);
@@ -97,7 +109,9 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
     let isPaused = false;
     const post = async (at: Hooked): Promise<void> => {
       sent += 1;
-      expect((await send(at, run(path, sent, 'completed', 1), { headers: EVENT })).status).toBe(202);
+      expect(
+        (await send(at, run(path, { id: sent, status: 'completed', second: 1 }), { headers: EVENT })).status,
+      ).toBe(202);
     };
     const storm = async (at: Hooked): Promise<void> => {
       while (!isPaused) await post(at);
@@ -147,7 +161,7 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
   it('shows what its mode turned away, with the command that changes it, and takes it when it is sent again', async () => {
     const path = 'acme/direct';
     const hooked = await made(path, { ingestMode: undefined });
-    const first = await send(hooked, run(path, 1, 'queued'), {
+    const first = await send(hooked, run(path, { id: 1, status: 'queued' }), {
       headers: EVENT,
       sending: { deliveryId: 'd1' },
     });
@@ -162,11 +176,15 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
     expect(entry).toHaveProperty('processedAt');
     // Nobody fills the ledger without the secret.
     expect(
-      (await send({ ...hooked, secret: 'wrong' }, run(path, 2, 'queued'), { headers: EVENT })).status,
+      (await send({ ...hooked, secret: 'wrong' }, run(path, { id: 2, status: 'queued' }), { headers: EVENT }))
+        .status,
     ).toBe(401);
     expect(await ledger(server, hooked)).toHaveLength(1);
     await change(hooked, { ingestMode: 'both' });
-    await send(there(hooked), run(path, 1, 'queued'), { headers: EVENT, sending: { deliveryId: 'd1' } });
+    await send(there(hooked), run(path, { id: 1, status: 'queued' }), {
+      headers: EVENT,
+      sending: { deliveryId: 'd1' },
+    });
     const [again] = await ledger(server, hooked);
     expect(again).toMatchObject({
       id: entry?.['id'],
@@ -184,16 +202,16 @@ describe.skipIf(!postgresHere)('a connection that takes nothing for a while', ()
       repository: { full_name: path },
     });
     const steps: ReadonlyArray<readonly [object, object, string]> = [
-      [run(path, 1, 'queued', 1), EVENT, 'run made, queued'],
-      [run(path, 1, 'in_progress', 2), EVENT, 'queued → running; providerStatus'],
+      [run(path, { id: 1, status: 'queued', second: 1 }), EVENT, 'run made, queued'],
+      [run(path, { id: 1, status: 'in_progress', second: 2 }), EVENT, 'queued → running; providerStatus'],
       [job('completed', 'success'), { 'x-github-event': 'workflow_job' }, 'commitSha; 1 job'],
-      [run(path, 1, 'queued', 1), EVENT, 'nothing: later news was known'],
+      [run(path, { id: 1, status: 'queued', second: 1 }), EVENT, 'nothing: later news was known'],
       [
-        run(path, 1, 'completed', 3),
+        run(path, { id: 1, status: 'completed', second: 3 }),
         EVENT,
         'running → success; providerStatus, providerConclusion, finishedAt',
       ],
-      [run(path, 1, 'completed', 3), EVENT, 'nothing: it was known'],
+      [run(path, { id: 1, status: 'completed', second: 3 }), EVENT, 'nothing: it was known'],
     ];
     for (const [payload, headers, changed] of steps) {
       await send(hooked, payload, { headers: headers as Record<string, string> });

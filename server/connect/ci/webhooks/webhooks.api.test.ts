@@ -269,8 +269,7 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     const reading = async (
       provider: CiProvider,
       path: string,
-      body: string,
-      headers: Record<string, string> = {},
+      { body, headers = {} }: { readonly body: string; readonly headers?: Record<string, string> },
     ) => {
       const hooked = await hook(server, provider, { repositoryPath: path });
       const answer = await send(hooked, body, { headers });
@@ -279,12 +278,12 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     };
 
     it('is kept as failed when it cannot be read', async () => {
-      const cut = await reading('github', 'acme/cut', '{"workflow_run":');
+      const cut = await reading('github', 'acme/cut', { body: '{"workflow_run":' });
       expect([cut.status, cut.delivery]).toEqual([
         202,
         expect.objectContaining({ state: 'failed', detail: 'the body is no JSON', bytes: 16 }),
       ]);
-      const empty = await reading('github', 'acme/empty', '');
+      const empty = await reading('github', 'acme/empty', { body: '' });
       expect([empty.status, empty.delivery]).toEqual([
         202,
         expect.objectContaining({ state: 'failed', detail: 'the body is empty', bytes: 0 }),
@@ -292,8 +291,11 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
     });
 
     it('is ignored with its reason: another event, a status of ours, another repository', async () => {
-      const ping = await reading('github', 'acme/ping', '{"zen":"Keep it logically awesome."}', {
-        'x-github-event': 'ping',
+      const ping = await reading('github', 'acme/ping', {
+        body: '{"zen":"Keep it logically awesome."}',
+        headers: {
+          'x-github-event': 'ping',
+        },
       });
       expect(ping.delivery).toMatchObject({ state: 'ignored', event: 'ping', detail: 'event ping' });
       const ours = {
@@ -302,12 +304,18 @@ describe.skipIf(!postgresHere)('POST /ci/webhooks/{hook}', () => {
         state: 'success',
         repository: { full_name: 'acme/ours' },
       };
-      const loop = await reading('github', 'acme/ours', JSON.stringify(ours), { 'x-github-event': 'status' });
+      const loop = await reading('github', 'acme/ours', {
+        body: JSON.stringify(ours),
+        headers: { 'x-github-event': 'status' },
+      });
       expect(loop.delivery).toMatchObject({ state: 'ignored' });
       const real = JSON.stringify(
         fixture(`${GITHUB}workflow_run__completed.with-pull-requests.payload.json`),
       );
-      const foreign = await reading('github', 'acme/foreign', real, { 'x-github-event': 'workflow_run' });
+      const foreign = await reading('github', 'acme/foreign', {
+        body: real,
+        headers: { 'x-github-event': 'workflow_run' },
+      });
       expect(foreign.delivery).toMatchObject({
         state: 'ignored',
         detail: "of the repository octo-org/octo-repo, the connection's is acme/foreign",
