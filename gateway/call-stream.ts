@@ -43,7 +43,7 @@ export class CallStream {
 
   constructor(stream: ClientDuplexStream<Buffer, Buffer>) {
     this.#stream = stream;
-    stream.on('data', (bytes: Buffer) => this.#hear(bytes));
+    stream.on('data', (bytes: Buffer) => this.#receive(bytes));
     stream.on('error', () => undefined); // said again with the status
     stream.on('status', (ended: StatusObject) => this.#end(ended));
   }
@@ -80,7 +80,7 @@ export class CallStream {
     this.#stream.end();
   }
 
-  #hear(bytes: Buffer): void {
+  #receive(bytes: Buffer): void {
     const { answers, closing } = fromBinary(CallsResponseSchema, bytes);
     for (const answer of answers) {
       const settle = this.#waiting[answer.id];

@@ -22,12 +22,12 @@ export interface CredentialChanges {
 
 export function createCredentialChanges(): CredentialChanges {
   const listeners: Array<(change: CredentialChange | undefined) => void> = [];
-  const tell = (change: CredentialChange | undefined): void => {
+  const publish = (change: CredentialChange | undefined): void => {
     for (const listener of listeners) listener(change);
   };
   return {
     announce: async (db, change) => {
-      db.afterCommit(() => tell(change));
+      db.afterCommit(() => publish(change));
       await db.sql`select pg_notify(${CREDENTIAL_CHANNEL}, ${JSON.stringify(change)})`;
     },
     onChange: (listener) => void listeners.push(listener),
@@ -35,8 +35,8 @@ export function createCredentialChanges(): CredentialChanges {
       // What was sent while the connection was down is lost: after each (re)connect anything may have changed.
       const listener = await db.listen(
         CREDENTIAL_CHANNEL,
-        (payload) => tell(parse(payload)),
-        () => tell(undefined),
+        (payload) => publish(parse(payload)),
+        () => publish(undefined),
       );
       return async () => await listener.stop();
     },

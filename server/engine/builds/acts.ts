@@ -150,7 +150,7 @@ export async function reject(
     const end = { message: 'its deploy was rejected; the image stays', rejectedBy: ctx.caller.userId };
     if (!(await endWaiting(db, build, end))) throw notWaiting(build);
     await recordAct(db, ctx, act('build.deploy_rejected', environment, { buildId: build.id }));
-    tellFollowers(deps, db, build.workId);
+    notifyFollowers(deps, db, build.workId);
   });
 }
 
@@ -177,7 +177,7 @@ export async function cancelBuild(
           : await cancelItem(deps, db, build);
       if (!isDone) continue;
       await recordAct(db, ctx, act('build.cancelled', environment, { buildId }));
-      tellFollowers(deps, db, build.workId);
+      notifyFollowers(deps, db, build.workId);
       return;
     }
     throw apiError('state_conflict', `build ${buildId} moves on each time it is looked at; try again`, {
@@ -195,8 +195,8 @@ async function cancelItem(
 ): Promise<boolean> {
   const cancelled = await cancel(db.sql, [teamId], workId);
   if (cancelled === undefined) return false;
-  const { tell, runnerId, state } = cancelled;
-  if (tell && runnerId !== null)
+  const { notifyRunner, runnerId, state } = cancelled;
+  if (notifyRunner && runnerId !== null)
     db.afterCommit(
       () => void queue.publishControl({ type: 'work_cancelled', workId, runnerId }).catch(onError),
     );
@@ -225,7 +225,7 @@ export async function unlock(
   return holder.id;
 }
 
-function tellFollowers({ wake, wakeRelay }: ActsDeps, db: Database, workId: string): void {
+function notifyFollowers({ wake, wakeRelay }: ActsDeps, db: Database, workId: string): void {
   db.afterCommit(() => {
     wake.notify(workId);
     wakeRelay();

@@ -11,7 +11,7 @@ import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { Row } from '../../platform/resource/index.ts';
-import { nextPauseMs, OutputReader, standingOf, tailPosition } from '../work/index.ts';
+import { nextPauseMs, OutputReader, itemStatusOf, tailPosition } from '../work/index.ts';
 import type { Output, OutputPosition, Wake } from '../work/index.ts';
 import { findBuild, stateOf } from './row.ts';
 import type { BuildRow, StateWord } from './row.ts';
@@ -83,7 +83,7 @@ const isBeyond = (item: ItemRow | undefined, { epoch, offset }: OutputPosition):
   item !== undefined && (epoch > item.epoch || (epoch === item.epoch && offset > item.logOffset));
 
 /** Tells one build to one follower. */
-class Teller {
+class Progress {
   place: Place;
   shown: StateWord | undefined;
   items: readonly ItemRow[] = [];
@@ -153,48 +153,48 @@ export async function* followBuild(
   const { sql, wake, scope } = deps;
   const { follow, signal } = options;
   const which = { environmentId: options.build.environmentId, buildId: options.build.id };
-  const teller = new Teller(await startOf(deps, options));
+  const progress = new Progress(await startOf(deps, options));
   let reader: OutputReader | undefined;
   for (let pauseMs = nextPauseMs(0, true); !signal.aborted;) {
     const build = await findBuild(sql, scope, which);
     if (build === undefined) return;
-    teller.items = await itemsOf(sql, scope, build.id);
+    progress.items = await itemsOf(sql, scope, build.id);
     const word = stateOf(build);
     const isOver = build.finishedAt !== null;
     let some = false;
     // The end is told last, behind all output; but a stream begins by saying where the build stands.
-    if (word !== teller.shown && (!isOver || teller.shown === undefined)) {
+    if (word !== progress.shown && (!isOver || progress.shown === undefined)) {
       some = true;
-      yield teller.state(word);
+      yield progress.state(word);
     }
-    const item = teller.items[teller.place.item];
-    const standing = item === undefined ? undefined : await standingOf(sql, item.id);
+    const item = progress.items[progress.place.item];
+    const status = item === undefined ? undefined : await itemStatusOf(sql, item.id);
     if (item !== undefined) {
-      reader ??= await OutputReader.at(sql, item.id, teller.place);
+      reader ??= await OutputReader.at(sql, item.id, progress.place);
       for await (const output of reader.rest()) {
         some = true;
         // Stored since the items were read, and perhaps a phase in front of it.
-        if (isBeyond(teller.items[teller.place.item], output))
-          teller.items = await itemsOf(sql, scope, build.id);
-        yield* teller.output(output);
+        if (isBeyond(progress.items[progress.place.item], output))
+          progress.items = await itemsOf(sql, scope, build.id);
+        yield* progress.output(output);
       }
       // A phase may be known before all of the output that its runner had written by then.
-      const isAll = !follow || standing?.settled !== false;
-      for (const event of teller.phasesBefore(isAll ? EVERYTHING : storedEnd(item))) {
+      const isAll = !follow || status?.settled !== false;
+      for (const event of progress.phasesBefore(isAll ? EVERYTHING : storedEnd(item))) {
         some = true;
         yield event;
       }
     }
-    const isRead = standing === undefined || standing.settled;
-    if (isRead && reader !== undefined && teller.place.item < teller.items.length - 1) {
-      for (const rest of reader.end()) yield* teller.output(rest);
+    const isRead = status === undefined || status.settled;
+    if (isRead && reader !== undefined && progress.place.item < progress.items.length - 1) {
+      for (const rest of reader.end()) yield* progress.output(rest);
       reader = undefined;
-      teller.nextItem();
+      progress.nextItem();
       continue;
     }
     if (!follow || (isOver && isRead)) {
-      for (const rest of reader?.end() ?? []) yield* teller.output(rest);
-      yield teller.state(word);
+      for (const rest of reader?.end() ?? []) yield* progress.output(rest);
+      yield progress.state(word);
       return;
     }
     pauseMs = nextPauseMs(pauseMs, some);

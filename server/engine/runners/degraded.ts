@@ -59,8 +59,8 @@ export async function enterDegraded(sql: SqlTag, settings: WorkSettings): Promis
       select s.team_id, date_trunc('milliseconds', now()), s.blocked, true, now() from stuck s
       on conflict (team_id) do update set
         degraded_since = excluded.degraded_since, reason = excluded.reason, candidate_id = null, candidate_seen_at = null,
-        told = h.told_at is null or h.told_at < now() - ${ms(sql, settings.tellAgainMs)},
-        told_at = case when h.told_at is null or h.told_at < now() - ${ms(sql, settings.tellAgainMs)} then now() else h.told_at end
+        told = h.told_at is null or h.told_at < now() - ${ms(sql, settings.notifyAgainMs)},
+        told_at = case when h.told_at is null or h.told_at < now() - ${ms(sql, settings.notifyAgainMs)} then now() else h.told_at end
       where h.degraded_since is null
       returning team_id, degraded_since, reason, told
     ),

@@ -121,7 +121,7 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
     await ctx.db.transact(async (db) => {
       const done = await change(db.sql);
       if (done === undefined) throw notFound('runner');
-      tell(deps, db, { type: 'runner_changed', runnerId });
+      publish(deps, db, { type: 'runner_changed', runnerId });
       if (!done.changed) return;
       const details = { name: done.name, ...done.details };
       await recordAct(db, ctx, { chain: teamId, action, target: runnerId, details });
@@ -164,7 +164,7 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
   };
 }
 
-function tell({ queue, onError }: RunnersDeps, db: Database, event: ControlEvent): void {
+function publish({ queue, onError }: RunnersDeps, db: Database, event: ControlEvent): void {
   db.afterCommit(() => void queue.publishControl(event).catch(onError));
 }
 
@@ -205,7 +205,7 @@ async function revoke(
   const { runnerId, keyId, lost } = revoked;
   if (revoked.now || lost.length > 0) db.afterCommit(deps.wakeRelay);
   if (!revoked.now) return;
-  tell(deps, db, { type: 'runner_revoked', runnerId, keyId });
+  publish(deps, db, { type: 'runner_revoked', runnerId, keyId });
   await recordAct(db, ctx, {
     chain: which.teamId,
     action: 'runner.revoked',

@@ -73,7 +73,7 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
       const { db, teams } = ctx;
       const { id, teamId } = await visibleRun(ctx, runId);
       const cancelled = await cancel(db.sql, [teamId], id);
-      const runnerId = cancelled?.tell === true ? cancelled.runnerId : null;
+      const runnerId = cancelled?.notifyRunner === true ? cancelled.runnerId : null;
       db.afterCommit(() => {
         wake.notify(id);
         if (runnerId !== null)

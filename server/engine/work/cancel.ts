@@ -11,7 +11,7 @@ export interface Cancelled {
   readonly state: WorkState;
   readonly runnerId: string | null;
   /** This call made the difference, and a runner must be told. */
-  readonly tell: boolean;
+  readonly notifyRunner: boolean;
 }
 
 /** Undefined: no such item in these teams. */
@@ -38,7 +38,7 @@ export async function cancel(
     ),
     ${settleBuilds(sql, 'ended', { lost: false })},
     ${announce(sql, 'ended')}
-    select coalesce(e.state, i.state) as state, i.runner_id as "runnerId", coalesce(e.state in ('offered', 'running'), false) as tell
+    select coalesce(e.state, i.state) as state, i.runner_id as "runnerId", coalesce(e.state in ('offered', 'running'), false) as "notifyRunner"
     from item i left join ended e on e.id = i.id`;
   return row;
 }

@@ -333,17 +333,17 @@ describe.skipIf(!there)('dispatch', () => {
     const id = await submitted();
     await beginPoll();
     const report = { id, epoch: 1, reportId: 'r', reason: EndReason.EXIT, exitCode: 0 };
-    const tell = async (as: ReturnType<typeof signed>, more: object = {}) =>
+    const send = async (as: ReturnType<typeof signed>, more: object = {}) =>
       await dispatch.report({ caller: as, kind: WorkKind.RUN, report: { ...report, ...more } });
     const [first, second, third] = [signed(), signed(), signed()];
-    expect(await tell(first)).toMatchObject({ accepted: true, repeated: false });
-    expect(await tell(second)).toMatchObject({ accepted: true, repeated: true });
-    await expect(tell(third, { exitCode: 1 })).rejects.toMatchObject({ code: 'stale_epoch' });
+    expect(await send(first)).toMatchObject({ accepted: true, repeated: false });
+    expect(await send(second)).toMatchObject({ accepted: true, repeated: true });
+    await expect(send(third, { exitCode: 1 })).rejects.toMatchObject({ code: 'stale_epoch' });
     for (const used of [first, second, third])
-      await expect(tell(used)).rejects.toMatchObject({ code: 'replayed' });
+      await expect(send(used)).rejects.toMatchObject({ code: 'replayed' });
     const stale = timestampFromDate(new Date(Date.now() - 200_000));
     await expect(
-      tell({ ...first, nonce: { ...first.nonce, nonce: randomKey('nonce'), created: stale } }),
+      send({ ...first, nonce: { ...first.nonce, nonce: randomKey('nonce'), created: stale } }),
     ).rejects.toMatchObject({ code: 'replayed' });
   });
 

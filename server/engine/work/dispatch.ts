@@ -184,7 +184,7 @@ function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveK
 function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'returnHint'> {
   const { db, settings, clock } = deps;
   const { sql } = db;
-  const mustNote = createNoted(settings.seenEveryMs, clock);
+  const isDue = createNoted(settings.seenEveryMs, clock);
   const offerOf = async (grant: Grant): Promise<MessageInitShape<typeof OfferSchema>> => ({
     work:
       grant.kind === 'build'
@@ -199,7 +199,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
       // Of a gateway that does not know yet. Not held: the next poll gets the gate's own answer.
       if (closed()) return { mayReceive: false, hold: false };
       const wantsWork = request.slots > 0 && request.notReady.length === 0;
-      const notes = mustNote(runner.runnerId, request.notReady);
+      const notes = isDue(runner.runnerId, request.notReady);
       const poll = {
         pollId: request.pollId,
         ...runner,
@@ -245,7 +245,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
 function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs'> {
   const { db, settings, queue, clock, wake, nonces, onError } = deps;
   const { sql } = db;
-  const tell = (event: ControlEvent): void => void queue.publishControl(event).catch(onError);
+  const publish = (event: ControlEvent): void => void queue.publishControl(event).catch(onError);
   return {
     heartbeat: async ({ caller, heartbeat: said }) => {
       const runner = await admitted(nonces, caller);
@@ -253,7 +253,7 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
       const row = await speaking(sql, runner, async () => await heartbeat(sql, settings, input));
       // A phase is news to whoever follows the build.
       for (const { id, phase = 0 } of input.leases) if (phase > 0) wake.notify(id);
-      if (input.draining && !row.draining) tell({ type: 'runner_changed', runnerId: runner.runnerId });
+      if (input.draining && !row.draining) publish({ type: 'runner_changed', runnerId: runner.runnerId });
       return {
         leases: row.leases.map(({ id, epoch, word }) => ({
           id,

@@ -66,7 +66,7 @@ export interface Segment {
   readonly at: Date;
 }
 
-export interface Standing {
+export interface ItemStatus {
   readonly state: WorkState;
   /** Nothing more can come. */
   readonly settled: boolean;
@@ -79,13 +79,13 @@ export async function* followOutput(
   const reader = await OutputReader.at(sql, workId, after);
   for (let pauseMs = POLL_FIRST_MS; !signal.aborted;) {
     // Read before the output: what was stored before the end is then certainly seen.
-    const standing = await standingOf(sql, workId);
+    const status = await itemStatusOf(sql, workId);
     let some = false;
     for await (const event of reader.rest()) {
       some = true;
       yield event;
     }
-    if (standing === undefined || standing.settled || !follow) break;
+    if (status === undefined || status.settled || !follow) break;
     pauseMs = nextPauseMs(pauseMs, some);
     await wake.wait(workId, pauseMs, signal);
   }
@@ -98,8 +98,8 @@ export function nextPauseMs(pauseMs: number, some: boolean): number {
 }
 
 /** Undefined: the item is gone. */
-export async function standingOf(sql: SqlTag, workId: string): Promise<Standing | undefined> {
-  return await sharedRead(sql, `standing ${workId}`, async () => {
+export async function itemStatusOf(sql: SqlTag, workId: string): Promise<ItemStatus | undefined> {
+  return await sharedRead(sql, `status ${workId}`, async () => {
     const [row] = await sql<
       Array<{ state: WorkState; complete: boolean; reported: boolean; ended_ms: number | null }>
     >`

@@ -64,8 +64,8 @@ export async function heartbeat(
   const facts = input.facts ?? null;
   const diagnostics = input.diagnostics ?? null;
   // Most heartbeats tell of no phase, and need not pay for it. A run has none, whatever its runner says.
-  const tellsPhases = leases.some(({ phase = 0 }) => phase > 0);
-  const said = tellsPhases
+  const reportsPhases = leases.some(({ phase = 0 }) => phase > 0);
+  const said = reportsPhases
     ? sql`, w.team_id, w.phase as was,
         case w.kind when 'build' then (select max(a.phase) from asked a where a.id = w.id and a.epoch = w.epoch) else 0 end as said,
         coalesce((select max(a.phase_offset) from asked a where a.id = w.id and a.epoch = w.epoch), w.log_offset) as phase_offset`
@@ -83,7 +83,7 @@ export async function heartbeat(
       order by w.id for no key update of w
     ),
     renewed as (
-      update work_items w set ${renewal(sql, settings)}${tellsPhases ? sql`, phase = greatest(w.phase, h.said)` : sql``}
+      update work_items w set ${renewal(sql, settings)}${reportsPhases ? sql`, phase = greatest(w.phase, h.said)` : sql``}
       from held h where w.id = h.id and not h.cancel
       returning w.id, w.epoch
     ),
@@ -91,7 +91,7 @@ export async function heartbeat(
       update work_leases x set ${contact(sql)}
       from held h where x.work_id = h.id and x.epoch = h.epoch
     ),
-    ${tellsPhases ? sql`${enterPhases(sql)},` : sql``}
+    ${reportsPhases ? sql`${enterPhases(sql)},` : sql``}
     noted as (
       update runners r set
         last_heartbeat_at = now(), last_seen_at = now(), draining = ${input.draining}::boolean,

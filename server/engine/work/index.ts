@@ -11,7 +11,7 @@ export {
   followOutput,
   nextPauseMs,
   OutputReader,
-  standingOf,
+  itemStatusOf,
   tailPosition,
   unfinished,
 } from './follow-logs.ts';

@@ -241,7 +241,10 @@ describe.skipIf(!there)('a work item', () => {
   describe('when cancelled', () => {
     it('ends at once while it is queued', async () => {
       const id = await world.submit(team);
-      expect(await cancel(world.db.sql, [team], id)).toMatchObject({ state: 'cancelled', tell: false });
+      expect(await cancel(world.db.sql, [team], id)).toMatchObject({
+        state: 'cancelled',
+        notifyRunner: false,
+      });
       expect(await counts(world, id)).toMatchObject({ events: 1 });
       expect(await world.poll(runner)).toBeUndefined();
     });
@@ -251,9 +254,9 @@ describe.skipIf(!there)('a work item', () => {
       expect(await cancel(world.db.sql, [team], id)).toMatchObject({
         state: 'running',
         runnerId: runner,
-        tell: true,
+        notifyRunner: true,
       });
-      expect(await cancel(world.db.sql, [team], id)).toMatchObject({ state: 'running', tell: false });
+      expect(await cancel(world.db.sql, [team], id)).toMatchObject({ state: 'running', notifyRunner: false });
       expect(await world.beat(runner, { id, epoch })).toBe('cancelled');
       expect(await world.report(runner, { id, epoch, reason: 'cancelled', exitCode: undefined })).toEqual({
         repeated: false,
@@ -276,7 +279,10 @@ describe.skipIf(!there)('a work item', () => {
     it('stays succeeded when it was already', async () => {
       const { id, epoch } = await running();
       await world.report(runner, { id, epoch });
-      expect(await cancel(world.db.sql, [team], id)).toMatchObject({ state: 'succeeded', tell: false });
+      expect(await cancel(world.db.sql, [team], id)).toMatchObject({
+        state: 'succeeded',
+        notifyRunner: false,
+      });
     });
 
     it('is out of reach for another team', async () => {

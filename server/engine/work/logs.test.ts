@@ -142,11 +142,11 @@ describe.skipIf(!there)('stored output', () => {
     const log = await writer();
     const end = { bytes: 5, sha256: createHash('sha256').update('right').digest('hex') };
     const input = { runnerId: runner, kind: 'run', id: log.id, epoch: log.epoch } as const;
-    const tell = async () =>
+    const send = async () =>
       await appendLogs(world.db.sql, world.settings, { ...input, offset: 0, pieces: [text('wrong')], end });
-    await expect(tell()).rejects.toMatchObject({ code: 'log_digest_mismatch', details: { nextOffset: 0 } });
-    await expect(tell()).rejects.toMatchObject({ code: 'log_digest_mismatch', details: { nextOffset: 5 } });
-    await expect(tell()).rejects.toMatchObject({ code: 'log_digest_mismatch' });
+    await expect(send()).rejects.toMatchObject({ code: 'log_digest_mismatch', details: { nextOffset: 0 } });
+    await expect(send()).rejects.toMatchObject({ code: 'log_digest_mismatch', details: { nextOffset: 5 } });
+    await expect(send()).rejects.toMatchObject({ code: 'log_digest_mismatch' });
     const said = (await readAll(log.id)).map((e) => e.text);
     expect(said).toEqual(['wrong', expect.stringContaining('not what the runner announced')]);
     expect(await world.item(log.id)).toMatchObject({ log_mismatch: true, log_complete: false });
@@ -168,7 +168,7 @@ describe.skipIf(!there)('stored output', () => {
     const announcing = async () => {
       const log = await writer();
       const { sql, reads } = counted();
-      const tell = async (offset: number, said: string, end?: { bytes: number; sha256: string }) => {
+      const send = async (offset: number, said: string, end?: { bytes: number; sha256: string }) => {
         const where = { runnerId: runner, kind: 'run', id: log.id, epoch: log.epoch, offset } as const;
         const pieces = said === '' ? [] : [text(said)];
         return await appendLogs(sql, world.settings, {
@@ -177,33 +177,33 @@ describe.skipIf(!there)('stored output', () => {
           ...(end === undefined ? {} : { end }),
         });
       };
-      return { id: log.id, tell, reads };
+      return { id: log.id, send, reads };
     };
 
     it('is read once when it is right, also by calls at the same time, and stays as it is', async () => {
-      const { id, tell, reads } = await announcing();
-      await tell(0, 'right');
+      const { id, send, reads } = await announcing();
+      await send(0, 'right');
       const end = { bytes: 5, sha256: sha256('right') };
-      const answers = await Promise.all(Array.from({ length: 8 }, async () => await tell(5, '', end)));
-      for (let n = 0; n < 5; n += 1) answers.push(await tell(5, '', end));
-      answers.push(await tell(0, 'right', end));
+      const answers = await Promise.all(Array.from({ length: 8 }, async () => await send(5, '', end)));
+      for (let n = 0; n < 5; n += 1) answers.push(await send(5, '', end));
+      answers.push(await send(0, 'right', end));
       expect(answers.every(({ complete, nextOffset }) => complete && nextOffset === 5)).toBe(true);
       expect(reads()).toBe(1);
       for (const other of [
         { ...end, sha256: sha256('wrong') },
         { ...end, bytes: 4 },
       ])
-        await expect(tell(5, '', other)).rejects.toMatchObject({ details: { nextOffset: 5 } });
+        await expect(send(5, '', other)).rejects.toMatchObject({ details: { nextOffset: 5 } });
       expect(reads()).toBe(1);
       expect(await world.item(id)).toMatchObject({ log_complete: true, log_mismatch: false, log_offset: 5 });
       expect((await readAll(id)).map((e) => e.text)).toEqual(['right']);
     });
 
     it('takes no byte behind the end, which would have all of it read again', async () => {
-      const { id, tell, reads } = await announcing();
-      await tell(0, 'right', { bytes: 5, sha256: sha256('right') });
+      const { id, send, reads } = await announcing();
+      await send(0, 'right', { bytes: 5, sha256: sha256('right') });
       for (const end of [undefined, { bytes: 6, sha256: sha256('right!') }]) {
-        await expect(tell(5, '!', end)).rejects.toMatchObject({
+        await expect(send(5, '!', end)).rejects.toMatchObject({
           code: 'log_digest_mismatch',
           details: { nextOffset: 5 },
         });
@@ -213,33 +213,33 @@ describe.skipIf(!there)('stored output', () => {
     });
 
     it('is read twice at most when it is wrong, and once the kept part is what was meant, it is complete', async () => {
-      const { id, tell, reads } = await announcing();
+      const { id, send, reads } = await announcing();
       const end = { bytes: 5, sha256: sha256('right') };
       for (const nextOffset of [0, 5, 5, 5])
-        await expect(tell(0, 'wrong', end)).rejects.toMatchObject({ details: { nextOffset } });
-      await expect(tell(5, '!')).rejects.toMatchObject({ code: 'log_digest_mismatch' });
+        await expect(send(0, 'wrong', end)).rejects.toMatchObject({ details: { nextOffset } });
+      await expect(send(5, '!')).rejects.toMatchObject({ code: 'log_digest_mismatch' });
       expect(reads()).toBe(2);
       expect(await world.item(id)).toMatchObject({ log_mismatch: true, log_complete: false });
-      expect(await tell(5, '', { bytes: 5, sha256: sha256('wrong') })).toMatchObject({ complete: true });
+      expect(await send(5, '', { bytes: 5, sha256: sha256('wrong') })).toMatchObject({ complete: true });
       expect(reads()).toBe(2);
     });
 
     it('begins anew with another grant', async () => {
       const id = await world.submit(team, {});
-      const tell = async (epoch: number, said: string) =>
+      const send = async (epoch: number, said: string) =>
         await appendLogs(world.db.sql, world.settings, {
           ...({ runnerId: runner, kind: 'run', id, epoch, offset: 0, pieces: [text(said)] } as const),
           end: { bytes: said.length, sha256: sha256(said) },
         });
       const first = await world.poll(runner);
-      expect(await tell(first!.epoch, 'first')).toMatchObject({ complete: true });
+      expect(await send(first!.epoch, 'first')).toMatchObject({ complete: true });
       await world.db.sql`
         update work_items set state = 'queued', lease_id = null, lease_expires_at = null, run_after = now() where id = ${id}`;
       await world.db
         .sql`update work_leases set ended_at = now(), end_reason = 'expired' where work_id = ${id}`;
       const second = await world.poll(runner);
       expect(second).toMatchObject({ workId: id, epoch: first!.epoch + 1 });
-      expect(await tell(second!.epoch, 'the second')).toMatchObject({ complete: true, nextOffset: 10 });
+      expect(await send(second!.epoch, 'the second')).toMatchObject({ complete: true, nextOffset: 10 });
     });
   });
 

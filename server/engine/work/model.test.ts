@@ -161,10 +161,10 @@ const cancelCommand = (which: number): Command =>
     const item = model.items[which];
     if (item === undefined) return;
     const got = await cancel(world.db.sql, [team], ids[which]!);
-    const tell = isHeld(item) && !item.cancelAsked;
+    const notifyRunner = isHeld(item) && !item.cancelAsked;
     if (!isFinal(item.state)) item.cancelAsked = true;
     if (item.state === 'queued') move(item, 'cancelled');
-    expect(got).toMatchObject({ state: item.state, tell });
+    expect(got).toMatchObject({ state: item.state, notifyRunner });
   });
 
 const expireCommand = (which: number): Command =>

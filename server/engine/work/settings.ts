@@ -27,7 +27,7 @@ export interface WorkSettings {
   /** How often teams and runners are looked at for what only time changes. */
   readonly watchEveryMs: number;
   /** A team that becomes degraded again within this time is not told of again. */
-  readonly tellAgainMs: number;
+  readonly notifyAgainMs: number;
   /** Runners below it are given no new work; empty: any version is. */
   readonly minVersion: string;
   /** Runners below it are advised to upgrade; empty: none. */
@@ -67,7 +67,7 @@ export const defaultWorkSettings: WorkSettings = {
   silentMs: 60_000,
   stuckMs: 60_000,
   watchEveryMs: 5_000,
-  tellAgainMs: 600_000,
+  notifyAgainMs: 600_000,
   minVersion: '',
   recommendedVersion: '',
   seenEveryMs: 20_000,

@@ -15,7 +15,7 @@ export interface TeamWorkDeps {
 }
 
 export function createTeamWork({ queue, settings, wakeRelay, onError }: TeamWorkDeps): TeamWork {
-  const tell = (db: Database, event: ControlEvent): void =>
+  const publish = (db: Database, event: ControlEvent): void =>
     db.afterCommit(() => {
       queue.publishControl(event).catch(onError);
     });
@@ -33,14 +33,14 @@ export function createTeamWork({ queue, settings, wakeRelay, onError }: TeamWork
       for (const { id } of runners) {
         const revoked = await revokeRunner(db.sql, settings, { teamId, runnerId: id });
         if (revoked?.now === true)
-          tell(db, { type: 'runner_revoked', runnerId: revoked.runnerId, keyId: revoked.keyId });
+          publish(db, { type: 'runner_revoked', runnerId: revoked.runnerId, keyId: revoked.keyId });
       }
       const open = await db.sql<Array<{ id: string }>>`
         select id from work_items where team_id = ${teamId} and state in ('queued', 'offered', 'running')`;
       for (const { id } of open) {
         const cancelled = await cancel(db.sql, [teamId], id);
-        if (cancelled?.tell === true && cancelled.runnerId !== null) {
-          tell(db, { type: 'work_cancelled', workId: id, runnerId: cancelled.runnerId });
+        if (cancelled?.notifyRunner === true && cancelled.runnerId !== null) {
+          publish(db, { type: 'work_cancelled', workId: id, runnerId: cancelled.runnerId });
         }
       }
     },
