@@ -266,13 +266,13 @@ describe('time', () => {
   );
 });
 
-/** Of the processor, and the best of three: the machine may be busy with other things. */
+/** Of the processor, and the best of three unless the first is good enough: the machine may be busy with other things. */
 function timeOf(run: () => void): number {
-  return Math.min(
-    ...Array.from({ length: 3 }, () => {
-      const before = process.cpuUsage();
-      run();
-      return process.cpuUsage(before).user / 1000;
-    }),
-  );
+  let best = Number.POSITIVE_INFINITY;
+  for (let time = 0; time < 3 && best >= TIME_MAX_MS; time++) {
+    const before = process.cpuUsage();
+    run();
+    best = Math.min(best, process.cpuUsage(before).user / 1000);
+  }
+  return best;
 }
