@@ -52,7 +52,7 @@ export async function runBatch(batch: Batch, tally: Tally, say: (line: string) =
     if (batch.keep) shared.keep();
     try {
       for (let seeds = take(); seeds.length > 0; seeds = take())
-        await runSeeds(shared, seeds, batch, tally, say);
+        await runSeeds(shared, seeds, { ...batch, tally, say });
     } finally {
       await shared.stop();
     }
@@ -63,9 +63,7 @@ export async function runBatch(batch: Batch, tally: Tally, say: (line: string) =
 async function runSeeds(
   shared: SharedSurroundings,
   seeds: readonly number[],
-  { rows, until, keep }: Batch,
-  tally: Tally,
-  say: (line: string) => void,
+  { rows, until, keep, tally, say }: Batch & { readonly tally: Tally; readonly say: (line: string) => void },
 ): Promise<void> {
   let rig: Rig | undefined;
   let before: number[] = [];

@@ -37,17 +37,17 @@ function executionsOfOne(
 ): Execution[] {
   const open = new Map<string, Open>();
   const done: Execution[] = [];
-  const close = (key: string, to: number, endedBy: Execution['endedBy'], exitCode?: number): void => {
+  const close = (key: string, end: Pick<Execution, 'to' | 'endedBy'> & { exitCode?: number }): void => {
     const found = open.get(key);
     if (found === undefined) return;
     open.delete(key);
-    done.push({ runner, work: found.work, epoch: found.epoch, from: found.from, to, exitCode, endedBy });
+    done.push({ runner, exitCode: undefined, ...found, ...end });
   };
   /** What the process had under way ended with it; the rig saw its death after it happened. */
   const closeAll = (before: number): void => {
     for (const [key, { from }] of open) {
       const death = deaths.find((mono) => mono >= from && mono <= before);
-      close(key, death ?? before, death === undefined ? 'nothing' : 'death');
+      close(key, { to: death ?? before, endedBy: death === undefined ? 'nothing' : 'death' });
     }
   };
   for (const entry of entries) {
@@ -57,8 +57,9 @@ function executionsOfOne(
       // A second start of the same grant in one process is kept as an execution of its own: it overlaps the first one.
       const unique = open.has(key) ? `${key} again ${entry.mono}` : key;
       open.set(unique, { work: entry.work, epoch: entry.epoch, from: entry.mono });
-    } else if (entry.event === 'stop') close(keyOf(entry), entry.mono, 'stop', entry.exitCode);
-    else if (entry.event === 'kill') close(keyOf(entry), entry.mono, 'kill');
+    } else if (entry.event === 'stop')
+      close(keyOf(entry), { to: entry.mono, endedBy: 'stop', exitCode: entry.exitCode });
+    else if (entry.event === 'kill') close(keyOf(entry), { to: entry.mono, endedBy: 'kill' });
   }
   closeAll(Number.POSITIVE_INFINITY);
   return done;

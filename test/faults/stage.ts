@@ -130,7 +130,7 @@ export async function openStage(
     serverUrls,
     journal,
     startSubmitter: async (load) => {
-      submitter = submitterOf(parts, options, account, load);
+      submitter = submitterOf(parts, options, { ...account, ...load });
       await submitter.start();
       return submitter;
     },
@@ -191,19 +191,14 @@ function simulator(
 function submitterOf(
   { bundles, serverUrl }: RigParts,
   { folder, seed }: StageOptions,
-  { apiKey, teamId, otherTeamId, environmentIds }: Account,
-  load: SubmitLoad,
+  load: Account & SubmitLoad,
 ): ManagedProcess {
   const config: SubmitConfig = {
     // Begins every key: earlier scenarios of this rig had theirs under the same account.
     name: `s${seed}`,
     folder,
     url: serverUrl,
-    apiKey,
-    teamId,
     seed,
-    environmentIds,
-    ...(otherTeamId === undefined ? {} : { otherTeamId }),
     ...load,
   };
   const env = { FAULT_SUBMIT: JSON.stringify(config) };

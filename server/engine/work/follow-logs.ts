@@ -158,7 +158,11 @@ export class OutputReader {
   #decoders = new Map<LogStreamWord, TextDecoder>();
   #lastAt = new Date(0);
 
-  private constructor(sql: SqlTag, workId: string, { epoch, offset }: OutputPosition, from: number) {
+  private constructor(
+    sql: SqlTag,
+    workId: string,
+    { epoch, offset, from }: OutputPosition & { readonly from: number },
+  ) {
     this.#sql = sql;
     this.#workId = workId;
     this.#epoch = epoch;
@@ -172,8 +176,9 @@ export class OutputReader {
       epoch: Math.min(after.epoch, POSITION_MAX),
       offset: Math.min(after.offset, POSITION_MAX),
     };
-    if (position.offset === 0) return new OutputReader(sql, workId, position, 0);
-    const reader = new OutputReader(sql, workId, position, await segmentStart(sql, workId, position));
+    if (position.offset === 0) return new OutputReader(sql, workId, { ...position, from: 0 });
+    const from = await segmentStart(sql, workId, position);
+    const reader = new OutputReader(sql, workId, { ...position, from });
     await reader.#prime();
     return reader;
   }
