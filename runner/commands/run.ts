@@ -93,8 +93,8 @@ const openDetected: OpenExecutor = async (settings, { dataDir, runnerId, log }) 
 async function reapOther(options: DetectOptions, log: Log): Promise<void> {
   try {
     const other = await detectExecutor({ ...options, log: () => undefined });
-    for (const { workId, epoch } of await other.reap(() => false))
-      log.warn({ id: workId, epoch, executor: other.name }, 'killed what an earlier process left behind');
+    for (const { id, epoch } of await other.reap(() => false))
+      log.warn({ id, epoch, executor: other.name }, 'killed what an earlier process left behind');
   } catch (error) {
     log.warn(
       { executor: options.wanted, problem: errorText(error) },

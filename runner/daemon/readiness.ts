@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises';
 import { monotonicMs } from '../platform/clock.ts';
 import { freeMb, MEBIBYTE } from '../disk/free-space.ts';
 import { errorText } from '../platform/errors.ts';
-import type { Executor, WorkRef as ExecutorWorkRef } from '../executor/executor.ts';
+import type { Executor } from '../executor/executor.ts';
 import { atLeast, atMost } from './gate.ts';
 import { listSpools } from '../output/log-spool.ts';
 import type { Log } from '../platform/log.ts';
@@ -113,9 +113,8 @@ function watchEngine({ executor, isLive, log }: ReadinessOptions): EngineWatch {
 
   const look = async (): Promise<void> => {
     try {
-      const reaped: ExecutorWorkRef[] = await executor.reap((id, epoch) => isLive({ id, epoch }));
-      for (const { workId, epoch } of reaped)
-        log.warn({ id: workId, epoch }, 'killed what an earlier process left behind');
+      for (const { id, epoch } of await executor.reap(isLive))
+        log.warn({ id, epoch }, 'killed what an earlier process left behind');
       good += 1;
       if (problem === undefined || good < GOOD_LOOKS) return;
       problem = undefined;

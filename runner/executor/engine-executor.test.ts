@@ -185,9 +185,9 @@ inspect) echo '{"Status":"exited","ExitCode":0,"StartedAt":"2026-11-22T10:00:00Z
     const executor = await engine(
       `ps) printf 'a\\nb\\nc\\n';;\ninspect) cat <<'E'\n${lines.join('\n')}\nE\n;;`,
     );
-    expect(await executor.reap((workId) => workId !== 'w2')).toEqual([
-      { workId: 'w2', epoch: 2 },
-      { workId: 'w3', epoch: 2 },
+    expect(await executor.reap(({ id }) => id !== 'w2')).toEqual([
+      { id: 'w2', epoch: 2 },
+      { id: 'w3', epoch: 2 },
     ]);
     await expect((await engine('ps) echo dead >&2; exit 1;;')).reap(() => true)).rejects.toThrow(
       'docker cannot list containers: dead',

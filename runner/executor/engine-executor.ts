@@ -1,20 +1,13 @@
 /** The executor for container engines: naming, the set of running containers, and what earlier daemons left behind. */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { WorkRef } from '../control-plane/work-ref.ts';
 import { failureText, runCommand } from './command.ts';
 import { engineArgv } from './engine.ts';
 import type { Engine } from './engine.ts';
 import type { EngineCgroups } from './engine-cgroup.ts';
 import { EngineSandbox } from './engine-sandbox.ts';
-import type {
-  BuildEngine,
-  Executor,
-  ExecutorName,
-  OnOutput,
-  Running,
-  SandboxSpec,
-  WorkRef,
-} from './executor.ts';
+import type { BuildEngine, Executor, ExecutorName, OnOutput, Running, SandboxSpec } from './executor.ts';
 import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
 
@@ -36,8 +29,9 @@ export interface EngineExecutorOptions {
   log: (message: string, fields?: object) => void;
 }
 
-interface Leftover extends WorkRef {
-  id: string;
+interface Leftover {
+  ref: WorkRef;
+  containerId: string;
   name: string;
   deadline: number;
 }
@@ -89,16 +83,15 @@ export class EngineExecutor implements Executor {
     return { kill: running.kill, done: running.done.finally(() => this.#running.delete(name)) };
   }
 
-  async reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]> {
+  async reap(isLive: (ref: WorkRef) => boolean): Promise<WorkRef[]> {
     const nowSeconds = Date.now() / 1000;
     const gone = (await this.#list()).filter(
-      (left) =>
-        !this.#running.has(left.name) && (!isLive(left.workId, left.epoch) || left.deadline < nowSeconds),
+      (left) => !this.#running.has(left.name) && (!isLive(left.ref) || left.deadline < nowSeconds),
     );
     await Promise.all(gone.map((left) => this.#stop(left)));
     await this.#sweepFolders(isLive);
     if (this.#running.size === 0) await this.#options.cgroups?.tidy();
-    return gone.map(({ workId, epoch }) => ({ workId, epoch }));
+    return gone.map(({ ref }) => ref);
   }
 
   async #list(): Promise<Leftover[]> {
@@ -126,8 +119,8 @@ export class EngineExecutor implements Executor {
   /** Sends SIGTERM, after the container's own stop timeout (5 s) SIGKILL, then removes everything of it. */
   async #stop(left: Leftover): Promise<void> {
     const { engine } = this.#options;
-    await runCommand(engineArgv(engine, 'stop', left.id), { timeoutMs: engine.timeouts.removeMs });
-    const removed = await runCommand(engineArgv(engine, 'rm', '--force', '--volumes', left.id), {
+    await runCommand(engineArgv(engine, 'stop', left.containerId), { timeoutMs: engine.timeouts.removeMs });
+    const removed = await runCommand(engineArgv(engine, 'rm', '--force', '--volumes', left.containerId), {
       timeoutMs: engine.timeouts.removeMs,
     });
     if (removed.code !== 0)
@@ -137,11 +130,11 @@ export class EngineExecutor implements Executor {
       });
   }
 
-  async #sweepFolders(isLive: (workId: string, epoch: number) => boolean): Promise<void> {
+  async #sweepFolders(isLive: (ref: WorkRef) => boolean): Promise<void> {
     const { launchFolder, cgroups } = this.#options;
     const dead = (name: string) => {
-      const [, workId, epoch] = NAME.exec(name) ?? [];
-      return workId !== undefined && !this.#running.has(name) && !isLive(workId, Number(epoch));
+      const [, id, epoch] = NAME.exec(name) ?? [];
+      return id !== undefined && !this.#running.has(name) && !isLive({ id, epoch: Number(epoch) });
     };
     for (const name of (await readdir(launchFolder)).filter(dead))
       await rm(join(launchFolder, name), { recursive: true, force: true });
@@ -162,10 +155,10 @@ export class EngineExecutor implements Executor {
 }
 
 export function parseLeftover(line: string): Leftover[] {
-  const [, id, name, json] = /^(\S+) \/?(\S+) (\{.*\})$/.exec(line) ?? [];
-  if (id === undefined || name === undefined || json === undefined) return [];
+  const [, containerId, name, json] = /^(\S+) \/?(\S+) (\{.*\})$/.exec(line) ?? [];
+  if (containerId === undefined || name === undefined || json === undefined) return [];
   const labels = JSON.parse(json) as Record<string, string | undefined>;
-  const [workId, epoch] = [labels['cp.work'], Number(labels['cp.epoch'])];
-  if (workId === undefined || !Number.isSafeInteger(epoch)) return [];
-  return [{ id, name, workId, epoch, deadline: Number(labels['cp.deadline'] ?? Infinity) }];
+  const [id, epoch] = [labels['cp.work'], Number(labels['cp.epoch'])];
+  if (id === undefined || !Number.isSafeInteger(epoch)) return [];
+  return [{ ref: { id, epoch }, containerId, name, deadline: Number(labels['cp.deadline'] ?? Infinity) }];
 }

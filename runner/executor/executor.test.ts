@@ -356,8 +356,8 @@ for (const kind of KINDS) {
         const orphan = await startCollecting(executor, spec);
         for (const run of [live, orphan])
           await waitFor('the task', run.text, { holds: (text) => text.includes('up') });
-        const reaped = await other.reap((workId) => workId !== spec.workId);
-        expect(reaped).toEqual([{ workId: spec.workId, epoch: 7 }]);
+        const reaped = await other.reap(({ id }) => id !== spec.workId);
+        expect(reaped).toEqual([{ id: spec.workId, epoch: 7 }]);
         expect((await orphan.running.done).reason).not.toBe('cancelled');
         live.running.kill('cancelled', 0);
         expect(await live.running.done).toMatchObject({ reason: 'cancelled' });

@@ -5,6 +5,7 @@
  * everything is removed. It decides the reason of an end exactly once: exit, timeout, cancel and lease loss race for one variable, and the first to write it
  * wins (see supervise.ts).
  */
+import type { WorkRef } from '../control-plane/work-ref.ts';
 import type { Engine } from './engine.ts';
 
 export type ExecutorName = 'podman' | 'docker' | 'namespaces';
@@ -107,11 +108,6 @@ export interface Running {
   kill(reason: KillReason, graceMs?: number): void;
 }
 
-export interface WorkRef {
-  workId: string;
-  epoch: number;
-}
-
 export interface Executor {
   readonly name: ExecutorName;
   readonly isolation: 'container' | 'namespaces';
@@ -123,7 +119,7 @@ export interface Executor {
    */
   start(spec: SandboxSpec, onOutput: OnOutput): Promise<Running>;
   /** Kills and removes the leftovers of earlier daemons of this runner, except the live ones; returns those it found. */
-  reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]>;
+  reap(isLive: (ref: WorkRef) => boolean): Promise<WorkRef[]>;
   /** The folder with the engine's images and containers on this machine; absent where there is no engine, or a remote one. */
   readonly storageFolder?: string | undefined;
   /** Set when tasks share users of the host with other processes: the reason, and what to do about it. */

@@ -13,10 +13,11 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkRef } from '../control-plane/work-ref.ts';
 import { detectCgroups } from './cgroup.ts';
 import type { CgroupHost } from './cgroup.ts';
 import { findProgram, runCommand } from './command.ts';
-import type { Executor, OnOutput, Running, SandboxSpec, WorkRef } from './executor.ts';
+import type { Executor, OnOutput, Running, SandboxSpec } from './executor.ts';
 import { NamespaceSandbox } from './namespace-sandbox.ts';
 import type { IdMap, SandboxHost, SandboxRecord } from './namespace-sandbox.ts';
 import { readHostLayout } from './namespace-script.ts';
@@ -138,20 +139,17 @@ class NamespacesExecutor implements Executor {
     return { kill: running.kill, done: running.done.finally(() => this.#running.delete(name)) };
   }
 
-  async reap(isLive: (workId: string, epoch: number) => boolean): Promise<WorkRef[]> {
+  async reap(isLive: (ref: WorkRef) => boolean): Promise<WorkRef[]> {
     await mkdir(this.#folder(), { recursive: true, mode: 0o700 });
     const reaped: WorkRef[] = [];
     for (const name of await readdir(this.#folder())) {
       if (this.#running.has(name)) continue;
       const record = parseRecord(await readText(join(this.#folder(), name, 'record.json')));
-      if (
-        record !== undefined &&
-        (record.runnerId !== this.#options.runnerId || isLive(record.workId, record.epoch))
-      )
-        continue;
       if (record !== undefined) {
+        const ref: WorkRef = { id: record.workId, epoch: record.epoch };
+        if (record.runnerId !== this.#options.runnerId || isLive(ref)) continue;
         await killRecorded(record);
-        reaped.push({ workId: record.workId, epoch: record.epoch });
+        reaped.push(ref);
       }
       await this.#host.cgroups?.removeLeftover(name);
       await rm(join(this.#folder(), name), { recursive: true, force: true });

@@ -22,8 +22,8 @@ import type {
   Outcome,
   Running,
   SandboxSpec,
-  WorkRef,
 } from '../../../runner/executor/executor.ts';
+import type { WorkRef } from '../../../runner/control-plane/work-ref.ts';
 
 export interface FakeEvent {
   event: 'start' | 'end' | 'kill' | 'reap';
@@ -55,11 +55,12 @@ export function createFakeExecutor(folder: string): Executor {
       if (existsSync(join(folder, 'broken'))) throw new Error('engine is broken');
       const reaped: WorkRef[] = [];
       for (const name of readdirSync(join(folder, 'containers'))) {
-        const [workId = '', epoch = '0'] = name.split('@');
-        if (isLive(workId, Number(epoch))) continue;
+        const [id = '', epoch = '0'] = name.split('@');
+        const ref: WorkRef = { id, epoch: Number(epoch) };
+        if (isLive(ref)) continue;
         rmSync(join(folder, 'containers', name), { force: true });
-        note(folder, { event: 'reap', id: workId, epoch: Number(epoch) });
-        reaped.push({ workId, epoch: Number(epoch) });
+        note(folder, { event: 'reap', ...ref });
+        reaped.push(ref);
       }
       return reaped;
     },
