@@ -76,8 +76,8 @@ export async function endWaiting(
       where id = ${id} and team_id = ${teamId} and state = 'awaiting_approval'
       returning id, team_id, environment_id, number, finished_at
     ),
-    told as (
-      -- No item ends with it, so nothing else says that it has finished.
+    notified as (
+      -- No item ends with it, so nothing else reports that it has finished.
       insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
       select ${rowId(sql, 'evt')}, e.team_id, 'build.finished', e.id || ' decided',
         jsonb_build_object('kind', 'build', 'buildId', e.id, 'environmentId', e.environment_id, 'number', e.number, 'state', 'cancelled'),

@@ -68,7 +68,7 @@ export async function enterDegraded(sql: SqlTag, settings: WorkSettings): Promis
       insert into runner_events (team_id, runner_id, at, kind, detail)
       select e.team_id, null, e.degraded_since, 'runner.degraded', 'work waits and no runner takes it: ' || e.reason from entered e
     ),
-    told as (
+    notified as (
       insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
       select ${eventId(sql)}, e.team_id, 'runner.degraded', e.team_id || ' ' || extract(epoch from e.degraded_since),
         jsonb_build_object('reason', e.reason, 'since', e.degraded_since), e.degraded_since
@@ -110,7 +110,7 @@ export async function leaveDegraded(sql: SqlTag, settings: WorkSettings): Promis
         'no longer degraded after ' || round(extract(epoch from now() - w.since)) || ' s'
       from ended e join was w on w.team_id = e.team_id
     ),
-    told as (
+    notified as (
       insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
       select ${eventId(sql)}, e.team_id, 'runner.recovered', e.team_id || ' ' || extract(epoch from w.since),
         jsonb_build_object('since', w.since), now()

@@ -330,7 +330,7 @@ describe.skipIf(!there)('a fleet', () => {
       leases: [{ id, epoch: grant!.epoch }],
       draining: false,
     });
-    expect(beat).toMatchObject({ outdated: true, upgradable: true, leases: [{ word: 'ok' }] });
+    expect(beat).toMatchObject({ outdated: true, upgradable: true, leases: [{ status: 'ok' }] });
     expect(await world.report(runner, { id, epoch: grant!.epoch })).toMatchObject({ repeated: false });
     await Promise.all(
       Array.from({ length: 5 }, async () => await noteOutdated(world.db.sql, world.settings)),

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import type { LeaseWord } from './heartbeat.ts';
+import type { LeaseStatus } from './heartbeat.ts';
 import { preparePartitions } from './log-retention.ts';
 import { cutPieces, encodeRuns } from './log-runs.ts';
 import type { LogPiece } from './log-runs.ts';
@@ -36,7 +36,7 @@ export interface AppendOutcome {
   readonly nextOffset: number;
   /** The end was given, and length and digest match. */
   readonly complete: boolean;
-  readonly word: LeaseWord;
+  readonly status: LeaseStatus;
 }
 
 interface Row {
@@ -85,7 +85,7 @@ export async function appendLogs(
   return {
     nextOffset,
     complete,
-    word: row.live ? (row.cancel ? 'cancelled' : 'ok') : 'superseded',
+    status: row.live ? (row.cancel ? 'cancelled' : 'ok') : 'superseded',
   };
 }
 
@@ -193,7 +193,7 @@ async function store(
       from item i where w.id = i.id and i.fits
       returning w.log_offset, w.log_day
     ),
-    heard as (
+    contacted as (
       update work_leases x set ${contact(sql)} from item i
       where x.work_id = i.id and x.epoch = i.epoch and x.ended_at is null
     ),

@@ -1,5 +1,5 @@
 /**
- * Which process of a runner is listened to: the one that was first seen last. A boot id that was never seen takes the runner over; one that
+ * The current process of a runner is the one that was first seen last; only its calls count. A boot id that was never seen takes the runner over; one that
  * was replaced stays replaced, so that a process that hung and came back cannot act beside its successor.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -23,16 +23,16 @@ async function takeOver(sql: SqlTag, { runnerId, bootId }: RunnerRef): Promise<v
 }
 
 /**
- * Runs a statement of a runner. When it was not listened to because its process is new, the process takes over and the statement runs once
+ * Runs a statement of a runner. When it changed nothing because its process is new, the process takes over and the statement runs once
  * more: a process pays for this once in its life, and the usual call checks it in passing.
  */
-export async function speaking<T extends CallingRunner>(
+export async function asCurrentProcess<T extends CallingRunner>(
   sql: SqlTag,
   runner: RunnerRef,
   statement: () => Promise<T | undefined>,
 ): Promise<T> {
   let row = await statement();
-  if (row !== undefined && !row.speaks && !row.revoked) {
+  if (row !== undefined && !row.current && !row.revoked) {
     await takeOver(sql, runner);
     row = await statement();
   }
@@ -42,7 +42,7 @@ export async function speaking<T extends CallingRunner>(
       'runner_revoked',
       `runner ${runner.runnerId} was revoked by its team; enroll it again to go on`,
     );
-  if (!row.speaks) {
+  if (!row.current) {
     throw apiError(
       'boot_superseded',
       `a newer process of runner ${runner.runnerId} has taken over; stop this one`,

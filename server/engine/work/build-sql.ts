@@ -41,14 +41,14 @@ export interface BuildOutcome {
   readonly image: string | undefined;
   readonly digest: string | undefined;
   readonly address: string | undefined;
-  /** That it ended in; 0: not said. */
+  /** The phase that it ended in; 0 when it was not reported. */
   readonly phase: number;
   /** Of each phase that was entered. */
   readonly phases: ReadonlyArray<{ readonly phase: number; readonly durationMs: number }>;
 }
 
 /**
- * CTEs `settled`, `roused` and `left_phases`: the builds of the ended rows of the CTE `from` end with them, or wait for a person's word about the
+ * CTEs `settled`, `roused` and `left_phases`: the builds of the ended rows of the CTE `from` end with them, or wait for a person's decision about the
  * deploy. `lost`: they ended because their runner was, not by a report.
  */
 export function settleBuilds(
@@ -56,7 +56,7 @@ export function settleBuilds(
   from: string,
   { lost, outcome }: { readonly lost: boolean; readonly outcome?: BuildOutcome },
 ): Fragment {
-  // A deploy that fails by its runner's own word has left what served before, so the environment stays bound to where that is.
+  // A deploy that fails by its runner's own report has left what served before, so the environment stays bound to where that is.
   const deployed = sql`(${(outcome?.address ?? '') !== ''}::boolean or (e.phase >= ${DEPLOYING}::int and (${lost}::boolean or e.state = 'succeeded')))`;
   const waits = sql`(e.state = 'succeeded' and b.approval = 'required')`;
   const reported =
@@ -100,7 +100,7 @@ export function settleBuilds(
 }
 
 /**
- * CTE `reported_phases`: what the runner measured of each phase. One that the control plane had not heard of, because it was shorter than the way of a
+ * CTE `reported_phases`: what the runner measured of each phase. One that no heartbeat had reported, because it was shorter than the way of a
  * heartbeat, begins and ends with the report.
  */
 export function reportedPhases(sql: SqlTag, from: string, { phases }: BuildOutcome): Fragment {
@@ -119,18 +119,18 @@ export function reportedPhases(sql: SqlTag, from: string, { phases }: BuildOutco
 }
 
 /**
- * CTEs `entered` and `left_behind`: the phases that the rows of the CTE `held` were said to be in (`said`, 0 for none; `was`: as stored; `phase_offset`: output before it). A phase that
+ * CTEs `entered` and `left_behind`: the phases that the rows of the CTE `held` were reported to be in (`reported`, 0 for none; `was`: as stored; `phase_offset`: output before it). A phase that
  * lies behind changes nothing.
  */
 export function enterPhases(sql: SqlTag): Fragment {
   return sql`
     entered as (
       insert into build_phases (work_id, team_id, epoch, phase, started_at, log_offset)
-      select h.id, h.team_id, h.epoch, h.said, clock_timestamp(), h.phase_offset from held h where not h.cancel and h.said > h.was
+      select h.id, h.team_id, h.epoch, h.reported, clock_timestamp(), h.phase_offset from held h where not h.cancel and h.reported > h.was
       on conflict (work_id, epoch, phase) do nothing
     ),
     left_behind as (
       update build_phases p set finished_at = clock_timestamp() from held h
-      where p.work_id = h.id and p.epoch = h.epoch and not h.cancel and h.said > h.was and p.phase < h.said and p.finished_at is null
+      where p.work_id = h.id and p.epoch = h.epoch and not h.cancel and h.reported > h.was and p.phase < h.reported and p.finished_at is null
     )`;
 }

@@ -131,7 +131,7 @@ function noteSeen(sql: SqlTag, settings: WorkSettings, { runnerId, notReady }: P
       update runners r set last_seen_at = now(), not_ready = ${[...notReady]}::text[]
       from (
         select id from runners
-        where id = ${runnerId} and (select speaks from me)
+        where id = ${runnerId} and (select current from me)
           and (last_seen_at is null or last_seen_at < now() - ${ms(sql, settings.seenEveryMs)} or not_ready <> ${[...notReady]}::text[])
         for update skip locked
       ) s where r.id = s.id
@@ -170,7 +170,7 @@ export async function beginPoll(
         select ${grantColumns(sql)} from granted w
         union all
         select ${grantColumns(sql)} from standing w
-        where w.kind = ${kind} and w.state = 'offered' and w.lease_expires_at > clock_timestamp() and (select speaks from me)
+        where w.kind = ${kind} and w.state = 'offered' and w.lease_expires_at > clock_timestamp() and (select current from me)
       ) w on true`;
     return row;
   };

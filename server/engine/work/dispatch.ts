@@ -24,12 +24,12 @@ import type { Database } from '../../platform/db/index.ts';
 import { enumNumber } from '../../platform/resource/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { appendLogs } from './append-logs.ts';
-import { speaking } from './boot.ts';
+import { asCurrentProcess } from './boot.ts';
 import type { BuildOutcome } from './build-sql.ts';
 import { beginPoll, claim } from './claim.ts';
 import type { Grant } from './claim.ts';
 import { heartbeat } from './heartbeat.ts';
-import type { HeartbeatInput, LeaseWord } from './heartbeat.ts';
+import type { HeartbeatInput, LeaseStatus } from './heartbeat.ts';
 import { replayed } from './nonces.ts';
 import type { Nonce, NonceStore } from './nonces.ts';
 import { watchGates } from './features.ts';
@@ -71,7 +71,7 @@ export interface DispatchCtx {
   readonly signal: AbortSignal;
 }
 
-const leaseState = (word: LeaseWord): LeaseState => enumNumber(LeaseStateSchema, word);
+const leaseState = (status: LeaseStatus): LeaseState => enumNumber(LeaseStateSchema, status);
 
 export function intervals(settings: WorkSettings): MessageInitShape<typeof IntervalsSchema> {
   return { heartbeatMs: settings.heartbeatMs, pollWaitMs: settings.pollWaitMs, leaseMs: settings.leaseMs };
@@ -91,9 +91,9 @@ async function admitted(nonces: NonceStore, caller: Caller | undefined): Promise
   return runner;
 }
 
-function nonceOf(said: UseNonceRequest | undefined): Nonce | undefined {
-  if (said === undefined) return undefined;
-  const { keyId, nonce, created } = said;
+function nonceOf(message: UseNonceRequest | undefined): Nonce | undefined {
+  if (message === undefined) return undefined;
+  const { keyId, nonce, created } = message;
   return { keyId, nonce, created: timestampDate(required(created, 'created')) };
 }
 
@@ -106,9 +106,9 @@ function required<T>(message: T | undefined, field: string): T {
 /** Of a heartbeat as the wire has it. */
 function heartbeatInput(
   runner: RunnerRef,
-  said: Parameters<Service['heartbeat']>[0]['heartbeat'],
+  message: Parameters<Service['heartbeat']>[0]['heartbeat'],
 ): HeartbeatInput {
-  const { leases, draining, diagnostics, facts, labels } = required(said, 'heartbeat');
+  const { leases, draining, diagnostics, facts, labels } = required(message, 'heartbeat');
   return {
     draining: draining ?? false,
     ...runner,
@@ -176,7 +176,7 @@ function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveK
         revoked: row.revoked,
       };
     },
-    useNonce: async (said) => ({ fresh: await nonces.use(required(nonceOf(said), 'nonce')) }),
+    useNonce: async (message) => ({ fresh: await nonces.use(required(nonceOf(message), 'nonce')) }),
     enroll: async (request) => await enroll(request),
   };
 }
@@ -208,7 +208,7 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
         wantsWork,
         notes,
       };
-      const row = await speaking(sql, runner, async () => {
+      const row = await asCurrentProcess(sql, runner, async () => {
         const outcome = await beginPoll(sql, settings, { nonce, ...poll });
         nonce = undefined; // used: a second statement goes on where the first one ended
         return outcome;
@@ -247,19 +247,19 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
   const { sql } = db;
   const publish = (event: ControlEvent): void => void queue.publishControl(event).catch(onError);
   return {
-    heartbeat: async ({ caller, heartbeat: said }) => {
+    heartbeat: async ({ caller, heartbeat: message }) => {
       const runner = await admitted(nonces, caller);
-      const input = heartbeatInput(runner, said);
-      const row = await speaking(sql, runner, async () => await heartbeat(sql, settings, input));
-      // A phase is news to whoever follows the build.
+      const input = heartbeatInput(runner, message);
+      const row = await asCurrentProcess(sql, runner, async () => await heartbeat(sql, settings, input));
+      // Whoever follows the build is notified of a phase.
       for (const { id, phase = 0 } of input.leases) if (phase > 0) wake.notify(id);
       if (input.draining && !row.draining) publish({ type: 'runner_changed', runnerId: runner.runnerId });
       return {
-        leases: row.leases.map(({ id, epoch, word }) => ({
+        leases: row.leases.map(({ id, epoch, status }) => ({
           id,
           epoch,
-          state: leaseState(word),
-          leaseMs: word === 'ok' ? settings.leaseMs : 0,
+          state: leaseState(status),
+          leaseMs: status === 'ok' ? settings.leaseMs : 0,
         })),
         directives: {
           sendDiagnostics: row.diagnostics_wanted && input.diagnostics === undefined,
@@ -291,7 +291,7 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
         ...(end === undefined ? {} : { end }),
       });
       wake.notify(id);
-      return { nextOffset: stored.nextOffset, complete: stored.complete, state: leaseState(stored.word) };
+      return { nextOffset: stored.nextOffset, complete: stored.complete, state: leaseState(stored.status) };
     },
   };
 }
@@ -299,10 +299,10 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
 function reportCall(deps: DispatchDeps): Service['report'] {
   const { db, settings, queue, wake, onError } = deps;
   const { sql } = db;
-  return async ({ caller, kind, report: said }) => {
+  return async ({ caller, kind, report: request }) => {
     const { runnerId } = runnerOf(caller);
     const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs, build } = required(
-      said,
+      request,
       'report',
     );
     const done = await report(sql, settings, {

@@ -14,7 +14,7 @@ export interface Held {
   readonly epoch: number;
 }
 
-/** A lease as its runner tells of it. */
+/** A lease as its runner reports it. */
 export interface Told extends Held {
   /** Builds only: the phase that it is in or about to enter; see phases.ts. */
   readonly phase?: number;
@@ -23,7 +23,7 @@ export interface Told extends Held {
 }
 
 /** `ok`: renewed. `cancelled`: stop it and report. `superseded`: not (any more) this runner's. */
-export type LeaseWord = 'ok' | 'cancelled' | 'superseded';
+export type LeaseStatus = 'ok' | 'cancelled' | 'superseded';
 
 export interface HeartbeatInput extends RunnerRef {
   readonly leases: readonly Told[];
@@ -45,7 +45,7 @@ export interface HeartbeatInput extends RunnerRef {
 
 export interface HeartbeatOutcome extends CallingRunner {
   /** In the order of the request. */
-  readonly leases: ReadonlyArray<Held & { readonly word: LeaseWord }>;
+  readonly leases: ReadonlyArray<Held & { readonly status: LeaseStatus }>;
 }
 
 interface Row extends CallingRunner {
@@ -54,7 +54,7 @@ interface Row extends CallingRunner {
   readonly cancelled: string[];
 }
 
-/** Undefined: there is no such runner. When `speaks` is false nothing was changed. */
+/** Undefined: there is no such runner. When `current` is false nothing was changed. */
 export async function heartbeat(
   sql: SqlTag,
   settings: WorkSettings,
@@ -63,11 +63,11 @@ export async function heartbeat(
   const { runnerId, leases } = input;
   const facts = input.facts ?? null;
   const diagnostics = input.diagnostics ?? null;
-  // Most heartbeats tell of no phase, and need not pay for it. A run has none, whatever its runner says.
+  // Most heartbeats report no phase, and need not pay for it. A run has none, whatever its runner reports.
   const reportsPhases = leases.some(({ phase = 0 }) => phase > 0);
-  const said = reportsPhases
+  const phaseColumns = reportsPhases
     ? sql`, w.team_id, w.phase as was,
-        case w.kind when 'build' then (select max(a.phase) from asked a where a.id = w.id and a.epoch = w.epoch) else 0 end as said,
+        case w.kind when 'build' then (select max(a.phase) from asked a where a.id = w.id and a.epoch = w.epoch) else 0 end as reported,
         coalesce((select max(a.phase_offset) from asked a where a.id = w.id and a.epoch = w.epoch), w.log_offset) as phase_offset`
     : sql``;
   const [row] = await sql<Row[]>`
@@ -76,18 +76,18 @@ export async function heartbeat(
       select * from unnest(${leases.map((l) => l.id)}::text[], ${leases.map((l) => l.epoch)}::bigint[], ${leases.map((l) => l.phase ?? 0)}::int[], ${leases.map((l) => l.phaseOffset ?? null)}::bigint[]) a(id, epoch, phase, phase_offset)
     ),
     held as materialized (
-      select w.id, w.epoch, w.cancel_requested_at is not null as cancel${said}
+      select w.id, w.epoch, w.cancel_requested_at is not null as cancel${phaseColumns}
       from work_items w
       where (w.id, w.epoch) in (select a.id, a.epoch from asked a) and w.runner_id = ${runnerId} and w.lease_id is not null
-        and w.state in ('offered', 'running') and w.lease_expires_at > clock_timestamp() and (select speaks from me)
+        and w.state in ('offered', 'running') and w.lease_expires_at > clock_timestamp() and (select current from me)
       order by w.id for no key update of w
     ),
     renewed as (
-      update work_items w set ${renewal(sql, settings)}${reportsPhases ? sql`, phase = greatest(w.phase, h.said)` : sql``}
+      update work_items w set ${renewal(sql, settings)}${reportsPhases ? sql`, phase = greatest(w.phase, h.reported)` : sql``}
       from held h where w.id = h.id and not h.cancel
       returning w.id, w.epoch
     ),
-    heard as (
+    contacted as (
       update work_leases x set ${contact(sql)}
       from held h where x.work_id = h.id and x.epoch = h.epoch
     ),
@@ -103,7 +103,7 @@ export async function heartbeat(
         isolation = coalesce(${facts?.isolation ?? null}::text, r.isolation),
         executor = coalesce(${facts?.executor ?? null}::text, r.executor),
         labels = coalesce(${input.labels === undefined ? null : sql.json(input.labels)}::jsonb, r.labels)
-      from me where r.id = me.id and me.speaks
+      from me where r.id = me.id and me.current
     )
     select me.*,
       coalesce((select array_agg(id || ' ' || epoch) from renewed), '{}') as renewed,
@@ -112,9 +112,9 @@ export async function heartbeat(
   if (row === undefined) return undefined;
   const renewed = new Set(row.renewed);
   const cancelled = new Set(row.cancelled);
-  const word = ({ id, epoch }: Held): LeaseWord => {
+  const statusOf = ({ id, epoch }: Held): LeaseStatus => {
     if (cancelled.has(`${id} ${epoch}`)) return 'cancelled';
     return renewed.has(`${id} ${epoch}`) ? 'ok' : 'superseded';
   };
-  return { ...row, leases: leases.map((lease) => ({ word: word(lease), ...lease })) };
+  return { ...row, leases: leases.map((lease) => ({ status: statusOf(lease), ...lease })) };
 }

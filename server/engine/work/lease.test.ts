@@ -437,7 +437,7 @@ describe.skipIf(!there)('a work item', () => {
       expect(await append(id, epoch, 0, ['hello ', 'world'])).toEqual({
         nextOffset: 11,
         complete: false,
-        word: 'ok',
+        status: 'ok',
       });
       expect(await append(id, epoch, 0, ['hello ', 'world'])).toMatchObject({ nextOffset: 11 });
       expect(await append(id, epoch, 6, ['world', '!'])).toMatchObject({ nextOffset: 12 });
@@ -472,7 +472,7 @@ describe.skipIf(!there)('a work item', () => {
     it('is cut off at its limit with a visible line, acknowledged beyond it, and still complete', async () => {
       const id = await world.submit(team, { logLimit: 10 });
       const grant = await world.poll(runner);
-      expect(await append(id, grant!.epoch, 0, ['0123456'])).toMatchObject({ nextOffset: 7, word: 'ok' });
+      expect(await append(id, grant!.epoch, 0, ['0123456'])).toMatchObject({ nextOffset: 7, status: 'ok' });
       expect(await append(id, grant!.epoch, 7, ['789abc'])).toMatchObject({ nextOffset: 13 });
       expect(await append(id, grant!.epoch, 13, ['def'], { bytes: 16, sha256: sha('x') })).toMatchObject({
         nextOffset: 16,
@@ -493,7 +493,7 @@ describe.skipIf(!there)('a work item', () => {
       const { id, epoch } = await running();
       await append(id, epoch, 0, ['before ']);
       await world.report(runner, { id, epoch });
-      expect(await append(id, epoch, 7, ['after'])).toMatchObject({ nextOffset: 12, word: 'superseded' });
+      expect(await append(id, epoch, 7, ['after'])).toMatchObject({ nextOffset: 12, status: 'superseded' });
       await world.db.sql`update work_items set finished_at = now() - interval '301 s' where id = ${id}`;
       await expect(append(id, epoch, 12, ['late'])).rejects.toMatchObject({ code: 'stale_epoch' });
     });
@@ -578,7 +578,7 @@ describe.skipIf(!there)('a work item', () => {
       leases,
       draining: false,
     });
-    expect(answer?.leases.map((l) => l.word)).toEqual(
+    expect(answer?.leases.map((l) => l.status)).toEqual(
       leases.map((_, i) => (i % 4 === 0 ? 'superseded' : 'ok')),
     );
   });

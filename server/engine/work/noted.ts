@@ -5,7 +5,7 @@ import type { Clock } from '../../platform/clock.ts';
 
 const RUNNERS_MAX = 50_000;
 
-/** Answers whether a poll must note its runner: after half of `everyMs`, or when what it says against work has changed. */
+/** Answers whether a poll must note its runner: after half of `everyMs`, or when the reasons why it takes no work have changed. */
 export function createNoted(
   everyMs: number,
   clock: Pick<Clock, 'monotonicMs'>,
@@ -13,11 +13,12 @@ export function createNoted(
   const known = new Map<string, { readonly atMs: number; readonly notReady: string }>();
   return (runnerId, notReady) => {
     const nowMs = clock.monotonicMs();
-    const said = notReady.join('\n');
+    const reasons = notReady.join('\n');
     const before = known.get(runnerId);
-    if (before !== undefined && before.notReady === said && nowMs - before.atMs < everyMs / 2) return false;
+    if (before !== undefined && before.notReady === reasons && nowMs - before.atMs < everyMs / 2)
+      return false;
     known.delete(runnerId);
-    known.set(runnerId, { atMs: nowMs, notReady: said });
+    known.set(runnerId, { atMs: nowMs, notReady: reasons });
     const oldest = known.size > RUNNERS_MAX ? known.keys().next().value : undefined;
     if (oldest !== undefined) known.delete(oldest);
     return true;

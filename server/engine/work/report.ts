@@ -47,8 +47,8 @@ export function outcomeOf({ reason, exitCode }: Pick<ReportInput, 'reason' | 'ex
 /** SHA-256 over what must be equal in a repetition. */
 function digestOf(input: ReportInput): Uint8Array {
   const { reason, exitCode = null, message = null, durationMs = null, build } = input;
-  const said = [reason, exitCode, message, durationMs, ...(build === undefined ? [] : [build])];
-  return createHash('sha256').update(JSON.stringify(said)).digest();
+  const content = [reason, exitCode, message, durationMs, ...(build === undefined ? [] : [build])];
+  return createHash('sha256').update(JSON.stringify(content)).digest();
 }
 
 export interface Reported {
@@ -77,7 +77,7 @@ export async function report(sql: SqlTag, settings: WorkSettings, input: ReportI
   ) {
     return { repeated: true };
   }
-  if (input.kind === 'build' && known === undefined) await keepLateWord(sql, input);
+  if (input.kind === 'build' && known === undefined) await keepLateReport(sql, input);
   throw staleEpoch(
     input,
     known === undefined
@@ -206,18 +206,18 @@ async function refuseContradiction(sql: SqlTag, input: ReportInput): Promise<voi
 
 /**
  * The report of a runner that was given up while it published or deployed, after all. It changes no state, because the build has ended and a person may
- * have acted on that; but what it says about the image and the deploy is what this person has to find out, so it is kept beside the end, once.
+ * have acted on that; but what it reports about the image and the deploy is what this person has to find out, so it is kept beside the end, once.
  */
-async function keepLateWord(sql: SqlTag, input: ReportInput): Promise<void> {
+async function keepLateReport(sql: SqlTag, input: ReportInput): Promise<void> {
   const { build } = input;
   if (build === undefined) return;
-  const word =
+  const ending =
     outcomeOf(input) === 'succeeded' ? 'it had finished' : `it had ended otherwise (${input.reason})`;
   await sql`
     update builds b set
       commit = coalesce(b.commit, ${build.commit ?? null}::text), image = coalesce(b.image, ${build.image ?? null}::text),
       digest = coalesce(b.digest, ${build.digest ?? null}::text), address = coalesce(b.address, ${build.address ?? null}::text),
-      message = coalesce(w.message, '') || '. The runner reported afterwards: ' || ${word}::text
+      message = coalesce(w.message, '') || '. The runner reported afterwards: ' || ${ending}::text
         || coalesce('; digest ' || ${build.digest ?? null}::text, '') || coalesce('; bound to ' || ${build.address ?? null}::text, '')
     from work_items w
     where w.id = ${input.id} and w.epoch = ${input.epoch}::bigint and w.runner_id = ${input.runnerId} and b.id = w.build_id and b.work_id = w.id

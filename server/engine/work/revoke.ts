@@ -52,7 +52,7 @@ export async function revokeRunner(
       select me.team_id, me.id, clock_timestamp(), 'runner.revoked', me.name || ' was revoked; it held ' || (select count(*) from released)
       from me where me.live
     ),
-    told as (
+    notified as (
       insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
       select ${rowId(sql, 'evt')}, me.team_id, 'runner.revoked', me.id,
         jsonb_build_object('runnerId', me.id, 'name', me.name, 'held', (select count(*) from released)), clock_timestamp()

@@ -22,7 +22,7 @@ export interface RunnerRef {
 /** Columns of `callingRunner`. */
 export interface CallingRunner {
   readonly revoked: boolean;
-  readonly speaks: boolean;
+  readonly current: boolean;
   readonly may_receive: boolean;
   readonly draining: boolean;
   readonly paused: boolean;
@@ -34,7 +34,7 @@ export interface CallingRunner {
 }
 
 /**
- * The calling runner, read in the same statement as what it does. `speaks` is the one rule for being listened to: not revoked, and of the
+ * The calling runner, read in the same statement as what it does. `current` is the one rule for being listened to: not revoked, and of the
  * current process. `may_receive` is the one rule for being given work. `rest` ends its `where` clause: a further condition, or a lock, with which the
  * row is as it stands after the wait for it.
  */
@@ -44,11 +44,11 @@ export function callingRunner(
   { runner: { runnerId, bootId }, rest = sql`` }: { readonly runner: RunnerRef; readonly rest?: Fragment },
 ): Fragment {
   return sql`
-    select c.*, c.speaks and c.fed and not (c.paused or c.flagged or c.draining or c.outdated) as may_receive
+    select c.*, c.current and c.fed and not (c.paused or c.flagged or c.draining or c.outdated) as may_receive
     from (
       select r.id, r.team_id, r.isolation, r.draining,
         r.revoked_at is not null as revoked,
-        r.revoked_at is null and (${bootId} = '' or r.boot_id = ${bootId}) as speaks,
+        r.revoked_at is null and (${bootId} = '' or r.boot_id = ${bootId}) as current,
         r.strikes >= ${settings.strikesMax}::int as flagged,
         r.paused_at is not null and (r.paused_until is null or r.paused_until > now()) as paused,
         ${runnerIsBelow(sql, settings.minVersion)} as outdated,

@@ -8,7 +8,7 @@ import { createSecrets } from '../../../server/platform/secrets.ts';
 import { beginPoll } from '../../../server/engine/work/claim.ts';
 import type { Grant } from '../../../server/engine/work/claim.ts';
 import { heartbeat } from '../../../server/engine/work/heartbeat.ts';
-import type { LeaseWord } from '../../../server/engine/work/heartbeat.ts';
+import type { LeaseStatus } from '../../../server/engine/work/heartbeat.ts';
 import { report } from '../../../server/engine/work/report.ts';
 import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { callUnary, testCtx } from '../work/ctx.ts';
@@ -41,7 +41,7 @@ export interface BuildWorld extends World {
   stream(request: object, signal?: AbortSignal): AsyncIterable<Record<string, unknown>>;
   submitBuild(environmentId: string): Promise<string>;
   pollBuild(runnerId: string, pollId?: string): Promise<Grant | undefined>;
-  beatBuild(runnerId: string, lease: Lease & { readonly phase?: number }): Promise<LeaseWord | undefined>;
+  beatBuild(runnerId: string, lease: Lease & { readonly phase?: number }): Promise<LeaseStatus | undefined>;
   /** The build ended with exit code 0, unless `report` has something else. */
   reportBuild(
     runnerId: string,
@@ -123,7 +123,7 @@ export async function createBuildWorld(
           leases: [{ phase: 0, ...lease }],
           draining: false,
         })
-      )?.leases[0]?.word,
+      )?.leases[0]?.status,
     reportBuild: async (runnerId, ended) =>
       await report(sql, settings, {
         runnerId,

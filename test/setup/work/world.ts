@@ -6,7 +6,7 @@ import { newId } from '../../../server/platform/ids.ts';
 import { beginPoll } from '../../../server/engine/work/claim.ts';
 import type { Grant } from '../../../server/engine/work/claim.ts';
 import { heartbeat } from '../../../server/engine/work/heartbeat.ts';
-import type { LeaseWord } from '../../../server/engine/work/heartbeat.ts';
+import type { LeaseStatus } from '../../../server/engine/work/heartbeat.ts';
 import { report } from '../../../server/engine/work/report.ts';
 import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { defaultWorkSettings } from '../../../server/engine/work/settings.ts';
@@ -33,7 +33,7 @@ export interface World {
     options?: { needsContainer?: boolean; timeoutMs?: number; logLimit?: number },
   ): Promise<string>;
   poll(runnerId: string, pollId?: string): Promise<Grant | undefined>;
-  beat(runnerId: string, lease: Lease): Promise<LeaseWord | undefined>;
+  beat(runnerId: string, lease: Lease): Promise<LeaseStatus | undefined>;
   /** The run ended with exit code 0, unless `report` has something else. */
   report(runnerId: string, report: Lease & Partial<ReportInput>): Promise<{ repeated: boolean }>;
   /** Ends the lease of an item as far as the clock is concerned. */
@@ -107,7 +107,7 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
       )?.grant,
     beat: async (runnerId, lease) =>
       (await heartbeat(sql, settings, { runnerId, bootId: '', leases: [lease], draining: false }))?.leases[0]
-        ?.word,
+        ?.status,
     report: async (runnerId, ended) =>
       await report(sql, settings, {
         runnerId,
