@@ -26,7 +26,7 @@ export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targ
 export interface BuildsDeps extends Omit<ActsDeps, 'room'> {
   /** Address of a trace with `{traceId}` in it; undefined: the build's page in the console. */
   readonly traceViewerUrl: string | undefined;
-  /** Where the console is reached. */
+  /** Base URL of the console. */
   readonly publicUrl: () => string;
 }
 

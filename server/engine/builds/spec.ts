@@ -34,11 +34,11 @@ export interface BuildSpec {
   /** With its digest. */
   readonly deployImage?: string;
   readonly timeoutSeconds: number;
-  /** What only the runner may read; taken away when the item ends. */
+  /** The part that only the runner may read; it is taken away when the item ends. */
   readonly sealed?: string;
 }
 
-/** What only the runner may read. */
+/** The part that only the runner may read. */
 export interface BuildInput {
   readonly variables: Readonly<Record<string, string>>;
   readonly secrets: Readonly<Record<string, string>>;

@@ -31,13 +31,13 @@ export interface FollowBuildOptions {
   readonly signal: AbortSignal;
 }
 
-/** Everything before it was told. */
+/** Everything before it was sent. */
 interface Place {
   /** Index of the item. */
   readonly item: number;
   readonly epoch: number;
   readonly offset: number;
-  /** Phases of the grant that were told. */
+  /** Phases of the grant that were sent. */
   readonly phases: number;
 }
 

@@ -1,4 +1,4 @@
-/** Where a person can look at the trace of a build. */
+/** Link to the trace of a build, for people. */
 import type { BuildRow } from './row.ts';
 
 export function traceUrl(

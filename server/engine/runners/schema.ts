@@ -38,7 +38,7 @@ export const runners = pgTable(
     version: text('version').notNull().default(''),
     os: text('os').notNull().default(''),
     arch: text('arch').notNull().default(''),
-    /** `container`, `namespaces`, or empty until the daemon said. */
+    /** `container`, `namespaces`, or empty until the daemon reported it. */
     isolation: text('isolation').notNull().default(''),
     executor: text('executor').notNull().default(''),
     bootId: text('boot_id').notNull().default(''),
@@ -141,9 +141,9 @@ export const runnerTeamHealth = pgTable(
     degradedSince: instant('degraded_since'),
     /** A word of WAITING_REASONS; of the latest entry. */
     reason: text('reason').notNull(),
-    /** When people and webhooks were last told of an entry. */
+    /** Time at which people and webhooks were last notified of an entry. */
     toldAt: instant('told_at'),
-    /** Whether they were told of the latest entry, and so must be told of its end. */
+    /** True when they were notified of the latest entry, and so must be notified of its end. */
     told: boolean('told').notNull().default(false),
     /** Runner that is live again, and its first contact: another one ends the state. */
     candidateId: id('candidate_id'),

@@ -35,7 +35,7 @@ export interface RunRow extends Pick<WorkItem, Shown> {
   readonly cancelRequested: boolean;
 }
 
-/** What a run is from its submission until somebody claims it. */
+/** The row of a run as it is from its submission until a runner claims it. */
 export function newRow({
   id,
   teamId,

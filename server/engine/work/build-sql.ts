@@ -43,7 +43,7 @@ export interface BuildOutcome {
   readonly address: string | undefined;
   /** The phase that it ended in; 0 when it was not reported. */
   readonly phase: number;
-  /** Of each phase that was entered. */
+  /** One entry for each phase that was entered. */
   readonly phases: ReadonlyArray<{ readonly phase: number; readonly durationMs: number }>;
 }
 

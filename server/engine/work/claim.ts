@@ -31,9 +31,9 @@ export interface PollInput extends RunnerRef {
   readonly kind: WorkKind;
   readonly pollId: string;
   readonly notReady: readonly string[];
-  /** False: the poll only tells of the runner. */
+  /** False: the poll only reports the runner's state. */
   readonly wantsWork: boolean;
-  /** Of the request; undefined once it was used. */
+  /** The nonce of the request; undefined once it was used. */
   readonly nonce?: Nonce | undefined;
   /** False: this process has noted this runner a moment ago, with the same reasons against work. Default: true. */
   readonly notes?: boolean;

@@ -103,7 +103,7 @@ function required<T>(message: T | undefined, field: string): T {
   return message;
 }
 
-/** Of a heartbeat as the wire has it. */
+/** Input of the statement, from a heartbeat as the wire has it. */
 function heartbeatInput(
   runner: RunnerRef,
   message: Parameters<Service['heartbeat']>[0]['heartbeat'],

@@ -112,7 +112,7 @@ export async function itemStatusOf(sql: SqlTag, workId: string): Promise<ItemSta
   });
 }
 
-/** Where the last `bytes` of the newest execution's output begin. */
+/** Offset at which the last `bytes` of the newest execution's output begin. */
 export async function tailPosition(sql: SqlTag, workId: string, bytes: number): Promise<OutputPosition> {
   const [row] = await sql<Array<{ epoch: number; log_bytes: number }>>`
     select epoch, log_bytes from work_items where id = ${workId}`;
@@ -194,7 +194,7 @@ export class OutputReader {
     }
   }
 
-  /** What a cut-off character at the very end comes to. */
+  /** Text of a character that is cut off at the very end. */
   *end(): Generator<Output> {
     for (const [stream, decoder] of this.#decoders) {
       const text = decoder.decode();

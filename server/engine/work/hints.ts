@@ -7,7 +7,7 @@
  */
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 
-/** What a hint waits at most after the one before it in its pool. */
+/** The longest time that a hint waits after the one before it in its pool. */
 const GATHER_MS = 20;
 
 export interface Hints {
@@ -31,7 +31,7 @@ interface Recent {
 
 export function createHints({ queue, onError }: HintsDeps): Hints {
   const pools = new Map<string, Recent>();
-  /** Where each item of `pools` is. */
+  /** Index of each item of `pools`. */
   const places = new Map<string, Recent>();
 
   const send = (pool: string, hints: readonly WorkHint[]): void => {

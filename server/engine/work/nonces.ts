@@ -15,7 +15,7 @@ import type { Fragment } from '../../platform/sql.ts';
 export interface Nonce {
   readonly keyId: string;
   readonly nonce: string;
-  /** When the signature was made. */
+  /** Time of the signature. */
   readonly created: Date;
 }
 

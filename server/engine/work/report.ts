@@ -21,7 +21,7 @@ const INT_MAX = 2_147_483_647;
 
 export interface ReportInput {
   readonly runnerId: string;
-  /** Of the request. */
+  /** The nonce of the request. */
   readonly nonce?: Nonce | undefined;
   readonly kind: WorkKind;
   readonly id: string;
@@ -30,7 +30,7 @@ export interface ReportInput {
   readonly reason: EndReasonWord;
   readonly exitCode: number | undefined;
   readonly message: string | undefined;
-  /** What the runner measured itself. */
+  /** Duration that the runner measured itself. */
   readonly durationMs: number | undefined;
   /** How long the report waited in the runner's outbox before this call; differs between repetitions and is not part of the report. */
   readonly waitedMs: number;

@@ -26,7 +26,7 @@ export interface RunSpec {
   };
 }
 
-/** What only the runner may read. */
+/** The part that only the runner may read. */
 export interface RunInput {
   readonly env: Readonly<Record<string, string>>;
   readonly stdin?: string;

@@ -36,7 +36,7 @@ export const workItems = pgTable(
       enum: ['queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'dead'],
     }).notNull(),
     priority: smallint('priority').notNull().default(0),
-    /** What to execute; its shape is the kind's own business. */
+    /** The task to execute; each kind has its own shape. */
     spec: jsonb('spec').$type<Record<string, unknown>>().notNull(),
     labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
     /** Only runners that offer containers may take it. */
@@ -66,7 +66,7 @@ export const workItems = pgTable(
     finishedAt: instant('finished_at'),
     /** Builds only. */
     buildId: id('build_id'),
-    /** Builds only: the furthest phase that the holder told of, 1 to 4 as in work/phases.ts; 0 before. Begins anew with each grant. */
+    /** Builds only: the furthest phase that the holder reported, 1 to 4 as in work/phases.ts; 0 before. Begins anew with each grant. */
     phase: smallint('phase').notNull().default(0),
     reason: text('reason'),
     exitCode: integer('exit_code'),
@@ -176,7 +176,7 @@ export const workLeases = pgTable(
   ],
 );
 
-/** When the control plane heard of each phase of a build: one row a grant and phase. */
+/** Time at which the control plane received each phase of a build: one row a grant and phase. */
 export const buildPhases = pgTable(
   'build_phases',
   {

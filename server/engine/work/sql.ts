@@ -7,7 +7,7 @@ import { DEPLOYING, PUBLISHING } from './phases.ts';
 import type { WorkSettings } from './settings.ts';
 import { runnerIsBelow } from './version.ts';
 
-/** What a person has to find out before a build that was lost there is run again. */
+/** The question that a person has to settle before a build that was lost there is run again. */
 const LOST_PUBLISHING =
   ' while the image was being published: it may be in the registry or not; look there, then submit a new build';
 const LOST_DEPLOYING =

@@ -26,7 +26,7 @@ export type LiveState = (typeof LIVE_STATES)[number];
 export type FinalState = (typeof FINAL_STATES)[number];
 export type WorkState = LiveState | FinalState;
 
-/** What may follow what; the model test walks it. */
+/** The states that may follow each state; the model test walks them. */
 export const TRANSITIONS: Readonly<Record<WorkState, readonly WorkState[]>> = {
   queued: ['offered', 'cancelled'],
   offered: ['running', 'queued', 'succeeded', 'failed', 'cancelled', 'dead'],

@@ -34,7 +34,7 @@ export interface NewWork {
 
 const ATTEMPTS_MAX = 5;
 
-/** What is stored for a repeated call with the same key. */
+/** The answer that is stored for a repeated call with the same key. */
 export interface KeyedAnswer extends IdempotencyClaim {
   readonly status: number;
   readonly response: Uint8Array;
