@@ -208,34 +208,16 @@ describe('flows of external CI', () => {
           const token = await issuers.sign('github', claims);
           await call(createSvcSDK({ baseUrl: platform.url, token, maxRetries: 0 }));
         };
+      const old = (fields: Omit<Shown, 'id'> & { second: number }): Act =>
+        hook('workflow_run', run(here, { id: 5001, sha: OLD, ...fields }));
       const name = (attempt: number) => `${here.connectionId}:${attempt}:5001`;
       return [
-        hook('workflow_run', run(here, { id: 5001, sha: OLD, attempt: 1, second: 0, status: 'requested' })),
-        hook('workflow_run', run(here, { id: 5001, sha: OLD, attempt: 1, second: 1, status: 'in_progress' })),
-        hook(
-          'workflow_run',
-          run(here, {
-            id: 5001,
-            sha: OLD,
-            attempt: 1,
-            second: 6,
-            status: 'completed',
-            conclusion: 'failure',
-          }),
-        ),
-        hook('workflow_run', run(here, { id: 5001, sha: OLD, attempt: 2, second: 0, status: 'queued' })),
-        hook('workflow_run', run(here, { id: 5001, sha: OLD, attempt: 2, second: 1, status: 'in_progress' })),
-        hook(
-          'workflow_run',
-          run(here, {
-            id: 5001,
-            sha: OLD,
-            attempt: 2,
-            second: 7,
-            status: 'completed',
-            conclusion: 'success',
-          }),
-        ),
+        old({ attempt: 1, second: 0, status: 'requested' }),
+        old({ attempt: 1, second: 1, status: 'in_progress' }),
+        old({ attempt: 1, second: 6, status: 'completed', conclusion: 'failure' }),
+        old({ attempt: 2, second: 0, status: 'queued' }),
+        old({ attempt: 2, second: 1, status: 'in_progress' }),
+        old({ attempt: 2, second: 7, status: 'completed', conclusion: 'success' }),
         hook('workflow_job', job(here, { id: 71, attempt: 1, status: 'in_progress' })),
         hook('workflow_job', job(here, { id: 71, attempt: 1, status: 'completed', conclusion: 'failure' })),
         hook('workflow_job', job(here, { id: 72, attempt: 2, status: 'queued' })),

@@ -1,7 +1,7 @@
 /** Connections and pipelines for callers: every statement is limited to the teams of a TeamScope. */
+import { requireTeam } from '../../platform/authorise.ts';
 import type { TeamScope } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/not-found.ts';
 import type { Connection } from './model/connection.ts';
 
 /** The columns of a new connection; the others are set later. */
@@ -36,7 +36,7 @@ export async function insertConnection(
   scope: TeamScope,
   c: NewConnection,
 ): Promise<Connection | undefined> {
-  if (!scope.teamIds.includes(c.teamId)) throw notFound('team');
+  requireTeam(scope, c.teamId);
   const [row] = await sql<Connection[]>`
     insert into ci_connections (id, team_id, provider, repository_host, repository_path, repository_key, project_id, default_branch,
       ingest_mode, status, created_at, updated_at)

@@ -2,7 +2,7 @@
  * Runs as they are recorded, under the lock of their row: by reports of CI jobs and by webhooks alike, in the connection that the caller, the webhook or
  * the job was found to have.
  */
-import type { Database } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { acceptOfRun, isTerminal, NO_EVENTS, settle } from './accept.ts';
 import type { CiEvent, CiState, CiStatus, Settled } from './accept.ts';
@@ -24,28 +24,31 @@ export async function runById({ sql }: Database, id: string): Promise<Run | unde
   return row;
 }
 
-/** The run that is stored under this very name. */
-async function readNamed(
-  { sql }: Database,
+/** Selects the run that is stored under this very name. */
+const selectNamed = (
+  sql: SqlTag,
   { id }: Pick<Connection, 'id'>,
   { externalRunId, externalAttempt }: RunName,
+) => sql`
+  select ${runColumns(sql)} from ${runTables(sql)}
+  where r.connection_id = ${id} and r.external_run_id = ${externalRunId} and r.external_attempt = ${externalAttempt}`;
+
+async function readNamed(
+  { sql }: Database,
+  connection: Pick<Connection, 'id'>,
+  name: RunName,
 ): Promise<Run | undefined> {
-  const [row] = await sql<Run[]>`
-    select ${runColumns(sql)} from ${runTables(sql)}
-    where r.connection_id = ${id} and r.external_run_id = ${externalRunId} and r.external_attempt = ${externalAttempt}`;
+  const [row] = await sql<Run[]>`${selectNamed(sql, connection, name)}`;
   return row;
 }
 
 /** Reads and locks the run, so that nobody else changes it before the end of the transaction. */
 export async function lockNamed(
   { sql }: Database,
-  { id }: Pick<Connection, 'id'>,
-  { externalRunId, externalAttempt }: RunName,
+  connection: Pick<Connection, 'id'>,
+  name: RunName,
 ): Promise<Run | undefined> {
-  const [row] = await sql<Run[]>`
-    select ${runColumns(sql)} from ${runTables(sql)}
-    where r.connection_id = ${id} and r.external_run_id = ${externalRunId} and r.external_attempt = ${externalAttempt}
-    for no key update of r`;
+  const [row] = await sql<Run[]>`${selectNamed(sql, connection, name)} for no key update of r`;
   return row;
 }
 
@@ -192,7 +195,7 @@ async function updateRun({ sql }: Database, r: Run, now: Date): Promise<void> {
 /** Time that a run is silent before its provider is asked, and the interval at which it is asked then. */
 export const POLL_EVERY_MS = 3_600_000;
 
-/** Null: it is over. */
+/** A run that is over is not polled: null. */
 function nextPollAt({ status }: Pick<Run, 'status'>, now: Date): Date | null {
   return isTerminal(status) ? null : new Date(now.getTime() + POLL_EVERY_MS);
 }
