@@ -92,13 +92,15 @@ export function isStaticElf(bytes: Buffer): boolean {
 }
 
 /**
- * Makes a root filesystem for what this text runs, as an archive. Of busybox's links it holds those that the text names: an engine takes longer to unpack and
+ * Makes a root filesystem for what this text runs, as an archive. Of busybox's links it holds the shell and those that the text names: an engine takes longer to unpack and
  * to commit the hundreds of others than to run a step.
  */
 export async function baseRootTar(text: string): Promise<Buffer> {
   const entries = await rootEntries(true);
   return writeTar(
-    entries.filter(({ type, path }) => type !== 'link' || text.includes(path.slice('bin/'.length))),
+    entries.filter(
+      ({ type, path }) => type !== 'link' || path === 'bin/sh' || text.includes(path.slice('bin/'.length)),
+    ),
   );
 }
 
