@@ -103,7 +103,7 @@ export async function findInviteById(
   return holding(rows)[0];
 }
 
-/** Undefined: there is none, or it was accepted. */
+/** Deletes an open invitation, and returns undefined when there is none or it was accepted. */
 export async function deleteInvite(
   { orm }: Database,
   { teamId, inviteId }: InviteOfTeam,

@@ -100,7 +100,7 @@ export function isTerminal(status: CiStatus): boolean {
   return RANK[status] > RANK.running;
 }
 
-/** Whether the end was reported by somebody. `unknown` is no such end: it gives way to whoever knows better. */
+/** Tells an end that somebody reported from `unknown`, which gives way to any other. */
 export function isReportedEnd(status: CiStatus): boolean {
   return isTerminal(status) && status !== 'unknown';
 }
@@ -142,7 +142,7 @@ export function acceptOfRun(state: CiState, event: CiEvent): RunOutcome {
   return { kind: 'ignored', reason: 'over' };
 }
 
-/** Whether the event is before or after the provider's last end, or about the same attempt as the report of the end. */
+/** Compares the event with the provider's last end: it comes before or after it, or is about the same attempt. */
 function placeAtEnd(state: CiState, event: CiEvent): 'before' | 'of it' | 'after' {
   const key = keyOf(event);
   const { ordered } = state;
@@ -206,7 +206,7 @@ function decide(ordered: ReportedStatus | undefined, plain: ReportedStatus | und
   return RANK[plain.status] > RANK[ordered.status] ? plain : ordered;
 }
 
-/** Whether a fact of this key came from the provider and not from a job. */
+/** Tells the keys of the provider's facts from those of a job's. */
 export function isProviders(key: string): boolean {
   return key >= ORDERED;
 }

@@ -41,7 +41,7 @@ function isName(name: string): boolean {
   return URL.canParse(`http://${name}`) && new URL(`http://${name}`).hostname === name;
 }
 
-/** Whether a parsed host is by its very name the machine that speaks to it. */
+/** Recognises a parsed host that names the machine that connects to it. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+)(:\d+)?$/.test(host);
 }

@@ -135,7 +135,7 @@ interface AtWork {
   readonly stopping: AbortSignal;
 }
 
-/** Whether it is done. Never rejects: a job that cannot even be given back comes back with the end of its claim. */
+/** Resolves with true when the job is done. Never rejects: a job that cannot even be given back comes back with the end of its claim. */
 async function runJob(deps: WorkerDeps, kind: JobKind, { job: claimed, stopping }: AtWork): Promise<boolean> {
   const { onError, onEnd } = deps;
   const waitMs = kind.backoff(claimed.attempts) * (1 - JITTER * Math.random());

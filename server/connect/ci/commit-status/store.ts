@@ -40,7 +40,7 @@ export async function postedContext({ sql }: Database, { id, commitSha }: Run): 
   return row?.context;
 }
 
-/** False: the status of the commit is that of a newer run of the same pipeline. */
+/** Returns false when a newer run of the same pipeline gives the commit its status. */
 export async function nameRun({ sql }: Database, run: Run, context: string): Promise<boolean> {
   const { count } = await sql`
     insert into ci_commit_statuses (team_id, connection_id, sha, context, run_id, run_occurred_at, run_attempt)

@@ -7,7 +7,7 @@ import type { Run } from '../model/run.ts';
 import { contextOf, commitStateOf } from './status.ts';
 import { isSecondOfName, nameRun, pipelinePath, postedContext } from './store.ts';
 
-/** Whether statuses of commits are posted for this connection's runs. */
+/** Decides if statuses of commits are posted for this connection's runs. */
 export function postsStatuses(connection: Connection): boolean {
   const { commitStatusMode, commitStatusStopped, token, provider } = connection;
   const forge = forgeOf(connection);

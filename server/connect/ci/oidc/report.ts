@@ -12,7 +12,7 @@ import { HOSTS } from './issuers.ts';
 import { definitionFile } from './policy.ts';
 import { refused } from './refusals.ts';
 
-/** Whether a merge that nobody pushed, or the target, is built: the head is known to the job alone. */
+/** Recognises a build of a merge that nobody pushed, or of the target: the job alone knows the head then. */
 function buildsPullRequest({ provider, claims }: CiJob): boolean {
   return provider === 'github'
     ? (claims['event_name'] ?? '').startsWith('pull_request')
@@ -125,7 +125,7 @@ function checkPage(job: CiJob, url: string | undefined): void {
 
 interface Contradiction {
   readonly claim: string;
-  /** Undefined: the token has no such claim. */
+  /** Value of the claim; undefined when the token has no such claim. */
   readonly is: string | undefined;
   readonly reported: string;
 }

@@ -1,4 +1,4 @@
-/** Whether a delivery is about the repository of its connection: a secret of one repository must not write into another. */
+/** Checks that a delivery is about the repository of its connection: a secret of one repository must not write into another. */
 import type { Connection } from '../model/connection.ts';
 import type { RepositoryRef } from '../providers/types.ts';
 import { repositoryKeyOfUrl, repositoryName } from '../repository.ts';

@@ -24,7 +24,7 @@ export function canSubscribe(connection: Connection): boolean {
   );
 }
 
-/** What a new secret is sealed with, and the time. */
+/** The key that a new secret is sealed with, and the time. */
 interface Sealing {
   readonly secrets: Pick<Secrets, 'seal'>;
   readonly now: Date;
