@@ -208,12 +208,12 @@ describe('versions', () => {
     const cp = await controlPlane();
     const home = makeHome(cp);
     writeFileSync(join(home.dataDir, 'format.json'), JSON.stringify({ format: 2, writtenBy: '1.4.0' }));
-    const daemon = startFakeDaemon(bundle(), home);
+    // One after the other: the second would be refused for the lock of the first.
+    await startFakeDaemon(bundle(), home).exited;
     // The fake's entry has no error line of its own; main.ts prints the sentence.
     const released = startProcess(bundle().main, ['run', '--data-dir', home.dataDir]);
     expect(await released.exited).toBe(1);
     expect(released.output()).toContain('start svc-runner 1.4.0 or newer');
-    await daemon.exited;
     expect(cp.calls).toEqual([]);
   });
 });
