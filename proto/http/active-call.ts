@@ -53,7 +53,6 @@ export class ActiveCall implements UnaryCall {
   #abortedBy: ApiError | undefined;
   #deadline: NodeJS.Timeout | undefined;
   readonly #onSettled: OnSettled;
-  readonly #onClose: () => void;
 
   constructor({ exchange, rpc, protocol, onSettled }: ActiveCallOptions) {
     this.exchange = exchange;
@@ -61,8 +60,7 @@ export class ActiveCall implements UnaryCall {
     this.protocol = protocol;
     this.#onSettled = onSettled;
     // `close` of the response, not of the request: a request closes as soon as its body is read.
-    this.#onClose = () => this.#clientLeft();
-    exchange.response.once('close', this.#onClose);
+    exchange.response.once('close', () => this.#clientLeft());
   }
 
   get requestId(): string {
@@ -150,12 +148,12 @@ export class ActiveCall implements UnaryCall {
     if (this.#settled) return false;
     this.#settled = true;
     clearTimeout(this.#deadline);
-    this.exchange.response.off('close', this.#onClose);
     this.#onSettled(this, status, error);
     return true;
   }
 
   #clientLeft(): void {
+    if (this.#settled) return;
     const error = apiError('client_closed', 'the client closed the connection');
     this.abort(error);
     this.settle(error.status, error);

@@ -167,7 +167,11 @@ const envelope = (message: Buffer): Buffer => {
 async function casesOf(rpc: RpcInfo): Promise<Case[]> {
   const auth = credentialOf(rpc);
   const cases: Case[] = [];
-  const add = (door: string, { shape }: HostileBody, sent: Omit<Case, 'name' | 'http2'> & Partial<Pick<Case, 'http2'>>): void => {
+  const add = (
+    door: string,
+    { shape }: HostileBody,
+    sent: Omit<Case, 'name' | 'http2'> & Partial<Pick<Case, 'http2'>>,
+  ): void => {
     cases.push({ http2: false, ...sent, name: `${shape} by ${door}` });
   };
   const unary = rpc.desc.methodKind === 'unary';
@@ -180,7 +184,13 @@ async function casesOf(rpc: RpcInfo): Promise<Case[]> {
     const head = { ...auth, 'content-type': 'application/json', 'content-encoding': 'gzip' };
     const rest = restPath(rpc);
     if (rest !== undefined)
-      add('REST', hostile, { path: rest, method: rpc.routes[0]?.verb ?? '', headers: head, body, empty: emptyJson });
+      add('REST', hostile, {
+        path: rest,
+        method: rpc.routes[0]?.verb ?? '',
+        headers: head,
+        body,
+        empty: emptyJson,
+      });
     if (unary)
       add('Connect in JSON', hostile, { path, method: 'POST', headers: head, body, empty: emptyJson });
   }

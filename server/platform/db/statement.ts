@@ -35,7 +35,7 @@ export class Fragment {
 
 export class Statement<T extends readonly unknown[]> extends Fragment implements Promise<Rows<T>> {
   readonly [Symbol.toStringTag] = 'Statement';
-  readonly #send: () => Promise<unknown>;
+  readonly #send: (statement: Fragment) => Promise<unknown>;
   #outcome: Promise<Rows<T>> | undefined;
 
   constructor(
@@ -44,12 +44,12 @@ export class Statement<T extends readonly unknown[]> extends Fragment implements
     send: (statement: Fragment) => Promise<unknown>,
   ) {
     super(strings, args);
-    this.#send = () => send(this);
+    this.#send = send;
   }
 
   /** Sends it, once, though nobody waits for it yet. */
   execute(): Promise<Rows<T>> {
-    this.#outcome ??= this.#send() as Promise<Rows<T>>;
+    this.#outcome ??= this.#send(this) as Promise<Rows<T>>;
     return this.#outcome;
   }
 
