@@ -446,8 +446,8 @@ CREATE TABLE "runner_team_health" (
 	"team_id" text PRIMARY KEY NOT NULL,
 	"degraded_since" timestamp with time zone,
 	"reason" text NOT NULL,
-	"told_at" timestamp with time zone,
-	"told" boolean DEFAULT false NOT NULL,
+	"notified_at" timestamp with time zone,
+	"notified" boolean DEFAULT false NOT NULL,
 	"candidate_id" text,
 	"candidate_seen_at" timestamp with time zone
 );

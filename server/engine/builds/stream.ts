@@ -100,9 +100,9 @@ class Progress {
     return shown(BuildEventSchema, { ...more, position, attempt: Math.max(1, before + own) });
   }
 
-  state(word: StateWord): BuildEvent {
-    this.shown = word;
-    return this.event({ state: word });
+  stateEvent(state: StateWord): BuildEvent {
+    this.shown = state;
+    return this.event({ state });
   }
 
   /** Phases that began before the output that ends at `end`. A new grant begins its own count. */
@@ -159,13 +159,13 @@ export async function* followBuild(
     const build = await findBuild(sql, scope, which);
     if (build === undefined) return;
     progress.items = await itemsOf(sql, scope, build.id);
-    const word = stateOf(build);
+    const state = stateOf(build);
     const isOver = build.finishedAt !== null;
     let some = false;
     // The end is told last, behind all output; but a stream begins by saying where the build stands.
-    if (word !== progress.shown && (!isOver || progress.shown === undefined)) {
+    if (state !== progress.shown && (!isOver || progress.shown === undefined)) {
       some = true;
-      yield progress.state(word);
+      yield progress.stateEvent(state);
     }
     const item = progress.items[progress.place.item];
     const status = item === undefined ? undefined : await itemStatusOf(sql, item.id);
@@ -194,7 +194,7 @@ export async function* followBuild(
     }
     if (!follow || (isOver && isRead)) {
       for (const rest of reader?.end() ?? []) yield* progress.output(rest);
-      yield progress.state(word);
+      yield progress.stateEvent(state);
       return;
     }
     pauseMs = nextPauseMs(pauseMs, some);

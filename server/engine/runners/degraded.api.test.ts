@@ -23,8 +23,8 @@ it.skipIf(!there)('a team is told that its work is stuck, and that it is not any
       reason: { reason: 'no_live_runner' },
       stuckWork: { runs: 1, builds: 0, items: [{ id: run.id, waiting: { reason: 'no_live_runner' } }] },
     });
-    const told = async () => (await sdk.notifications.list()).map(({ kind }) => kind);
-    await waitFor('the notification', told, { holds: (kinds) => kinds.length > 0 });
+    const listKinds = async () => (await sdk.notifications.list()).map(({ kind }) => kind);
+    await waitFor('the notification', listKinds, { holds: (kinds) => kinds.length > 0 });
 
     const runner = createIndependentRunner(server.baseUrl);
     await runner.enroll((await sdk.runners.createEnrollToken(teamId)).token, 'box');
@@ -36,7 +36,7 @@ it.skipIf(!there)('a team is told that its work is stuck, and that it is not any
       },
       { holds: ({ degraded }) => degraded === false },
     );
-    expect(await waitFor('its notification', told, { holds: (kinds) => kinds.length > 1 })).toEqual([
+    expect(await waitFor('its notification', listKinds, { holds: (kinds) => kinds.length > 1 })).toEqual([
       'runner.recovered',
       'runner.degraded',
     ]);

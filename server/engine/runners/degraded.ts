@@ -55,14 +55,14 @@ export async function enterDegraded(sql: SqlTag, settings: WorkSettings): Promis
       order by t.id
     ),
     entered as (
-      insert into runner_team_health as h (team_id, degraded_since, reason, told, told_at)
+      insert into runner_team_health as h (team_id, degraded_since, reason, notified, notified_at)
       select s.team_id, date_trunc('milliseconds', now()), s.blocked, true, now() from stuck s
       on conflict (team_id) do update set
         degraded_since = excluded.degraded_since, reason = excluded.reason, candidate_id = null, candidate_seen_at = null,
-        told = h.told_at is null or h.told_at < now() - ${ms(sql, settings.notifyAgainMs)},
-        told_at = case when h.told_at is null or h.told_at < now() - ${ms(sql, settings.notifyAgainMs)} then now() else h.told_at end
+        notified = h.notified_at is null or h.notified_at < now() - ${ms(sql, settings.notifyAgainMs)},
+        notified_at = case when h.notified_at is null or h.notified_at < now() - ${ms(sql, settings.notifyAgainMs)} then now() else h.notified_at end
       where h.degraded_since is null
-      returning team_id, degraded_since, reason, told
+      returning team_id, degraded_since, reason, notified
     ),
     noted as (
       insert into runner_events (team_id, runner_id, at, kind, detail)
@@ -72,7 +72,7 @@ export async function enterDegraded(sql: SqlTag, settings: WorkSettings): Promis
       insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
       select ${eventId(sql)}, e.team_id, 'runner.degraded', e.team_id || ' ' || extract(epoch from e.degraded_since),
         jsonb_build_object('reason', e.reason, 'since', e.degraded_since), e.degraded_since
-      from entered e where e.told
+      from entered e where e.notified
     )
     select team_id as "teamId" from entered`;
   return rows.map(({ teamId }) => teamId);
@@ -97,10 +97,10 @@ export async function leaveDegraded(sql: SqlTag, settings: WorkSettings): Promis
       order by h.team_id for update of h skip locked
     ),
     was as (
-      select h.team_id, h.degraded_since as since, h.told from runner_team_health h join over o on o.team_id = h.team_id
+      select h.team_id, h.degraded_since as since, h.notified from runner_team_health h join over o on o.team_id = h.team_id
     ),
     ended as (
-      update runner_team_health h set degraded_since = null, candidate_id = null, candidate_seen_at = null, told = false
+      update runner_team_health h set degraded_since = null, candidate_id = null, candidate_seen_at = null, notified = false
       from over o where h.team_id = o.team_id and h.degraded_since is not null
       returning h.team_id
     ),
@@ -114,7 +114,7 @@ export async function leaveDegraded(sql: SqlTag, settings: WorkSettings): Promis
       insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
       select ${eventId(sql)}, e.team_id, 'runner.recovered', e.team_id || ' ' || extract(epoch from w.since),
         jsonb_build_object('since', w.since), now()
-      from ended e join was w on w.team_id = e.team_id where w.told
+      from ended e join was w on w.team_id = e.team_id where w.notified
     )
     select team_id as "teamId" from ended`;
   if (rows.length === 0) await noteCandidates(sql, settings);

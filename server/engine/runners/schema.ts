@@ -142,9 +142,9 @@ export const runnerTeamHealth = pgTable(
     /** A word of WAITING_REASONS; of the latest entry. */
     reason: text('reason').notNull(),
     /** Time at which people and webhooks were last notified of an entry. */
-    toldAt: instant('told_at'),
+    notifiedAt: instant('notified_at'),
     /** True when they were notified of the latest entry, and so must be notified of its end. */
-    told: boolean('told').notNull().default(false),
+    notified: boolean('notified').notNull().default(false),
     /** Runner that is live again, and its first contact: another one ends the state. */
     candidateId: id('candidate_id'),
     candidateSeenAt: instant('candidate_seen_at'),

@@ -139,7 +139,7 @@ function noteSeen(sql: SqlTag, settings: WorkSettings, { runnerId, notReady }: P
 }
 
 /**
- * Uses the nonce up, notes the poll, answers the standing offer of the same poll id, else grants the next item of the pool. A poll id whose offer was accepted
+ * Uses the nonce up, notes the poll, answers the open offer of the same poll id, else grants the next item of the pool. A poll id whose offer was accepted
  * already is used up.
  */
 export async function beginPoll(
@@ -154,13 +154,13 @@ export async function beginPoll(
       with ${freshNonce(sql, input.nonce)},
       me as materialized (${callingRunner(sql, settings, { runner: input, rest: sql`and exists (select from fresh)` })}),
       ${input.notes === false ? sql`` : noteSeen(sql, settings, input)}
-      standing as (
+      open_offer as (
         select ${grantColumns(sql)}, w.state, w.lease_expires_at
         from work_items w where w.runner_id = ${runnerId} and w.poll_id = ${pollId} and w.lease_id is not null
       ),
       pick as (
         select w.id from work_items w
-        where ${claimable(sql, kind)} and ${wantsWork}::boolean and not exists (select from standing)
+        where ${claimable(sql, kind)} and ${wantsWork}::boolean and not exists (select from open_offer)
         order by w.priority desc nulls last, w.id limit 1
         for update of w skip locked
       ),
@@ -169,7 +169,7 @@ export async function beginPoll(
       from (select) one left join me on true left join (
         select ${grantColumns(sql)} from granted w
         union all
-        select ${grantColumns(sql)} from standing w
+        select ${grantColumns(sql)} from open_offer w
         where w.kind = ${kind} and w.state = 'offered' and w.lease_expires_at > clock_timestamp() and (select current from me)
       ) w on true`;
     return row;
