@@ -175,7 +175,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
   });
 
   it('runs until SIGTERM, then answers what it holds and ends with 0', async () => {
-    const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=source', 'gateway/main.ts'], {
+    const child = spawn(process.execPath, ['gateway/dist/main.js'], {
       cwd: root,
       env: { PATH: process.env['PATH'], ...environment() },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -203,7 +203,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
   }, 60_000);
 
   it('names every wrong setting and ends with 2', async () => {
-    const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=source', 'gateway/main.ts'], {
+    const child = spawn(process.execPath, ['gateway/dist/main.js'], {
       cwd: root,
       env: { PATH: process.env['PATH'], AMQP_URL, PORT: 'x' },
       stdio: ['ignore', 'ignore', 'pipe'],

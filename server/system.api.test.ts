@@ -4,7 +4,6 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join as joinPath } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../test/setup/database.ts';
 import { has } from '../test/setup/needs.ts';
@@ -14,7 +13,7 @@ import type { TestServer } from '../test/setup/server.ts';
 import type { Bootstrap } from './bootstrap.ts';
 
 const postgresHere = await has('postgres');
-const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
+const root = new URL('..', import.meta.url).pathname;
 
 describe.skipIf(!postgresHere)('the server', () => {
   let server: TestServer;
@@ -162,7 +161,8 @@ describe('npm start', () => {
     until(text: RegExp): Promise<string>;
     ended: Promise<number | null>;
   } {
-    const child = spawn(process.execPath, ['--import', 'tsx', '--conditions=source', MAIN], {
+    const child = spawn(process.execPath, ['server/dist/main.js'], {
+      cwd: root,
       env: { PATH: process.env['PATH'] ?? '', PORT: '0', DATA_DIR: folder, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -211,7 +211,7 @@ describe('npm start', () => {
     expect(await rival.ended).toBe(1);
     second.child.kill('SIGTERM');
     expect(await second.ended).toBe(0);
-  }, 120_000); // three starts from source, on a machine that may be busy
+  }, 120_000); // three starts, on a machine that may be busy
 
   it('explains a wrong setting and ends with 2', async () => {
     const wrong = start({ PORT: 'eighty' });
