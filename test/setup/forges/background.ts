@@ -55,6 +55,8 @@ export async function startBackground(): Promise<Background> {
   const secrets = createSecrets(loadKek(undefined, dataDir));
   const fetch = createSafeFetch({ allowPrivate: true });
   const deps = { db, clock, secrets, fetch, publicUrl: () => PUBLIC_URL, allowPrivate: true };
+  // Those that read files start threads, and keep them for the next file.
+  const kinds = ciJobKinds(deps);
   const onError = (error: unknown): void => void errors.push(error);
   const { signal } = new AbortController();
   /** By how much jobs are behind the clock. */
@@ -69,7 +71,7 @@ export async function startBackground(): Promise<Background> {
     clock,
     secrets,
     kind: (name) => {
-      const kind = ciJobKinds(deps).find((each) => each.kind === name);
+      const kind = kinds.find((each) => each.kind === name);
       if (kind === undefined) throw new Error(`there are no jobs of kind ${name}`);
       return kind;
     },
@@ -79,7 +81,8 @@ export async function startBackground(): Promise<Background> {
     },
     work: async (others) => {
       await catchUp();
-      const worker = createWorker({ db, kinds: ciJobKinds({ ...deps, ...others }), onError }, { signal });
+      const ours = others === undefined ? kinds : ciJobKinds({ ...deps, ...others });
+      const worker = createWorker({ db, kinds: ours, onError }, { signal });
       while ((await worker.pass()) > 0) await worker.settled();
     },
     startForge: async (routes) => {

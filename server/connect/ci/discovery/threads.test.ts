@@ -4,6 +4,8 @@ import { createReaders } from './threads.ts';
 import type { Outcome } from './threads.ts';
 
 const GENEROUS = { fileMs: 60_000, searchMs: 300_000, memoryMb: 256 };
+/** Of all tests that need no limits of their own: the threads go on from one to the next. */
+const readers = createReaders(GENEROUS);
 const path = '.github/workflows/ci.yml';
 const text = 'on: push\njobs:\n  a:\n    steps: [{run: make}]\n';
 /** Takes a tenth of a second. */
@@ -13,7 +15,7 @@ const namesOf = (outcome: Outcome): unknown =>
   'result' in outcome ? outcome.result.pipelines.map(({ jobs }) => jobs.length) : outcome.failed;
 
 it('reads while the event loop is free', async () => {
-  const reading = createReaders(GENEROUS).open('team', going);
+  const reading = readers.open('team', going);
   await reading.read({ path, text });
   const before = performance.eventLoopUtilization();
   const began = performance.now();
@@ -24,7 +26,6 @@ it('reads while the event loop is free', async () => {
 });
 
 it('lets no team wait for the files of another one', async () => {
-  const readers = createReaders(GENEROUS);
   const ended: string[] = [];
   const read = async (teamId: string, content: string, name: string): Promise<void> => {
     await readers.open(teamId, going).read({ path, text: content });
@@ -47,7 +48,7 @@ it('tells which file took too long, and reads the next one in a new thread', asy
     expect(await hurried.read({ path, text })).toEqual({
       failed: 'not read: reading it took more than 0.001 s',
     });
-  const patient = createReaders(GENEROUS).open('team', going);
+  const patient = readers.open('team', going);
   expect(namesOf(await patient.read({ path, text: Uint8Array.of(0xff, 0xfe, 0x61, 0) }))).toEqual([]);
   expect(namesOf(await patient.read({ path, text }))).toEqual([1]);
 });
@@ -60,11 +61,11 @@ it('tells that a file took too much memory', async () => {
 });
 
 it('reads nothing more of a search that took its time, or was given up', async () => {
-  const readers = createReaders({ ...GENEROUS, searchMs: 1 });
-  const reading = readers.open('team', going);
+  const hurried = createReaders({ ...GENEROUS, searchMs: 1 });
+  const reading = hurried.open('team', going);
   expect(namesOf(await reading.read({ path, text }))).toEqual([1]);
   expect(await reading.read({ path, text })).toMatchObject({ failed: expect.stringContaining('0.001 s') });
-  const givenUp = readers.open('team', AbortSignal.abort(new Error('given up')));
+  const givenUp = hurried.open('team', AbortSignal.abort(new Error('given up')));
   await expect(givenUp.read({ path, text })).rejects.toThrow('given up');
-  expect(namesOf(await readers.open('team', going).read({ path, text }))).toEqual([1]);
+  expect(namesOf(await hurried.open('team', going).read({ path, text }))).toEqual([1]);
 });
