@@ -15,6 +15,7 @@ import type { Background } from '../setup/forges/background.ts';
 import { fakeRepository } from '../setup/forges/fake-repository.ts';
 import type { FakeFile } from '../setup/forges/fake-repository.ts';
 import { githubTrees } from '../setup/forges/github-trees.ts';
+import { waitFor } from '../setup/wait-for.ts';
 
 const BYTES_MAX = 512 * 1024;
 const CI = 'on: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: make}]\n';
@@ -165,8 +166,13 @@ describe.skipIf(!(await has('postgres')))('files of CI systems', () => {
         }
         return tookMs;
       })();
+      // Either worker may have taken it.
       await background.work();
-      const { body: other } = await server.call(`GET /ci/connections/${second}/discovery`, { as: token });
+      const discovery = async () =>
+        (await server.call(`GET /ci/connections/${second}/discovery`, { as: token })).body;
+      const hasEnded = ({ state }: Readonly<Record<string, unknown>>) =>
+        state !== 'queued' && state !== 'running';
+      const other = await waitFor('the other discovery', discovery, { holds: hasEnded });
       expect(other).toMatchObject({ state: 'succeeded', pipelines: [{}] });
       // It did not wait for the end of the hostile one.
       expect((await background.call(`GET /ci/connections/${first}/discovery`)).body['state']).toBe('running');
