@@ -4,7 +4,7 @@ import { boundWords } from '@svc/proto/process/bound.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { Config } from './config.ts';
-import { isConnectionError } from './platform/db/index.ts';
+import { isConnectionError, SessionRefused } from './platform/db/index.ts';
 import { createLog, scrub } from './platform/log.ts';
 import type { Logger } from './platform/log.ts';
 import { startSystem } from './system.ts';
@@ -96,6 +96,7 @@ async function main(): Promise<void> {
 /** A database that is not there needs no stack; anything unknown does. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof SessionRefused) return error.message;
   if (isConnectionError(error))
     return `the database cannot be reached (${error.message}): check DATABASE_URL and that it runs`;
   return error.stack ?? error.message;

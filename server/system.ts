@@ -29,7 +29,7 @@ import type { Clock } from './platform/clock.ts';
 import { createCredentialChanges } from './platform/credential-changes.ts';
 import { createCursors } from './platform/cursor.ts';
 import { startEmbeddedPostgres } from './platform/db/embedded.ts';
-import { migrate, openDatabase, prepareWorkRole } from './platform/db/index.ts';
+import { assertSession, migrate, openDatabase, prepareWorkRole } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
 import type { Feature, System } from './platform/feature.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
@@ -236,6 +236,7 @@ async function openStore(
   const role = await settleTables(url, log);
   const db = openDatabase({ url, role, max: config.databaseConnections, name: 'svc-server', onError });
   stops.push(async () => await db.close(config.stopGraceMs));
+  await assertSession(db, role);
   return db;
 }
 
@@ -243,6 +244,7 @@ async function openStore(
 async function settleTables(url: string, log: Logger): Promise<string | undefined> {
   const owner = openDatabase({ url, max: 1, name: 'svc-migrate' });
   try {
+    await assertSession(owner);
     await migrate(owner);
     const { role, problem } = await prepareWorkRole(owner);
     if (problem !== undefined) log.warn(problem);

@@ -15,6 +15,7 @@ export type Part =
   | 'registry'
   | 'git'
   | 'dnsmasq'
+  | 'pgbouncer'
   | 'systemd';
 
 export const DATABASE_URL = process.env['DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
@@ -27,6 +28,7 @@ const HINT: Record<Part, string> = {
   registry: 'apt-get install docker-registry',
   git: 'apt-get install git',
   dnsmasq: 'apt-get install dnsmasq-base',
+  pgbouncer: 'apt-get install pgbouncer',
   systemd: 'apt-get install systemd',
   chromium: 'apt-get install chromium, or set CHROMIUM_PATH to a Chromium or Chrome',
   namespaces: 'needs util-linux (unshare, setpriv, prlimit) and the right to create namespaces',
@@ -40,7 +42,7 @@ export function chromiumPath(): string | undefined {
   return (named === undefined ? BROWSERS : [named]).find((path) => existsSync(path));
 }
 
-async function answers(url: string): Promise<boolean> {
+export async function answers(url: string): Promise<boolean> {
   const { hostname, port } = new URL(url);
   return await new Promise((resolve) => {
     const socket = connect({ host: hostname, port: Number(port), timeout: 1_000 });
@@ -77,8 +79,8 @@ export async function has(part: Part): Promise<boolean> {
             ? runs('docker-registry', '--version')
             : part === 'git'
               ? runs('git', '--version')
-              : part === 'dnsmasq'
-                ? runs('dnsmasq', '--version')
+              : part === 'dnsmasq' || part === 'pgbouncer'
+                ? runs(part, '--version')
                 : part === 'systemd'
                   ? runs('systemd-analyze', '--version')
                   : part === 'chromium'

@@ -12,6 +12,8 @@ import { createSql } from './statement.ts';
 import type { Run, SqlTag } from './statement.ts';
 import { runTransaction } from './transaction.ts';
 
+export const STATEMENT_TIMEOUT_MS = 5_000;
+
 /** Transactions are begun by `transact` alone. */
 export type Orm = Omit<PostgresJsDatabase, 'transaction'>;
 
@@ -38,7 +40,7 @@ export interface DatabaseOptions {
   readonly url: string;
   /** Connections, at least 2. Default 10. */
   readonly max?: number;
-  /** Server-side limit of one statement. Default 5,000 ms. */
+  /** Server-side limit of one statement. Default STATEMENT_TIMEOUT_MS. */
   readonly statementTimeoutMs?: number;
   /** How long a transaction waits for a connection. Default 5,000 ms. */
   readonly poolWaitMs?: number;
@@ -54,7 +56,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const {
     url,
     max = 10,
-    statementTimeoutMs = 5_000,
+    statementTimeoutMs = STATEMENT_TIMEOUT_MS,
     poolWaitMs: waitMs = 5_000,
     name = 'svc',
     role,

@@ -4,3 +4,4 @@ export type { SqlTag, SqlValue } from './statement.ts';
 export { isConnectionError, isForeignKeyViolation, isUniqueViolation, mapDatabaseError } from './errors.ts';
 export { migrate } from './migrate.ts';
 export { prepareWorkRole } from './role.ts';
+export { assertSession, SessionRefused } from './session.ts';
