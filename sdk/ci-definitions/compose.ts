@@ -60,7 +60,7 @@ function tokensOf(text: string, lexer: Lexer): readonly string[] {
     if (weight > TOKENS_MAX)
       throw new Refused(offset, `more than ${TOKENS_MAX} words and signs, which is the limit`);
     tokens.push(token);
-    if (!MARKS.has(token)) offset += token.length;
+    if (token.length > 1 || !MARKS.has(token)) offset += token.length;
   }
   return tokens;
 }

@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { BYTES_MAX, CI_DEFINITION_PROVIDERS, discoverDefinition, parseDefinition } from './index.ts';
-import type { CiDefinitionProvider } from './index.ts';
+import type { CiDefinitionProvider, ParsedDefinition } from './index.ts';
 
 const repeated = (piece: string, bytes: number): string =>
   piece.repeat(Math.ceil(bytes / piece.length)).slice(0, bytes);
@@ -280,9 +280,10 @@ it.each(AGAIN)(
   (provider, _what, text) => {
     const limit = limitMs();
     expect(text.length).toBeLessThanOrEqual(BYTES_MAX);
-    const read = () => parseDefinition({ path: 'x', text, ...(provider && { provider }) });
+    let told: ParsedDefinition | undefined;
+    const read = () => (told = parseDefinition({ path: 'x', text, ...(provider && { provider }) }));
     expect(bestOf(3, read, limit)).toBeLessThanOrEqual(limit);
     // Nor is what it tells longer than what a reader could use.
-    expect(JSON.stringify(read()).length).toBeLessThan(6_000_000);
+    expect(JSON.stringify(told).length).toBeLessThan(6_000_000);
   },
 );

@@ -50,7 +50,10 @@ export function tokenize(text: string): Tokens {
     const found = nextToken(text, index, tokens.at(-1)?.text ?? '(');
     if ('fault' in found) return faultAt(index, found.fault);
     const { kind, from, to, end } = found;
-    if (kind !== undefined) tokens.push({ kind, text: text.slice(from, to), ...lines.at(index) });
+    if (kind !== undefined) {
+      const { line, column } = lines.at(index);
+      tokens.push({ kind, text: text.slice(from, to), line, column });
+    }
     index = end;
   }
   return { tokens, ...paired(tokens) };
@@ -105,7 +108,7 @@ const passedOver = (end: number): Next => ({ from: end, to: end, end });
 
 function lengthOf(pattern: RegExp, text: string, index: number): number {
   pattern.lastIndex = index;
-  return pattern.exec(text)?.[0].length ?? 0;
+  return pattern.test(text) ? pattern.lastIndex - index : 0;
 }
 
 function isControl(char: string): boolean {
