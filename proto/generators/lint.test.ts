@@ -1,16 +1,19 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { findBaseline } from './baseline.ts';
 import { buildModel } from './build-model.ts';
 import { loadImage } from './image.ts';
 import { lint } from './lint.ts';
 import { printSurface } from './print-surface.ts';
-import { createFixtureWorkspace, type Workspace } from './testdata/workspace.ts';
+import { copyWorkspace, createFixtureWorkspace, type Workspace } from './testdata/workspace.ts';
 
 const PROTO = 'proto/svc/widgets/v1/widgets.proto';
 
+/** The fixture contracts, committed with their surface and tagged as released. */
+let release: Workspace;
+/** A copy of it, for each test. */
 let workspace: Workspace;
 
 function git(...args: string[]): void {
@@ -26,15 +29,19 @@ function edit(path: string, from: string, to: string): void {
   workspace.write(path, text.replace(from, to));
 }
 
-/** The fixture contracts, committed with their surface and tagged as released. */
-beforeEach(async () => {
-  workspace = createFixtureWorkspace();
+beforeAll(async () => {
+  release = createFixtureWorkspace();
+  workspace = release;
   workspace.write('.gitignore', 'third_party/\n');
   workspace.write('proto/gen/surface.json', printSurface(buildModel(await loadImage(workspace.root))));
   git('init', '-q', '-b', 'main');
   git('add', '.');
   git('commit', '-q', '-m', 'release');
   git('tag', 'v1.0.0');
+});
+afterAll(() => release.remove());
+beforeEach(() => {
+  workspace = copyWorkspace(release);
 });
 afterEach(() => workspace.remove());
 

@@ -207,18 +207,12 @@ describe('svc-runner doctor', () => {
     expect(asked.output()).toContain('--push-test needs --registry');
   });
 
-  it('tells a private authority from an unreachable host, and a machine that is not enrolled', async () => {
+  it('tells a private authority, and a machine that is not enrolled', async () => {
     const cp = await controlPlane({ tls: makeCertificates(), host: 'localhost' });
     const dir = newHome().dir;
     const tls = await checksOf(run(['doctor', '--json', '--data-dir', dir, '--url', cp.url]));
     expect(tls.get('reachable')?.advice).toContain('--ca-file');
     expect(tls.get('enrollment')?.advice).toContain('svc-runner enroll');
     expect(existsSync(dir)).toBe(false);
-    const away = await checksOf(run(['doctor', '--json', '--data-dir', dir, '--url', 'http://127.0.0.1:1']));
-    expect(away.get('reachable')?.advice).toContain('is the control plane up');
-    const nowhere = await checksOf(
-      run(['doctor', '--json', '--data-dir', dir, '--url', 'https://no-such-host.invalid']),
-    );
-    expect(nowhere.get('dns')?.status).toBe('fail');
   });
 });

@@ -172,6 +172,13 @@ describe('control plane checks', () => {
     expect(cp.boot).toBeUndefined();
   });
 
+  it('tells a host that cannot be reached, and a name that is none', async () => {
+    const look = async (baseUrl: string) =>
+      new Map((await run(controlPlaneChecks, contextOf({ baseUrl }))).map((result) => [result.name, result]));
+    expect((await look('http://127.0.0.1:1')).get('reachable')?.advice).toContain('is the control plane up');
+    expect((await look('https://no-such-host.invalid')).get('dns')?.status).toBe('fail');
+  });
+
   it('2.8 warns of a clock that is corrected, and fails on one that is more than a day off', async () => {
     const { cp, look } = await enrolled();
     cp.clockMs = -3_600_000;

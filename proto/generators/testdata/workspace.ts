@@ -15,17 +15,33 @@ export interface Workspace {
 }
 
 export function createWorkspace(files: Readonly<Record<string, string>> = {}): Workspace {
-  const root = mkdtempSync(join(tmpdir(), 'svc-contracts-'));
-  const write = (path: string, text: string) => {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  };
+  const workspace = emptyWorkspace();
+  const { root, write } = workspace;
   const copy = (path: string) => write(path, readFileSync(join(REPOSITORY, path), 'utf8'));
   copy('buf.yaml');
   copy('proto/svc/options/v1/options.proto');
   writeThirdParty(root);
   for (const [path, text] of Object.entries(files)) write(path, text);
-  return { root, write, remove: () => rmSync(root, { recursive: true, force: true }) };
+  return workspace;
+}
+
+function emptyWorkspace(): Workspace {
+  const root = mkdtempSync(join(tmpdir(), 'svc-contracts-'));
+  return {
+    root,
+    write: (path, text) => {
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), text);
+    },
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+/** With everything that the other one holds now. */
+export function copyWorkspace({ root }: Workspace): Workspace {
+  const copy = emptyWorkspace();
+  cpSync(root, copy.root, { recursive: true });
+  return copy;
 }
 
 /** A workspace with the fixture contracts. */
