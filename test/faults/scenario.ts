@@ -107,7 +107,8 @@ export async function startRigFor(
     cluster,
     folder: join(folder, name),
     servers: SERVERS,
-    gateways: GATEWAYS,
+    // Only runners speak to them.
+    gateways: runners === 0 ? 0 : GATEWAYS,
     runners,
     times: RIG_TIMES,
     databaseConnections,
