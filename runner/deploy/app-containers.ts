@@ -35,26 +35,28 @@ export async function engineCall(engine: Engine, ...args: string[]): Promise<Com
   return await runCommand(engineArgv(engine, ...args), { timeoutMs: CALL_MS + STOP_SECONDS * 1_000 });
 }
 
-export async function exists(engine: Engine, name: string): Promise<boolean> {
-  const found = await engineCall(engine, 'inspect', '--type=container', '--format={{.Id}}', name);
-  return found.code === 0;
+/** Returns the containers that the app has, with the environment of each; empty for one without the label, which is of an earlier version and belongs to nobody. */
+export async function containersOf(engine: Engine, names: AppNames): Promise<Map<string, string>> {
+  const format = `--format={{.Name}} {{index .Config.Labels "${environmentLabel}"}}`;
+  const found = await engineCall(engine, 'inspect', '--type=container', format, ...Object.values(names));
+  // A name that does not exist makes the call fail; the containers of the others are still printed.
+  const absent = found.stderr
+    .trim()
+    .split('\n')
+    .every((line) => /no such/i.test(line));
+  if (found.code !== 0 && !absent)
+    throw new Error(`${engine.name} cannot say whose ${names.current} is: ${failureText(found)}`);
+  // docker's names begin with a slash.
+  const lines = found.stdout.matchAll(/^\/?(\S+) (\S*)$/gm);
+  return new Map([...lines].map(([, name = '', environment = '']) => [name, environment]));
 }
 
-/** Returns an environment other than this one that has a container of the app. A container without the label is of an earlier version and belongs to nobody. */
-export async function otherHolder(
-  engine: Engine,
-  names: AppNames,
+/** Returns an environment other than this one that has a container of the app. Names are unique on a machine, which may serve several environments and teams. */
+export function otherHolder(
+  containers: ReadonlyMap<string, string>,
   environment: string,
-): Promise<string | undefined> {
-  for (const name of [names.current, names.old, names.next]) {
-    const format = `--format={{index .Config.Labels "${environmentLabel}"}}`;
-    const found = await engineCall(engine, 'inspect', '--type=container', format, name);
-    if (found.code !== 0 && !/no such/i.test(found.stderr))
-      throw new Error(`${engine.name} cannot say whose ${name} is: ${failureText(found)}`);
-    const holder = found.code === 0 ? found.stdout.trim() : '';
-    if (holder !== '' && holder !== environment) return holder;
-  }
-  return undefined;
+): string | undefined {
+  return [...containers.values()].find((holder) => holder !== '' && holder !== environment);
 }
 
 export async function must(engine: Engine, ...args: string[]): Promise<string> {
@@ -63,10 +65,13 @@ export async function must(engine: Engine, ...args: string[]): Promise<string> {
   return result.stdout.trim();
 }
 
-/** Stops the container first, so that it may end its connections; does nothing when it does not exist. */
-export async function removeContainer(engine: Engine, name: string, politely = true): Promise<void> {
-  if (!(await exists(engine, name))) return;
-  if (politely) await engineCall(engine, 'stop', `--time=${STOP_SECONDS}`, name);
+/** Stops a container before it removes it, so that it may end its connections. */
+async function retire(engine: Engine, name: string): Promise<void> {
+  await engineCall(engine, 'stop', `--time=${STOP_SECONDS}`, name);
+  await removeContainer(engine, name);
+}
+
+export async function removeContainer(engine: Engine, name: string): Promise<void> {
   await must(engine, 'rm', '--force', '--volumes', name);
 }
 
@@ -75,18 +80,28 @@ export async function removeContainer(engine: Engine, name: string, politely = t
  * still there, if it is: `next` serves all the same, and `restore` tries again before the next deploy.
  */
 export async function promote(engine: Engine, names: AppNames): Promise<string | undefined> {
-  if (await exists(engine, names.current)) await must(engine, 'rename', names.current, names.old);
+  const there = await containersOf(engine, names);
+  if (there.has(names.current)) await must(engine, 'rename', names.current, names.old);
   await must(engine, 'rename', names.next, names.current);
-  return await removeContainer(engine, names.old).then(() => undefined, errorText);
+  if (!there.has(names.current) && !there.has(names.old)) return undefined;
+  return await retire(engine, names.old).then(() => undefined, errorText);
 }
 
-/** The new container failed: the one that served before serves again. */
-export async function restore(engine: Engine, names: AppNames): Promise<void> {
-  await removeContainer(engine, names.next, false);
-  if (await exists(engine, names.current)) return await removeContainer(engine, names.old);
-  if (!(await exists(engine, names.old))) return;
+/** The new container failed: the one that served before serves again. `there` is what containersOf found; returns whether the app serves. */
+export async function restore(
+  engine: Engine,
+  names: AppNames,
+  there: ReadonlyMap<string, string>,
+): Promise<boolean> {
+  if (there.has(names.next)) await removeContainer(engine, names.next);
+  if (there.has(names.current)) {
+    if (there.has(names.old)) await retire(engine, names.old);
+    return true;
+  }
+  if (!there.has(names.old)) return false;
   await must(engine, 'rename', names.old, names.current);
   await must(engine, 'start', names.current);
+  return true;
 }
 
 export interface Restored {
@@ -109,12 +124,16 @@ export async function restoreApps(engine: Engine, runnerId: string): Promise<Res
     listed.split('\n').flatMap((name) => /^svc-app-(.+)\.(?:next|old)$/.exec(name.trim())?.[1] ?? []),
   );
   const restored: Restored[] = [];
-  for (const app of begun)
+  for (const app of begun) {
+    const names = appNames(app);
     restored.push(
-      await restore(engine, appNames(app)).then(
-        () => ({ app }),
-        (error: unknown) => ({ app, problem: errorText(error) }),
-      ),
+      await containersOf(engine, names)
+        .then(async (there) => await restore(engine, names, there))
+        .then(
+          () => ({ app }),
+          (error: unknown) => ({ app, problem: errorText(error) }),
+        ),
     );
+  }
   return restored;
 }

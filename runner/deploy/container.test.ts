@@ -27,15 +27,18 @@ async function machine(held: Record<string, string>) {
 for last; do :; done
 case $2 in
 inspect)
-  [ -f "$last" ] || { echo "Error: no such container $last" >&2; exit 125; }
-  case "$*" in *svc.environment*) cat "$last"; echo;; *RestartCount*) echo '0  {"Running":true}';; esac;;
+  case "$*" in *RestartCount*) echo '0  {"8080/tcp":[{"HostPort":"${port}"}]} {"Running":true}'; exit;; esac
+  code=0
+  for name; do case $name in svc-app-*)
+    if [ -f "$name" ]; then echo "$name $(cat "$name")"; else echo "Error: no such container $name" >&2; code=125; fi;;
+  esac; done
+  exit $code;;
 run)
   for word; do case $word in --name=*) name=\${word#*=};; --label=svc.environment=*) of=\${word##*=};; esac; done
   [ ! -f "$name" ] || { echo "the container name $name is already in use" >&2; exit 125; }
   printf %s "$of" >"$name";;
 rename) mv "$3" "$4";;
 rm) [ ! -f ../busy ] || { echo "device busy" >&2; exit 125; }; rm "$last";;
-port) echo 127.0.0.1:${port};;
 esac`;
   return {
     port,

@@ -19,12 +19,13 @@ import { taskProcessesMax } from '../executor/engine-setup.ts';
 import {
   appLabel,
   appNames,
+  containersOf,
   engineCall,
   environmentLabel,
-  exists,
   must,
   otherHolder,
   promote,
+  removeContainer,
   restore,
   runnerLabel,
   STOP_SECONDS,
@@ -49,46 +50,51 @@ export const containerDeployer: Deployer = {
     const names = appNames(request.target.app);
     const { engine } = context.engine;
     await pull(context, request.image);
-    await requireOwn(context, request, names);
     // An earlier deploy may have failed to clean up.
-    await restore(engine, names);
+    const serves = await restore(engine, names, await ownContainers(context, request, names));
     try {
-      return await replace(context, request, names);
+      return await replace(context, request, { names, serves });
     } catch (error) {
       // Another environment may have begun at the same time and come first: its containers must not be touched.
-      await requireOwn(context, request, names);
+      const there = await ownContainers(context, request, names);
       await context.writeLine(`the deploy failed, ${request.target.app} stays as it was`);
-      await restore(engine, names);
+      await restore(engine, names, there);
       throw error;
     }
   },
 };
 
-async function requireOwn(
+/** Returns the app's containers; throws when they are of another environment. */
+async function ownContainers(
   { engine: { engine } }: BuildContext,
   { target: { app, environment } }: DeployRequest,
   names: AppNames,
-): Promise<void> {
-  if (environment === undefined) return;
-  const holder = await otherHolder(engine, names, environment);
-  if (holder !== undefined) throw new BuildFailed(ownedByAnother(app, environment, holder));
+): Promise<Map<string, string>> {
+  const there = await containersOf(engine, names);
+  const holder = environment === undefined ? undefined : otherHolder(there, environment);
+  if (environment !== undefined && holder !== undefined)
+    throw new BuildFailed(ownedByAnother(app, environment, holder));
+  return there;
 }
 
-async function replace(context: BuildContext, request: DeployRequest, names: AppNames): Promise<Deployed> {
+async function replace(
+  context: BuildContext,
+  request: DeployRequest,
+  { names, serves }: { names: AppNames; serves: boolean },
+): Promise<Deployed> {
   const { engine } = context.engine;
   const { hostPort, app } = request.target;
-  const occupied = hostPort !== 0 && (await exists(engine, names.current));
+  const occupied = hostPort !== 0 && serves;
   await run(context, request, { name: names.next, hostPort: occupied ? 0 : hostPort });
-  await prove(context, request, names.next);
+  let port = await prove(context, request, names.next);
   if (occupied) {
     await context.writeLine(`${app} is healthy on a port of its own, moving it to port ${hostPort}`);
-    await must(engine, 'rm', '--force', '--volumes', names.next);
+    await removeContainer(engine, names.next);
     await must(engine, 'rename', names.current, names.old);
     await must(engine, 'stop', `--time=${STOP_SECONDS}`, names.old);
     await run(context, request, { name: names.next, hostPort });
-    await prove(context, request, names.next);
+    port = await prove(context, request, names.next);
   }
-  const port = await boundPort(context, names.next, request.target.containerPort);
   context.control.check();
   // From here on the new container serves, whatever fails.
   const left = await promote(engine, names);
@@ -208,8 +214,11 @@ interface AppState {
   OOMKilled?: boolean;
 }
 
-/** Resolves when the container is healthy: its port accepts, or it has stayed up. */
-async function prove(context: BuildContext, request: DeployRequest, name: string): Promise<void> {
+/** By port of the container: `8080/tcp`. */
+type BoundPorts = Record<string, { HostPort?: string }[] | null> | null;
+
+/** Resolves with the host's port when the container is healthy: its port accepts, or it has stayed up. */
+async function prove(context: BuildContext, request: DeployRequest, name: string): Promise<string> {
   const { engine } = context.engine;
   const { containerPort, app } = request.target;
   const begunMs = monotonicMs();
@@ -220,11 +229,11 @@ async function prove(context: BuildContext, request: DeployRequest, name: string
       engine,
       'inspect',
       '--type=container',
-      '--format={{.RestartCount}} {{.NetworkSettings.IPAddress}} {{json .State}}',
+      '--format={{.RestartCount}} {{.NetworkSettings.IPAddress}} {{json .NetworkSettings.Ports}} {{json .State}}',
       name,
     );
-    const [, restarts = '0', ip = '', json = '{}'] =
-      /^(\d+) (\S*) (\{.*\})$/s.exec(inspected.stdout.trim()) ?? [];
+    const [, restarts = '0', ip = '', ports = '{}', json = '{}'] =
+      /^(\d+) (\S*) (\S+) (\{.*\})$/s.exec(inspected.stdout.trim()) ?? [];
     const state = JSON.parse(json) as AppState;
     if (state.Running !== true || restarts !== '0') {
       await writeLogs(context, name);
@@ -232,16 +241,18 @@ async function prove(context: BuildContext, request: DeployRequest, name: string
         state.OOMKilled === true ? 'it was over its memory' : `exit code ${state.ExitCode ?? 'unknown'}`;
       throw new BuildFailed(`${app} does not stay up: ${how}`);
     }
+    const bound = (JSON.parse(ports) as BoundPorts)?.[`${containerPort}/tcp`]?.[0]?.HostPort;
+    if (bound === undefined) throw new MachineFailed(`the engine says no port for ${name}: ${ports}`);
     // An engine's proxy may accept before the app does, so the container's own address is tried where there is one.
-    const port = ip === '' ? await boundPort(context, name, containerPort) : containerPort;
-    accepted = (await accepts(ip === '' ? request.bindAddress : ip, Number(port))) ? accepted + 1 : 0;
+    const [host, port] = ip === '' ? [request.bindAddress, Number(bound)] : [ip, containerPort];
+    accepted = (await accepts(host, port)) ? accepted + 1 : 0;
     // It must accept twice: a process that opens its port and dies has not come up.
-    if (accepted >= 2) return;
+    if (accepted >= 2) return bound;
     if (monotonicMs() - begunMs > STAY_UP_MS) {
       await context.writeLine(
         `${app} has stayed up for ${STAY_UP_MS / 1_000} s; its port ${containerPort} does not accept connections`,
       );
-      return;
+      return bound;
     }
     await context.control.race(pause(LOOK_MS, context.control.term));
   }
@@ -263,14 +274,6 @@ async function accepts(host: string, port: number): Promise<boolean> {
       .once('error', () => done(false))
       .once('timeout', () => done(false));
   });
-}
-
-async function boundPort(context: BuildContext, name: string, containerPort: number): Promise<string> {
-  // `127.0.0.1:38371`, a line for each address.
-  const listed = await must(context.engine.engine, 'port', name, `${containerPort}/tcp`);
-  const port = /:(\d+)\s*$/.exec(listed.split('\n')[0] ?? '')?.[1];
-  if (port === undefined) throw new MachineFailed(`the engine says no port for ${name}: ${listed}`);
-  return port;
 }
 
 async function writeLogs(context: BuildContext, name: string): Promise<void> {
