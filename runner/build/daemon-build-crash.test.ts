@@ -9,7 +9,7 @@ import {
   gitServer,
   orphans,
   registry,
-  removeAppsAfter,
+  removeAppWhenDone,
   removeImagesAfterAll,
   startBuilder,
 } from '../../test/setup/runner/build-stories.ts';
@@ -40,7 +40,6 @@ async function start() {
   const cp = await controlPlane();
   cp.intervals.leaseMs = 5_000;
   const home = makeHome(cp);
-  removeAppsAfter(cp.runnerId);
   const daemons: DaemonProcess[] = [];
   onTestFailed(() => console.error(...daemons.map((daemon) => daemon.output())));
   const startDaemon = () => {
@@ -58,8 +57,8 @@ async function start() {
       'a clean machine',
       async () =>
         folders(home).length === 0 &&
-        (await orphans(home, cp.runnerId)).length === 0 &&
-        processesWith(`-${id}-1`).length === 0,
+        processesWith(`-${id}-1`).length === 0 &&
+        (await orphans(home, cp.runnerId)).length === 0,
       { withinMs: BUILD_MS },
     );
   };
@@ -146,6 +145,7 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_00
     const { cp, home, startDaemon, kill, untilClean } = await start();
     const [git, images] = [await gitServer(), await registry()];
     const name = `k${randomBytes(4).toString('hex')}`;
+    removeAppWhenDone(name);
     const image = { host: images.host, namespace: 'acme', repository: 'web', insecure: true };
     const deploy = { kind: 'container', app: name, containerPort: 8080 } as const;
     const { url } = git.commit('web', await appTree());
@@ -158,6 +158,7 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_00
       Dockerfile: 'FROM scratch\nCOPY busybox /bin/busybox\nCMD ["/bin/busybox", "sleep", "600"]\n',
     });
     const build = cp.submitBuild({ source, image: { ...image, tag: '2' }, deploy });
+    await waitFor('the deploy', () => build.phases.includes('deploying'), { withinMs: BUILD_MS });
     await waitFor(
       'the try',
       async () =>

@@ -10,7 +10,7 @@ import {
   orphans,
   podman,
   registry,
-  removeAppsAfter,
+  removeAppWhenDone,
   removeImagesAfterAll,
   startBuilder,
 } from '../../test/setup/runner/build-stories.ts';
@@ -51,7 +51,6 @@ async function start(...args: string[]): Promise<Machine> {
 /** Prepares a test on this machine. */
 function use(machine: Machine): Machine {
   const { cp, daemon } = machine;
-  removeAppsAfter(cp.runnerId);
   onTestFailed(() =>
     console.error(daemon.output(), ...[...cp.runs.values()].map((run) => run.output.toString())),
   );
@@ -80,7 +79,11 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const app = () => `t${process.pid}-${Math.floor(performance.now())}`;
+function app(): string {
+  const name = `t${process.pid}-${Math.floor(performance.now())}`;
+  removeAppWhenDone(name);
+  return name;
+}
 
 describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   // To start a daemon, which tries out what its engine can do, costs as much as a build.

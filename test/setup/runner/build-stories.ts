@@ -66,21 +66,23 @@ export async function podman(...args: string[]): Promise<string> {
   return result.stdout.trim();
 }
 
+interface Listed {
+  Id: string;
+  Names: string[];
+  Labels: Record<string, string> | null;
+  Status: string;
+}
+
 /** Containers of this runner that are not the serving ones, and those in which an engine was building for this test. */
 export async function orphans(home: RunnerHome, runnerId: string): Promise<string[]> {
-  const format = '--format={{.Names}} {{.Status}}';
-  const labelled = [
-    await podman('ps', '--all', `--filter=label=cp.runner=${runnerId}`, format),
-    await podman('ps', '--all', `--filter=label=svc.runner=${runnerId}`, format),
-  ];
-  const listed = await podman('ps', '--all', '--external', '--no-trunc', '--format={{.ID}} {{.Status}}');
-  const building = listed
-    .split('\n')
-    .flatMap((line) => /^(\S+) Storage$/.exec(line)?.[1] ?? [])
-    .filter((id) => noteOf(id).includes(home.dataDir) || noteOf(id).includes(`-${OWN_IDS.build}`));
-  return [...labelled.join('\n').split('\n'), ...building].filter(
-    (line) => line !== '' && !/^svc-app-[^. ]+ Up/.test(line),
-  );
+  const listed = await podman('ps', '--all', '--external', '--no-trunc', '--format=json');
+  return (JSON.parse(listed) as Listed[]).flatMap(({ Id, Names, Labels, Status }) => {
+    const line = `${Names.join(',')} ${Status}`;
+    const labelled = [Labels?.['cp.runner'], Labels?.['svc.runner']].includes(runnerId);
+    if (labelled) return /^svc-app-[^. ]+ Up/.test(line) ? [] : [line];
+    const note = Status.startsWith('Storage') ? noteOf(Id) : '';
+    return note.includes(home.dataDir) || note.includes(`-${OWN_IDS.build}`) ? [Id] : [];
+  });
 }
 
 /** Reads buildah's record of one of its containers. */
@@ -120,11 +122,11 @@ export function removeImagesAfterAll(): void {
   });
 }
 
-/** Removes what a test deployed. */
-export function removeAppsAfter(runnerId: string): void {
-  whenDone(async () => {
-    const names = await podman('ps', '--all', `--filter=label=svc.runner=${runnerId}`, '--format={{.Names}}');
-    for (const name of names.split('\n').filter((line) => line !== ''))
-      await podman('rm', '--force', '--time=0', name);
-  });
+/** Removes the containers of an app that the test deploys. */
+export function removeAppWhenDone(app: string): void {
+  const current = `svc-app-${app}`;
+  whenDone(
+    async () =>
+      await podman('rm', '--force', '--ignore', '--time=0', current, `${current}.next`, `${current}.old`),
+  );
 }
