@@ -2,6 +2,7 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { anyText } from '../../../test/setup/any-text.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { entryHash } from '../../platform/ledger/entry.ts';
 import { act, openLedger } from '../../../test/setup/audit/ledger.ts';
@@ -251,13 +252,13 @@ describe.skipIf(!postgresHere)('the check of a chain names', () => {
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
         { maxDepth: 4 },
-        fc.string({ unit: 'binary' }),
+        anyText(),
         fc.string({ unit: 'grapheme' }),
         fc.maxSafeInteger(),
         fc.boolean(),
         fc.constant(null),
         fc.array(tie('value')),
-        fc.dictionary(fc.string({ unit: 'binary' }), tie('value')),
+        fc.dictionary(anyText(), tie('value')),
       ),
     }));
     const samples = fc
