@@ -84,14 +84,12 @@ describe.skipIf(!postgresHere)('the contract page', () => {
 
   it('costs a client who asks twenty times and does not read little more than one who asks once', async () => {
     await unread(1); // whatever the first costs more
-    // Of three, because others in this process have work of their own.
-    const least = async (asks: number): Promise<number> =>
-      Math.min(await unread(asks), await unread(asks), await unread(asks));
-    const once = await least(1);
+    const once = Math.min(await unread(1), await unread(1), await unread(1));
     const memoryBefore = process.memoryUsage().rss;
-    await unread(20);
+    let often = await unread(20);
     const grown = (process.memoryUsage().rss - memoryBefore) / MEBIBYTE;
-    const often = await least(20);
+    // Up to three times, because others in this process have work of their own.
+    for (let tries = 1; tries < 3 && often / once >= 8; tries += 1) often = Math.min(often, await unread(20));
     // Twenty times as much without the bound. A kernel keeps a few answers for each reader, which are served.
     expect(often / once).toBeLessThan(8);
     // 60 connections × 20 answers × 0.7 MiB would be 840.
