@@ -16,6 +16,7 @@ import { counted } from '../../money/usage/index.ts';
 import { notified } from '../../operations/notifications/index.ts';
 import { deliveriesMade } from '../../operations/webhookendpoints/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { wakeWorkers } from '../../platform/jobs/index.ts';
 import { publish as publishDue } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
@@ -97,6 +98,7 @@ describe.skipIf(!there)('events on their way out', () => {
     await waitFor('the job of the delivery', async () => {
       const { count } = await server.db.sql`
         update jobs set due_at = now() where team_id = ${teamId} and state = 'waiting'`;
+      wakeWorkers(server.db);
       return count === 1;
     });
   const signature = (secret: string, { headers, body }: Seen): string => {
