@@ -45,7 +45,7 @@ const post = async (path: string, headers: Record<string, string> = {}) => {
 };
 
 beforeAll(async () => {
-  platform = await startPlatform();
+  platform = await startPlatform({}, 'machine');
   teamId = await platform.customerTeam('machines');
   const enroll = async (name: string) => {
     const made = createIndependentRunner(platform.url);

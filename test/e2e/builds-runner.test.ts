@@ -45,11 +45,14 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
   beforeAll(async () => {
     const port = await freePort();
     git = await startGitServer();
-    platform = await startPlatform({
-      LOCAL_REGISTRY: `127.0.0.1:${port}`,
-      LEASE_MS: '20000',
-      HEARTBEAT_MS: '1000',
-    });
+    platform = await startPlatform(
+      {
+        LOCAL_REGISTRY: `127.0.0.1:${port}`,
+        LEASE_MS: '20000',
+        HEARTBEAT_MS: '1000',
+      },
+      'machine',
+    );
     const certificate = join(platform.folder, 'platform', 'registry', 'tokens.crt');
     registry = await startRegistry({
       port,

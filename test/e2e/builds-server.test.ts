@@ -48,14 +48,17 @@ describe('builds on the server', () => {
   };
 
   beforeAll(async () => {
-    platform = await startPlatform({
-      HEARTBEAT_MS: '1000',
-      LEASE_MS: String(LEASE_MS),
-      OFFER_MS: '60000',
-      SWEEP_EVERY_MS: '100',
-      LOG_LEVEL: 'debug',
-      TRACE_VIEWER_URL: 'https://traces.example.com/t/{traceId}',
-    });
+    platform = await startPlatform(
+      {
+        HEARTBEAT_MS: '1000',
+        LEASE_MS: String(LEASE_MS),
+        OFFER_MS: '60000',
+        SWEEP_EVERY_MS: '100',
+        LOG_LEVEL: 'debug',
+        TRACE_VIEWER_URL: 'https://traces.example.com/t/{traceId}',
+      },
+      'machine',
+    );
     teamId = await platform.customerTeam('builders');
     environmentId = await newEnvironment(teamId, { deploy: { kind: 'container', app: 'web' } });
     await platform.sdk.variables.setMany(environmentId, { MODE: 'production' });

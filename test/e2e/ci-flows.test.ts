@@ -42,7 +42,7 @@ describe('flows of external CI', () => {
   const forges: FakeForge[] = [];
   beforeAll(async () => {
     issuers = await startOidcIssuers();
-    platform = await startPlatform(issuers.env);
+    platform = await startPlatform(issuers.env, 'machine');
   }, 120_000);
   afterAll(async () => {
     await platform.stop();

@@ -39,12 +39,15 @@ describe('runners switched off under work, and on again', () => {
   let daemon: Awaited<ReturnType<Platform['startRunner']>>;
 
   beforeAll(async () => {
-    platform = await startPlatform({
-      HEARTBEAT_MS: '1000',
-      LEASE_MS: String(LEASE_MS),
-      SWEEP_EVERY_MS: '200',
-      LOG_LEVEL: 'error',
-    });
+    platform = await startPlatform(
+      {
+        HEARTBEAT_MS: '1000',
+        LEASE_MS: String(LEASE_MS),
+        SWEEP_EVERY_MS: '200',
+        LOG_LEVEL: 'error',
+      },
+      'machine',
+    );
     teamId = await platform.customerTeam('switched');
     daemon = await platform.startRunner(teamId, 'machine', ['--slots', '2']);
   }, 120_000);
