@@ -1,6 +1,6 @@
 /** The console as its users meet it: the built pages, the real server, a real browser. */
 import { chromium } from 'playwright-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { buildConsole } from '../../server/console/build.mjs';
 import type { Clock } from '../../server/platform/clock.ts';
 import { chromiumPath } from '../setup/needs.ts';
@@ -16,7 +16,13 @@ export interface Console {
   passTime(ms: number): void;
   /** A tab of its own browser profile; every complaint of the browser about it is collected. */
   open(path: string, options?: BrowserContextOptions): Promise<Tab>;
-  /** The same, signed in as the first staff account. */
+  /** The same, signed in: by the form the first time, and then by the cookie of that session as long as it holds. */
+  openAs(
+    path: string,
+    who: Pick<Person, 'email' | 'password'>,
+    options?: BrowserContextOptions,
+  ): Promise<Tab>;
+  /** As the first staff account. */
   openAsStaff(path: string, options?: BrowserContextOptions): Promise<Tab>;
   /** Moves a switch as Ada, another member of the staff, at her own console. */
   move(key: string, state: 'enabled' | 'disabled', reason: string): Promise<void>;
@@ -100,6 +106,21 @@ export async function startConsole(
     return { page: await another(path), complaints, another, close: async () => await context.close() };
   };
 
+  const sessions = new Map<string, Awaited<ReturnType<BrowserContext['storageState']>>>();
+  const openAs: Console['openAs'] = async (path, { email, password }, options) => {
+    const storageState = sessions.get(email);
+    const tab = await open(path, { ...options, ...(storageState === undefined ? {} : { storageState }) });
+    const { page } = tab;
+    const form = page.getByLabel('E-mail address');
+    await page.locator('.whoami').or(form).first().waitFor();
+    if (await form.isVisible()) {
+      await signInAs(page, email, password);
+      await page.locator('.whoami').waitFor();
+      sessions.set(email, await page.context().storageState());
+    }
+    return tab;
+  };
+
   return {
     server,
     browser,
@@ -108,12 +129,9 @@ export async function startConsole(
       aheadMs += ms;
     },
     open,
-    openAsStaff: async (path, options) => {
-      const tab = await open(path, options);
-      await signInAs(tab.page, server.first.staffEmail, server.first.staffPassword);
-      await tab.page.locator('.whoami').waitFor();
-      return tab;
-    },
+    openAs,
+    openAsStaff: async (path, options) =>
+      await openAs(path, { email: server.first.staffEmail, password: server.first.staffPassword }, options),
     move: async (key, state, reason) => {
       const answer = await request(server.baseUrl, `PATCH /admin/platform-features/${key}`, {
         as: (await signIn(server, ada.email)).token,

@@ -4,7 +4,6 @@ import type { ScriptedRunner } from '../setup/builds/scripted-runner.ts';
 import { setColumns } from '../setup/columns.ts';
 import { join, verify } from '../setup/people.ts';
 import type { Person } from '../setup/people.ts';
-import { signInAs } from './console.ts';
 import type { Console, Tab } from './console.ts';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 
@@ -69,12 +68,7 @@ export async function startFleet(console_: Console, name = 'builders'): Promise<
           projectId: project.id,
         })
       ).id,
-    open: async (path, as = owner, options = {}) => {
-      const tab = await console_.open(path, options);
-      await signInAs(tab.page, as.email, as.password);
-      await tab.page.locator('.whoami').waitFor();
-      return tab;
-    },
+    open: async (path, as = owner, options = {}) => await console_.openAs(path, as, options),
   };
 }
 
