@@ -19,7 +19,7 @@ it('reads while the event loop is free', async () => {
   await reading.read({ path, text });
   const before = performance.eventLoopUtilization();
   const began = performance.now();
-  for (let file = 0; file < 5; file++)
+  for (let file = 0; file < 3; file++)
     expect(namesOf(await reading.read({ path, text: LARGE }))).toEqual([500]);
   const busyMs = performance.eventLoopUtilization(before).active;
   expect(busyMs).toBeLessThan((performance.now() - began) / 2);
