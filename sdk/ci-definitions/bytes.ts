@@ -62,8 +62,8 @@ function wideEncodingOf(bytes: Uint8Array): string | undefined {
   if (begins(0xfe, 0xff)) return 'UTF-16BE with a byte order mark';
   const zeros = [0, 0, 0, 0];
   const sample = bytes.subarray(0, SAMPLE_BYTES);
-  for (const [index, byte] of sample.entries())
-    if (byte === 0) zeros[index % 4] = (zeros[index % 4] ?? 0) + 1;
+  for (let at = sample.indexOf(0); at >= 0; at = sample.indexOf(0, at + 1))
+    zeros[at % 4] = (zeros[at % 4] ?? 0) + 1;
   const [first = 0, second = 0, third = 0, fourth = 0] = zeros.map((count) => (4 * count) / sample.length);
   const [most, few] = [0.5, 0.1];
   if (second > most && third > most && fourth > most && first < few) return 'UTF-32LE';
