@@ -292,7 +292,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     held: 'end at the build’s own limits, where control groups can be written: of engine and steps together',
     docker: 'by docker’s own limits for steps',
     async act(bench) {
-      const build = await bench.build(steps('echo it ran; head -c 2000000000 /dev/zero | tail'), {
+      const build = await bench.build(steps('echo it ran; dd if=/dev/zero bs=1M count=2000 | tail'), {
         memoryMb: 64,
       });
       expectBlind(bench, build);
