@@ -9,8 +9,8 @@
  * are over their limit.
  */
 import { createHash } from 'node:crypto';
-import { chown, mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { chown, mkdir, rm, stat, utimes } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { runCommand } from '../executor/command.ts';
 import {
   BASES_IN_CONTAINMENT,
@@ -22,8 +22,8 @@ import {
 /** Key of the operator's images; no team can have it. */
 const BASES = '.bases';
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
-/** Time limit of measuring one store. */
-const SIZE_MS = 120_000;
+/** Time limit of measuring all stores. */
+const SIZE_MS = 600_000;
 
 export type StorageDriver = 'overlay' | 'vfs';
 
@@ -82,9 +82,9 @@ export function createStores({ dataDir, owner }: StoresOptions): Stores {
     bases: async () => await open(BASES),
     async surplus(maxMb) {
       const found: { store: TeamStore; usedMs: number; mb: number }[] = [];
-      for (const key of await readdir(parent).catch(() => [])) {
+      for (const [key, mb] of await sizesMb(parent)) {
         const store = at(key);
-        found.push({ store, usedMs: (await stat(store.folder)).mtimeMs, mb: await sizeMb(store.folder) });
+        found.push({ store, usedMs: (await stat(store.folder)).mtimeMs, mb });
       }
       let mb = found.reduce((sum, one) => sum + one.mb, 0);
       const going: TeamStore[] = [];
@@ -112,9 +112,13 @@ export function keyOf(team: string): string {
   return KEY.test(team) ? team : createHash('sha256').update(team).digest('hex');
 }
 
-async function sizeMb(folder: string): Promise<number> {
-  const listed = await runCommand(['du', '-sxm', folder], { timeoutMs: SIZE_MS });
-  return Number(/^\d+/.exec(listed.stdout)?.[0] ?? 0);
+/** Returns the size of each folder in this one by its name. */
+async function sizesMb(parent: string): Promise<[name: string, mb: number][]> {
+  const listed = await runCommand(['du', '-xm', '-d', '1', parent], { timeoutMs: SIZE_MS });
+  return listed.stdout.split('\n').flatMap((line): [string, number][] => {
+    const [, mb, path = ''] = /^(\d+)\t(.+)$/.exec(line) ?? [];
+    return mb === undefined || path === parent ? [] : [[basename(path), Number(mb)]];
+  });
 }
 
 /** The mounts of a store for an engine's call, and the configuration that names them. */
