@@ -124,7 +124,7 @@ export async function detectIsolation({
       throw new Error("docker builds in its own daemon, which is out of this runner's hands; use podman");
     const containment = await createContainment();
     const stores = createStores({ dataDir, owner: ownerOf(containment.users) });
-    const driver = await prove({ containment, stores, engine, dataDir });
+    const driver = await prove({ containment, stores, engine, version, dataDir });
     const host = { containment, stores, driver };
     const detail = `images are built with ${named}, and builds are contained: ${containment.describe()}, storage ${driver}`;
     return { contained: true, host, baseImages: createBaseImages({ host, engine }), detail, ...flaws };

@@ -15,7 +15,6 @@ import { containedCall } from './contained-engine.ts';
 import { ownerOf, type Containment } from './containment.ts';
 import { folderBind } from './containment-script.ts';
 import { createControl } from './control.ts';
-import { engineVersion } from './engine-floor.ts';
 import { lastLines } from './process.ts';
 import type { StorageDriver, Stores } from './team-store.ts';
 
@@ -28,13 +27,15 @@ export interface ProofOptions {
   containment: Containment;
   stores: Stores;
   engine: Engine;
+  /** Of the engine. */
+  version: string;
   dataDir: string;
 }
 
 /** Returns the storage driver that works; throws with the failure of the containment. */
 export async function prove(options: ProofOptions): Promise<StorageDriver> {
   const path = join(options.dataDir, 'containment.json');
-  const of = await circumstances(options);
+  const of = circumstances(options);
   const known = await readProof(path);
   if (known?.of === of) return known.driver;
   const failures: string[] = [];
@@ -49,8 +50,7 @@ export async function prove(options: ProofOptions): Promise<StorageDriver> {
   throw new Error(`a build to prove it failed: ${failures.join('; ')}`);
 }
 
-async function circumstances({ containment, engine }: ProofOptions): Promise<string> {
-  const { version } = await engineVersion(engine);
+function circumstances({ containment, engine, version }: ProofOptions): string {
   return [VERSION, release(), engine.program, version, JSON.stringify(containment.users)].join(' ');
 }
 
