@@ -18,8 +18,8 @@ it('brings an app back that an earlier process was replacing, though folders and
     'podman',
     `case "$*" in
 *" ps "*) printf 'svc-app-stuck.next\\nsvc-app-web.next\\n';;
-*inspect*.next|*inspect*svc-app-web.old) ;;
-*inspect*) exit 1;;
+*inspect*svc-app-stuck*) echo 'svc-app-stuck.next '; echo 'Error: no such container svc-app-stuck' >&2; exit 125;;
+*inspect*svc-app-web*) printf 'svc-app-web.next \\nsvc-app-web.old \\n'; echo 'Error: no such container svc-app-web' >&2; exit 125;;
 *" rm "*stuck*) echo "device busy" >&2; exit 125;;
 esac`,
   );
