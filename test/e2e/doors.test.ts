@@ -160,9 +160,8 @@ describe('gRPC', () => {
   for (const protocol of ['grpc', 'grpcweb', 'connect'] as const) {
     it(`answers buf curl over ${protocol}`, async () => {
       const { stdout } = await exec(
-        'npx',
+        'node_modules/.bin/buf',
         [
-          'buf',
           'curl',
           '--schema',
           '.',
