@@ -14,6 +14,7 @@ import {
 } from '../../test/setup/runner/daemon-process.ts';
 import { socketsOf } from '../../test/setup/runner/open-sockets.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import { sharedByFile } from '../../test/setup/runner/when-done.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
@@ -36,16 +37,23 @@ function processesWith(mark: string): number[] {
     .map(Number);
 }
 
+/** Without slots for builds, because a daemon that takes them makes one first, as the proof of its containment. */
 function startDaemon(home: RunnerHome, executor: string, ...args: string[]): DaemonProcess {
-  return startProcess(bundle().main, ['run', '--data-dir', home.dataDir, '--executor', executor, ...args]);
+  const own = ['--data-dir', home.dataDir, '--executor', executor, '--build-slots', '0'];
+  return startProcess(bundle().main, ['run', ...own, ...args]);
 }
 
 for (const { name, there } of EXECUTORS) {
   describe.runIf(there)(`daemon with ${name}`, () => {
-    it('runs a command, masks its secrets, and reports exit code and time', async () => {
+    // To start a daemon, which tries out its executor, costs as much as some tasks.
+    const machine = sharedByFile(async () => {
       const cp = await controlPlane();
       const home = makeHome(cp);
-      startDaemon(home, name);
+      return { cp, home, daemon: startDaemon(home, name, '--slots', '2') };
+    });
+
+    it('runs a command, masks its secrets, and reports exit code and time', async () => {
+      const { cp } = machine();
       const run = cp.submit({
         command: ['sh', '-c', 'echo "key $API_KEY"; echo "oops" >&2; exit 7'],
         env: { API_KEY: 'sk-very-secret' },
@@ -68,9 +76,7 @@ for (const { name, there } of EXECUTORS) {
     });
 
     it('listens on no network socket while a task runs, and 2.18 kills it when it is cancelled or over time', async () => {
-      const cp = await controlPlane();
-      const home = makeHome(cp);
-      const daemon = startDaemon(home, name, '--slots', '2');
+      const { cp, home, daemon } = machine();
       const cancelled = cp.submit({ command: ['sh', '-c', 'echo begun; sleep 300'] });
       const late = cp.submit({ command: ['sh', '-c', 'sleep 300'], limits: { timeoutSeconds: 2 } });
       await waitFor('the output', () => cancelled.output.length > 0, { withinMs: 25_000 });
