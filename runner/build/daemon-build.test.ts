@@ -26,7 +26,7 @@ import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plan
 import type { FakeRun } from '../../test/setup/runner/fake-runs.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
-import { sharedByFile } from '../../test/setup/runner/when-done.ts';
+import { sharedByFile, whenDone } from '../../test/setup/runner/when-done.ts';
 import type { BuildOffer, HeartbeatRequest } from '../control-plane/wire.ts';
 
 const bundle = useBundle();
@@ -49,7 +49,7 @@ async function start(...args: string[]): Promise<Machine> {
 }
 
 /** Prepares a test on this machine. */
-function use(machine: Machine): Machine {
+function use<T extends Machine>(machine: T): T {
   const { cp, daemon } = machine;
   onTestFailed(() =>
     console.error(daemon.output(), ...[...cp.runs.values()].map((run) => run.output.toString())),
@@ -67,7 +67,7 @@ async function built(cp: FakeControlPlane, offer: Partial<BuildOffer>): Promise<
 async function hello(): Promise<number> {
   const server = createHttpServer((_request, response) => response.end('hello\n'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
+  whenDone(() => server.close());
   return (server.address() as AddressInfo).port;
 }
 
@@ -87,7 +87,10 @@ function app(): string {
 
 describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
   // To start a daemon, which tries out what its engine can do, costs as much as a build.
-  const machine = sharedByFile(async () => await start('--build-slots', '2'));
+  const machine = sharedByFile(async () => {
+    const allowed = await hello();
+    return { allowed, ...(await start('--build-slots', '2', '--allow-egress', `127.0.0.1:${allowed}`)) };
+  });
 
   for (const buildType of ['dockerfile', 'auto'] as const) {
     it(`clones, builds (${buildType}), pushes and deploys, and the address answers`, async () => {
@@ -227,8 +230,8 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
   });
 
   it('runs steps as users of their own, whose calls of the machine go no further than the operator allows', async () => {
-    const [allowed, refused] = [await hello(), await hello()];
-    const { cp } = use(await start('--allow-egress', `127.0.0.1:${allowed}`));
+    const { cp, allowed } = use(machine());
+    const refused = await hello();
     const git = await gitServer();
     const { url } = git.commit('web', await appTree());
     const get = (host: string, port: number) =>
