@@ -1,5 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createPasswords, DEFAULT_COST } from './password.ts';
+import { createPasswords, createTurnstile, DEFAULT_COST } from './password.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
 const cheap = createPasswords({ ln: 8, r: 8, p: 1 });
@@ -41,21 +42,28 @@ describe('createPasswords()', () => {
     expect(refused).toHaveLength(80 - 2 - 64);
     expect(String((refused[0] as PromiseRejectedResult).reason)).toContain('too many sign-ins at once');
   });
+});
 
+describe('createTurnstile()', () => {
   it('lets strangers keep out neither those who are known nor each other', async () => {
-    const passwords = createPasswords({ ln: 12, r: 8, p: 1 });
-    const ended: string[] = [];
-    const verify = async (who: string, stranger?: string): Promise<void> => {
-      await passwords.verify('wrong', undefined, stranger).then(
-        () => ended.push(who),
-        () => ended.push(`${who} refused`),
-      );
-    };
-    const guesses = Array.from({ length: 40 }, async (_, n) => await verify(`from ${n % 2}`, `net ${n % 2}`));
-    await Promise.all([...guesses, verify('a newcomer', 'net 2'), verify('a known one')]);
-    expect(ended.filter((who) => who.endsWith('refused'))).toHaveLength(40 - 2 - 2 * 4);
-    expect(ended).toContain('a newcomer');
-    const through = ended.filter((who) => !who.endsWith('refused'));
-    expect(through.indexOf('a known one')).toBeLessThan(4);
+    const turn = createTurnstile();
+    const begun: string[] = [];
+    const working: Array<() => void> = [];
+    let refused = 0;
+    const enter = async (who: string, stranger?: string): Promise<void> =>
+      await turn(stranger, async () => {
+        begun.push(who);
+        await new Promise<void>((end) => working.push(end));
+      }).catch(() => void (refused += 1));
+    const guesses = Array.from({ length: 40 }, async (_, n) => await enter(`from ${n % 2}`, `net ${n % 2}`));
+    const all = Promise.all([...guesses, enter('a newcomer', 'net 2'), enter('a known one')]);
+    for (let end = working.shift(); end !== undefined; end = working.shift()) {
+      end();
+      await setImmediate();
+    }
+    await all;
+    expect(refused).toBe(40 - 2 - 2 * 4);
+    expect(begun[2]).toBe('a known one');
+    expect(begun).toContain('a newcomer');
   });
 });

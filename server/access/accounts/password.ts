@@ -117,7 +117,7 @@ interface Waiting {
 }
 
 /** Lets `RUNNING_MAX` through at a time: who is no stranger first, then first come, first served. Refuses when too many wait. */
-function createTurnstile(): <T>(stranger: string | undefined, work: () => Promise<T>) => Promise<T> {
+export function createTurnstile(): <T>(stranger: string | undefined, work: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: Waiting[] = [];
   const assertRoom = (stranger: string | undefined): void => {
