@@ -22,6 +22,12 @@ const NOT_HELD = 'not held';
 /** Calls by address, because a static busybox cannot look up names. */
 const call = (host: string, port: number) => `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 5 ${host} ${port}`;
 
+/**
+ * What a step begins with to show that it ran. podman's relay may drop what a step wrote when it ends within milliseconds on a busy machine (buildah 1.28,
+ * `runCopyStdio`), so it lives a moment longer.
+ */
+const RAN = 'echo it ran; sleep 0.2';
+
 /** Expects that the build ran and saw none of the protected data. */
 function expectBlind(bench: Bench, build: AbuseBuild, ran = 'it ran'): void {
   expect(build.said).toContain(ran);
@@ -32,7 +38,7 @@ function expectBlind(bench: Bench, build: AbuseBuild, ran = 'it ran'): void {
 
 /** Lists and writes the runner's key folder, below the folder that the flaw leads to. */
 const atKey = ({ keyFile }: Bench, root: string) =>
-  `echo it ran; cat '${root}${keyFile}' 2>/dev/null; ls -a '${root}${dirname(keyFile)}' 2>/dev/null; echo x >'${root}${keyFile}.written'; true`;
+  `${RAN}; cat '${root}${keyFile}' 2>/dev/null; ls -a '${root}${dirname(keyFile)}' 2>/dev/null; echo x >'${root}${keyFile}.written'; true`;
 
 function expectUntouched({ keyFile }: Bench): void {
   expect(existsSync(`${keyFile}.written`)).toBe(false);
@@ -58,7 +64,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     async act(bench) {
       const script = JSON.stringify(['/bin/sh', '-c', atKey(bench, '/mnt')]);
       const build = await bench.build(
-        `${steps('echo it ran')}RUN --mount=type=cache,id=../../../../../../..,target=/mnt ${script}\n`,
+        `${steps(RAN)}RUN --mount=type=cache,id=../../../../../../..,target=/mnt ${script}\n`,
       );
       expectBlind(bench, build);
       expectUntouched(bench);
@@ -72,7 +78,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
       for (const option of ['bind-propagation=shared', 'bind-propagation=rshared,dev,suid']) {
         const script = JSON.stringify(['/bin/sh', '-c', atKey(bench, '/mnt')]);
         const build = await bench.build(
-          `${steps('echo it ran')}RUN --mount=type=bind,source=.,target=/mnt,rw,${option} ${script}\n`,
+          `${steps(RAN)}RUN --mount=type=bind,source=.,target=/mnt,rw,${option} ${script}\n`,
         );
         expectBlind(bench, build);
         expectUntouched(bench);
@@ -86,7 +92,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     docker: BY_VERSION,
     async act(bench) {
       for (const target of [bench.keyFile, '/dev/zero', `../../../../../..${bench.keyFile}`]) {
-        const dockerfile = `${steps('echo it ran; rm -f /etc/passwd /etc/group')}ADD users.tar /\nUSER mallory\nRUN ["/bin/sh", "-c", "cat /etc/passwd | head -c 100"]\n`;
+        const dockerfile = `${steps(`${RAN}; rm -f /etc/passwd /etc/group`)}ADD users.tar /\nUSER mallory\nRUN ["/bin/sh", "-c", "cat /etc/passwd | head -c 100"]\n`;
         const files = { 'users.tar': linkTar(['etc/passwd', target], ['etc/group', target]) };
         expectBlind(bench, await bench.build(dockerfile, { files }));
       }
@@ -166,7 +172,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
         { team: 'team_victim', files },
       );
       expect(written.failure).toBeUndefined();
-      expectBlind(bench, await bench.build(cached('echo it ran; cat /c/* 2>/dev/null; true')));
+      expectBlind(bench, await bench.build(cached(`${RAN}; cat /c/* 2>/dev/null; true`)));
       const again = await bench.build(cached('cat /c/note'), { team: 'team_victim' });
       expect(again.said).toContain(bench.secret);
     },
@@ -185,9 +191,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
         expect(build.failure).toMatch(/cannot be built/);
       }
       const calls = ['127.0.0.1', '0.0.0.0', '127.1.2.3'].map((host) => call(host, port));
-      const build = await bench.build(
-        steps(`echo it ran; ${calls.join('; ')}; true`) + `# http://x:${port}/\n`,
-      );
+      const build = await bench.build(steps(`${RAN}; ${calls.join('; ')}; true`) + `# http://x:${port}/\n`);
       expectBlind(bench, build);
       expect(build.said).toContain(`127.0.0.1:${port} is not reached: it is no public address`);
       expect(bench.requests()).toBe(before);
@@ -218,7 +222,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
       }
       expect(bench.called).toEqual([]);
       const build = await bench.build(
-        steps(`echo it ran; ${call('169.254.169.254', 80)}; ${call(PUBLIC, 80)} >/dev/null; true`) +
+        steps(`${RAN}; ${call('169.254.169.254', 80)}; ${call(PUBLIC, 80)} >/dev/null; true`) +
           'ADD http://public.test/x /s\nRUN ["/bin/cat", "/s"]\n',
       );
       expect(build).toMatchObject({ failure: undefined });
@@ -236,7 +240,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     docker: 'steps: held by docker’s capabilities and device groups; the daemon itself is root',
     async act(bench) {
       const script = [
-        'echo it ran',
+        RAN,
         'mknod /tmp/disk b 254 0 && echo MADE',
         'mknod /mnt/var/tmp/disk b 8 0 && echo MADE',
         'ls /mnt/run/docker.sock /mnt/var/run/docker.sock /mnt/run/podman/podman.sock /mnt/run/systemd 2>/dev/null',
@@ -264,13 +268,13 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     async act(bench) {
       const build = await bench.build(
         steps(
-          `echo it ran; cat /proc/[0-9]*/cmdline | tr '\\0' ' '; cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c SVC_ABUSE; cat /proc/net/unix | wc -l`,
+          `${RAN}; cat /proc/[0-9]*/cmdline | tr '\\0' ' '; cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -c SVC_ABUSE; cat /proc/net/unix | wc -l`,
         ),
       );
       expectBlind(bench, build);
       expect(build.said).not.toMatch(/vitest|node /);
       await bench.build(steps('kill -9 -1'));
-      expectBlind(bench, await bench.build(steps('echo it ran')));
+      expectBlind(bench, await bench.build(steps(RAN)));
     },
   },
   {
@@ -279,7 +283,7 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     held: 'of folders of builds its own clone is there, and of secrets its own `--secret` files; the file of logins is empty, pulls of the team’s own images come before the first step',
     docker: 'the folder of logins is empty; a hole of the engine shows the rest',
     async act(bench) {
-      const script = `echo it ran; find /mnt${dirname(bench.keyFile)} /mnt/root /mnt/run 2>/dev/null | grep -v containers; for f in $(find /mnt -name config.json -o -name auth.json 2>/dev/null); do cat $f; done; cat /run/secrets/own`;
+      const script = `${RAN}; find /mnt${dirname(bench.keyFile)} /mnt/root /mnt/run 2>/dev/null | grep -v containers; for f in $(find /mnt -name config.json -o -name auth.json 2>/dev/null); do cat $f; done; cat /run/secrets/own`;
       const dockerfile = escape(script).replace('RUN --mount', 'RUN --mount=type=secret,id=own --mount');
       const build = await bench.build(dockerfile, { secrets: { own: 'own-4711' } });
       expectBlind(bench, build);
@@ -292,12 +296,12 @@ export const BUILD_ABUSE_CASES: readonly BuildAbuseCase[] = [
     held: 'end at the build’s own limits, where control groups can be written: of engine and steps together',
     docker: 'by docker’s own limits for steps',
     async act(bench) {
-      const build = await bench.build(steps('echo it ran; dd if=/dev/zero bs=1M count=2000 | tail'), {
+      const build = await bench.build(steps(`${RAN}; dd if=/dev/zero bs=1M count=2000 | tail`), {
         memoryMb: 64,
       });
       expectBlind(bench, build);
       expect(build.failure).toBe('the build was over the memory limit of 64 MiB');
-      expectBlind(bench, await bench.build(steps('echo it ran')));
+      expectBlind(bench, await bench.build(steps(RAN)));
     },
   },
 ];
