@@ -38,8 +38,8 @@ export interface Connection {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const IDLE_IN_TRANSACTION_MS = 10_000;
-const LOCK_TIMEOUT_MS = 2_000;
+/** Limits of each session beside that of one statement, in milliseconds. */
+export const SESSION_LIMITS = { idle_in_transaction_session_timeout: 10_000, lock_timeout: 2_000 };
 
 /**
  * Every statement here is written for an index. The planner sees a table that is nearly empty, finds reading all of it as cheap, and the prepared statement keeps that plan while the table
@@ -70,8 +70,7 @@ function driverOptions({ name, statementTimeoutMs, role }: ConnectionOptions) {
     connection: {
       application_name: name,
       statement_timeout: statementTimeoutMs,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
-      lock_timeout: LOCK_TIMEOUT_MS,
+      ...SESSION_LIMITS,
       ...PLANNING,
       ...(role === undefined ? {} : { role }),
     },

@@ -60,7 +60,12 @@ describe.skipIf(!(await has('postgres')) || !(await has('pgbouncer')))('a sessio
     const pooler = await startPooler(['role', 'application_name', ...LIMITS]);
     try {
       expect(await refusal(pooler.through(test.url), WORK_ROLE)).toEqual(
-        refused(`not ${WORK_ROLE}`, 'statement_timeout is 0 ms, not 5000 ms', 'PostgreSQL itself'),
+        refused(
+          `not ${WORK_ROLE}`,
+          'statement_timeout is 0 ms, not 5000 ms',
+          'lock_timeout is 0 ms, not 2000 ms',
+          'PostgreSQL itself',
+        ),
       );
     } finally {
       await pooler.stop();

@@ -3,6 +3,7 @@
  * would own the append-only tables that it works on, and no statement would have a limit: it does not start.
  */
 import postgres from 'postgres';
+import { SESSION_LIMITS } from './connection.ts';
 import { STATEMENT_TIMEOUT_MS } from './database.ts';
 import type { Database } from './database.ts';
 import { isConnectionError } from './errors.ts';
@@ -15,19 +16,23 @@ const DIRECT =
 
 interface Settings {
   readonly user: string;
-  readonly statementTimeoutMs: number;
+  /** Milliseconds by name. */
+  readonly limits: Readonly<Record<string, number>>;
 }
+
+const LIMITS = { statement_timeout: STATEMENT_TIMEOUT_MS, ...SESSION_LIMITS };
 
 export async function assertSession({ sql }: Database, role?: string): Promise<void> {
   const [settings] = await sql<Settings[]>`
-    select current_user as "user", (select setting::integer from pg_settings where name = 'statement_timeout') as "statementTimeoutMs"
+    select current_user as "user", json_object_agg(name, setting::integer) as limits
+    from pg_settings where name = any(${Object.keys(LIMITS)}::text[])
   `.catch(explainRefusal);
-  const { user, statementTimeoutMs } = settings!;
+  const { user, limits } = settings!;
   const missing = [
     ...(role === undefined || user === role ? [] : [`the role is ${user}, not ${role}`]),
-    ...(statementTimeoutMs === STATEMENT_TIMEOUT_MS
-      ? []
-      : [`statement_timeout is ${statementTimeoutMs} ms, not ${STATEMENT_TIMEOUT_MS} ms`]),
+    ...Object.entries(LIMITS).flatMap(([name, ms]) =>
+      limits[name] === ms ? [] : [`${name} is ${limits[name]} ms, not ${ms} ms`],
+    ),
   ];
   if (missing.length > 0)
     throw new SessionRefused(
