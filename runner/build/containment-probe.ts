@@ -27,7 +27,7 @@ export interface ProofOptions {
   containment: Containment;
   stores: Stores;
   engine: Engine;
-  /** Of the engine. */
+  /** Version of the engine. */
   version: string;
   dataDir: string;
 }

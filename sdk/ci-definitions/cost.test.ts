@@ -123,7 +123,7 @@ const RATIO = 4;
 /** Less is not measured well. */
 const FLOOR_MS = 100;
 let measuredLimit: number | undefined;
-/** What the ordinary file defines, once it was measured. */
+/** Holds what the ordinary file defines; undefined until it was measured. */
 let ordinary: ParsedDefinition | undefined;
 const readOrdinary = () => (ordinary = parseDefinition({ path, text: ORDINARY }));
 /** Measured once, by the first test that asks: the ordinary file costs as much as several hostile ones. */

@@ -22,7 +22,7 @@ export interface Console {
     who: Pick<Person, 'email' | 'password'>,
     options?: BrowserContextOptions,
   ): Promise<Tab>;
-  /** As the first staff account. */
+  /** Does so as the first staff account. */
   openAsStaff(path: string, options?: BrowserContextOptions): Promise<Tab>;
   /** Moves a switch as Ada, another member of the staff, at her own console. */
   move(key: string, state: 'enabled' | 'disabled', reason: string): Promise<void>;

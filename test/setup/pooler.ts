@@ -14,7 +14,7 @@ export interface Pooler {
   stop(): Promise<void>;
 }
 
-/** In transaction mode; `ignored` are the startup parameters that it lets pass and forgets. */
+/** Starts one in transaction mode; `ignored` are the startup parameters that it lets pass and forgets. */
 export async function startPooler(ignored: readonly string[]): Promise<Pooler> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-pooler-'));
   const port = await freePort();

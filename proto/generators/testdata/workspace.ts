@@ -37,7 +37,7 @@ function emptyWorkspace(): Workspace {
   };
 }
 
-/** With everything that the other one holds now. */
+/** Makes a workspace with everything that the other one holds now. */
 export function copyWorkspace({ root }: Workspace): Workspace {
   const copy = emptyWorkspace();
   cpSync(root, copy.root, { recursive: true });

@@ -4,7 +4,7 @@ import { createReaders } from './threads.ts';
 import type { Outcome } from './threads.ts';
 
 const GENEROUS = { fileMs: 60_000, searchMs: 300_000, memoryMb: 256 };
-/** Of all tests that need no limits of their own: the threads go on from one to the next. */
+/** Tests that need no limits of their own share these, so that the threads go on from one to the next. */
 const readers = createReaders(GENEROUS);
 const path = '.github/workflows/ci.yml';
 const text = 'on: push\njobs:\n  a:\n    steps: [{run: make}]\n';
