@@ -725,6 +725,14 @@ CREATE TABLE "webhook_endpoints" (
 	CONSTRAINT "webhook_endpoints_previous" CHECK (("webhook_endpoints"."previous_secret" is null) = ("webhook_endpoints"."previous_until" is null))
 );
 --> statement-breakpoint
+CREATE TABLE "database_generation" (
+	"one" integer PRIMARY KEY NOT NULL,
+	"generation" integer NOT NULL,
+	"made_for" text NOT NULL,
+	CONSTRAINT "database_generation_one" CHECK ("database_generation"."one" = 1),
+	CONSTRAINT "database_generation_bounds" CHECK ("database_generation"."generation" between 0 and 32767)
+);
+--> statement-breakpoint
 CREATE TABLE "idempotency_keys" (
 	"principal" text NOT NULL,
 	"rpc" text NOT NULL,
@@ -1206,6 +1214,30 @@ BEGIN
 	RETURN emptied;
 END
 $$;--> statement-breakpoint
+-- Which history this database is on: the cluster, its timeline, which a promotion changes, and the very table, which a restored dump makes anew. Nothing
+-- on a standby, which has no say in it.
+CREATE FUNCTION "database_origin"() RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+	IF pg_is_in_recovery() THEN
+		RETURN NULL;
+	END IF;
+	RETURN (SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' || 'database_generation'::regclass::oid;
+END
+$$;
+--> statement-breakpoint
+INSERT INTO "database_generation" ("one", "generation", "made_for") VALUES (1, 0, database_origin());
+--> statement-breakpoint
+-- What was signed before a promotion or before a restored dump may have been used up in the future that was lost.
+CREATE FUNCTION "nonces_begin_anew"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO nonce_store ("since") VALUES (clock_timestamp()) ON CONFLICT ("only") DO UPDATE SET "since" = excluded."since";
+	RETURN NULL;
+END
+$$;
+--> statement-breakpoint
+CREATE TRIGGER "database_generation_nonces" AFTER UPDATE OF "generation" ON "database_generation"
+	FOR EACH ROW EXECUTE FUNCTION "nonces_begin_anew"();
+--> statement-breakpoint
 -- Every item's row is rewritten four times in its life: vacuum early, or the queue's index grows dead entries.
 ALTER TABLE "work_items" SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05);
 --> statement-breakpoint

@@ -220,11 +220,11 @@ function executionsDisjoint(facts: Facts, item: ItemRow): Violation[] {
   return found;
 }
 
-/** I5: every grant has its own lease row and raised the epoch by one. */
+/** I5: every grant has its own lease row and raised the epoch, by one or into the next generation of the database. */
 function epochsRise(facts: Facts, item: ItemRow): Violation[] {
   const epochs = (facts.leases.get(item.id) ?? []).map(({ epoch }) => epoch);
-  const whole = epochs.every((epoch, i) => epoch === i + 1);
-  if (whole && item.epoch === epochs.length && item.offers === epochs.length) return [];
+  const rises = epochs.every((epoch, i) => epoch > (epochs[i - 1] ?? 0));
+  if (rises && item.epoch === (epochs.at(-1) ?? 0) && item.offers === epochs.length) return [];
   const message = `has epoch ${item.epoch} after ${item.offers} offers and leases of the epochs ${epochs.join(', ') || 'none'}`;
   return [{ invariant: 'I5', about: item.id, message, evidence: item }];
 }

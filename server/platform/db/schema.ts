@@ -1,5 +1,6 @@
 /** Tables of the platform itself. */
-import { index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
+import { check, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { bytes, instant } from './columns.ts';
 
 /** What the installation must remember about itself: the key-encryption check, the pepper's check value, first start. */
@@ -7,6 +8,21 @@ export const settings = pgTable('settings', {
   key: text('key').primaryKey(),
   value: text('value').notNull(),
 });
+
+/** One row: how often this database went back in time, by a promotion or a restored dump, so that what was granted in a lost future matches nothing. See generation.ts. */
+export const databaseGeneration = pgTable(
+  'database_generation',
+  {
+    one: integer('one').primaryKey(),
+    generation: integer('generation').notNull(),
+    /** What `database_origin()` answered when the generation began. */
+    madeFor: text('made_for').notNull(),
+  },
+  (t) => [
+    check('database_generation_one', sql`${t.one} = 1`),
+    check('database_generation_bounds', sql`${t.generation} between 0 and 32767`),
+  ],
+);
 
 /** Answers of keyed calls, kept 24 hours. The row is written in the transaction (or statement) of the effect. */
 export const idempotencyKeys = pgTable(

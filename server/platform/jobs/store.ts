@@ -1,4 +1,5 @@
 /** Jobs in the database, whose clock alone decides what is due. */
+import { nextEpoch } from '../db/index.ts';
 import type { Database, SqlTag } from '../db/index.ts';
 import { newId } from '../ids.ts';
 import { ms, rowId } from '../sql.ts';
@@ -131,7 +132,7 @@ async function claimInTurn(sql: SqlTag, claims: readonly Claim[]): Promise<reado
       select j.id from jobs j where j.id = any(array(select id from fair where place <= take)) and j.state <> 'dead' and (j.due_at <= now()) is true
       for no key update skip locked
     )
-    update jobs j set state = 'running', attempts = j.attempts + 1, epoch = j.epoch + 1,
+    update jobs j set state = 'running', attempts = j.attempts + 1, epoch = ${nextEpoch(sql, sql`j.epoch`)},
       due_at = clock_timestamp() + w.lease_ms * interval '1 millisecond',
       last_error = case when j.state = 'running' then 'its worker was lost' else j.last_error end
     from wanted w where j.id = any(array(select id from mine)) and w.kind = j.kind
