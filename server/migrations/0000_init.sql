@@ -477,7 +477,9 @@ CREATE TABLE "runners" (
 	"last_heartbeat_at" timestamp with time zone,
 	"last_seen_at" timestamp with time zone,
 	"revoked_at" timestamp with time zone,
-	"refused_version" text
+	"refused_version" text,
+	"set_labels" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"group_id" text
 );
 --> statement-breakpoint
 CREATE TABLE "build_phases" (
@@ -547,6 +549,9 @@ CREATE TABLE "work_items" (
 	"log_sha256" "bytea",
 	"log_missing" bigint DEFAULT 0 NOT NULL,
 	"log_day" date,
+	"selector" jsonb DEFAULT '{}'::jsonb NOT NULL,
+	"route_id" bigint,
+	"queue_expires_at" timestamp with time zone,
 	CONSTRAINT "work_items_kind" CHECK ("work_items"."kind" in ('run', 'build')),
 	CONSTRAINT "work_items_state" CHECK ("work_items"."state" in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'dead')),
 	CONSTRAINT "work_items_lease" CHECK (("work_items"."state" in ('offered', 'running')) = ("work_items"."lease_id" is not null)),
@@ -589,6 +594,56 @@ CREATE TABLE "work_reports" (
 	"outcome" text NOT NULL,
 	"digest" "bytea" NOT NULL,
 	"accepted_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "runner_groups" (
+	"name" text NOT NULL,
+	"labels" jsonb NOT NULL,
+	"max_running" integer,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "runner_groups_max_running" CHECK ("runner_groups"."max_running" >= 0)
+);
+--> statement-breakpoint
+CREATE TABLE "runner_routes" (
+	"runner_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"route_id" bigint NOT NULL,
+	CONSTRAINT "runner_routes_runner_id_kind_route_id_pk" PRIMARY KEY("runner_id","kind","route_id")
+);
+--> statement-breakpoint
+CREATE TABLE "team_shares" (
+	"team_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"weight" smallint NOT NULL,
+	"max_running" integer,
+	CONSTRAINT "team_shares_team_id_kind_pk" PRIMARY KEY("team_id","kind"),
+	CONSTRAINT "team_shares_kind" CHECK ("team_shares"."kind" in ('run', 'build')),
+	CONSTRAINT "team_shares_weight" CHECK ("team_shares"."weight" between 1 and 100),
+	CONSTRAINT "team_shares_max_running" CHECK ("team_shares"."max_running" >= 0)
+);
+--> statement-breakpoint
+CREATE TABLE "pool_turns" (
+	"pool_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"team_id" text NOT NULL,
+	"vtime" double precision DEFAULT 0 NOT NULL,
+	"weight" smallint DEFAULT 1 NOT NULL,
+	"waiting" boolean NOT NULL,
+	CONSTRAINT "pool_turns_pool_id_kind_team_id_pk" PRIMARY KEY("pool_id","kind","team_id"),
+	CONSTRAINT "pool_turns_kind" CHECK ("pool_turns"."kind" in ('run', 'build')),
+	CONSTRAINT "pool_turns_weight" CHECK ("pool_turns"."weight" between 1 and 100)
+);
+--> statement-breakpoint
+CREATE TABLE "work_routes" (
+	"id" bigserial PRIMARY KEY NOT NULL,
+	"pool_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"selector" jsonb NOT NULL,
+	"hash" text GENERATED ALWAYS AS (md5(selector::text)) STORED NOT NULL,
+	"used_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "work_routes_kind" CHECK ("work_routes"."kind" in ('run', 'build'))
 );
 --> statement-breakpoint
 CREATE TABLE "platform_feature_changes" (
@@ -949,6 +1004,12 @@ CREATE UNIQUE INDEX "jobs_lane" ON "jobs" USING btree ("lane") WHERE "jobs"."sta
 --> statement-breakpoint
 CREATE UNIQUE INDEX "teams_one_service_pool" ON "teams" USING btree ("service_pool") WHERE "teams"."service_pool";
 --> statement-breakpoint
+CREATE UNIQUE INDEX "runner_groups_team_id" ON "runner_groups" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "runner_groups_name" ON "runner_groups" USING btree ("team_id","name");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "work_routes_selector" ON "work_routes" USING btree ("pool_id","kind","hash");
+--> statement-breakpoint
 ALTER TABLE "account_claims" ADD CONSTRAINT "account_claims_created_by_users_id_fk" FOREIGN KEY ("created_by") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "sessions" ADD CONSTRAINT "sessions_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
@@ -1069,6 +1130,22 @@ ALTER TABLE "space_projects" ADD CONSTRAINT "space_projects_space_id_spaces_id_f
 --> statement-breakpoint
 ALTER TABLE "space_projects" ADD CONSTRAINT "space_projects_project_fk" FOREIGN KEY ("team_id","project_id") REFERENCES "public"."projects"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
+ALTER TABLE "runner_groups" ADD CONSTRAINT "runner_groups_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "runner_routes" ADD CONSTRAINT "runner_routes_runner_id_runners_id_fk" FOREIGN KEY ("runner_id") REFERENCES "public"."runners"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "runner_routes" ADD CONSTRAINT "runner_routes_route_id_work_routes_id_fk" FOREIGN KEY ("route_id") REFERENCES "public"."work_routes"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "team_shares" ADD CONSTRAINT "team_shares_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "pool_turns" ADD CONSTRAINT "pool_turns_pool_id_teams_id_fk" FOREIGN KEY ("pool_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "pool_turns" ADD CONSTRAINT "pool_turns_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "work_routes" ADD CONSTRAINT "work_routes_pool_id_teams_id_fk" FOREIGN KEY ("pool_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "runners" ADD CONSTRAINT "runners_group_fk" FOREIGN KEY ("team_id","group_id") REFERENCES "public"."runner_groups"("team_id","id") ON DELETE no action ON UPDATE no action;
+--> statement-breakpoint
 CREATE INDEX "sessions_user" ON "sessions" USING btree ("user_id");
 --> statement-breakpoint
 CREATE INDEX "sessions_expires" ON "sessions" USING btree ("expires_at");
@@ -1164,6 +1241,18 @@ CREATE INDEX "jobs_turn" ON "jobs" USING btree ("kind","team_id","due_at","id") 
 CREATE INDEX "space_members_user" ON "space_members" USING btree ("user_id");
 --> statement-breakpoint
 CREATE INDEX "space_projects_project" ON "space_projects" USING btree ("team_id","project_id");
+--> statement-breakpoint
+CREATE INDEX "runner_routes_route" ON "runner_routes" USING btree ("route_id");
+--> statement-breakpoint
+CREATE INDEX "pool_turns_next" ON "pool_turns" USING btree ("pool_id","kind","vtime","team_id") WHERE "pool_turns"."waiting";
+--> statement-breakpoint
+CREATE INDEX "runners_group" ON "runners" USING btree ("group_id") WHERE "runners"."group_id" is not null;
+--> statement-breakpoint
+CREATE INDEX "work_items_route" ON "work_items" USING btree ("route_id","team_id","priority" DESC NULLS LAST,"id") WHERE "work_items"."state" = 'queued';
+--> statement-breakpoint
+CREATE INDEX "work_items_queue_expiry" ON "work_items" USING btree ("queue_expires_at") WHERE "work_items"."state" = 'queued' and "work_items"."attempt" = 0 and "work_items"."queue_expires_at" is not null;
+--> statement-breakpoint
+CREATE INDEX "work_items_held" ON "work_items" USING btree ("team_id","kind") WHERE "work_items"."lease_id" is not null and "work_items"."offers" > 0;
 --> statement-breakpoint
 -- Below: what drizzle cannot say.
 -- Nonces of signed requests. UNLOGGED: they matter for minutes, and a commit that wrote nothing else waits for no disk.
@@ -1334,3 +1423,86 @@ CREATE TRIGGER "platform_feature_changes_append_only" BEFORE UPDATE OR DELETE OR
 	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
 --> statement-breakpoint
 ALTER TABLE "platform_feature_changes" ENABLE ALWAYS TRIGGER "platform_feature_changes_append_only";
+--> statement-breakpoint
+-- Vacuum early: a turn moves with every few grants, and the least ones are what each claim reads first.
+ALTER TABLE "pool_turns" SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+--> statement-breakpoint
+-- Whoever changes a route, a group or a runner of a pool takes this lock before he reads the others, so that of two at once the later one sees the earlier
+-- one's work. Runners share it, because each of them touches its own rows alone.
+CREATE FUNCTION "routes_lock"("pool" text, "alone" boolean) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF alone THEN
+		PERFORM pg_advisory_xact_lock(72057594, hashtext(pool));
+	ELSE
+		PERFORM pg_advisory_xact_lock_shared(72057594, hashtext(pool));
+	END IF;
+END
+$$;
+--> statement-breakpoint
+-- Brings "runner_routes" in line: of the pool, of one of its runners, or of one of its routes. Labels of the group win over those that a person set, and these over
+-- what the daemon says. Of the daemon's nothing counts whose key a group of the team has: whoever names himself so is no more than before.
+CREATE FUNCTION "routes_match"("pool" text, "runner" text, "route" bigint) RETURNS void LANGUAGE sql AS $$
+	WITH claimed AS (
+		SELECT coalesce(array_agg(DISTINCT k), '{}') AS keys FROM runner_groups o, jsonb_object_keys(o.labels) k WHERE o.team_id = pool
+	),
+	able AS (
+		SELECT r.id, g.name, (r.labels - c.keys) || r.set_labels || coalesce(g.labels, '{}') AS labels
+		FROM claimed c, runners r LEFT JOIN runner_groups g ON g.id = r.group_id
+		WHERE r.team_id = pool AND r.revoked_at IS NULL AND (runner IS NULL OR r.id = runner)
+	),
+	wanted AS MATERIALIZED (
+		SELECT a.id AS runner_id, w.kind, w.id AS route_id
+		FROM work_routes w JOIN able a
+			ON coalesce(w.selector ->> 'group' = a.name, NOT w.selector ? 'group') AND a.labels @> coalesce(w.selector -> 'labels', '{}')
+		WHERE w.pool_id = pool AND (route IS NULL OR w.id = route)
+	),
+	gone AS (
+		DELETE FROM runner_routes x USING runners r
+		WHERE r.team_id = pool AND x.runner_id = r.id AND (runner IS NULL OR x.runner_id = runner) AND (route IS NULL OR x.route_id = route)
+			AND NOT EXISTS (SELECT FROM wanted q WHERE q.runner_id = x.runner_id AND q.route_id = x.route_id)
+	)
+	INSERT INTO runner_routes SELECT * FROM wanted ON CONFLICT DO NOTHING
+$$;
+--> statement-breakpoint
+CREATE FUNCTION "routes_of_runner"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM routes_lock(NEW.team_id, false);
+	PERFORM routes_match(NEW.team_id, NEW.id, NULL);
+	RETURN NULL;
+END
+$$;
+--> statement-breakpoint
+CREATE TRIGGER "runners_routes_made" AFTER INSERT ON "runners" FOR EACH ROW EXECUTE FUNCTION "routes_of_runner"();
+--> statement-breakpoint
+CREATE TRIGGER "runners_routes" AFTER UPDATE OF "labels", "set_labels", "group_id", "revoked_at" ON "runners" FOR EACH ROW
+	WHEN ((OLD."labels", OLD."set_labels", OLD."group_id", OLD."revoked_at") IS DISTINCT FROM (NEW."labels", NEW."set_labels", NEW."group_id", NEW."revoked_at"))
+	EXECUTE FUNCTION "routes_of_runner"();
+--> statement-breakpoint
+CREATE FUNCTION "routes_of_group"() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	pool text := coalesce(NEW.team_id, OLD.team_id);
+BEGIN
+	PERFORM routes_lock(pool, true);
+	PERFORM routes_match(pool, NULL, NULL);
+	RETURN NULL;
+END
+$$;
+--> statement-breakpoint
+CREATE TRIGGER "runner_groups_routes" AFTER INSERT OR DELETE OR UPDATE OF "name", "labels" ON "runner_groups"
+	FOR EACH ROW EXECUTE FUNCTION "routes_of_group"();
+--> statement-breakpoint
+-- The route of pool, kind and selector, made where it is missing; nothing where the pool has "most" already. Its use is noted to the hour.
+CREATE FUNCTION "work_route"("pool" text, "of_kind" text, "wanted" jsonb, "most" integer) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	found_id bigint;
+BEGIN
+	PERFORM routes_lock(pool, true);
+	UPDATE work_routes SET used_at = clock_timestamp() WHERE pool_id = pool AND kind = of_kind AND hash = md5(wanted::text) RETURNING id INTO found_id;
+	IF found_id IS NOT NULL OR (wanted <> '{}' AND (SELECT count(*) FROM work_routes WHERE pool_id = pool) >= most) THEN
+		RETURN found_id;
+	END IF;
+	INSERT INTO work_routes (pool_id, kind, selector, used_at) VALUES (pool, of_kind, wanted, clock_timestamp()) RETURNING id INTO found_id;
+	PERFORM routes_match(pool, NULL, found_id);
+	RETURN found_id;
+END
+$$;

@@ -21,6 +21,7 @@ export type IdPrefix =
   | 'env'
   | 'evt'
   | 'fch'
+  | 'grp'
   | 'inc'
   | 'inv'
   | 'job'

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import {
+  bigint,
   bigserial,
   boolean,
   check,
@@ -8,11 +9,14 @@ import {
   integer,
   jsonb,
   pgTable,
+  primaryKey,
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
 import { bytes, id, instant } from '../../platform/db/columns.ts';
 import { teams } from '../../platform/resource/schema.ts';
+import { runnerGroups } from '../runnergroups/schema.ts';
+import { workRoutes } from '../work/schema.ts';
 
 export interface Diagnostics {
   readonly containerCliVersion: string;
@@ -34,7 +38,11 @@ export const runners = pgTable(
     keyId: text('key_id').notNull(),
     /** Raw 32 bytes. Never leaves the control plane. */
     publicKey: bytes('public_key').notNull(),
+    /** As the daemon says. */
     labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
+    /** As a person set them: they win over the daemon's, and those of the group over both. */
+    setLabels: jsonb('set_labels').$type<Record<string, string>>().notNull().default({}),
+    groupId: id('group_id'),
     version: text('version').notNull().default(''),
     os: text('os').notNull().default(''),
     arch: text('arch').notNull().default(''),
@@ -66,6 +74,35 @@ export const runners = pgTable(
     uniqueIndex('runners_name')
       .on(t.teamId, t.name)
       .where(sql`${t.revokedAt} is null`),
+    index('runners_group')
+      .on(t.groupId)
+      .where(sql`${t.groupId} is not null`),
+    foreignKey({
+      columns: [t.teamId, t.groupId],
+      foreignColumns: [runnerGroups.teamId, runnerGroups.id],
+      name: 'runners_group_fk',
+    }),
+  ],
+);
+
+/**
+ * The routes of a runner: those of its pool whose selector its group and labels satisfy. Triggers of the migration keep it so, under a lock on the pool's
+ * routes: whoever changes a runner, a group or the routes cannot forget it, and of two at once the later one sees the other.
+ */
+export const runnerRoutes = pgTable(
+  'runner_routes',
+  {
+    runnerId: id('runner_id')
+      .notNull()
+      .references(() => runners.id, { onDelete: 'cascade' }),
+    kind: text('kind', { enum: ['run', 'build'] }).notNull(),
+    routeId: bigint('route_id', { mode: 'number' })
+      .notNull()
+      .references(() => workRoutes.id, { onDelete: 'cascade' }),
+  },
+  (t) => [
+    primaryKey({ columns: [t.runnerId, t.kind, t.routeId] }),
+    index('runner_routes_route').on(t.routeId),
   ],
 );
 

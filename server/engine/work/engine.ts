@@ -9,6 +9,7 @@ import { startLogRetention } from './log-retention.ts';
 import { startNonceRotation } from './nonces.ts';
 import { rerouteStrays } from './pool.ts';
 import { startRelay } from './relay.ts';
+import { purgeRoutes } from './routes.ts';
 import { checkWorkSettings, defaultWorkSettings } from './settings.ts';
 import type { WorkSettings } from './settings.ts';
 import { startSweeper } from './sweeper.ts';
@@ -46,6 +47,7 @@ export function createEngine(system: System): Feature & { readonly engine: Engin
       () =>
         startLoop({ everyMs: STRAYS_EVERY_MS, run: async () => void (await rerouteStrays(sql)), onError }),
     ],
+    purges: [async () => await purgeRoutes(sql)],
   };
 }
 

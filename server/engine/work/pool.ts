@@ -4,6 +4,7 @@
  */
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
+import { movedRouteId, routeJoin } from './routes.ts';
 
 /** Pool of the team `t` in its region `r`; null when the service has no pool. */
 export function poolColumn(sql: SqlTag): Fragment {
@@ -23,21 +24,32 @@ export async function rerouteTeam(
   teamId: string,
   poolId: string,
 ): Promise<number> {
-  const rows = await db.sql`
-    update work_items set pool_id = ${poolId}, hint_due_at = now(), hint_count = 0
-    where team_id = ${teamId} and state in ('queued', 'offered', 'running') and pool_id <> ${poolId}`;
+  const { sql } = db;
+  const to = { pool: sql`${poolId}::text`, kind: sql`q.kind`, selector: sql`q.selector` };
+  const rows = await sql`
+    update work_items w set pool_id = ${poolId}, route_id = d.route_id, hint_due_at = now(), hint_count = 0
+    from (
+      select q.id, ${movedRouteId(sql, to)} as route_id from work_items q ${routeJoin(sql, to)}
+      where q.team_id = ${teamId} and q.state in ('queued', 'offered', 'running') and q.pool_id <> ${poolId}
+    ) d
+    where w.id = d.id and w.state in ('queued', 'offered', 'running') and w.pool_id <> ${poolId}`;
   return rows.count;
 }
 
 /** Moves queued work that was submitted while its team's region changed and so missed the move. */
 export async function rerouteStrays(sql: SqlTag): Promise<number> {
+  const to = { pool: sql`q.pool`, kind: sql`q.kind`, selector: sql`q.selector` };
   const rows = await sql`
-    update work_items w set pool_id = d.pool, hint_due_at = now(), hint_count = 0
+    update work_items w set pool_id = d.pool, route_id = d.route_id, hint_due_at = now(), hint_count = 0
     from (
-      select q.id, ${poolColumn(sql)} as pool
-      from work_items q join teams t on t.id = q.team_id join regions r on r.id = t.region_id
-      where q.state = 'queued'
+      select q.id, q.pool, ${movedRouteId(sql, to)} as route_id
+      from (
+        select i.id, i.kind, i.selector, i.pool_id, ${poolColumn(sql)} as pool
+        from work_items i join teams t on t.id = i.team_id join regions r on r.id = t.region_id
+        where i.state = 'queued'
+      ) q ${routeJoin(sql, to)}
+      where q.pool is not null and q.pool <> q.pool_id
     ) d
-    where w.id = d.id and w.state = 'queued' and d.pool is not null and w.pool_id <> d.pool`;
+    where w.id = d.id and w.state = 'queued'`;
   return rows.count;
 }

@@ -5,9 +5,11 @@
 import { sql } from 'drizzle-orm';
 import {
   bigint,
+  bigserial,
   boolean,
   check,
   date,
+  doublePrecision,
   foreignKey,
   index,
   integer,
@@ -21,6 +23,12 @@ import {
 import { builds } from '../builds/schema.ts';
 import { bytes, id, instant } from '../../platform/db/columns.ts';
 import { teams } from '../../platform/resource/schema.ts';
+
+/** Which runners may have an item: those of the group, with all of the labels. Empty: any. */
+export interface Selector {
+  readonly group?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
 
 export const workItems = pgTable(
   'work_items',
@@ -39,6 +47,10 @@ export const workItems = pgTable(
     /** The task to execute; each kind has its own shape. */
     spec: jsonb('spec').$type<Record<string, unknown>>().notNull(),
     labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
+    /** Which runners of the pool may have it, as it was asked for; see routes.ts. */
+    selector: jsonb('selector').$type<Selector>().notNull().default({}),
+    /** The route of pool, kind and selector. Not a foreign key: every submission would lock the route's row. routes.ts says why it cannot dangle. */
+    routeId: bigint('route_id', { mode: 'number' }),
     /** Only runners that offer containers may take it. */
     needsContainer: boolean('needs_container').notNull().default(false),
     /** Fencing token: +1 at every grant, checked in every write, never reset. */
@@ -53,6 +65,8 @@ export const workItems = pgTable(
     pollId: text('poll_id'),
     /** Not before. */
     runAfter: instant('run_after').notNull(),
+    /** One that no runner has begun by then ends. Null: it waits for as long as it takes. */
+    queueExpiresAt: instant('queue_expires_at'),
     hintDueAt: instant('hint_due_at').notNull(),
     hintCount: integer('hint_count').notNull().default(0),
     cancelRequestedAt: instant('cancel_requested_at'),
@@ -118,9 +132,22 @@ export const workItems = pgTable(
     index('work_items_queue')
       .on(t.poolId, t.kind, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),
+    // What a runner may have of a route, team by team: equality on both, then in order.
+    index('work_items_route')
+      .on(t.routeId, t.teamId, t.priority.desc(), t.id)
+      .where(sql`${t.state} = 'queued'`),
     index('work_items_hint')
       .on(t.hintDueAt)
       .where(sql`${t.state} = 'queued'`),
+    // Those alone that may not wait for ever.
+    index('work_items_queue_expiry')
+      .on(t.queueExpiresAt)
+      .where(sql`${t.state} = 'queued' and ${t.attempt} = 0 and ${t.queueExpiresAt} is not null`),
+    // What runners hold of a team, for its limit. Held items have an offer, so "offers > 0" says nothing new: it keeps the index from statements that do not name it,
+    // which the planner would lead through here while nothing is held.
+    index('work_items_held')
+      .on(t.teamId, t.kind)
+      .where(sql`${t.leaseId} is not null and ${t.offers} > 0`),
     index('work_items_expiry')
       .on(t.leaseExpiresAt)
       .where(sql`${t.state} in ('offered', 'running')`),
@@ -139,6 +166,56 @@ export const workItems = pgTable(
 );
 
 export type WorkItem = typeof workItems.$inferSelect;
+
+/** A pool, a kind and a selector: what is queued under one of them may be had by the same runners. Every pool and kind has that of the empty selector. */
+export const workRoutes = pgTable(
+  'work_routes',
+  {
+    id: bigserial('id', { mode: 'number' }).primaryKey(),
+    poolId: id('pool_id')
+      .notNull()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    kind: text('kind', { enum: ['run', 'build'] }).notNull(),
+    selector: jsonb('selector').$type<Selector>().notNull(),
+    /** Of the selector, whose text may be longer than a row of an index. */
+    hash: text('hash')
+      .notNull()
+      .generatedAlwaysAs(sql`md5(selector::text)`),
+    /** To the hour. One that nothing was submitted to for longer, and that nothing is queued or held under, is removed. */
+    usedAt: instant('used_at').notNull(),
+  },
+  (t) => [
+    check('work_routes_kind', sql`${t.kind} in ('run', 'build')`),
+    uniqueIndex('work_routes_selector').on(t.poolId, t.kind, t.hash),
+  ],
+);
+
+/** Whose turn it is in a pool that serves several teams: the one with the least `vtime` of those that wait. See turns.ts. */
+export const poolTurns = pgTable(
+  'pool_turns',
+  {
+    poolId: id('pool_id')
+      .notNull()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    kind: text('kind', { enum: ['run', 'build'] }).notNull(),
+    teamId: id('team_id')
+      .notNull()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    /** Items that the team was given, by its weight. */
+    vtime: doublePrecision('vtime').notNull().default(0),
+    weight: smallint('weight').notNull().default(1),
+    /** Something of it is queued. */
+    waiting: boolean('waiting').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.poolId, t.kind, t.teamId] }),
+    check('pool_turns_kind', sql`${t.kind} in ('run', 'build')`),
+    check('pool_turns_weight', sql`${t.weight} between 1 and 100`),
+    index('pool_turns_next')
+      .on(t.poolId, t.kind, t.vtime, t.teamId)
+      .where(sql`${t.waiting}`),
+  ],
+);
 
 export const workLeases = pgTable(
   'work_leases',

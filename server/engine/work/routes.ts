@@ -1,0 +1,51 @@
+/**
+ * Routes: which runners of a pool may have what is queued. An item's selector, its pool and its kind name one route (`work_routes`); a runner has those that its
+ * group and labels satisfy (`runner_routes`, kept by triggers of the migration), and walks the queues of these alone.
+ *
+ * A route that is used is never removed: a submission goes by what it reads of a route only while that was used within `FRESH_MINUTES`, else it is noted anew under
+ * the lock; one is removed when it was not for much longer than any statement lasts, and nothing queued or held is under it.
+ */
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { Fragment } from '../../platform/sql.ts';
+
+export const ROUTES_MAX = 200;
+const FRESH_MINUTES = 60;
+const UNUSED_MINUTES = 120;
+/** For work that was accepted already and moves to another pool: no limit keeps it out. */
+const NO_LIMIT = 2_147_483_647;
+
+export interface RouteOf {
+  readonly pool: Fragment;
+  readonly kind: Fragment;
+  readonly selector: Fragment;
+}
+
+/**
+ * The id of a route: of the row `r` that `routeJoin` found, else made. Null: the pool has as many as it may. To be evaluated once for each distinct route of a
+ * statement, because a new one is not seen by the statement that makes it.
+ */
+export function routeId(sql: SqlTag, { pool, kind, selector }: RouteOf, most: number = ROUTES_MAX): Fragment {
+  return sql`coalesce(r.id, work_route(${pool}, ${kind}, ${selector}, ${most}::int))`;
+}
+
+/** `left join` of a route as `r`. */
+export function routeJoin(sql: SqlTag, { pool, kind, selector }: RouteOf): Fragment {
+  return sql`
+    left join work_routes r on r.pool_id = ${pool} and r.kind = ${kind} and r.hash = md5((${selector})::text)
+      and (r.selector = '{}' or r.used_at > now() - ${FRESH_MINUTES}::int * interval '1 minute')`;
+}
+
+/** The id of a route in a pool that the item moves to. */
+export function movedRouteId(sql: SqlTag, of: RouteOf): Fragment {
+  return routeId(sql, of, NO_LIMIT);
+}
+
+/** Removes what nobody uses any more. Returns how many. */
+export async function purgeRoutes(sql: SqlTag): Promise<number> {
+  const { count } = await sql`
+    delete from work_routes r
+    where r.selector <> '{}' and r.used_at < now() - ${UNUSED_MINUTES}::int * interval '1 minute'
+      and not exists (select from work_items w where w.route_id = r.id and w.state = 'queued')
+      and not exists (select from work_leases x join work_items w on w.id = x.work_id where x.ended_at is null and w.route_id = r.id)`;
+  return count;
+}
