@@ -94,6 +94,11 @@ const consumed = (count = 1) =>
     () => broker.consumers(),
     () => broker.consumers() === count,
   );
+/** Hints arrive, and the pool has asked for what was there before them. */
+const live = async () => {
+  await consumed();
+  await called('claim', 1);
+};
 const called = (method: 'claim' | 'returnHint' | 'beginPoll', count: number) =>
   waitFor(
     () => dispatch.calls.map((call) => call.method),
@@ -169,9 +174,9 @@ describe('Polls', () => {
     const answers = [poll(a, runner('rnr_1')), poll(b, runner('rnr_2'))];
     await consumed(2);
     dispatch.addItem('run_1');
-    await broker.hintAll('run_1');
-    expect(a.polls.size + b.polls.size).toBe(1);
+    broker.hint('run_1');
     expect(await Promise.race(answers)).toBe('run_1');
+    expect(a.polls.size + b.polls.size).toBe(1);
     // The hint may reach the gateway where nobody waits any more; the server then hints again.
     dispatch.before = (method) => (method === 'returnHint' ? broker.hint('run_2') : undefined);
     submit('run_2');
@@ -192,27 +197,27 @@ describe('Polls', () => {
     dispatch.addItem('run_1');
     expect(await poll(side, runner('rnr_1'))).toBe('run_1');
     const answer = poll(side, runner('rnr_1'));
-    await consumed();
+    await live();
     broker.pass({ workId: 'run_1', poolId: 'team_a', kind: 'run', epoch: 0 });
-    expect(dispatch.count('claim')).toBe(0);
+    expect(dispatch.count('claim')).toBe(1);
     dispatch.addItem('run_2');
     broker.pass({ workId: 'run_2', poolId: 'team_a', kind: 'run', epoch: 0 });
     expect(await answer).toBe('run_2');
-    expect(dispatch.count('claim')).toBe(1);
+    expect(dispatch.count('claim')).toBe(2);
   });
 
   it('returns a hint that finds no poll, and stops consuming so that it does not come back', async () => {
     const side = gateway();
     const call = leaver();
     const answer = poll(side, runner('rnr_1'), { call });
-    await consumed();
+    await live();
     call.leave();
     expect(await answer).toBe('empty');
     expect(broker.consumers()).toBe(1);
     submit('run_1');
     await called('returnHint', 1);
     expect(broker.consumers()).toBe(0);
-    expect(dispatch.count('claim')).toBe(0);
+    expect(dispatch.count('claim')).toBe(1);
   });
 
   it('lets a hint wait for the poll that a busy runner sends next', async () => {
@@ -234,7 +239,7 @@ describe('Polls', () => {
   it('lets a hint wait for a poll that the server is being asked for, which finds the item by itself', async () => {
     const side = gateway({ hintPatienceMs: 5_000 });
     const first = poll(side, runner('rnr_1'));
-    await consumed();
+    await live();
     let answer = (): void => undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));
     dispatch.before = (method) => (method === 'beginPoll' ? answered : undefined);
@@ -248,8 +253,8 @@ describe('Polls', () => {
     expect(await second).toBe('run_1');
     submit('run_2');
     expect(await first).toBe('run_2');
-    // For the second item alone.
-    expect(dispatch.count('claim')).toBe(1);
+    // Beside the one as hints began to arrive: for the second item alone.
+    expect(dispatch.count('claim')).toBe(2);
   });
 
   it('stops consuming a while after the last poll and forgets the pool', async () => {
@@ -288,7 +293,7 @@ describe('Polls', () => {
     expect(await answer).toBe('run_1');
   });
 
-  it('claims by itself while the consumer does not start, and starts it when it can', async () => {
+  it('claims by itself while its subscription is not live, and at once when it is', async () => {
     const side = gateway();
     side.queue.refusing = true;
     const answer = poll(side, runner('rnr_1'));
@@ -297,10 +302,9 @@ describe('Polls', () => {
     clock.advance(2_600);
     expect(await answer).toBe('run_1');
     const next = poll(side, runner('rnr_2'));
-    side.queue.refusing = false;
-    clock.advance(2_600);
-    await consumed();
-    submit('run_2');
+    await parked(side, 1);
+    dispatch.addItem('run_2');
+    side.queue.setRefusing(false);
     expect(await next).toBe('run_2');
   });
 

@@ -24,8 +24,6 @@ const POLLS_PER_RUNNER_MAX = 16;
 const LATE_CLAIM_MS = 500;
 /** A claim whose outcome is unknown is looked after in about this time. */
 const ASK_AGAIN_MS = 1_000;
-/** How long stopping consumers may take at most, after the last poll was answered. */
-const CLOSE_MS = 2_000;
 
 export type PollsDeps = Omit<PoolDeps, 'dispatch' | 'granted'> & {
   readonly dispatch: Pick<Client<typeof DispatchService>, 'beginPoll' | 'claim' | 'returnHint'>;
@@ -50,7 +48,7 @@ export class Polls implements WaiterOwner, PoolOwner {
     return this.#size;
   }
 
-  /** Pools with polls or a consumer. */
+  /** Pools with polls or a subscription. */
   get poolCount(): number {
     return this.#pools.size;
   }
@@ -106,7 +104,7 @@ export class Polls implements WaiterOwner, PoolOwner {
     for (const pool of this.#pools.values()) pool.rearm();
   }
 
-  /** Answers what waits, lets what is under way end within `graceMs`, then stops consuming. No poll is held any more. */
+  /** Answers what waits, lets what is under way end within `graceMs`, then ends the subscriptions. No poll is held any more. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     for (const waiter of this.#all()) {
@@ -115,7 +113,7 @@ export class Polls implements WaiterOwner, PoolOwner {
     }
     if (this.#size > 0) await within(graceMs, new Promise<void>((resolve) => (this.#onEmpty = resolve)));
     for (const waiter of this.#all()) this.#finish(waiter, 'empty');
-    await within(CLOSE_MS, Promise.allSettled([...this.#pools.values()].map((pool) => pool.close())));
+    for (const pool of this.#pools.values()) pool.close();
     this.#pools.clear();
   }
 

@@ -1,9 +1,9 @@
 /**
- * One pool and kind of work at this gateway: the polls that wait for it, its one consumer, and the claims made for them.
+ * One pool and kind of work at this gateway: the polls that wait for it, its one subscription, and the claims made for them.
  *
- * A hint means "try now" and nothing else: it is answered by a claim for the poll that waits longest, and acknowledged
- * whatever comes of it. The consumer runs while polls wait here and for a while after; without it, and now and then in
- * spite of it, the pool claims without a hint, so that a lost hint costs seconds.
+ * A hint means "try now" and nothing else: it is answered by a claim for the poll that waits longest. The subscription lasts
+ * while polls wait here and for a while after; while it is not live, and now and then in spite of it, the pool claims without
+ * a hint, so that a lost hint costs seconds.
  *
  * What must hold: a waiter is marked `claiming` before its claim is sent and takes part in one claim at a time; a claim
  * whose waiter is gone ends quietly, because the offer stands for the poll id and its repetition fetches it.
@@ -11,7 +11,7 @@
 import { WorkKind, type DispatchService, type Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { toApiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { Client } from '@svc/proto/http/implement.ts';
-import type { Consumer, WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
+import type { Subscription, WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Logger } from 'pino';
 import type { Background } from './background.ts';
 import type { Clock } from '@svc/proto/process/clock.ts';
@@ -26,7 +26,7 @@ export interface PoolTimes {
   readonly fallbackMs: number;
   /** The same while they can. */
   readonly safetyMs: number;
-  /** How long the consumer outlives the last poll. */
+  /** How long the subscription outlives the last poll. */
   readonly lingerMs: number;
   /** How long a hint waits for a poll before it goes back: a busy runner polls again within milliseconds. */
   readonly hintPatienceMs: number;
@@ -66,7 +66,7 @@ export interface PoolOwner {
   expire(waiter: Waiter): void;
   /** Nobody knows whether the claim won: the waiter has to ask for the standing offer of its poll id. */
   askAgain(waiter: Waiter): void;
-  /** Nobody waits and nothing is consumed. */
+  /** Nobody waits and nothing is subscribed. */
   forget(pool: Pool): void;
 }
 
@@ -89,8 +89,7 @@ export class Pool extends TimerEntry {
   readonly #hinted: ((waiter: Waiter | undefined) => void)[] = [];
   /** The last poll that the server is being asked for. A hint waits for it: it, or one before it, has often found the hint's item already. */
   #asking: Promise<void> | undefined;
-  #consumer: Consumer | undefined;
-  #switching: Promise<void> | undefined;
+  #subscription: Subscription | undefined;
   #lingerUntilMs = 0;
   #askedMs = Number.NEGATIVE_INFINITY;
   #emptyMs = Number.NEGATIVE_INFINITY;
@@ -115,7 +114,7 @@ export class Pool extends TimerEntry {
     this.#waiting.add(waiter);
     this.#offerToHints(waiter);
     if (this.#waiting.size === 1) this.rearm();
-    this.#adjustConsumer();
+    this.#adjustSubscription();
   }
 
   remove(waiter: Waiter): void {
@@ -140,9 +139,9 @@ export class Pool extends TimerEntry {
   }
 
   onDue(): void {
-    this.#adjustConsumer();
+    this.#adjustSubscription();
     if (this.#waiting.size === 0) {
-      if (this.#consumer === undefined && this.#switching === undefined) return this.#owner.forget(this);
+      if (this.#subscription === undefined) return this.#owner.forget(this);
       return this.#deps.wheel.arm(this, this.#deps.clock.monotonicMs() + RETRY_MS);
     }
     const idleMs = this.#deps.clock.monotonicMs() - this.#askedMs;
@@ -150,49 +149,40 @@ export class Pool extends TimerEntry {
     this.rearm();
   }
 
-  /** Ends the consumer. Polls that still wait are the owner's business. */
-  async close(): Promise<void> {
+  /** Ends the subscription. Polls that still wait are the owner's business. */
+  close(): void {
     this.#closed = true;
     this.#deps.wheel.disarm(this);
     for (const wake of this.#hinted.splice(0)) wake(undefined);
-    this.#adjustConsumer();
-    while (this.#switching !== undefined) await this.#switching;
+    this.#adjustSubscription();
   }
 
   #intervalMs(): number {
     const { queue, times } = this.#deps;
-    return queue.up && this.#consumer !== undefined && !this.#uncertain ? times.safetyMs : times.fallbackMs;
+    const hinted = queue.up && this.#subscription?.live === true && !this.#uncertain;
+    return hinted ? times.safetyMs : times.fallbackMs;
   }
 
-  #wantsConsumer(): boolean {
+  #wantsHints(): boolean {
     if (this.#closed) return false;
     return this.#waiting.size > 0 || this.#deps.clock.monotonicMs() < this.#lingerUntilMs;
   }
 
-  /** One switch at a time; what was wanted meanwhile is done after it. A failed start is tried again with the timer. */
-  #adjustConsumer(): void {
-    if (this.#switching !== undefined || this.#wantsConsumer() === (this.#consumer !== undefined)) return;
-    const starting = this.#consumer === undefined;
-    this.#switching = this.#switchConsumer().then(
-      () => {
-        this.#switching = undefined;
-        this.#adjustConsumer();
-      },
-      (error: unknown) => {
-        this.#switching = undefined;
-        const what = starting
-          ? 'consumer did not start; claiming without hints'
-          : 'consumer did not stop cleanly';
-        this.#deps.log.warn({ err: error, poolId: this.#poolId, kind: this.#kind }, what);
-      },
-    );
+  #adjustSubscription(): void {
+    const running = this.#subscription;
+    if (this.#wantsHints() === (running !== undefined)) return;
+    this.#subscription = undefined;
+    if (running !== undefined) return void running.stop();
+    this.#subscription = this.#deps.queue.subscribe(this.#poolId, this.#kind, {
+      onHint: (hint) => void this.#onHint(hint),
+      onLive: (live) => this.#onLive(live),
+    });
   }
 
-  async #switchConsumer(): Promise<void> {
-    const running = this.#consumer;
-    this.#consumer = undefined;
-    if (running !== undefined) return running.stop();
-    this.#consumer = await this.#deps.queue.consume(this.#poolId, this.#kind, (hint) => this.#onHint(hint));
+  /** What was hinted before hints began to arrive is found by asking once. */
+  #onLive(live: boolean): void {
+    if (live && this.#waiting.size > 0) this.#deps.background.run(() => this.#claimNext('fallback'));
+    this.rearm();
   }
 
   /** The server is being asked for a poll of this pool. `answered` does not reject. */
@@ -224,7 +214,7 @@ export class Pool extends TimerEntry {
   /** Lets go of the pool first, so that the repeated hint reaches a gateway where somebody waits. */
   async #returnHint(hint: WorkHint): Promise<void> {
     this.#lingerUntilMs = 0;
-    this.#adjustConsumer();
+    this.#adjustSubscription();
     this.#deps.metrics.hintsReturned.inc();
     try {
       await this.#deps.dispatch.returnHint({ workId: hint.workId });

@@ -218,7 +218,7 @@ async function openInternal(
 }
 
 function openQueue({ amqpUrl, mode }: Config, log: Logger): WorkQueue {
-  if (amqpUrl === undefined) return createLocalQueue(log);
+  if (amqpUrl === undefined) return createLocalQueue();
   return connectRabbit({ url: amqpUrl, role: mode === 'split' ? 'server' : 'all', log });
 }
 

@@ -1,17 +1,22 @@
 /** A broker in memory that several gateways share, with the faults that a test asks for. */
-import type { ControlEvent, WorkHint, WorkKind, WorkQueue } from '@svc/proto/queue/queue.ts';
+import type {
+  ControlEvent,
+  HintListener,
+  Subscription,
+  WorkHint,
+  WorkKind,
+  WorkQueue,
+} from '@svc/proto/queue/queue.ts';
 
-interface Subscription {
+interface Fake {
   readonly key: string;
   readonly gateway: FakeQueue;
-  readonly onHint: (hint: WorkHint) => Promise<void>;
+  readonly listener: HintListener;
 }
 
 export class FakeBroker {
   readonly queues: FakeQueue[] = [];
-  subscriptions: Subscription[] = [];
-  readonly waiting: WorkHint[] = [];
-  #turn = 0;
+  subscriptions: Fake[] = [];
 
   /** The queue of one more gateway. */
   connect(): FakeQueue {
@@ -20,22 +25,14 @@ export class FakeBroker {
     return queue;
   }
 
-  /** To one consumer of the pool, in turn; kept until there is one. */
   hint(workId: string, poolId = 'team_a', kind: WorkKind = 'run'): void {
     this.pass({ workId, poolId, kind });
   }
 
+  /** To every gateway that is subscribed and in reach; thrown away when there is none. */
   pass(hint: WorkHint): void {
-    this.waiting.push(hint);
-    this.deliver();
-  }
-
-  /** To every consumer of the pool at once, as a broker that repeats itself. */
-  async hintAll(workId: string, poolId = 'team_a', kind: WorkKind = 'run'): Promise<void> {
-    const hint = { workId, poolId, kind };
-    await Promise.all(
-      this.subscriptions.filter(({ key }) => key === `${kind} ${poolId}`).map(({ onHint }) => onHint(hint)),
-    );
+    for (const { key, gateway, listener } of this.subscriptions)
+      if (gateway.up && !gateway.refusing && key === `${hint.kind} ${hint.poolId}`) listener.onHint(hint);
   }
 
   control(event: ControlEvent): void {
@@ -45,22 +42,11 @@ export class FakeBroker {
   consumers(poolId = 'team_a', kind: WorkKind = 'run'): number {
     return this.subscriptions.filter(({ key }) => key === `${kind} ${poolId}`).length;
   }
-
-  deliver(): void {
-    for (const hint of this.waiting.splice(0)) {
-      const takers = this.subscriptions.filter(
-        ({ key, gateway }) => gateway.up && key === `${hint.kind} ${hint.poolId}`,
-      );
-      const taker = takers[this.#turn++ % Math.max(takers.length, 1)];
-      if (taker === undefined) this.waiting.push(hint);
-      else void taker.onHint(hint);
-    }
-  }
 }
 
 export class FakeQueue implements WorkQueue {
   up = true;
-  /** Consumers that do not start. */
+  /** Subscriptions that are not live. */
   refusing = false;
   readonly #broker: FakeBroker;
   readonly #control = new Set<(event: ControlEvent) => void>();
@@ -73,7 +59,12 @@ export class FakeQueue implements WorkQueue {
   setUp(up: boolean): void {
     this.up = up;
     for (const listener of this.#ups) listener(up);
-    if (up) this.#broker.deliver();
+  }
+
+  setRefusing(refusing: boolean): void {
+    this.refusing = refusing;
+    for (const { gateway, listener } of this.#broker.subscriptions)
+      if (gateway === this) listener.onLive(!refusing);
   }
 
   tell(event: ControlEvent): void {
@@ -84,28 +75,19 @@ export class FakeQueue implements WorkQueue {
     this.#broker.pass(hint);
   }
 
-  async consume(
-    poolId: string,
-    kind: WorkKind,
-    onHint: (hint: WorkHint) => Promise<void>,
-  ): Promise<{ stop(): Promise<void> }> {
-    if (this.refusing) throw new Error('the broker refuses consumers');
-    const running = new Set<Promise<void>>();
-    const subscription: Subscription = {
-      key: `${kind} ${poolId}`,
-      gateway: this,
-      onHint: (hint) => {
-        const handled = onHint(hint).finally(() => running.delete(handled));
-        running.add(handled);
-        return handled;
-      },
-    };
-    this.#broker.subscriptions.push(subscription);
-    this.#broker.deliver();
+  subscribe(poolId: string, kind: WorkKind, listener: HintListener): Subscription {
+    const own: Fake = { key: `${kind} ${poolId}`, gateway: this, listener };
+    this.#broker.subscriptions.push(own);
+    const isLive = (): boolean => !this.refusing && this.#broker.subscriptions.includes(own);
+    setImmediate(() => {
+      if (isLive()) listener.onLive(true);
+    });
     return {
+      get live() {
+        return isLive();
+      },
       stop: async () => {
-        this.#broker.subscriptions = this.#broker.subscriptions.filter((each) => each !== subscription);
-        await Promise.allSettled(running);
+        this.#broker.subscriptions = this.#broker.subscriptions.filter((each) => each !== own);
       },
     };
   }

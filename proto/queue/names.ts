@@ -1,36 +1,24 @@
-/** What things are called at the broker, and how queues are declared. Both ends must say exactly the same, or the broker refuses the second one. */
+/** What things are called at the broker, and the two exchanges, which every process declares alike. */
+import type { Channel } from 'rabbitmq-client';
 import type { WorkKind } from './queue.ts';
 
-/** All four bounds may drop hints: the relay hints again. */
-const ARGUMENTS = {
-  'x-max-length': 10_000,
-  'x-overflow': 'drop-head',
-  /** 10 minutes: an older hint has been repeated since. */
-  'x-message-ttl': 600_000,
-  /** 7 days without a consumer or a declaration: the team is gone. */
-  'x-expires': 604_800_000,
-} as const;
-
-export interface QueueDeclaration {
-  readonly queue: string;
-  readonly durable: true;
-  readonly arguments: Readonly<Record<string, string | number>>;
+export interface Names {
+  /** Direct: hints, by kind and pool. */
+  readonly work: string;
+  /** Topic: control events and the servers' beacons. */
+  readonly control: string;
 }
 
-export interface QueueNaming {
-  /** Keeps installations (and tests) apart that share a virtual host. */
-  readonly prefix: string;
-  readonly quorum: boolean;
+/** `prefix` keeps installations (and tests) apart that share a virtual host. */
+export function namesOf(prefix: string): Names {
+  return { work: `${prefix}work`, control: `${prefix}ctl` };
 }
 
-export function workQueue({ prefix, quorum }: QueueNaming, kind: WorkKind, poolId: string): QueueDeclaration {
-  return {
-    queue: `${prefix}work.${kind}.${poolId}`,
-    durable: true,
-    arguments: quorum ? { ...ARGUMENTS, 'x-queue-type': 'quorum' } : ARGUMENTS,
-  };
+export function hintKey(kind: WorkKind, poolId: string): string {
+  return `${kind}.${poolId}`;
 }
 
-export function controlExchange(prefix: string): string {
-  return `${prefix}ctl`;
+export async function declareExchanges(channel: Channel, { work, control }: Names): Promise<void> {
+  await channel.exchangeDeclare({ exchange: work, type: 'direct', durable: true });
+  await channel.exchangeDeclare({ exchange: control, type: 'topic', durable: true });
 }

@@ -1,9 +1,10 @@
 /** One suite of promises for both queues, and what RabbitMQ alone can do to them. */
 import { randomBytes } from 'node:crypto';
 import { Connection } from 'rabbitmq-client';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AMQP_URL, has } from '../../test/setup/needs.ts';
 import { createLocalQueue } from './local.ts';
+import { hintKey, namesOf } from './names.ts';
 import type { ControlEvent, WorkHint, WorkQueue } from './queue.ts';
 import { connectRabbit } from './rabbit.ts';
 import { startTcpProxy } from '../../test/setup/tcp-proxy.ts';
@@ -24,16 +25,16 @@ interface Side {
 }
 
 const prefix = `svctest-${randomBytes(4).toString('hex')}-`;
-const used = new Set<string>();
+const names = namesOf(prefix);
 const openRabbit = (url = AMQP_URL): WorkQueue =>
-  connectRabbit({ url, role: 'all', log: quiet, prefix, probeEveryMs: 200 });
+  connectRabbit({ url, role: 'all', log: quiet, prefix, beaconEveryMs: 200 });
 
 const sides: Side[] = [
   {
     name: 'within the process',
     there: true,
     open: async () => {
-      const queue = createLocalQueue(quiet);
+      const queue = createLocalQueue();
       return { one: queue, other: queue, end: async () => await queue.close() };
     },
   },
@@ -49,6 +50,18 @@ const sides: Side[] = [
   },
 ];
 
+/** Subscribes, and resolves when hints arrive. */
+async function live(
+  queue: WorkQueue,
+  poolId: string,
+  onHint: (hint: WorkHint) => void,
+  kind: WorkHint['kind'] = 'run',
+) {
+  const subscription = queue.subscribe(poolId, kind, { onHint, onLive: () => undefined });
+  await waitFor(`${poolId} is live`, () => subscription.live, { holds: (isLive) => isLive });
+  return subscription;
+}
+
 describe.each(sides)('the queue $name', ({ there, open }) => {
   describe.skipIf(!there)('in use', () => {
     let one: WorkQueue;
@@ -61,89 +74,58 @@ describe.each(sides)('the queue $name', ({ there, open }) => {
     afterAll(async () => await end());
     beforeEach(() => {
       pool = newPool();
-      used.add(pool);
     });
 
-    it('brings a hint to a consumer of its pool and kind alone', async () => {
-      const got: WorkHint[] = [];
+    it('brings a hint to every subscriber of its pool and kind, and to no other', async () => {
+      const got: WorkHint[][] = [[], []];
       const wrong: WorkHint[] = [];
-      const consumers = await Promise.all([
-        other.consume(pool, 'run', async (hint) => void got.push(hint)),
-        other.consume(pool, 'build', async (hint) => void wrong.push(hint)),
-        other.consume(`${pool}x`, 'run', async (hint) => void wrong.push(hint)),
+      const subscriptions = await Promise.all([
+        live(one, pool, (hint) => got[0]!.push(hint)),
+        live(other, pool, (hint) => got[1]!.push(hint)),
+        live(other, pool, (hint) => wrong.push(hint), 'build'),
+        live(other, `${pool}x`, (hint) => wrong.push(hint)),
       ]);
-      used.add(`${pool}x`);
       await one.hint(hintOf(pool));
-      await waitFor('the hint', () => got.length, { holds: (n) => n === 1 });
-      expect(got).toEqual([hintOf(pool)]);
+      await waitFor('both hints', () => got.map(({ length }) => length), {
+        holds: ([a, b]) => a === 1 && b === 1,
+      });
+      expect(got).toEqual([[hintOf(pool)], [hintOf(pool)]]);
       expect(wrong).toEqual([]);
-      await Promise.all(consumers.map(async (consumer) => await consumer.stop()));
+      await Promise.all(subscriptions.map(async (subscription) => await subscription.stop()));
     });
 
-    it('keeps hints until somebody consumes', async () => {
+    it('throws a hint away that nobody waits for', async () => {
       await one.hint(hintOf(pool, 1));
-      await one.hint(hintOf(pool, 2));
       const got: string[] = [];
-      const consumer = await other.consume(pool, 'run', async (hint) => void got.push(hint.workId));
-      await waitFor('both hints', () => [...got].toSorted(), { holds: (ids) => ids.length === 2 });
-      expect(got.toSorted()).toEqual(['run_1', 'run_2']);
-      await consumer.stop();
+      const subscription = await live(other, pool, (hint) => got.push(hint.workId));
+      await one.hint(hintOf(pool, 2));
+      await waitFor('the second hint', () => got.length, { holds: (n) => n > 0 });
+      expect(got).toEqual(['run_2']);
+      await subscription.stop();
     });
 
-    it('counts a hint as done whatever its handler comes to', async () => {
-      const got: string[] = [];
-      const first = await other.consume(pool, 'run', async (hint) => {
-        got.push(hint.workId);
-        throw new Error('this claim failed');
-      });
-      await one.hint(hintOf(pool, 1));
-      await waitFor('the hint', () => got.length, { holds: (n) => n === 1 });
-      await first.stop();
-      const second = await other.consume(pool, 'run', async (hint) => void got.push(hint.workId));
-      await one.hint(hintOf(pool, 2));
-      await waitFor('the second hint', () => got.length, { holds: (n) => n === 2 });
-      expect(got).toEqual(['run_1', 'run_2']);
-      await second.stop();
-    });
-
-    it('shares hints between consumers and loses none of 500', async () => {
-      const got = [new Set<string>(), new Set<string>()] as const;
-      const consumers = [
-        await one.consume(pool, 'run', async (hint) => void got[0].add(hint.workId)),
-        await other.consume(pool, 'run', async (hint) => void got[1].add(hint.workId)),
-      ];
+    it('loses none of 500 once the subscription is live', async () => {
+      const got = new Set<string>();
+      const subscription = await live(other, pool, (hint) => got.add(hint.workId));
       await Promise.all(Array.from({ length: 500 }, async (_, i) => await one.hint(hintOf(pool, i))));
-      await waitFor('500 hints', () => got[0].size + got[1].size, { holds: (n) => n === 500 });
-      expect(got[0].size).toBeGreaterThan(0);
-      expect(got[1].size).toBeGreaterThan(0);
-      await Promise.all(consumers.map(async (consumer) => await consumer.stop()));
+      await waitFor('500 hints', () => got.size, { holds: (n) => n === 500 });
+      await subscription.stop();
     });
 
-    it('stops a consumer after its running handlers, and leaves the rest to the next one', async () => {
-      let release = (): void => undefined;
-      const held = new Promise<void>((resolve) => {
-        release = resolve;
-      });
-      const first: string[] = [];
-      const consumer = await other.consume(pool, 'run', async (hint) => {
-        first.push(hint.workId);
-        await held;
-      });
-      await one.hint(hintOf(pool, 1));
-      await waitFor('the handler', () => first.length, { holds: (n) => n === 1 });
-      let stopped = false;
-      const stopping = consumer.stop().then(() => {
-        stopped = true;
-      });
-      const second: string[] = [];
-      const next = await other.consume(pool, 'run', async (hint) => void second.push(hint.workId));
-      await one.hint(hintOf(pool, 2));
-      await waitFor('the second hint', () => second.length, { holds: (n) => n === 1 });
-      expect(stopped).toBe(false);
-      release();
+    it('tells nothing within the call that subscribes, and nothing after it was stopped', async () => {
+      const told: unknown[] = [];
+      const listener = { onHint: () => told.push('hint'), onLive: (isLive: boolean) => told.push(isLive) };
+      const subscription = other.subscribe(pool, 'run', listener);
+      expect(told).toEqual([]);
+      await waitFor('live', () => [...told], { holds: (all) => all.length > 0 });
+      expect(subscription.live).toBe(true);
+      const stopping = subscription.stop();
+      expect(subscription.live).toBe(false);
+      await one.hint(hintOf(pool));
       await stopping;
-      expect([first, second]).toEqual([['run_1'], ['run_2']]);
-      await next.stop();
+      await other.subscribe(pool, 'run', { onHint: () => told.push('late'), onLive: () => undefined }).stop();
+      await (await live(other, pool, () => undefined)).stop();
+      expect(told).toEqual([true]);
     });
 
     it('tells every process of a control event, the own one included, until it stops listening', async () => {
@@ -179,7 +161,6 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
   let queue: WorkQueue;
   let straight: WorkQueue;
   let pool: string;
-  const queueName = (): string => `${prefix}work.run.${pool}`;
   beforeAll(async () => {
     admin = new Connection(AMQP_URL);
     admin.on('error', () => undefined);
@@ -191,74 +172,29 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
   afterAll(async () => {
     await Promise.all([queue.close(), straight.close()]);
     await proxy.close();
-    for (const id of used)
-      for (const kind of ['run', 'build']) await admin.queueDelete(`${prefix}work.${kind}.${id}`);
-    await admin.exchangeDelete({ exchange: `${prefix}ctl` });
+    for (const exchange of [names.work, names.control]) await admin.exchangeDelete({ exchange });
     await admin.close();
   });
+  const got: string[] = [];
   beforeEach(() => {
     pool = newPool();
-    used.add(pool);
+    got.length = 0;
   });
-  const got: string[] = [];
-  afterEach(() => void (got.length = 0));
-  const collect = async (hint: WorkHint): Promise<void> => void got.push(hint.workId);
-
-  it('that loses a queue’s messages gets the next hints through', async () => {
-    await straight.hint(hintOf(pool, 1));
-    await admin.queuePurge(queueName());
-    const consumer = await queue.consume(pool, 'run', collect);
-    await straight.hint(hintOf(pool, 2));
-    await waitFor('the hint after the purge', () => [...got], { holds: (ids) => ids.length === 1 });
-    expect(got).toEqual(['run_2']);
-    await consumer.stop();
-  });
-
-  it('that loses a whole queue has it declared and consumed again', async () => {
-    const consumer = await queue.consume(pool, 'run', collect);
-    await straight.hint(hintOf(pool, 1));
-    await waitFor('the first hint', () => got.length, { holds: (n) => n === 1 });
-    await admin.queueDelete(queueName());
-    await straight.hint(hintOf(pool, 2));
-    await waitFor('the hint after the deletion', () => [...got], { holds: (ids) => ids.length === 2 });
-    await consumer.stop();
-  });
-
-  it('keeps a hint for a queue that nobody had declared', async () => {
-    await straight.hint(hintOf(pool, 7));
-    expect(await admin.queueDeclare({ queue: queueName(), passive: true })).toMatchObject({
-      messageCount: 1,
-    });
-  });
-
-  it('delivers again what was not acknowledged when the connection broke', async () => {
-    let entered = false;
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const consumer = await queue.consume(pool, 'run', async () => {
-      entered = true;
-      await held;
-    });
-    await straight.hint(hintOf(pool, 3));
-    await waitFor('the handler', () => entered, { holds: (e) => e });
-    const other = await straight.consume(pool, 'run', collect);
-    proxy.cut();
-    await waitFor('the second delivery', () => [...got], { holds: (ids) => ids.includes('run_3') });
-    release();
-    await Promise.all([consumer.stop(), other.stop()]);
-    await waitFor('up again', () => queue.up, { holds: (up) => up });
-  });
+  const collect = (hint: WorkHint): void => void got.push(hint.workId);
 
   it('goes on by itself after every connection was cut, and says so', async () => {
     const seen: boolean[] = [];
     const events: ControlEvent[] = [];
     const stops = [queue.onUp((up) => seen.push(up)), queue.onControl((event) => events.push(event))];
-    const consumer = await queue.consume(pool, 'run', collect);
+    const lives: boolean[] = [];
+    const subscription = queue.subscribe(pool, 'run', {
+      onHint: collect,
+      onLive: (live) => lives.push(live),
+    });
+    await waitFor('live', () => subscription.live, { holds: (live) => live });
     proxy.cut();
-    await waitFor('down and up', () => [...seen], {
-      holds: (list) => list.includes(false) && list.at(-1) === true,
+    await waitFor('down and up, lost and live', () => [seen, lives], {
+      holds: () => seen.join() === 'false,true' && lives.join() === 'true,false,true',
     });
     await straight.hint(hintOf(pool, 4));
     await waitFor('the hint after the cut', () => [...got], { holds: (ids) => ids.includes('run_4') });
@@ -266,7 +202,7 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
     await waitFor('the event after the cut', () => events.length, { holds: (n) => n === 1 });
     await queue.hint(hintOf(pool, 5));
     await waitFor('a hint of its own', () => [...got], { holds: (ids) => ids.includes('run_5') });
-    await consumer.stop();
+    await subscription.stop();
     for (const stop of stops) stop();
   });
 
@@ -301,6 +237,7 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
   });
 
   it('brings messages that are no hints nowhere', async () => {
+    const subscription = await live(queue, pool, collect);
     await straight.hint(hintOf(pool, 1));
     for (const body of [
       'not json',
@@ -312,35 +249,46 @@ describe.skipIf(!rabbitThere)('RabbitMQ', () => {
       '{"workId":"' + 'x'.repeat(1_000) + '"}',
     ]) {
       const channel = await admin.acquire();
-      await channel.basicPublish({ routingKey: queueName() }, Buffer.from(body));
+      await channel.basicPublish(
+        { exchange: names.work, routingKey: hintKey('run', pool) },
+        Buffer.from(body),
+      );
       await channel.close();
     }
     await straight.hint(hintOf(pool, 2));
-    const consumer = await queue.consume(pool, 'run', collect);
-    await waitFor('the two hints', () => [...got].toSorted(), { holds: (ids) => ids.length >= 2 });
-    await consumer.stop();
-    expect(got.toSorted()).toEqual(['run_1', 'run_2']);
-    expect(await admin.queueDeclare({ queue: queueName(), passive: true })).toMatchObject({
-      messageCount: 0,
-    });
+    await waitFor('the two hints', () => [...got], { holds: (ids) => ids.length >= 2 });
+    expect(got).toEqual(['run_1', 'run_2']);
+    await subscription.stop();
   });
 
-  it('that holds a queue with other arguments has it consumed as it is', async () => {
-    await admin.queueDeclare({ queue: queueName(), durable: true });
-    const consumer = await queue.consume(pool, 'run', collect);
-    await straight.hint(hintOf(pool, 8));
-    await waitFor('the hint', () => [...got], { holds: (ids) => ids.length === 1 });
-    await consumer.stop();
+  it('that loses the exchanges, and with them every binding, has all of it set up again', async () => {
+    const events: ControlEvent[] = [];
+    const stop = queue.onControl((event) => events.push(event));
+    const subscription = await live(queue, pool, collect);
+    for (const exchange of [names.work, names.control]) {
+      const seen: boolean[][] = [[], []];
+      const unfollow = [queue, straight].map((each, i) => each.onUp((up) => seen[i]!.push(up)));
+      await admin.exchangeDelete({ exchange });
+      await waitFor('both down and up', () => seen, {
+        holds: () => seen.every((ups) => ups.length > 1 && ups.at(-1) === true) && subscription.live,
+      });
+      for (const stopFollowing of unfollow) stopFollowing();
+      got.length = events.length = 0;
+      await straight.hint(hintOf(pool, 1));
+      await straight.publishControl({ type: 'runner_changed', runnerId: 'rnr_9' });
+      await waitFor('hint and event', () => [...got, ...events], { holds: ({ length }) => length === 2 });
+    }
+    await subscription.stop();
+    stop();
   });
 
   it('carries 300 pools on a few channels', async () => {
     const pools = Array.from({ length: 300 }, newPool);
-    for (const each of pools) used.add(each);
-    const consumers = await Promise.all(
-      pools.map(async (each) => await queue.consume(each, 'run', async (hint) => void got.push(hint.poolId))),
+    const subscriptions = await Promise.all(
+      pools.map(async (each) => await live(queue, each, (hint) => got.push(hint.poolId))),
     );
     await Promise.all(pools.map(async (each) => await straight.hint(hintOf(each))));
     await waitFor('300 hints', () => new Set(got).size, { holds: (n) => n === 300 });
-    await Promise.all(consumers.map(async (consumer) => await consumer.stop()));
+    await Promise.all(subscriptions.map(async (subscription) => await subscription.stop()));
   });
 });

@@ -21,20 +21,25 @@ export type ControlEvent =
   | { readonly type: 'runner_changed'; readonly runnerId: string }
   | { readonly type: 'work_cancelled'; readonly workId: string; readonly runnerId: string };
 
-export interface Consumer {
-  /** Stops deliveries and resolves when the running handlers have settled. What was not acknowledged goes back to the queue. */
+/** Neither handler may throw, and neither is called within `subscribe` itself. */
+export interface HintListener {
+  onHint(hint: WorkHint): void;
+  /** True each time that hints begin to arrive: ask the database once then, because what was hinted before is lost. */
+  onLive(live: boolean): void;
+}
+
+export interface Subscription {
+  /** True while hints of this pool arrive: its queue is declared, bound and consumed. */
+  readonly live: boolean;
+  /** Ends it: nothing is heard from it after the call. Does not reject. */
   stop(): Promise<void>;
 }
 
 export interface WorkQueue {
-  /** Resolves when the broker has stored it, rejects after 5 s; a rejected hint may have been stored all the same. */
+  /** Best effort to whoever waits. Resolves when the broker confirmed it, rejects after 5 s. No bound queue means that nobody waits: it is thrown away. */
   hint(hint: WorkHint): Promise<void>;
-  /**
-   * Delivers hints of one pool and kind; each is acknowledged as soon as `onHint` settles, whatever its outcome, so `onHint` must
-   * be short: claim, then return. Deliveries go on after a lost connection by themselves. Resolves when deliveries have begun;
-   * while the broker is down it resolves at once and deliveries begin when it is back.
-   */
-  consume(poolId: string, kind: WorkKind, onHint: (hint: WorkHint) => Promise<void>): Promise<Consumer>;
+  /** Each hint of one pool and kind goes to every subscriber. Returns at once: the queue is declared behind it, again whenever it is lost, until `stop`. */
+  subscribe(poolId: string, kind: WorkKind, listener: HintListener): Subscription;
   /** To every process, the own one included. Rejects after 5 s. */
   publishControl(event: ControlEvent): Promise<void>;
   /** Events published while this process is not connected are not delivered to it: read the state again on `onUp(true)`. */

@@ -1,5 +1,7 @@
 /** Every call to the broker has an end: a blocked connection answers nothing, and says nothing about it. */
 
+export const CALL_TIMEOUT_MS = 5_000;
+
 export class QueueTimeout extends Error {
   override readonly name = 'QueueTimeout';
 }

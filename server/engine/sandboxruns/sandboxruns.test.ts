@@ -78,7 +78,10 @@ describe.skipIf(!there)('sandbox runs', () => {
 
   it('are created with every default told, stored, and hinted at once', async () => {
     const hints: WorkHint[] = [];
-    const consumer = await queue.consume(team, 'run', async (hint) => void hints.push(hint));
+    const subscription = queue.subscribe(team, 'run', {
+      onHint: (hint) => hints.push(hint),
+      onLive: () => undefined,
+    });
     const run = await submit({ labels: { a: 'b' } });
     expect(run).toMatchObject({
       teamId: team,
@@ -97,7 +100,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     expect({ ...read, waiting: undefined }).toEqual({ ...run, waiting: undefined });
     await new Promise((resolve) => setImmediate(resolve));
     expect(hints).toEqual([{ workId: run.id, poolId: team, kind: 'run', epoch: 0 }]);
-    await consumer.stop();
+    await subscription.stop();
   });
 
   it('show the names of their environment and give its values to the runner alone', async () => {
