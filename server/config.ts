@@ -31,6 +31,7 @@ import * as registries from './engine/registries/registries.settings.ts';
 import * as runners from './engine/runners/runners.settings.ts';
 import * as work from './engine/work/work.settings.ts';
 import * as switches from './features/platformfeatures/platformfeatures.settings.ts';
+import { readAddress } from './platform/db/index.ts';
 import { isDnsServer } from './platform/dns.ts';
 
 export { ConfigError } from '@svc/proto/process/settings.ts';
@@ -91,10 +92,18 @@ export const SETTINGS = {
     parse: (given) => resolve(given),
   }),
   databaseUrl: optional('DATABASE_URL', {
-    about: 'PostgreSQL. Several hosts may be named in one address.',
+    about:
+      'PostgreSQL. Several hosts may be named, with their ports: `postgres://user:password@h1:5432,h2:5432/name`. The first that accepts and takes writes is used, and the next one when it is lost; `target_session_attrs=any` takes a standby too, `read-write` asks for one that writes.',
     type: 'postgres://…',
     absent: 'a PostgreSQL is started in `DATA_DIR`',
-    parse: address('postgres:', 'postgresql:'),
+    parse: databaseAddress,
+  }),
+  listenDatabaseUrl: optional('LISTEN_DATABASE_URL', {
+    about:
+      'The same database around a pooler that does not keep sessions, for LISTEN and for migrations. Needed only with a pooler in transaction mode.',
+    type: 'postgres://…',
+    absent: '`DATABASE_URL`',
+    parse: databaseAddress,
   }),
   databaseConnections: number('DATABASE_CONNECTIONS', {
     about: 'Connections to PostgreSQL of this process.',
@@ -218,6 +227,11 @@ function readDnsServers(given: string): readonly string[] | Wrong {
       );
 }
 
+function databaseAddress(given: string): string | Wrong {
+  const address = readAddress(given);
+  return address instanceof Wrong ? address : given;
+}
+
 /** What no single setting can see. */
 function crossCheck(config: Config, problem: (text: string) => void): void {
   const { dispatch, sessions } = config;
@@ -231,6 +245,8 @@ function crossCheck(config: Config, problem: (text: string) => void): void {
     );
   if (config.mode === 'split' && config.internalPort === config.port && config.port !== 0)
     problem(`INTERNAL_PORT and PORT are both ${config.port}, expected two different ports`);
+  if (config.listenDatabaseUrl !== undefined && config.databaseUrl === undefined)
+    problem('LISTEN_DATABASE_URL is set and DATABASE_URL is not: it names the same database around a pooler');
   if (!config.roles.api && config.mode === 'all-in-one' && config.amqpUrl === undefined)
     problem(
       'SVC_ROLES is "worker" without AMQP_URL: a worker of its own needs the broker that its servers use',

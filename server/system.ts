@@ -29,7 +29,14 @@ import type { Clock } from './platform/clock.ts';
 import { createCredentialChanges } from './platform/credential-changes.ts';
 import { createCursors } from './platform/cursor.ts';
 import { startEmbeddedPostgres } from './platform/db/embedded.ts';
-import { assertSession, migrate, openDatabase, prepareWorkRole } from './platform/db/index.ts';
+import {
+  assertSession,
+  migrate,
+  openDatabase,
+  prepareWorkRole,
+  STATEMENT_TIMEOUT_MS,
+  WORK_ROLE,
+} from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
 import type { Feature, System } from './platform/feature.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
@@ -233,10 +240,25 @@ async function openStore(
     stops.push(embedded.stop);
     url = embedded.url;
   }
-  const role = await settleTables(url, log);
-  const db = openDatabase({ url, role, max: config.databaseConnections, name: 'svc-server', onError });
+  // Around a pooler, if there is one.
+  const direct = config.listenDatabaseUrl ?? url;
+  const limits = { statementTimeoutMs: STATEMENT_TIMEOUT_MS, role: WORK_ROLE };
+  const setting = config.listenDatabaseUrl === undefined ? 'DATABASE_URL' : 'LISTEN_DATABASE_URL';
+  await assertSession({ ...limits, url: direct, setting, mayBeShared: false });
+  const role = await settleTables(direct, log);
+  if (direct !== url)
+    await assertSession({ ...limits, role, url, setting: 'DATABASE_URL', mayBeShared: true });
+  const db = openDatabase({
+    url,
+    listenUrl: direct,
+    role,
+    max: config.databaseConnections,
+    name: 'svc-server',
+    onError,
+    onGeneration: (generation) =>
+      log.warn({ generation }, 'the database was promoted or restored: a new generation begins'),
+  });
   stops.push(async () => await db.close(config.stopGraceMs));
-  await assertSession(db, role);
   return db;
 }
 
@@ -244,7 +266,6 @@ async function openStore(
 async function settleTables(url: string, log: Logger): Promise<string | undefined> {
   const owner = openDatabase({ url, max: 1, name: 'svc-migrate' });
   try {
-    await assertSession(owner);
     await migrate(owner);
     const { role, problem } = await prepareWorkRole(owner);
     if (problem !== undefined) log.warn(problem);

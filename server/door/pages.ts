@@ -12,6 +12,7 @@ import { createConsolePages } from './console-pages.ts';
 import { createContractPage } from './contract-page.ts';
 import type { Clock } from '../platform/clock.ts';
 import { createDurations } from '../platform/durations.ts';
+import { isStandbyOnly } from '../platform/db/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { FeatureGate } from '../platform/feature-gate.ts';
 import { createRateLimiter, tooMany } from '../platform/rate-limit.ts';
@@ -71,20 +72,20 @@ export interface PagesDeps {
   isUntrustedProxySeen(): boolean;
 }
 
-/** Live while the event loop turns; ready while the database answers. Without the broker work is slower, not lost: that is a metric. */
+/** Live while the event loop turns; ready while a database answers that takes writes. Without the broker work is slower, not lost: that is a metric. */
 export function createPages(deps: PagesDeps): Pages {
   const { metrics, metricsToken, gate, ...state } = deps;
   const contract = findContract();
   const contractPages = contract === undefined ? {} : { '/openapi.json': createContractPage(contract, gate) };
-  const doesDatabaseAnswer = askOnce(deps.db);
+  const databaseProblem = askOnce(deps.db);
   return {
     ...limited(deps, { ...createConsolePages(), ...contractPages }),
     // Never refused: whoever is behind the same address as a stranger's flood would take a healthy server for a dead one. They cost next to nothing.
     '/healthz': () => ({ headers: TEXT, body: 'ok\n' }),
     '/readyz': async () => {
       if (state.isStopping()) return { status: 503, headers: TEXT, body: 'stopping\n' };
-      if (!(await doesDatabaseAnswer()))
-        return { status: 503, headers: TEXT, body: 'the database does not answer\n' }; // the reason is in the database's own log
+      const problem = await databaseProblem();
+      if (problem !== undefined) return { status: 503, headers: TEXT, body: `${problem}\n` };
       return { headers: TEXT, body: state.isUntrustedProxySeen() ? `ready\n${UNTRUSTED}` : 'ready\n' };
     },
     '/metrics': forOperators(
@@ -97,15 +98,17 @@ export function createPages(deps: PagesDeps): Pages {
   };
 }
 
-/** Those who ask at the same time share one question. */
-function askOnce({ sql }: Database): () => Promise<boolean> {
-  let asked: Promise<boolean> | undefined;
-  const ask = async (): Promise<boolean> => {
+const STANDBY = 'the database is a standby: it takes no writes until it is promoted';
+
+/** Undefined: none. Those who ask at the same time share one question. */
+function askOnce({ sql }: Database): () => Promise<string | undefined> {
+  let asked: Promise<string | undefined> | undefined;
+  const ask = async (): Promise<string | undefined> => {
     try {
-      await sql`select 1`;
-      return true;
-    } catch {
-      return false;
+      const [row] = await sql<Array<{ standby: boolean }>>`select pg_is_in_recovery() as standby`;
+      return row?.standby === true ? STANDBY : undefined;
+    } catch (error) {
+      return isStandbyOnly(error) ? STANDBY : 'the database does not answer'; // the reason is in the database's own log
     } finally {
       asked = undefined;
     }

@@ -14,8 +14,7 @@ export interface Pooler {
   stop(): Promise<void>;
 }
 
-/** Starts one in transaction mode; `ignored` are the startup parameters that it lets pass and forgets. */
-export async function startPooler(ignored: readonly string[]): Promise<Pooler> {
+export async function startPooler(mode: 'session' | 'transaction'): Promise<Pooler> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-pooler-'));
   const port = await freePort();
   const { hostname, port: behind, username } = new URL(DATABASE_URL);
@@ -28,8 +27,9 @@ export async function startPooler(ignored: readonly string[]): Promise<Pooler> {
     `listen_port = ${port}`,
     'unix_socket_dir =',
     'auth_type = any',
-    'pool_mode = transaction',
-    `ignore_startup_parameters = ${ignored.join(',')}`,
+    `pool_mode = ${mode}`,
+    // A session each for as long as it is there, of every server and test at once.
+    'default_pool_size = 80',
   ];
   await writeFile(file, lines.join('\n'));
   // It refuses to run as root.

@@ -4,6 +4,8 @@
 import { drizzle } from 'drizzle-orm/postgres-js';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type postgres from 'postgres';
+import type { Target } from './address.ts';
+import { createHosts } from './hosts.ts';
 import { startListener } from './listener.ts';
 import type { Listener } from './listener.ts';
 import { createPool } from './pool.ts';
@@ -37,7 +39,12 @@ export interface Database {
 }
 
 export interface DatabaseOptions {
+  /** One host or several; see address.ts. */
   readonly url: string;
+  /** Around a pooler, for LISTEN. Default: `url`. */
+  readonly listenUrl?: string | undefined;
+  /** Which hosts are taken when the address does not say. Default `primary`. */
+  readonly target?: Target;
   /** Connections, at least 2. Default 10. */
   readonly max?: number;
   /** Server-side limit of one statement. Default STATEMENT_TIMEOUT_MS. */
@@ -48,6 +55,8 @@ export interface DatabaseOptions {
   readonly name?: string;
   /** Works under this role instead of as the user of the URL; see role.ts. */
   readonly role?: string | undefined;
+  /** Given: the database is asked for its generation at each connection; see generation.ts. */
+  readonly onGeneration?: (generation: number) => void;
   /** An `afterCommit` action that threw against its promise. */
   readonly onError?: (error: unknown) => void;
 }
@@ -59,9 +68,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     statementTimeoutMs = STATEMENT_TIMEOUT_MS,
     poolWaitMs: waitMs = 5_000,
     name = 'svc',
+    target = 'primary',
+    listenUrl = url,
     role,
+    onGeneration,
   } = options;
-  const pool = createPool({ url, max: Math.max(2, max), statementTimeoutMs, waitMs, name, role });
+  const hosts = createHosts(url, target);
+  const session = { statementTimeoutMs, role, onGeneration };
+  const pool = createPool({ ...session, hosts, max: Math.max(2, max), waitMs, name });
   const onError = options.onError ?? (() => undefined);
   return {
     sql: createSql(pool.run),
@@ -71,9 +85,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     afterCommit: (action) => action(),
     listen: async (channel, onPayload, onReady) =>
       await startListener({
-        url,
-        role,
-        statementTimeoutMs,
+        ...session,
+        hosts: listenUrl === url ? hosts : createHosts(listenUrl, target),
         name: 'svc-listener',
         channel,
         onPayload,

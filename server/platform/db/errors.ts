@@ -6,7 +6,7 @@ interface DriverError extends Error {
   readonly constraint_name?: unknown;
 }
 
-/** Losing the connection, not getting one, or a server that is going down: the statement's outcome may be unknown. */
+/** Losing the connection, not getting one, or a server that is going down or takes no writes: the statement's outcome may be unknown. */
 const CONNECTION_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
@@ -19,6 +19,8 @@ const CONNECTION_CODES = new Set([
   'ENOTFOUND',
   'EPIPE',
   'ETIMEDOUT',
+  'NOT_PRIMARY', // a standby, see opening.ts
+  '25006', // a statement that writes, and a database that takes none: it was demoted
   '25P03', // idle_in_transaction_session_timeout: the backend ends itself
   '53300', // too many connections
   '57P01', // admin shutdown, pg_terminate_backend
@@ -49,6 +51,11 @@ function driverError(error: unknown): DriverError | undefined {
 export function isConnectionError(error: unknown): boolean {
   const code = driverError(error)?.code;
   return typeof code === 'string' && CONNECTION_CODES.has(code);
+}
+
+/** True when hosts answered, and the last one is a standby. */
+export function isStandbyOnly(error: unknown): boolean {
+  return driverError(error)?.code === 'NOT_PRIMARY';
 }
 
 /** True for a unique violation, of the named index or constraint if one is given. */

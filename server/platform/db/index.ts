@@ -1,8 +1,15 @@
-export { openDatabase } from './database.ts';
+export { readAddress } from './address.ts';
+export { openDatabase, STATEMENT_TIMEOUT_MS } from './database.ts';
 export type { Database, DatabaseOptions } from './database.ts';
 export type { SqlTag, SqlValue } from './statement.ts';
 export { nextEpoch } from './generation.ts';
-export { isConnectionError, isForeignKeyViolation, isUniqueViolation, mapDatabaseError } from './errors.ts';
+export {
+  isConnectionError,
+  isForeignKeyViolation,
+  isStandbyOnly,
+  isUniqueViolation,
+  mapDatabaseError,
+} from './errors.ts';
 export { migrate } from './migrate.ts';
-export { prepareWorkRole } from './role.ts';
+export { prepareWorkRole, WORK_ROLE } from './role.ts';
 export { assertSession, SessionRefused } from './session.ts';

@@ -5,7 +5,8 @@
  * The closure of createPool owns the state. What always holds: at most `max` connections are open, one of them is not in a transaction, and a lost one is out before anybody is told.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { connectionError, openConnection } from './connection.ts';
+import { connectionError } from './client.ts';
+import { openConnection } from './connection.ts';
 import type { Connection, ConnectionOptions } from './connection.ts';
 import type { Query } from './statement.ts';
 

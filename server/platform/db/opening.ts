@@ -1,0 +1,90 @@
+/**
+ * What every session begins with, before anybody's statement: its role and its limits, and whether its database is of the kind that is wanted and in the history that it was in. One message to the
+ * database and one answer. The startup packet could carry the settings, and poolers refuse it then, or let it pass and forget what is in it; what is set here holds wherever a session is kept
+ * (session.ts proves that it is).
+ */
+import type { Hosts } from './hosts.ts';
+import type { Run } from './statement.ts';
+
+export interface SessionOptions {
+  /** Server-side limit of one statement. */
+  readonly statementTimeoutMs: number;
+  /** Works under this role instead of as the user of the address; see role.ts. */
+  readonly role?: string | undefined;
+  /** Given: a database that is on another history than its generation was made for begins the next one, and this is told; see generation.ts. */
+  readonly onGeneration?: ((generation: number) => void) | undefined;
+  /** Sets nothing, so that it can be seen what a session has by itself. */
+  readonly isBare?: boolean;
+}
+
+/** Limits of each session beside that of one statement, in milliseconds. */
+export const SESSION_LIMITS = { idle_in_transaction_session_timeout: 10_000, lock_timeout: 2_000 };
+
+/**
+ * Every statement here is written for an index. The planner sees a table that is nearly empty, finds reading all of it as cheap, and the prepared statement keeps that plan while the table
+ * grows, until something analyses it. A plan without an index costs so much on paper now that it would be compiled each time.
+ */
+const PLANNING = { enable_seqscan: 'off', jit: 'off' };
+
+/** By name, as they are set and as `pg_settings` shows them. */
+export function settingsOf({ statementTimeoutMs, role }: SessionOptions): Readonly<Record<string, string>> {
+  return {
+    statement_timeout: String(statementTimeoutMs),
+    ...Object.fromEntries(Object.entries(SESSION_LIMITS).map(([name, ms]) => [name, String(ms)])),
+    ...PLANNING,
+    role: role ?? 'none',
+  };
+}
+
+const STATE =
+  "select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as \"readOnly\"";
+const HISTORY =
+  'select generation, made_for as "madeFor", database_origin() as origin from database_generation where one = 1';
+
+interface State {
+  readonly standby: boolean;
+  readonly readOnly: boolean;
+}
+
+interface History {
+  readonly generation: number;
+  readonly madeFor: string;
+  /** Null on a standby. */
+  readonly origin: string | null;
+}
+
+/** Rejects with NOT_PRIMARY when the next host is to be asked. */
+export async function openSession(
+  run: Run,
+  options: SessionOptions & { readonly hosts: Pick<Hosts, 'target'> },
+): Promise<void> {
+  const { hosts, onGeneration } = options;
+  const set = Object.entries(settingsOf(options)).map(
+    ([name, value]) => `set_config('${name}', '${value}', false)`,
+  );
+  const text = [`select ${set.join(', ')}`, STATE, ...(onGeneration === undefined ? [] : [HISTORY])].join(
+    '; ',
+  );
+  const [, [state], [history] = []] = (await run({ text })) as [unknown, [State], [History]?];
+  if (hosts.target === 'primary' && state.standby) throw notPrimary('is a standby');
+  if (hosts.target === 'read-write' && state.readOnly) throw notPrimary('takes no writes');
+  if (onGeneration === undefined || history === undefined) return;
+  const { origin, madeFor } = history;
+  if (origin !== null && origin !== madeFor) await raise(run, { origin, onGeneration });
+}
+
+function notPrimary(why: string): Error {
+  return Object.assign(new Error(`the database ${why}`), { code: 'NOT_PRIMARY' });
+}
+
+/** One statement: of all connections that meet the new history at once, one begins its generation. */
+async function raise(
+  run: Run,
+  { origin, onGeneration }: { origin: string; onGeneration: (generation: number) => void },
+): Promise<void> {
+  const [raised] = (await run({
+    text: 'update database_generation set generation = generation + 1, made_for = $1 where one = 1 and made_for <> $1 returning generation',
+    values: [origin],
+  })) as ReadonlyArray<{ generation: number }>;
+  if (raised !== undefined) onGeneration(raised.generation);
+}
