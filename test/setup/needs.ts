@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
+import { findInstallation } from '../faults/postgres-node.ts';
 
 export type Part =
   | 'postgres'
@@ -16,6 +17,7 @@ export type Part =
   | 'git'
   | 'dnsmasq'
   | 'pgbouncer'
+  | 'replication'
   | 'systemd';
 
 export const DATABASE_URL = process.env['DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
@@ -29,6 +31,7 @@ const HINT: Record<Part, string> = {
   git: 'apt-get install git',
   dnsmasq: 'apt-get install dnsmasq-base',
   pgbouncer: 'apt-get install pgbouncer',
+  replication: 'apt-get install postgresql, whose programs start a primary and a standby of our own',
   systemd: 'apt-get install systemd',
   chromium: 'apt-get install chromium, or set CHROMIUM_PATH to a Chromium or Chrome',
   namespaces: 'needs util-linux (unshare, setpriv, prlimit) and the right to create namespaces',
@@ -81,12 +84,14 @@ export async function has(part: Part): Promise<boolean> {
               ? runs('git', '--version')
               : part === 'dnsmasq' || part === 'pgbouncer'
                 ? runs(part, '--version')
-                : part === 'systemd'
-                  ? runs('systemd-analyze', '--version')
-                  : part === 'chromium'
-                    ? chromiumPath() !== undefined
-                    : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
-                      runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
+                : part === 'replication'
+                  ? findInstallation() !== undefined
+                  : part === 'systemd'
+                    ? runs('systemd-analyze', '--version')
+                    : part === 'chromium'
+                      ? chromiumPath() !== undefined
+                      : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
+                        runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
   if (there) return true;
   if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error(`${part} is required here: ${HINT[part]}`);
   console.warn(`SKIPPED: no ${part} on this machine; ${HINT[part]}`);

@@ -38,6 +38,8 @@ export interface TcpProxy {
   heal(options?: { readonly reset?: boolean }): void;
   /** Resets what is open; whoever comes is let through. */
   cut(): void;
+  /** Leads elsewhere from now on, as an address that moves; what is open is reset. */
+  lead(backends: readonly Backend[]): void;
   /** Connections that were reset because they came while all were refused. */
   refused(): number;
   /** Sends bytes to every client as if they came from the backend: between two of its own messages that makes sense. */
@@ -82,7 +84,8 @@ async function arrival(network: Network, direction: Direction): Promise<void> {
 }
 
 /** `own`: the port to listen on; default: any that is free. */
-export async function startTcpProxy(backends: readonly Backend[], own = 0): Promise<TcpProxy> {
+export async function startTcpProxy(first: readonly Backend[], own = 0): Promise<TcpProxy> {
+  let backends = first;
   const open = new Set<Socket>();
   const clients = new Set<Socket>();
   let refused = 0;
@@ -131,6 +134,10 @@ export async function startTcpProxy(backends: readonly Backend[], own = 0): Prom
       return changed.href;
     },
     cut: resetAll,
+    lead: (others) => {
+      backends = others;
+      resetAll();
+    },
     refused: () => refused,
     inject: (bytes) => {
       for (const client of clients) client.write(bytes);

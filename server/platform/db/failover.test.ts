@@ -1,0 +1,137 @@
+/**
+ * A primary and a standby, and one address with both hosts: who is dialled, what a promotion does to who is connected, and the generation that it begins. Rows of test/faults do the same to whole
+ * servers under load.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePorts } from '../../../test/faults/free-ports.ts';
+import { createDatabase, startPostgres } from '../../../test/faults/postgres.ts';
+import type { Cluster } from '../../../test/faults/postgres.ts';
+import type { Pair } from '../../../test/faults/postgres-pair.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
+import { isStandbyOnly, mapDatabaseError, migrate, nextEpoch, openDatabase } from './index.ts';
+import type { Database } from './index.ts';
+
+/** From the new primary's first answer to the first acknowledged write. */
+const WITHIN_MS = 2_000;
+
+describe.skipIf(!(await has('replication')))('a primary and its standby', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-failover-'));
+  let cluster: Cluster;
+  let pair: Pair;
+  let name = '';
+  const open: Database[] = [];
+  const generations: number[] = [];
+  const addressOf = (ports: readonly number[], parameters = ''): string =>
+    `postgres://postgres@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/${name}${parameters}`;
+  const database = (url: string, max = 4): Database => {
+    const db = openDatabase({ url, max, onGeneration: (generation) => generations.push(generation) });
+    open.push(db);
+    return db;
+  };
+  const portOf = async ({ sql }: Database): Promise<number> => {
+    const [row] = await sql<Array<{ port: number }>>`select inet_server_port() as port`;
+    return row?.port ?? 0;
+  };
+  /** Tries until it is told that the row is there. Answers when that was. */
+  const firstWrite = async ({ sql }: Database, id: string): Promise<number> => {
+    for (;;) {
+      try {
+        await sql`insert into written values (${id})`;
+        return performance.now();
+      } catch (error) {
+        expect(mapDatabaseError(error), String(error)).toMatchObject({ code: 'unavailable' });
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    }
+  };
+  const generationOf = async ({ sql }: Database): Promise<object> => {
+    const [row] =
+      await sql`select g.generation, ${nextEpoch(sql, sql`4`)} as "nextEpoch" from database_generation g`;
+    return { ...row };
+  };
+
+  beforeAll(async () => {
+    cluster = await startPostgres(folder, 'pair');
+    pair = cluster.pair!;
+    name = new URL((await createDatabase(cluster)).url).pathname.slice(1);
+    const owner = openDatabase({ url: addressOf(pair.ports), max: 2 });
+    await migrate(owner);
+    await owner.sql`create table written (id text primary key)`;
+    await owner.close();
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all(open.map(async (db) => await db.close(0)));
+    await cluster?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('are told apart: the primary is taken, whichever comes first', async () => {
+    const [a, b] = pair.ports as [number, number];
+    expect(await portOf(database(addressOf([a, b])))).toBe(a);
+    expect(await portOf(database(addressOf([b, a])))).toBe(a);
+    expect(await portOf(database(addressOf([b, a], '?target_session_attrs=read-write')))).toBe(a);
+    expect(await portOf(database(addressOf([b, a], '?target_session_attrs=any')))).toBe(b);
+    const [closed] = await freePorts(1);
+    expect(await portOf(database(addressOf([closed ?? 0, b, a])))).toBe(a);
+  });
+
+  it('of which only the standby is there are refused, with the reason', async () => {
+    const [, b] = pair.ports as [number, number];
+    const error: unknown = await database(addressOf([b, b])).sql`select 1`.catch((e: unknown) => e);
+    expect(isStandbyOnly(error)).toBe(true);
+    expect(String(error)).toContain(`127.0.0.1:${b}: the database is a standby`);
+    const standby = database(addressOf([b], '?target_session_attrs=any'), 2);
+    await expect(Promise.resolve(standby.sql`insert into written values ('no')`)).rejects.toMatchObject({
+      code: '25006',
+    });
+    // That connection is over, and another one is opened: reads go on.
+    expect(await portOf(standby)).toBe(b);
+  });
+
+  it('change places: the first write is acknowledged soon, nothing is lost, and old epochs are over', async () => {
+    const [a, b] = pair.ports as [number, number];
+    const handles = [database(addressOf([a, b])), database(addressOf([b, a]))];
+    for (const [at, db] of handles.entries()) await firstWrite(db, `before ${at}`);
+    expect(await generationOf(handles[0]!)).toEqual({ generation: 0, nextEpoch: 5 });
+    const direct = openDatabase({ url: addressOf([b], '?target_session_attrs=any'), max: 2 });
+    let answeredAt = 0;
+    const promoted = pair.promote();
+    const written = Promise.all(handles.map(async (db, at) => await firstWrite(db, `after ${at}`)));
+    await waitFor('the new primary to answer', async () => {
+      const [row] = await direct.sql<Array<{ standby: boolean }>>`select pg_is_in_recovery() as standby`;
+      answeredAt ||= row?.standby === false ? performance.now() : 0;
+      return answeredAt > 0;
+    });
+    const lateMs = (await written).map((at) => Math.round(at - answeredAt));
+    console.log(`first acknowledged writes ${lateMs.join(' and ')} ms after the new primary's first answer`);
+    expect(Math.max(...lateMs)).toBeLessThan(WITHIN_MS);
+    await promoted;
+    await direct.close();
+    for (const db of handles) {
+      expect(await portOf(db)).toBe(b);
+      const rows = await db.sql<Array<{ id: string }>>`select id from written order by id`;
+      expect(rows.map(({ id }) => id)).toEqual(['after 0', 'after 1', 'before 0', 'before 1']);
+      expect(await generationOf(db)).toEqual({ generation: 1, nextEpoch: 65_537 });
+    }
+    // However many connections met it.
+    expect(generations).toEqual([1]);
+    const [store] = await handles[0]!
+      .sql`select since > now() - interval '1 minute' as anew from nonce_store`;
+    expect(store).toEqual({ anew: true });
+  });
+
+  it('change places again, the old primary being the standby', async () => {
+    await pair.rejoin();
+    const [a, b] = pair.ports as [number, number];
+    const db = database(addressOf([a, b]));
+    expect(await portOf(db)).toBe(b);
+    await pair.demote();
+    await firstWrite(db, 'again');
+    expect(await portOf(db)).toBe(a);
+    expect(await generationOf(db)).toEqual({ generation: 2, nextEpoch: 131_073 });
+  });
+});
