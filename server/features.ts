@@ -17,8 +17,10 @@ import { buildsFeature } from './engine/builds/index.ts';
 import { outboxFeature } from './engine/outbox/index.ts';
 import { regionsFeature } from './engine/regions/index.ts';
 import { registriesFeature } from './engine/registries/index.ts';
+import { runnerGroupsFeature } from './engine/runnergroups/index.ts';
 import { runnersFeature } from './engine/runners/index.ts';
 import { sandboxRunsFeature } from './engine/sandboxruns/index.ts';
+import { teamSharesFeature } from './engine/teamshares/index.ts';
 import { createDispatch, createEngine, createNonceStore, createTeamWork } from './engine/work/index.ts';
 import { startFeatureSwitches } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures } from './features/platformfeatures/index.ts';
@@ -62,6 +64,8 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     variablesFeature(system),
     buildStepsFeature,
     runners,
+    runnerGroupsFeature,
+    teamSharesFeature,
     registries,
     sandboxRunsFeature(system, engine),
     builds,

@@ -281,6 +281,20 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./residency.ts')).commands,
   },
   {
+    group: 'runner-groups',
+    area: 'engine',
+    summary: 'Groups of runners',
+    feature: 'host.runners',
+    commands: [
+      { words: ['create'], summary: 'Creates a group' },
+      { words: ['delete'], summary: 'Deletes a group without runners' },
+      { words: ['get'], summary: 'Returns one group' },
+      { words: ['list'], summary: 'Lists groups of a team, ordered by name, at most 100' },
+      { words: ['update'], summary: 'Changes the named fields and leaves the others' },
+    ],
+    load: async () => (await import('./runner-groups.ts')).commands,
+  },
+  {
     group: 'runners',
     area: 'engine',
     summary: 'Runners on your own machines',
@@ -297,6 +311,7 @@ export const groups: readonly GroupSpec[] = [
       { words: ['resume'], summary: 'Ends a pause' },
       { words: ['revoke'], summary: 'Revokes a runner at once' },
       { words: ['status'], summary: 'Returns one runner' },
+      { words: ['update'], summary: 'Puts a runner into a group or takes it out, and sets labels of it' },
       { words: ['watch'], summary: 'Streams the roster and the team\'s health as they change' },
     ],
     load: async () => (await import('./runners.ts')).commands,
@@ -333,6 +348,16 @@ export const groups: readonly GroupSpec[] = [
       { words: ['update'], summary: 'Changes the named fields and leaves the others' },
     ],
     load: async () => (await import('./spaces.ts')).commands,
+  },
+  {
+    group: 'team-shares',
+    area: 'engine',
+    summary: 'Staff: shares of teams in the service\'s pool',
+    commands: [
+      { words: ['get'], summary: 'Returns the shares of a team' },
+      { words: ['set'], summary: 'Sets the shares of a team' },
+    ],
+    load: async () => (await import('./team-shares.ts')).commands,
   },
   {
     group: 'teams',

@@ -21,9 +21,11 @@ import { Projects } from './projects.ts';
 import { Regions } from './regions.ts';
 import { Registries } from './registries.ts';
 import { Residency } from './residency.ts';
+import { RunnerGroups } from './runner-groups.ts';
 import { Runners } from './runners.ts';
 import { SandboxRuns } from './sandbox-runs.ts';
 import { Spaces } from './spaces.ts';
+import { TeamShares } from './team-shares.ts';
 import { Teams } from './teams.ts';
 import { Timeline } from './timeline.ts';
 import { Usage } from './usage.ts';
@@ -53,9 +55,11 @@ export { Projects } from './projects.ts';
 export { Regions } from './regions.ts';
 export { Registries } from './registries.ts';
 export { Residency } from './residency.ts';
+export { RunnerGroups } from './runner-groups.ts';
 export { Runners } from './runners.ts';
 export { SandboxRuns } from './sandbox-runs.ts';
 export { Spaces } from './spaces.ts';
+export { TeamShares } from './team-shares.ts';
 export { Teams } from './teams.ts';
 export { Timeline } from './timeline.ts';
 export { Usage } from './usage.ts';
@@ -85,9 +89,11 @@ export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsLis
 export type { Operator, Region } from './regions.ts';
 export type { RegistriesAddParams, RegistriesUpdateParams, Registry } from './registries.ts';
 export type { ResidencyAttestation, ResidencyListForEnvironmentPageParams, ResidencyListForEnvironmentResponse } from './residency.ts';
-export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersEvent, RunnersHistoryPageParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, SelfDiagnostics, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason } from './runners.ts';
+export type { RunnerGroup, RunnerGroupsCreateParams, RunnerGroupsUpdateParams } from './runner-groups.ts';
+export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersEvent, RunnersHistoryPageParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, RunnersUpdateParams, SelfDiagnostics, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason } from './runners.ts';
 export type { EndReason, Isolation, Limits, LogEvent, LogStream, Network, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, SandboxRunsListPageParams, SandboxRunsListParams, SandboxRunsListResponse, SandboxRunsStreamLogsParams } from './sandbox-runs.ts';
 export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space, SpaceKind, SpaceMember, SpacesAiResponse, SpacesOverviewResponse, SpacesUpdateParams } from './spaces.ts';
+export type { PoolShares, Share, TeamSharesSetParams } from './team-shares.ts';
 export type { Awaiting, Invite, Member, NewMember, Team, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsUpdateParams } from './teams.ts';
 export type { EntryKind, TimelineEntry, TimelineEvent, TimelineGetParams, TimelinePage, TimelineWatchParams } from './timeline.ts';
 export type { ExecutedBy, UsageDay, UsageGetParams, UsageReport, WorkKind } from './usage.ts';
@@ -140,12 +146,16 @@ export interface Resources {
   readonly registries: Registries;
   /** Attestations of where an environment's work is done. */
   readonly residency: Residency;
+  /** Groups of runners. */
+  readonly runnerGroups: RunnerGroups;
   /** Runners on your own machines. */
   readonly runners: Runners;
   /** Sandbox runs. */
   readonly sandboxRuns: SandboxRuns;
   /** Spaces: people and projects of one purpose. */
   readonly spaces: Spaces;
+  /** Staff: shares of teams in the service's pool. */
+  readonly teamShares: TeamShares;
   /** Teams, members and invitations. */
   readonly teams: Teams;
   /** Builds and CI runs of an environment, by commit. */
@@ -186,9 +196,11 @@ export function createResources(client: Client): Resources {
     regions: new Regions(client),
     registries: new Registries(client),
     residency: new Residency(client),
+    runnerGroups: new RunnerGroups(client),
     runners: new Runners(client),
     sandboxRuns: new SandboxRuns(client),
     spaces: new Spaces(client),
+    teamShares: new TeamShares(client),
     teams: new Teams(client),
     timeline: new Timeline(client),
     usage: new Usage(client),

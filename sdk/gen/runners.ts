@@ -131,6 +131,19 @@ export class Runners {
   }
 
   /**
+   * Puts a runner into a group or takes it out, and sets labels of it. What waits goes by it at once; what the runner holds already it finishes. Errors: `not_found` (404,
+   * the runner or the group), `limit_reached` (409, 32 labels).
+   *
+   * Needs: scope `runner:manage`, the platform feature `host.runners`.
+   *
+   * @example A machine with a graphics card
+   * await sdk.runners.update('team_01', 'rnr_01', { groupId: 'grp_01', labels: { rack: '7' } });
+   */
+  update(teamId: string, runnerId: string, params?: RunnersUpdateParams, options?: CallOptions): ApiPromise<Runner> {
+    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}/runners/{runnerId}', body: '*' }, { teamId, runnerId, ...params }, options);
+  }
+
+  /**
    * Ends a pause. Does nothing when the runner is not paused. Errors: `not_found` (404).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
@@ -166,6 +179,14 @@ export interface RunnersPauseParams {
   note?: string;
   /** Minutes until it resumes by itself, 1 to 10,080. Default: never. */
   minutes?: number;
+}
+
+/** Parameters of `runners.update`. */
+export interface RunnersUpdateParams {
+  /** Runner group to put it into; empty takes it out of its group. */
+  groupId?: string;
+  /** Labels to set, which win over what the daemon declares; one with an empty value is taken away, and those that are not named stay. */
+  labels?: Record<string, string>;
 }
 
 /**
@@ -226,7 +247,7 @@ export interface Runner {
   readonly name: string;
   /** Health in one word. */
   readonly health: Health;
-  /** Labels that the daemon declares. */
+  /** Labels that work is given to it by: those of its group, then those that a person set, then those that the daemon declares. */
   readonly labels: Readonly<Record<string, string>>;
   /** Runs and builds that it holds. */
   readonly leases: number;
@@ -260,6 +281,12 @@ export interface Runner {
   readonly diagnostics?: SelfDiagnostics;
   /** True if its version is below the one that the service recommends. */
   readonly upgradeRecommended: boolean;
+  /** Labels that a person set. */
+  readonly setLabels: Readonly<Record<string, string>>;
+  /** Runner group that it is in; absent for none. */
+  readonly groupId?: string;
+  /** Name of that group. */
+  readonly groupName?: string;
 }
 
 /** Something that happened to a runner. */
@@ -393,6 +420,9 @@ export interface Waiting {
  * - `version_too_old`: Every runner that is in contact has a version below the least that is served.
  * - `pool_off`: The service's own runners are switched off.
  * - `environment_busy`: Another build of its environment is at work.
+ * - `no_matching_runner`: No runner has the group and the labels that it asks for.
+ * - `team_at_limit`: A limit of the team, or of the runner group, is reached: it starts when some of what is running has ended.
+ * - `turn_of_others`: Other teams have their turns before it.
  */
 export type WaitingReason =
   | 'dispatching'
@@ -405,4 +435,7 @@ export type WaitingReason =
   | 'flagged'
   | 'version_too_old'
   | 'pool_off'
-  | 'environment_busy';
+  | 'environment_busy'
+  | 'no_matching_runner'
+  | 'team_at_limit'
+  | 'turn_of_others';

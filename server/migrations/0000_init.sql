@@ -603,7 +603,7 @@ CREATE TABLE "runner_groups" (
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "runner_groups_max_running" CHECK ("runner_groups"."max_running" >= 0)
+	CONSTRAINT "runner_groups_max_running" CHECK ("runner_groups"."max_running" > 0)
 );
 --> statement-breakpoint
 CREATE TABLE "runner_routes" (
@@ -1439,15 +1439,18 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
--- Brings "runner_routes" in line: of the pool, of one of its runners, or of one of its routes. Labels of the group win over those that a person set, and these over
--- what the daemon says. Of the daemon's nothing counts whose key a group of the team has: whoever names himself so is no more than before.
+-- Labels by which work is given to a runner: those of its group win over those that a person set, and these over what the daemon says. Of the daemon's nothing counts
+-- whose key a group of the team has: whoever names himself so is no more than before.
+CREATE FUNCTION "runner_labels"("r" runners) RETURNS jsonb LANGUAGE sql STABLE AS $$
+	SELECT (r.labels - coalesce((SELECT array_agg(k) FROM runner_groups o, jsonb_object_keys(o.labels) k WHERE o.team_id = r.team_id), '{}'))
+		|| r.set_labels || coalesce((SELECT g.labels FROM runner_groups g WHERE g.id = r.group_id), '{}')
+$$;
+--> statement-breakpoint
+-- Brings "runner_routes" in line: of the pool, of one of its runners, or of one of its routes.
 CREATE FUNCTION "routes_match"("pool" text, "runner" text, "route" bigint) RETURNS void LANGUAGE sql AS $$
-	WITH claimed AS (
-		SELECT coalesce(array_agg(DISTINCT k), '{}') AS keys FROM runner_groups o, jsonb_object_keys(o.labels) k WHERE o.team_id = pool
-	),
-	able AS (
-		SELECT r.id, g.name, (r.labels - c.keys) || r.set_labels || coalesce(g.labels, '{}') AS labels
-		FROM claimed c, runners r LEFT JOIN runner_groups g ON g.id = r.group_id
+	WITH able AS MATERIALIZED (
+		SELECT r.id, g.name, runner_labels(r) AS labels
+		FROM runners r LEFT JOIN runner_groups g ON g.id = r.group_id
 		WHERE r.team_id = pool AND r.revoked_at IS NULL AND (runner IS NULL OR r.id = runner)
 	),
 	wanted AS MATERIALIZED (

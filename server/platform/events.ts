@@ -58,6 +58,10 @@ export const EVENTS: Readonly<Record<string, EventKind>> = {
     delivered: true,
     recorded: true,
   },
+  'runner.updated': {
+    when: 'A runner was put into another group, or was given other labels.',
+    recorded: true,
+  },
   'runner.version_too_old': {
     when: 'A runner is older than `RUNNER_MIN_VERSION` and receives no new work.',
     recorded: true,

@@ -276,6 +276,7 @@ const NOTHING_BY_SERVICE: Readonly<Record<string, readonly string[]>> = {
     'Poll',
     'Report',
   ],
+  'svc.runnergroups.v1.RunnerGroupsService': ['Create', 'Delete', 'Get', 'List', 'Update'],
   'svc.runners.v1.RunnersService': [
     'ClearDivergenceFlag',
     'Diagnose',
@@ -287,6 +288,7 @@ const NOTHING_BY_SERVICE: Readonly<Record<string, readonly string[]>> = {
     'RequestDiagnostics',
     'Resume',
     'Revoke',
+    'Update',
     'Watch',
   ],
   'svc.sandboxruns.v1.SandboxRunsService': ['Cancel', 'Create', 'Get', 'List', 'StreamLogs'],
@@ -302,6 +304,7 @@ const NOTHING_BY_SERVICE: Readonly<Record<string, readonly string[]>> = {
     'Update',
   ],
   'svc.teams.v1.AdminTeamsService': ['SetRegion'],
+  'svc.teamshares.v1.TeamSharesService': ['Get', 'Set'],
   'svc.teams.v1.TeamsService': [
     'Delete',
     'Get',

@@ -9,6 +9,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/access/auth/',
     'server/door/pages.ts',
     'server/engine/regions/',
+    'server/engine/teamshares/',
     'server/features/platformfeatures/',
     'server/platform/',
   ],

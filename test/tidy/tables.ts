@@ -39,6 +39,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
     writers: ['engine/builds', 'engine/outbox', 'engine/runners', 'operations/webhookendpoints'],
     readers: ['engine/outbox'],
   },
+  pool_turns: { writers: ['engine/teamshares'] },
   projects: { readers: ['workspace/graph', 'workspace/spaces'] },
   regions: {
     owner: 'engine/regions',
@@ -46,9 +47,17 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   },
   runner_boots: { writers: ['engine/work'] },
   runner_events: { writers: ['engine/work'] },
+  runner_groups: { readers: ['engine/runners'] },
   runners: {
-    writers: ['engine/work'],
-    readers: ['connect/timeline', 'engine/builds', 'engine/sandboxruns', 'engine/work', 'money/usage'],
+    writers: ['engine/runnergroups', 'engine/work'],
+    readers: [
+      'connect/timeline',
+      'engine/builds',
+      'engine/runnergroups',
+      'engine/sandboxruns',
+      'engine/work',
+      'money/usage',
+    ],
   },
   sessions: { writers: ['access/auth'], readers: ['access/auth'] },
   settings: { writers: ['server'], readers: ['server'] },

@@ -13,6 +13,6 @@ export const runnerGroups = teamTable(
   },
   (t) => [
     uniqueIndex('runner_groups_name').on(t.teamId, t.name),
-    check('runner_groups_max_running', sql`${t.maxRunning} >= 0`),
+    check('runner_groups_max_running', sql`${t.maxRunning} > 0`),
   ],
 );

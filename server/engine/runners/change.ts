@@ -1,7 +1,10 @@
 /** What a team changes about a runner. Each is one statement that also writes the event. */
+import { isDeepStrictEqual } from 'node:util';
 import { requireTeam } from '../../platform/authorise.ts';
 import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { withLabels } from '../runnergroups/index.ts';
 import type { Which } from './row.ts';
 
 /** Undefined in all of these: no such runner in the team. */
@@ -78,6 +81,47 @@ export async function clearStrikes(
     )
     select name, strikes, exists (select from changed) as changed from found`;
   return row;
+}
+
+const LABELS_MAX = 32;
+
+export interface Placed extends Which {
+  /** Empty: in none. */
+  readonly groupId?: string | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Puts a runner into a group or takes it out, and sets labels of it. Within a transaction. */
+export async function place(
+  sql: SqlTag,
+  scope: TeamScope,
+  { teamId, runnerId, groupId, labels }: Placed,
+): Promise<(Changed & { readonly details: Pick<Placed, 'groupId' | 'labels'> }) | undefined> {
+  const team = requireTeam(scope, teamId);
+  const [before] = await sql<Array<{ name: string; groupId: string | null; labels: Placed['labels'] }>>`
+    select name, group_id as "groupId", set_labels as labels from runners
+    where id = ${runnerId} and team_id = ${team} and revoked_at is null for no key update`;
+  if (before === undefined) return undefined;
+  if (groupId !== undefined && groupId !== '') {
+    const [group] =
+      await sql`select from runner_groups where id = ${groupId} and team_id = ${team} for key share`;
+    if (group === undefined) throw notFound('runner group');
+  }
+  const details = {
+    groupId: groupId ?? before.groupId ?? '',
+    labels: withLabels(before.labels, labels, { resource: 'runner', max: LABELS_MAX }),
+  };
+  const { name } = before;
+  if (isDeepStrictEqual(details, { groupId: before.groupId ?? '', labels: before.labels }))
+    return { name, changed: false, details };
+  await sql`
+    with changed as (
+      update runners set group_id = nullif(${details.groupId}::text, ''), set_labels = ${sql.json(details.labels)}::jsonb
+      where id = ${runnerId} and team_id = ${team} returning id, team_id, name
+    )
+    insert into runner_events (team_id, runner_id, at, kind, detail)
+    select team_id, id, now(), 'runner.updated', name || ' was put into another group, or was given other labels' from changed`;
+  return { name, changed: true, details };
 }
 
 export async function requestDiagnostics(

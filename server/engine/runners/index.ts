@@ -21,7 +21,7 @@ import { closePage, openPage } from '../../platform/paging.ts';
 import { shown } from '../../platform/resource/index.ts';
 import { revokeRunner } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
-import { clearStrikes, pause, requestDiagnostics, resume } from './change.ts';
+import { clearStrikes, pause, place, requestDiagnostics, resume } from './change.ts';
 import type { Changed } from './change.ts';
 import { diagnose } from './diagnose.ts';
 import { issueToken } from './enroll.ts';
@@ -155,6 +155,11 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
           const done = await pause(sql, ctx.teams, request);
           return done && { ...done, details: { note, minutes } };
         },
+      }),
+    update: async (request, ctx) =>
+      await changed(ctx, request, {
+        action: 'runner.updated',
+        change: async (sql) => await place(sql, ctx.teams, request),
       }),
     resume: async (which, ctx) =>
       await changed(ctx, which, {

@@ -17,5 +17,8 @@ export const requests: Requests = {
   'svc.runners.v1.RunnersService/RequestDiagnostics': { fields: runner },
   'svc.runners.v1.RunnersService/Resume': { fields: runner },
   'svc.runners.v1.RunnersService/Revoke': { fields: runner, last: true },
+  'svc.runners.v1.RunnersService/Update': {
+    fields: (world) => ({ ...runner(world), labels: { rack: '7' } }),
+  },
   'svc.runners.v1.RunnersService/Watch': { fields: team },
 };

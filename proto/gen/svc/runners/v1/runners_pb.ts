@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/runners/v1/runners.proto.
  */
 export const file_svc_runners_v1_runners: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvcnVubmVycy92MS9ydW5uZXJzLnByb3RvEg5zdmMucnVubmVycy52MSJSCgdXYWl0aW5nEjIKBnJlYXNvbhgBIAEoDjIdLnN2Yy5ydW5uZXJzLnYxLldhaXRpbmdSZWFzb25CA+BBAxITCgZkZXRhaWwYAiABKAlCA+BBAyLLBwoGUnVubmVyEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhEKBG5hbWUYAyABKAlCA+BBAxIrCgZoZWFsdGgYBCABKA4yFi5zdmMucnVubmVycy52MS5IZWFsdGhCA+BBAxI3CgZsYWJlbHMYBSADKAsyIi5zdmMucnVubmVycy52MS5SdW5uZXIuTGFiZWxzRW50cnlCA+BBAxITCgZsZWFzZXMYBiABKA1CA+BBAxIUCgdzdHJpa2VzGAcgASgNQgPgQQMSFAoHZmxhZ2dlZBgIIAEoCEID4EEDEhYKCW5vdF9yZWFkeRgJIAMoCUID4EEDEhQKB3ZlcnNpb24YCiABKAlCA+BBAxIWCglpc29sYXRpb24YCyABKAlCA+BBAxIVCghleGVjdXRvchgUIAEoCUID4EEDEjQKC2Vucm9sbGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEj8KEWxhc3RfaGVhcnRiZWF0X2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESOgoMbGFzdF9zZWVuX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAGIAQESNwoJcGF1c2VkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAKIAQESOgoMcGF1c2VkX3VudGlsGBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAOIAQESHAoKcGF1c2Vfbm90ZRgRIAEoCUID4EEDSASIAQESOAoKcmV2b2tlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gFiAEBEj4KC2RpYWdub3N0aWNzGBMgASgLMh8uc3ZjLnJ1bm5lcnMudjEuU2VsZkRpYWdub3N0aWNzQgPgQQNIBogBARIgChN1cGdyYWRlX3JlY29tbWVuZGVkGBUgASgIQgPgQQMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfbGFzdF9oZWFydGJlYXRfYXRCDwoNX2xhc3Rfc2Vlbl9hdEIMCgpfcGF1c2VkX2F0Qg8KDV9wYXVzZWRfdW50aWxCDQoLX3BhdXNlX25vdGVCDQoLX3Jldm9rZWRfYXRCDgoMX2RpYWdub3N0aWNzIqgBCg9TZWxmRGlhZ25vc3RpY3MSJwoVY29udGFpbmVyX2NsaV92ZXJzaW9uGAEgASgJQgi6SAVyAxjIARIkChJkZXBsb3lfY2xpX3ZlcnNpb24YAiABKAlCCLpIBXIDGMgBEhkKEXdvcmtzcGFjZV9mcmVlX21iGAMgASgNEisKAmF0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIl8KC0xpc3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SHAoPaW5jbHVkZV9yZXZva2VkGAIgASgISACIAQFCEgoQX2luY2x1ZGVfcmV2b2tlZCI8CgxMaXN0UmVzcG9uc2USLAoHcnVubmVycxgBIAMoCzIWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckID4EEDIi4KDFdhdGNoUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtIoQBCgxSdW5uZXJzRXZlbnQSFQoIcG9zaXRpb24YASABKAlCA+BBAxIsCgdydW5uZXJzGAIgAygLMhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyQgPgQQMSLwoGaGVhbHRoGAMgASgLMhouc3ZjLnJ1bm5lcnMudjEuVGVhbUhlYWx0aEID4EEDIkQKCkdldFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAiI6ChhDcmVhdGVFbnJvbGxUb2tlblJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSJqChlDcmVhdGVFbnJvbGxUb2tlblJlc3BvbnNlEhgKBXRva2VuGAEgASgJQgngQQOKtRgCCAESMwoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyJHCg1SZXZva2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiEAoOUmV2b2tlUmVzcG9uc2UiTQoPRGlhZ25vc2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SEQoEbGl2ZRgCIAEoCEgAiAEBQgcKBV9saXZlIqYDChBEaWFnbm9zZVJlc3BvbnNlEjUKDGdlbmVyYXRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIsCgdydW5uZXJzGAIgAygLMhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyQgPgQQMSGAoLbGl2ZV9sZWFzZXMYAyABKA1CA+BBAxIbCg5leHBpcmVkX2xlYXNlcxgEIAEoDUID4EEDEhMKBnF1ZXVlZBgFIAEoDUID4EEDEjAKBmV2ZW50cxgGIAMoCzIbLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckV2ZW50QgPgQQMSSQoKY29uZmlndXJlZBgHIAMoCzIwLnN2Yy5ydW5uZXJzLnYxLkRpYWdub3NlUmVzcG9uc2UuQ29uZmlndXJlZEVudHJ5QgPgQQMSHwoNbGl2ZV9hbnN3ZXJlZBgIIAEoCEID4EEDSACIAQEaMQoPQ29uZmlndXJlZEVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCDoCOAFCEAoOX2xpdmVfYW5zd2VyZWQiegoLUnVubmVyRXZlbnQSKwoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFgoJcnVubmVyX2lkGAIgASgJQgPgQQMSEQoEa2luZBgDIAEoCUID4EEDEhMKBmRldGFpbBgEIAEoCUID4EEDIlQKGkNsZWFyRGl2ZXJnZW5jZUZsYWdSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiUwoZUmVxdWVzdERpYWdub3N0aWNzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECIpoBCgxQYXVzZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIbCgRub3RlGAMgASgJQgi6SAVyAxj0A0gAiAEBEiAKB21pbnV0ZXMYBCABKA1CCrpIByoFGOBOKAFIAYgBAUIHCgVfbm90ZUIKCghfbWludXRlcyJHCg1SZXN1bWVSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiMgoQR2V0SGVhbHRoUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtItQBCgpUZWFtSGVhbHRoEhUKCGRlZ3JhZGVkGAEgASgIQgPgQQMSMwoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIxCgZyZWFzb24YAyABKAsyFy5zdmMucnVubmVycy52MS5XYWl0aW5nQgPgQQNIAYgBARIyCgpzdHVja193b3JrGAQgASgLMhkuc3ZjLnJ1bm5lcnMudjEuU3R1Y2tXb3JrQgPgQQNCCAoGX3NpbmNlQgkKB19yZWFzb24iqQEKCVN0dWNrV29yaxIRCgRydW5zGAEgASgNQgPgQQMSEwoGYnVpbGRzGAIgASgNQgPgQQMSNwoJb2xkZXN0X2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESLQoFaXRlbXMYBCADKAsyGS5zdmMucnVubmVycy52MS5TdHVja0l0ZW1CA+BBA0IMCgpfb2xkZXN0X2F0IpMBCglTdHVja0l0ZW0SDwoCaWQYASABKAlCA+BBAxIRCgRraW5kGAIgASgJQgPgQQMSMwoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxItCgd3YWl0aW5nGAQgASgLMhcuc3ZjLnJ1bm5lcnMudjEuV2FpdGluZ0ID4EEDIqIBChJMaXN0SGlzdG9yeVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIeCgVsaW1pdBgDIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgEIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInAKE0xpc3RIaXN0b3J5UmVzcG9uc2USKgoGbGVhc2VzGAEgAygLMhUuc3ZjLnJ1bm5lcnMudjEuTGVhc2VCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIo4DCgVMZWFzZRIUCgd3b3JrX2lkGAEgASgJQgPgQQMSEQoEa2luZBgCIAEoCUID4EEDEhIKBWVwb2NoGAMgASgNQgPgQQMSFAoHb3V0Y29tZRgEIAEoCUID4EEDEjMKCmdyYW50ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOAoKc3RhcnRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gAiAEBEjEKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhwKCm1ldGVyZWRfbXMYCCABKA1CA+BBA0gBiAEBEiIKEHNlbGZfcmVwb3J0ZWRfbXMYCSABKA1CA+BBA0gCiAEBEhsKDmNvbnRhY3RfZ2FwX21zGAogASgNQgPgQQNCDQoLX3N0YXJ0ZWRfYXRCDQoLX21ldGVyZWRfbXNCEwoRX3NlbGZfcmVwb3J0ZWRfbXMqlQMKDVdhaXRpbmdSZWFzb24SHgoaV0FJVElOR19SRUFTT05fVU5TUEVDSUZJRUQQABIeChpXQUlUSU5HX1JFQVNPTl9ESVNQQVRDSElORxABEh4KGldBSVRJTkdfUkVBU09OX1JFVFJZX0RFTEFZEAISIQodV0FJVElOR19SRUFTT05fTk9fTElWRV9SVU5ORVIQAxIbChdXQUlUSU5HX1JFQVNPTl9BTExfQlVTWRAEEh0KGVdBSVRJTkdfUkVBU09OX0FMTF9QQVVTRUQQBRIcChhXQUlUSU5HX1JFQVNPTl9OT1RfUkVBRFkQBhIlCiFXQUlUSU5HX1JFQVNPTl9JU09MQVRJT05fUkVRVUlSRUQQBxIaChZXQUlUSU5HX1JFQVNPTl9GTEFHR0VEEAgSIgoeV0FJVElOR19SRUFTT05fVkVSU0lPTl9UT09fT0xEEAkSGwoXV0FJVElOR19SRUFTT05fUE9PTF9PRkYQChIjCh9XQUlUSU5HX1JFQVNPTl9FTlZJUk9OTUVOVF9CVVNZEAsq3QEKBkhlYWx0aBIWChJIRUFMVEhfVU5TUEVDSUZJRUQQABIVChFIRUFMVEhfTkVWRVJfU0VFThABEg8KC0hFQUxUSF9MSVZFEAISEQoNSEVBTFRIX1NJTEVOVBADEhMKD0hFQUxUSF9EUkFJTklORxAEEhEKDUhFQUxUSF9QQVVTRUQQBRIUChBIRUFMVEhfTk9UX1JFQURZEAYSEgoOSEVBTFRIX0ZMQUdHRUQQBxISCg5IRUFMVEhfUkVWT0tFRBAIEhoKFkhFQUxUSF9WRVJTSU9OX1RPT19PTEQQCTL4DwoOUnVubmVyc1NlcnZpY2USrgEKBExpc3QSGy5zdmMucnVubmVycy52MS5MaXN0UmVxdWVzdBocLnN2Yy5ydW5uZXJzLnYxLkxpc3RSZXNwb25zZSJrkAIBirUYRKIBB3J1bm5lcnOqAQJpZKoBBG5hbWWqAQZoZWFsdGiqAQZsZWFzZXOqAQ9sYXN0SGVhcnRiZWF0QXSqAQd2ZXJzaW9ugtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMShQEKBVdhdGNoEhwuc3ZjLnJ1bm5lcnMudjEuV2F0Y2hSZXF1ZXN0Ghwuc3ZjLnJ1bm5lcnMudjEuUnVubmVyc0V2ZW50Ij6QAgGKtRgRagoKCHBvc2l0aW9ueIC4mSmC0+STAiASHi90ZWFtcy97dGVhbV9pZH0vcnVubmVycy93YXRjaDABEnYKA0dldBIaLnN2Yy5ydW5uZXJzLnYxLkdldFJlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiO5ACAYq1GAgiBnN0YXR1c4LT5JMCJhIkL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9EpACChFDcmVhdGVFbnJvbGxUb2tlbhIoLnN2Yy5ydW5uZXJzLnYxLkNyZWF0ZUVucm9sbFRva2VuUmVxdWVzdBopLnN2Yy5ydW5uZXJzLnYxLkNyZWF0ZUVucm9sbFRva2VuUmVzcG9uc2UipQGKtRhwIgZlbnJvbGxQBFjJAZoBYAoZQSB0b2tlbiBmb3IgYSBuZXcgbWFjaGluZRIdcnVubmVycyBlbnJvbGwgLS10ZWFtIHRlYW1fMDEaJHJ1bm5lcnMuY3JlYXRlRW5yb2xsVG9rZW4oJ3RlYW1fMDEnKYLT5JMCKzoBKiImL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2Vucm9sbC10b2tlbnMSgAEKBlJldm9rZRIdLnN2Yy5ydW5uZXJzLnYxLlJldm9rZVJlcXVlc3QaHi5zdmMucnVubmVycy52MS5SZXZva2VSZXNwb25zZSI3irUYB1ADWMwBcAGC0+STAiYqJC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfRKDAQoIRGlhZ25vc2USHy5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlcXVlc3QaIC5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlc3BvbnNlIjSQAgGKtRgEeMjfAoLT5JMCIxIhL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2RpYWdub3NlEokBCglHZXRIZWFsdGgSIC5zdmMucnVubmVycy52MS5HZXRIZWFsdGhSZXF1ZXN0Ghouc3ZjLnJ1bm5lcnMudjEuVGVhbUhlYWx0aCI+kAIBirUYEAoGaGVhbHRoIgZoZWFsdGiC0+STAiESHy90ZWFtcy97dGVhbV9pZH0vcnVubmVycy9oZWFsdGgSggIKC0xpc3RIaXN0b3J5EiIuc3ZjLnJ1bm5lcnMudjEuTGlzdEhpc3RvcnlSZXF1ZXN0GiMuc3ZjLnJ1bm5lcnMudjEuTGlzdEhpc3RvcnlSZXNwb25zZSKpAZACAYq1GG4KB2hpc3RvcnkiB2hpc3RvcnliDQoGbGVhc2VzEDIYyAGqAQZ3b3JrSWSqAQRraW5kqgEHb3V0Y29tZaoBCWdyYW50ZWRBdKoBB2VuZGVkQXSqAQltZXRlcmVkTXOqAQ5zZWxmUmVwb3J0ZWRNc4LT5JMCLhIsL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L2hpc3RvcnkSpgEKE0NsZWFyRGl2ZXJnZW5jZUZsYWcSKi5zdmMucnVubmVycy52MS5DbGVhckRpdmVyZ2VuY2VGbGFnUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciJLirUYAkAEgtPkkwI/OgEqIjovdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vY2xlYXItZGl2ZXJnZW5jZS1mbGFnEqMBChJSZXF1ZXN0RGlhZ25vc3RpY3MSKS5zdmMucnVubmVycy52MS5SZXF1ZXN0RGlhZ25vc3RpY3NSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIkqKtRgDWMoBgtPkkwI9OgEqIjgvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVxdWVzdC1kaWFnbm9zdGljcxJ0CgVQYXVzZRIcLnN2Yy5ydW5uZXJzLnYxLlBhdXNlUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI1gtPkkwIvOgEqIiovdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcGF1c2USdwoGUmVzdW1lEh0uc3ZjLnJ1bm5lcnMudjEuUmVzdW1lUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI2gtPkkwIwOgEqIisvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVzdW1lGkqKtRhGCgdydW5uZXJzEgdydW5uZXJzGhxSdW5uZXJzIG9uIHlvdXIgb3duIG1hY2hpbmVzIgxob3N0LnJ1bm5lcnMoATADOAdACGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvcnVubmVycy92MS9ydW5uZXJzLnByb3RvEg5zdmMucnVubmVycy52MSJSCgdXYWl0aW5nEjIKBnJlYXNvbhgBIAEoDjIdLnN2Yy5ydW5uZXJzLnYxLldhaXRpbmdSZWFzb25CA+BBAxITCgZkZXRhaWwYAiABKAlCA+BBAyKUAgoOUnVubmVyU2VsZWN0b3ISNAoFZ3JvdXAYASABKAlCILpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCw2Mn0kSACIAQESkgEKBmxhYmVscxgCIAMoCzIqLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lclNlbGVjdG9yLkxhYmVsc0VudHJ5Qla6SDaaATMQCCImciQyIl5bYS16QS1aMC05XVthLXpBLVowLTkuXy8tXXswLDYyfSQqB3IFEAEYyAGKtRgZEgxydW5uZXItbGFiZWwyCWtleT12YWx1ZRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9ncm91cCKTCQoGUnVubmVyEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhEKBG5hbWUYAyABKAlCA+BBAxIrCgZoZWFsdGgYBCABKA4yFi5zdmMucnVubmVycy52MS5IZWFsdGhCA+BBAxI3CgZsYWJlbHMYBSADKAsyIi5zdmMucnVubmVycy52MS5SdW5uZXIuTGFiZWxzRW50cnlCA+BBAxITCgZsZWFzZXMYBiABKA1CA+BBAxIUCgdzdHJpa2VzGAcgASgNQgPgQQMSFAoHZmxhZ2dlZBgIIAEoCEID4EEDEhYKCW5vdF9yZWFkeRgJIAMoCUID4EEDEhQKB3ZlcnNpb24YCiABKAlCA+BBAxIWCglpc29sYXRpb24YCyABKAlCA+BBAxIVCghleGVjdXRvchgUIAEoCUID4EEDEjQKC2Vucm9sbGVkX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEj8KEWxhc3RfaGVhcnRiZWF0X2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESOgoMbGFzdF9zZWVuX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAGIAQESNwoJcGF1c2VkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAKIAQESOgoMcGF1c2VkX3VudGlsGBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAOIAQESHAoKcGF1c2Vfbm90ZRgRIAEoCUID4EEDSASIAQESOAoKcmV2b2tlZF9hdBgSIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gFiAEBEj4KC2RpYWdub3N0aWNzGBMgASgLMh8uc3ZjLnJ1bm5lcnMudjEuU2VsZkRpYWdub3N0aWNzQgPgQQNIBogBARIgChN1cGdyYWRlX3JlY29tbWVuZGVkGBUgASgIQgPgQQMSPgoKc2V0X2xhYmVscxgWIAMoCzIlLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lci5TZXRMYWJlbHNFbnRyeUID4EEDEhoKCGdyb3VwX2lkGBcgASgJQgPgQQNIB4gBARIcCgpncm91cF9uYW1lGBggASgJQgPgQQNICIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBGjAKDlNldExhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCFAoSX2xhc3RfaGVhcnRiZWF0X2F0Qg8KDV9sYXN0X3NlZW5fYXRCDAoKX3BhdXNlZF9hdEIPCg1fcGF1c2VkX3VudGlsQg0KC19wYXVzZV9ub3RlQg0KC19yZXZva2VkX2F0Qg4KDF9kaWFnbm9zdGljc0ILCglfZ3JvdXBfaWRCDQoLX2dyb3VwX25hbWUiqAEKD1NlbGZEaWFnbm9zdGljcxInChVjb250YWluZXJfY2xpX3ZlcnNpb24YASABKAlCCLpIBXIDGMgBEiQKEmRlcGxveV9jbGlfdmVyc2lvbhgCIAEoCUIIukgFcgMYyAESGQoRd29ya3NwYWNlX2ZyZWVfbWIYAyABKA0SKwoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiXwoLTGlzdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIcCg9pbmNsdWRlX3Jldm9rZWQYAiABKAhIAIgBAUISChBfaW5jbHVkZV9yZXZva2VkIjwKDExpc3RSZXNwb25zZRIsCgdydW5uZXJzGAEgAygLMhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyQgPgQQMiLgoMV2F0Y2hSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0ihAEKDFJ1bm5lcnNFdmVudBIVCghwb3NpdGlvbhgBIAEoCUID4EEDEiwKB3J1bm5lcnMYAiADKAsyFi5zdmMucnVubmVycy52MS5SdW5uZXJCA+BBAxIvCgZoZWFsdGgYAyABKAsyGi5zdmMucnVubmVycy52MS5UZWFtSGVhbHRoQgPgQQMiRAoKR2V0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECIjoKGENyZWF0ZUVucm9sbFRva2VuUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtImoKGUNyZWF0ZUVucm9sbFRva2VuUmVzcG9uc2USGAoFdG9rZW4YASABKAlCCeBBA4q1GAIIARIzCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIkcKDVJldm9rZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAiIQCg5SZXZva2VSZXNwb25zZSJNCg9EaWFnbm9zZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIRCgRsaXZlGAIgASgISACIAQFCBwoFX2xpdmUipgMKEERpYWdub3NlUmVzcG9uc2USNQoMZ2VuZXJhdGVkX2F0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiwKB3J1bm5lcnMYAiADKAsyFi5zdmMucnVubmVycy52MS5SdW5uZXJCA+BBAxIYCgtsaXZlX2xlYXNlcxgDIAEoDUID4EEDEhsKDmV4cGlyZWRfbGVhc2VzGAQgASgNQgPgQQMSEwoGcXVldWVkGAUgASgNQgPgQQMSMAoGZXZlbnRzGAYgAygLMhsuc3ZjLnJ1bm5lcnMudjEuUnVubmVyRXZlbnRCA+BBAxJJCgpjb25maWd1cmVkGAcgAygLMjAuc3ZjLnJ1bm5lcnMudjEuRGlhZ25vc2VSZXNwb25zZS5Db25maWd1cmVkRW50cnlCA+BBAxIfCg1saXZlX2Fuc3dlcmVkGAggASgIQgPgQQNIAIgBARoxCg9Db25maWd1cmVkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIQCg5fbGl2ZV9hbnN3ZXJlZCJ6CgtSdW5uZXJFdmVudBIrCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIWCglydW5uZXJfaWQYAiABKAlCA+BBAxIRCgRraW5kGAMgASgJQgPgQQMSEwoGZGV0YWlsGAQgASgJQgPgQQMiVAoaQ2xlYXJEaXZlcmdlbmNlRmxhZ1JlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAiJTChlSZXF1ZXN0RGlhZ25vc3RpY3NSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIirgIKDVVwZGF0ZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIeCghncm91cF9pZBgDIAEoCUIHukgEcgIYKEgAiAEBEogBCgZsYWJlbHMYBCADKAsyKS5zdmMucnVubmVycy52MS5VcGRhdGVSZXF1ZXN0LkxhYmVsc0VudHJ5Qk26SDSaATEQICImciQyIl5bYS16QS1aMC05XVthLXpBLVowLTkuXy8tXXswLDYyfSQqBXIDGMgBirUYEhIFbGFiZWwyCWtleT12YWx1ZRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgsKCV9ncm91cF9pZCKaAQoMUGF1c2VSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQISGwoEbm90ZRgDIAEoCUIIukgFcgMY9ANIAIgBARIgCgdtaW51dGVzGAQgASgNQgq6SAcqBRjgTigBSAGIAQFCBwoFX25vdGVCCgoIX21pbnV0ZXMiRwoNUmVzdW1lUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECIjIKEEdldEhlYWx0aFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSLUAQoKVGVhbUhlYWx0aBIVCghkZWdyYWRlZBgBIAEoCEID4EEDEjMKBXNpbmNlGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESMQoGcmVhc29uGAMgASgLMhcuc3ZjLnJ1bm5lcnMudjEuV2FpdGluZ0ID4EEDSAGIAQESMgoKc3R1Y2tfd29yaxgEIAEoCzIZLnN2Yy5ydW5uZXJzLnYxLlN0dWNrV29ya0ID4EEDQggKBl9zaW5jZUIJCgdfcmVhc29uIqkBCglTdHVja1dvcmsSEQoEcnVucxgBIAEoDUID4EEDEhMKBmJ1aWxkcxgCIAEoDUID4EEDEjcKCW9sZGVzdF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gAiAEBEi0KBWl0ZW1zGAQgAygLMhkuc3ZjLnJ1bm5lcnMudjEuU3R1Y2tJdGVtQgPgQQNCDAoKX29sZGVzdF9hdCKTAQoJU3R1Y2tJdGVtEg8KAmlkGAEgASgJQgPgQQMSEQoEa2luZBgCIAEoCUID4EEDEjMKCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSLQoHd2FpdGluZxgEIAEoCzIXLnN2Yy5ydW5uZXJzLnYxLldhaXRpbmdCA+BBAyKiAQoSTGlzdEhpc3RvcnlSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQISHgoFbGltaXQYAyABKA1CCrpIByoFGMgBKAFIAIgBARIfCgZjdXJzb3IYBCABKAlCCrpIB3IFEAEYgARIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJwChNMaXN0SGlzdG9yeVJlc3BvbnNlEioKBmxlYXNlcxgBIAMoCzIVLnN2Yy5ydW5uZXJzLnYxLkxlYXNlQgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciKOAwoFTGVhc2USFAoHd29ya19pZBgBIAEoCUID4EEDEhEKBGtpbmQYAiABKAlCA+BBAxISCgVlcG9jaBgDIAEoDUID4EEDEhQKB291dGNvbWUYBCABKAlCA+BBAxIzCgpncmFudGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjgKCnN0YXJ0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIxCghlbmRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIcCgptZXRlcmVkX21zGAggASgNQgPgQQNIAYgBARIiChBzZWxmX3JlcG9ydGVkX21zGAkgASgNQgPgQQNIAogBARIbCg5jb250YWN0X2dhcF9tcxgKIAEoDUID4EEDQg0KC19zdGFydGVkX2F0Qg0KC19tZXRlcmVkX21zQhMKEV9zZWxmX3JlcG9ydGVkX21zKoEECg1XYWl0aW5nUmVhc29uEh4KGldBSVRJTkdfUkVBU09OX1VOU1BFQ0lGSUVEEAASHgoaV0FJVElOR19SRUFTT05fRElTUEFUQ0hJTkcQARIeChpXQUlUSU5HX1JFQVNPTl9SRVRSWV9ERUxBWRACEiEKHVdBSVRJTkdfUkVBU09OX05PX0xJVkVfUlVOTkVSEAMSGwoXV0FJVElOR19SRUFTT05fQUxMX0JVU1kQBBIdChlXQUlUSU5HX1JFQVNPTl9BTExfUEFVU0VEEAUSHAoYV0FJVElOR19SRUFTT05fTk9UX1JFQURZEAYSJQohV0FJVElOR19SRUFTT05fSVNPTEFUSU9OX1JFUVVJUkVEEAcSGgoWV0FJVElOR19SRUFTT05fRkxBR0dFRBAIEiIKHldBSVRJTkdfUkVBU09OX1ZFUlNJT05fVE9PX09MRBAJEhsKF1dBSVRJTkdfUkVBU09OX1BPT0xfT0ZGEAoSIwofV0FJVElOR19SRUFTT05fRU5WSVJPTk1FTlRfQlVTWRALEiUKIVdBSVRJTkdfUkVBU09OX05PX01BVENISU5HX1JVTk5FUhAMEiAKHFdBSVRJTkdfUkVBU09OX1RFQU1fQVRfTElNSVQQDRIhCh1XQUlUSU5HX1JFQVNPTl9UVVJOX09GX09USEVSUxAOKt0BCgZIZWFsdGgSFgoSSEVBTFRIX1VOU1BFQ0lGSUVEEAASFQoRSEVBTFRIX05FVkVSX1NFRU4QARIPCgtIRUFMVEhfTElWRRACEhEKDUhFQUxUSF9TSUxFTlQQAxITCg9IRUFMVEhfRFJBSU5JTkcQBBIRCg1IRUFMVEhfUEFVU0VEEAUSFAoQSEVBTFRIX05PVF9SRUFEWRAGEhIKDkhFQUxUSF9GTEFHR0VEEAcSEgoOSEVBTFRIX1JFVk9LRUQQCBIaChZIRUFMVEhfVkVSU0lPTl9UT09fT0xEEAkyrxIKDlJ1bm5lcnNTZXJ2aWNlEq4BCgRMaXN0Ehsuc3ZjLnJ1bm5lcnMudjEuTGlzdFJlcXVlc3QaHC5zdmMucnVubmVycy52MS5MaXN0UmVzcG9uc2Uia5ACAYq1GESiAQdydW5uZXJzqgECaWSqAQRuYW1lqgEGaGVhbHRoqgEGbGVhc2VzqgEPbGFzdEhlYXJ0YmVhdEF0qgEHdmVyc2lvboLT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzEoUBCgVXYXRjaBIcLnN2Yy5ydW5uZXJzLnYxLldhdGNoUmVxdWVzdBocLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lcnNFdmVudCI+kAIBirUYEWoKCghwb3NpdGlvbniAuJkpgtPkkwIgEh4vdGVhbXMve3RlYW1faWR9L3J1bm5lcnMvd2F0Y2gwARJ2CgNHZXQSGi5zdmMucnVubmVycy52MS5HZXRSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIjuQAgGKtRgIIgZzdGF0dXOC0+STAiYSJC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfRKQAgoRQ3JlYXRlRW5yb2xsVG9rZW4SKC5zdmMucnVubmVycy52MS5DcmVhdGVFbnJvbGxUb2tlblJlcXVlc3QaKS5zdmMucnVubmVycy52MS5DcmVhdGVFbnJvbGxUb2tlblJlc3BvbnNlIqUBirUYcCIGZW5yb2xsUARYyQGaAWAKGUEgdG9rZW4gZm9yIGEgbmV3IG1hY2hpbmUSHXJ1bm5lcnMgZW5yb2xsIC0tdGVhbSB0ZWFtXzAxGiRydW5uZXJzLmNyZWF0ZUVucm9sbFRva2VuKCd0ZWFtXzAxJymC0+STAis6ASoiJi90ZWFtcy97dGVhbV9pZH0vcnVubmVycy9lbnJvbGwtdG9rZW5zEoABCgZSZXZva2USHS5zdmMucnVubmVycy52MS5SZXZva2VSZXF1ZXN0Gh4uc3ZjLnJ1bm5lcnMudjEuUmV2b2tlUmVzcG9uc2UiN4q1GAdQA1jMAXABgtPkkwImKiQvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0SgwEKCERpYWdub3NlEh8uc3ZjLnJ1bm5lcnMudjEuRGlhZ25vc2VSZXF1ZXN0GiAuc3ZjLnJ1bm5lcnMudjEuRGlhZ25vc2VSZXNwb25zZSI0kAIBirUYBHjI3wKC0+STAiMSIS90ZWFtcy97dGVhbV9pZH0vcnVubmVycy9kaWFnbm9zZRKJAQoJR2V0SGVhbHRoEiAuc3ZjLnJ1bm5lcnMudjEuR2V0SGVhbHRoUmVxdWVzdBoaLnN2Yy5ydW5uZXJzLnYxLlRlYW1IZWFsdGgiPpACAYq1GBAKBmhlYWx0aCIGaGVhbHRogtPkkwIhEh8vdGVhbXMve3RlYW1faWR9L3J1bm5lcnMvaGVhbHRoEoICCgtMaXN0SGlzdG9yeRIiLnN2Yy5ydW5uZXJzLnYxLkxpc3RIaXN0b3J5UmVxdWVzdBojLnN2Yy5ydW5uZXJzLnYxLkxpc3RIaXN0b3J5UmVzcG9uc2UiqQGQAgGKtRhuCgdoaXN0b3J5IgdoaXN0b3J5Yg0KBmxlYXNlcxAyGMgBqgEGd29ya0lkqgEEa2luZKoBB291dGNvbWWqAQlncmFudGVkQXSqAQdlbmRlZEF0qgEJbWV0ZXJlZE1zqgEOc2VsZlJlcG9ydGVkTXOC0+STAi4SLC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfS9oaXN0b3J5EqYBChNDbGVhckRpdmVyZ2VuY2VGbGFnEiouc3ZjLnJ1bm5lcnMudjEuQ2xlYXJEaXZlcmdlbmNlRmxhZ1JlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiS4q1GAJABILT5JMCPzoBKiI6L3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L2NsZWFyLWRpdmVyZ2VuY2UtZmxhZxKjAQoSUmVxdWVzdERpYWdub3N0aWNzEikuc3ZjLnJ1bm5lcnMudjEuUmVxdWVzdERpYWdub3N0aWNzUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciJKirUYA1jKAYLT5JMCPToBKiI4L3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L3JlcXVlc3QtZGlhZ25vc3RpY3MSdAoFUGF1c2USHC5zdmMucnVubmVycy52MS5QYXVzZVJlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiNYLT5JMCLzoBKiIqL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L3BhdXNlErQCCgZVcGRhdGUSHS5zdmMucnVubmVycy52MS5VcGRhdGVSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIvIBirUYvgGaAboBCh5BIG1hY2hpbmUgd2l0aCBhIGdyYXBoaWNzIGNhcmQSRXJ1bm5lcnMgdXBkYXRlIHJucl8wMSAtLXRlYW0gdGVhbV8wMSAtLWdyb3VwLWlkIGdycF8wMSAtLWxhYmVsIHJhY2s9NxpRcnVubmVycy51cGRhdGUoJ3RlYW1fMDEnLCAncm5yXzAxJywgeyBncm91cElkOiAnZ3JwXzAxJywgbGFiZWxzOiB7IHJhY2s6ICc3JyB9IH0pgtPkkwIpOgEqMiQvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0SdwoGUmVzdW1lEh0uc3ZjLnJ1bm5lcnMudjEuUmVzdW1lUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI2gtPkkwIwOgEqIisvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVzdW1lGkqKtRhGCgdydW5uZXJzEgdydW5uZXJzGhxSdW5uZXJzIG9uIHlvdXIgb3duIG1hY2hpbmVzIgxob3N0LnJ1bm5lcnMoATADOAdACGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Reason why an item of work waits, seen at the moment of the call.
@@ -47,6 +47,34 @@ export type Waiting = Message<"svc.runners.v1.Waiting"> & {
  */
 export const WaitingSchema: GenMessage<Waiting> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 0);
+
+/**
+ * Runners that may have an item of work: those of the group that have all of the labels. Empty: any.
+ *
+ * @generated from message svc.runners.v1.RunnerSelector
+ */
+export type RunnerSelector = Message<"svc.runners.v1.RunnerSelector"> & {
+  /**
+   * Name of a runner group.
+   *
+   * @generated from field: optional string group = 1;
+   */
+  group?: string | undefined;
+
+  /**
+   * Labels that the runner must have, at most 8.
+   *
+   * @generated from field: map<string, string> labels = 2;
+   */
+  labels: { [key: string]: string };
+};
+
+/**
+ * Describes the message svc.runners.v1.RunnerSelector.
+ * Use `create(RunnerSelectorSchema)` to create a new message.
+ */
+export const RunnerSelectorSchema: GenMessage<RunnerSelector> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 1);
 
 /**
  * One runner. Its public key is never shown.
@@ -83,7 +111,7 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
   health: Health;
 
   /**
-   * Labels that the daemon declares.
+   * Labels that work is given to it by: those of its group, then those that a person set, then those that the daemon declares.
    *
    * @generated from field: map<string, string> labels = 5;
    */
@@ -200,6 +228,27 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
    * @generated from field: bool upgrade_recommended = 21;
    */
   upgradeRecommended: boolean;
+
+  /**
+   * Labels that a person set.
+   *
+   * @generated from field: map<string, string> set_labels = 22;
+   */
+  setLabels: { [key: string]: string };
+
+  /**
+   * Runner group that it is in; absent for none.
+   *
+   * @generated from field: optional string group_id = 23;
+   */
+  groupId?: string | undefined;
+
+  /**
+   * Name of that group.
+   *
+   * @generated from field: optional string group_name = 24;
+   */
+  groupName?: string | undefined;
 };
 
 /**
@@ -207,7 +256,7 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
  * Use `create(RunnerSchema)` to create a new message.
  */
 export const RunnerSchema: GenMessage<Runner> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 1);
+  messageDesc(file_svc_runners_v1_runners, 2);
 
 /**
  * Diagnostics that a runner gives of its machine when it is asked.
@@ -249,7 +298,7 @@ export type SelfDiagnostics = Message<"svc.runners.v1.SelfDiagnostics"> & {
  * Use `create(SelfDiagnosticsSchema)` to create a new message.
  */
 export const SelfDiagnosticsSchema: GenMessage<SelfDiagnostics> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 2);
+  messageDesc(file_svc_runners_v1_runners, 3);
 
 /**
  * Selects a team.
@@ -277,7 +326,7 @@ export type ListRequest = Message<"svc.runners.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 3);
+  messageDesc(file_svc_runners_v1_runners, 4);
 
 /**
  * Runners of a team.
@@ -298,7 +347,7 @@ export type ListResponse = Message<"svc.runners.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 4);
+  messageDesc(file_svc_runners_v1_runners, 5);
 
 /**
  * Selects a team.
@@ -319,7 +368,7 @@ export type WatchRequest = Message<"svc.runners.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 5);
+  messageDesc(file_svc_runners_v1_runners, 6);
 
 /**
  * State of the runners.
@@ -354,7 +403,7 @@ export type RunnersEvent = Message<"svc.runners.v1.RunnersEvent"> & {
  * Use `create(RunnersEventSchema)` to create a new message.
  */
 export const RunnersEventSchema: GenMessage<RunnersEvent> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 6);
+  messageDesc(file_svc_runners_v1_runners, 7);
 
 /**
  * Selects a runner.
@@ -382,7 +431,7 @@ export type GetRequest = Message<"svc.runners.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 7);
+  messageDesc(file_svc_runners_v1_runners, 8);
 
 /**
  * Selects a team.
@@ -403,7 +452,7 @@ export type CreateEnrollTokenRequest = Message<"svc.runners.v1.CreateEnrollToken
  * Use `create(CreateEnrollTokenRequestSchema)` to create a new message.
  */
 export const CreateEnrollTokenRequestSchema: GenMessage<CreateEnrollTokenRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 8);
+  messageDesc(file_svc_runners_v1_runners, 9);
 
 /**
  * A one-shot token.
@@ -431,7 +480,7 @@ export type CreateEnrollTokenResponse = Message<"svc.runners.v1.CreateEnrollToke
  * Use `create(CreateEnrollTokenResponseSchema)` to create a new message.
  */
 export const CreateEnrollTokenResponseSchema: GenMessage<CreateEnrollTokenResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 9);
+  messageDesc(file_svc_runners_v1_runners, 10);
 
 /**
  * Selects a runner.
@@ -459,7 +508,7 @@ export type RevokeRequest = Message<"svc.runners.v1.RevokeRequest"> & {
  * Use `create(RevokeRequestSchema)` to create a new message.
  */
 export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 10);
+  messageDesc(file_svc_runners_v1_runners, 11);
 
 /**
  * The response has no fields.
@@ -474,7 +523,7 @@ export type RevokeResponse = Message<"svc.runners.v1.RevokeResponse"> & {
  * Use `create(RevokeResponseSchema)` to create a new message.
  */
 export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 11);
+  messageDesc(file_svc_runners_v1_runners, 12);
 
 /**
  * Selects a team, and says whether to ask its runners.
@@ -502,7 +551,7 @@ export type DiagnoseRequest = Message<"svc.runners.v1.DiagnoseRequest"> & {
  * Use `create(DiagnoseRequestSchema)` to create a new message.
  */
 export const DiagnoseRequestSchema: GenMessage<DiagnoseRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 12);
+  messageDesc(file_svc_runners_v1_runners, 13);
 
 /**
  * A redacted bundle.
@@ -572,7 +621,7 @@ export type DiagnoseResponse = Message<"svc.runners.v1.DiagnoseResponse"> & {
  * Use `create(DiagnoseResponseSchema)` to create a new message.
  */
 export const DiagnoseResponseSchema: GenMessage<DiagnoseResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 13);
+  messageDesc(file_svc_runners_v1_runners, 14);
 
 /**
  * Something that happened to a runner.
@@ -615,7 +664,7 @@ export type RunnerEvent = Message<"svc.runners.v1.RunnerEvent"> & {
  * Use `create(RunnerEventSchema)` to create a new message.
  */
 export const RunnerEventSchema: GenMessage<RunnerEvent> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 14);
+  messageDesc(file_svc_runners_v1_runners, 15);
 
 /**
  * Selects a runner.
@@ -643,7 +692,7 @@ export type ClearDivergenceFlagRequest = Message<"svc.runners.v1.ClearDivergence
  * Use `create(ClearDivergenceFlagRequestSchema)` to create a new message.
  */
 export const ClearDivergenceFlagRequestSchema: GenMessage<ClearDivergenceFlagRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 15);
+  messageDesc(file_svc_runners_v1_runners, 16);
 
 /**
  * Selects a runner.
@@ -671,7 +720,49 @@ export type RequestDiagnosticsRequest = Message<"svc.runners.v1.RequestDiagnosti
  * Use `create(RequestDiagnosticsRequestSchema)` to create a new message.
  */
 export const RequestDiagnosticsRequestSchema: GenMessage<RequestDiagnosticsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 16);
+  messageDesc(file_svc_runners_v1_runners, 17);
+
+/**
+ * Holds the changes.
+ *
+ * @generated from message svc.runners.v1.UpdateRequest
+ */
+export type UpdateRequest = Message<"svc.runners.v1.UpdateRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Runner id.
+   *
+   * @generated from field: string runner_id = 2;
+   */
+  runnerId: string;
+
+  /**
+   * Runner group to put it into; empty takes it out of its group.
+   *
+   * @generated from field: optional string group_id = 3;
+   */
+  groupId?: string | undefined;
+
+  /**
+   * Labels to set, which win over what the daemon declares; one with an empty value is taken away, and those that are not named stay.
+   *
+   * @generated from field: map<string, string> labels = 4;
+   */
+  labels: { [key: string]: string };
+};
+
+/**
+ * Describes the message svc.runners.v1.UpdateRequest.
+ * Use `create(UpdateRequestSchema)` to create a new message.
+ */
+export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
+  messageDesc(file_svc_runners_v1_runners, 18);
 
 /**
  * Selects a runner, and gives the reason and the length of the pause.
@@ -713,7 +804,7 @@ export type PauseRequest = Message<"svc.runners.v1.PauseRequest"> & {
  * Use `create(PauseRequestSchema)` to create a new message.
  */
 export const PauseRequestSchema: GenMessage<PauseRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 17);
+  messageDesc(file_svc_runners_v1_runners, 19);
 
 /**
  * Selects a runner.
@@ -741,7 +832,7 @@ export type ResumeRequest = Message<"svc.runners.v1.ResumeRequest"> & {
  * Use `create(ResumeRequestSchema)` to create a new message.
  */
 export const ResumeRequestSchema: GenMessage<ResumeRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 18);
+  messageDesc(file_svc_runners_v1_runners, 20);
 
 /**
  * Selects a team.
@@ -762,7 +853,7 @@ export type GetHealthRequest = Message<"svc.runners.v1.GetHealthRequest"> & {
  * Use `create(GetHealthRequestSchema)` to create a new message.
  */
 export const GetHealthRequestSchema: GenMessage<GetHealthRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 19);
+  messageDesc(file_svc_runners_v1_runners, 21);
 
 /**
  * Health of a team's runners together.
@@ -804,7 +895,7 @@ export type TeamHealth = Message<"svc.runners.v1.TeamHealth"> & {
  * Use `create(TeamHealthSchema)` to create a new message.
  */
 export const TeamHealthSchema: GenMessage<TeamHealth> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 20);
+  messageDesc(file_svc_runners_v1_runners, 22);
 
 /**
  * Work that waits.
@@ -846,7 +937,7 @@ export type StuckWork = Message<"svc.runners.v1.StuckWork"> & {
  * Use `create(StuckWorkSchema)` to create a new message.
  */
 export const StuckWorkSchema: GenMessage<StuckWork> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 21);
+  messageDesc(file_svc_runners_v1_runners, 23);
 
 /**
  * One item that waits.
@@ -888,7 +979,7 @@ export type StuckItem = Message<"svc.runners.v1.StuckItem"> & {
  * Use `create(StuckItemSchema)` to create a new message.
  */
 export const StuckItemSchema: GenMessage<StuckItem> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 22);
+  messageDesc(file_svc_runners_v1_runners, 24);
 
 /**
  * Selects a runner and a page.
@@ -930,7 +1021,7 @@ export type ListHistoryRequest = Message<"svc.runners.v1.ListHistoryRequest"> & 
  * Use `create(ListHistoryRequestSchema)` to create a new message.
  */
 export const ListHistoryRequestSchema: GenMessage<ListHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 23);
+  messageDesc(file_svc_runners_v1_runners, 25);
 
 /**
  * One page.
@@ -958,7 +1049,7 @@ export type ListHistoryResponse = Message<"svc.runners.v1.ListHistoryResponse"> 
  * Use `create(ListHistoryResponseSchema)` to create a new message.
  */
 export const ListHistoryResponseSchema: GenMessage<ListHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 24);
+  messageDesc(file_svc_runners_v1_runners, 26);
 
 /**
  * One lease that has ended: one grant of one item to one runner.
@@ -1042,7 +1133,7 @@ export type Lease = Message<"svc.runners.v1.Lease"> & {
  * Use `create(LeaseSchema)` to create a new message.
  */
 export const LeaseSchema: GenMessage<Lease> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 25);
+  messageDesc(file_svc_runners_v1_runners, 27);
 
 /**
  * Reason why an item of work waits.
@@ -1133,6 +1224,27 @@ export enum WaitingReason {
    * @generated from enum value: WAITING_REASON_ENVIRONMENT_BUSY = 11;
    */
   ENVIRONMENT_BUSY = 11,
+
+  /**
+   * No runner has the group and the labels that it asks for.
+   *
+   * @generated from enum value: WAITING_REASON_NO_MATCHING_RUNNER = 12;
+   */
+  NO_MATCHING_RUNNER = 12,
+
+  /**
+   * A limit of the team, or of the runner group, is reached: it starts when some of what is running has ended.
+   *
+   * @generated from enum value: WAITING_REASON_TEAM_AT_LIMIT = 13;
+   */
+  TEAM_AT_LIMIT = 13,
+
+  /**
+   * Other teams have their turns before it.
+   *
+   * @generated from enum value: WAITING_REASON_TURN_OF_OTHERS = 14;
+   */
+  TURN_OF_OTHERS = 14,
 }
 
 /**
@@ -1344,6 +1456,17 @@ export const RunnersService: GenService<{
   pause: {
     methodKind: "unary";
     input: typeof PauseRequestSchema;
+    output: typeof RunnerSchema;
+  },
+  /**
+   * Puts a runner into a group or takes it out, and sets labels of it. What waits goes by it at once; what the runner holds already it finishes. Errors: `not_found` (404,
+   * the runner or the group), `limit_reached` (409, 32 labels).
+   *
+   * @generated from rpc svc.runners.v1.RunnersService.Update
+   */
+  update: {
+    methodKind: "unary";
+    input: typeof UpdateRequestSchema;
     output: typeof RunnerSchema;
   },
   /**

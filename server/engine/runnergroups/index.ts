@@ -1,0 +1,90 @@
+/**
+ * Groups of a team's runners. Which routes their runners have follows from names and labels by triggers of the database (see work/routes.ts), in the transaction of the
+ * change.
+ */
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import {
+  CreateRequestSchema,
+  RunnerGroupSchema,
+  RunnerGroupsService,
+  UpdateRequestSchema,
+} from '@svc/proto/gen/svc/runnergroups/v1/runnergroups_pb.ts';
+import type { UpdateRequest } from '@svc/proto/gen/svc/runnergroups/v1/runnergroups_pb.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Feature } from '../../platform/feature.ts';
+import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
+import type { RowOf } from '../../platform/resource/index.ts';
+import { withLabels } from './labels.ts';
+import { runnerGroups } from './schema.ts';
+import { letGoOfRevoked, memberOf } from './store.ts';
+
+export { withLabels } from './labels.ts';
+
+type Group = RowOf<typeof runnerGroups>;
+
+const GROUPS_MAX = 100;
+const LABELS_MAX = 16;
+
+const rows = rowsOf(runnerGroups);
+const details = ({ name, labels, maxRunning }: Group) => ({ name, labels, maxRunning });
+const show = (row: Group) => shown(RunnerGroupSchema, row);
+const unlessNameTaken = async (name: string, work: Promise<Group | undefined>) =>
+  await unlessTaken(work, {
+    index: 'runner_groups_name',
+    resource: rows.kind,
+    field: 'name',
+    value: name,
+  });
+
+function createRunnerGroups(): Handlers<Ctx> {
+  return implement(RunnerGroupsService, {
+    list: async (_request, ctx: Ctx) => ({
+      runnerGroups: (await rows.list(ctx, { by: runnerGroups.name })).map(show),
+    }),
+    get: async ({ groupId }, ctx: Ctx) => show(await rows.find(ctx, groupId)),
+    create: async (request, ctx: Ctx) => {
+      const { teamId, name, labels } = request;
+      const made = change(ctx, { action: 'runner_group.created', details }, async (tx) => {
+        await rows.atMost(tx, { teamId, max: GROUPS_MAX });
+        return await rows.insert(tx, { ...rows.changes(CreateRequestSchema, request), teamId, name, labels });
+      });
+      return show((await unlessNameTaken(name, made)) as Group);
+    },
+    update: async (request, ctx: Ctx) => show(await update(ctx, request)),
+    delete: async ({ teamId, groupId }, ctx: Ctx) => {
+      await rows.find(ctx, groupId);
+      await change(ctx, { action: 'runner_group.deleted', details }, async (tx) => {
+        await rows.lock(tx, groupId);
+        const runner = await memberOf(tx, { teamId, groupId });
+        if (runner !== undefined) {
+          throw apiError('in_use', `runner ${runner} is in the group; take its runners out of it first`, {
+            details: { resource: rows.kind, runner },
+          });
+        }
+        await letGoOfRevoked(tx, { teamId, groupId });
+        return await rows.remove(tx, groupId);
+      });
+      return {};
+    },
+  });
+}
+
+async function update(ctx: Ctx, request: UpdateRequest): Promise<Group> {
+  const { groupId, name, maxRunning } = request;
+  await rows.find(ctx, groupId);
+  const act = { action: 'runner_group.updated', details };
+  const changed = change<Group | undefined>(ctx, act, async (tx) => {
+    const before = await rows.lock(tx, groupId);
+    const set = {
+      ...rows.changes(UpdateRequestSchema, request),
+      labels: withLabels(before.labels, request.labels, { resource: rows.kind, max: LABELS_MAX }),
+      ...(maxRunning === 0 ? { maxRunning: null } : {}),
+    };
+    return await rows.update(tx, groupId, { set });
+  });
+  return (await unlessNameTaken(name ?? '', changed)) ?? (await rows.find(ctx, groupId));
+}
+
+export const runnerGroupsFeature: Feature = { services: [createRunnerGroups()] };

@@ -1,0 +1,22 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { once, team } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+
+const group = once(async ({ sql, teamId }) => {
+  const groupId = 'grp_00000000000000000000000001';
+  await sql`
+    insert into runner_groups (id, team_id, name, labels, created_at) values (${groupId}, ${teamId}, 'matrix', '{}', now())`;
+  return { teamId, groupId };
+});
+
+export const requests: Requests = {
+  'svc.runnergroups.v1.RunnerGroupsService/Create': {
+    fields: ({ teamId }) => ({ teamId, name: 'by-matrix', labels: { gpu: 'a100' } }),
+  },
+  'svc.runnergroups.v1.RunnerGroupsService/Delete': { fields: group, last: true },
+  'svc.runnergroups.v1.RunnerGroupsService/Get': { fields: group },
+  'svc.runnergroups.v1.RunnerGroupsService/List': { fields: team },
+  'svc.runnergroups.v1.RunnerGroupsService/Update': {
+    fields: async (world) => ({ ...(await group(world)), maxRunning: 3 }),
+  },
+};
