@@ -1,6 +1,5 @@
 /** Every setting of the gateway as a process of its own, one record each. */
 import {
-  address,
   asIs,
   choice,
   flag,
@@ -16,6 +15,7 @@ import {
   type Environment,
   type SettingsOf,
 } from '@svc/proto/process/settings.ts';
+import { brokerUrl } from '@svc/proto/queue/address.ts';
 
 export const SETTINGS = {
   host: text('HOST', {
@@ -44,10 +44,11 @@ export const SETTINGS = {
     parse: asIs,
   }),
   amqpUrl: required('AMQP_URL', {
-    about: 'RabbitMQ that the servers use.',
+    about:
+      'RabbitMQ that the servers use: `amqp://user:password@h1:5672,h2:5672,h3/vhost`. With several hosts, the nodes of a cluster, one is taken by random, and the next one when it is lost.',
     type: 'amqp://… or amqps://…',
     what: 'amqp://… of the broker that the servers use',
-    parse: address('amqp:', 'amqps:'),
+    parse: brokerUrl,
   }),
   publicUrls: optional('PUBLIC_URLS', {
     about: 'Addresses at which runners reach the gateways; they sign for them.',

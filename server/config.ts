@@ -2,7 +2,6 @@
 import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import {
-  address,
   asIs,
   choice,
   expected,
@@ -19,6 +18,7 @@ import {
   type Environment,
   type SettingsOf,
 } from '@svc/proto/process/settings.ts';
+import { brokerUrl } from '@svc/proto/queue/address.ts';
 import * as accounts from './access/accounts/accounts.settings.ts';
 import * as apiKeys from './access/apikeys/apikeys.settings.ts';
 import * as auth from './access/auth/auth.settings.ts';
@@ -112,10 +112,11 @@ export const SETTINGS = {
     max: 200,
   }),
   amqpUrl: optional('AMQP_URL', {
-    about: 'RabbitMQ.',
+    about:
+      'RabbitMQ: `amqp://user:password@h1:5672,h2:5672,h3/vhost`. With several hosts, the nodes of a cluster, one is taken by random, and the next one when it is lost.',
     type: 'amqp://… or amqps://…',
     absent: 'a queue in this process',
-    parse: address('amqp:', 'amqps:'),
+    parse: brokerUrl,
   }),
   publicUrls: optional('PUBLIC_URLS', {
     about: 'Addresses at which clients and runners reach the platform; runners sign for them.',

@@ -3,12 +3,12 @@
  * broker keeps its connections open, and nothing else would tell.
  *
  * Every process sends a beacon to itself over the exchange of hints, and every server one to all over the exchange of control events. Who does not hear
- * its own, or no server at all for 6 s, is down. A beacon that stays away although the connection stands means
- * that the broker has lost a binding: what is subscribed is then set up anew.
+ * its own, or no server at all for 6 s, is down. That the sending fails says nothing: another process's dead queue is enough for it. One that the broker took and
+ * did not bring means that it may have lost a binding: what is subscribed is then set up anew.
  */
 import type { QueueLog } from './queue.ts';
 
-/** After so many intervals without a beacon what is subscribed is set up anew, and no server counts as in reach. */
+/** After so many intervals without a beacon what is subscribed is set up anew, and no server counts as in reach. Setting up takes time: if it does not help, the next one waits twice as long. */
 const SILENCE_MAX = 3;
 
 export interface BeaconsOptions {
@@ -16,15 +16,17 @@ export interface BeaconsOptions {
   readonly log: QueueLog;
   /** Both connections stand and control events arrive. */
   isConnected(): boolean;
-  /** To oneself, and to all if this is a server. */
+  /** To oneself, and to all if this is a server. Resolves when the broker has taken them. */
   send(): Promise<unknown>;
-  onSilence(of: 'own' | 'server'): void;
+  onSilence(of: Beacon): void;
 }
+
+type Beacon = 'own' | 'server';
 
 export interface Beacons {
   readonly up: boolean;
   onUp(listener: (up: boolean) => void): () => void;
-  heard(of: 'own' | 'server'): void;
+  heard(of: Beacon): void;
   /** The connection is lost or blocked. */
   doubt(reason: unknown): void;
   /** A connection, or what is subscribed on it, has come back: prove it now. */
@@ -34,8 +36,10 @@ export interface Beacons {
 
 export function createBeacons({ everyMs, log, ...options }: BeaconsOptions): Beacons {
   const listeners = new Set<(up: boolean) => void>();
-  /** Intervals since a beacon of each was heard. */
-  const silent = { own: 1, server: SILENCE_MAX };
+  /** Intervals since a beacon of each was heard; of its own, those whose beacon the broker has taken. */
+  const silent = { own: 0, server: SILENCE_MAX };
+  let unheard = true;
+  let taken = false;
   let up = false;
   let stopped = false;
   const set = (now: boolean, reason?: unknown): void => {
@@ -46,23 +50,28 @@ export function createBeacons({ everyMs, log, ...options }: BeaconsOptions): Bea
     for (const listener of listeners) listener(now);
   };
   const doubt = (reason: unknown): void => {
-    silent.own = Math.max(silent.own, 1);
+    unheard = true;
     set(false, reason);
   };
   const prove = (): void => {
-    if (options.isConnected()) options.send().catch(doubt);
+    if (!options.isConnected()) return;
+    taken = false;
+    options.send().then(
+      () => (taken = true),
+      () => undefined, // What is not heard is what counts.
+    );
+  };
+  const quiet = (of: Beacon): void => {
+    silent[of] += 1;
+    if (Number.isInteger(Math.log2(silent[of] / SILENCE_MAX))) options.onSilence(of);
   };
   const tick = (): void => {
     if (!options.isConnected()) return;
-    for (const of of ['own', 'server'] as const) {
-      if (silent[of] >= (of === 'own' ? 1 : SILENCE_MAX))
-        set(
-          false,
-          new Error(`no beacon of ${of === 'own' ? 'its own' : 'a server'} came through the broker`),
-        );
-      if (silent[of] > 0 && silent[of] % SILENCE_MAX === 0) options.onSilence(of);
-      silent[of] += 1;
-    }
+    if (unheard) set(false, new Error('its own beacon did not come through the broker'));
+    if (unheard && taken) quiet('own');
+    quiet('server');
+    if (silent.server > SILENCE_MAX) set(false, new Error('no beacon of a server came through the broker'));
+    unheard = true;
     prove();
   };
   const ticking = setInterval(tick, everyMs);
@@ -77,7 +86,8 @@ export function createBeacons({ everyMs, log, ...options }: BeaconsOptions): Bea
     },
     heard: (of) => {
       silent[of] = 0;
-      if (options.isConnected() && silent.own === 0 && silent.server < SILENCE_MAX) set(true);
+      if (of === 'own') unheard = false;
+      if (options.isConnected() && !unheard && silent.server < SILENCE_MAX) set(true);
     },
     doubt,
     prove,

@@ -47,6 +47,11 @@ export class Lane {
     this.#options.onLost?.(channel);
   }
 
+  /** The next caller gets a new channel; the old one goes on, and ends by whoever still uses it. */
+  retire(channel: Channel): void {
+    if (this.#channel === channel) this.#channel = undefined;
+  }
+
   async close(): Promise<void> {
     const channel = this.#channel;
     this.#channel = undefined;

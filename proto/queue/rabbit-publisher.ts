@@ -3,14 +3,13 @@
  * those that consume.
  *
  * Messages are neither persistent nor mandatory: they go to queues that end with their connection. One channel serves all pools, so one failed message must not
- * cost the others: whatever is not confirmed, for whatever reason, takes its channel with it (a broker can refuse all messages on a channel for good after one of
- * them met a queue without a leader), and what was on the way on it is published once more on the next one.
+ * cost the others. A broker can refuse all messages on a channel for good after one of them met a queue that was dying: whenever one is not confirmed, those that follow take
+ * a new channel. One that failed by itself, or because its channel was closed over another one, is published once more there.
  */
 import type { Channel, Connection } from 'rabbitmq-client';
 import { Lane } from './rabbit-lane.ts';
-import { QueueTimeout, withinTime } from './time-limit.ts';
+import { CALL_TIMEOUT_MS, QueueTimeout, withinTime } from './time-limit.ts';
 
-const PUBLISH_TIMEOUT_MS = 5_000;
 /** Messages that are not confirmed yet. */
 const UNDER_WAY_MAX = 10_000;
 
@@ -32,23 +31,37 @@ export function createPublisher(
     },
   });
   let underWay = 0;
-  const once = async (envelope: object, body: Buffer): Promise<void> => {
-    if (!connection.ready) await connection.onConnect(PUBLISH_TIMEOUT_MS, true);
-    await lane.call('publishing', async (channel) => {
-      try {
-        await channel.basicPublish(envelope, body);
-      } catch (error) {
-        lane.drop(channel);
-        throw error;
+  /** Messages on the way, by channel. */
+  const loads = new Map<Channel, number>();
+  const retired = new WeakSet<Channel>();
+  const load = (channel: Channel, by: 1 | -1): void => {
+    const messages = (loads.get(channel) ?? 0) + by;
+    loads.set(channel, messages);
+    if (messages > 0) return;
+    loads.delete(channel);
+    if (retired.has(channel)) void channel.close();
+  };
+  const publish = async (channel: Channel, envelope: object, body: Buffer): Promise<void> => {
+    load(channel, 1);
+    try {
+      await withinTime(CALL_TIMEOUT_MS, 'a message', channel.basicPublish(envelope, body));
+    } catch (error) {
+      // A broker that blocks publishers will take what is on the channel later.
+      if (connection.ready) {
+        retired.add(channel);
+        lane.retire(channel);
       }
-    });
+      throw error;
+    } finally {
+      load(channel, -1);
+    }
   };
   const twice = async (envelope: object, body: Buffer): Promise<void> => {
     try {
-      await once(envelope, body);
+      await publish(await lane.channel(), envelope, body);
     } catch (error) {
       if (error instanceof QueueTimeout) throw error;
-      await once(envelope, body);
+      await publish(await lane.channel(), envelope, body);
     }
   };
   return {
@@ -58,7 +71,7 @@ export function createPublisher(
       underWay += 1;
       const sending = twice({ exchange, routingKey, durable: false }, Buffer.from(JSON.stringify(body)));
       sending.catch(() => undefined).finally(() => (underWay -= 1));
-      await withinTime(PUBLISH_TIMEOUT_MS, `a message to ${exchange}`, sending);
+      await withinTime(CALL_TIMEOUT_MS, `a message to ${exchange}`, sending);
     },
     close: async () => await lane.close(),
   };

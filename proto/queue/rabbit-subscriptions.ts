@@ -20,6 +20,7 @@ const IN_FLIGHT_MAX = 64;
 const RETRY_MS = 2_000;
 /** 60 s: a queue that was declared, but never consumed, goes by itself. */
 const ARGUMENTS = { 'x-expires': 60_000 } as const;
+const TELL_EVERY_MS = 5_000;
 /** What the client says of calls whose channel was closed by another one. */
 const CHANNEL_CLOSED = 'CH_CLOSE';
 
@@ -60,6 +61,9 @@ export class Subscriptions {
   #inFlight = 0;
   #count = 0;
   #closed = false;
+  #toldMs = Number.NEGATIVE_INFINITY;
+  /** Since it was told. */
+  #failed = 0;
 
   constructor(options: SubscriptionsOptions) {
     this.#options = options;
@@ -106,9 +110,15 @@ export class Subscriptions {
     };
   }
 
-  /** Sets everything up anew although the connection stands: the broker is suspected of having lost the bindings. */
-  renew(): void {
-    for (const lane of this.#lanes()) lane.drop();
+  /** Sets everything up anew although the connection stands: the broker is suspected of having lost the bindings. One that does not answer may merely stand still, and keeps them. */
+  async renew(): Promise<void> {
+    const lane = this.#declaring[0] ?? this.#apart;
+    try {
+      await lane.call('asking for an answer', this.#options.prepare);
+    } catch (error) {
+      if (error instanceof QueueTimeout) return;
+    }
+    for (const each of this.#lanes()) each.drop();
   }
 
   async close(): Promise<void> {
@@ -145,14 +155,14 @@ export class Subscriptions {
 
   /** Does not reject. */
   async #setUp(entry: Entry): Promise<void> {
-    const { connection, log } = this.#options;
+    const { connection } = this.#options;
     try {
       await this.#establish(entry);
     } catch (error) {
       if (this.#closed || entry.stopped) return;
       // Whoever merely shared the channel, or lost its connection, has nothing to wait for.
       if (isNeighbours(error) || !connection.ready) return void this.#due.add(entry);
-      log.warn({ err: error, queue: entry.queue }, 'a queue could not be set up; trying again');
+      this.#tell(error, entry.queue);
       if (!(error instanceof QueueTimeout)) entry.queue = undefined;
       setTimeout(() => {
         if (entry.stopped) return;
@@ -160,6 +170,19 @@ export class Subscriptions {
         this.#pump();
       }, RETRY_MS).unref();
     }
+  }
+
+  /** Thousands may fail for one reason. */
+  #tell(error: unknown, queue: string | undefined): void {
+    const nowMs = performance.now();
+    this.#failed += 1;
+    if (nowMs - this.#toldMs < TELL_EVERY_MS) return;
+    this.#options.log.warn(
+      { err: error, queue, count: this.#failed },
+      'queues could not be set up; trying again',
+    );
+    this.#toldMs = nowMs;
+    this.#failed = 0;
   }
 
   async #establish(entry: Entry): Promise<void> {

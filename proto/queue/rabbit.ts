@@ -1,6 +1,7 @@
 /** The queue on RabbitMQ. Two connections, one to publish and one to consume, each of which comes back by itself. */
 import { randomUUID } from 'node:crypto';
 import { Connection, type Channel } from 'rabbitmq-client';
+import { brokerAddressOf } from './address.ts';
 import { declareExchanges, hintKey, namesOf, type Names } from './names.ts';
 import { parseControl, parseHint } from './queue.ts';
 import type { ControlEvent, QueueLog, Subscription, WorkQueue } from './queue.ts';
@@ -10,7 +11,7 @@ import { Subscriptions } from './rabbit-subscriptions.ts';
 import { withinTime } from './time-limit.ts';
 
 export interface RabbitOptions {
-  /** `amqp://user:password@host:5672/vhost` */
+  /** `amqp://user:password@h1:5672,h2:5672/vhost` */
   readonly url: string;
   /** Shown in the broker's list of connections. A gateway has to hear of servers; the others are ones. */
   readonly role: 'server' | 'gateway' | 'all';
@@ -18,6 +19,7 @@ export interface RabbitOptions {
   /** Before every name at the broker. Default: none. */
   readonly prefix?: string;
   readonly beaconEveryMs?: number;
+  readonly random?: () => number;
 }
 
 const BEACON_EVERY_MS = 2_000;
@@ -33,10 +35,19 @@ const CONNECTION = {
   noDelay: true,
 } as const;
 
-export function connectRabbit({ url, role, log, prefix = '', beaconEveryMs }: RabbitOptions): WorkQueue {
+export function connectRabbit({
+  url,
+  role,
+  log,
+  prefix = '',
+  beaconEveryMs = BEACON_EVERY_MS,
+  random = Math.random,
+}: RabbitOptions): WorkQueue {
   const names = namesOf(prefix);
+  const address = brokerAddressOf(url);
+  const hosts = fromAnyOf(address.hosts, random);
   const open = (use: string): Connection =>
-    new Connection({ ...CONNECTION, url, connectionName: `svc ${role} ${use}` });
+    new Connection({ ...CONNECTION, ...address, hosts, connectionName: `svc ${role} ${use}` });
   const [publishing, consuming] = [open('publish'), open('consume')];
   const prepare = async (channel: Channel): Promise<void> => await declareExchanges(channel, names);
   const publisher = createPublisher(publishing, prepare);
@@ -45,7 +56,7 @@ export function connectRabbit({ url, role, log, prefix = '', beaconEveryMs }: Ra
   const own = new Subscriptions({ connection: consuming, log, prepare });
   const control = followControl(own, names);
   const beacons = createBeacons({
-    everyMs: beaconEveryMs ?? BEACON_EVERY_MS,
+    everyMs: beaconEveryMs,
     log,
     isConnected: () => control.isLive() && publishing.ready && consuming.ready,
     send: async () =>
@@ -54,8 +65,8 @@ export function connectRabbit({ url, role, log, prefix = '', beaconEveryMs }: Ra
         role !== 'gateway' && publisher.send({ exchange: names.control, routingKey: SERVER_BEACON }, {}),
       ]),
     onSilence: (of) => {
-      own.renew();
-      if (of === 'own') pools.renew();
+      void own.renew();
+      if (of === 'own') void pools.renew();
     },
   });
   control.begin(beacons);
@@ -98,6 +109,12 @@ export function connectRabbit({ url, role, log, prefix = '', beaconEveryMs }: Ra
       });
     },
   };
+}
+
+/** In turn from any of them on, so that the processes spread over the nodes. The client takes the next one at each try. */
+function fromAnyOf(hosts: readonly string[], random: () => number): string[] {
+  const first = Math.floor(random() * hosts.length);
+  return [...hosts.slice(first), ...hosts.slice(0, first)];
 }
 
 /** The queue of this process: control events, the servers' beacons and its own. */
