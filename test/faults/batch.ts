@@ -8,6 +8,7 @@ import { playOn, seconds, startRigFor } from './scenario.ts';
 import type { Scenario, Verdict } from './scenario.ts';
 import { shortScenario } from './scenarios.ts';
 import type { Rig } from './rig.ts';
+import { needsPair } from './schedule.ts';
 import type { FaultName } from './schedule.ts';
 import { summarise } from './summary.ts';
 import { prepareSurroundings } from './surroundings.ts';
@@ -43,7 +44,9 @@ export async function runBatch(batch: Batch, tally: Tally, say: (line: string) =
   // One after the other: several brokers that start at once take the processors from each other and are all late.
   let prepared: Promise<unknown> = Promise.resolve();
   const prepare = async (): Promise<SharedSurroundings> => {
-    const own = prepared.then(async () => await prepareSurroundings(() => undefined));
+    const own = prepared.then(
+      async () => await prepareSurroundings(() => undefined, needsPair(batch.rows) ? 'pair' : 'one'),
+    );
     prepared = own;
     return await own;
   };

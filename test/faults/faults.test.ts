@@ -1,6 +1,6 @@
 /**
- * The promise of dispatch under fire: 2,000 runs on two servers, two gateways, one RabbitMQ and one PostgreSQL, while everything is killed in turn. Then the
- * proof that the judge can see: four servers that are wrong on purpose, each of which it must catch. `npm run faults` runs more seeds.
+ * The promise of dispatch under fire: 2,000 runs on two servers, two gateways, one RabbitMQ and a PostgreSQL in two, while everything is killed in turn. Then the
+ * proof that the judge can see: servers that are wrong on purpose, each of which it must catch. `npm run faults` runs more seeds.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../setup/needs.ts';
@@ -14,7 +14,7 @@ import { prepareSurroundings } from './surroundings.ts';
 import type { SharedSurroundings } from './surroundings.ts';
 import { isClean } from './tally.ts';
 
-const here = (await has('postgres')) && (await has('rabbitmq'));
+const here = (await has('replication')) && (await has('rabbitmq')) && (await has('pgbouncer'));
 
 /** FAULTS_SEED repeats a run that failed. */
 const SEED = Number(process.env['FAULTS_SEED'] ?? 20_261_120);
@@ -26,7 +26,7 @@ describe.skipIf(!here)('faults', () => {
   let shared: SharedSurroundings;
 
   beforeAll(async () => {
-    shared = await prepareSurroundings((line) => console.log(line));
+    shared = await prepareSurroundings((line) => console.log(line), 'pair');
   }, 120_000);
   afterAll(async () => {
     await shared.stop();
@@ -59,6 +59,7 @@ describe.skipIf(!here)('faults', () => {
     const rows = {
       'database and clocks': ['postgres', 'clock-runner', 'terminate'],
       networks: ['partition', 'answers-lost', 'drain'],
+      'a database in two': ['promote-lag', 'demote', 'pooler'],
     } as const;
     beforeAll(async () => {
       rig = await startRigFor(shortScenario(SEED), shared, 'short-rig');
@@ -69,6 +70,7 @@ describe.skipIf(!here)('faults', () => {
     it.each([
       ['database and clocks', SEED],
       ['networks', SEED + 1],
+      ['a database in two', SEED + 2],
     ] as const)(
       '%s (seed %i)',
       async (about, seed) => {

@@ -22,6 +22,8 @@ export interface Injectable {
   readonly servers: readonly ManagedProcess[];
   readonly gateways: readonly ManagedProcess[];
   readonly runners: readonly ManagedProcess[];
+  /** One before each server of the database. */
+  readonly poolers: readonly ManagedProcess[];
   /** Down on purpose, or on its way up: nothing else is done to it, and its end is no crash. */
   readonly handled: Set<string>;
   readonly crashes: string[];
@@ -135,6 +137,9 @@ async function act(parts: Injectable, fault: Fault, note: Note): Promise<void> {
         where datname = current_database() and application_name not like 'faults%' order by random() limit ${fault.backends}`;
       return await note('database', `${rows.length} backends`);
     }
+    case 'promote':
+    case 'demote':
+      return await failOver(parts, fault, note);
     case 'clock':
       return await stepClock(parts, fault, note);
   }
@@ -160,8 +165,12 @@ async function slowDown(sql: Sql, perRowMs: number): Promise<void> {
 function target(parts: Injectable, role: string, index: number): ManagedProcess | undefined {
   if (role === 'broker') return parts.broker.process;
   if (role === 'postgres') return parts.cluster.process;
-  return { server: parts.servers, gateway: parts.gateways, runner: parts.runners }[role]?.[index];
+  const { servers: server, gateways: gateway, runners: runner, poolers: pooler } = parts;
+  return { server, gateway, runner, pooler }[role]?.[index];
 }
+
+/** Of the processes that are handled; the servers of the database are one, since a failover needs both. */
+const keyOf = (role: string, one: ManagedProcess): string => (role === 'postgres' ? role : one.name);
 
 /** Marks it as handled, unless somebody else has it in hand. */
 async function take(
@@ -170,11 +179,11 @@ async function take(
   note: Note,
 ): Promise<ManagedProcess | undefined> {
   const one = target(parts, role, index);
-  if (one === undefined || parts.handled.has(one.name)) {
+  if (one === undefined || parts.handled.has(keyOf(role, one))) {
     await note(one?.name ?? role, LEFT_OUT);
     return undefined;
   }
-  parts.handled.add(one.name);
+  parts.handled.add(keyOf(role, one));
   await note(one.name);
   return one;
 }
@@ -197,7 +206,20 @@ async function killDatabase(parts: Injectable, fault: Of<'kill'>, note: Note): P
   await parts.journal.append({ event: 'dead', process: one.name });
   await pause(fault.downMs);
   await parts.cluster.start();
-  parts.handled.delete(one.name);
+  parts.handled.delete('postgres');
+}
+
+async function failOver(parts: Injectable, fault: Of<'promote' | 'demote'>, note: Note): Promise<void> {
+  const { pair } = parts.cluster;
+  if (pair === undefined) return await note('database', LEFT_OUT);
+  if ((await take(parts, { role: 'postgres', index: 0 }, note)) === undefined) return;
+  if (fault.kind === 'demote') await pair.demote();
+  else {
+    await pair.promote(fault.lagMs);
+    await pause(fault.downMs);
+    await pair.rejoin();
+  }
+  parts.handled.delete('postgres');
 }
 
 async function drain(parts: Injectable, fault: Of<'drain'>, note: Note): Promise<void> {
@@ -242,7 +264,7 @@ async function freezeDatabase(parts: Injectable, fault: Of<'freeze'>, note: Note
   parts.cluster.signal('SIGSTOP');
   await pause(fault.forMs);
   parts.cluster.signal('SIGCONT');
-  parts.handled.delete(one.name);
+  parts.handled.delete('postgres');
 }
 
 async function alarm(parts: Injectable, fault: Of<'alarm'>, note: Note): Promise<void> {

@@ -55,3 +55,10 @@ export function withPort(url: string, port: number | undefined): string {
   changed.port = String(port ?? '');
   return changed.href;
 }
+
+/** A database's address with several hosts on this machine. */
+export function withPorts(url: string, hosts: ReadonlyArray<{ readonly port: number }>): string {
+  const { username, password, pathname } = new URL(url);
+  const login = password === '' ? username : `${username}:${password}`;
+  return `postgres://${login}@${hosts.map(({ port }) => `127.0.0.1:${port}`).join(',')}${pathname}`;
+}

@@ -139,7 +139,8 @@ async function main(): Promise<boolean> {
     const keep = values.keep === true;
     return await runSchedules({ firstSeed, schedules, rows, atOnce, until: limit, keep });
   }
-  const shared = await prepareSurroundings(say);
+  const size = mutant === undefined && provoked === undefined ? 'one' : 'pair';
+  const shared = await prepareSurroundings(say, size);
   if (values.keep === true) shared.keep();
   let failed = 0;
   let rounds = 0;

@@ -1,12 +1,19 @@
 /**
- * Four ways to write the server wrongly, each planted into its source while it is bundled. Each is a mistake that a careful person makes, works without
+ * Ways to write the server wrongly, each planted into its source while it is bundled, and one to run it wrongly. Each is a mistake that a careful person makes, works without
  * faults, and must be found by the checker; the sound server must pass under the same load and faults.
  */
 import type { Replacement } from './bundles.ts';
 import type { Violation } from './checker.ts';
 import type { Verdict } from './scenario.ts';
 
-export const MUTANT_NAMES = ['no-epoch-check', 'early-ack', 'scan-then-update', 'shared-connection'] as const;
+export const MUTANT_NAMES = [
+  'no-epoch-check',
+  'early-ack',
+  'scan-then-update',
+  'shared-connection',
+  'asynchronous-standby',
+  'no-generation',
+] as const;
 export type MutantName = (typeof MUTANT_NAMES)[number];
 
 export interface Mutant {
@@ -141,9 +148,34 @@ const sharedConnection: Mutant = {
   ],
 };
 
+/** The server is sound, and its operator lets commits be acknowledged before the standby has them: a promotion loses some. */
+const asynchronousStandby: Mutant = {
+  name: 'asynchronous-standby',
+  what: 'commits do not wait for the standby',
+  shows: ({ message }) => message.endsWith('was acknowledged and is not there'),
+  replacements: [],
+};
+
+/** What such a promotion loses of grants is granted again, to somebody else and under the same epoch: neither can be told from the other. */
+const noGeneration: Mutant = {
+  name: 'no-generation',
+  what: 'an epoch is one more than the last, whatever history the database is on',
+  shows: ({ invariant, message }) =>
+    invariant === 'I4' && message.startsWith('was executed twice under epoch'),
+  replacements: [
+    {
+      file: 'server/platform/db/generation.ts',
+      find: 'return sql`greatest(${epoch} + 1, (select g.generation * 65536 + 1 from database_generation g where g.one = 1))`;',
+      replace: 'return sql`${epoch} + 1`;',
+    },
+  ],
+};
+
 export const MUTANTS: Readonly<Record<MutantName, Mutant>> = {
   'no-epoch-check': noEpochCheck,
   'early-ack': earlyAck,
   'scan-then-update': scanThenUpdate,
   'shared-connection': sharedConnection,
+  'asynchronous-standby': asynchronousStandby,
+  'no-generation': noGeneration,
 };

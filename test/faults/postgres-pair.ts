@@ -67,10 +67,9 @@ export async function startPair(installation: Installation, folder: string): Pro
   const rejoin = async (): Promise<void> => {
     await standby.kill();
     rmSync(standby.data, { recursive: true, force: true });
-    installation.run('pg_basebackup', [
-      ...['-D', standby.data, '-h', '127.0.0.1', '-p', String(primary.port), '-U', 'postgres'],
-      ...['--checkpoint=fast', '--no-sync', '-X', 'stream'],
-    ]);
+    const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'postgres'];
+    const how = ['--checkpoint=fast', '--no-sync', '-X', 'stream'];
+    installation.run('pg_basebackup', ['-D', standby.data, ...from, ...how]);
     behind(standby, links.get(primary));
     await standby.start();
     await follows();

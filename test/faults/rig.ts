@@ -9,10 +9,11 @@ import postgres from 'postgres';
 import type { Broker } from './broker.ts';
 import type { Bundles } from './bundles.ts';
 import { freePorts } from './free-ports.ts';
-import { createLinks, withPort } from './links.ts';
+import { createLinks, withPort, withPorts } from './links.ts';
 import type { Links } from './links.ts';
 import { manageNode } from './managed-process.ts';
 import type { ManagedProcess } from './managed-process.ts';
+import { createPoolers } from './pooler.ts';
 import { createDatabase } from './postgres.ts';
 import type { Cluster } from './postgres.ts';
 import { openStage, teamsOf } from './stage.ts';
@@ -97,7 +98,8 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   open.add(stop);
   try {
     const wired = await wire(options, database.url, links);
-    processes = [...wired.servers, ...wired.gateways];
+    processes = [...wired.servers, ...wired.gateways, ...wired.poolers];
+    for (const pooler of wired.poolers) await supervisor.up(pooler);
     // The first one migrates and makes the accounts.
     for (const server of wired.servers) await supervisor.up(server);
     await Promise.all(wired.gateways.map(async (gateway) => await supervisor.up(gateway)));
@@ -130,7 +132,7 @@ async function all<T>(count: number, make: (i: number) => Promise<T>): Promise<T
 
 type Wired = Pick<
   RigParts,
-  'servers' | 'gateways' | 'uplinks' | 'serverUrl' | 'serverUrls' | 'bootstrapPath'
+  'servers' | 'gateways' | 'poolers' | 'uplinks' | 'serverUrl' | 'serverUrls' | 'bootstrapPath'
 >;
 
 /** Every connection goes through a link of its own. Nothing is started yet. */
@@ -144,9 +146,14 @@ async function wire(options: RigOptions, databaseUrl: string, links: Links): Pro
   const serverProxy = await links.open('public', 0, serverPorts);
   // The rig itself goes past the links; nothing here waits for a network that it broke.
   const brokerPort = Number(new URL(broker.url).port);
-  const databasePort = Number(new URL(cluster.adminUrl).port || '5432');
+  const poolers = cluster.pair === undefined ? [] : await createPoolers(folder, cluster.ports);
   const brokers = await all(servers + gateways, async (i) => await links.open('broker', i, [brokerPort]));
-  const databases = await all(servers, async (i) => await links.open('database', i, [databasePort]));
+  const databases = await all(servers, async (i) => {
+    // Every second server comes through poolers and has the hosts the other way round.
+    const ports = i % 2 === 1 && poolers.length > 0 ? poolers.map(({ port }) => port) : cluster.ports;
+    const proxies = await all(ports.length, async (j) => await links.open('database', i, [ports[j] ?? 0]));
+    return i % 2 === 1 ? proxies.toReversed() : proxies;
+  });
   const dispatch = await all(
     gateways,
     async (i) => await all(servers, async (j) => await links.open('gateway', i, [internalPorts[j] ?? 0])),
@@ -171,7 +178,7 @@ async function wire(options: RigOptions, databaseUrl: string, links: Links): Pro
         PORT: String(port),
         INTERNAL_PORT: String(internalPorts[i]),
         SECRETS_KEY: secretsKey,
-        DATABASE_URL: withPort(databaseUrl, databases[i]?.port),
+        DATABASE_URL: withPorts(databaseUrl, databases[i] ?? []),
         AMQP_URL: amqpUrl(i),
       }),
     ),
@@ -191,6 +198,7 @@ async function wire(options: RigOptions, databaseUrl: string, links: Links): Pro
         },
       });
     }),
+    poolers: poolers.map(({ process: pooler }) => pooler),
     uplinks,
     serverUrl: serverProxy.url,
     serverUrls: serverPorts.map((port) => `http://127.0.0.1:${port}`),

@@ -29,6 +29,8 @@ export interface Scenario {
   /** A submission is repeated for this long at most; then its outcome stays unknown. */
   readonly patienceMs: number;
   readonly faults: readonly TimedFault[];
+  /** Commits do not wait for the standby. */
+  readonly asynchronous?: boolean;
   /** Comes first, before there are any runners. */
   readonly pileUp?: PileUp;
   readonly runners: number;
@@ -87,6 +89,7 @@ const TIMES = {
 
 /** On a rig of its own. */
 export async function runScenario(scenario: Scenario, surroundings: Surroundings): Promise<Verdict> {
+  await surroundings.cluster.pair?.commitsWait(scenario.asynchronous !== true);
   const rig = await startRigFor(scenario, surroundings, `${scenario.name}-rig`);
   try {
     return await playOn(rig, scenario, surroundings);

@@ -150,6 +150,28 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
           lateMs: [leaseMs - 200, leaseMs + graceMs + 800],
         },
       };
+    case 'asynchronous-standby':
+      return {
+        ...common,
+        runs: 200,
+        runsPerSecond: 60,
+        asynchronous: true,
+        faults: [{ kind: 'promote', lagMs: 1_000, downMs: 100, atMs: 1_000 }],
+        runners: RUNNERS,
+        sims: { ...SIMS, longShare: 0, lateShare: 0, outputShare: 0 },
+      };
+    case 'no-generation':
+      // There is more work than runners, so that what is granted in the time that is lost had been submitted before.
+      return {
+        ...common,
+        runs: 150,
+        runsPerSecond: 60,
+        asynchronous: true,
+        faults: [{ kind: 'promote', lagMs: 1_500, downMs: 100, atMs: 2_500 }],
+        runners: RUNNERS,
+        sims: { ...SIMS, slots: 4, workMs: 1_000, longShare: 0, lateShare: 0, failShare: 0, outputShare: 0 },
+        restMs: 20_000,
+      };
     case 'shared-connection':
       // Connections are full to the brim when a transaction comes, others roll back, and all are cut soon after. What is acknowledged must be there; nobody executes it.
       return {
@@ -169,5 +191,6 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
 /** The same load and faults for a server that is meant to pass: it gets the time to end everything. */
 export function soundScenario(name: MutantName, seed: number): Scenario {
   const scenario = mutantScenario(name, seed);
-  return { ...scenario, name: `sound-${scenario.name}`, restMs: scenario.restMs === 0 ? 0 : 90_000 };
+  const restMs = scenario.restMs === 0 ? 0 : 90_000;
+  return { ...scenario, name: `sound-${scenario.name}`, restMs, asynchronous: false };
 }

@@ -26,7 +26,7 @@ export type LinkFault = (typeof LINK_FAULTS)[number];
 export type Fault =
   | {
       readonly kind: 'kill';
-      readonly role: 'server' | 'gateway' | 'runner' | 'broker' | 'postgres';
+      readonly role: 'server' | 'gateway' | 'runner' | 'broker' | 'postgres' | 'pooler';
       readonly index: number;
       readonly downMs: number;
     }
@@ -64,6 +64,10 @@ export type Fault =
   /** Every new work item costs the database so much: a slow disk, behind which statements pile up. */
   | { readonly kind: 'slow'; readonly perRowMs: number; readonly forMs: number }
   | { readonly kind: 'terminate'; readonly backends: number }
+  /** The primary is killed and its standby promoted; for `lagMs` before that nothing had reached it. The old primary is made anew behind the new one. */
+  | { readonly kind: 'promote'; readonly lagMs: number; readonly downMs: number }
+  /** Primary and standby change places; the old primary is a standby at once. */
+  | { readonly kind: 'demote' }
   /** The clock of a process is wrong for a while; that of the journals is not. */
   | {
       readonly kind: 'clock';
@@ -107,14 +111,24 @@ export const ROWS = [
   'slow',
   'clock-runner',
   'clock-server',
+  'promote',
+  'promote-lag',
+  'demote',
+  'pooler',
 ] as const;
 export type FaultName = (typeof ROWS)[number];
+
+/** They need a PostgreSQL in two, with a pooler before each. */
+const PAIR_FAULTS: readonly FaultName[] = ['promote', 'promote-lag', 'demote', 'pooler'];
+
+export const needsPair = (rows: readonly FaultName[]): boolean =>
+  rows.some((row) => PAIR_FAULTS.includes(row));
 
 /** They take the broker or the database away for seconds. */
 const BROKER_FAULTS: readonly FaultName[] = ['broker', 'alarm'];
 
 const DOWN_MS: Readonly<
-  Record<'server' | 'gateway' | 'runner' | 'broker' | 'postgres', readonly [number, number]>
+  Record<'server' | 'gateway' | 'runner' | 'broker' | 'postgres' | 'pooler', readonly [number, number]>
 > = {
   server: [100, 1_500],
   gateway: [50, 1_000],
@@ -122,6 +136,7 @@ const DOWN_MS: Readonly<
   // Its start takes seconds by itself.
   broker: [50, 500],
   postgres: [50, 800],
+  pooler: [50, 1_500],
 };
 const HOUR_MS = 3_600_000;
 
@@ -165,7 +180,7 @@ function faultOf(
     return index;
   };
   const { servers, gateways, runners, leaseMs } = options;
-  const counts = { server: servers, gateway: gateways, runner: runners, broker: 1, postgres: 1 };
+  const counts = { server: servers, gateway: gateways, runner: runners, broker: 1, postgres: 1, pooler: 2 };
   const links = {
     runner: runners,
     gateway: gateways,
@@ -212,6 +227,13 @@ function faultOf(
       const role = random.chance(0.5) ? 'server' : 'gateway';
       return { kind: 'drain', role, index: turn(role, counts[role]), downMs: random.whole(50, 1_000) };
     }
+    case 'promote':
+    case 'promote-lag': {
+      const lagMs = name === 'promote' ? 0 : random.whole(500, 1_500);
+      return { kind: 'promote', lagMs, downMs: random.whole(100, 1_500) };
+    }
+    case 'demote':
+      return { kind: 'demote' };
     case 'clock-runner': {
       const byMs = (random.chance(0.5) ? 1 : -1) * random.whole(6, 600) * 60_000;
       return { kind: 'clock', role: 'runner', index: turn('runner', runners), byMs, forMs: leaseMs };
@@ -238,6 +260,8 @@ export function rowOf(fault: Fault): FaultName {
       return fault.role === 'runner' ? 'freeze' : 'stall';
     case 'link':
       return fault.how;
+    case 'promote':
+      return fault.lagMs > 0 ? 'promote-lag' : 'promote';
     case 'clock':
       return fault.role === 'runner' ? 'clock-runner' : 'clock-server';
     default:
@@ -269,6 +293,10 @@ export function describeFault(fault: Fault): string {
       return `slow down new work items by ${fault.perRowMs} ms each for ${fault.forMs} ms`;
     case 'terminate':
       return `terminate ${fault.backends} database backends`;
+    case 'promote':
+      return `kill -9 the primary${fault.lagMs > 0 ? `, of which nothing arrived at the standby for ${fault.lagMs} ms` : ''}, promote the standby, old one back after ${fault.downMs} ms`;
+    case 'demote':
+      return 'primary and standby change places';
     case 'clock':
       return `step the clock of ${fault.role} ${fault.index} by ${fault.byMs / 60_000} min for ${fault.forMs} ms`;
   }

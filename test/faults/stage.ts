@@ -52,6 +52,7 @@ export interface RigParts {
   readonly supervisor: Supervisor;
   readonly servers: readonly ManagedProcess[];
   readonly gateways: readonly ManagedProcess[];
+  readonly poolers: readonly ManagedProcess[];
   /** One for each runner. */
   readonly uplinks: readonly string[];
   /** Of all servers. */

@@ -19,13 +19,16 @@ export interface SharedSurroundings extends Surroundings {
   keep(): void;
 }
 
-export async function prepareSurroundings(say: (line: string) => void): Promise<SharedSurroundings> {
+export async function prepareSurroundings(
+  say: (line: string) => void,
+  size: 'one' | 'pair' = 'one',
+): Promise<SharedSurroundings> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-faults-'));
   const builds = join(folder, 'bundles');
   const [bundles, broker, cluster] = await Promise.all([
     buildBundles(builds),
     startBroker(folder),
-    startPostgres(folder),
+    startPostgres(folder, size),
   ]);
   const shared = { folder, bundles, broker, cluster, say };
   let kept = false;

@@ -14,14 +14,17 @@ export interface Pooler {
   stop(): Promise<void>;
 }
 
-export async function startPooler(mode: 'session' | 'transaction'): Promise<Pooler> {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-pooler-'));
-  const port = await freePort();
-  const { hostname, port: behind, username } = new URL(DATABASE_URL);
-  const file = join(folder, 'pgbouncer.ini');
-  const lines = [
+interface PoolerConfig {
+  readonly mode?: 'session' | 'transaction';
+  readonly port: number;
+  readonly behind: { readonly host: string; readonly port: number; readonly user: string };
+}
+
+/** Everybody is let in, and comes to every database as that user. */
+export function poolerConfig({ mode = 'session', port, behind }: PoolerConfig): string {
+  return [
     '[databases]',
-    `* = host=${hostname} port=${behind || 5432} user=${username}`,
+    `* = host=${behind.host} port=${behind.port} user=${behind.user}`,
     '[pgbouncer]',
     'listen_addr = 127.0.0.1',
     `listen_port = ${port}`,
@@ -30,8 +33,19 @@ export async function startPooler(mode: 'session' | 'transaction'): Promise<Pool
     `pool_mode = ${mode}`,
     // A session each for as long as it is there, of every server and test at once.
     'default_pool_size = 80',
-  ];
-  await writeFile(file, lines.join('\n'));
+    'max_client_conn = 400',
+    // Nobody gets in for so many seconds after one did not; the default of 15 outlasts a failover.
+    'server_login_retry = 1',
+  ].join('\n');
+}
+
+export async function startPooler(mode: 'session' | 'transaction'): Promise<Pooler> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-pooler-'));
+  const port = await freePort();
+  const { hostname, port: behind, username } = new URL(DATABASE_URL);
+  const file = join(folder, 'pgbouncer.ini');
+  const server = { host: hostname, port: Number(behind || 5432), user: username };
+  await writeFile(file, poolerConfig({ mode, port, behind: server }));
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? ['--user', 'nobody'] : [];
   const child = spawn('pgbouncer', [...user, file], { stdio: 'ignore' });
