@@ -40,8 +40,7 @@ const failed = (promise: Promise<unknown>): Promise<ApiError> =>
     () => Promise.reject(new Error('the call succeeded')),
     (error: unknown) => (error instanceof ApiError ? error : Promise.reject(error as Error)),
   );
-const total = (method: 'resolveKey' | 'useNonce' | 'claim' | 'heartbeat') =>
-  dispatch.map((fake) => fake.count(method));
+const total = (method: 'resolveKey' | 'heartbeat') => dispatch.map((fake) => fake.count(method));
 
 describe('connectDispatch()', () => {
   beforeEach(() => {
@@ -102,7 +101,7 @@ describe('connectDispatch()', () => {
     // A dead server is not even tried for what must not be repeated.
     clock.advance(5_000);
     for (let n = 0; n < 10; n += 1)
-      expect((await client.useNonce({ keyId: 'k', nonce: `${n}` })).fresh).toBe(true);
+      await expect(client.heartbeat({ caller: { nonce: { nonce: `${n}` } } })).resolves.toBeDefined();
     servers.push(await startGrpcServer(dispatch[0]!.client, TOKEN, servers[0]!.port));
     clock.advance(5_000);
     // Both are tried in turn from now on.
@@ -112,23 +111,21 @@ describe('connectDispatch()', () => {
     expect(await failed(client.resolveKey({ keyId: 'k' }))).toMatchObject({ code: 'unavailable' });
   });
 
-  it.each(['alone', 'with a heartbeat'])('never repeats the use of a nonce %s', async (how) => {
+  it('never repeats the use of a nonce', async () => {
     const client = await start(2);
     await client.resolveKey({ keyId: 'k' });
     await client.resolveKey({ keyId: 'k' });
     // The server dies with the nonce stored and the answer unsent.
     for (const [index, fake] of dispatch.entries()) fake.before = () => servers[index]!.kill();
-    const nonce = { keyId: 'k', nonce: 'n' };
-    const use: Promise<unknown> =
-      how === 'alone' ? client.useNonce(nonce) : client.heartbeat({ caller: { nonce } });
+    const use = client.heartbeat({ caller: { nonce: { keyId: 'k', nonce: 'n' } } });
     expect(await failed(use)).toMatchObject({ code: 'unavailable', retryable: true });
-    expect(total(how === 'alone' ? 'useNonce' : 'heartbeat').reduce((sum, count) => sum + count)).toBe(1);
+    expect(total('heartbeat').reduce((sum, count) => sum + count)).toBe(1);
   });
 
   it('says unavailable when every server is gone, without naming one', async () => {
     const client = await start(2);
     await Promise.all(servers.map((server) => server.kill()));
-    const error = await failed(client.claim({ workId: 'run_1' }));
+    const error = await failed(client.poll({ pollId: 'p' }));
     expect(error).toMatchObject({ code: 'unavailable', status: 503, retryable: true });
     expect(error.message).not.toMatch(/\d/);
     expect(lines.length).toBeGreaterThan(0);
@@ -138,37 +135,49 @@ describe('connectDispatch()', () => {
   it('gives up a server that hangs in time to ask another one', async () => {
     const client = await start(2);
     dispatch[0]!.before = () => new Promise(() => undefined);
-    const answers = await Promise.all(
-      [1, 2, 3].map(() => client.resolveKey({ keyId: 'k' }, { timeoutMs: 1_000 })),
-    );
+    const answers = await Promise.all([1, 2, 3].map(() => client.resolveKey({ keyId: 'k' })));
     expect(answers.map(({ known }) => known)).toEqual([false, false, false]);
     expect(total('resolveKey')[1]).toBe(3);
   });
 
-  it('ends a call when its caller gives up', async () => {
-    const client = await start(1);
+  it('goes on at the others while one server hangs', async () => {
+    const client = await start(2);
     dispatch[0]!.before = () => new Promise(() => undefined);
-    const givesUp = new AbortController();
-    const call = failed(client.resolveKey({ keyId: 'k' }, { signal: givesUp.signal }));
-    await waitFor(
-      () => total('resolveKey'),
-      () => total('resolveKey')[0] === 1,
-    );
-    givesUp.abort();
-    expect((await call).code).toBe('client_closed');
+    const beat = async (n: number) =>
+      await client.heartbeat({ caller: { nonce: { keyId: 'k', nonce: `${n}` } } });
+    // Two requests hang there, whatever was in them; nothing else does.
+    const begun: Promise<unknown>[] = [];
+    for (let n = 0; total('heartbeat')[0]! < 2; n += 1) {
+      begun.push(beat(n).catch(() => undefined));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    for (let n = 1_000; n < 1_020; n += 1) await expect(beat(n)).resolves.toBeDefined();
+    opened[0]!.close();
+    await Promise.all(begun);
   });
 
-  it('shares a stream among its calls, and leaves it after a thousand for the next one', async () => {
+  it('sends what is asked while two requests are under way in the next one, each answered by itself', async () => {
     const client = await start(1);
-    const answers: boolean[] = [];
-    for (let n = 0; n < 25; n += 1) {
-      const hundred = Array.from({ length: 100 }, async (_one, m) =>
-        client.useNonce({ keyId: 'k', nonce: `${n}.${m}` }),
-      );
-      answers.push(...(await Promise.all(hundred)).map(({ fresh }) => fresh));
+    let goOn: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    dispatch[0]!.before = async (_method, request) => {
+      const { nonce } = (request as { caller: { nonce: { nonce: string } } }).caller;
+      if (nonce.nonce === '7') throw apiError('boot_superseded', 'a newer process has taken over');
+      await held;
+    };
+    const beat = async (n: number) =>
+      await client.heartbeat({ caller: { nonce: { keyId: 'k', nonce: `${n}` } } });
+    const asked: Promise<unknown>[] = [];
+    for (let n = 0; n < 40; n += 1) {
+      asked.push(beat(n));
+      if (n < 2)
+        await waitFor('a request', () => servers[0]!.requests.length, { holds: (count) => count === n + 1 });
     }
-    expect(answers.filter(Boolean)).toHaveLength(2_500);
-    expect(servers[0]!.streams()).toBe(3);
+    goOn();
+    const outcomes = await Promise.allSettled(asked);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(39);
+    expect(outcomes[7]).toMatchObject({ status: 'rejected', reason: { code: 'boot_superseded' } });
+    expect(servers[0]!.requests).toEqual([1, 1, 38]);
   });
 
   it('goes elsewhere when a server stops, which answers what has begun', async () => {
@@ -176,18 +185,16 @@ describe('connectDispatch()', () => {
     let goOn: () => void = () => undefined;
     for (const fake of dispatch)
       fake.before = (method) =>
-        method === 'heartbeat' ? new Promise<void>((resolve) => (goOn = resolve)) : undefined;
-    const begun = client.heartbeat({ caller: { nonce: { nonce: 'a' } } });
-    await waitFor(
-      () => total('heartbeat'),
-      () => total('heartbeat').includes(1),
-    );
-    const [first, other] = total('heartbeat')[0] === 1 ? [0, 1] : [1, 0];
+        method === 'report' ? new Promise<void>((resolve) => (goOn = resolve)) : undefined;
+    const begun = client.report({ caller: { nonce: { nonce: 'a' } } });
+    const reports = () => dispatch.map((fake) => fake.count('report'));
+    await waitFor(reports, () => reports().includes(1));
+    const [first, other] = reports()[0] === 1 ? [0, 1] : [1, 0];
     const closed = servers[first]!.close();
     // None is lost, although none may be repeated.
     for (let n = 0; n < 20; n += 1)
-      expect(await client.useNonce({ keyId: 'k', nonce: `${n}` })).toMatchObject({ fresh: true });
-    expect(total('useNonce')[other]).toBeGreaterThanOrEqual(18);
+      await expect(client.heartbeat({ caller: { nonce: { nonce: `${n}` } } })).resolves.toBeDefined();
+    expect(total('heartbeat')[other]).toBeGreaterThanOrEqual(18);
     goOn();
     await expect(begun).resolves.toBeDefined();
     await closed;
@@ -200,7 +207,7 @@ describe('connectDispatch()', () => {
     );
     const client = connect([`grpc://127.0.0.1:${port}`]);
     for (let n = 0; n < 3; n += 1)
-      expect(await failed(client.claim({ workId: 'run_1' }))).toMatchObject({ code: 'unavailable' });
+      expect(await failed(client.poll({ pollId: 'p' }))).toMatchObject({ code: 'unavailable' });
     old.forceShutdown();
     expect(lines.map(({ server, msg }) => [server, msg])).toEqual([
       [`127.0.0.1:${port}`, expect.stringContaining('upgrade servers before gateways')],
@@ -209,11 +216,7 @@ describe('connectDispatch()', () => {
 
   it('never turns a refusal of the gateway itself into a refusal of the runner', async () => {
     await start(1);
-    expect((await failed(connect([servers[0]!.url], 'wrong').claim({}))).code).toBe('unavailable');
-    dispatch[0]!.before = () => {
-      throw apiError('credentials_invalid', 'the internal token is wrong');
-    };
-    expect((await failed(opened[0]!.client.claim({}))).code).toBe('unavailable');
+    expect((await failed(connect([servers[0]!.url], 'wrong').poll({}))).code).toBe('unavailable');
     expect(lines.some(({ msg }) => msg === 'the server refuses this gateway; check INTERNAL_TOKEN')).toBe(
       true,
     );

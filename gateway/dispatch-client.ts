@@ -1,14 +1,22 @@
 /**
- * The dispatch service over gRPC, at one or several servers in turn.
+ * The dispatch service over gRPC, at one or several servers in turn. What is asked all the time travels together: a server has at most two requests of a kind under way, and what comes
+ * meanwhile goes into the next one.
  *
- * Calls share a stream to each server, but for output, which would hold the others up and goes by calls of its own.
- *
- * A server that failed by its transport is passed over for a while; when all have failed the next one in turn is tried anyway. A
- * call that may be repeated is repeated once, at another server if there is one. What must hold: a call that uses a nonce is never repeated, because
+ * A server that failed by its transport is passed over for a while; when all have failed the next one in turn is tried anyway. An
+ * ask that may be repeated is repeated once, at another server if there is one. What must hold: an ask that uses a nonce is never repeated, because
  * the second one would find its own nonce used, and its runner signs the request anew instead; the error of a server reaches the caller as it was, an error of
  * the transport as `unavailable`.
  */
-import { fromBinary, type DescMethodUnary, type Message } from '@bufbuild/protobuf';
+import {
+  create,
+  fromBinary,
+  toBinary,
+  type DescMessage,
+  type DescMethodUnary,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+} from '@bufbuild/protobuf';
 import {
   Client as Channel,
   connectivityState,
@@ -17,31 +25,44 @@ import {
   status,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { MANY, type Dispatch, type ManyName } from '@svc/proto/dispatch/dispatch.ts';
+import { readRefusal } from '@svc/proto/dispatch/refusal.ts';
+import { DispatchService, type Refusal } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Client, ClientCallOptions } from '@svc/proto/http/implement.ts';
-import type { Logger } from 'pino';
-import { CALLS_PATH, CallStream, type Outcome } from './call-stream.ts';
+import { inBatches } from '@svc/proto/process/batches.ts';
 import type { Clock } from '@svc/proto/process/clock.ts';
-import { encodeRequest } from './encode-request.ts';
+import type { Logger } from 'pino';
 import { errorFromTrailers, noServer } from './grpc-error.ts';
 
 /** How long a server that failed is passed over. */
 const PASS_OVER_MS = 1_000;
 /** Between two lines about a server that is too old. */
 const TOO_OLD_EVERY_MS = 60_000;
-const DEADLINE_MS = 5_000;
-/** Calls that carry data or wait for a lock take longer than look-ups. */
-const DEADLINES_MS: Readonly<Record<string, number>> = {
-  enroll: 10_000,
-  heartbeat: 10_000,
-  appendLogs: 20_000,
-  report: 20_000,
+
+interface Limits {
+  /** From the ask to its answer. */
+  readonly deadlineMs: number;
+  /** Of one try; where it is shorter, a second one still has its time. */
+  readonly tryMs: number;
+  readonly itemsMax: number;
+}
+
+/** Asks that carry data or wait for a lock take longer than look-ups. An answer to a poll may be an offer of a megabyte. */
+const LIMITS: Readonly<Record<ManyName, Limits>> = {
+  resolveKey: { deadlineMs: 5_000, tryMs: 3_000, itemsMax: 100 },
+  poll: { deadlineMs: 5_000, tryMs: 3_000, itemsMax: 32 },
+  heartbeat: { deadlineMs: 10_000, tryMs: 10_000, itemsMax: 64 },
+  appendLogs: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 16 },
+  report: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 32 },
 };
-/** Calls that go by themselves. */
-const ALONE: ReadonlySet<string> = new Set(['appendLogs']);
-/** The first try of a repeatable call may use up this share of the deadline. */
-const FIRST_TRY_SHARE = 0.6;
+const ENROLL_MS = 10_000;
+/** A server answers within a second; what takes longer is tried at the next one. */
+const WATCH_MS = 4_000;
+/** Requests of a kind under way at one server. */
+const REQUESTS_MAX = 2;
+/** Bytes of output in a request; the server takes 4 MiB. */
+const BYTES_MAX = 1_048_576;
+const WAITING_MAX = 20_000;
 
 const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': 10_000,
@@ -50,7 +71,7 @@ const CHANNEL_OPTIONS = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 2_000,
-  'grpc.max_receive_message_length': 4 * 1024 * 1024,
+  'grpc.max_receive_message_length': 64 * 1024 * 1024,
   // Its accounts of every call and connection are for a debugger that nobody here attaches.
   'grpc.enable_channelz': 0,
   // Repeating is decided here, where it is known what may be repeated.
@@ -68,7 +89,7 @@ export interface DispatchClientOptions {
 }
 
 export interface DispatchClient {
-  readonly client: Client<typeof DispatchService>;
+  readonly client: Dispatch;
   /** Whether some server is connected or has not been tried yet. */
   ready(): boolean;
   close(): void;
@@ -77,30 +98,30 @@ export interface DispatchClient {
 interface Endpoint {
   readonly address: string;
   readonly channel: Channel;
-  stream: CallStream | undefined;
+  /** Requests under way, by method. */
+  readonly underWay: Map<string, number>;
   passOverUntilMs: number;
   toldTooOldMs: number;
 }
 
 export function connectDispatch(options: DispatchClientOptions): DispatchClient {
-  const endpoints = options.urls.map(openEndpoint);
-  const calls = new Calls(endpoints, options);
-  const methods: Record<string, (request: Message, callOptions?: ClientCallOptions) => Promise<Message>> = {};
-  for (const method of DispatchService.methods.filter(
-    (each): each is DescMethodUnary => each.methodKind === 'unary',
-  )) {
-    methods[method.localName] = (request, callOptions) => calls.call(method, request, callOptions);
-  }
+  const servers = new Servers(options.urls.map(openEndpoint), options);
+  const many = <Name extends ManyName>(name: Name) => askMany(servers, name) as unknown as Dispatch[Name];
+  const { enroll, watchFeatures } = DispatchService.method;
   return {
-    // Built from the descriptor, so its methods are exactly the service's.
-    client: methods as unknown as Client<typeof DispatchService>,
-    ready: () => calls.ready(),
-    close: () => calls.close(),
+    client: {
+      resolveKey: many('resolveKey'),
+      poll: many('poll'),
+      heartbeat: many('heartbeat'),
+      appendLogs: many('appendLogs'),
+      report: many('report'),
+      enroll: async (request) => await servers.call(enroll, request, { timeoutMs: ENROLL_MS }),
+      watchFeatures: async (request, signal) =>
+        await servers.call(watchFeatures, request, { timeoutMs: WATCH_MS, signal }),
+    },
+    ready: () => servers.ready(),
+    close: () => servers.close(),
   };
-}
-
-function carriesNonce(request: Message & { readonly caller?: { readonly nonce?: unknown } }): boolean {
-  return request.caller?.nonce !== undefined;
 }
 
 function openEndpoint(url: string): Endpoint {
@@ -113,19 +134,86 @@ function openEndpoint(url: string): Endpoint {
   return {
     address,
     channel: new Channel(address, security, CHANNEL_OPTIONS),
-    stream: undefined,
+    underWay: new Map(),
     passOverUntilMs: Number.NEGATIVE_INFINITY,
     toldTooOldMs: Number.NEGATIVE_INFINITY,
   };
 }
 
-/** One call as it is sent. */
+/** An ask under way. */
 interface Asked {
-  readonly method: DescMethodUnary;
-  readonly bytes: Buffer;
+  readonly ask: Message;
+  isRepeatable: boolean;
+  /** Its caller was told that no server answers. */
+  isOver: boolean;
 }
 
-class Calls {
+type WithNonce = Message & { readonly caller?: { readonly nonce?: unknown } };
+type WithOutput = Message & {
+  readonly logs?: { readonly chunks: ReadonlyArray<{ readonly data: Uint8Array }> };
+};
+
+function bytesOf(ask: WithOutput): number {
+  return ask.logs?.chunks.reduce((sum, { data }) => sum + data.length, 0) ?? 0;
+}
+
+/** The name says which messages these are. */
+function askMany(
+  servers: Servers,
+  name: ManyName,
+): (ask: MessageInitShape<typeof MANY.poll.ask>) => Promise<Message> {
+  const method = DispatchService.method[name];
+  const { deadlineMs, tryMs, itemsMax } = LIMITS[name];
+  const send = inBatches<Asked, Message>({
+    parallel: REQUESTS_MAX * servers.count,
+    itemsMax,
+    waitingMax: WAITING_MAX,
+    overfull: noServer,
+    sizeOf: ({ ask }) => bytesOf(ask),
+    sizeMax: BYTES_MAX,
+    run: async (all) => {
+      // Nobody waits for the others any more.
+      const asked = all.filter(({ isOver }) => !isOver);
+      const asks = asked.map(({ ask }) => ask);
+      const answers = asks.length === 0 ? [] : await servers.ask(method, asks, tryMs);
+      const answerOf = new Map(asked.map((each, at) => [each, answers[at]]));
+      return all.map((each) => answerOf.get(each) ?? noServer());
+    },
+  });
+  const trying = async (asked: Asked): Promise<Message> => {
+    try {
+      return await send(asked);
+    } catch (error) {
+      if (!(error instanceof TransportFailed)) throw error;
+      if (!asked.isRepeatable || asked.isOver || servers.closed) throw noServer();
+      asked.isRepeatable = false;
+      return await trying(asked);
+    }
+  };
+  return async (init) => {
+    const ask = create(MANY[name].ask as typeof MANY.poll.ask, init);
+    const asked = { ask, isRepeatable: (ask as WithNonce).caller?.nonce === undefined, isOver: false };
+    return await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        asked.isOver = true;
+        reject(noServer());
+      }, deadlineMs);
+      trying(asked)
+        .then(resolve, reject)
+        .finally(() => clearTimeout(timer));
+    });
+  };
+}
+
+/** Nobody knows what became of it. */
+class TransportFailed extends Error {}
+
+interface CallOptions {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+class Servers {
   readonly #endpoints: readonly Endpoint[];
   readonly #metadata = new Metadata();
   readonly #clock: Clock;
@@ -141,6 +229,14 @@ class Calls {
     this.#log = log;
   }
 
+  get count(): number {
+    return this.#endpoints.length;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   ready(): boolean {
     return this.#endpoints.some(
       ({ channel }) =>
@@ -150,97 +246,99 @@ class Calls {
 
   close(): void {
     this.#closed = true;
-    for (const { channel, stream } of this.#endpoints) {
-      stream?.leave();
-      channel.close();
-    }
+    for (const { channel } of this.#endpoints) channel.close();
   }
 
-  async call(method: DescMethodUnary, request: Message, options: ClientCallOptions = {}): Promise<Message> {
-    const untilMs =
-      this.#clock.monotonicMs() + (options.timeoutMs ?? DEADLINES_MS[method.localName] ?? DEADLINE_MS);
-    const bytes = encodeRequest(method, request);
-    const repeatable = method.localName !== 'useNonce' && !carriesNonce(request);
-    for (let tries = 1, last: Endpoint | undefined; ; tries += 1) {
-      if (this.#closed)
-        throw apiError('unavailable', 'the gateway is stopping; try again', { retryAfterMs: 1_000 });
-      const endpoint = this.#pick(last);
-      const leftMs = untilMs - this.#clock.monotonicMs();
-      const isLast = !repeatable || tries === 2;
-      const timeoutMs = isLast ? leftMs : leftMs * FIRST_TRY_SHARE;
-      const outcome = await this.#try(endpoint, { method, bytes }, { timeoutMs, signal: options.signal });
-      if ('response' in outcome) return fromBinary(method.output, outcome.response);
-      if ('refused' in outcome) throw this.#judge(outcome.refused, endpoint);
+  /** What came of each ask, in their order. Rejects with TransportFailed when nobody knows. */
+  async ask(
+    method: DescMethodUnary,
+    asks: readonly Message[],
+    timeoutMs: number,
+  ): Promise<Array<Message | Error>> {
+    const { answers, refusals } = (await this.#send(
+      method,
+      { asks } as MessageInitShape<typeof method.input>,
+      {
+        timeoutMs,
+      },
+    )) as Message & { readonly answers: readonly Message[]; readonly refusals: readonly Refusal[] };
+    const outcomes: Array<Message | Error> = [...answers];
+    for (const { at, error } of refusals) outcomes[at] = readRefusal(error);
+    return outcomes;
+  }
+
+  async call<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    request: MessageInitShape<I>,
+    options: CallOptions,
+  ): Promise<MessageShape<O>> {
+    try {
+      return (await this.#send(method, request, options)) as MessageShape<O>;
+    } catch (error) {
       if (options.signal?.aborted) throw apiError('client_closed', 'the call was given up');
-      this.#passOver(endpoint, outcome.failed);
-      if (isLast) throw noServer();
-      last = endpoint;
+      throw error instanceof TransportFailed ? noServer() : error;
     }
   }
 
-  /** In turn among the best: connected before not yet connected, those that failed lately after both, the one that failed just now last. */
-  #pick(failed: Endpoint | undefined): Endpoint {
+  async #send<I extends DescMessage>(
+    method: DescMethodUnary<I>,
+    request: MessageInitShape<I>,
+    options: CallOptions,
+  ): Promise<Message> {
+    if (this.#closed)
+      throw apiError('unavailable', 'the gateway is stopping; try again', { retryAfterMs: 1_000 });
+    const endpoint = this.#pick(method.name);
+    const { underWay } = endpoint;
+    underWay.set(method.name, (underWay.get(method.name) ?? 0) + 1);
+    try {
+      const bytes = bufferOf(toBinary(method.input, create(method.input, request)));
+      return fromBinary(method.output, await this.#request(endpoint, { method, bytes }, options));
+    } finally {
+      underWay.set(method.name, (underWay.get(method.name) ?? 1) - 1);
+    }
+  }
+
+  /** In turn among the best: those with room for a request of this kind first, connected before not yet connected, those that failed lately after both. */
+  #pick(method: string): Endpoint {
     const nowMs = this.#clock.monotonicMs();
     this.#turn = (this.#turn + 1) % this.#endpoints.length;
     const inTurn = [...this.#endpoints.slice(this.#turn), ...this.#endpoints.slice(0, this.#turn)];
-    const rank = (endpoint: Endpoint): number => {
-      if (endpoint === failed) return 3;
-      if (endpoint.passOverUntilMs > nowMs) return 2;
+    const rank = ({ channel, underWay, passOverUntilMs }: Endpoint): number => {
+      if ((underWay.get(method) ?? 0) >= REQUESTS_MAX) return 3;
+      if (passOverUntilMs > nowMs) return 2;
       // `true`: a connection that is down is tried again by looking at it.
-      return endpoint.channel.getChannel().getConnectivityState(true) === connectivityState.READY ? 0 : 1;
+      return channel.getChannel().getConnectivityState(true) === connectivityState.READY ? 0 : 1;
     };
     return inTurn.reduce((best, endpoint) => (rank(endpoint) < rank(best) ? endpoint : best));
   }
 
-  #try(
+  async #request(
     endpoint: Endpoint,
-    asked: Asked,
-    { timeoutMs, signal }: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
-  ): Promise<Outcome> {
-    return new Promise((resolve) => {
-      const end = (outcome: Outcome): void => {
-        clearTimeout(timer);
+    { method, bytes }: { readonly method: DescMethodUnary; readonly bytes: Buffer },
+    { timeoutMs, signal }: CallOptions,
+  ): Promise<Buffer> {
+    return await new Promise((resolve, reject) => {
+      const onAbort = (): void => call.cancel();
+      const onAnswer = (error: ServiceError | null, response: Buffer = EMPTY): void => {
         signal?.removeEventListener('abort', onAbort);
-        resolve(outcome);
+        if (error === null) return resolve(response);
+        const refused = errorFromTrailers(error.metadata);
+        if (refused !== undefined) return reject(this.#judge(refused, endpoint));
+        if (signal?.aborted !== true) this.#passOver(endpoint, error);
+        reject(new TransportFailed(error.details));
       };
-      const giveUp = (code: status, details: string): void => {
-        cancel();
-        end({ failed: { code, details } });
-      };
-      const onAbort = (): void => giveUp(status.CANCELLED, 'the caller gave the call up');
-      const timer = setTimeout(
-        () => giveUp(status.DEADLINE_EXCEEDED, `no answer within ${Math.round(timeoutMs)} ms`),
-        timeoutMs,
+      const call = endpoint.channel.makeUnaryRequest(
+        `/${method.parent.typeName}/${method.name}`,
+        asIs,
+        asIs,
+        bytes,
+        this.#metadata,
+        { deadline: Date.now() + timeoutMs },
+        onAnswer,
       );
       signal?.addEventListener('abort', onAbort, { once: true });
-      const cancel = ALONE.has(asked.method.localName)
-        ? this.#alone(endpoint, asked, end)
-        : this.#streamTo(endpoint).begin(asked.method.name, asked.bytes, end);
       if (signal?.aborted) onAbort();
     });
-  }
-
-  #alone({ channel }: Endpoint, { method, bytes }: Asked, end: (outcome: Outcome) => void): () => void {
-    const call = channel.makeUnaryRequest(
-      `/${method.parent.typeName}/${method.name}`,
-      asIs,
-      asIs,
-      bytes,
-      this.#metadata,
-      (error: ServiceError | null, response: Buffer = EMPTY) => {
-        const refused = error === null ? undefined : errorFromTrailers(error.metadata);
-        end(refused !== undefined ? { refused } : error !== null ? { failed: error } : { response });
-      },
-    );
-    return () => call.cancel();
-  }
-
-  #streamTo(endpoint: Endpoint): CallStream {
-    if (endpoint.stream?.usable === true) return endpoint.stream;
-    endpoint.stream = new CallStream(
-      endpoint.channel.makeBidiStreamRequest(CALLS_PATH, asIs, asIs, this.#metadata),
-    );
-    return endpoint.stream;
   }
 
   /** A refusal of this gateway itself is the operator's business; it says nothing about the runner. */
@@ -279,3 +377,6 @@ class Calls {
 
 const EMPTY = Buffer.alloc(0);
 const asIs = (bytes: Buffer): Buffer => bytes;
+/** The same bytes as a Buffer, which is what the library takes. */
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);

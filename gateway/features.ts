@@ -6,16 +6,13 @@
  * answer. A server that lags behind another one must not turn an answer back: of two answers the later revision counts, unless the older
  * one is all that has been heard for a while (a restored database begins to count anew).
  */
-import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import type { Gate } from '@svc/proto/http/call.ts';
 import { toApiError } from '@svc/proto/http/errors.ts';
-import type { Client } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { Logger } from 'pino';
 import type { Clock } from '@svc/proto/process/clock.ts';
 
-/** A server answers within a second; what takes longer is tried at the next one. */
-const ASK_MS = 4_000;
 /** Between two questions, so that servers that disagree are not asked in a tight loop. */
 const PACE_MS = 100;
 /** After a failure, with jitter: the dispatch client passes over servers that are down for as long. */
@@ -33,7 +30,7 @@ export interface FeatureFollower {
 }
 
 export interface FollowerOptions {
-  readonly dispatch: Pick<Client<typeof DispatchService>, 'watchFeatures'>;
+  readonly dispatch: Pick<Dispatch, 'watchFeatures'>;
   /** RUNNERS_ENABLED of this process. */
   readonly enabled: boolean;
   readonly clock: Clock;
@@ -74,7 +71,7 @@ export function followFeatures(options: FollowerOptions): FeatureFollower {
     try {
       const { revision, disabled, hidden } = await dispatch.watchFeatures(
         { revision: last?.revision ?? '' },
-        { timeoutMs: ASK_MS, signal: stopping.signal },
+        stopping.signal,
       );
       failing = false;
       take({ revision, disabled: new Set(disabled), hidden: new Set(hidden) });

@@ -99,7 +99,7 @@ describe('gateway', () => {
   it('answers an empty body object by the defaults: one slot, 30 s', async () => {
     const answer = send(gateway.port, poll());
     await parked(1);
-    expect(world.dispatch.calls.find(({ method }) => method === 'beginPoll')?.request).toMatchObject({
+    expect(world.dispatch.calls.find(({ method }) => method === 'poll')?.request).toMatchObject({
       slots: 1,
       caller: { runnerId: 'rnr_1', teamId: 'team_a', bootId: '' },
     });
@@ -142,17 +142,18 @@ describe('gateway', () => {
   it('forgets a poll whose client is gone, and its repetition gets the offer that was made meanwhile', async () => {
     let goOn = (): void => undefined;
     world.dispatch.before = (method) =>
-      method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+      method === 'pollAgain' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     const lost = open(gateway.port, poll({ pollId: 'same' }));
     await consumed();
     world.dispatch.addItem('run_1');
     world.broker.hint('run_1');
     await waitFor(
       () => world.dispatch.calls,
-      () => world.dispatch.count('claim') === 1,
+      () => world.dispatch.count('pollAgain') === 1,
     );
     lost.socket.destroy();
     await parked(0);
+    world.dispatch.before = () => undefined;
     goOn();
     await waitFor(
       () => world.dispatch.items,
@@ -372,11 +373,11 @@ describe('gateway', () => {
       if (n % 100 === 99) await parked(n + 1);
     }
     expect(gateway.gateway.parked()).toBe(2_000);
-    const before = world.dispatch.count('claim');
+    const before = world.dispatch.count('pollAgain');
     world.dispatch.addItem('run_1', 'team_7');
     world.broker.hint('run_1', 'team_7');
     await parked(1_999);
-    expect(world.dispatch.count('claim')).toBe(before + 1);
+    expect(world.dispatch.count('pollAgain')).toBe(before + 1);
     for (const { socket } of exchanges) socket.destroy();
     await parked(0);
   });

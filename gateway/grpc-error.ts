@@ -1,6 +1,6 @@
 /** What comes back of a call that failed. A refusal without words of the server came from the transport, and tells the runner nothing but `unavailable`. */
 import type { Metadata } from '@grpc/grpc-js';
-import { ERROR_TRAILER, readRefusal } from '@svc/proto/calls/refusal.ts';
+import { ERROR_TRAILER, readRefusal } from '@svc/proto/dispatch/refusal.ts';
 import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 
 /** The server's own error; undefined when the transport failed. */

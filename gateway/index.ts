@@ -4,14 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Message } from '@bufbuild/protobuf';
-import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { RunnerService } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { addressList } from '@svc/proto/http/address.ts';
 import type { App, Gate } from '@svc/proto/http/call.ts';
 import { ApiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
-import type { Client } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { authoritySet } from '@svc/proto/signature/facts.ts';
@@ -40,7 +39,7 @@ export type { GatewayCaller } from './verification.ts';
 const BACKGROUND_CLAIMS_MAX = 16;
 
 export interface GatewayOptions {
-  readonly dispatch: Client<typeof DispatchService>;
+  readonly dispatch: Dispatch;
   readonly queue: WorkQueue;
   /** Signatures are made for these; see `authoritySet`. A function is asked at the first signed request, when the port is known. */
   readonly publicUrls: readonly string[] | (() => readonly string[]);

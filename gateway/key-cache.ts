@@ -5,8 +5,7 @@
  * What must hold: once a revocation was heard of, no answer that was under way at that time makes the key good again.
  */
 import type { KeyObject } from 'node:crypto';
-import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import type { Client } from '@svc/proto/http/implement.ts';
+import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { encodePublicKey, publicKeyObject } from '@svc/proto/signature/keys.ts';
 import type { Clock } from '@svc/proto/process/clock.ts';
 
@@ -33,14 +32,14 @@ interface Cached {
 }
 
 export class KeyCache {
-  readonly #dispatch: Pick<Client<typeof DispatchService>, 'resolveKey'>;
+  readonly #dispatch: Pick<Dispatch, 'resolveKey'>;
   readonly #clock: Clock;
   readonly #known = new Map<string, Cached>();
   readonly #unknown = new Map<string, number>();
   readonly #revoked = new Set<string>();
   readonly #asked = new Map<string, Promise<RunnerKey | undefined>>();
 
-  constructor(dispatch: Pick<Client<typeof DispatchService>, 'resolveKey'>, clock: Clock) {
+  constructor(dispatch: Pick<Dispatch, 'resolveKey'>, clock: Clock) {
     this.#dispatch = dispatch;
     this.#clock = clock;
   }

@@ -7,10 +7,8 @@ export interface Metrics {
   readonly parked: Gauge;
   /** Answered polls by kind and outcome: `offer`, `empty`, `gone`, or an error code. */
   readonly polls: Counter<'kind' | 'outcome'>;
-  /** Claims by what led to them (`hint`, `next`, `fallback`) and outcome (`won`, `lost`, `refused`, `failed`). */
-  readonly claims: Counter<'via' | 'outcome'>;
-  /** Hints that came with no poll waiting and went back. */
-  readonly hintsReturned: Counter;
+  /** Asks for polls by outcome: `offer`, `empty`, `unfit` (something waits that this runner cannot have), `failed`. */
+  readonly asks: Counter<'outcome'>;
   /** Hints older than a grant that was made here. */
   readonly hintsOutdated: Counter;
   /** From the whole body to a verified signature, nonce included. */
@@ -30,15 +28,10 @@ export function createMetrics(registry = new Registry()): Metrics {
       labelNames: ['kind', 'outcome'],
       registers,
     }),
-    claims: new Counter({
-      name: 'svc_gateway_claims_total',
-      help: 'Claims, by what led to them and outcome',
-      labelNames: ['via', 'outcome'],
-      registers,
-    }),
-    hintsReturned: new Counter({
-      name: 'svc_gateway_hints_returned_total',
-      help: 'Hints that came with no poll waiting',
+    asks: new Counter({
+      name: 'svc_gateway_asks_total',
+      help: 'Asks for polls, by outcome',
+      labelNames: ['outcome'],
       registers,
     }),
     hintsOutdated: new Counter({

@@ -73,7 +73,6 @@ function poll(
     pollId: `poll ${++pollCount}`,
     slots: 1,
     notReady: [],
-    leases: [],
     untilMs: clock.monotonicMs() + (ask.holdMs ?? 30_000),
     call: { aborted: false, onAborted: undefined },
     ...ask,
@@ -84,10 +83,12 @@ function poll(
   );
 }
 
+/** Asks for polls, the first of each and those that were told of something. */
+const asks = () => dispatch.count('poll') + dispatch.count('pollAgain');
 const parked = ({ polls }: Side, count: number) =>
   waitFor(
-    () => ({ size: polls.size, begun: dispatch.count('beginPoll') }),
-    () => polls.size === count && dispatch.count('beginPoll') >= count,
+    () => ({ size: polls.size, begun: asks() }),
+    () => polls.size === count && asks() >= count,
   );
 const consumed = (count = 1) =>
   waitFor(
@@ -97,12 +98,17 @@ const consumed = (count = 1) =>
 /** Hints arrive, and the pool has asked for what was there before them. */
 const live = async () => {
   await consumed();
-  await called('claim', 1);
+  await called('pollAgain', 1);
 };
-const called = (method: 'claim' | 'returnHint' | 'beginPoll', count: number) =>
+const called = (method: 'poll' | 'pollAgain', count: number) =>
   waitFor(
     () => dispatch.calls.map((call) => call.method),
     () => dispatch.count(method) >= count,
+  );
+const asked = (count: number) =>
+  waitFor(
+    () => dispatch.calls.map((call) => call.method),
+    () => asks() >= count,
   );
 
 /** Work that a hint announces only later. */
@@ -127,16 +133,15 @@ describe('Polls', () => {
   it('answers at once with what the server claims as the poll begins', async () => {
     dispatch.addItem('run_1');
     expect(await poll(gateway(), runner('rnr_1'))).toBe('run_1');
-    expect(dispatch.count('claim')).toBe(0);
+    expect(dispatch.count('pollAgain')).toBe(0);
   });
 
-  it('turns a hint into a claim and the claim into the answer of a held poll', async () => {
+  it('has a held poll ask again when something is hinted, and answers it', async () => {
     const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
     submit('run_1');
     expect(await answer).toBe('run_1');
-    expect(dispatch.calls.at(-1)?.request).toMatchObject({ workId: 'run_1' });
     expect(side.polls.size).toBe(0);
   });
 
@@ -177,13 +182,11 @@ describe('Polls', () => {
     broker.hint('run_1');
     expect(await Promise.race(answers)).toBe('run_1');
     expect(a.polls.size + b.polls.size).toBe(1);
-    // The hint may reach the gateway where nobody waits any more; the server then hints again.
-    dispatch.before = (method) => (method === 'returnHint' ? broker.hint('run_2') : undefined);
     submit('run_2');
     expect((await Promise.all(answers)).toSorted()).toEqual(['run_1', 'run_2']);
   });
 
-  it('claims the next item when the hinted one is taken, so that stale hints hide nothing', async () => {
+  it('takes what is there, whatever was hinted: stale hints hide nothing', async () => {
     const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
@@ -192,69 +195,86 @@ describe('Polls', () => {
     expect(await answer).toBe('run_fresh');
   });
 
-  it('claims nothing for the hint of an item that a poll found by itself', async () => {
+  it('does not ask for the hint of an item that a poll found by itself', async () => {
     const side = gateway();
     dispatch.addItem('run_1');
     expect(await poll(side, runner('rnr_1'))).toBe('run_1');
     const answer = poll(side, runner('rnr_1'));
     await live();
     broker.pass({ workId: 'run_1', poolId: 'team_a', kind: 'run', epoch: 0 });
-    expect(dispatch.count('claim')).toBe(1);
+    expect(dispatch.count('pollAgain')).toBe(1);
     dispatch.addItem('run_2');
     broker.pass({ workId: 'run_2', poolId: 'team_a', kind: 'run', epoch: 0 });
     expect(await answer).toBe('run_2');
-    expect(dispatch.count('claim')).toBe(2);
+    expect(dispatch.count('pollAgain')).toBe(2);
   });
 
-  it('returns a hint that finds no poll, and stops consuming so that it does not come back', async () => {
+  it('asks again for a poll that the server was asked for when the hint came', async () => {
     const side = gateway();
-    const call = leaver();
-    const answer = poll(side, runner('rnr_1'), { call });
+    const held = poll(side, runner('rnr_1'), { holdMs: 60_000 });
     await live();
-    call.leave();
-    expect(await answer).toBe('empty');
-    expect(broker.consumers()).toBe(1);
+    let goOn = (): void => undefined;
+    dispatch.after = (method) => {
+      if (method === 'poll') submit('run_1');
+    };
+    dispatch.before = (method) =>
+      method === 'poll' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+    dispatch.unfit.add('rnr_1');
+    const answer = poll(side, runner('rnr_2'));
+    await called('poll', 2);
+    // Its statement runs before the item is there, its answer comes after the hint.
+    goOn();
+    expect(await answer).toBe('run_1');
+    dispatch.after = () => undefined;
+    dispatch.unfit.clear();
+    submit('run_2');
+    expect(await held).toBe('run_2');
+  });
+
+  it('asks once for a hint of an item that another gateway was faster to get', async () => {
+    const side = gateway();
+    void poll(side, runner('rnr_1'));
+    await live();
+    for (let n = 2; n <= 5; n += 1) void poll(side, runner(`rnr_${n}`));
+    await parked(side, 5);
+    const before = asks();
+    broker.hint('run_gone');
+    await asked(before + 1);
+    await new Promise((resolve) => setImmediate(resolve)); // the answer
     submit('run_1');
-    await called('returnHint', 1);
-    expect(broker.consumers()).toBe(0);
-    expect(dispatch.count('claim')).toBe(1);
+    await waitFor(
+      () => side.polls.size,
+      () => side.polls.size === 4,
+    );
+    expect(asks()).toBe(before + 2);
   });
 
-  it('lets a hint wait for the poll that a busy runner sends next', async () => {
-    const side = gateway({ hintPatienceMs: 5_000 });
-    const one = runner('rnr_1');
-    const call = leaver();
-    void poll(side, one, { call });
-    await consumed();
-    call.leave();
-    broker.hint('run_1');
-    const answer = poll(side, one);
-    await parked(side, 1);
-    await called('claim', 1);
-    expect(dispatch.count('returnHint')).toBe(0);
-    submit('run_2');
-    expect(await answer).toBe('run_2');
-  });
-
-  it('lets a hint wait for a poll that the server is being asked for, which finds the item by itself', async () => {
-    const side = gateway({ hintPatienceMs: 5_000 });
-    const first = poll(side, runner('rnr_1'));
+  it('has as many polls ask as items were hinted, at once', async () => {
+    const side = gateway();
+    const answers = [1, 2, 3].map((n) => poll(side, runner(`rnr_${n}`)));
+    await parked(side, 3);
     await live();
-    let answer = (): void => undefined;
-    const answered = new Promise<void>((resolve) => (answer = resolve));
-    dispatch.before = (method) => (method === 'beginPoll' ? answered : undefined);
-    const second = poll(side, runner('rnr_2'));
-    await called('beginPoll', 2);
-    dispatch.addItem('run_1');
-    await Promise.all([
-      side.queue.hint({ workId: 'run_1', poolId: 'team_a', kind: 'run', epoch: 0 }),
-      Promise.resolve().then(answer),
-    ]);
-    expect(await second).toBe('run_1');
-    submit('run_2');
-    expect(await first).toBe('run_2');
-    // Beside the one as hints began to arrive: for the second item alone.
-    expect(dispatch.count('claim')).toBe(2);
+    let goOn = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    const before = asks();
+    dispatch.before = () => gate;
+    for (const n of [1, 2, 3]) submit(`run_${n}`);
+    await asked(before + 3);
+    goOn();
+    expect((await Promise.all(answers)).toSorted()).toEqual(['run_1', 'run_2', 'run_3']);
+  });
+
+  it('gives up on a hint when sixteen runners cannot have what waits, and asks others the next time', async () => {
+    const side = gateway();
+    const answers = Array.from({ length: 20 }, (_, n) => poll(side, runner(`rnr_${n}`)));
+    await parked(side, 20);
+    await live();
+    for (let n = 0; n < 19; n += 1) dispatch.unfit.add(`rnr_${n}`);
+    const before = asks();
+    submit('run_1');
+    await asked(before + 16);
+    broker.hint('run_1');
+    expect(await Promise.race(answers)).toBe('run_1');
   });
 
   it('stops consuming a while after the last poll and forgets the pool', async () => {
@@ -273,7 +293,7 @@ describe('Polls', () => {
     );
   });
 
-  it('claims by itself while the broker is down', async () => {
+  it('asks by itself while the broker is down', async () => {
     const side = gateway();
     side.queue.setUp(false);
     const answer = poll(side, runner('rnr_1'));
@@ -283,7 +303,7 @@ describe('Polls', () => {
     expect(await answer).toBe('run_1');
   });
 
-  it('changes to claiming by itself when the broker goes down under held polls', async () => {
+  it('changes to asking by itself when the broker goes down under held polls', async () => {
     const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
@@ -293,7 +313,7 @@ describe('Polls', () => {
     expect(await answer).toBe('run_1');
   });
 
-  it('claims by itself while its subscription is not live, and at once when it is', async () => {
+  it('asks by itself while its subscription is not live, and at once when it is', async () => {
     const side = gateway();
     side.queue.refusing = true;
     const answer = poll(side, runner('rnr_1'));
@@ -317,7 +337,7 @@ describe('Polls', () => {
     expect(await answer).toBe('run_1');
   });
 
-  it('serves all polls of a pool with one fall-back claim after the other', async () => {
+  it('serves all polls of a pool with one fall-back ask after the other', async () => {
     const side = gateway();
     side.queue.setUp(false);
     const answers = [1, 2, 3].map((n) => poll(side, runner(`rnr_${n}`)));
@@ -325,7 +345,7 @@ describe('Polls', () => {
     for (const n of [1, 2]) dispatch.addItem(`run_${n}`);
     clock.advance(2_600);
     expect(await Promise.all(answers.slice(0, 2))).toEqual(['run_1', 'run_2']);
-    await called('claim', 3);
+    await called('pollAgain', 3);
     expect(side.polls.size).toBe(1);
   });
 
@@ -346,9 +366,9 @@ describe('Polls', () => {
     const side = gateway();
     let goOn = (): void => undefined;
     dispatch.before = (method) =>
-      method === 'beginPoll' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+      method === 'poll' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     const answer = poll(side, runner('rnr_1'));
-    await called('beginPoll', 1);
+    await asked(1);
     side.polls.endRunner('rnr_1', revokedError());
     expect(await answer).toBe('runner_revoked');
     goOn();
@@ -362,9 +382,8 @@ describe('Polls', () => {
     await consumed();
     one.mayReceive = false;
     side.polls.reconsider('rnr_1');
-    await called('beginPoll', 2);
+    await asked(2);
     submit('run_1');
-    await called('returnHint', 1);
     one.mayReceive = true;
     side.polls.reconsider('rnr_1');
     expect(await answer).toBe('run_1');
@@ -376,9 +395,9 @@ describe('Polls', () => {
     one.mayReceive = false;
     let goOn = (): void => undefined;
     dispatch.before = (method) =>
-      method === 'beginPoll' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+      method === 'poll' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     const answer = poll(side, one);
-    await called('beginPoll', 1);
+    await asked(1);
     side.polls.reconsider('rnr_1');
     dispatch.before = () => {
       one.mayReceive = true;
@@ -387,7 +406,7 @@ describe('Polls', () => {
     };
     goOn();
     expect(await answer).toBe('run_1');
-    expect(dispatch.count('beginPoll')).toBe(2);
+    expect(asks()).toBe(2);
   });
 
   it('holds the empty answer of a refused runner, unless the server or the runner says at once', async () => {
@@ -406,7 +425,7 @@ describe('Polls', () => {
     expect(broker.subscriptions).toEqual([]);
   });
 
-  it('never claims for a poll without slots or that is not ready', async () => {
+  it('never takes work for a poll without slots or that is not ready', async () => {
     const side = gateway();
     const one = runner('rnr_1');
     dispatch.addItem('run_1');
@@ -414,22 +433,23 @@ describe('Polls', () => {
     await parked(side, 2);
     clock.advance(31_000);
     expect(await Promise.all(answers)).toEqual(['empty', 'empty']);
-    expect(dispatch.count('claim')).toBe(0);
+    expect(dispatch.count('pollAgain')).toBe(0);
   });
 
-  it('leaves the offer with its poll id when the client is gone mid-claim; the repetition gets it', async () => {
+  it('leaves the offer with its poll id when the client is gone mid-ask; the repetition gets it', async () => {
     const side = gateway();
     const one = runner('rnr_1');
     const call = leaver();
     let goOn = (): void => undefined;
     dispatch.before = (method) =>
-      method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+      method === 'pollAgain' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     const lost = poll(side, one, { pollId: 'same', call });
     await consumed();
     submit('run_1');
-    await called('claim', 1);
+    await called('pollAgain', 1);
     call.leave();
     expect(await lost).toBe('empty');
+    dispatch.before = () => undefined;
     goOn();
     await waitFor(
       () => dispatch.items,
@@ -457,12 +477,12 @@ describe('Polls', () => {
     await consumed();
     let goOn = (): void => undefined;
     dispatch.before = (method) =>
-      method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+      method === 'pollAgain' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     broker.hint('run_1');
-    await called('claim', 1);
+    await called('pollAgain', 1);
     const newer = poll(side, one, { pollId: 'same' });
     expect(await older).toBe('empty');
-    await called('beginPoll', 2);
+    await asked(2);
     dispatch.addItem('run_1');
     goOn();
     expect(await newer).toBe('run_1');
@@ -476,7 +496,7 @@ describe('Polls', () => {
     await parked(side, 2);
     await consumed();
     dispatch.before = (method) => {
-      if (method !== 'claim') return;
+      if (method !== 'pollAgain') return;
       dispatch.before = () => undefined;
       throw apiError('boot_superseded', 'a newer process of this runner took over');
     };
@@ -485,17 +505,17 @@ describe('Polls', () => {
     expect(await served).toBe('run_1');
   });
 
-  it('fetches the offer of a claim whose answer was lost, while the poll is still held', async () => {
+  it('fetches the offer of an ask whose answer was lost, while the poll is still held', async () => {
     const side = gateway();
     const answer = poll(side, runner('rnr_1'));
     await consumed();
     dispatch.after = (method) => {
-      if (method !== 'claim') return;
+      if (method !== 'pollAgain') return;
       dispatch.after = () => undefined;
       throw apiError('unavailable', 'the connection broke');
     };
     submit('run_1');
-    await called('claim', 1);
+    await called('pollAgain', 1);
     expect(dispatch.items[0]?.grantedTo).toBe('rnr_1 poll 1');
     expect(await answer).toBe('run_1');
   });
@@ -508,12 +528,11 @@ describe('Polls', () => {
     const other = poll(side, second);
     await parked(side, 2);
     let away = true;
-    dispatch.before = (method) => {
+    dispatch.before = () => {
       if (away) throw apiError('unavailable', 'the server is gone');
-      if (method === 'returnHint') broker.hint('run_2');
     };
     submit('run_1');
-    await called('beginPoll', 4);
+    await asked(4);
     away = false;
     clock.advance(2_600);
     const served = await Promise.race([hit, other]);
@@ -553,23 +572,23 @@ describe('Polls', () => {
     expect(tookMs).toBeLessThan(500);
   });
 
-  it('waits a moment for a claim under way when its time is up, and no longer', async () => {
+  it('waits a moment for what is under way when its time is up, and no longer', async () => {
     const side = gateway();
     const one = runner('rnr_1');
     let goOn = (): void => undefined;
     dispatch.before = (method) =>
-      method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+      method === 'pollAgain' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     const won = poll(side, one, { holdMs: 200 });
     await consumed();
     submit('run_1');
-    await called('claim', 1);
+    await called('pollAgain', 1);
     clock.advance(300);
     goOn();
     expect(await won).toBe('run_1');
     const given = poll(side, one, { holdMs: 200 });
     await parked(side, 1);
     broker.hint('run_2');
-    await called('claim', 2);
+    await called('pollAgain', 2);
     clock.advance(1_000);
     expect(await given).toBe('empty');
     goOn();
@@ -583,7 +602,7 @@ describe('Polls', () => {
       answers.push(poll(side, one));
       await waitFor(
         () => n,
-        () => dispatch.count('beginPoll') === n + 1,
+        () => asks() === n + 1,
       );
     }
     expect(side.polls.size).toBe(16);
@@ -596,7 +615,7 @@ describe('Polls', () => {
     const one = runner('rnr_1');
     let goOn = (): void => undefined;
     const gate = new Promise<void>((resolve) => (goOn = resolve));
-    dispatch.before = (method) => (method === 'beginPoll' ? gate : undefined);
+    dispatch.before = (method) => (method === 'poll' ? gate : undefined);
     const answers = Array.from({ length: 16 }, () => poll(side, one));
     expect(() => poll(side, one)).toThrow('runner has 16 polls under way, limit 16');
     goOn();
@@ -604,7 +623,7 @@ describe('Polls', () => {
     await Promise.all(answers);
   });
 
-  it('answers every held poll when it stops, waits for a claim under way, and holds nothing new', async () => {
+  it('answers every held poll when it stops, waits for what is under way, and holds nothing new', async () => {
     const side = gateway();
     const [one, two] = [runner('rnr_1'), runner('rnr_2')];
     const claiming = poll(side, one);
@@ -614,9 +633,9 @@ describe('Polls', () => {
     await consumed();
     let goOn = (): void => undefined;
     dispatch.before = (method) =>
-      method === 'claim' ? new Promise((resolve) => (goOn = resolve)) : undefined;
+      method === 'pollAgain' ? new Promise((resolve) => (goOn = resolve)) : undefined;
     submit('run_1');
-    await called('claim', 1);
+    await called('pollAgain', 1);
     const stopped = side.polls.stop(5_000);
     expect(await idle).toBe('empty');
     expect(await poll(side, two)).toBe('empty');
@@ -633,7 +652,7 @@ describe('Polls', () => {
     await parked(side, 40);
     runners[0]!.mayReceive = false;
     side.polls.reconsiderAll();
-    await called('beginPoll', 80);
+    await asked(80);
     expect(side.polls.size).toBe(40);
   });
 });

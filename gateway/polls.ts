@@ -1,40 +1,43 @@
 /**
  * Every poll held by this gateway.
  *
- * A poll first asks the server (BeginPoll), which answers a standing offer of the same poll id, claims a fresh item, or
- * says where the runner may receive work. Then it waits in its pool until a claim made for it wins, its time is up,
- * its runner is revoked, its client is gone or the gateway stops. This table owns every waiter; a waiter is in it exactly from
+ * A poll asks the server, which answers the open offer of the same poll id, grants a fresh item, or says where the runner may receive work. Then it waits in its pool, which has it ask
+ * again when something is hinted, until it has an offer, its time is up, its runner is revoked, its client is gone or the gateway stops. This table owns every waiter; a waiter is in it exactly from
  * `poll` until `#finish`, which answers it once.
  *
  * What must hold: one waiter for each (runner, kind, poll id), the newest call; an offer belongs to its poll id and is handed to
  * whoever waits under it, so two calls of one poll id never get two offers.
  */
-import type { DispatchService, Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { AnswerOf, Dispatch } from '@svc/proto/dispatch/dispatch.ts';
+import { WorkKind, type Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError, toApiError, type ApiError } from '@svc/proto/http/errors.ts';
-import type { Client } from '@svc/proto/http/implement.ts';
+import type { Logger } from 'pino';
 import { createGranted } from './granted.ts';
-import { Pool, poolKey, workKind, type PoolDeps, type PoolOwner } from './pool.ts';
+import { Pool, poolKey, type Asked, type PoolDeps, type PoolOwner } from './pool.ts';
 import type { Nonce } from './verification.ts';
 import { Waiter, type PollAsk, type PollKind, type WaiterOwner } from './waiter.ts';
 import { within } from './within.ts';
 
 /** Polls of one runner held at once; the oldest gives way to a new one. */
 const POLLS_PER_RUNNER_MAX = 16;
-/** How long a poll whose time is up waits for the claim that is under way for it. Below the second that answers come early by. */
-const LATE_CLAIM_MS = 500;
-/** A claim whose outcome is unknown is looked after in about this time. */
+/** How long a poll whose time is up waits for what is under way for it. Below the second that answers come early by. */
+const LATE_ANSWER_MS = 500;
+/** An ask whose outcome is unknown is repeated in about this time. */
 const ASK_AGAIN_MS = 1_000;
 
-export type PollsDeps = Omit<PoolDeps, 'dispatch' | 'granted'> & {
-  readonly dispatch: Pick<Client<typeof DispatchService>, 'beginPoll' | 'claim' | 'returnHint'>;
+export type PollsDeps = Omit<PoolDeps, 'granted' | 'order'> & {
+  readonly dispatch: Pick<Dispatch, 'poll'>;
+  readonly log: Logger;
 };
 
 export class Polls implements WaiterOwner, PoolOwner {
   readonly #deps: PollsDeps;
+  readonly #poolDeps: PoolDeps;
   readonly #granted = createGranted();
   readonly #byRunner = new Map<string, Waiter[]>();
   #size = 0;
   readonly #pools = new Map<string, Pool>();
+  #order = 0;
   /** Polls of the current round of `reconsiderAll` that have not asked yet. */
   #reconsidering = 0;
   #stopping = false;
@@ -42,6 +45,7 @@ export class Polls implements WaiterOwner, PoolOwner {
 
   constructor(deps: PollsDeps) {
     this.#deps = deps;
+    this.#poolDeps = { ...deps, granted: this.#granted, order: () => (this.#order += 1) };
   }
 
   get size(): number {
@@ -65,10 +69,7 @@ export class Polls implements WaiterOwner, PoolOwner {
     if (ask.untilMs > this.#deps.clock.monotonicMs()) this.#deps.wheel.arm(waiter, ask.untilMs);
     else waiter.late = true;
     ask.call.onAborted = waiter;
-    const begun = this.#begin(waiter);
-    // A runner's pool bears the id of its team.
-    if (ask.slots > 0 && ask.notReady.length === 0)
-      this.#pools.get(poolKey(ask.caller.teamId, ask.kind))?.asks(begun);
+    void this.#ask(waiter);
     return waiter.promise;
   }
 
@@ -104,12 +105,12 @@ export class Polls implements WaiterOwner, PoolOwner {
     for (const pool of this.#pools.values()) pool.rearm();
   }
 
-  /** Answers what waits, lets what is under way end within `graceMs`, then ends the subscriptions. No poll is held any more. */
+  /** Answers what waits, lets what is under way end within `graceMs`, then hears no more hints. No poll is held any more. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     for (const waiter of this.#all()) {
       waiter.late = true;
-      if (waiter.state === 'ready' || waiter.state === 'refused') this.#finish(waiter, 'empty');
+      if (waiter.state !== 'asking') this.#finish(waiter, 'empty');
     }
     if (this.#size > 0) await within(graceMs, new Promise<void>((resolve) => (this.#onEmpty = resolve)));
     for (const waiter of this.#all()) this.#finish(waiter, 'empty');
@@ -118,17 +119,24 @@ export class Polls implements WaiterOwner, PoolOwner {
   }
 
   onDue(waiter: Waiter): void {
-    if (waiter.state === 'ready' || waiter.state === 'refused' || waiter.late)
-      return this.#finish(waiter, 'empty');
+    if (waiter.state !== 'asking' || waiter.late) return this.#finish(waiter, 'empty');
     waiter.late = true;
-    this.#deps.wheel.arm(waiter, this.#deps.clock.monotonicMs() + LATE_CLAIM_MS);
+    this.#deps.wheel.arm(waiter, this.#deps.clock.monotonicMs() + LATE_ANSWER_MS);
   }
 
   onGone(waiter: Waiter): void {
     this.#finish(waiter, 'gone');
   }
 
-  deliver(waiter: Waiter, offer: Offer): void {
+  async askAgain(waiter: Waiter): Promise<Asked> {
+    return await this.#ask(waiter);
+  }
+
+  forget(pool: Pool): void {
+    this.#pools.delete(pool.key);
+  }
+
+  #deliver(waiter: Waiter, offer: Offer): void {
     this.#granted.note(offer);
     const heir = waiter.state === 'done' ? this.#heldUnder(waiter.ask) : waiter;
     if (heir !== undefined) return this.#finish(heir, offer);
@@ -139,83 +147,75 @@ export class Polls implements WaiterOwner, PoolOwner {
     );
   }
 
-  refuse(waiter: Waiter, error: ApiError): void {
-    this.#finish(waiter, error);
+  /** Does not reject. */
+  async #ask(waiter: Waiter): Promise<Asked> {
+    const { caller, kind, pollId, slots, notReady } = waiter.ask;
+    const { nonce } = waiter;
+    waiter.nonce = undefined;
+    waiter.state = 'asking';
+    waiter.asked = this.#poolDeps.order();
+    try {
+      const answer = await this.#deps.dispatch.poll({
+        caller: nonce === undefined ? caller : { ...caller, nonce },
+        kind: workKind(kind),
+        pollId,
+        slots,
+        notReady: [...notReady],
+      });
+      return this.#answered(waiter, answer);
+    } catch (error) {
+      this.#deps.metrics.asks.inc({ outcome: 'failed' });
+      if (waiter.state === 'asking') this.#failed(waiter, toApiError(error));
+      return 'failed';
+    }
   }
 
-  expire(waiter: Waiter): void {
-    this.#finish(waiter, 'empty');
+  #answered(waiter: Waiter, answer: AnswerOf<'poll'>): Asked {
+    const { ask } = waiter;
+    const outcome = answer.offer !== undefined ? 'offer' : answer.waits ? 'unfit' : 'empty';
+    this.#deps.metrics.asks.inc({ outcome });
+    if (answer.offer !== undefined) this.#deliver(waiter, answer.offer);
+    if (waiter.state !== 'asking') return outcome;
+    const willing = answer.mayReceive && ask.slots > 0 && ask.notReady.length === 0;
+    if (waiter.again && !waiter.late) {
+      waiter.again = false;
+      void this.#ask(waiter);
+    } else if (waiter.late || !(willing || answer.hold)) this.#finish(waiter, 'empty');
+    else this.#park(waiter, willing ? answer.poolId : undefined);
+    return outcome;
   }
 
-  askAgain(waiter: Waiter): void {
-    if (waiter.state !== 'claiming') return;
-    if (waiter.late) return this.#finish(waiter, 'empty');
+  /** A poll that was held already outlives a moment without a server. Nobody knows whether the ask had its effect: the open offer of the poll id has to be asked for. */
+  #failed(waiter: Waiter, error: ApiError): void {
+    if (waiter.poolId === undefined || waiter.late || !error.retryable) return this.#finish(waiter, error);
     waiter.pool?.remove(waiter);
     waiter.state = 'refused';
     const delayMs = ASK_AGAIN_MS * (0.5 + this.#deps.random());
     setTimeout(() => this.#deps.background.run(() => this.#reconsider(waiter)), delayMs).unref();
   }
 
-  forget(pool: Pool): void {
-    this.#pools.delete(pool.key);
+  /** @param poolId Where the runner may receive work; undefined: nowhere now. */
+  #park(waiter: Waiter, poolId: string | undefined): void {
+    waiter.state = poolId === undefined ? 'refused' : 'ready';
+    waiter.poolId = poolId;
+    const pool = poolId === undefined ? undefined : this.#poolOf(poolId, waiter.ask.kind);
+    if (waiter.pool !== pool) waiter.pool?.remove(waiter);
+    pool?.add(waiter);
   }
 
-  /** Does not reject. */
-  async #begin(waiter: Waiter): Promise<void> {
-    const { caller, kind, pollId, slots, notReady, leases } = waiter.ask;
-    const { nonce } = waiter;
-    waiter.nonce = undefined;
-    const askedMs = this.#deps.clock.monotonicMs();
-    try {
-      const answer = await this.#deps.dispatch.beginPoll({
-        caller: nonce === undefined ? caller : { ...caller, nonce },
-        kind: workKind(kind),
-        pollId,
-        slots,
-        notReady: [...notReady],
-        leases,
-      });
-      if (answer.offer !== undefined) return this.deliver(waiter, answer.offer);
-      if (waiter.state !== 'beginning') return;
-      if (waiter.again && !waiter.late) {
-        waiter.again = false;
-        return await this.#begin(waiter);
-      }
-      const willing = answer.mayReceive && slots > 0 && notReady.length === 0;
-      if (waiter.late || !(willing || answer.hold)) return this.#finish(waiter, 'empty');
-      waiter.poolId = willing ? answer.poolId : undefined;
-      this.#park(waiter, askedMs);
-    } catch (error) {
-      if (waiter.state === 'beginning') this.#notBegun(waiter, toApiError(error), askedMs);
-    }
-  }
-
-  #park(waiter: Waiter, askedMs: number): void {
-    waiter.state = waiter.poolId === undefined ? 'refused' : 'ready';
-    if (waiter.poolId !== undefined) this.#poolOf(waiter.poolId, waiter.ask.kind).add(waiter, askedMs);
-  }
-
-  /** A poll that was held already outlives a moment without a server. */
-  #notBegun(waiter: Waiter, error: ApiError, askedMs: number): void {
-    if (waiter.poolId === undefined || waiter.late || !error.retryable) return this.#finish(waiter, error);
-    this.#park(waiter, askedMs);
-  }
-
-  /** A claim that is under way is left alone: the server decides it by the runner's state of that moment. Does not reject. */
+  /** What is under way is left alone: it is followed by another ask. Does not reject. */
   async #reconsider(waiter: Waiter): Promise<void> {
-    if (waiter.state === 'beginning') waiter.again = true;
-    if (waiter.state !== 'ready' && waiter.state !== 'refused') return;
-    waiter.pool?.remove(waiter);
-    waiter.state = 'beginning';
-    await this.#begin(waiter);
+    if (waiter.state === 'done') return;
+    if (waiter.state === 'asking') waiter.again = true;
+    else await this.#ask(waiter);
   }
 
   #poolOf(poolId: string, kind: PollKind): Pool {
     const key = poolKey(poolId, kind);
     let pool = this.#pools.get(key);
     if (pool === undefined) {
-      pool = new Pool({ poolId, kind }, this, { ...this.#deps, granted: this.#granted });
-      this.#pools.set(pool.key, pool);
+      pool = new Pool({ poolId, kind }, this, this.#poolDeps);
+      this.#pools.set(key, pool);
     }
     return pool;
   }
@@ -233,7 +233,7 @@ export class Polls implements WaiterOwner, PoolOwner {
     const held = this.#byRunner.get(runnerId);
     if (held === undefined || held.length < POLLS_PER_RUNNER_MAX) return;
     for (const waiter of held) {
-      if (waiter.state === 'ready' || waiter.state === 'refused') return this.#finish(waiter, 'empty');
+      if (waiter.state !== 'asking') return this.#finish(waiter, 'empty');
     }
     throw apiError(
       'rate_limited',
@@ -283,4 +283,8 @@ export class Polls implements WaiterOwner, PoolOwner {
     this.#size -= 1;
     this.#deps.metrics.parked.set(this.#size);
   }
+}
+
+export function workKind(kind: PollKind): WorkKind {
+  return kind === 'run' ? WorkKind.RUN : WorkKind.BUILD;
 }

@@ -78,7 +78,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
     const answer = send(port, poll(port));
     await waitFor(
       () => dispatch.calls,
-      () => dispatch.count('beginPoll') === 1,
+      () => dispatch.count('poll') === 1,
     );
     dispatch.addItem('run_1', team);
     await queue.hint({ workId: 'run_1', poolId: team, kind: 'run' });
@@ -86,7 +86,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
     const held = send(port, poll(port));
     await waitFor(
       () => dispatch.calls,
-      () => dispatch.count('beginPoll') === 2,
+      () => dispatch.count('poll') === 2,
     );
     await queue.publishControl({ type: 'runner_revoked', runnerId: 'rnr_1', keyId: key.keyid });
     expect((await held).code).toBe('runner_revoked');
@@ -97,7 +97,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
     const held = send(port, poll(port));
     await waitFor(
       () => dispatch.calls,
-      () => dispatch.count('beginPoll') === 1,
+      () => dispatch.count('poll') === 1,
     );
     dispatch.gates = { revision: '1  host.runners', hidden: ['host.runners'] };
     const answers = [await held, await send(port, poll(port))];
@@ -111,16 +111,11 @@ describe.runIf(hasRabbit)('gateway process', () => {
   });
 
   it('gives an item to one of two gateways, and the next one to the other', async () => {
-    dispatch.before = (method, request) => {
-      // What the server's relay does with a hint that nobody could use.
-      if (method === 'returnHint')
-        void queue.hint({ workId: (request as { workId: string }).workId, poolId: team, kind: 'run' });
-    };
     const ports = [(await start()).port, (await start()).port];
     const answers = ports.map((port) => send(port, poll(port)));
     await waitFor(
       () => dispatch.calls,
-      () => dispatch.count('beginPoll') === 2,
+      () => dispatch.count('poll') === 2,
     );
     for (const workId of ['run_1', 'run_2']) {
       dispatch.addItem(workId, team);
@@ -168,7 +163,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
     const answer = send(running.port, poll(running.port));
     await waitFor(
       () => dispatch.calls,
-      () => dispatch.count('beginPoll') === 1,
+      () => dispatch.count('poll') === 1,
     );
     dispatch.addItem('run_1', team);
     expect((await answer).text).toContain('run_1');
@@ -192,7 +187,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
     const answers = [1, 2, 3].map(() => open(port, poll(port)).answer);
     await waitFor(
       () => dispatch.calls,
-      () => dispatch.count('beginPoll') === 3,
+      () => dispatch.count('poll') === 3,
     );
     const exited = once(child, 'exit');
     child.kill('SIGTERM');

@@ -1,5 +1,6 @@
 /** The machine endpoints: each call is checked against its signer and passed on to the server. */
-import type { DispatchService, Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
+import type { Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import {
   RunnerService,
   type LogsRequest,
@@ -9,10 +10,9 @@ import {
 import { deadlineMs } from '@svc/proto/http/active-call.ts';
 import type { UnaryCall } from '@svc/proto/http/call.ts';
 import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
-import { implement, type Client, type Handlers } from '@svc/proto/http/implement.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Clock } from '@svc/proto/process/clock.ts';
-import { workKind } from './pool.ts';
-import type { Polls } from './polls.ts';
+import { workKind, type Polls } from './polls.ts';
 import type { GatewayCaller, Nonce } from './verification.ts';
 import type { PollCaller, PollKind } from './waiter.ts';
 
@@ -27,7 +27,7 @@ export interface RunnerCtx {
 }
 
 export interface RunnerServiceDeps {
-  readonly dispatch: Client<typeof DispatchService>;
+  readonly dispatch: Dispatch;
   readonly polls: Polls;
   readonly clock: Clock;
   /** A poll id for a poll that brought none. */
@@ -77,7 +77,6 @@ function waitForWork(
     pollId: request.pollId ?? deps.newPollId(),
     slots: request.slots ?? 1,
     notReady: request.notReady,
-    leases: request.leases,
     untilMs: answerDueMs(deps.clock, request.waitMs, ctx),
     call: ctx.call,
   };

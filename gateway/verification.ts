@@ -9,7 +9,7 @@
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import type { UseNonceRequestSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { NonceSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { networkOf } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError, ApiError, type ErrorCode } from '@svc/proto/http/errors.ts';
@@ -35,7 +35,7 @@ export interface VerifiedRunner {
   nonce: Nonce | undefined;
 }
 
-export type Nonce = MessageInitShape<typeof UseNonceRequestSchema>;
+export type Nonce = MessageInitShape<typeof NonceSchema>;
 
 export interface Enrolling {
   readonly kind: 'enrolling';

@@ -1,6 +1,5 @@
-/** One poll that waits. Plain state; `polls.ts` owns it and alone changes it, `pool.ts` marks who is claiming. */
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { BeginPollRequestSchema, Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+/** One poll that waits. Plain state; `polls.ts` owns it and alone changes it. */
+import type { Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { UnaryCall } from '@svc/proto/http/call.ts';
 import type { WorkHint } from '@svc/proto/queue/queue.ts';
 import type { Pool } from './pool.ts';
@@ -22,7 +21,6 @@ export interface PollAsk {
   readonly pollId: string;
   readonly slots: number;
   readonly notReady: readonly string[];
-  readonly leases: NonNullable<MessageInitShape<typeof BeginPollRequestSchema>['leases']>;
   /** When an empty answer is due, on the monotonic clock; not later than now: answer as soon as the server has. */
   readonly untilMs: number;
   /** Whether the caller is gone, and who is told. */
@@ -30,15 +28,16 @@ export interface PollAsk {
 }
 
 /**
- * beginning: the server is asked whether the runner may receive work. refused: it may not, the empty answer is held.
- * ready: a hint may take it. claiming: a claim for it is under way. done: answered.
+ * asking: the server is asked for it. ready: a hint may have it ask again. refused: its runner may not receive work now, the empty answer is held. done: answered.
  */
-export type WaiterState = 'beginning' | 'refused' | 'ready' | 'claiming' | 'done';
+export type WaiterState = 'asking' | 'ready' | 'refused' | 'done';
 
 export class Waiter extends TimerEntry {
   readonly ask: PollAsk;
   readonly promise: Promise<Offer | undefined>;
-  state: WaiterState = 'beginning';
+  state: WaiterState = 'asking';
+  /** Number of the newest ask, in the order of asks and hints. */
+  asked = 0;
   /** Its time is up: answer as soon as what is under way has ended. */
   late = false;
   /** The runner changed while the server was being asked: ask again. */

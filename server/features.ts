@@ -1,5 +1,6 @@
 /** Every feature, in the order of start. A new one adds its line here. */
 import { accountsFeature } from './access/accounts/index.ts';
+import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import type { Passwords } from './access/accounts/index.ts';
 import { apiKeysFeature } from './access/apikeys/index.ts';
 import type { JobCredentials } from './access/auth/index.ts';
@@ -21,7 +22,7 @@ import { runnerGroupsFeature } from './engine/runnergroups/index.ts';
 import { runnersFeature } from './engine/runners/index.ts';
 import { sandboxRunsFeature } from './engine/sandboxruns/index.ts';
 import { teamSharesFeature } from './engine/teamshares/index.ts';
-import { createDispatch, createEngine, createNonceStore, createTeamWork } from './engine/work/index.ts';
+import { createDispatch, createEngine, createTeamWork } from './engine/work/index.ts';
 import { startFeatureSwitches } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures } from './features/platformfeatures/index.ts';
 import { usageFeature } from './money/usage/index.ts';
@@ -36,7 +37,7 @@ import { createSpaceFilter, spacesFeature } from './workspace/spaces/index.ts';
 export interface Features {
   readonly all: readonly Feature[];
   readonly switches: PlatformFeatures;
-  readonly dispatch: ReturnType<typeof createDispatch>;
+  readonly dispatch: Dispatch;
   readonly ciJobs: JobCredentials;
 }
 
@@ -84,11 +85,10 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
   const effects = listed.flatMap((feature) => feature.effects ?? []);
   const { enroll } = runners;
   const { buildOffer } = builds;
-  const nonces = createNonceStore(system.db.sql);
   return {
     all: [...listed, outboxFeature(system, effects)],
     switches,
-    dispatch: createDispatch({ ...system, ...engine, features: switches, nonces, enroll, buildOffer }),
+    dispatch: createDispatch({ ...system, ...engine, features: switches, enroll, buildOffer }),
     ciJobs: ci.ciJobs,
   };
 }

@@ -4,9 +4,8 @@
  * fails in the middle stops what it had started.
  */
 import type { App, Gate } from '@svc/proto/http/call.ts';
-import type { Client } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
-import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { boundUrl, boundUrls } from '@svc/proto/process/bound.ts';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
@@ -21,7 +20,7 @@ import type { Config } from './config.ts';
 import { createApp } from './door/app.ts';
 import { createPublicDoor } from './door/listen.ts';
 import { createMetrics } from './door/pages.ts';
-import { inProcessDispatch, startDispatchGrpc } from './engine/work/index.ts';
+import { startDispatchGrpc } from './engine/work/index.ts';
 import { startFeatures } from './features.ts';
 import type { Features } from './features.ts';
 import { systemClock } from './platform/clock.ts';
@@ -59,7 +58,7 @@ export interface RunningServer {
 
 /** The gateway's start function: the server does not import the gateway, whoever starts all in one brings it. */
 export type StartGateway = (options: {
-  readonly dispatch: Client<typeof DispatchService>;
+  readonly dispatch: Dispatch;
   readonly queue: WorkQueue;
   readonly publicUrls: () => readonly string[];
   readonly log: Logger;
@@ -193,7 +192,7 @@ function openGateway(
   const { config, queue, publicUrls, registry } = system;
   if (!config.roles.api || config.mode !== 'all-in-one') return [];
   const gateway = start({
-    dispatch: inProcessDispatch(features.dispatch),
+    dispatch: features.dispatch,
     queue,
     publicUrls,
     log,
@@ -216,7 +215,7 @@ async function openInternal(
   const grpc = await startDispatchGrpc({
     port: config.internalPort,
     host: config.internalHost,
-    handlers: dispatch,
+    dispatch,
     token: config.internalToken,
     onError,
   });

@@ -1,15 +1,12 @@
 /** A server as a gateway sees it, in memory: the far end of the wire, with the rules of the contract and nothing more. */
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { AskInit, Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import {
-  BeginPollResponseSchema,
-  ClaimResponseSchema,
+  KeyAnswerSchema,
   OfferSchema,
-  ResolveKeyResponseSchema,
-  ReturnHintResponseSchema,
-  UseNonceResponseSchema,
+  PollAnswerSchema,
   WatchFeaturesResponseSchema,
   WorkKind,
-  type DispatchService,
   type Offer,
 } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import {
@@ -19,7 +16,6 @@ import {
   ReportResponseSchema,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Client } from '@svc/proto/http/implement.ts';
 import { decodePublicKey, type SigningKey } from '@svc/proto/signature/keys.ts';
 
 interface Nonce {
@@ -27,7 +23,8 @@ interface Nonce {
   readonly nonce?: string;
 }
 
-export type Method = keyof Client<typeof DispatchService>;
+/** `pollAgain`: a poll whose id asked before. */
+export type Method = keyof Dispatch | 'pollAgain';
 
 export interface FakeRunner {
   readonly runnerId: string;
@@ -58,6 +55,7 @@ export class FakeDispatch {
   gates: { revision: string; hidden: string[] } = { revision: '0', hidden: [] };
   readonly #runners = new Map<string, FakeRunner>();
   readonly #nonces = new Set<string>();
+  readonly #polled = new Set<string>();
 
   addRunner(key: SigningKey, runnerId: string, teamId = 'team_a'): FakeRunner {
     const runner = { runnerId, teamId, key, revoked: false, mayReceive: true, hold: true };
@@ -74,23 +72,19 @@ export class FakeDispatch {
   }
 
   /** As one gateway would hold it. */
-  readonly client: Client<typeof DispatchService> = {
+  readonly client: Dispatch = {
     resolveKey: async (request) => {
       await this.#enter('resolveKey', request);
       const found = [...this.#runners.values()].find(({ key }) => key.keyid === request.keyId);
-      if (found === undefined) return create(ResolveKeyResponseSchema);
+      if (found === undefined) return create(KeyAnswerSchema);
       const { runnerId, teamId, revoked, key } = found;
-      return create(ResolveKeyResponseSchema, {
+      return create(KeyAnswerSchema, {
         known: true,
         runnerId,
         teamId,
         revoked,
         publicKey: decodePublicKey(key.publicKey),
       });
-    },
-    useNonce: async (request) => {
-      await this.#enter('useNonce', request);
-      return create(UseNonceResponseSchema, { fresh: this.#useNonce(request) });
     },
     watchFeatures: async (request) => {
       await this.#enter('watchFeatures', request);
@@ -104,40 +98,14 @@ export class FakeDispatch {
         throw apiError('token_invalid', 'enrollment token is unknown, used or expired');
       return create(EnrollResponseSchema, { runnerId: 'rnr_new', teamId: 'team_a' });
     },
-    beginPoll: async (request) => {
-      await this.#enter('beginPoll', request);
-      const runner = this.#runners.get(request.caller?.runnerId ?? '');
-      if (runner === undefined || !runner.mayReceive) {
-        return create(BeginPollResponseSchema, { mayReceive: false, hold: runner?.hold ?? true });
-      }
-      if ((request.slots ?? 0) === 0 || (request.notReady?.length ?? 0) > 0) {
-        return create(BeginPollResponseSchema, { mayReceive: false, hold: true, poolId: runner.teamId });
-      }
-      const offer = this.#grant(runner, request.pollId ?? '', runner.teamId, request.kind ?? 0, '');
-      return create(BeginPollResponseSchema, {
-        mayReceive: true,
-        poolId: runner.teamId,
-        ...(offer && { offer }),
-      });
-    },
-    claim: async (request) => {
-      await this.#enter('claim', request);
-      const runner = this.#runners.get(request.caller?.runnerId ?? '');
-      if (runner === undefined || runner.revoked) throw apiError('runner_revoked', 'runner was revoked');
-      const offer = this.#grant(
-        runner,
-        request.pollId ?? '',
-        request.poolId ?? '',
-        request.kind ?? 0,
-        request.workId ?? '',
-        false,
-      );
-      this.after('claim');
-      return create(ClaimResponseSchema, offer && { offer });
-    },
-    returnHint: async (request) => {
-      await this.#enter('returnHint', request);
-      return create(ReturnHintResponseSchema);
+    poll: async (request) => {
+      const asks = `${request.caller?.runnerId} ${request.pollId}`;
+      const method = this.#polled.has(asks) ? 'pollAgain' : 'poll';
+      this.#polled.add(asks);
+      await this.#enter(method, request);
+      const answer = create(PollAnswerSchema, this.#answer(request));
+      this.after(method);
+      return answer;
     },
     heartbeat: async (request) => {
       await this.#enter('heartbeat', request);
@@ -168,31 +136,33 @@ export class FakeDispatch {
     return fresh;
   }
 
-  /** One statement of the real server. A claim does not answer the standing offer of its poll id, a poll that begins does. */
-  #grant(
-    runner: FakeRunner,
-    pollId: string,
-    poolId: string,
-    kind: WorkKind,
-    workId: string,
-    again = true,
-  ): Offer | undefined {
-    const grantedTo = `${runner.runnerId} ${pollId}`;
-    const mine = this.items.find((item) => item.grantedTo === grantedTo);
-    const free = this.items.find(
-      (item) =>
-        item.grantedTo === undefined &&
-        item.poolId === poolId &&
-        item.kind === kind &&
-        (workId === '' || item.workId === workId),
-    );
-    const item = mine ?? free;
-    if (item === undefined || (mine !== undefined && !again)) return undefined;
-    if (this.unfit.has(runner.runnerId)) return undefined;
+  /** One statement of the real server. */
+  #answer({
+    caller,
+    pollId = '',
+    slots = 0,
+    notReady = [],
+    kind = 0,
+  }: AskInit<'poll'>): MessageInitShape<typeof PollAnswerSchema> {
+    const runner = this.#runners.get(caller?.runnerId ?? '');
+    if (runner?.mayReceive !== true) return { mayReceive: false, hold: runner?.hold ?? true };
+    const { runnerId, teamId: poolId } = runner;
+    if (slots === 0 || notReady.length > 0) return { mayReceive: false, hold: true, poolId };
+    const grantedTo = `${runnerId} ${pollId}`;
+    const isFree = (item: Item): boolean =>
+      item.grantedTo === undefined && item.poolId === poolId && item.kind === kind;
+    const item = this.items.find((each) => each.grantedTo === grantedTo) ?? this.items.find(isFree);
+    if (item === undefined) return { mayReceive: true, poolId };
+    if (this.unfit.has(runnerId)) return { mayReceive: true, poolId, waits: true };
     item.grantedTo = grantedTo;
-    const value = { id: item.workId, leaseId: `lease ${item.workId}`, epoch: 1, leaseMs: 15_000 };
-    const offer: MessageInitShape<typeof OfferSchema> =
-      kind === WorkKind.RUN ? { work: { case: 'run', value } } : { work: { case: 'build', value } };
-    return create(OfferSchema, offer);
+    return { mayReceive: true, poolId, offer: this.#offer(item) };
+  }
+
+  #offer({ workId, kind }: Item): Offer {
+    const value = { id: workId, leaseId: `lease ${workId}`, epoch: 1, leaseMs: 15_000 };
+    return create(
+      OfferSchema,
+      kind === WorkKind.RUN ? { work: { case: 'run', value } } : { work: { case: 'build', value } },
+    );
   }
 }

@@ -236,7 +236,7 @@ async function unfinished(sql: Sql, folder: string, judged: readonly string[]): 
   const [row] = await sql<Array<{ items: number; waiting: number; sign: string }>>`
     select count(*) filter (where finished_at is null)::int as items,
       count(*) filter (where state = 'queued' and run_after > now() and run_after < 'infinity')::int as waiting,
-      concat(sum(epoch), ' ', count(finished_at), ' ', max(lease_expires_at), ' ', max(finished_at)) as sign
+      concat(sum(epoch), ' ', count(finished_at), ' ', (select max(expires_at) from work_leases where ended_at is null), ' ', max(finished_at)) as sign
     from work_items where pool_id <> all(${[...judged]}::text[])`;
   const outboxes = readdirSync(folder).filter((name) => name.endsWith('-outbox'));
   const reports = outboxes

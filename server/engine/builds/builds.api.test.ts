@@ -62,7 +62,7 @@ describe.skipIf(!postgresHere)('builds', () => {
   /** As if the time of the lease had passed, seen by the sweeper. */
   const loseRunner = async (offer: Offer): Promise<void> => {
     await server.db
-      .sql`update work_items set lease_expires_at = now() - interval '1 hour' where id = ${offer.id} and lease_id is not null`;
+      .sql`update work_leases set expires_at = now() - interval '1 hour' where work_id = ${offer.id} and ended_at is null`;
     for (let n = 0; n < 500; n += 1) {
       const [row] = await server.db
         .sql`select lease_id is null as lost from work_items where id = ${offer.id}`;

@@ -4,7 +4,6 @@ import { WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { whyWaiting } from '../runners/index.ts';
-import { claim } from '../work/claim.ts';
 import { takeDueHints } from '../work/relay.ts';
 import { revokeRunner } from '../work/revoke.ts';
 import { sweep } from '../work/sweeper.ts';
@@ -66,15 +65,6 @@ describe.skipIf(!(await has('postgres')))('the runner that deploys an environmen
     await build(b);
     const next = await world.submitBuild(environmentId);
     expect(await world.pollBuild(a)).toBeUndefined();
-    const hinted = {
-      runnerId: a,
-      bootId: '',
-      kind: 'build',
-      pollId: randomKey('poll'),
-      workId: next,
-    } as const;
-    expect(await claim(world.db.sql, world.settings, hinted)).toBeUndefined();
-    expect(await claim(world.db.sql, world.settings, { ...hinted, workId: undefined })).toBeUndefined();
     expect((await take(b)).workId).toBe(next);
   });
 

@@ -12,7 +12,7 @@ import type { Ctx } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { whyWaiting } from '../runners/index.ts';
-import { createQueueRoom } from '../work/index.ts';
+import type { WorkSettings } from '../work/index.ts';
 import { approve, cancelBuild, createBuild, reject, rollbackTo, unlock } from './acts.ts';
 import type { ActsDeps } from './acts.ts';
 import { findBuild, listBuilds, stateOf, toMessage } from './row.ts';
@@ -23,7 +23,8 @@ import { traceUrl } from './trace.ts';
 export { liesIn } from './image-targets.ts';
 export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targets.ts';
 
-export interface BuildsDeps extends Omit<ActsDeps, 'room'> {
+export interface BuildsDeps extends ActsDeps {
+  readonly settings: WorkSettings;
   /** Address of a trace with `{traceId}` in it; undefined: the build's page in the console. */
   readonly traceViewerUrl: string | undefined;
   /** Base URL of the console. */
@@ -49,9 +50,8 @@ async function readBuild(ctx: Ctx, which: Which): Promise<BuildRow> {
   return build;
 }
 
-export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
-  const deps = { ...options, room: createQueueRoom(() => performance.now()) };
-  const { wake } = options;
+export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
+  const { wake } = deps;
   const answer = async (ctx: Ctx, which: Which) => toMessage(await readBuild(ctx, which));
   return implement(BuildsService, {
     list: async (request, ctx: Ctx) => {
@@ -88,7 +88,7 @@ export function createBuilds(options: BuildsDeps): Handlers<Ctx> {
     },
     trace: async (which, ctx: Ctx) => {
       const { build } = await buildOf(ctx, which);
-      return { traceId: build.traceId, url: traceUrl(options.traceViewerUrl, options.publicUrl(), build) };
+      return { traceId: build.traceId, url: traceUrl(deps.traceViewerUrl, deps.publicUrl(), build) };
     },
     unlock: async ({ environmentId, force }, ctx: Ctx) => {
       const environment = await environmentRows.find(ctx, environmentId);

@@ -106,8 +106,8 @@ export interface Holder {
 export async function holderOf({ sql }: Database, { id, teamId }: Owner): Promise<Holder | undefined> {
   const [row] = await sql<Holder[]>`
     select b.id, b.team_id as "teamId", b.number,
-      coalesce((w.state = 'queued' and w.attempt > 0) or w.lease_expires_at < clock_timestamp(), false) as "lostRunner"
-    from builds b left join work_items w on w.id = b.work_id
+      coalesce((w.state = 'queued' and w.attempt > 0) or x.expires_at < clock_timestamp(), false) as "lostRunner"
+    from builds b left join work_items w on w.id = b.work_id left join work_leases x on x.work_id = w.id and x.ended_at is null
     where b.environment_id = ${id} and b.team_id = ${teamId} and b.finished_at is null
     order by b.number limit 1`;
   return row;

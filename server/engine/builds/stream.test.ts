@@ -2,8 +2,8 @@
 import { BuildsService, BuildState, DeployDecision, Phase } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { appendLogs } from '../work/append-logs.ts';
-import { heartbeat } from '../work/heartbeat.ts';
+import { createAppendLogs } from '../work/append-logs.ts';
+import { createHeartbeat } from '../work/heartbeat.ts';
 import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
 import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -38,7 +38,7 @@ describe.skipIf(!there)('the stream of a build', () => {
   const log = async (id: string, epoch: number, offset: number, text: string): Promise<void> => {
     const pieces = [{ stream: 'stdout' as const, data: Buffer.from(text) }];
     const input = { runnerId: runner, kind: 'build' as const, id, epoch, offset, pieces };
-    await appendLogs(world.db.sql, world.settings, input);
+    await createAppendLogs(world.db.sql, world.settings)(input);
     world.wake.notify(id);
   };
   const eventsOf = (request: object, signal?: AbortSignal) =>
@@ -130,7 +130,10 @@ describe.skipIf(!there)('the stream of a build', () => {
     await world.pollBuild(runner);
     const enter = async (phase: number, phaseOffset: number): Promise<void> => {
       const leases = [{ id, epoch: 1, phase, phaseOffset }];
-      await heartbeat(world.db.sql, world.settings, {
+      await createHeartbeat(
+        world.db.sql,
+        world.settings,
+      )({
         runnerId: runner,
         bootId: '',
         leases,

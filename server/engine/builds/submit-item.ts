@@ -6,8 +6,7 @@ import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { projectRows } from '../../apps/projects/index.ts';
-import { submit } from '../work/index.ts';
-import type { Hints, QueueRoom, WorkSettings } from '../work/index.ts';
+import type { Hints, Submit } from '../work/index.ts';
 import { BUILD_LIMITS, imageRepository, readInput, sealBuildInput } from './spec.ts';
 import type { BuildSpec } from './spec.ts';
 import { insertBuild, nextNumber } from './store.ts';
@@ -15,8 +14,7 @@ import type { NewBuild } from './store.ts';
 
 export interface SubmitItemDeps {
   readonly hints: Pick<Hints, 'submitted'>;
-  readonly settings: WorkSettings;
-  readonly room: QueueRoom;
+  readonly submit: Submit;
   readonly secrets: Pick<Secrets, 'seal' | 'open'>;
 }
 
@@ -67,7 +65,7 @@ export async function addItem(
     timeoutSeconds: environment.buildTimeoutSeconds,
     sealed: sealBuildInput(deps.secrets, workId, input),
   };
-  const submitted = await submit(db.sql, deps, {
+  const submitted = await deps.submit.within(db.sql, {
     work: {
       id: workId,
       kind: 'build',

@@ -247,11 +247,11 @@ describe.skipIf(!there)('the local registry', { timeout: 60_000 }, () => {
     const scope = `repository:${late.id}/web:pull,push`;
     expect((await tokenFor(late.login, scope)).status).toBe(200);
     await server.asOwner(
-      `update work_items set lease_expires_at = now() - interval '1 s' where build_id = '${late.offer.id}'`,
+      `update work_leases set expires_at = now() - interval '1 s' where work_id in (select id from work_items where build_id = '${late.offer.id}')`,
     );
     expect((await tokenFor(late.login, scope)).status).toBe(401);
     await server.asOwner(
-      `update work_items set lease_expires_at = now() + interval '1 h' where build_id = '${late.offer.id}'`,
+      `update work_leases set expires_at = now() + interval '1 h' where work_id in (select id from work_items where build_id = '${late.offer.id}')`,
     );
     await late.runner.finish(late.offer);
     expect((await tokenFor(late.login, scope)).status).toBe(401);

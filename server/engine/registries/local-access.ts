@@ -107,9 +107,9 @@ async function teamOf(
   if (given === undefined || right === undefined || given.length !== right.length) return undefined;
   if (!timingSafeEqual(given, right)) return undefined;
   const [held] = await sql<Array<{ id: string }>>`
-    select w.id from work_items w
-    where w.id = ${workId} and w.team_id = ${teamId} and w.epoch = ${epoch}::bigint and w.state in ('offered', 'running')
-      and w.lease_expires_at > clock_timestamp()`;
+    select x.work_id as id from work_leases x
+    where x.work_id = ${workId} and x.team_id = ${teamId} and x.epoch = ${epoch}::bigint and x.ended_at is null
+      and x.expires_at > clock_timestamp()`;
   return held === undefined ? undefined : teamId;
 }
 

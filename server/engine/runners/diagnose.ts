@@ -38,10 +38,10 @@ export async function diagnose(
   const [runners, [counts], events] = await Promise.all([
     listRunners(sql, scope, { teamId }),
     sql<Array<{ live: number; expired: number; queued: number }>>`
-      select count(*) filter (where w.lease_expires_at > now())::int as live,
-        count(*) filter (where w.lease_expires_at <= now())::int as expired,
+      select count(*) filter (where x.expires_at > now())::int as live,
+        count(*) filter (where x.expires_at <= now())::int as expired,
         (select count(*)::int from work_items q where q.team_id = ${teamId} and q.state = 'queued') as queued
-      from work_items w join runners r on r.id = w.runner_id
+      from work_items w join runners r on r.id = w.runner_id join work_leases x on x.work_id = w.id and x.epoch = w.epoch
       where r.team_id = ${teamId} and w.lease_id is not null`,
     sql<Array<{ at: Date; runnerId: string; kind: string; detail: string }>>`
       select at, coalesce(runner_id, '') as "runnerId", kind, detail from runner_events

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RunnersService, WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { heartbeat } from '../work/heartbeat.ts';
+import { createHeartbeat } from '../work/heartbeat.ts';
 import { sweep } from '../work/sweeper.ts';
 import { setColumns } from '../../../test/setup/columns.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
@@ -324,7 +324,10 @@ describe.skipIf(!there)('a fleet', () => {
     await set(runner, { version: '1.1.9' });
     await world.submit(team);
     expect(await world.poll(runner, randomKey('poll'))).toBeUndefined();
-    const beat = await heartbeat(world.db.sql, world.settings, {
+    const beat = await createHeartbeat(
+      world.db.sql,
+      world.settings,
+    )({
       runnerId: runner,
       bootId: '',
       leases: [{ id, epoch: grant!.epoch }],

@@ -13,7 +13,7 @@ import { createUser } from '../../access/accounts/index.ts';
 import { insertApiKey } from '../../access/apikeys/index.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { createSecrets } from '../../platform/secrets.ts';
-import { heartbeat } from '../work/heartbeat.ts';
+import { createHeartbeat } from '../work/heartbeat.ts';
 import { insertMember } from '../../access/teams/index.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
 import type { TestCall } from '../../../test/setup/work/ctx.ts';
@@ -345,7 +345,10 @@ describe.skipIf(!there)('runners of a team', () => {
         deployCliVersion: string;
         workspaceFreeMb: number;
       }) =>
-        await heartbeat(world.db.sql, world.settings, {
+        await createHeartbeat(
+          world.db.sql,
+          world.settings,
+        )({
           runnerId,
           bootId: '',
           leases: [],

@@ -8,14 +8,13 @@ import type { Ctx } from '../../platform/context.ts';
 import { replay } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { isolationWord, sealInput, submit } from '../work/index.ts';
-import type { Hints, QueueRoom, RunSpec, WorkSettings } from '../work/index.ts';
+import { isolationWord, sealInput } from '../work/index.ts';
+import type { Hints, RunSpec, Submit } from '../work/index.ts';
 import { newRow, toMessage } from './row.ts';
 
 export interface CreateDeps {
   readonly hints: Pick<Hints, 'submitted'>;
-  readonly settings: WorkSettings;
-  readonly room: QueueRoom;
+  readonly submit: Submit;
   readonly secrets: Pick<Secrets, 'seal'>;
 }
 
@@ -55,7 +54,7 @@ export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: C
     claim === undefined
       ? undefined
       : { status: ctx.call.rpc.successStatus, ...claim, response: toBinary(SandboxRunSchema, answer) };
-  const submitted = await submit(ctx.db.sql, deps, { work, keyed });
+  const submitted = await deps.submit({ work, keyed });
   if ('earlier' in submitted) {
     if (claim === undefined) throw new Error('an answer was found for a call without a key');
     return replay(ctx.call, claim, submitted.earlier) as SandboxRun;

@@ -9,15 +9,16 @@ import type { Ctx } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { whyWaiting } from '../runners/index.ts';
-import { cancel, createQueueRoom, stateWord } from '../work/index.ts';
-import type { Wake } from '../work/index.ts';
+import { cancel, stateWord } from '../work/index.ts';
+import type { Wake, WorkSettings } from '../work/index.ts';
 import { createRun } from './create.ts';
 import type { CreateDeps } from './create.ts';
 import { followLogs } from './logs.ts';
 import { findRun, listRuns, toMessage } from './row.ts';
 import type { RunRow } from './row.ts';
 
-export interface SandboxRunsDeps extends Omit<CreateDeps, 'room'> {
+export interface SandboxRunsDeps extends CreateDeps {
+  readonly settings: WorkSettings;
   readonly queue: WorkQueue;
   readonly wake: Wake;
   /** A notice that could not be sent; gateways find out what it would have said a moment later. */
@@ -33,9 +34,8 @@ async function visibleRun({ db, teams }: Ctx, runId: string): Promise<RunRow> {
 
 export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
   const { queue, wake, onError } = deps;
-  const createDeps = { room: createQueueRoom(() => performance.now()), ...deps };
   return implement(SandboxRunsService, {
-    create: async (request, ctx) => await createRun(createDeps, request, ctx),
+    create: async (request, ctx) => await createRun(deps, request, ctx),
 
     list: async (request, ctx) => {
       const states = request.state.map(stateWord).toSorted();

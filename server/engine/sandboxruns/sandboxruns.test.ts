@@ -15,7 +15,7 @@ import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { createSecrets } from '../../platform/secrets.ts';
-import { appendLogs } from '../work/append-logs.ts';
+import { createAppendLogs } from '../work/append-logs.ts';
 import { createHints, createWake } from '../work/index.ts';
 import { runOffer } from '../work/run-spec.ts';
 import { sweep } from '../work/sweeper.ts';
@@ -49,6 +49,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     service = createSandboxRuns({
       queue,
       hints: createHints({ queue, onError }),
+      submit: world.submitWork,
       settings: world.settings,
       secrets,
       wake,
@@ -376,7 +377,10 @@ describe.skipIf(!there)('sandbox runs', () => {
       data: Uint8Array,
       stream: 'stdout' | 'stderr' = 'stdout',
     ) => {
-      await appendLogs(world.db.sql, world.settings, {
+      await createAppendLogs(
+        world.db.sql,
+        world.settings,
+      )({
         runnerId: runner,
         kind: 'run',
         id,
@@ -387,7 +391,10 @@ describe.skipIf(!there)('sandbox runs', () => {
       wake.notify(id);
     };
     const finish = async (id: string, epoch: number, bytes: number, sha256: string): Promise<void> => {
-      await appendLogs(world.db.sql, world.settings, {
+      await createAppendLogs(
+        world.db.sql,
+        world.settings,
+      )({
         runnerId: runner,
         kind: 'run',
         id,
@@ -502,7 +509,10 @@ describe.skipIf(!there)('sandbox runs', () => {
       await world.report(runner, { id, epoch: 1 });
       const got = all(follow(id));
       await append(id, 1, 6, utf8('late'));
-      await appendLogs(world.db.sql, world.settings, {
+      await createAppendLogs(
+        world.db.sql,
+        world.settings,
+      )({
         runnerId: runner,
         kind: 'run',
         id,
@@ -531,7 +541,10 @@ describe.skipIf(!there)('sandbox runs', () => {
     it('tells how many bytes a runner lost, in the stream and on the run', async () => {
       const id = await claimed();
       const pieces = [{ stream: 'runner', data: utf8('[90 bytes are missing]'), missing: 90 }] as const;
-      await appendLogs(world.db.sql, world.settings, {
+      await createAppendLogs(
+        world.db.sql,
+        world.settings,
+      )({
         runnerId: runner,
         kind: 'run',
         id,

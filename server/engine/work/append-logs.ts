@@ -3,26 +3,33 @@
  * what is stored already is skipped, a gap is refused, and what exceeds the run's limit is acknowledged without being kept. An answer
  * means that the bytes are on disk.
  *
- * One statement stores one segment, and only exactly behind what is stored. An append that overlaps or crosses the limit is told where things stand,
+ * One statement stores a segment of each run that has one at the moment, and only exactly behind what is stored. An append that overlaps or crosses the limit is told where things stand,
  * is cut to fit, and comes again: that happens after a lost answer and once a run, and keeps the usual statement short.
  */
 import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { inBatches } from '@svc/proto/process/batches.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { batching, refuseStale } from './batching.ts';
 import type { LeaseStatus } from './heartbeat.ts';
 import { preparePartitions } from './log-retention.ts';
 import { cutPieces, encodeRuns } from './log-runs.ts';
 import type { LogPiece } from './log-runs.ts';
+import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
+import type { Nonce } from './nonces.ts';
 import { staleEpoch } from './report.ts';
 import type { WorkSettings } from './settings.ts';
-import { contact, renewal } from './sql.ts';
+import { begun, contact, deadline } from './sql.ts';
 import { ms } from '../../platform/sql.ts';
+import type { Fragment } from '../../platform/sql.ts';
 
 export type { LogPiece, LogStreamWord } from './log-runs.ts';
 
 export interface AppendInput {
   readonly runnerId: string;
+  /** The nonce of the request. */
+  readonly nonce?: Nonce | undefined;
   readonly kind: WorkKind;
   readonly id: string;
   readonly epoch: number;
@@ -39,7 +46,11 @@ export interface AppendOutcome {
   readonly status: LeaseStatus;
 }
 
+/** What became of a segment. All else is null where `found` is false: the output is not this runner's to write. */
 interface Row {
+  readonly fresh: boolean;
+  readonly store_known: boolean;
+  readonly found: boolean;
   readonly log_offset: number;
   readonly log_limit: number;
   readonly log_truncated: boolean;
@@ -61,11 +72,40 @@ const TRIES_MAX = 4;
 /** `no partition of relation … found for row` */
 const NO_PARTITION = '23514';
 
-export async function appendLogs(
-  sql: SqlTag,
-  settings: WorkSettings,
-  input: AppendInput,
-): Promise<AppendOutcome> {
+/** An append that goes into a statement. */
+interface Append {
+  readonly input: AppendInput;
+  readonly segment: Segment;
+}
+
+type Store = (append: Append) => Promise<Row>;
+
+/** Appends in a statement, and bytes of them past which the next one waits. */
+const ITEMS_MAX = 16;
+const TOGETHER_BYTES_MAX = 1_048_576;
+
+export type AppendLogs = (input: AppendInput) => Promise<AppendOutcome>;
+
+export function createAppendLogs(sql: SqlTag, settings: WorkSettings): AppendLogs {
+  const store = inBatches<Append, Row>({
+    ...batching,
+    itemsMax: ITEMS_MAX,
+    sizeMax: TOGETHER_BYTES_MAX,
+    sizeOf: ({ segment }) => bytesOf(segment.pieces),
+    keysOf: ({ input: { id, nonce } }) => [id, ...nonceKey({ nonce })],
+    run: async (appends) => {
+      const rows = await withPartition(sql, async () => await storeTogether(sql, settings, appends));
+      return await refuseStale(
+        sql,
+        appends.map(({ input }) => input),
+        rows,
+      );
+    },
+  });
+  return async (input) => await append(sql, store, input);
+}
+
+async function append(sql: SqlTag, store: Store, input: AppendInput): Promise<AppendOutcome> {
   const bytes = bytesOf(input.pieces);
   if (bytes > APPEND_BYTES_MAX) {
     throw apiError(
@@ -79,7 +119,7 @@ export async function appendLogs(
       `output of ${input.id} would reach ${input.offset + bytes} bytes, at most ${OFFSET_MAX} can be counted`,
     );
   }
-  const { row, nextOffset } = await storeFitting(sql, settings, { input, end: input.offset + bytes });
+  const { row, nextOffset } = await storeFitting(store, input, input.offset + bytes);
   const complete =
     input.end === undefined ? false : await checkEnd(sql, input, { end: input.end, nextOffset, row });
   return {
@@ -108,14 +148,14 @@ function mismatch(message: string, nextOffset: number): Error {
 }
 
 async function storeFitting(
-  sql: SqlTag,
-  settings: WorkSettings,
-  { input, end }: { readonly input: AppendInput; readonly end: number },
+  store: Store,
+  { nonce, ...input }: AppendInput,
+  end: number,
 ): Promise<{ row: Row; nextOffset: number }> {
   let segment: Segment = { from: input.offset, to: end, pieces: input.pieces, cut: false };
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const row = await withPartition(sql, async () => await store(sql, settings, { input, segment }));
-    if (row === undefined) throw staleEpoch(input, 'its output is not this runner’s to write');
+    const row = await store({ input: tries === 0 ? { ...input, nonce } : input, segment });
+    if (!row.found) throw staleEpoch(input, 'its output is not this runner’s to write');
     if (row.next_offset !== null) return { row, nextOffset: row.next_offset };
     if (row.log_offset < input.offset) throw gap(input.id, input.offset, row.log_offset);
     if (row.log_sha256 !== null && row.log_offset < end) {
@@ -161,54 +201,74 @@ async function withPartition<T>(sql: SqlTag, run: () => Promise<T>): Promise<T> 
   }
 }
 
-async function store(
-  sql: SqlTag,
-  settings: WorkSettings,
-  {
-    input: { id, epoch, runnerId, kind, end },
-    segment: { from, to, pieces, cut },
-  }: { readonly input: AppendInput; readonly segment: Segment },
-): Promise<Row | undefined> {
+/** The columns of an append, and its bytes. */
+function encode({ input, segment: { from, to, pieces, cut } }: Append, n: number) {
+  const { id, epoch, runnerId, kind, end, nonce } = input;
   const { runs, missing } = encodeRuns(pieces);
   const data = joined(pieces);
-  const [row] = await sql<Row[]>`
-    with item as materialized (
-      select w.id, w.team_id, w.epoch, w.log_offset, w.log_limit, w.log_truncated, w.log_complete, w.log_sha256, w.cancel_requested_at is not null as cancel,
-        w.state in ('offered', 'running') and w.lease_expires_at > clock_timestamp() as live,
-        w.log_offset = ${from}::bigint and (${cut}::boolean or ${to}::bigint <= w.log_limit)
-          and (${to}::bigint = ${from}::bigint or w.log_sha256 is null) as fits
-      from work_items w
-      where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}
-        and (w.state in ('offered', 'running') or w.finished_at > clock_timestamp() - ${ms(sql, settings.lateLogsMs)})
-      for no key update
+  const asked = {
+    ...{ n, id, epoch, runner_id: runnerId, kind, from, to, cut, closes: end?.bytes === to, runs, missing },
+    length: data.length,
+    ...nonceColumns(nonce),
+  };
+  return { asked, data };
+}
+
+async function storeTogether(
+  sql: SqlTag,
+  settings: WorkSettings,
+  appends: readonly Append[],
+): Promise<readonly Row[]> {
+  const encoded = appends.map(encode);
+  return await sql<Row[]>`
+    with asked as materialized (
+      select * from json_to_recordset(${sql.json(encoded.map(({ asked }) => asked))}::json)
+        as a(n int, id text, epoch bigint, runner_id text, kind text, "from" bigint, "to" bigint, cut boolean, closes boolean, runs int[], missing bigint,
+          length int, ${nonceTypes(sql)})
+    ),
+    ${freshNonces(sql)},
+    item as materialized (
+      select a.n, w.id, w.team_id, w.epoch, w.state, w.log_offset, w.log_limit, w.log_truncated, w.log_complete, w.log_sha256, ${deadline(sql, settings)} as deadline_at,
+        w.cancel_requested_at is not null as cancel, x.ended_at is null and x.expires_at > clock_timestamp() as live,
+        w.log_offset = a."from" and (a.cut or a."to" <= w.log_limit) and (a."to" = a."from" or w.log_sha256 is null) as fits
+      from asked a
+        join work_leases x on x.work_id = a.id and x.epoch = a.epoch and x.runner_id = a.runner_id
+        join work_items w on w.id = x.work_id and w.epoch = x.epoch and w.kind = a.kind
+      where ${isFresh(sql)} and (w.state in ('offered', 'running') or w.finished_at > clock_timestamp() - ${ms(sql, settings.lateLogsMs)})
+      order by x.work_id for no key update of x, w
     ),
     advanced as (
       update work_items w set
-        log_offset = ${to}::bigint, log_bytes = least(${to}::bigint, i.log_limit), log_truncated = ${to}::bigint > i.log_limit,
-        log_missing = w.log_missing + ${missing}::bigint,
+        log_offset = a."to", log_bytes = least(a."to", h.log_limit), log_truncated = a."to" > h.log_limit,
+        log_missing = w.log_missing + a.missing,
         -- Closed before it is read, or a byte that comes meanwhile would have all of it read again.
-        log_sha256 = case when ${end?.bytes === to}::boolean then coalesce(w.log_sha256, '') else w.log_sha256 end,
+        log_sha256 = case when a.closes then coalesce(w.log_sha256, '') else w.log_sha256 end,
         log_day = coalesce(w.log_day, (clock_timestamp() at time zone 'UTC')::date),
-        ${renewal(sql, settings, sql`(i.live and not i.cancel)`)}
-      from item i where w.id = i.id and i.fits
-      returning w.log_offset, w.log_day
+        ${begun(sql, sql`(h.live and not h.cancel)`)}
+      from item h join asked a on a.n = h.n where w.id = h.id and h.fits
+      returning h.n, w.log_offset, w.log_day
     ),
     contacted as (
-      update work_leases x set ${contact(sql)} from item i
-      where x.work_id = i.id and x.epoch = i.epoch and x.ended_at is null
+      update work_leases x set ${contact(sql, settings, sql`(h.live and not h.cancel and h.fits)`)}
+      from item h where x.work_id = h.id and x.epoch = h.epoch and x.ended_at is null
     ),
     stored as (
       insert into work_logs (work_id, team_id, day, epoch, "offset", runs, data, at)
-      select i.id, i.team_id, a.log_day, i.epoch, i.log_offset, ${runs}::integer[],
-        -- The driver sends bytes in hex: base64 is two thirds of that and takes it half of the time.
-        decode(${data.toString('base64')}, 'base64'), clock_timestamp()
-      from item i, advanced a
-      where ${data.length}::integer > 0
+      select h.id, h.team_id, v.log_day, h.epoch, h.log_offset, a.runs, decode(d.data, 'base64'), clock_timestamp()
+      from advanced v join item h on h.n = v.n join asked a on a.n = v.n join (values ${dataRows(sql, encoded)}) d(n, data) on d.n = v.n
+      where a.length > 0
     )
-    select i.log_offset, i.log_limit, i.log_truncated, i.log_complete, encode(i.log_sha256, 'hex') as log_sha256,
-      a.log_offset as next_offset, i.cancel, i.live
-    from item i left join advanced a on true`;
-  return row;
+    select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, h.id is not null as found,
+      h.log_offset, h.log_limit, h.log_truncated, h.log_complete, encode(h.log_sha256, 'hex') as log_sha256,
+      v.log_offset as next_offset, h.cancel, h.live
+    from asked a left join item h on h.n = a.n left join advanced v on v.n = a.n
+    order by a.n`;
+}
+
+/** The bytes beside the rest, each a parameter of its own. The driver sends bytes in hex: base64 is two thirds of that and takes it half of the time. */
+function dataRows(sql: SqlTag, appends: ReadonlyArray<{ readonly data: Buffer }>): Fragment {
+  const [first, ...others] = appends.map(({ data }, n) => sql`(${n}::int, ${data.toString('base64')}::text)`);
+  return others.reduce((rows, row) => sql`${rows}, ${row}`, first ?? sql`(null::int, null::text)`);
 }
 
 function joined(pieces: readonly LogPiece[]): Buffer {
@@ -235,15 +295,20 @@ async function checkEnd(
   const reading = reckoning.get(key) ?? digestOf(sql, { id, epoch, bytes: nextOffset });
   reckoning.set(key, reading);
   try {
-    return await settleEnd(sql, input, { end, nextOffset, row, digest: await reading });
-  } finally {
-    // Not before what came of it is stored, where the next call finds it.
+    const complete = await settleEnd(sql, input, { end, nextOffset, row, digest: await reading });
+    // It is stored now; a call whose statement ran before has yet to be answered.
+    setTimeout(() => reckoning.delete(key), KNOWN_MS).unref();
+    return complete;
+  } catch (error) {
     reckoning.delete(key);
+    throw error;
   }
 }
 
 type End = NonNullable<AppendInput['end']>;
 
+/** How long a digest that was right is remembered. */
+const KNOWN_MS = 1_000;
 /** One reading for calls that announce the same end at the same time. */
 const reckoning = new Map<string, Promise<string>>();
 

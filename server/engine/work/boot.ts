@@ -4,6 +4,7 @@
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import type { Nonce } from './nonces.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
 
 /** Makes a boot id that was never seen the current one. Does nothing for one that was seen before. */
@@ -24,29 +25,23 @@ async function takeOver(sql: SqlTag, { runnerId, bootId }: RunnerRef): Promise<v
 
 /**
  * Runs a statement of a runner. When it changed nothing because its process is new, the process takes over and the statement runs once
- * more: a process pays for this once in its life, and the usual call checks it in passing.
+ * more, without the nonce, which is used up: a process pays for this once in its life, and the usual call checks it in passing.
  */
-export async function asCurrentProcess<T extends CallingRunner>(
-  sql: SqlTag,
-  runner: RunnerRef,
-  statement: () => Promise<T | undefined>,
-): Promise<T> {
-  let row = await statement();
+export async function asCurrentProcess<
+  Input extends RunnerRef & { readonly nonce?: Nonce | undefined },
+  T extends CallingRunner,
+>(sql: SqlTag, input: Input, statement: (input: Input) => Promise<T | undefined>): Promise<T> {
+  const { runnerId } = input;
+  let row = await statement(input);
   if (row !== undefined && !row.current && !row.revoked) {
-    await takeOver(sql, runner);
-    row = await statement();
+    await takeOver(sql, input);
+    row = await statement({ ...input, nonce: undefined });
   }
-  if (row === undefined) throw apiError('key_unknown', `runner ${runner.runnerId} is not enrolled`);
+  if (row === undefined) throw apiError('key_unknown', `runner ${runnerId} is not enrolled`);
   if (row.revoked)
-    throw apiError(
-      'runner_revoked',
-      `runner ${runner.runnerId} was revoked by its team; enroll it again to go on`,
-    );
+    throw apiError('runner_revoked', `runner ${runnerId} was revoked by its team; enroll it again to go on`);
   if (!row.current) {
-    throw apiError(
-      'boot_superseded',
-      `a newer process of runner ${runner.runnerId} has taken over; stop this one`,
-    );
+    throw apiError('boot_superseded', `a newer process of runner ${runnerId} has taken over; stop this one`);
   }
   return row;
 }

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { cancel } from './cancel.ts';
-import type { Grant } from './claim.ts';
+import type { Grant } from './poll.ts';
 import { startSweeper } from './sweeper.ts';
 import { NO_VIOLATIONS, violations } from '../../../test/setup/work/invariants.ts';
 import { createWorld, randomKey } from '../../../test/setup/work/world.ts';

@@ -3,10 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WorkKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import type { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { LeaseState } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { EndReason, LogStream } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import type { Client } from '@svc/proto/http/implement.ts';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { ControlEvent } from '@svc/proto/queue/queue.ts';
 import { has } from '../../../test/setup/needs.ts';
@@ -14,10 +13,6 @@ import { systemClock } from '../../platform/clock.ts';
 import { createSecrets } from '../../platform/secrets.ts';
 import { newId } from '../../platform/ids.ts';
 import { createDispatch } from './dispatch.ts';
-import { inProcessDispatch } from './in-process.ts';
-import { createNonceStore } from './nonces.ts';
-import { createQueueRoom } from './queue-room.ts';
-import { submit } from './submit.ts';
 import { fakeGates } from '../../../test/setup/work/gates.ts';
 import { randomKey, createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
@@ -27,7 +22,7 @@ const there = await has('postgres');
 
 describe.skipIf(!there)('dispatch', () => {
   let world: World;
-  let dispatch: Client<typeof DispatchService>;
+  let dispatch: Dispatch;
   let team: string;
   let runner: string;
   const features = fakeGates();
@@ -37,14 +32,13 @@ describe.skipIf(!there)('dispatch', () => {
     world = await createWorld();
     const queue = createLocalQueue();
     queue.onControl((event) => events.push(event));
-    const handlers = createDispatch({
+    dispatch = createDispatch({
       db: world.db,
       queue,
       hints: { granted: (workId) => void granted.push(workId) },
       clock: systemClock,
       settings: world.settings,
       secrets: createSecrets(randomBytes(32)),
-      nonces: createNonceStore(world.db.sql),
       wake: createWake(),
       features,
       enroll: async () => ({ runnerId: 'rnr_enrolled' }),
@@ -54,7 +48,6 @@ describe.skipIf(!there)('dispatch', () => {
         throw error;
       },
     });
-    dispatch = inProcessDispatch(handlers);
   });
   afterAll(async () => await world.drop());
   beforeEach(async () => {
@@ -66,7 +59,7 @@ describe.skipIf(!there)('dispatch', () => {
 
   const caller = (bootId = '') => ({ runnerId: runner, teamId: team, bootId });
   const beginPoll = async (more: object = {}) =>
-    await dispatch.beginPoll({
+    await dispatch.poll({
       caller: caller(),
       kind: WorkKind.RUN,
       pollId: randomKey('poll'),
@@ -81,32 +74,28 @@ describe.skipIf(!there)('dispatch', () => {
   const submitted = async (): Promise<string> => {
     const id = newId('run');
     const limits = { timeoutSeconds: 60, memoryMb: 64, cpus: 0.5, pids: 16, outputBytes: 4_096 };
-    await submit(
-      world.db.sql,
-      { settings: world.settings, room: createQueueRoom(() => performance.now()) },
-      {
-        work: {
-          id,
-          kind: 'run',
-          teamId: team,
-          createdBy: world.userId,
-          createdAt: new Date(),
-          spec: {
-            purpose: 'agent_task',
-            command: ['true'],
-            envNames: [],
-            workdir: '/workspace',
-            network: 'none',
-            isolation: 'any',
-            limits,
-          },
-          labels: {},
-          needsContainer: false,
-          timeoutMs: 60_000,
-          logLimit: 8_192,
+    await world.submitWork({
+      work: {
+        id,
+        kind: 'run',
+        teamId: team,
+        createdBy: world.userId,
+        createdAt: new Date(),
+        spec: {
+          purpose: 'agent_task',
+          command: ['true'],
+          envNames: [],
+          workdir: '/workspace',
+          network: 'none',
+          isolation: 'any',
+          limits,
         },
+        labels: {},
+        needsContainer: false,
+        timeoutMs: 60_000,
+        logLimit: 8_192,
       },
-    );
+    });
     return id;
   };
 
@@ -163,37 +152,23 @@ describe.skipIf(!there)('dispatch', () => {
     expect((await world.item(id))['state']).toBe('succeeded');
   });
 
-  it('tells that hints of an item are needless once a poll or a hint found it, and not when neither did', async () => {
+  it('tells that hints of an item are needless once a poll found it, and not when none did', async () => {
     const [first, second] = [await submitted(), await submitted()];
     await beginPoll();
     expect(granted).toEqual([first]);
-    const hinted = { caller: caller(), kind: WorkKind.RUN, workId: second, poolId: team };
-    await dispatch.claim({ ...hinted, pollId: randomKey('poll') });
-    await dispatch.claim({ ...hinted, pollId: randomKey('poll') });
+    await beginPoll();
     await beginPoll();
     expect(granted).toEqual([first, second]);
   });
 
-  it('claims a hinted item for a waiting poll, once', async () => {
-    const { offer } = await beginPoll();
-    expect(offer).toBeUndefined();
+  it('gives a poll that is held its item when it asks again', async () => {
+    const pollId = randomKey('poll');
+    expect((await beginPoll({ pollId })).offer).toBeUndefined();
     const id = await submitted();
-    const claim = { caller: caller(), kind: WorkKind.RUN, workId: id, poolId: team };
-    expect((await dispatch.claim({ ...claim, pollId: 'poll-1' })).offer?.work.case).toBe('run');
-    expect((await dispatch.claim({ ...claim, pollId: 'poll-2' })).offer).toBeUndefined();
-    expect((await dispatch.claim({ ...claim, pollId: 'poll-2', workId: '' })).offer).toBeUndefined();
-    await dispatch.returnHint({ workId: id });
-  });
-
-  it('hints an item again soon when the runner that was hinted cannot take it', async () => {
-    const id = await submitted();
-    await world.db.sql`update runners set paused_at = now() where id = ${runner}`;
-    await world.db.sql`update work_items set hint_due_at = now() + interval '60 s' where id = ${id}`;
-    const claim = { caller: caller(), kind: WorkKind.RUN, workId: id, poolId: team, pollId: 'poll-1' };
-    expect((await dispatch.claim(claim)).offer).toBeUndefined();
-    const [row] = await world.db
-      .sql`select hint_due_at < now() + interval '3 s' as soon from work_items where id = ${id}`;
-    expect(row?.['soon']).toBe(true);
+    const held = await Promise.all([beginPoll({ pollId }), beginPoll({ pollId: randomKey('poll') })]);
+    expect(held.map(({ offer }) => offer?.work.value?.id)).toEqual([id, undefined]);
+    // The same poll id has the same offer.
+    expect((await beginPoll({ pollId })).offer?.work.value).toMatchObject({ id, epoch: 1 });
   });
 
   it.each([
@@ -218,15 +193,12 @@ describe.skipIf(!there)('dispatch', () => {
     features.runners('hidden');
     expect(await beginPoll({ pollId })).toMatchObject({ mayReceive: false, hold: false });
     expect((await beginPoll({ pollId })).offer).toBeUndefined();
-    const claim = { caller: caller(), kind: WorkKind.RUN, pollId: randomKey('poll'), poolId: team };
-    for (const workId of ['', second])
-      expect((await dispatch.claim({ ...claim, workId })).offer).toBeUndefined();
     // A gateway that has not heard of it yet may still bring heartbeats of what was granted before.
     const { leases } = await beat({ leases: [{ id: first, epoch }] });
     expect(leases.map(({ state }) => state)).toEqual([LeaseState.OK]);
     expect((await dispatch.watchFeatures({ revision: '' })).hidden).toEqual(['host.runners']);
     features.runners('open');
-    expect((await dispatch.claim({ ...claim, workId: second })).offer?.work.value?.id).toBe(second);
+    expect((await beginPoll()).offer?.work.value?.id).toBe(second);
   });
 
   it('tells a revoked runner so, and one that it never knew', async () => {
@@ -297,7 +269,7 @@ describe.skipIf(!there)('dispatch', () => {
     const id = await submitted();
     const again = [
       dispatch.heartbeat({ caller: signed, heartbeat: { runnerId: runner, labels: { zone: 'b' } } }),
-      dispatch.beginPoll({ caller: signed, kind: WorkKind.RUN, pollId: randomKey('poll'), slots: 1 }),
+      dispatch.poll({ caller: signed, kind: WorkKind.RUN, pollId: randomKey('poll'), slots: 1 }),
       dispatch.appendLogs({ caller: signed, kind: WorkKind.RUN, logs: { id, epoch: 1, offset: 0 } }),
       dispatch.report({
         caller: signed,
@@ -321,11 +293,11 @@ describe.skipIf(!there)('dispatch', () => {
     const id = await submitted();
     const asks = signed('process-1');
     const poll = { kind: WorkKind.RUN, pollId: randomKey('poll'), slots: 1 };
-    const { offer } = await dispatch.beginPoll({ caller: asks, ...poll });
+    const { offer } = await dispatch.poll({ caller: asks, ...poll });
     expect(offer?.work).toMatchObject({ case: 'run', value: { id, epoch: 1 } });
-    await expect(dispatch.beginPoll({ caller: asks, ...poll })).rejects.toMatchObject({ code: 'replayed' });
+    await expect(dispatch.poll({ caller: asks, ...poll })).rejects.toMatchObject({ code: 'replayed' });
     // Signed anew, the repeated poll finds its offer.
-    const again = await dispatch.beginPoll({ caller: signed('process-1'), ...poll });
+    const again = await dispatch.poll({ caller: signed('process-1'), ...poll });
     expect(again.offer?.work).toMatchObject({ case: 'run', value: { id, epoch: 1 } });
   });
 
@@ -353,7 +325,7 @@ describe.skipIf(!there)('dispatch', () => {
     const as = signed();
     const polls = await Promise.allSettled(
       Array.from({ length: 8 }, async () =>
-        dispatch.beginPoll({ caller: as, kind: WorkKind.RUN, pollId: randomKey('poll'), slots: 1 }),
+        dispatch.poll({ caller: as, kind: WorkKind.RUN, pollId: randomKey('poll'), slots: 1 }),
       ),
     );
     expect(polls.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -385,10 +357,17 @@ describe.skipIf(!there)('dispatch', () => {
   });
 
   it.each([
-    ['beginPoll', async () => await dispatch.beginPoll({ kind: WorkKind.RUN, pollId: 'p', slots: 1 })],
+    ['a poll', async () => await dispatch.poll({ kind: WorkKind.RUN, pollId: 'p', slots: 1 })],
     ['an unknown kind', async () => await beginPoll({ kind: 7 })],
     ['a heartbeat that is none', async () => await dispatch.heartbeat({ caller: caller() })],
-    ['a nonce without its time', async () => await dispatch.useNonce({ keyId: 'k', nonce: 'n' })],
+    [
+      'a nonce without its time',
+      async () =>
+        await dispatch.heartbeat({
+          caller: { ...caller(), nonce: { keyId: 'k', nonce: 'n' } },
+          heartbeat: {},
+        }),
+    ],
   ])('refuses %s without what it needs', async (_name, call) => {
     await expect(call()).rejects.toMatchObject({ code: 'validation_failed' });
   });

@@ -1,44 +1,51 @@
 /**
- * The dispatch service: what gateways ask for. Each handler is one statement and the telling of who waits for its outcome; nothing is kept between
+ * The dispatch service: what gateways ask for, one ask a call. Each is one statement, which serves what came together, and the telling of who waits for its outcome; nothing is kept between
  * calls, so that any server answers any call.
  */
+import { create } from '@bufbuild/protobuf';
+import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { MessageInitShape } from '@bufbuild/protobuf';
-import { DispatchService, WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import type { Caller, OfferSchema, UseNonceRequest } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import { LeaseStateSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { MANY } from '@svc/proto/dispatch/dispatch.ts';
+import type { AnswerInit, Ask, Dispatch, ManyName } from '@svc/proto/dispatch/dispatch.ts';
+import {
+  WatchFeaturesResponseSchema,
+  WorkKind as WireKind,
+} from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { Caller, OfferSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import {
+  EnrollRequestSchema,
+  EnrollResponseSchema,
+  LeaseStateSchema,
+} from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type {
   BuildOfferSchema,
   BuildResult,
   EnrollRequest,
-  EnrollResponseSchema,
   IntervalsSchema,
   LeaseState,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
-import { apiError } from '@svc/proto/http/errors.ts';
+import { apiError, toApiError } from '@svc/proto/http/errors.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { mapDatabaseError } from '../../platform/db/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { enumNumber } from '../../platform/resource/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { appendLogs } from './append-logs.ts';
+import { createAppendLogs } from './append-logs.ts';
 import { asCurrentProcess } from './boot.ts';
 import type { BuildOutcome } from './build-sql.ts';
-import { beginPoll, claim } from './claim.ts';
-import type { Grant } from './claim.ts';
-import { heartbeat } from './heartbeat.ts';
+import { createHeartbeat } from './heartbeat.ts';
 import type { HeartbeatInput, LeaseStatus } from './heartbeat.ts';
-import { replayed } from './nonces.ts';
-import type { Nonce, NonceStore } from './nonces.ts';
+import { createKeys } from './keys.ts';
+import type { Nonce } from './nonces.ts';
 import { watchGates } from './features.ts';
 import type { FeatureGates } from './features.ts';
 import type { Hints } from './hints.ts';
 import { createNoted } from './noted.ts';
 import { phaseNumber } from './phases.ts';
-import { returnHint } from './relay.ts';
-import { report } from './report.ts';
+import { createPoll } from './poll.ts';
+import type { Grant } from './poll.ts';
+import { createReport } from './report.ts';
 import { runOffer } from './run-spec.ts';
 import type { WorkSettings } from './settings.ts';
 import type { RunnerRef } from './sql.ts';
@@ -51,7 +58,6 @@ export interface DispatchDeps {
   readonly hints: Pick<Hints, 'granted'>;
   readonly clock: Clock;
   readonly settings: WorkSettings;
-  readonly nonces: NonceStore;
   readonly wake: Wake;
   readonly features: FeatureGates;
   /** Opens what a run's owner gave to its runner alone. */
@@ -66,32 +72,21 @@ export interface DispatchDeps {
   onError(error: unknown): void;
 }
 
-/** What carries the call: the deadline or the connection's end. */
-export interface DispatchCtx {
-  readonly signal: AbortSignal;
-}
-
 const leaseState = (status: LeaseStatus): LeaseState => enumNumber(LeaseStateSchema, status);
 
 export function intervals(settings: WorkSettings): MessageInitShape<typeof IntervalsSchema> {
   return { heartbeatMs: settings.heartbeatMs, pollWaitMs: settings.pollWaitMs, leaseMs: settings.leaseMs };
 }
 
-function runnerOf(caller: Caller | undefined): RunnerRef {
+/** Who a gateway speaks for, and the nonce of the request that it carries out. */
+function callerOf(caller: Caller | undefined): RunnerRef & { readonly nonce: Nonce | undefined } {
   if (caller === undefined || caller.runnerId === '')
     throw apiError('validation_failed', 'caller is missing: a gateway names the runner it speaks for');
-  return { runnerId: caller.runnerId, bootId: caller.bootId };
+  const { runnerId, bootId } = caller;
+  return { runnerId, bootId, nonce: nonceOf(caller.nonce) };
 }
 
-/** Who a gateway speaks for. The nonce of the request is used up first, so that one that comes twice does nothing the second time. */
-async function admitted(nonces: NonceStore, caller: Caller | undefined): Promise<RunnerRef> {
-  const runner = runnerOf(caller);
-  const nonce = nonceOf(caller?.nonce);
-  if (nonce !== undefined && !(await nonces.use(nonce))) throw replayed(nonce);
-  return runner;
-}
-
-function nonceOf(message: UseNonceRequest | undefined): Nonce | undefined {
+function nonceOf(message: Caller['nonce']): Nonce | undefined {
   if (message === undefined) return undefined;
   const { keyId, nonce, created } = message;
   return { keyId, nonce, created: timestampDate(required(created, 'created')) };
@@ -104,14 +99,11 @@ function required<T>(message: T | undefined, field: string): T {
 }
 
 /** Input of the statement, from a heartbeat as the wire has it. */
-function heartbeatInput(
-  runner: RunnerRef,
-  message: Parameters<Service['heartbeat']>[0]['heartbeat'],
-): HeartbeatInput {
-  const { leases, draining, diagnostics, facts, labels } = required(message, 'heartbeat');
+function heartbeatInput({ caller, heartbeat }: Ask<'heartbeat'>): HeartbeatInput {
+  const { leases, draining, diagnostics, facts, labels } = required(heartbeat, 'heartbeat');
   return {
     draining: draining ?? false,
-    ...runner,
+    ...callerOf(caller),
     leases: leases.map(({ id, epoch, phase, phaseOffset }) => ({
       id,
       epoch,
@@ -147,43 +139,48 @@ function buildOutcome(build: BuildResult | undefined): BuildOutcome | undefined 
   };
 }
 
-type Service = Implementation<typeof DispatchService, DispatchCtx>;
-
-export function createDispatch(deps: DispatchDeps): Handlers<DispatchCtx> {
-  return implement(DispatchService, {
-    ...keyCalls(deps),
-    ...pollCalls(deps),
-    ...leaseCalls(deps),
-    report: reportCall(deps),
-    watchFeatures: async ({ revision }, { signal }) => await watchGates(deps.features, revision, signal),
-  });
-}
-
-function keyCalls({ db, nonces, enroll }: DispatchDeps): Pick<Service, 'resolveKey' | 'useNonce' | 'enroll'> {
-  const { sql } = db;
+/** Its failures are ApiErrors, for a gateway in this process as for one that is far away. */
+export function createDispatch(deps: DispatchDeps): Dispatch {
+  const { heartbeat, appendLogs } = leaseCalls(deps);
   return {
-    resolveKey: async ({ keyId }) => {
-      const [row] = await sql<
-        Array<{ id: string; team_id: string; public_key: Uint8Array; revoked: boolean }>
-      >`
-        select id, team_id, public_key, revoked_at is not null as revoked from runners where key_id = ${keyId}`;
-      if (row === undefined) return { known: false };
-      return {
-        known: true,
-        runnerId: row.id,
-        teamId: row.team_id,
-        publicKey: new Uint8Array(row.public_key),
-        revoked: row.revoked,
-      };
-    },
-    useNonce: async (message) => ({ fresh: await nonces.use(required(nonceOf(message), 'nonce')) }),
-    enroll: async (request) => await enroll(request),
+    resolveKey: serve('resolveKey', createKeys(deps.db.sql)),
+    poll: serve('poll', pollCall(deps)),
+    heartbeat: serve('heartbeat', heartbeat),
+    appendLogs: serve('appendLogs', appendLogs),
+    report: serve('report', reportCall(deps)),
+    enroll: async (request) =>
+      await refusing(async () =>
+        create(EnrollResponseSchema, await deps.enroll(create(EnrollRequestSchema, request))),
+      ),
+    watchFeatures: async ({ revision = '' }, signal) =>
+      create(WatchFeaturesResponseSchema, await watchGates(deps.features, revision, signal)),
   };
 }
 
-function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'returnHint'> {
+/** How an ask is answered. */
+type One<Name extends ManyName> = (ask: Ask<Name>) => Promise<AnswerInit<Name>>;
+
+function serve<Name extends ManyName>(name: Name, one: One<Name>): Dispatch[Name] {
+  const { ask: askSchema, answer: answerSchema }: { ask: DescMessage; answer: DescMessage } = MANY[name];
+  // The two schemas are those of the name.
+  const call = async (ask: MessageInitShape<DescMessage>): Promise<Message> =>
+    await refusing(async () =>
+      create(answerSchema, (await one(create(askSchema, ask) as Ask<Name>)) as MessageInitShape<DescMessage>),
+    );
+  return call as Dispatch[Name];
+}
+
+async function refusing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toApiError(mapDatabaseError(error));
+  }
+}
+
+function pollCall(deps: DispatchDeps): One<'poll'> {
   const { db, settings, clock } = deps;
-  const { sql } = db;
+  const poll = createPoll(db.sql, settings);
   const isDue = createNoted(settings.seenEveryMs, clock);
   const offerOf = async (grant: Grant): Promise<MessageInitShape<typeof OfferSchema>> => ({
     work:
@@ -191,69 +188,39 @@ function pollCalls(deps: DispatchDeps): Pick<Service, 'beginPoll' | 'claim' | 'r
         ? { case: 'build', value: await deps.buildOffer(grant, settings.offerMs) }
         : { case: 'run', value: runOffer(grant, settings.offerMs, deps.secrets) },
   });
-  const closed = (): boolean => deps.features.gate.state('host.runners') !== 'open';
-  return {
-    beginPoll: async (request) => {
-      const runner = runnerOf(request.caller);
-      let nonce = nonceOf(request.caller?.nonce);
-      // Of a gateway that does not know yet. Not held: the next poll gets the gate's own answer.
-      if (closed()) return { mayReceive: false, hold: false };
-      const wantsWork = request.slots > 0 && request.notReady.length === 0;
-      const notes = isDue(runner.runnerId, request.notReady);
-      const poll = {
-        pollId: request.pollId,
-        ...runner,
-        kind: kindWord(request.kind),
-        notReady: request.notReady,
-        wantsWork,
-        notes,
-      };
-      const row = await asCurrentProcess(sql, runner, async () => {
-        const outcome = await beginPoll(sql, settings, { nonce, ...poll });
-        nonce = undefined; // used: a second statement goes on where the first one ended
-        return outcome;
-      });
-      if (row.grant !== undefined) deps.hints.granted(row.grant.workId);
-      return {
-        mayReceive: row.may_receive && wantsWork,
-        // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.
-        hold: request.slots > 0 && !row.draining,
-        poolId: row.teamId,
-        ...(row.grant === undefined ? {} : { offer: await offerOf(row.grant) }),
-      };
-    },
-    claim: async (request) => {
-      if (closed()) return {};
-      const workId = request.workId === '' ? undefined : request.workId;
-      const grant = await claim(sql, settings, {
-        workId,
-        ...runnerOf(request.caller),
-        kind: kindWord(request.kind),
-        pollId: request.pollId,
-      });
-      if (grant === undefined) return {};
-      deps.hints.granted(grant.workId);
-      return { offer: await offerOf(grant) };
-    },
-    returnHint: async ({ workId }) => {
-      if (await returnHint(sql, workId)) deps.wakeRelay();
-      return {};
-    },
+  return async ({ caller, kind, pollId, slots, notReady }) => {
+    const runner = callerOf(caller);
+    // Of a gateway that does not know yet. Not held: the next poll gets the gate's own answer.
+    if (deps.features.gate.state('host.runners') !== 'open') return { mayReceive: false, hold: false };
+    const wantsWork = slots > 0 && notReady.length === 0;
+    const notes = isDue(runner.runnerId, notReady);
+    const input = { ...runner, kind: kindWord(kind), pollId, notReady, wantsWork, notes };
+    const row = await asCurrentProcess(db.sql, input, poll);
+    if (row.grant !== undefined) deps.hints.granted(row.grant.workId);
+    return {
+      mayReceive: row.may_receive && wantsWork,
+      // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.
+      hold: slots > 0 && !row.draining,
+      poolId: row.teamId,
+      waits: row.waits,
+      ...(row.grant === undefined ? {} : { offer: await offerOf(row.grant) }),
+    };
   };
 }
 
-function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs'> {
-  const { db, settings, queue, clock, wake, nonces, onError } = deps;
+function leaseCalls(deps: DispatchDeps): { heartbeat: One<'heartbeat'>; appendLogs: One<'appendLogs'> } {
+  const { db, settings, queue, clock, wake, onError } = deps;
   const { sql } = db;
+  const beat = createHeartbeat(sql, settings);
+  const append = createAppendLogs(sql, settings);
   const publish = (event: ControlEvent): void => void queue.publishControl(event).catch(onError);
   return {
-    heartbeat: async ({ caller, heartbeat: message }) => {
-      const runner = await admitted(nonces, caller);
-      const input = heartbeatInput(runner, message);
-      const row = await asCurrentProcess(sql, runner, async () => await heartbeat(sql, settings, input));
+    heartbeat: async (ask) => {
+      const input = heartbeatInput(ask);
+      const row = await asCurrentProcess(sql, input, beat);
       // Whoever follows the build is notified of a phase.
       for (const { id, phase = 0 } of input.leases) if (phase > 0) wake.notify(id);
-      if (input.draining && !row.draining) publish({ type: 'runner_changed', runnerId: runner.runnerId });
+      if (input.draining && !row.draining) publish({ type: 'runner_changed', runnerId: input.runnerId });
       return {
         leases: row.leases.map(({ id, epoch, status }) => ({
           id,
@@ -275,10 +242,11 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
       };
     },
     appendLogs: async ({ caller, kind, logs }) => {
-      const { runnerId } = await admitted(nonces, caller);
+      const { runnerId, nonce } = callerOf(caller);
       const { id, epoch, offset, chunks, end } = required(logs, 'logs');
-      const stored = await appendLogs(sql, settings, {
+      const stored = await append({
         runnerId,
+        nonce,
         kind: kindWord(kind),
         id,
         epoch,
@@ -296,18 +264,18 @@ function leaseCalls(deps: DispatchDeps): Pick<Service, 'heartbeat' | 'appendLogs
   };
 }
 
-function reportCall(deps: DispatchDeps): Service['report'] {
+function reportCall(deps: DispatchDeps): One<'report'> {
   const { db, settings, queue, wake, onError } = deps;
-  const { sql } = db;
-  return async ({ caller, kind, report: request }) => {
-    const { runnerId } = runnerOf(caller);
+  const reportTo = createReport(db.sql, settings);
+  return async ({ caller, kind, report }) => {
+    const { runnerId, nonce } = callerOf(caller);
     const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs, build } = required(
-      request,
+      report,
       'report',
     );
-    const done = await report(sql, settings, {
+    const done = await reportTo({
       runnerId,
-      nonce: nonceOf(caller?.nonce),
+      nonce,
       kind: kindWord(kind),
       id,
       epoch,

@@ -12,6 +12,8 @@ import { startRelay } from './relay.ts';
 import { purgeRoutes } from './routes.ts';
 import { checkWorkSettings, defaultWorkSettings } from './settings.ts';
 import type { WorkSettings } from './settings.ts';
+import { createSubmit } from './submit.ts';
+import type { Submit } from './submit.ts';
 import { startSweeper } from './sweeper.ts';
 import { createWake } from './wake.ts';
 import type { Wake } from './wake.ts';
@@ -21,6 +23,7 @@ const STRAYS_EVERY_MS = 30_000;
 export interface Engine {
   readonly hints: Hints;
   readonly settings: WorkSettings;
+  readonly submit: Submit;
   readonly wake: Wake;
   /** Something is due for a hint. The relay of another process looks every second. */
   wakeRelay(): void;
@@ -38,7 +41,13 @@ export function createEngine(system: System): Feature & { readonly engine: Engin
     for (const { id } of items) wake.notify(id);
   };
   return {
-    engine: { hints: createHints({ queue, onError }), settings, wake, wakeRelay },
+    engine: {
+      hints: createHints({ queue, onError }),
+      settings,
+      submit: createSubmit(sql, settings),
+      wake,
+      wakeRelay,
+    },
     loops: [
       () => (relay = startRelay({ sql, queue, settings, onError })),
       () => startSweeper({ sql, settings, onSwept, onError }),

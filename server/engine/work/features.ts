@@ -38,22 +38,22 @@ export function gatesNow(features: FeatureGates): GatesAnswer {
 export async function watchGates(
   features: FeatureGates,
   known: string,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<GatesAnswer> {
   const now = gatesNow(features);
-  if (now.revision !== known || signal.aborted) return now;
+  if (now.revision !== known || signal?.aborted === true) return now;
   await new Promise<void>((resolve) => {
     const done = (): void => {
       clearTimeout(timer);
       stopListening();
-      signal.removeEventListener('abort', done);
+      signal?.removeEventListener('abort', done);
       resolve();
     };
     const timer = setTimeout(done, WATCH_MS);
     const stopListening = features.onChange(() => {
       if (gatesNow(features).revision !== known) done();
     });
-    signal.addEventListener('abort', done, { once: true });
+    signal?.addEventListener('abort', done, { once: true });
   });
   return gatesNow(features);
 }

@@ -1,26 +1,21 @@
 /** The internal port as another program sees it. */
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { MessageInitShape } from '@bufbuild/protobuf';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import { Client, Metadata, credentials, status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
+import { ERROR_TRAILER } from '@svc/proto/dispatch/refusal.ts';
 import {
   DispatchService,
+  KeyAnswerSchema,
   ResolveKeyRequestSchema,
   ResolveKeyResponseSchema,
 } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import {
-  CallsRequestSchema,
-  CallsResponseSchema,
-  CallStreamService,
-} from '@svc/proto/gen/svc/dispatch/v1/calls_pb.ts';
-import type { Answer, CallsRequest, CallsResponse } from '@svc/proto/gen/svc/dispatch/v1/calls_pb.ts';
+import type { ResolveKeyResponse } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { EnrollRequestSchema, EnrollResponseSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Handler } from '@svc/proto/http/implement.ts';
-import type { DispatchCtx } from './dispatch.ts';
-import { ERROR_TRAILER } from '@svc/proto/calls/refusal.ts';
 import { startDispatchGrpc } from './grpc.ts';
 import type { DispatchGrpc } from './grpc.ts';
 
@@ -36,31 +31,33 @@ describe('the internal port', () => {
   let port: DispatchGrpc;
   let client: Client;
   const errors: unknown[] = [];
-  /** Calls that wait until they are given up. */
-  let waiting = 0;
   /** Lets those go on that were asked for late. */
   const late: Array<() => void> = [];
-  const methodsOf = (handler: Handler<DispatchCtx>) =>
-    new Map([[`${DispatchService.typeName}/ResolveKey`, handler]]);
-  const resolveKey: Handler<DispatchCtx> = async (request, { signal }) => {
-    const { keyId } = request as unknown as { keyId: string };
-    if (keyId === 'waits') {
-      waiting += 1;
-      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-      waiting -= 1;
-    }
-    if (keyId === 'late') await new Promise<void>((resolve) => late.push(resolve));
-    if (keyId === 'refused')
-      throw apiError('boot_superseded', 'a newer process has taken over', { details: { bootId: 'b' } });
-    if (keyId === 'broken') throw new Error('a secret of the inside');
-    return create(ResolveKeyResponseSchema, { known: true, runnerId: `runner of ${keyId}` });
+  const unused = async (): Promise<never> => await Promise.reject(new Error('not called here'));
+  const dispatch: Dispatch = {
+    resolveKey: async ({ keyId }) => {
+      if (keyId === 'late') await new Promise<void>((resolve) => late.push(resolve));
+      if (keyId === 'refused')
+        throw apiError('boot_superseded', 'a newer process has taken over', { details: { bootId: 'b' } });
+      if (keyId === 'broken') throw new Error('a secret of the inside');
+      return create(KeyAnswerSchema, { known: true, runnerId: `runner of ${keyId}` });
+    },
+    enroll: async ({ token }) => {
+      if (token !== 'good') throw apiError('token_invalid', 'the token is unknown');
+      return create(EnrollResponseSchema, { runnerId: 'rnr_1' });
+    },
+    poll: unused,
+    heartbeat: unused,
+    appendLogs: unused,
+    report: unused,
+    watchFeatures: unused,
   };
   beforeAll(async () => {
     port = await startDispatchGrpc({
       port: 0,
       host: '127.0.0.1',
       token: TOKEN,
-      handlers: { service: DispatchService, methods: methodsOf(resolveKey) },
+      dispatch,
       onError: (error) => errors.push(error),
     });
     client = new Client(`127.0.0.1:${port.port}`, credentials.createInsecure());
@@ -81,18 +78,22 @@ describe('the internal port', () => {
         (error: ServiceError | null, answer?: Buffer) => (error === null ? resolve(answer!) : reject(error)),
       );
     });
-  const resolve = async (keyId: string, metadata?: Metadata) =>
+  const resolve = async (keyIds: readonly string[], metadata?: Metadata): Promise<ResolveKeyResponse> => {
+    const request = create(ResolveKeyRequestSchema, { asks: keyIds.map((keyId) => ({ keyId })) });
+    const path = `/${DispatchService.typeName}/ResolveKey`;
+    return fromBinary(
+      ResolveKeyResponseSchema,
+      await unary(path, toBinary(ResolveKeyRequestSchema, request), metadata),
+    );
+  };
+  const enroll = async (token: string) =>
     await unary(
-      `/${DispatchService.typeName}/ResolveKey`,
-      toBinary(ResolveKeyRequestSchema, create(ResolveKeyRequestSchema, { keyId })),
-      metadata,
+      `/${DispatchService.typeName}/Enroll`,
+      toBinary(EnrollRequestSchema, create(EnrollRequestSchema, { token })),
     );
 
   it('answers a call that carries the token', async () => {
-    expect(fromBinary(ResolveKeyResponseSchema, await resolve('k1'))).toMatchObject({
-      known: true,
-      runnerId: 'runner of k1',
-    });
+    expect(fromBinary(EnrollResponseSchema, await enroll('good'))).toMatchObject({ runnerId: 'rnr_1' });
   });
 
   it.each([
@@ -100,142 +101,60 @@ describe('the internal port', () => {
     ['another token', bearer('another-token-of-it')],
     ['a token of the same length', bearer(TOKEN.replace('a', 'b'))],
   ])('refuses a call with %s', async (_name, metadata) => {
-    await expect(resolve('k1', metadata)).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
+    await expect(resolve(['k1'], metadata)).rejects.toMatchObject({ code: status.UNAUTHENTICATED });
   });
 
-  it('sends a refusal with its code, its words and its details', async () => {
-    const error: ServiceError = await resolve('refused').then(
+  it('sends a refusal with its code and its words', async () => {
+    const error: ServiceError = await enroll('bad').then(
       () => Promise.reject(new Error('it was not refused')),
       (thrown: ServiceError) => thrown,
     );
-    expect(error.code).toBe(status.ABORTED);
+    expect(error.code).toBe(status.UNAUTHENTICATED);
     expect(JSON.parse(String(error.metadata.get(ERROR_TRAILER)[0]))).toMatchObject({
-      code: 'boot_superseded',
-      message: 'a newer process has taken over',
-      details: { bootId: 'b' },
+      code: 'token_invalid',
+      message: 'the token is unknown',
     });
   });
 
-  it('keeps what went wrong inside to itself', async () => {
-    await expect(resolve('broken')).rejects.toMatchObject({
-      code: status.INTERNAL,
-      details: expect.not.stringContaining('secret'),
+  it('answers each ask of a request by itself, and keeps what went wrong inside to itself', async () => {
+    const { answers, refusals } = await resolve(['k1', 'refused', 'k2', 'broken']);
+    expect(answers.map(({ known, runnerId }) => [known, runnerId])).toEqual([
+      [true, 'runner of k1'],
+      [false, ''],
+      [true, 'runner of k2'],
+      [false, ''],
+    ]);
+    const refused = new Map(refusals.map(({ at, error }) => [at, JSON.parse(error) as object]));
+    expect(refused.get(1)).toMatchObject({ code: 'boot_superseded', details: { bootId: 'b' } });
+    expect(refused.get(3)).toMatchObject({
+      code: 'internal',
+      message: expect.not.stringContaining('secret'),
     });
+    expect(refused.size).toBe(2);
     expect(errors).toHaveLength(1);
   });
 
-  describe('a stream of calls', () => {
-    const { calls } = CallStreamService.method;
-    const open = (metadata = bearer(TOKEN)) => {
-      const stream = client.makeBidiStreamRequest(
-        `/${calls.parent.typeName}/${calls.name}`,
-        (message: CallsRequest) => Buffer.from(toBinary(CallsRequestSchema, message)),
-        (bytes: Buffer) => fromBinary(CallsResponseSchema, bytes),
-        metadata,
-      );
-      const answers = new Map<number, Answer['outcome']>();
-      let closing = false;
-      stream.on('data', (message: CallsResponse) => {
-        for (const { id, outcome } of message.answers) answers.set(id, outcome);
-        closing ||= message.closing;
-      });
-      stream.on('error', () => undefined);
-      const ended = new Promise<status>((settle) => stream.on('status', ({ code }) => settle(code)));
-      return {
-        answers,
-        ended,
-        closing: () => closing,
-        end: () => stream.end(),
-        cancel: () => stream.cancel(),
-        send: (message: MessageInitShape<typeof CallsRequestSchema>) =>
-          stream.write(create(CallsRequestSchema, message)),
-      };
-    };
-    const ask = (id: number, keyId: string, method = 'ResolveKey') => ({
-      id,
-      method,
-      request: toBinary(ResolveKeyRequestSchema, create(ResolveKeyRequestSchema, { keyId })),
-    });
-
-    it('answers each call by its number, and ends when its caller has nothing more to ask', async () => {
-      const stream = open();
-      stream.send({
-        calls: [
-          ask(1, 'k1'),
-          ask(2, 'refused'),
-          ask(3, 'k1', 'NoSuchCall'),
-          { ...ask(4, ''), request: Uint8Array.of(255) },
-        ],
-      });
-      stream.end();
-      expect(await stream.ended).toBe(status.OK);
-      const [known, refused, unknown, garbled] = [1, 2, 3, 4].map((id) => stream.answers.get(id));
-      expect(fromBinary(ResolveKeyResponseSchema, known!.value as Uint8Array)).toMatchObject({
-        runnerId: 'runner of k1',
-      });
-      expect(JSON.parse(String(refused!.value))).toMatchObject({
-        code: 'boot_superseded',
-        details: { bootId: 'b' },
-      });
-      expect(unknown).toEqual({ case: undefined });
-      expect(JSON.parse(String(garbled!.value))).toMatchObject({ code: 'internal' });
-    });
-
-    it.each([
-      ['no token', new Metadata()],
-      ['another token', bearer('another-token-of-it')],
-    ])('is refused with %s', async (_name, metadata) => {
-      const stream = open(metadata);
-      stream.send({ calls: [ask(1, 'k1')] });
-      expect(await stream.ended).toBe(status.UNAUTHENTICATED);
-      expect(stream.answers.size).toBe(0);
-    });
-
-    it('tells a call that it was given up, alone or with its stream', async () => {
-      const stream = open();
-      stream.send({ calls: [ask(1, 'waits'), ask(2, 'waits'), ask(3, 'k1')] });
-      await expect.poll(() => waiting).toBe(2);
-      stream.send({ givenUp: [1] });
-      await expect.poll(() => waiting).toBe(1);
-      expect([...stream.answers.keys()]).toContain(3);
-      stream.cancel();
-      await expect.poll(() => waiting).toBe(0);
-    });
-  });
-
-  it('asks those who have a stream open to go elsewhere when it stops, and answers what has begun', async () => {
-    const handlers = { service: DispatchService, methods: methodsOf(resolveKey) };
-    const other = await startDispatchGrpc({
-      port: 0,
-      host: '127.0.0.1',
-      token: TOKEN,
-      handlers,
-      onError: () => undefined,
-    });
+  it('answers what has begun when it stops', async () => {
+    const other = await startDispatchGrpc({ port: 0, token: TOKEN, dispatch, onError: () => undefined });
     const caller = new Client(`127.0.0.1:${other.port}`, credentials.createInsecure());
-    const stream = caller.makeBidiStreamRequest(
-      `/${CallStreamService.typeName}/Calls`,
-      (message: CallsRequest) => Buffer.from(toBinary(CallsRequestSchema, message)),
-      (bytes: Buffer) => fromBinary(CallsResponseSchema, bytes),
-      bearer(TOKEN),
-    );
-    const heard: CallsResponse[] = [];
-    stream.on('data', (message: CallsResponse) => heard.push(message));
-    const call = {
-      id: 1,
-      method: 'ResolveKey',
-      request: toBinary(ResolveKeyRequestSchema, create(ResolveKeyRequestSchema, { keyId: 'late' })),
-    };
-    stream.write(create(CallsRequestSchema, { calls: [call] }));
+    const request = create(ResolveKeyRequestSchema, { asks: [{ keyId: 'late' }] });
+    const answer = new Promise<Buffer>((settle, reject) => {
+      caller.makeUnaryRequest(
+        `/${DispatchService.typeName}/ResolveKey`,
+        raw,
+        raw,
+        Buffer.from(toBinary(ResolveKeyRequestSchema, request)),
+        bearer(TOKEN),
+        (error: ServiceError | null, bytes?: Buffer) => (error === null ? settle(bytes!) : reject(error)),
+      );
+    });
     await expect.poll(() => late.length).toBe(1);
     const stopped = other.stop(10_000);
-    await expect.poll(() => heard.some(({ closing }) => closing)).toBe(true);
-    stream.end();
     late[0]!();
-    await stopped;
-    expect(heard.flatMap(({ answers }) => answers).map(({ id, outcome }) => [id, outcome.case])).toEqual([
-      [1, 'response'],
+    expect(fromBinary(ResolveKeyResponseSchema, await answer).answers).toMatchObject([
+      { runnerId: 'runner of late' },
     ]);
+    await stopped;
     caller.close();
   });
 
@@ -259,8 +178,7 @@ describe('the internal port', () => {
   });
 
   it('tells those who watch its health that it stops, and does not wait for them', async () => {
-    const handlers = { service: DispatchService, methods: methodsOf(resolveKey) };
-    const other = await startDispatchGrpc({ port: 0, token: TOKEN, handlers, onError: () => undefined });
+    const other = await startDispatchGrpc({ port: 0, token: TOKEN, dispatch, onError: () => undefined });
     const watcher = new Client(`127.0.0.1:${other.port}`, credentials.createInsecure());
     const stream = watcher.makeServerStreamRequest('/grpc.health.v1.Health/Watch', raw, raw, Buffer.alloc(0));
     const seen: Buffer[] = [];
@@ -299,7 +217,7 @@ describe('the internal port', () => {
   };
 
   it.each(['v1', 'v1alpha'])('describes its service by reflection %s', async (version) => {
-    const symbol = Buffer.from(`${DispatchService.typeName}.Claim`);
+    const symbol = Buffer.from(`${DispatchService.typeName}.Poll`);
     const answer = fields(await reflect(version, Buffer.concat([Buffer.from([34, symbol.length]), symbol])));
     const files = fields(answer.find(([field]) => field === 4)![1]).map(([, bytes]) =>
       fromBinary(FileDescriptorProtoSchema, bytes),
@@ -316,20 +234,15 @@ describe('the internal port', () => {
       fields(list.find(([field]) => field === 6)![1]).map(([, bytes]) =>
         Buffer.from(fields(bytes)[0]![1]).toString(),
       ),
-    ).toEqual([
-      'svc.dispatch.v1.DispatchService',
-      'svc.dispatch.v1.CallStreamService',
-      'grpc.health.v1.Health',
-    ]);
+    ).toEqual(['svc.dispatch.v1.DispatchService', 'grpc.health.v1.Health']);
     await expect(reflect(version, Buffer.from([58, 0]), new Metadata())).rejects.toMatchObject({
       code: status.UNAUTHENTICATED,
     });
   });
 
   it('does not open without a secret worth its name', async () => {
-    const handlers = { service: DispatchService, methods: new Map() };
     await expect(
-      startDispatchGrpc({ port: 0, token: 'short', handlers, onError: () => undefined }),
+      startDispatchGrpc({ port: 0, token: 'short', dispatch, onError: () => undefined }),
     ).rejects.toThrow('at least 16');
   });
 });

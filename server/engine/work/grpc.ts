@@ -1,28 +1,18 @@
 /**
- * The internal port: the dispatch service over gRPC for gateways in other processes, built from the descriptors, with health and reflection. A call
- * comes by itself or in a stream of calls (calls.proto), and both come to the same handler. Every call and every stream carries
- * the shared secret; health is open, so that probes need none. A refusal travels as an ApiError, see proto/calls/refusal.ts.
+ * The internal port: the dispatch service over gRPC for gateways in other processes, with health and reflection. Every call carries
+ * the shared secret; health is open, so that probes need none. A refusal travels as an ApiError, see proto/dispatch/refusal.ts.
  */
 import { timingSafeEqual } from 'node:crypto';
-import { fromBinary, toBinary } from '@bufbuild/protobuf';
-import type { DescMethod, Message } from '@bufbuild/protobuf';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { DescMethodUnary, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
-import type { ServerDuplexStream, ServerUnaryCall, ServiceError, sendUnaryData, status } from '@grpc/grpc-js';
-import { answerCalls } from '@svc/proto/calls/answer.ts';
-import { bufferOf } from '@svc/proto/calls/buffer-of.ts';
-import { LazySignal } from '@svc/proto/calls/lazy-signal.ts';
-import { ERROR_TRAILER, writeRefusal } from '@svc/proto/calls/refusal.ts';
-import {
-  CallsRequestSchema,
-  CallsResponseSchema,
-  CallStreamService,
-} from '@svc/proto/gen/svc/dispatch/v1/calls_pb.ts';
-import type { CallsRequest, CallsResponse } from '@svc/proto/gen/svc/dispatch/v1/calls_pb.ts';
+import type { ServerUnaryCall, ServiceError, sendUnaryData, status } from '@grpc/grpc-js';
+import { isMany } from '@svc/proto/dispatch/dispatch.ts';
+import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
+import { ERROR_TRAILER, writeRefusal } from '@svc/proto/dispatch/refusal.ts';
+import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError, toApiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
-import type { Handler, Handlers } from '@svc/proto/http/implement.ts';
-import { mapDatabaseError } from '../../platform/db/index.ts';
-import type { DispatchCtx } from './dispatch.ts';
 import { serveHealth } from './grpc-health.ts';
 import { serveReflection } from './grpc-reflection.ts';
 
@@ -31,7 +21,7 @@ export interface DispatchGrpcOptions {
   readonly port: number;
   /** Default 127.0.0.1: gateways on this machine alone. */
   readonly host?: string;
-  readonly handlers: Handlers<DispatchCtx>;
+  readonly dispatch: Dispatch;
   /** The shared secret (INTERNAL_TOKEN). */
   readonly token: string;
   /** An error that is not the caller's. */
@@ -44,7 +34,8 @@ export interface DispatchGrpc {
   stop(graceMs: number): Promise<void>;
 }
 
-const RECEIVE_BYTES_MAX = 1_048_576;
+/** A gateway sends up to 1 MiB of output together. */
+const RECEIVE_BYTES_MAX = 4 * 1024 * 1024;
 const TOKEN_BYTES_MIN = 16;
 
 const OPTIONS = {
@@ -64,20 +55,12 @@ export async function startDispatchGrpc(options: DispatchGrpcOptions): Promise<D
   }
   const server = new Server(OPTIONS);
   const isAllowed = tokenCheck(options.token);
-  const { service, methods } = options.handlers;
-  const served = new Map<string, Served>();
-  for (const method of service.methods) {
-    const handler = methods.get(`${service.typeName}/${method.name}`);
-    if (handler === undefined) continue;
-    served.set(method.name, { method, handler, onError: options.onError });
-  }
-  for (const each of served.values()) serveUnary(server, each, isAllowed);
-  const closeStreams = serveStreams(server, served, isAllowed);
-  const services = [service.typeName, CallStreamService.typeName];
-  const health = serveHealth(server, services);
+  for (const method of Object.values(DispatchService.method))
+    serve(server, method, { ...options, isAllowed });
+  const health = serveHealth(server, [DispatchService.typeName]);
   serveReflection(server, {
-    services: [...services, 'grpc.health.v1.Health'],
-    files: [service.file, CallStreamService.file],
+    services: [DispatchService.typeName, 'grpc.health.v1.Health'],
+    files: [DispatchService.file],
     isAllowed,
   });
   const port = await bind(server, `${options.host ?? '127.0.0.1'}:${options.port}`);
@@ -85,7 +68,6 @@ export async function startDispatchGrpc(options: DispatchGrpcOptions): Promise<D
     port,
     stop: async (graceMs) => {
       health.stop();
-      closeStreams();
       await shutDown(server, graceMs);
     },
   };
@@ -126,37 +108,29 @@ function tokenCheck(token: string): (metadata: Metadata) => boolean {
   };
 }
 
-/** An RPC of the service. */
-interface Served {
-  readonly method: DescMethod;
-  readonly handler: Handler<DispatchCtx>;
+interface Serving {
+  readonly dispatch: Dispatch;
   onError(error: unknown): void;
-}
-
-/** Rejects with ApiErrors alone. */
-async function run({ handler, onError }: Served, request: () => Message, ctx: DispatchCtx): Promise<Message> {
-  try {
-    return (await handler(request(), ctx)) as Message;
-  } catch (thrown) {
-    const error = toApiError(mapDatabaseError(thrown));
-    if (error.status >= 500) onError(error);
-    throw error;
-  }
+  isAllowed(metadata: Metadata): boolean;
 }
 
 const wrongToken = (): ApiError =>
   apiError('credentials_invalid', 'the internal token is missing or wrong; check INTERNAL_TOKEN');
 
-function serveUnary(server: Server, served: Served, isAllowed: (metadata: Metadata) => boolean): void {
-  const { method } = served;
+function serve(server: Server, method: DescMethodUnary, { isAllowed, onError, dispatch }: Serving): void {
+  const answer = answerOf(method, dispatch, onError);
   const handle = (call: ServerUnaryCall<Message, Message>, reply: sendUnaryData<Message>): void => {
     if (!isAllowed(call.metadata)) return reply(failure(wrongToken()));
-    const ctx = new LazySignal();
+    const gone = new AbortController();
     // Said at the end of every call as well.
-    call.on('cancelled', () => ctx.abort());
-    run(served, () => call.request, ctx).then(
+    call.on('cancelled', () => gone.abort());
+    answer(call.request, gone.signal).then(
       (message) => reply(null, message),
-      (error: ApiError) => reply(failure(error)),
+      (thrown: unknown) => {
+        const error = toApiError(thrown);
+        if (error.status >= 500) onError(error);
+        reply(failure(error));
+      },
     );
   };
   server.register(
@@ -168,35 +142,37 @@ function serveUnary(server: Server, served: Served, isAllowed: (metadata: Metada
   );
 }
 
-/** Returns how to ask those who have streams open to go elsewhere. */
-function serveStreams(
-  server: Server,
-  served: ReadonlyMap<string, Served>,
-  isAllowed: (metadata: Metadata) => boolean,
-): () => void {
-  const closers = new Set<() => void>();
-  const handle = (stream: ServerDuplexStream<CallsRequest, CallsResponse>): void => {
-    if (!isAllowed(stream.metadata)) return void stream.emit('error', failure(wrongToken()));
-    const close = answerCalls(stream, (name, request, ctx) => {
-      const one = served.get(name);
-      if (one === undefined) return undefined;
-      const { input, output } = one.method;
-      return run(one, () => fromBinary(input, request), ctx).then((message) => toBinary(output, message));
-    });
-    closers.add(close);
-    stream.on('close', () => closers.delete(close));
-    stream.on('cancelled', () => closers.delete(close));
-  };
-  const { calls } = CallStreamService.method;
-  server.register(
-    `/${calls.parent.typeName}/${calls.name}`,
-    handle,
-    (message: CallsResponse) => bufferOf(toBinary(CallsResponseSchema, message)),
-    (bytes: Buffer) => fromBinary(CallsRequestSchema, bytes),
-    'bidi',
-  );
-  return () => {
-    for (const close of closers) close();
+/** The same bytes as a Buffer, which is what the library takes. */
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
+type Answer = (request: Message, signal: AbortSignal) => Promise<Message>;
+
+/** Calls by name; which message belongs to which name is the descriptor's. */
+function answerOf(
+  { localName, output }: DescMethodUnary,
+  dispatch: Dispatch,
+  onError: (error: unknown) => void,
+): Answer {
+  const own = (dispatch as unknown as Readonly<Record<string, Answer | undefined>>)[localName];
+  if (own === undefined) throw new Error(`${localName} is in the contract and not in the dispatch service`);
+  if (!isMany(localName)) return own;
+  return async (request, signal) => {
+    const { asks } = request as Message & { readonly asks: readonly Message[] };
+    const refusals: Array<{ readonly at: number; readonly error: string }> = [];
+    const answers = await Promise.all(
+      asks.map(async (ask, at) => {
+        try {
+          return await own(ask, signal);
+        } catch (thrown) {
+          const error = toApiError(thrown);
+          if (error.status >= 500) onError(error);
+          refusals.push({ at, error: writeRefusal(error) });
+          return {};
+        }
+      }),
+    );
+    return create(output, { answers, refusals } as MessageInitShape<typeof output>);
   };
 }
 

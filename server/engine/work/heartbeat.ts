@@ -1,13 +1,18 @@
 /**
- * One heartbeat: renews every lease that the runner holds, turns accepted offers into leases, stores the phases of builds and notes what the runner
- * says of itself, all in one statement: a lease is `ok` only together with its phase. The rows are locked in the order runner, then items by id, as `revoke` does, so that the two never wait for
- * each other in a circle.
+ * Heartbeats: the statement for those that came together renews every lease that their runners hold, turns accepted offers into leases, stores the phases of builds and notes what
+ * the runners say of themselves: a lease is `ok` only together with its phase. A renewal writes the narrow row of the lease and no index; the item's row is written when an offer is accepted
+ * or a phase entered. Rows are locked in the order runners, leases, items, each by id, as everywhere, so that two statements never wait for each other in a circle.
  */
+import { inBatches } from '@svc/proto/process/batches.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import type { WorkSettings } from './settings.ts';
+import { batching, refuseStale } from './batching.ts';
 import { enterPhases } from './build-sql.ts';
-import { callingRunner, contact, renewal } from './sql.ts';
+import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
+import type { Nonce } from './nonces.ts';
+import type { WorkSettings } from './settings.ts';
+import { begun, contact, deadline, runnerColumns } from './sql.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
+import type { Fragment } from '../../platform/sql.ts';
 
 export interface Held {
   readonly id: string;
@@ -26,6 +31,8 @@ export interface Told extends Held {
 export type LeaseStatus = 'ok' | 'cancelled' | 'superseded';
 
 export interface HeartbeatInput extends RunnerRef {
+  /** The nonce of the request; undefined once it was used. */
+  readonly nonce?: Nonce | undefined;
   readonly leases: readonly Told[];
   readonly draining: boolean;
   readonly diagnostics?: {
@@ -48,73 +55,136 @@ export interface HeartbeatOutcome extends CallingRunner {
   readonly leases: ReadonlyArray<Held & { readonly status: LeaseStatus }>;
 }
 
+/** Undefined: there is no such runner. When `current` is false nothing was changed. */
+export type Heartbeat = (input: HeartbeatInput) => Promise<HeartbeatOutcome | undefined>;
+
 interface Row extends CallingRunner {
+  readonly id: string | null;
+  readonly fresh: boolean;
+  readonly store_known: boolean;
   /** `<id> <epoch>` of what was renewed, and of what was found cancelled. */
   readonly renewed: string[];
   readonly cancelled: string[];
 }
 
-/** Undefined: there is no such runner. When `current` is false nothing was changed. */
-export async function heartbeat(
-  sql: SqlTag,
-  settings: WorkSettings,
-  input: HeartbeatInput,
-): Promise<HeartbeatOutcome | undefined> {
-  const { runnerId, leases } = input;
-  const facts = input.facts ?? null;
-  const diagnostics = input.diagnostics ?? null;
-  // Most heartbeats report no phase, and need not pay for it. A run has none, whatever its runner reports.
-  const reportsPhases = leases.some(({ phase = 0 }) => phase > 0);
-  const phaseColumns = reportsPhases
-    ? sql`, w.team_id, w.phase as was,
-        case w.kind when 'build' then (select max(a.phase) from asked a where a.id = w.id and a.epoch = w.epoch) else 0 end as reported,
-        coalesce((select max(a.phase_offset) from asked a where a.id = w.id and a.epoch = w.epoch), w.log_offset) as phase_offset`
-    : sql``;
-  const [row] = await sql<Row[]>`
-    with me as materialized (${callingRunner(sql, settings, { runner: input, rest: sql`for no key update` })}),
-    asked as (
-      select * from unnest(${leases.map((l) => l.id)}::text[], ${leases.map((l) => l.epoch)}::bigint[], ${leases.map((l) => l.phase ?? 0)}::int[], ${leases.map((l) => l.phaseOffset ?? null)}::bigint[]) a(id, epoch, phase, phase_offset)
-    ),
-    held as materialized (
-      select w.id, w.epoch, w.cancel_requested_at is not null as cancel${phaseColumns}
-      from work_items w
-      where (w.id, w.epoch) in (select a.id, a.epoch from asked a) and w.runner_id = ${runnerId} and w.lease_id is not null
-        and w.state in ('offered', 'running') and w.lease_expires_at > clock_timestamp() and (select current from me)
-      order by w.id for no key update of w
-    ),
-    renewed as (
-      update work_items w set ${renewal(sql, settings)}${reportsPhases ? sql`, phase = greatest(w.phase, h.reported)` : sql``}
-      from held h where w.id = h.id and not h.cancel
-      returning w.id, w.epoch
-    ),
-    contacted as (
-      update work_leases x set ${contact(sql)}
-      from held h where x.work_id = h.id and x.epoch = h.epoch
-    ),
-    ${reportsPhases ? sql`${enterPhases(sql)},` : sql``}
-    noted as (
-      update runners r set
-        last_heartbeat_at = now(), last_seen_at = now(), draining = ${input.draining}::boolean,
-        diagnostics = coalesce(${diagnostics === null ? null : sql.json(diagnostics)}::jsonb || jsonb_build_object('at', now()), r.diagnostics),
-        diagnostics_requested_at = case when ${diagnostics !== null}::boolean then null else r.diagnostics_requested_at end,
-        version = coalesce(${facts?.version ?? null}::text, r.version),
-        os = coalesce(${facts?.os ?? null}::text, r.os),
-        arch = coalesce(${facts?.arch ?? null}::text, r.arch),
-        isolation = coalesce(${facts?.isolation ?? null}::text, r.isolation),
-        executor = coalesce(${facts?.executor ?? null}::text, r.executor),
-        labels = coalesce(${input.labels === undefined ? null : sql.json(input.labels)}::jsonb, r.labels)
-      from me where r.id = me.id and me.current
-    )
-    select me.*,
-      coalesce((select array_agg(id || ' ' || epoch) from renewed), '{}') as renewed,
-      coalesce((select array_agg(id || ' ' || epoch) from held where cancel), '{}') as cancelled
-    from me`;
-  if (row === undefined) return undefined;
+const ITEMS_MAX = 64;
+
+export function createHeartbeat(sql: SqlTag, settings: WorkSettings): Heartbeat {
+  const beat = inBatches<HeartbeatInput, Row>({
+    ...batching,
+    itemsMax: ITEMS_MAX,
+    // Two of one runner would both renew the same rows, and one of the two would be lost.
+    keysOf: ({ runnerId, nonce }) => [runnerId, ...nonceKey({ nonce })],
+    run: async (inputs) => await refuseStale(sql, inputs, await beatTogether(sql, settings, inputs)),
+  });
+  return async (input) => outcomeOf(input, await beat(input));
+}
+
+function outcomeOf({ leases }: HeartbeatInput, row: Row): HeartbeatOutcome | undefined {
+  if (row.id === null) return undefined;
   const renewed = new Set(row.renewed);
   const cancelled = new Set(row.cancelled);
   const statusOf = ({ id, epoch }: Held): LeaseStatus => {
     if (cancelled.has(`${id} ${epoch}`)) return 'cancelled';
     return renewed.has(`${id} ${epoch}`) ? 'ok' : 'superseded';
   };
-  return { ...row, leases: leases.map((lease) => ({ status: statusOf(lease), ...lease })) };
+  return { ...row, leases: leases.map(({ id, epoch }) => ({ id, epoch, status: statusOf({ id, epoch }) })) };
+}
+
+function askedColumns(
+  { runnerId, bootId, draining, diagnostics, facts, labels, nonce }: HeartbeatInput,
+  n: number,
+) {
+  return {
+    n,
+    runner_id: runnerId,
+    boot_id: bootId,
+    draining_now: draining,
+    ...(diagnostics === undefined ? {} : { diagnostics }),
+    ...facts,
+    ...(labels === undefined ? {} : { labels }),
+    ...nonceColumns(nonce),
+  };
+}
+
+/** CTE `noted`: what the runners of `me` say of themselves. */
+function noteRunners(sql: SqlTag): Fragment {
+  return sql`
+    noted as (
+      update runners r set
+        last_heartbeat_at = now(), last_seen_at = now(), draining = a.draining_now,
+        diagnostics = coalesce(a.diagnostics || jsonb_build_object('at', now()), r.diagnostics),
+        diagnostics_requested_at = case when a.diagnostics is null then r.diagnostics_requested_at end,
+        version = coalesce(a.version, r.version), os = coalesce(a.os, r.os), arch = coalesce(a.arch, r.arch),
+        isolation = coalesce(a.isolation, r.isolation), executor = coalesce(a.executor, r.executor), labels = coalesce(a.labels, r.labels)
+      from me join asked a on a.n = me.n
+      where r.id = me.id and me.current
+    )`;
+}
+
+async function beatTogether(
+  sql: SqlTag,
+  settings: WorkSettings,
+  inputs: readonly HeartbeatInput[],
+): Promise<readonly Row[]> {
+  const asked = inputs.map(askedColumns);
+  const told = inputs.flatMap(({ leases }, n) =>
+    leases.map(({ id, epoch, phase = 0, phaseOffset = null }) => ({
+      n,
+      id,
+      epoch,
+      phase,
+      phase_offset: phaseOffset,
+    })),
+  );
+  // Most heartbeats report no phase, and need not pay for it. A run has none, whatever its runner reports.
+  const reportsPhases = told.some(({ phase }) => phase > 0);
+  const reported = reportsPhases ? sql`case w.kind when 'build' then t.phase else 0 end` : sql`0`;
+  return await sql<Row[]>`
+    with asked as materialized (
+      select * from json_to_recordset(${sql.json(asked)}::json)
+        as a(n int, runner_id text, boot_id text, draining_now boolean, diagnostics jsonb, labels jsonb, version text, os text, arch text,
+          isolation text, executor text, ${nonceTypes(sql)})
+    ),
+    told as materialized (
+      -- A lease that is named twice counts once.
+      select n, id, epoch, max(phase) as phase, max(phase_offset) as phase_offset
+      from json_to_recordset(${sql.json(told)}::json) as t(n int, id text, epoch bigint, phase int, phase_offset bigint)
+      group by n, id, epoch
+    ),
+    ${freshNonces(sql)},
+    me as materialized (
+      select a.n, ${runnerColumns(sql, settings)}
+      from asked a join runners r on r.id = a.runner_id
+      where ${isFresh(sql)}
+      order by r.id for no key update of r
+    ),
+    held as materialized (
+      select m.n, x.work_id as id, x.epoch, w.state, w.team_id, w.cancel_requested_at is not null as cancel, ${deadline(sql, settings)} as deadline_at,
+        w.phase as was, ${reported} as reported, coalesce(t.phase_offset, w.log_offset) as phase_offset
+      from told t join me m on m.n = t.n and m.current
+        join work_leases x on x.work_id = t.id and x.epoch = t.epoch and x.runner_id = m.id
+        join work_items w on w.id = x.work_id
+      where x.ended_at is null and x.expires_at > clock_timestamp()
+      order by x.work_id for no key update of x
+    ),
+    renewed as (
+      update work_leases x set ${contact(sql, settings, sql`not h.cancel`)}
+      from held h where x.work_id = h.id and x.epoch = h.epoch
+    ),
+    begun as (
+      update work_items w set ${begun(sql, sql`true`)}, phase = greatest(w.phase, h.reported)
+      from held h
+      where w.id = h.id and w.epoch = h.epoch and not h.cancel and (h.state = 'offered' or h.reported > h.was)
+    ),
+    ${reportsPhases ? sql`${enterPhases(sql)},` : sql``}
+    ${noteRunners(sql)}
+    select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, me.id,
+      me.revoked, me.current, me.draining, me.paused, me.flagged, me.outdated, me.upgradable, me.diagnostics_wanted,
+      coalesce(h.renewed, '{}') as renewed, coalesce(h.cancelled, '{}') as cancelled
+    from asked a left join me on me.n = a.n left join (
+      select n, array_agg(id || ' ' || epoch) filter (where not cancel) as renewed, array_agg(id || ' ' || epoch) filter (where cancel) as cancelled
+      from held group by n
+    ) h on h.n = a.n
+    order by a.n`;
 }

@@ -1,5 +1,5 @@
 export { cancel } from './cancel.ts';
-export type { Grant } from './claim.ts';
+export type { Grant } from './poll.ts';
 export { createDispatch, intervals } from './dispatch.ts';
 export { createEngine } from './engine.ts';
 export type { Engine } from './engine.ts';
@@ -17,12 +17,8 @@ export {
 } from './follow-logs.ts';
 export type { FollowDeps, FollowOptions, Output, OutputPosition } from './follow-logs.ts';
 export { startDispatchGrpc } from './grpc.ts';
-export { inProcessDispatch } from './in-process.ts';
-export { createNonceStore } from './nonces.ts';
 export { DEPLOYING, PUBLISHING } from './phases.ts';
 export { poolOf, rerouteTeam } from './pool.ts';
-export { createQueueRoom } from './queue-room.ts';
-export type { QueueRoom } from './queue-room.ts';
 export { revokeRunner } from './revoke.ts';
 export { sealInput } from './run-spec.ts';
 export type { RunSpec } from './run-spec.ts';
@@ -31,7 +27,7 @@ export type { WorkSettings } from './settings.ts';
 export { sharedRead } from './shared-read.ts';
 export type { WorkItem } from './schema.ts';
 export type { EndReasonWord, WorkState } from './states.ts';
-export { submit } from './submit.ts';
+export type { Submit } from './submit.ts';
 export { isBelow, runnerIsBelow } from './version.ts';
 export { createWake } from './wake.ts';
 export type { Wake } from './wake.ts';

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { appendLogs } from './append-logs.ts';
+import { createAppendLogs } from './append-logs.ts';
 import { cancel } from './cancel.ts';
-import { beginPoll, claim } from './claim.ts';
-import { heartbeat } from './heartbeat.ts';
+import { createPoll } from './poll.ts';
+import { createHeartbeat } from './heartbeat.ts';
 import { revokeRunner } from './revoke.ts';
 import { sweep } from './sweeper.ts';
 import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
@@ -98,7 +98,10 @@ describe.skipIf(!there)('a work item', () => {
     expect(await world.beat(runner, { id, epoch: wrong })).toBe('superseded');
     await expect(world.report(runner, { id, epoch: wrong })).rejects.toMatchObject({ code: 'stale_epoch' });
     await expect(
-      appendLogs(world.db.sql, world.settings, {
+      createAppendLogs(
+        world.db.sql,
+        world.settings,
+      )({
         runnerId: runner,
         kind: 'run',
         id,
@@ -267,9 +270,9 @@ describe.skipIf(!there)('a work item', () => {
     it('ends without its holder when that never calls again, and its heartbeats renew nothing', async () => {
       const { id, epoch } = await running();
       await cancel(world.db.sql, [team], id);
-      const before = (await world.item(id))['lease_expires_at'];
+      const before = await world.leaseOf(id);
       await world.beat(runner, { id, epoch });
-      expect((await world.item(id))['lease_expires_at']).toEqual(before);
+      expect(await world.leaseOf(id)).toEqual(before);
       await world.expire(id);
       await sweep(world.db.sql, world.settings);
       expect(await world.item(id)).toMatchObject({ state: 'cancelled', reason: 'cancelled' });
@@ -308,12 +311,11 @@ describe.skipIf(!there)('a work item', () => {
       expect((await world.poll(container))?.workId).toBe(id);
     });
 
-    it('stays within its pool, whatever a claim names', async () => {
+    it('stays within its pool', async () => {
       const mine = await world.team();
       const stranger = await world.runner(await world.team());
       const id = await world.submit(mine);
-      const input = { runnerId: stranger, bootId: '', kind: 'run', pollId: 'poll-x', workId: id } as const;
-      expect(await claim(world.db.sql, world.settings, input)).toBeUndefined();
+      expect(await world.poll(stranger)).toBeUndefined();
       expect(await world.item(id)).toMatchObject({ state: 'queued', epoch: 0 });
     });
 
@@ -333,7 +335,10 @@ describe.skipIf(!there)('a work item', () => {
         notReady: [],
         wantsWork: true,
       } as const;
-      expect(await beginPoll(world.db.sql, off, ask)).toMatchObject({ may_receive: false, grant: undefined });
+      expect(await createPoll(world.db.sql, off)(ask)).toMatchObject({
+        may_receive: false,
+        grant: undefined,
+      });
       expect((await world.poll(service))?.workId).toBe(id);
     });
 
@@ -348,8 +353,6 @@ describe.skipIf(!there)('a work item', () => {
       const refused = await world.runner(own);
       await world.db.sql.unsafe(`update runners set ${change} where id = '${refused}'`);
       expect(await world.poll(refused)).toBeUndefined();
-      const input = { runnerId: refused, bootId: '', kind: 'run', pollId: 'poll-z', workId: id } as const;
-      expect(await claim(world.db.sql, world.settings, input)).toBeUndefined();
       expect((await world.poll(await world.runner(own)))?.workId).toBe(id);
     });
 
@@ -416,7 +419,10 @@ describe.skipIf(!there)('a work item', () => {
       texts: string[],
       end?: { bytes: number; sha256: string },
     ) =>
-      await appendLogs(world.db.sql, world.settings, {
+      await createAppendLogs(
+        world.db.sql,
+        world.settings,
+      )({
         runnerId: runner,
         kind: 'run',
         id,
@@ -572,7 +578,10 @@ describe.skipIf(!there)('a work item', () => {
     const grants = [];
     for (let i = 0; i < 256; i += 1) grants.push(await world.poll(many, randomKey('poll')));
     const leases = grants.map((g, i) => ({ id: g!.workId, epoch: i % 4 === 0 ? 99 : g!.epoch }));
-    const answer = await heartbeat(world.db.sql, world.settings, {
+    const answer = await createHeartbeat(
+      world.db.sql,
+      world.settings,
+    )({
       runnerId: many,
       bootId: '',
       leases,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { grantToWorkRole, prepareWorkRole, WORK_ROLE } from '../../platform/db/role.ts';
-import { appendLogs } from './append-logs.ts';
+import { createAppendLogs } from './append-logs.ts';
 import type { LogPiece, LogStreamWord } from './append-logs.ts';
 import { followOutput, OutputReader, pageOf, segmentStart, tailPosition } from './follow-logs.ts';
 import type { Output } from './follow-logs.ts';
@@ -84,7 +84,7 @@ describe.skipIf(!there)('stored output', () => {
       epoch,
       put: async (offset, ...pieces) => {
         const input = { runnerId: runner, kind: 'run', id, epoch, offset, pieces } as const;
-        return (await appendLogs(world.db.sql, world.settings, input)).nextOffset;
+        return (await createAppendLogs(world.db.sql, world.settings)(input)).nextOffset;
       },
     };
   }
@@ -143,7 +143,10 @@ describe.skipIf(!there)('stored output', () => {
     const end = { bytes: 5, sha256: createHash('sha256').update('right').digest('hex') };
     const input = { runnerId: runner, kind: 'run', id: log.id, epoch: log.epoch } as const;
     const send = async () =>
-      await appendLogs(world.db.sql, world.settings, { ...input, offset: 0, pieces: [text('wrong')], end });
+      await createAppendLogs(
+        world.db.sql,
+        world.settings,
+      )({ ...input, offset: 0, pieces: [text('wrong')], end });
     await expect(send()).rejects.toMatchObject({ code: 'log_digest_mismatch', details: { nextOffset: 0 } });
     await expect(send()).rejects.toMatchObject({ code: 'log_digest_mismatch', details: { nextOffset: 5 } });
     await expect(send()).rejects.toMatchObject({ code: 'log_digest_mismatch' });
@@ -171,7 +174,10 @@ describe.skipIf(!there)('stored output', () => {
       const send = async (offset: number, said: string, end?: { bytes: number; sha256: string }) => {
         const where = { runnerId: runner, kind: 'run', id: log.id, epoch: log.epoch, offset } as const;
         const pieces = said === '' ? [] : [text(said)];
-        return await appendLogs(sql, world.settings, {
+        return await createAppendLogs(
+          sql,
+          world.settings,
+        )({
           ...where,
           pieces,
           ...(end === undefined ? {} : { end }),
@@ -227,14 +233,17 @@ describe.skipIf(!there)('stored output', () => {
     it('begins anew with another grant', async () => {
       const id = await world.submit(team, {});
       const send = async (epoch: number, said: string) =>
-        await appendLogs(world.db.sql, world.settings, {
+        await createAppendLogs(
+          world.db.sql,
+          world.settings,
+        )({
           ...({ runnerId: runner, kind: 'run', id, epoch, offset: 0, pieces: [text(said)] } as const),
           end: { bytes: said.length, sha256: sha256(said) },
         });
       const first = await world.poll(runner);
       expect(await send(first!.epoch, 'first')).toMatchObject({ complete: true });
       await world.db.sql`
-        update work_items set state = 'queued', lease_id = null, lease_expires_at = null, run_after = now() where id = ${id}`;
+        update work_items set state = 'queued', lease_id = null, run_after = now() where id = ${id}`;
       await world.db
         .sql`update work_leases set ended_at = now(), end_reason = 'expired' where work_id = ${id}`;
       const second = await world.poll(runner);

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { declineHint, makeAllDue, relayOnce, returnHint, startRelay, takeDueHints } from './relay.ts';
+import { relayOnce, takeDueHints } from './relay.ts';
 import { startSweeper } from './sweeper.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
@@ -15,7 +15,6 @@ const there = await has('postgres');
 /** A queue that keeps what it was given, and can be down or refuse. */
 function fakeQueue() {
   const hints: WorkHint[] = [];
-  const listeners = new Set<(up: boolean) => void>();
   const state = { up: true, refuse: false };
   const queue: WorkQueue = {
     ...createLocalQueue(),
@@ -26,16 +25,8 @@ function fakeQueue() {
     get up() {
       return state.up;
     },
-    onUp: (listener) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
   };
-  const setUp = (up: boolean): void => {
-    state.up = up;
-    for (const listener of listeners) listener(up);
-  };
-  return { queue, hints, state, setUp };
+  return { queue, hints, state };
 }
 
 describe.skipIf(!there)('the relay', () => {
@@ -95,7 +86,6 @@ describe.skipIf(!there)('the relay', () => {
   it('in two servers at once hints every item once', async () => {
     const ids = await Promise.all(Array.from({ length: 300 }, async () => await world.submit(team)));
     const settings = { ...world.settings, batch: 20 };
-    // Passes, not whole relays: a relay that starts makes all due again, also what the other has just hinted.
     const drain = async () => {
       const { queue, hints } = fakeQueue();
       while (await relayOnce({ sql: world.db.sql, queue, settings, onError }));
@@ -120,41 +110,6 @@ describe.skipIf(!there)('the relay', () => {
     expect(await dueInS(id)).toBeLessThanOrEqual(0);
   });
 
-  it('hints everything that waits when it starts, and when the broker comes back', async () => {
-    const id = await world.submit(team);
-    await takeDueHints(world.db.sql, world.settings);
-    const fake = fakeQueue();
-    loops.push(startRelay({ sql: world.db.sql, queue: fake.queue, settings: world.settings, onError }));
-    await waitFor('the hint of the start', () => fake.hints.length, { holds: (n) => n === 1 });
-    fake.setUp(false);
-    fake.setUp(true);
-    await waitFor('the hint of the return', () => fake.hints.length, { holds: (n) => n === 2 });
-    expect(fake.hints.map((hint) => hint.workId)).toEqual([id, id]);
-  });
-
-  it('hints at once what met no poll, and later each time what nobody could take', async () => {
-    const id = await world.submit(team);
-    await takeDueHints(world.db.sql, world.settings);
-    await returnHint(world.db.sql, id);
-    expect(await dueInS(id)).toBeLessThanOrEqual(0);
-    const settings = { ...world.settings, relayEveryMs: 1_000 };
-    const pauses: number[] = [];
-    for (let i = 0; i < 8; i += 1) {
-      await world.db.sql`update work_items set hint_due_at = now() where id = ${id}`;
-      await takeDueHints(world.db.sql, settings);
-      await declineHint(world.db.sql, settings, id);
-      pauses.push(await dueInS(id));
-    }
-    expect(pauses).toEqual([2, 4, 8, 16, 32, 60, 60, 60]);
-  });
-
-  it('finds everything due after the broker may have lost it', async () => {
-    for (let i = 0; i < 3; i += 1) await world.submit(team);
-    await takeDueHints(world.db.sql, world.settings);
-    await makeAllDue(world.db.sql);
-    expect(await takeDueHints(world.db.sql, world.settings)).toHaveLength(3);
-  });
-
   it('and two sweepers at once return each expired item once', async () => {
     const runner = await world.runner(team);
     const ids: string[] = [];
@@ -162,8 +117,7 @@ describe.skipIf(!there)('the relay', () => {
       ids.push(await world.submit(team));
       await world.poll(runner);
     }
-    await world.db
-      .sql`update work_items set lease_expires_at = now() - interval '1 h' where team_id = ${team}`;
+    await world.db.sql`update work_leases set expires_at = now() - interval '1 h' where team_id = ${team}`;
     const swept: string[] = [];
     const settings = { ...world.settings, batch: 7 };
     for (let i = 0; i < 2; i += 1) {

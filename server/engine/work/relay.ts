@@ -37,33 +37,6 @@ export async function takeDueHints(sql: SqlTag, settings: WorkSettings): Promise
     select id as "workId", pool_id as "poolId", kind, epoch from taken where not held`;
 }
 
-/** Makes one item due at once, for a hint that met no waiting poll. False: it does not wait any more. */
-export async function returnHint(sql: SqlTag, workId: string): Promise<boolean> {
-  const { count } =
-    await sql`update work_items set hint_due_at = now(), hint_count = 0 where id = ${workId} and state = 'queued'`;
-  return count === 1;
-}
-
-/**
- * After a hint that a runner could not use (paused meanwhile, wrong isolation, or beaten to it): when the item still waits, the next hint comes
- * soon, and later each time, so that an item that nobody here can take does not go round and round. One that is locked is being claimed at this
- * moment, which is why the hint lost, and is not waited for.
- */
-export async function declineHint(sql: SqlTag, settings: WorkSettings, workId: string): Promise<void> {
-  await sql`
-    update work_items set
-      hint_due_at = least(hint_due_at, now() + least(${ms(sql, settings.relayEveryMs)} * power(2, least(hint_count, 16)), ${ms(sql, settings.hintAgainMs)}))
-    where id = (select id from work_items where id = ${workId} and state = 'queued' for no key update skip locked)`;
-}
-
-/** The broker may have lost everything: what waits is due. Every server does this when the broker is back: locked by id, so that none waits for another in a circle. */
-export async function makeAllDue(sql: SqlTag): Promise<void> {
-  await sql`
-    update work_items w set hint_due_at = now(), hint_count = 0
-    from (select id from work_items where state = 'queued' and hint_due_at > now() order by id for no key update) late
-    where w.id = late.id`;
-}
-
 async function postponeFailed(sql: SqlTag, ids: readonly string[]): Promise<void> {
   await sql`
     update work_items w set hint_due_at = now() + ${ms(sql, FAILED_AGAIN_MS)}, hint_count = 0
@@ -96,29 +69,9 @@ export async function relayOnce({ sql, queue, settings, onError }: RelayDeps): P
 }
 
 export function startRelay(deps: RelayDeps): Loop {
-  // What a process before this one had hinted may be lost with it.
-  let refill = true;
-  const loop = startLoop({
+  return startLoop({
     everyMs: deps.settings.relayEveryMs,
     onError: deps.onError,
-    run: async () => {
-      if (refill) {
-        await makeAllDue(deps.sql);
-        refill = false;
-      }
-      return await relayOnce(deps);
-    },
+    run: async () => await relayOnce(deps),
   });
-  const stopListening = deps.queue.onUp((up) => {
-    if (!up) return;
-    refill = true;
-    loop.wake();
-  });
-  return {
-    wake: () => loop.wake(),
-    stop: async () => {
-      stopListening();
-      await loop.stop();
-    },
-  };
 }

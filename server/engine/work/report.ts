@@ -1,12 +1,14 @@
 /**
- * Accepts how work ended: exactly one report of an item, ever. The statement ends the item, closes its lease, keeps the report, writes the
- * event and judges the durations; whoever comes second is answered from what the first left.
+ * Accepts how work ended: exactly one report of an item, ever. The statement for the reports that came together ends the items, closes their leases, keeps the reports, writes the
+ * events and judges the durations; whoever comes second is answered from what the first left.
  */
 import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { inBatches } from '@svc/proto/process/batches.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import { freshNonce, notFresh } from './nonces.ts';
+import { batching, refuseStale } from './batching.ts';
+import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
 import type { Nonce } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { reportedPhases, settleBuilds } from './build-sql.ts';
@@ -59,14 +61,41 @@ export interface Reported {
 }
 
 /** Throws `stale_epoch` when the item is not this runner's to end. */
-export async function report(sql: SqlTag, settings: WorkSettings, input: ReportInput): Promise<Reported> {
-  const digest = digestOf(input);
-  if (input.kind === 'build') await refuseContradiction(sql, input);
-  const accepted = await accept(sql, settings, { input, digest });
-  if (accepted !== undefined) return { repeated: false, ...accepted };
+export type Report = (input: ReportInput) => Promise<Reported>;
+
+interface Accepted {
+  readonly fresh: boolean;
+  readonly store_known: boolean;
+  readonly accepted: boolean;
+  readonly strikes: number | null;
+}
+
+/** What a build made is a part of the statement: each is reported alone. */
+const ITEMS_MAX: Readonly<Record<WorkKind, number>> = { run: 32, build: 1 };
+
+export function createReport(sql: SqlTag, settings: WorkSettings): Report {
+  const lane = (kind: WorkKind) =>
+    inBatches<ReportInput, Accepted>({
+      ...batching,
+      itemsMax: ITEMS_MAX[kind],
+      keysOf: ({ id, nonce }) => [id, ...nonceKey({ nonce })],
+      run: async (inputs) =>
+        await refuseStale(sql, inputs, await acceptTogether(sql, settings, { kind, inputs })),
+    });
+  const accept = { run: lane('run'), build: lane('build') };
+  return async (input) => {
+    if (input.kind === 'build') await refuseContradiction(sql, input);
+    const { accepted, strikes } = await accept[input.kind](input);
+    if (!accepted) return await answerAgain(sql, input);
+    return { repeated: false, ...(strikes === null ? {} : { strikes }) };
+  };
+}
+
+/** A report that ended nothing. */
+async function answerAgain(sql: SqlTag, input: ReportInput): Promise<Reported> {
   // Read in a statement of its own: the one above may have waited for the first report and cannot see it.
   const [known] = await sql<Array<{ epoch: number; report_id: string; same: boolean }>>`
-    select p.epoch, p.report_id, p.digest = ${digest} as same
+    select p.epoch, p.report_id, p.digest = ${digestOf(input)} as same
     from work_reports p join work_items w on w.id = p.work_id
     where p.work_id = ${input.id} and w.runner_id = ${input.runnerId} and w.kind = ${input.kind}`;
   if (
@@ -93,90 +122,108 @@ export function staleEpoch(input: { readonly id: string; readonly epoch: number 
   );
 }
 
-async function accept(
+async function acceptTogether(
   sql: SqlTag,
   settings: WorkSettings,
-  { input, digest }: { readonly input: ReportInput; readonly digest: Uint8Array },
-): Promise<{ strikes?: number } | undefined> {
-  const {
-    id,
-    epoch,
-    runnerId,
-    kind,
-    reportId,
-    reason,
-    exitCode = null,
-    message = null,
-    durationMs = null,
-    waitedMs,
-    build = NOTHING_SAID,
-  } = input;
-  const outcome = outcomeOf(input);
-  const [row] = await sql<Array<{ fresh: boolean; accepted: boolean; strikes: number | null }>>`
-    with ${freshNonce(sql, input.nonce)},
+  { kind, inputs }: { readonly kind: WorkKind; readonly inputs: readonly ReportInput[] },
+): Promise<readonly Accepted[]> {
+  const asked = inputs.map((input, n) => ({
+    n,
+    id: input.id,
+    epoch: input.epoch,
+    runner_id: input.runnerId,
+    report_id: input.reportId,
+    digest: Buffer.from(digestOf(input)).toString('hex'),
+    outcome: outcomeOf(input),
+    reason: input.reason,
+    exit_code: input.exitCode ?? null,
+    message: input.message ?? null,
+    duration_ms: input.durationMs === undefined ? null : Math.min(input.durationMs, INT_MAX),
+    waited_ms: input.waitedMs,
+    phase: input.build?.phase ?? 0,
+    ...nonceColumns(input.nonce),
+  }));
+  const build = inputs[0]?.build ?? NOTHING_SAID;
+  return await sql<Accepted[]>`
+    with asked as materialized (
+      select * from json_to_recordset(${sql.json(asked)}::json)
+        as a(n int, id text, epoch bigint, runner_id text, report_id text, digest text, outcome text, reason text, exit_code int, message text,
+          duration_ms int, waited_ms bigint, phase int, ${nonceTypes(sql)})
+    ),
+    ${freshNonces(sql)},
     at as materialized (
       -- To the millisecond, as the API shows it: the metered time is exactly the difference of the two times beside it.
       select date_trunc('milliseconds', clock_timestamp()) as now
     ),
+    lease as materialized (
+      select a.n, x.work_id, x.epoch, x.last_contact_at, x.contact_gap_ms
+      from asked a join work_leases x on x.work_id = a.id and x.epoch = a.epoch and x.runner_id = a.runner_id
+      where x.ended_at is null and ${isFresh(sql)}
+      order by x.work_id for no key update of x
+    ),
     ended as (
       update work_items w set
-        state = case when ${outcome} = 'cancelled' and w.cancel_requested_at is null then 'failed' else ${outcome} end,
+        state = case when a.outcome = 'cancelled' and w.cancel_requested_at is null then 'failed' else a.outcome end,
         attempt = w.attempt + (w.state = 'offered')::int,
         finished_at = greatest(at.now, w.claimed_at),
         started_at = coalesce(w.started_at, greatest(at.now, w.claimed_at)),
-        lease_id = null, lease_expires_at = null, deadline_at = null,
-        reason = ${reason}, exit_code = ${exitCode}::int, message = ${message}::text,
+        lease_id = null, deadline_at = null,
+        reason = a.reason, exit_code = a.exit_code, message = a.message,
         metered_ms = least(extract(epoch from greatest(at.now, w.claimed_at) - w.claimed_at) * 1000, ${INT_MAX}::bigint)::int,
-        self_reported_ms = ${durationMs === null ? null : Math.min(durationMs, INT_MAX)}::int,
-        phase = greatest(w.phase, ${build.phase}::int), ${wiped(sql, sql`true`)}
-      from at
-      where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}
-        and w.state in ('offered', 'running') and exists (select from fresh)
-      returning ${endedColumns(sql)}, w.self_reported_ms
+        self_reported_ms = a.duration_ms,
+        phase = greatest(w.phase, a.phase), ${wiped(sql, sql`true`)}
+      from at, lease l join asked a on a.n = l.n
+      where w.id = l.work_id and w.epoch = l.epoch and w.kind = ${kind} and w.state in ('offered', 'running')
+      returning a.n, ${endedColumns(sql)}, w.self_reported_ms
     ),
     kept as (
       insert into work_reports (work_id, team_id, epoch, report_id, outcome, digest, accepted_at)
-      select e.id, e.team_id, e.epoch, ${reportId}, e.state, ${digest}, e.finished_at from ended e
+      select e.id, e.team_id, e.epoch, a.report_id, e.state, decode(a.digest, 'hex'), e.finished_at from ended e join asked a on a.n = e.n
     ),
     closed as (
       update work_leases x set ended_at = e.finished_at, end_reason = 'reported', started_at = coalesce(x.started_at, e.finished_at)
       from ended e where x.work_id = e.id and x.epoch = e.epoch
-      returning greatest(x.contact_gap_ms, extract(epoch from e.finished_at - x.last_contact_at) * 1000) as gap_ms
+      returning e.n, greatest(x.contact_gap_ms, extract(epoch from e.finished_at - x.last_contact_at) * 1000) as gap_ms
     ),
-    ${judgeDurations(sql, settings, waitedMs)},
+    ${judgeDurations(sql, settings)},
     ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', { lost: false, outcome: build })}, ${reportedPhases(sql, 'ended', build)},` : sql``}
     ${announce(sql, 'ended')}
-    select exists (select from fresh) as fresh, exists (select from ended) as accepted, (select strikes from struck) as strikes`;
-  if (row?.fresh !== true) throw await notFresh(sql, input.nonce);
-  if (!row.accepted) return undefined;
-  return row.strikes === null ? {} : { strikes: row.strikes };
+    select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, e.n is not null as accepted, s.strikes
+    from asked a left join ended e on e.n = a.n left join strikes s on s.work_id = e.id
+    order by a.n`;
 }
 
-/** CTEs `diverged`, `struck` and `noted`: a runner whose measure of `ended` differs too far from ours gets a strike, unless an outage explains it. */
-function judgeDurations(sql: SqlTag, settings: WorkSettings, waitedMs: number): Fragment {
+/** CTEs `diverged`, `strikes` and what they need: a runner whose measure of `ended` differs too far from ours gets a strike, unless an outage explains it. */
+function judgeDurations(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`
     diverged as (
-      select e.id, e.runner_id, e.metered_ms, e.self_reported_ms from ended e, closed c
+      select e.id, e.runner_id, e.metered_ms, e.self_reported_ms from ended e join closed c on c.n = e.n join asked a on a.n = e.n
       where abs(e.self_reported_ms - e.metered_ms)
           > greatest(${settings.divergenceMs}::int, ${settings.divergenceShare}::float8 * greatest(e.self_reported_ms, e.metered_ms))
             + ${settings.heartbeatMs}::int
-        and c.gap_ms <= ${2 * settings.heartbeatMs}::int and ${waitedMs}::bigint <= ${settings.outboxWaitMs}::int
+        and c.gap_ms <= ${2 * settings.heartbeatMs}::int and a.waited_ms <= ${settings.outboxWaitMs}::int
     ),
     struck as (
-      update runners r set strikes = r.strikes + 1 from diverged d where r.id = d.runner_id
-      returning r.id, r.team_id, r.name, r.strikes, d.id as work_id, d.metered_ms, d.self_reported_ms
+      -- A strike for each: of two diverging reports of one runner in a statement the second strikes as well.
+      update runners r set strikes = r.strikes + d.count
+      from (select runner_id, count(*)::int as count, array_agg(id order by id) as ids from diverged group by runner_id) d where r.id = d.runner_id
+      returning r.id, r.team_id, r.name, r.strikes, d.count, d.ids
+    ),
+    strikes as (
+      select s.id, s.team_id, s.name, s.strikes - s.count + i.place::int as strikes, d.id as work_id, d.metered_ms, d.self_reported_ms
+      from struck s cross join lateral unnest(s.ids) with ordinality i(id, place) join diverged d on d.id = i.id
     ),
     noted as (
       insert into runner_events (team_id, runner_id, at, kind, detail)
       select s.team_id, s.id, clock_timestamp(), 'runner.duration_divergence',
         s.work_id || ': the runner measured ' || s.self_reported_ms || ' ms, the control plane ' || s.metered_ms || ' ms; strike ' || s.strikes
-      from struck s
+      from strikes s
     ),
     flagged as (
       insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
       select ${rowId(sql, 'evt')}, s.team_id, 'runner.flagged', s.id || ' ' || s.work_id,
         jsonb_build_object('runnerId', s.id, 'name', s.name, 'strikes', s.strikes), clock_timestamp()
-      from struck s where s.strikes = ${settings.strikesMax}::int
+      from strikes s where s.strikes = ${settings.strikesMax}::int
     )`;
 }
 

@@ -33,8 +33,8 @@ export async function revokeRunner(
     ),
     ${release(sql, settings, {
       lost: sql`
-        where w.runner_id = (select id from me) and w.lease_id is not null
-        order by w.id for update of w`,
+        where w.runner_id = (select id from me) and w.lease_id is not null and x.ended_at is null
+        order by w.id for update of x, w`,
       endReason: 'revoked',
       backoff: false,
     })},

@@ -3,7 +3,7 @@ import { RunOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type { RunOffer } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import type { Grant } from './claim.ts';
+import type { Grant } from './poll.ts';
 import type { IsolationWord } from './words.ts';
 
 /** Stored as JSON; all defaults are filled in. */

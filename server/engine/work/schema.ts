@@ -61,7 +61,6 @@ export const workItems = pgTable(
     offers: integer('offers').notNull().default(0),
     runnerId: id('runner_id'),
     leaseId: text('lease_id'),
-    leaseExpiresAt: instant('lease_expires_at'),
     pollId: text('poll_id'),
     /** Not before. */
     runAfter: instant('run_after').notNull(),
@@ -111,7 +110,6 @@ export const workItems = pgTable(
       sql`${t.state} in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'dead')`,
     ),
     check('work_items_lease', sql`(${t.state} in ('offered', 'running')) = (${t.leaseId} is not null)`),
-    check('work_items_lease_expiry', sql`(${t.leaseId} is null) = (${t.leaseExpiresAt} is null)`),
     check(
       'work_items_finished',
       sql`(${t.state} in ('succeeded', 'failed', 'cancelled', 'dead')) = (${t.finishedAt} is not null)`,
@@ -148,9 +146,6 @@ export const workItems = pgTable(
     index('work_items_held')
       .on(t.teamId, t.kind)
       .where(sql`${t.leaseId} is not null and ${t.offers} > 0`),
-    index('work_items_expiry')
-      .on(t.leaseExpiresAt)
-      .where(sql`${t.state} in ('offered', 'running')`),
     // Labels that the graph follows; only runs that carry them are in here.
     index('work_items_environment')
       .on(t.teamId, sql`(${t.labels} ->> 'environment')`, t.createdAt.desc(), t.id.desc())
@@ -225,6 +220,8 @@ export const workLeases = pgTable(
     epoch: integer('epoch').notNull(),
     runnerId: id('runner_id').notNull(),
     grantedAt: instant('granted_at').notNull(),
+    /** In no index, so that a renewal writes this narrow row and nothing else; the sweeper reads those that are open. */
+    expiresAt: instant('expires_at').notNull(),
     /** First heartbeat that named it. */
     startedAt: instant('started_at'),
     /** Last heartbeat or log append; metering and divergence look at the gap. */

@@ -34,53 +34,50 @@ export interface CallingRunner {
 }
 
 /**
- * The calling runner, read in the same statement as what it does. `current` is the one rule for being listened to: not revoked, and of the
- * current process. `may_receive` is the one rule for being given work. `rest` ends its `where` clause: a further condition, or a lock, with which the
- * row is as it stands after the wait for it.
+ * The calling runner as the row `r` of `runners` and the row `a` of the CTE `asked` (`boot_id`) say, for a select list. `current` is the one rule for being listened
+ * to: not revoked, and of the current process. `allowed` is what else must hold for being given work.
  */
-export function callingRunner(
-  sql: SqlTag,
-  settings: WorkSettings,
-  { runner: { runnerId, bootId }, rest = sql`` }: { readonly runner: RunnerRef; readonly rest?: Fragment },
-): Fragment {
+export function runnerColumns(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`
-    select c.*, c.current and c.fed and not (c.paused or c.flagged or c.draining or c.outdated) as may_receive
-    from (
-      select r.id, r.team_id, r.isolation, r.draining,
-        r.revoked_at is not null as revoked,
-        r.revoked_at is null and (${bootId} = '' or r.boot_id = ${bootId}) as current,
-        r.strikes >= ${settings.strikesMax}::int as flagged,
-        r.paused_at is not null and (r.paused_until is null or r.paused_until > now()) as paused,
-        ${runnerIsBelow(sql, settings.minVersion)} as outdated,
-        ${runnerIsBelow(sql, settings.recommendedVersion)} as upgradable,
-        r.diagnostics_requested_at is not null as diagnostics_wanted,
-        (${settings.feedServicePool}::boolean
-          or not exists (select from teams t where t.id = r.team_id and t.service_pool)) as fed
-      from runners r where r.id = ${runnerId} ${rest}
-    ) c`;
+    r.id, r.team_id, r.isolation, r.draining,
+    r.revoked_at is not null as revoked,
+    r.revoked_at is null and (a.boot_id = '' or coalesce(r.boot_id = a.boot_id, false)) as current,
+    r.strikes >= ${settings.strikesMax}::int as flagged,
+    r.paused_at is not null and (r.paused_until is null or r.paused_until > now()) as paused,
+    ${runnerIsBelow(sql, settings.minVersion)} as outdated,
+    ${runnerIsBelow(sql, settings.recommendedVersion)} as upgradable,
+    r.diagnostics_requested_at is not null as diagnostics_wanted,
+    (${settings.feedServicePool}::boolean
+      or not exists (select from teams t where t.id = r.team_id and t.service_pool)) as fed`;
 }
 
-/**
- * SET list that renews the lease of `w` where `when` holds: an offer becomes a lease and counts as an attempt. A lease never outlives the
- * deadline, so that a runner which heartbeats for ever loses a run that is over time.
- */
-export function renewal(sql: SqlTag, settings: WorkSettings, when: Fragment = sql`true`): Fragment {
-  const deadline = sql`coalesce(w.deadline_at, clock_timestamp() + ${ms(sql, settings.deadlineSlackMs)} + w.timeout_ms * interval '1 millisecond')`;
+/** The one rule for being given work, over the columns of `runnerColumns` in `c`. */
+export function mayReceive(sql: SqlTag): Fragment {
+  return sql`(c.current and c.fed and not (c.paused or c.flagged or c.draining or c.outdated))`;
+}
+
+/** When the attempt of the item `w` must have ended. */
+export function deadline(sql: SqlTag, settings: WorkSettings): Fragment {
+  return sql`coalesce(w.deadline_at, clock_timestamp() + ${ms(sql, settings.deadlineSlackMs)} + w.timeout_ms * interval '1 millisecond')`;
+}
+
+/** SET list of the lease row `x` when its holder was heard. It is renewed where `renews` holds, never past `deadline_at` of `h`: a runner which heartbeats for ever loses a run that is over time. */
+export function contact(sql: SqlTag, settings: WorkSettings, renews: Fragment): Fragment {
+  return sql`
+    expires_at = case when ${renews}
+      then least(clock_timestamp() + ${ms(sql, settings.leaseMs)}, h.deadline_at) else x.expires_at end,
+    started_at = coalesce(x.started_at, clock_timestamp()),
+    contact_gap_ms = greatest(x.contact_gap_ms, extract(epoch from clock_timestamp() - x.last_contact_at) * 1000),
+    last_contact_at = clock_timestamp()`;
+}
+
+/** SET list of the item `w` when its holder was heard, where `when` holds: an offer becomes a lease and counts as an attempt. */
+export function begun(sql: SqlTag, when: Fragment): Fragment {
   return sql`
     attempt = w.attempt + (${when} and w.state = 'offered')::int,
     state = case when ${when} then 'running' else w.state end,
     started_at = case when ${when} then coalesce(w.started_at, clock_timestamp()) else w.started_at end,
-    deadline_at = case when ${when} then ${deadline} else w.deadline_at end,
-    lease_expires_at = case when ${when}
-      then least(clock_timestamp() + ${ms(sql, settings.leaseMs)}, ${deadline}) else w.lease_expires_at end`;
-}
-
-/** SET list of the lease row `x` when its holder was heard. */
-export function contact(sql: SqlTag): Fragment {
-  return sql`
-    started_at = coalesce(x.started_at, clock_timestamp()),
-    contact_gap_ms = greatest(x.contact_gap_ms, extract(epoch from clock_timestamp() - x.last_contact_at) * 1000),
-    last_contact_at = clock_timestamp()`;
+    deadline_at = case when ${when} then coalesce(w.deadline_at, h.deadline_at) else w.deadline_at end`;
 }
 
 /** What `announce` needs of an ended item `w`, for its RETURNING list: every column of a CTE costs at each call. */
@@ -111,7 +108,7 @@ export function announce(sql: SqlTag, from: string): Fragment {
 }
 
 export interface Release {
-  /** `where` clause over `work_items w`, with its order, limit and lock: which items lose their holder. */
+  /** `where` clause over open leases `x` and their items `w`, with its order, limit and lock: which items lose their holder. The lease is locked before the item, here as everywhere. */
   readonly lost: Fragment;
   readonly endReason: 'expired' | 'revoked';
   /**
@@ -144,12 +141,12 @@ export function release(
         end as next,
         w.deadline_at <= now() as over_time,
         ${wait} as wait
-      from work_items w ${lost}
+      from work_leases x join work_items w on w.id = x.work_id ${lost}
     ),
     released as (
       update work_items w set
         state = l.next,
-        lease_id = null, lease_expires_at = null, poll_id = null, deadline_at = null,
+        lease_id = null, poll_id = null, deadline_at = null,
         run_after = clock_timestamp() + l.wait, hint_due_at = clock_timestamp() + l.wait, hint_count = 0,
         phase = case when l.next = 'queued' then 0 else w.phase end,
         ${wiped(sql, sql`l.next <> 'queued'`)},

@@ -1,17 +1,19 @@
 /**
- * Makes a new item durable: the team's pool, the limit on waiting items, the Idempotency-Key and the row itself in one statement. The row is its own
+ * Makes new items durable: the teams' pools, the limits on waiting items, the Idempotency-Keys and the rows themselves, in one statement for those that come together. A row is its own
  * outbox: the hint that follows may get lost, the relay finds the row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
+import { inBatches } from '@svc/proto/process/batches.ts';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import type { IdempotencyClaim } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { KEY_LIFE_MS } from '../../platform/idempotency.ts';
+import { batching } from './batching.ts';
 import { poolColumn } from './pool.ts';
+import { createQueueRoom } from './queue-room.ts';
 import type { QueueRoom } from './queue-room.ts';
 import type { WorkSettings } from './settings.ts';
 import { ms } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
 
 export interface NewWork {
   readonly id: string;
@@ -49,57 +51,161 @@ export interface StoredAnswer {
 /** `earlier`: what the first call with this key left; whether it was the same request is for `replay` of the platform to see. */
 export type Submitted = { readonly poolId: string } | { readonly earlier: StoredAnswer };
 
+export interface Submission {
+  readonly work: NewWork;
+  readonly keyed?: KeyedAnswer | undefined;
+}
+
+export interface Submit {
+  /** Together with others of the same moment. */
+  (submission: Submission): Promise<Submitted>;
+  /** As a part of the transaction whose `sql` it is. */
+  within(sql: SqlTag, submission: Submission): Promise<Submitted>;
+}
+
 interface Row {
   readonly pool: string | null;
-  /** Items that wait already, at most the limit; 0 when this submit does not count. */
-  readonly queued: number;
+  /** Items that wait already, at most the limit; 0 when this statement does not count. Null: there is no such team. */
+  readonly queued: number | null;
+  /** There was room for it. */
+  readonly fits: boolean;
   readonly created: boolean;
 }
 
-export interface SubmitDeps {
-  readonly settings: WorkSettings;
-  readonly room: QueueRoom;
+const ITEMS_MAX = 64;
+/** Of stored specifications, in characters. */
+const TOGETHER_MAX = 1_048_576;
+
+const queueOf = ({ kind, teamId }: NewWork): string => `${kind} ${teamId}`;
+const keyOf = ({ principal, rpc, key }: KeyedAnswer): string => `${principal}\n${rpc}\n${key}`;
+
+export function createSubmit(sql: SqlTag, settings: WorkSettings): Submit {
+  const room = createQueueRoom(() => performance.now());
+  const store = inBatches<Submission, Row>({
+    ...batching,
+    itemsMax: ITEMS_MAX,
+    // The second call with a key has to find what the first one left.
+    keysOf: ({ keyed }) => (keyed === undefined ? [] : [keyOf(keyed)]),
+    sizeOf: ({ work: { spec } }) => JSON.stringify(spec).length,
+    sizeMax: TOGETHER_MAX,
+    run: async (submissions) => await storeTogether(sql, { settings, room }, submissions),
+  });
+  return Object.assign(
+    async (submission: Submission) =>
+      await outcomeOf(sql, settings, { submission, row: await store(submission) }),
+    {
+      within: async (own: SqlTag, submission: Submission) => {
+        const [row] = await storeTogether(own, { settings, room }, [submission]);
+        return await outcomeOf(own, settings, { submission, row: row! });
+      },
+    },
+  );
 }
 
-export async function submit(
+function askedColumns({ work, keyed }: Submission) {
+  return {
+    id: work.id,
+    kind: work.kind,
+    team_id: work.teamId,
+    spec: work.spec,
+    labels: work.labels,
+    needs_container: work.needsContainer,
+    timeout_ms: work.timeoutMs,
+    log_limit: work.logLimit,
+    build_id: work.buildId ?? null,
+    max_attempts: work.maxAttempts ?? ATTEMPTS_MAX,
+    created_by: work.createdBy,
+    created_at: work.createdAt,
+    ...(keyed && {
+      principal: keyed.principal,
+      rpc: keyed.rpc,
+      key: keyed.key,
+      fingerprint: Buffer.from(keyed.fingerprint).toString('base64'),
+      status: keyed.status,
+      response: Buffer.from(keyed.response).toString('base64'),
+    }),
+  };
+}
+
+async function storeTogether(
   sql: SqlTag,
-  { settings, room }: SubmitDeps,
-  { work, keyed }: { readonly work: NewWork; readonly keyed?: KeyedAnswer | undefined },
-): Promise<Submitted> {
-  const queue = `${work.kind} ${work.teamId}`;
-  const counts = room.mustCount(queue, settings.queuedMax);
-  const [row] = await sql<Row[]>`
-    with team as materialized (
-      select t.id, ${poolColumn(sql)} as pool from teams t join regions r on r.id = t.region_id where t.id = ${work.teamId}
+  { settings, room }: { readonly settings: WorkSettings; readonly room: QueueRoom },
+  submissions: readonly Submission[],
+): Promise<readonly Row[]> {
+  const asked = submissions.map((submission, n) => ({
+    ...askedColumns(submission),
+    n,
+    counts: room.mustCount(queueOf(submission.work), settings.queuedMax),
+  }));
+  const rows = await sql<Row[]>`
+    with asked as materialized (
+      select * from json_to_recordset(${sql.json(asked)}::json)
+        as a(n int, id text, kind text, team_id text, spec jsonb, labels jsonb, needs_container boolean, timeout_ms int, log_limit int, build_id text,
+          max_attempts int, created_by text, created_at timestamptz, counts boolean,
+          principal text, rpc text, key text, fingerprint text, status int, response text)
     ),
-    room as materialized (
-      select count(*)::int as queued, count(*) < ${settings.queuedMax}::int as free
-      from (
-        select from work_items w
-        where ${counts}::boolean and w.team_id = ${work.teamId} and w.pool_id = (select pool from team) and w.kind = ${work.kind} and w.state = 'queued'
-        limit ${settings.queuedMax}::int
-      ) q
+    queue as materialized (
+      select q.team_id, q.kind, p.pool, (
+        select count(*)::int from (
+          select from work_items w
+          where q.counts and w.team_id = q.team_id and w.pool_id = p.pool and w.kind = q.kind and w.state = 'queued'
+          limit ${settings.queuedMax}::int
+        ) waiting
+      ) as queued
+      from (select team_id, kind, bool_or(counts) as counts from asked group by team_id, kind) q
+      cross join lateral (
+        select ${poolColumn(sql)} as pool from teams t join regions r on r.id = t.region_id where t.id = q.team_id
+      ) p
     ),
-    ${keyed === undefined ? sql`` : takeKey(sql, keyed)}
+    fitting as materialized (
+      select a.*, q.pool
+      from (select *, row_number() over (partition by team_id, kind order by n) as place from asked) a
+        join queue q on q.team_id = a.team_id and q.kind = a.kind
+      where q.pool is not null and q.queued + a.place <= ${settings.queuedMax}::int
+    ),
+    taken as (
+      -- Ours are the keys that come back. A parallel call with one of them waits here for the first one's outcome.
+      insert into idempotency_keys (principal, rpc, key, fingerprint, status, response, created_at)
+      select f.principal, f.rpc, f.key, decode(f.fingerprint, 'base64'), f.status, decode(f.response, 'base64'), clock_timestamp()
+      from fitting f where f.key is not null order by f.principal, f.rpc, f.key
+      on conflict (principal, rpc, key) do update set
+        fingerprint = excluded.fingerprint, status = excluded.status, response = excluded.response, created_at = excluded.created_at
+        where idempotency_keys.created_at <= now() - ${ms(sql, KEY_LIFE_MS)}
+      returning principal, rpc, key
+    ),
     item as (
       insert into work_items (id, team_id, kind, pool_id, state, spec, labels, needs_container, timeout_ms, log_limit,
         build_id, max_attempts, run_after, hint_due_at, created_by, created_at)
-      select ${work.id}, t.id, ${work.kind}, t.pool, 'queued', ${sql.json(work.spec as never)}, ${sql.json(work.labels)},
-        ${work.needsContainer}::boolean, ${work.timeoutMs}::int, ${work.logLimit}::int,
-        ${work.buildId ?? null}::text, ${work.maxAttempts ?? ATTEMPTS_MAX}::int,
-        clock_timestamp(), clock_timestamp() + ${ms(sql, settings.hintFirstMs)}, ${work.createdBy}, ${work.createdAt}
-      from team t, room where room.free and t.pool is not null ${keyed === undefined ? sql`` : sql`and exists (select from taken)`}
+      select f.id, f.team_id, f.kind, f.pool, 'queued', f.spec, f.labels, f.needs_container, f.timeout_ms, f.log_limit,
+        f.build_id, f.max_attempts, clock_timestamp(), clock_timestamp() + ${ms(sql, settings.hintFirstMs)}, f.created_by, f.created_at
+      from fitting f where f.key is null or (f.principal, f.rpc, f.key) in (select principal, rpc, key from taken)
       returning id
     )
-    select t.pool, room.queued, exists (select from item) as created from room left join team t on true`;
-  if (counts && row !== undefined) room.counted(queue, row.queued);
-  if (row?.created === true && row.pool !== null) {
-    room.added(queue);
-    return { poolId: row.pool };
-  }
+    select q.pool, q.queued, f.id is not null as fits, i.id is not null as created
+    from asked a left join queue q on q.team_id = a.team_id and q.kind = a.kind left join fitting f on f.n = a.n left join item i on i.id = a.id
+    order by a.n`;
+  submissions.forEach(({ work }, n) => {
+    if (asked[n]?.counts === true) room.counted(queueOf(work), rows[n]?.queued ?? 0);
+    if (rows[n]?.created === true) room.added(queueOf(work));
+  });
+  return rows;
+}
+
+async function outcomeOf(
+  sql: SqlTag,
+  settings: WorkSettings,
+  { submission: { work, keyed }, row }: { readonly submission: Submission; readonly row: Row },
+): Promise<Submitted> {
+  if (row.created && row.pool !== null) return { poolId: row.pool };
   const earlier = keyed === undefined ? undefined : await storedAnswer(sql, keyed);
   if (earlier !== undefined) return { earlier };
-  if (row !== undefined && row.queued >= settings.queuedMax) {
+  if (row.pool === null) {
+    throw apiError(
+      'unavailable',
+      `team ${work.teamId} has no pool of runners: the service's own pool is not set up`,
+    );
+  }
+  if (!row.fits) {
     throw apiError(
       'limit_reached',
       `team ${work.teamId} has ${settings.queuedMax} queued ${work.kind}s, which is the limit; let some finish`,
@@ -113,32 +219,12 @@ export async function submit(
       },
     );
   }
-  if (row === undefined || row.pool === null) {
-    throw apiError(
-      'unavailable',
-      `team ${work.teamId} has no pool of runners: the service's own pool is not set up`,
-    );
-  }
   // The key was taken by a call that then rolled back: doing it again is what the caller would do.
   throw apiError(
     'idempotency_in_progress',
     'another call with the same Idempotency-Key has not finished; try again',
     { retryAfterMs: 1_000 },
   );
-}
-
-/** CTE `taken`: one row when the key is ours. A parallel call with the same key waits here for the first one's outcome. */
-function takeKey(sql: SqlTag, { principal, rpc, key, fingerprint, status, response }: KeyedAnswer): Fragment {
-  return sql`
-    taken as (
-      insert into idempotency_keys (principal, rpc, key, fingerprint, status, response, created_at)
-      select ${principal}, ${rpc}, ${key}, ${fingerprint}, ${status}::int, ${response}, clock_timestamp()
-      from team t, room where room.free and t.pool is not null
-      on conflict (principal, rpc, key) do update set
-        fingerprint = excluded.fingerprint, status = excluded.status, response = excluded.response, created_at = excluded.created_at
-        where idempotency_keys.created_at <= now() - ${ms(sql, KEY_LIFE_MS)}
-      returning key
-    ),`;
 }
 
 async function storedAnswer(

@@ -21,9 +21,9 @@ export async function sweep(sql: SqlTag, settings: WorkSettings): Promise<readon
   return await sql<Swept[]>`
     with ${release(sql, settings, {
       lost: sql`
-        where w.state in ('offered', 'running') and w.lease_expires_at < now() - ${ms(sql, settings.graceMs)}
-        order by w.lease_expires_at limit ${settings.batch}::int
-        for update skip locked`,
+        where x.ended_at is null and x.expires_at < now() - ${ms(sql, settings.graceMs)}
+        order by x.expires_at limit ${settings.batch}::int
+        for update of x, w skip locked`,
       endReason: 'expired',
       backoff: true,
     })},

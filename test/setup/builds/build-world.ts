@@ -5,11 +5,11 @@ import { BuildsService } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import { newId } from '../../../server/platform/ids.ts';
 import { createSecrets } from '../../../server/platform/secrets.ts';
-import { beginPoll } from '../../../server/engine/work/claim.ts';
-import type { Grant } from '../../../server/engine/work/claim.ts';
-import { heartbeat } from '../../../server/engine/work/heartbeat.ts';
+import { createPoll } from '../../../server/engine/work/poll.ts';
+import type { Grant } from '../../../server/engine/work/poll.ts';
+import { createHeartbeat } from '../../../server/engine/work/heartbeat.ts';
 import type { LeaseStatus } from '../../../server/engine/work/heartbeat.ts';
-import { report } from '../../../server/engine/work/report.ts';
+import { createReport } from '../../../server/engine/work/report.ts';
 import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { callUnary, testCtx } from '../work/ctx.ts';
 import { createHints } from '../../../server/engine/work/hints.ts';
@@ -56,6 +56,9 @@ export async function createBuildWorld(
   const world = await createWorld(overrides);
   const { db, settings, userId } = world;
   const { sql } = db;
+  const poll = createPoll(sql, settings);
+  const heartbeat = createHeartbeat(sql, settings);
+  const report = createReport(sql, settings);
   const teamId = await world.team();
   const projectId = newId('prj');
   await sql`insert into projects (id, team_id, name, slug, created_at) values (${projectId}, ${teamId}, 'web', ${randomKey('web')}, now())`;
@@ -71,6 +74,7 @@ export async function createBuildWorld(
   const handlers = createBuilds({
     queue,
     hints: createHints({ queue, onError }),
+    submit: world.submitWork,
     settings,
     secrets,
     wake,
@@ -106,7 +110,7 @@ export async function createBuildWorld(
       (await callUnary(handlers, BuildsService.method.create, { request: { environmentId }, options })).id,
     pollBuild: async (runnerId, pollId = randomKey('poll')) =>
       (
-        await beginPoll(sql, settings, {
+        await poll({
           runnerId,
           bootId: '',
           kind: 'build',
@@ -117,7 +121,7 @@ export async function createBuildWorld(
       )?.grant,
     beatBuild: async (runnerId, lease) =>
       (
-        await heartbeat(sql, settings, {
+        await heartbeat({
           runnerId,
           bootId: '',
           leases: [{ phase: 0, ...lease }],
@@ -125,7 +129,7 @@ export async function createBuildWorld(
         })
       )?.leases[0]?.status,
     reportBuild: async (runnerId, ended) =>
-      await report(sql, settings, {
+      await report({
         runnerId,
         kind: 'build',
         reportId: 'report-00',

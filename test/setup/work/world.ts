@@ -3,16 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { createTestDatabase } from '../database.ts';
 import type { Database } from '../../../server/platform/db/index.ts';
 import { newId } from '../../../server/platform/ids.ts';
-import { beginPoll } from '../../../server/engine/work/claim.ts';
-import type { Grant } from '../../../server/engine/work/claim.ts';
-import { heartbeat } from '../../../server/engine/work/heartbeat.ts';
+import { createPoll } from '../../../server/engine/work/poll.ts';
+import type { Grant } from '../../../server/engine/work/poll.ts';
+import { createHeartbeat } from '../../../server/engine/work/heartbeat.ts';
 import type { LeaseStatus } from '../../../server/engine/work/heartbeat.ts';
-import { report } from '../../../server/engine/work/report.ts';
+import { createReport } from '../../../server/engine/work/report.ts';
 import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { defaultWorkSettings } from '../../../server/engine/work/settings.ts';
 import type { WorkSettings } from '../../../server/engine/work/settings.ts';
-import { createQueueRoom } from '../../../server/engine/work/queue-room.ts';
-import { submit } from '../../../server/engine/work/submit.ts';
+import { createSubmit } from '../../../server/engine/work/submit.ts';
+import type { Submit } from '../../../server/engine/work/submit.ts';
 
 /** The lease that a runner holds on a work item. */
 export interface Lease {
@@ -26,6 +26,7 @@ export interface World {
   readonly settings: WorkSettings;
   readonly poolTeamId: string;
   readonly userId: string;
+  readonly submitWork: Submit;
   team(operator?: 'customer' | 'service'): Promise<string>;
   runner(teamId: string, columns?: { isolation?: string; name?: string }): Promise<string>;
   submit(
@@ -39,6 +40,8 @@ export interface World {
   /** Ends the lease of an item as far as the clock is concerned. */
   expire(id: string): Promise<void>;
   item(id: string): Promise<Record<string, unknown>>;
+  /** When its open lease ends. */
+  leaseOf(id: string): Promise<Date | undefined>;
   drop(): Promise<void>;
 }
 
@@ -47,8 +50,11 @@ export const randomKey = (prefix: string): string => `${prefix}-${randomBytes(8)
 export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 10): Promise<World> {
   const { db, url, drop } = await createTestDatabase({ max });
   const settings = { ...defaultWorkSettings, feedServicePool: true, ...overrides };
-  const room = createQueueRoom(() => performance.now());
   const { sql } = db;
+  const submit = createSubmit(sql, settings);
+  const poll = createPoll(sql, settings);
+  const heartbeat = createHeartbeat(sql, settings);
+  const report = createReport(sql, settings);
   const userId = newId('user');
   await sql`insert into regions (id, name, operator) values ('reg_service', 'service', 'service'), ('reg_customer', 'customer', 'customer')`;
   const poolTeamId = newId('team');
@@ -60,6 +66,7 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
     settings,
     poolTeamId,
     userId,
+    submitWork: submit,
     team: async (operator = 'customer') => {
       const id = newId('team');
       await sql`insert into teams (id, name, region_id, created_at) values (${id}, 'team', ${`reg_${operator}`}, now())`;
@@ -74,29 +81,25 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
     },
     submit: async (teamId, { needsContainer = false, timeoutMs = 600_000, logLimit = 1_000_000 } = {}) => {
       const id = newId('run');
-      await submit(
-        sql,
-        { settings, room },
-        {
-          work: {
-            id,
-            kind: 'run',
-            teamId,
-            createdBy: userId,
-            createdAt: new Date(),
-            spec: { command: ['true'] },
-            labels: {},
-            needsContainer,
-            timeoutMs,
-            logLimit,
-          },
+      await submit({
+        work: {
+          id,
+          kind: 'run',
+          teamId,
+          createdBy: userId,
+          createdAt: new Date(),
+          spec: { command: ['true'] },
+          labels: {},
+          needsContainer,
+          timeoutMs,
+          logLimit,
         },
-      );
+      });
       return id;
     },
     poll: async (runnerId, pollId = randomKey('poll')) =>
       (
-        await beginPoll(sql, settings, {
+        await poll({
           runnerId,
           bootId: '',
           kind: 'run',
@@ -106,10 +109,9 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
         })
       )?.grant,
     beat: async (runnerId, lease) =>
-      (await heartbeat(sql, settings, { runnerId, bootId: '', leases: [lease], draining: false }))?.leases[0]
-        ?.status,
+      (await heartbeat({ runnerId, bootId: '', leases: [lease], draining: false }))?.leases[0]?.status,
     report: async (runnerId, ended) =>
-      await report(sql, settings, {
+      await report({
         runnerId,
         kind: 'run',
         reportId: 'report-00',
@@ -121,12 +123,17 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
         ...ended,
       }),
     expire: async (id) => {
-      await sql`update work_items set lease_expires_at = now() - interval '1 hour' where id = ${id} and lease_id is not null`;
+      await sql`update work_leases set expires_at = now() - interval '1 hour' where work_id = ${id} and ended_at is null`;
     },
     item: async (id) => {
       const [row] = await sql`select * from work_items where id = ${id}`;
       if (row === undefined) throw new Error(`no work item ${id}`);
       return row;
+    },
+    leaseOf: async (id) => {
+      const [row] = await sql<Array<{ at: Date }>>`
+        select expires_at as at from work_leases where work_id = ${id} and ended_at is null`;
+      return row?.at;
     },
     drop,
   };

@@ -10,7 +10,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
-import type { BuildOffer, EnrollRequestSchema, EnrollResponseSchema, HeartbeatRequest as HeartbeatRequest$1, HeartbeatResponseSchema, HeldLease, LogsRequest, LogsResponseSchema, ReportRequest as ReportRequest$1, ReportResponseSchema, RunOffer } from "../../runner/v1/runner_pb.ts";
+import type { BuildOffer, EnrollRequestSchema, EnrollResponseSchema, HeartbeatRequest as HeartbeatRequest$1, HeartbeatResponse as HeartbeatResponse$1, LogsRequest, LogsResponse, ReportRequest as ReportRequest$1, ReportResponse as ReportResponse$1, RunOffer } from "../../runner/v1/runner_pb.ts";
 import { file_svc_runner_v1_runner } from "../../runner/v1/runner_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/dispatch/v1/dispatch.proto.
  */
 export const file_svc_dispatch_v1_dispatch: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zdmMvZGlzcGF0Y2gvdjEvZGlzcGF0Y2gucHJvdG8SD3N2Yy5kaXNwYXRjaC52MSJuCgZDYWxsZXISEQoJcnVubmVyX2lkGAEgASgJEg8KB3RlYW1faWQYAiABKAkSDwoHYm9vdF9pZBgDIAEoCRIvCgVub25jZRgEIAEoCzIgLnN2Yy5kaXNwYXRjaC52MS5Vc2VOb25jZVJlcXVlc3QiIwoRUmVzb2x2ZUtleVJlcXVlc3QSDgoGa2V5X2lkGAEgASgJImwKElJlc29sdmVLZXlSZXNwb25zZRINCgVrbm93bhgBIAEoCBIRCglydW5uZXJfaWQYAiABKAkSDwoHdGVhbV9pZBgDIAEoCRISCgpwdWJsaWNfa2V5GAQgASgMEg8KB3Jldm9rZWQYBSABKAgiXQoPVXNlTm9uY2VSZXF1ZXN0Eg4KBmtleV9pZBgBIAEoCRINCgVub25jZRgCIAEoCRIrCgdjcmVhdGVkGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIhChBVc2VOb25jZVJlc3BvbnNlEg0KBWZyZXNoGAEgASgIIsEBChBCZWdpblBvbGxSZXF1ZXN0EicKBmNhbGxlchgBIAEoCzIXLnN2Yy5kaXNwYXRjaC52MS5DYWxsZXISJwoEa2luZBgCIAEoDjIZLnN2Yy5kaXNwYXRjaC52MS5Xb3JrS2luZBIPCgdwb2xsX2lkGAMgASgJEg0KBXNsb3RzGAQgASgNEhEKCW5vdF9yZWFkeRgFIAMoCRIoCgZsZWFzZXMYBiADKAsyGC5zdmMucnVubmVyLnYxLkhlbGRMZWFzZSJ9ChFCZWdpblBvbGxSZXNwb25zZRITCgttYXlfcmVjZWl2ZRgBIAEoCBIMCgRob2xkGAIgASgIEg8KB3Bvb2xfaWQYAyABKAkSKgoFb2ZmZXIYBCABKAsyFi5zdmMuZGlzcGF0Y2gudjEuT2ZmZXJIAIgBAUIICgZfb2ZmZXIikwEKDENsYWltUmVxdWVzdBInCgZjYWxsZXIYASABKAsyFy5zdmMuZGlzcGF0Y2gudjEuQ2FsbGVyEicKBGtpbmQYAiABKA4yGS5zdmMuZGlzcGF0Y2gudjEuV29ya0tpbmQSDwoHcG9sbF9pZBgDIAEoCRIPCgd3b3JrX2lkGAQgASgJEg8KB3Bvb2xfaWQYBSABKAkiRQoNQ2xhaW1SZXNwb25zZRIqCgVvZmZlchgBIAEoCzIWLnN2Yy5kaXNwYXRjaC52MS5PZmZlckgAiAEBQggKBl9vZmZlciJjCgVPZmZlchImCgNydW4YASABKAsyFy5zdmMucnVubmVyLnYxLlJ1bk9mZmVySAASKgoFYnVpbGQYAiABKAsyGS5zdmMucnVubmVyLnYxLkJ1aWxkT2ZmZXJIAEIGCgR3b3JrIiQKEVJldHVybkhpbnRSZXF1ZXN0Eg8KB3dvcmtfaWQYASABKAkiFAoSUmV0dXJuSGludFJlc3BvbnNlIm8KEEhlYXJ0YmVhdFJlcXVlc3QSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchIyCgloZWFydGJlYXQYAiABKAsyHy5zdmMucnVubmVyLnYxLkhlYXJ0YmVhdFJlcXVlc3QijwEKEUFwcGVuZExvZ3NSZXF1ZXN0EicKBmNhbGxlchgBIAEoCzIXLnN2Yy5kaXNwYXRjaC52MS5DYWxsZXISJwoEa2luZBgCIAEoDjIZLnN2Yy5kaXNwYXRjaC52MS5Xb3JrS2luZBIoCgRsb2dzGAMgASgLMhouc3ZjLnJ1bm5lci52MS5Mb2dzUmVxdWVzdCKPAQoNUmVwb3J0UmVxdWVzdBInCgZjYWxsZXIYASABKAsyFy5zdmMuZGlzcGF0Y2gudjEuQ2FsbGVyEicKBGtpbmQYAiABKA4yGS5zdmMuZGlzcGF0Y2gudjEuV29ya0tpbmQSLAoGcmVwb3J0GAMgASgLMhwuc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXF1ZXN0IigKFFdhdGNoRmVhdHVyZXNSZXF1ZXN0EhAKCHJldmlzaW9uGAEgASgJIksKFVdhdGNoRmVhdHVyZXNSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoCRIQCghkaXNhYmxlZBgCIAMoCRIOCgZoaWRkZW4YAyADKAkqTQoIV29ya0tpbmQSGQoVV09SS19LSU5EX1VOU1BFQ0lGSUVEEAASEQoNV09SS19LSU5EX1JVThABEhMKD1dPUktfS0lORF9CVUlMRBACMs8GCg9EaXNwYXRjaFNlcnZpY2USVQoKUmVzb2x2ZUtleRIiLnN2Yy5kaXNwYXRjaC52MS5SZXNvbHZlS2V5UmVxdWVzdBojLnN2Yy5kaXNwYXRjaC52MS5SZXNvbHZlS2V5UmVzcG9uc2USTwoIVXNlTm9uY2USIC5zdmMuZGlzcGF0Y2gudjEuVXNlTm9uY2VSZXF1ZXN0GiEuc3ZjLmRpc3BhdGNoLnYxLlVzZU5vbmNlUmVzcG9uc2USXgoNV2F0Y2hGZWF0dXJlcxIlLnN2Yy5kaXNwYXRjaC52MS5XYXRjaEZlYXR1cmVzUmVxdWVzdBomLnN2Yy5kaXNwYXRjaC52MS5XYXRjaEZlYXR1cmVzUmVzcG9uc2USRQoGRW5yb2xsEhwuc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXF1ZXN0Gh0uc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXNwb25zZRJSCglCZWdpblBvbGwSIS5zdmMuZGlzcGF0Y2gudjEuQmVnaW5Qb2xsUmVxdWVzdBoiLnN2Yy5kaXNwYXRjaC52MS5CZWdpblBvbGxSZXNwb25zZRJGCgVDbGFpbRIdLnN2Yy5kaXNwYXRjaC52MS5DbGFpbVJlcXVlc3QaHi5zdmMuZGlzcGF0Y2gudjEuQ2xhaW1SZXNwb25zZRJVCgpSZXR1cm5IaW50EiIuc3ZjLmRpc3BhdGNoLnYxLlJldHVybkhpbnRSZXF1ZXN0GiMuc3ZjLmRpc3BhdGNoLnYxLlJldHVybkhpbnRSZXNwb25zZRJQCglIZWFydGJlYXQSIS5zdmMuZGlzcGF0Y2gudjEuSGVhcnRiZWF0UmVxdWVzdBogLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVzcG9uc2USTQoKQXBwZW5kTG9ncxIiLnN2Yy5kaXNwYXRjaC52MS5BcHBlbmRMb2dzUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuTG9nc1Jlc3BvbnNlEkcKBlJlcG9ydBIeLnN2Yy5kaXNwYXRjaC52MS5SZXBvcnRSZXF1ZXN0Gh0uc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXNwb25zZRoQirUYDBoIRGlzcGF0Y2goA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runner_v1_runner]);
+  fileDesc("Ch5zdmMvZGlzcGF0Y2gvdjEvZGlzcGF0Y2gucHJvdG8SD3N2Yy5kaXNwYXRjaC52MSJkCgZDYWxsZXISEQoJcnVubmVyX2lkGAEgASgJEg8KB3RlYW1faWQYAiABKAkSDwoHYm9vdF9pZBgDIAEoCRIlCgVub25jZRgEIAEoCzIWLnN2Yy5kaXNwYXRjaC52MS5Ob25jZSJTCgVOb25jZRIOCgZrZXlfaWQYASABKAkSDQoFbm9uY2UYAiABKAkSKwoHY3JlYXRlZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJAoHUmVmdXNhbBIKCgJhdBgBIAEoDRINCgVlcnJvchgCIAEoCSI6ChFSZXNvbHZlS2V5UmVxdWVzdBIlCgRhc2tzGAEgAygLMhcuc3ZjLmRpc3BhdGNoLnYxLktleUFzayIYCgZLZXlBc2sSDgoGa2V5X2lkGAEgASgJIm0KElJlc29sdmVLZXlSZXNwb25zZRIrCgdhbnN3ZXJzGAEgAygLMhouc3ZjLmRpc3BhdGNoLnYxLktleUFuc3dlchIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsImMKCUtleUFuc3dlchINCgVrbm93bhgBIAEoCBIRCglydW5uZXJfaWQYAiABKAkSDwoHdGVhbV9pZBgDIAEoCRISCgpwdWJsaWNfa2V5GAQgASgMEg8KB3Jldm9rZWQYBSABKAgiNQoLUG9sbFJlcXVlc3QSJgoEYXNrcxgBIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5Qb2xsQXNrIo4BCgdQb2xsQXNrEicKBmNhbGxlchgBIAEoCzIXLnN2Yy5kaXNwYXRjaC52MS5DYWxsZXISJwoEa2luZBgCIAEoDjIZLnN2Yy5kaXNwYXRjaC52MS5Xb3JrS2luZBIPCgdwb2xsX2lkGAMgASgJEg0KBXNsb3RzGAQgASgNEhEKCW5vdF9yZWFkeRgFIAMoCSJoCgxQb2xsUmVzcG9uc2USLAoHYW5zd2VycxgBIAMoCzIbLnN2Yy5kaXNwYXRjaC52MS5Qb2xsQW5zd2VyEioKCHJlZnVzYWxzGAIgAygLMhguc3ZjLmRpc3BhdGNoLnYxLlJlZnVzYWwihQEKClBvbGxBbnN3ZXISEwoLbWF5X3JlY2VpdmUYASABKAgSDAoEaG9sZBgCIAEoCBIPCgdwb29sX2lkGAMgASgJEioKBW9mZmVyGAQgASgLMhYuc3ZjLmRpc3BhdGNoLnYxLk9mZmVySACIAQESDQoFd2FpdHMYBSABKAhCCAoGX29mZmVyImMKBU9mZmVyEiYKA3J1bhgBIAEoCzIXLnN2Yy5ydW5uZXIudjEuUnVuT2ZmZXJIABIqCgVidWlsZBgCIAEoCzIZLnN2Yy5ydW5uZXIudjEuQnVpbGRPZmZlckgAQgYKBHdvcmsiPwoQSGVhcnRiZWF0UmVxdWVzdBIrCgRhc2tzGAEgAygLMh0uc3ZjLmRpc3BhdGNoLnYxLkhlYXJ0YmVhdEFzayJrCgxIZWFydGJlYXRBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchIyCgloZWFydGJlYXQYAiABKAsyHy5zdmMucnVubmVyLnYxLkhlYXJ0YmVhdFJlcXVlc3QicgoRSGVhcnRiZWF0UmVzcG9uc2USMQoHYW5zd2VycxgBIAMoCzIgLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVzcG9uc2USKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCJBChFBcHBlbmRMb2dzUmVxdWVzdBIsCgRhc2tzGAEgAygLMh4uc3ZjLmRpc3BhdGNoLnYxLkFwcGVuZExvZ3NBc2siiwEKDUFwcGVuZExvZ3NBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchInCgRraW5kGAIgASgOMhkuc3ZjLmRpc3BhdGNoLnYxLldvcmtLaW5kEigKBGxvZ3MYAyABKAsyGi5zdmMucnVubmVyLnYxLkxvZ3NSZXF1ZXN0Im4KEkFwcGVuZExvZ3NSZXNwb25zZRIsCgdhbnN3ZXJzGAEgAygLMhsuc3ZjLnJ1bm5lci52MS5Mb2dzUmVzcG9uc2USKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCI5Cg1SZXBvcnRSZXF1ZXN0EigKBGFza3MYASADKAsyGi5zdmMuZGlzcGF0Y2gudjEuUmVwb3J0QXNrIosBCglSZXBvcnRBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchInCgRraW5kGAIgASgOMhkuc3ZjLmRpc3BhdGNoLnYxLldvcmtLaW5kEiwKBnJlcG9ydBgDIAEoCzIcLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVxdWVzdCJsCg5SZXBvcnRSZXNwb25zZRIuCgdhbnN3ZXJzGAEgAygLMh0uc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXNwb25zZRIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsIigKFFdhdGNoRmVhdHVyZXNSZXF1ZXN0EhAKCHJldmlzaW9uGAEgASgJIksKFVdhdGNoRmVhdHVyZXNSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoCRIQCghkaXNhYmxlZBgCIAMoCRIOCgZoaWRkZW4YAyADKAkqTQoIV29ya0tpbmQSGQoVV09SS19LSU5EX1VOU1BFQ0lGSUVEEAASEQoNV09SS19LSU5EX1JVThABEhMKD1dPUktfS0lORF9CVUlMRBACMtwECg9EaXNwYXRjaFNlcnZpY2USXgoNV2F0Y2hGZWF0dXJlcxIlLnN2Yy5kaXNwYXRjaC52MS5XYXRjaEZlYXR1cmVzUmVxdWVzdBomLnN2Yy5kaXNwYXRjaC52MS5XYXRjaEZlYXR1cmVzUmVzcG9uc2USRQoGRW5yb2xsEhwuc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXF1ZXN0Gh0uc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXNwb25zZRJVCgpSZXNvbHZlS2V5EiIuc3ZjLmRpc3BhdGNoLnYxLlJlc29sdmVLZXlSZXF1ZXN0GiMuc3ZjLmRpc3BhdGNoLnYxLlJlc29sdmVLZXlSZXNwb25zZRJDCgRQb2xsEhwuc3ZjLmRpc3BhdGNoLnYxLlBvbGxSZXF1ZXN0Gh0uc3ZjLmRpc3BhdGNoLnYxLlBvbGxSZXNwb25zZRJSCglIZWFydGJlYXQSIS5zdmMuZGlzcGF0Y2gudjEuSGVhcnRiZWF0UmVxdWVzdBoiLnN2Yy5kaXNwYXRjaC52MS5IZWFydGJlYXRSZXNwb25zZRJVCgpBcHBlbmRMb2dzEiIuc3ZjLmRpc3BhdGNoLnYxLkFwcGVuZExvZ3NSZXF1ZXN0GiMuc3ZjLmRpc3BhdGNoLnYxLkFwcGVuZExvZ3NSZXNwb25zZRJJCgZSZXBvcnQSHi5zdmMuZGlzcGF0Y2gudjEuUmVwb3J0UmVxdWVzdBofLnN2Yy5kaXNwYXRjaC52MS5SZXBvcnRSZXNwb25zZRoQirUYDBoIRGlzcGF0Y2goA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runner_v1_runner]);
 
 /**
  * A runner whose signature was verified.
@@ -51,9 +51,9 @@ export type Caller = Message<"svc.dispatch.v1.Caller"> & {
    * The nonce of the signed request that this call carries out, used up before the call has any effect: `replayed` when it was used before.
    * Absent when no request stands behind the call or its nonce is used already.
    *
-   * @generated from field: svc.dispatch.v1.UseNonceRequest nonce = 4;
+   * @generated from field: svc.dispatch.v1.Nonce nonce = 4;
    */
-  nonce?: UseNonceRequest | undefined;
+  nonce?: Nonce | undefined;
 };
 
 /**
@@ -64,11 +64,95 @@ export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_dispatch, 0);
 
 /**
- * Selects a key.
+ * One use of a nonce.
+ *
+ * @generated from message svc.dispatch.v1.Nonce
+ */
+export type Nonce = Message<"svc.dispatch.v1.Nonce"> & {
+  /**
+   * RFC 7638 thumbprint.
+   *
+   * @generated from field: string key_id = 1;
+   */
+  keyId: string;
+
+  /**
+   * The nonce.
+   *
+   * @generated from field: string nonce = 2;
+   */
+  nonce: string;
+
+  /**
+   * Time at which the signature was made, in seconds since 1970.
+   *
+   * @generated from field: google.protobuf.Timestamp created = 3;
+   */
+  created?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.dispatch.v1.Nonce.
+ * Use `create(NonceSchema)` to create a new message.
+ */
+export const NonceSchema: GenMessage<Nonce> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 1);
+
+/**
+ * Why one ask of a request was refused.
+ *
+ * @generated from message svc.dispatch.v1.Refusal
+ */
+export type Refusal = Message<"svc.dispatch.v1.Refusal"> & {
+  /**
+   * Its place in the request, from 0; its answer is empty.
+   *
+   * @generated from field: uint32 at = 1;
+   */
+  at: number;
+
+  /**
+   * `{code, message, retryable, details, retryAfterMs}` in JSON, as in the trailer `svc-error-bin` of a call that was refused as a whole.
+   *
+   * @generated from field: string error = 2;
+   */
+  error: string;
+};
+
+/**
+ * Describes the message svc.dispatch.v1.Refusal.
+ * Use `create(RefusalSchema)` to create a new message.
+ */
+export const RefusalSchema: GenMessage<Refusal> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 2);
+
+/**
+ * Keys to be resolved.
  *
  * @generated from message svc.dispatch.v1.ResolveKeyRequest
  */
 export type ResolveKeyRequest = Message<"svc.dispatch.v1.ResolveKeyRequest"> & {
+  /**
+   * One for each key.
+   *
+   * @generated from field: repeated svc.dispatch.v1.KeyAsk asks = 1;
+   */
+  asks: KeyAsk[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.ResolveKeyRequest.
+ * Use `create(ResolveKeyRequestSchema)` to create a new message.
+ */
+export const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 3);
+
+/**
+ * Selects a key.
+ *
+ * @generated from message svc.dispatch.v1.KeyAsk
+ */
+export type KeyAsk = Message<"svc.dispatch.v1.KeyAsk"> & {
   /**
    * RFC 7638 thumbprint.
    *
@@ -78,18 +162,46 @@ export type ResolveKeyRequest = Message<"svc.dispatch.v1.ResolveKeyRequest"> & {
 };
 
 /**
- * Describes the message svc.dispatch.v1.ResolveKeyRequest.
- * Use `create(ResolveKeyRequestSchema)` to create a new message.
+ * Describes the message svc.dispatch.v1.KeyAsk.
+ * Use `create(KeyAskSchema)` to create a new message.
  */
-export const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 1);
+export const KeyAskSchema: GenMessage<KeyAsk> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 4);
 
 /**
- * The runner of a key.
+ * The runners of keys.
  *
  * @generated from message svc.dispatch.v1.ResolveKeyResponse
  */
 export type ResolveKeyResponse = Message<"svc.dispatch.v1.ResolveKeyResponse"> & {
+  /**
+   * One for each ask.
+   *
+   * @generated from field: repeated svc.dispatch.v1.KeyAnswer answers = 1;
+   */
+  answers: KeyAnswer[];
+
+  /**
+   * Asks that were refused.
+   *
+   * @generated from field: repeated svc.dispatch.v1.Refusal refusals = 2;
+   */
+  refusals: Refusal[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.ResolveKeyResponse.
+ * Use `create(ResolveKeyResponseSchema)` to create a new message.
+ */
+export const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 5);
+
+/**
+ * The runner of a key.
+ *
+ * @generated from message svc.dispatch.v1.KeyAnswer
+ */
+export type KeyAnswer = Message<"svc.dispatch.v1.KeyAnswer"> & {
   /**
    * True if the key is known.
    *
@@ -127,74 +239,39 @@ export type ResolveKeyResponse = Message<"svc.dispatch.v1.ResolveKeyResponse"> &
 };
 
 /**
- * Describes the message svc.dispatch.v1.ResolveKeyResponse.
- * Use `create(ResolveKeyResponseSchema)` to create a new message.
+ * Describes the message svc.dispatch.v1.KeyAnswer.
+ * Use `create(KeyAnswerSchema)` to create a new message.
  */
-export const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 2);
+export const KeyAnswerSchema: GenMessage<KeyAnswer> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 6);
 
 /**
- * One use of a nonce.
+ * Polls that begin or ask again.
  *
- * @generated from message svc.dispatch.v1.UseNonceRequest
+ * @generated from message svc.dispatch.v1.PollRequest
  */
-export type UseNonceRequest = Message<"svc.dispatch.v1.UseNonceRequest"> & {
+export type PollRequest = Message<"svc.dispatch.v1.PollRequest"> & {
   /**
-   * RFC 7638 thumbprint.
+   * One for each poll.
    *
-   * @generated from field: string key_id = 1;
+   * @generated from field: repeated svc.dispatch.v1.PollAsk asks = 1;
    */
-  keyId: string;
-
-  /**
-   * The nonce.
-   *
-   * @generated from field: string nonce = 2;
-   */
-  nonce: string;
-
-  /**
-   * Time at which the signature was made, in seconds since 1970.
-   *
-   * @generated from field: google.protobuf.Timestamp created = 3;
-   */
-  created?: Timestamp | undefined;
+  asks: PollAsk[];
 };
 
 /**
- * Describes the message svc.dispatch.v1.UseNonceRequest.
- * Use `create(UseNonceRequestSchema)` to create a new message.
+ * Describes the message svc.dispatch.v1.PollRequest.
+ * Use `create(PollRequestSchema)` to create a new message.
  */
-export const UseNonceRequestSchema: GenMessage<UseNonceRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 3);
+export const PollRequestSchema: GenMessage<PollRequest> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 7);
 
 /**
- * Tells whether the nonce is fresh.
+ * A poll.
  *
- * @generated from message svc.dispatch.v1.UseNonceResponse
+ * @generated from message svc.dispatch.v1.PollAsk
  */
-export type UseNonceResponse = Message<"svc.dispatch.v1.UseNonceResponse"> & {
-  /**
-   * False: it was used before, or cannot be checked after a crash of the store.
-   *
-   * @generated from field: bool fresh = 1;
-   */
-  fresh: boolean;
-};
-
-/**
- * Describes the message svc.dispatch.v1.UseNonceResponse.
- * Use `create(UseNonceResponseSchema)` to create a new message.
- */
-export const UseNonceResponseSchema: GenMessage<UseNonceResponse> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 4);
-
-/**
- * A poll begins.
- *
- * @generated from message svc.dispatch.v1.BeginPollRequest
- */
-export type BeginPollRequest = Message<"svc.dispatch.v1.BeginPollRequest"> & {
+export type PollAsk = Message<"svc.dispatch.v1.PollAsk"> & {
   /**
    * Runner that polls.
    *
@@ -229,30 +306,51 @@ export type BeginPollRequest = Message<"svc.dispatch.v1.BeginPollRequest"> & {
    * @generated from field: repeated string not_ready = 5;
    */
   notReady: string[];
-
-  /**
-   * Leases that it holds.
-   *
-   * @generated from field: repeated svc.runner.v1.HeldLease leases = 6;
-   */
-  leases: HeldLease[];
 };
 
 /**
- * Describes the message svc.dispatch.v1.BeginPollRequest.
- * Use `create(BeginPollRequestSchema)` to create a new message.
+ * Describes the message svc.dispatch.v1.PollAsk.
+ * Use `create(PollAskSchema)` to create a new message.
  */
-export const BeginPollRequestSchema: GenMessage<BeginPollRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 5);
+export const PollAskSchema: GenMessage<PollAsk> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 8);
+
+/**
+ * Answers to polls.
+ *
+ * @generated from message svc.dispatch.v1.PollResponse
+ */
+export type PollResponse = Message<"svc.dispatch.v1.PollResponse"> & {
+  /**
+   * One for each ask.
+   *
+   * @generated from field: repeated svc.dispatch.v1.PollAnswer answers = 1;
+   */
+  answers: PollAnswer[];
+
+  /**
+   * Asks that were refused.
+   *
+   * @generated from field: repeated svc.dispatch.v1.Refusal refusals = 2;
+   */
+  refusals: Refusal[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.PollResponse.
+ * Use `create(PollResponseSchema)` to create a new message.
+ */
+export const PollResponseSchema: GenMessage<PollResponse> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 9);
 
 /**
  * Tells whether the runner may receive work, and where.
  *
- * @generated from message svc.dispatch.v1.BeginPollResponse
+ * @generated from message svc.dispatch.v1.PollAnswer
  */
-export type BeginPollResponse = Message<"svc.dispatch.v1.BeginPollResponse"> & {
+export type PollAnswer = Message<"svc.dispatch.v1.PollAnswer"> & {
   /**
-   * False: answer the poll empty. `wait` says whether at once.
+   * False: answer the poll empty. `hold` says whether at once.
    *
    * @generated from field: bool may_receive = 1;
    */
@@ -273,89 +371,26 @@ export type BeginPollResponse = Message<"svc.dispatch.v1.BeginPollResponse"> & {
   poolId: string;
 
   /**
-   * The standing or fresh offer; absent when none waits.
+   * The open or fresh offer; absent when none waits.
    *
    * @generated from field: optional svc.dispatch.v1.Offer offer = 4;
    */
   offer?: Offer | undefined;
+
+  /**
+   * True if something waits in the pool that this runner cannot have: another one should ask.
+   *
+   * @generated from field: bool waits = 5;
+   */
+  waits: boolean;
 };
 
 /**
- * Describes the message svc.dispatch.v1.BeginPollResponse.
- * Use `create(BeginPollResponseSchema)` to create a new message.
+ * Describes the message svc.dispatch.v1.PollAnswer.
+ * Use `create(PollAnswerSchema)` to create a new message.
  */
-export const BeginPollResponseSchema: GenMessage<BeginPollResponse> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 6);
-
-/**
- * A claim.
- *
- * @generated from message svc.dispatch.v1.ClaimRequest
- */
-export type ClaimRequest = Message<"svc.dispatch.v1.ClaimRequest"> & {
-  /**
-   * Runner that the work is for.
-   *
-   * @generated from field: svc.dispatch.v1.Caller caller = 1;
-   */
-  caller?: Caller | undefined;
-
-  /**
-   * Kind of work.
-   *
-   * @generated from field: svc.dispatch.v1.WorkKind kind = 2;
-   */
-  kind: WorkKind;
-
-  /**
-   * Id of the poll that will receive the offer.
-   *
-   * @generated from field: string poll_id = 3;
-   */
-  pollId: string;
-
-  /**
-   * The hinted item; empty for the next of the pool.
-   *
-   * @generated from field: string work_id = 4;
-   */
-  workId: string;
-
-  /**
-   * Pool, as `BeginPoll` answered it.
-   *
-   * @generated from field: string pool_id = 5;
-   */
-  poolId: string;
-};
-
-/**
- * Describes the message svc.dispatch.v1.ClaimRequest.
- * Use `create(ClaimRequestSchema)` to create a new message.
- */
-export const ClaimRequestSchema: GenMessage<ClaimRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 7);
-
-/**
- * The outcome of a claim.
- *
- * @generated from message svc.dispatch.v1.ClaimResponse
- */
-export type ClaimResponse = Message<"svc.dispatch.v1.ClaimResponse"> & {
-  /**
-   * The offer; absent when there is none.
-   *
-   * @generated from field: optional svc.dispatch.v1.Offer offer = 1;
-   */
-  offer?: Offer | undefined;
-};
-
-/**
- * Describes the message svc.dispatch.v1.ClaimResponse.
- * Use `create(ClaimResponseSchema)` to create a new message.
- */
-export const ClaimResponseSchema: GenMessage<ClaimResponse> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 8);
+export const PollAnswerSchema: GenMessage<PollAnswer> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 10);
 
 /**
  * One offer.
@@ -392,50 +427,35 @@ export type Offer = Message<"svc.dispatch.v1.Offer"> & {
  * Use `create(OfferSchema)` to create a new message.
  */
 export const OfferSchema: GenMessage<Offer> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 9);
-
-/**
- * Selects an item.
- *
- * @generated from message svc.dispatch.v1.ReturnHintRequest
- */
-export type ReturnHintRequest = Message<"svc.dispatch.v1.ReturnHintRequest"> & {
-  /**
-   * Run or build id.
-   *
-   * @generated from field: string work_id = 1;
-   */
-  workId: string;
-};
-
-/**
- * Describes the message svc.dispatch.v1.ReturnHintRequest.
- * Use `create(ReturnHintRequestSchema)` to create a new message.
- */
-export const ReturnHintRequestSchema: GenMessage<ReturnHintRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 10);
-
-/**
- * The response has no fields.
- *
- * @generated from message svc.dispatch.v1.ReturnHintResponse
- */
-export type ReturnHintResponse = Message<"svc.dispatch.v1.ReturnHintResponse"> & {
-};
-
-/**
- * Describes the message svc.dispatch.v1.ReturnHintResponse.
- * Use `create(ReturnHintResponseSchema)` to create a new message.
- */
-export const ReturnHintResponseSchema: GenMessage<ReturnHintResponse> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_dispatch, 11);
 
 /**
- * A heartbeat with its caller.
+ * Heartbeats.
  *
  * @generated from message svc.dispatch.v1.HeartbeatRequest
  */
 export type HeartbeatRequest = Message<"svc.dispatch.v1.HeartbeatRequest"> & {
+  /**
+   * One for each heartbeat.
+   *
+   * @generated from field: repeated svc.dispatch.v1.HeartbeatAsk asks = 1;
+   */
+  asks: HeartbeatAsk[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.HeartbeatRequest.
+ * Use `create(HeartbeatRequestSchema)` to create a new message.
+ */
+export const HeartbeatRequestSchema: GenMessage<HeartbeatRequest> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 12);
+
+/**
+ * A heartbeat with its caller.
+ *
+ * @generated from message svc.dispatch.v1.HeartbeatAsk
+ */
+export type HeartbeatAsk = Message<"svc.dispatch.v1.HeartbeatAsk"> & {
   /**
    * Runner that calls.
    *
@@ -452,18 +472,67 @@ export type HeartbeatRequest = Message<"svc.dispatch.v1.HeartbeatRequest"> & {
 };
 
 /**
- * Describes the message svc.dispatch.v1.HeartbeatRequest.
- * Use `create(HeartbeatRequestSchema)` to create a new message.
+ * Describes the message svc.dispatch.v1.HeartbeatAsk.
+ * Use `create(HeartbeatAskSchema)` to create a new message.
  */
-export const HeartbeatRequestSchema: GenMessage<HeartbeatRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 12);
+export const HeartbeatAskSchema: GenMessage<HeartbeatAsk> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 13);
 
 /**
- * Output with its caller.
+ * Answers to heartbeats.
+ *
+ * @generated from message svc.dispatch.v1.HeartbeatResponse
+ */
+export type HeartbeatResponse = Message<"svc.dispatch.v1.HeartbeatResponse"> & {
+  /**
+   * One for each ask.
+   *
+   * @generated from field: repeated svc.runner.v1.HeartbeatResponse answers = 1;
+   */
+  answers: HeartbeatResponse$1[];
+
+  /**
+   * Asks that were refused.
+   *
+   * @generated from field: repeated svc.dispatch.v1.Refusal refusals = 2;
+   */
+  refusals: Refusal[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.HeartbeatResponse.
+ * Use `create(HeartbeatResponseSchema)` to create a new message.
+ */
+export const HeartbeatResponseSchema: GenMessage<HeartbeatResponse> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 14);
+
+/**
+ * Output.
  *
  * @generated from message svc.dispatch.v1.AppendLogsRequest
  */
 export type AppendLogsRequest = Message<"svc.dispatch.v1.AppendLogsRequest"> & {
+  /**
+   * One for each append.
+   *
+   * @generated from field: repeated svc.dispatch.v1.AppendLogsAsk asks = 1;
+   */
+  asks: AppendLogsAsk[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.AppendLogsRequest.
+ * Use `create(AppendLogsRequestSchema)` to create a new message.
+ */
+export const AppendLogsRequestSchema: GenMessage<AppendLogsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 15);
+
+/**
+ * An append with its caller.
+ *
+ * @generated from message svc.dispatch.v1.AppendLogsAsk
+ */
+export type AppendLogsAsk = Message<"svc.dispatch.v1.AppendLogsAsk"> & {
   /**
    * Runner that calls.
    *
@@ -487,18 +556,67 @@ export type AppendLogsRequest = Message<"svc.dispatch.v1.AppendLogsRequest"> & {
 };
 
 /**
- * Describes the message svc.dispatch.v1.AppendLogsRequest.
- * Use `create(AppendLogsRequestSchema)` to create a new message.
+ * Describes the message svc.dispatch.v1.AppendLogsAsk.
+ * Use `create(AppendLogsAskSchema)` to create a new message.
  */
-export const AppendLogsRequestSchema: GenMessage<AppendLogsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 13);
+export const AppendLogsAskSchema: GenMessage<AppendLogsAsk> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 16);
 
 /**
- * A report with its caller.
+ * Answers to appends.
+ *
+ * @generated from message svc.dispatch.v1.AppendLogsResponse
+ */
+export type AppendLogsResponse = Message<"svc.dispatch.v1.AppendLogsResponse"> & {
+  /**
+   * One for each ask.
+   *
+   * @generated from field: repeated svc.runner.v1.LogsResponse answers = 1;
+   */
+  answers: LogsResponse[];
+
+  /**
+   * Asks that were refused.
+   *
+   * @generated from field: repeated svc.dispatch.v1.Refusal refusals = 2;
+   */
+  refusals: Refusal[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.AppendLogsResponse.
+ * Use `create(AppendLogsResponseSchema)` to create a new message.
+ */
+export const AppendLogsResponseSchema: GenMessage<AppendLogsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 17);
+
+/**
+ * Reports.
  *
  * @generated from message svc.dispatch.v1.ReportRequest
  */
 export type ReportRequest = Message<"svc.dispatch.v1.ReportRequest"> & {
+  /**
+   * One for each report.
+   *
+   * @generated from field: repeated svc.dispatch.v1.ReportAsk asks = 1;
+   */
+  asks: ReportAsk[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.ReportRequest.
+ * Use `create(ReportRequestSchema)` to create a new message.
+ */
+export const ReportRequestSchema: GenMessage<ReportRequest> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 18);
+
+/**
+ * A report with its caller.
+ *
+ * @generated from message svc.dispatch.v1.ReportAsk
+ */
+export type ReportAsk = Message<"svc.dispatch.v1.ReportAsk"> & {
   /**
    * Runner that calls.
    *
@@ -522,11 +640,39 @@ export type ReportRequest = Message<"svc.dispatch.v1.ReportRequest"> & {
 };
 
 /**
- * Describes the message svc.dispatch.v1.ReportRequest.
- * Use `create(ReportRequestSchema)` to create a new message.
+ * Describes the message svc.dispatch.v1.ReportAsk.
+ * Use `create(ReportAskSchema)` to create a new message.
  */
-export const ReportRequestSchema: GenMessage<ReportRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 14);
+export const ReportAskSchema: GenMessage<ReportAsk> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 19);
+
+/**
+ * Answers to reports.
+ *
+ * @generated from message svc.dispatch.v1.ReportResponse
+ */
+export type ReportResponse = Message<"svc.dispatch.v1.ReportResponse"> & {
+  /**
+   * One for each ask.
+   *
+   * @generated from field: repeated svc.runner.v1.ReportResponse answers = 1;
+   */
+  answers: ReportResponse$1[];
+
+  /**
+   * Asks that were refused.
+   *
+   * @generated from field: repeated svc.dispatch.v1.Refusal refusals = 2;
+   */
+  refusals: Refusal[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.ReportResponse.
+ * Use `create(ReportResponseSchema)` to create a new message.
+ */
+export const ReportResponseSchema: GenMessage<ReportResponse> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 20);
 
 /**
  * State that the gateway knows.
@@ -547,7 +693,7 @@ export type WatchFeaturesRequest = Message<"svc.dispatch.v1.WatchFeaturesRequest
  * Use `create(WatchFeaturesRequestSchema)` to create a new message.
  */
 export const WatchFeaturesRequestSchema: GenMessage<WatchFeaturesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 15);
+  messageDesc(file_svc_dispatch_v1_dispatch, 21);
 
 /**
  * State of the gates.
@@ -582,7 +728,7 @@ export type WatchFeaturesResponse = Message<"svc.dispatch.v1.WatchFeaturesRespon
  * Use `create(WatchFeaturesResponseSchema)` to create a new message.
  */
 export const WatchFeaturesResponseSchema: GenMessage<WatchFeaturesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 16);
+  messageDesc(file_svc_dispatch_v1_dispatch, 22);
 
 /**
  * Kind of work.
@@ -619,31 +765,12 @@ export const WorkKindSchema: GenEnum<WorkKind> = /*@__PURE__*/
   enumDesc(file_svc_dispatch_v1_dispatch, 0);
 
 /**
- * Dispatch of work to runners. Every call about a runner carries its `Caller`, whose signature the gateway has verified.
+ * Dispatch of work to runners. What gateways ask for all the time is asked for many at once: a request carries what came together, an answer belongs to the
+ * ask in the same place, and a refusal of one is nobody else's. Every ask about a runner carries its `Caller`, whose signature the gateway has verified.
  *
  * @generated from service svc.dispatch.v1.DispatchService
  */
 export const DispatchService: GenService<{
-  /**
-   * Finds the runner of a key. An unknown key is refused with `key_unknown`.
-   *
-   * @generated from rpc svc.dispatch.v1.DispatchService.ResolveKey
-   */
-  resolveKey: {
-    methodKind: "unary";
-    input: typeof ResolveKeyRequestSchema;
-    output: typeof ResolveKeyResponseSchema;
-  },
-  /**
-   * Remembers a nonce. For gateways that do not send it with the call itself, see `Caller.nonce`.
-   *
-   * @generated from rpc svc.dispatch.v1.DispatchService.UseNonce
-   */
-  useNonce: {
-    methodKind: "unary";
-    input: typeof UseNonceRequestSchema;
-    output: typeof UseNonceResponseSchema;
-  },
   /**
    * Answers the state of the gates of platform features, for the gateway's own pipeline. Waits for a revision other than the given one, at most a
    * second, then answers the present one.
@@ -666,34 +793,25 @@ export const DispatchService: GenService<{
     output: typeof EnrollResponseSchema;
   },
   /**
-   * Notes a poll and says whether and where the runner may receive work. Answers the standing offer of the same poll id, if any.
+   * Finds the runners of keys.
    *
-   * @generated from rpc svc.dispatch.v1.DispatchService.BeginPoll
+   * @generated from rpc svc.dispatch.v1.DispatchService.ResolveKey
    */
-  beginPoll: {
+  resolveKey: {
     methodKind: "unary";
-    input: typeof BeginPollRequestSchema;
-    output: typeof BeginPollResponseSchema;
+    input: typeof ResolveKeyRequestSchema;
+    output: typeof ResolveKeyResponseSchema;
   },
   /**
-   * Claims one item for a runner, the hinted one or the next of its pool. No offer: somebody else was faster or none waits.
+   * Notes polls and says whether and where their runners may receive work. Answers the open offer of the same poll id, else the next item of the pool. A
+   * poll that is held asks again, without a nonce, when it was hinted.
    *
-   * @generated from rpc svc.dispatch.v1.DispatchService.Claim
+   * @generated from rpc svc.dispatch.v1.DispatchService.Poll
    */
-  claim: {
+  poll: {
     methodKind: "unary";
-    input: typeof ClaimRequestSchema;
-    output: typeof ClaimResponseSchema;
-  },
-  /**
-   * Returns a hint that came while no poll was waiting: the item is hinted again at once.
-   *
-   * @generated from rpc svc.dispatch.v1.DispatchService.ReturnHint
-   */
-  returnHint: {
-    methodKind: "unary";
-    input: typeof ReturnHintRequestSchema;
-    output: typeof ReturnHintResponseSchema;
+    input: typeof PollRequestSchema;
+    output: typeof PollResponseSchema;
   },
   /**
    * See `svc.runner.v1.RunnerService.Heartbeat`.
@@ -713,7 +831,7 @@ export const DispatchService: GenService<{
   appendLogs: {
     methodKind: "unary";
     input: typeof AppendLogsRequestSchema;
-    output: typeof LogsResponseSchema;
+    output: typeof AppendLogsResponseSchema;
   },
   /**
    * See `svc.runner.v1.RunnerService.Report`.

@@ -1,0 +1,254 @@
+/**
+ * Grants work to runners: one statement for the polls that came together. It notes them, answers their open offers, finds items for the others, raises their epochs, opens their
+ * leases and reads what is to be executed; `skip locked` sends concurrent ones past each other. Nothing is remembered between statements: a lost answer is found again by its poll id.
+ */
+import type { WorkKind } from '@svc/proto/queue/queue.ts';
+import { inBatches } from '@svc/proto/process/batches.ts';
+import { isUniqueViolation, nextEpoch } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../platform/db/index.ts';
+import { newId } from '../../platform/ids.ts';
+import { ms } from '../../platform/sql.ts';
+import type { Fragment } from '../../platform/sql.ts';
+import { batching, refuseStale } from './batching.ts';
+import { boundRunner, isTurn } from './build-sql.ts';
+import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
+import type { Nonce } from './nonces.ts';
+import type { WorkSettings } from './settings.ts';
+import { mayReceive, runnerColumns } from './sql.ts';
+import type { CallingRunner, RunnerRef } from './sql.ts';
+
+/** A grant: what the runner is told. */
+export interface Grant {
+  readonly workId: string;
+  readonly kind: WorkKind;
+  readonly leaseId: string;
+  readonly epoch: number;
+  /** Number of the attempt that begins when the runner accepts, from 1. */
+  readonly attempt: number;
+  readonly spec: Record<string, unknown>;
+}
+
+export interface PollInput extends RunnerRef {
+  readonly kind: WorkKind;
+  readonly pollId: string;
+  readonly notReady: readonly string[];
+  /** False: the poll only reports the runner's state. */
+  readonly wantsWork: boolean;
+  /** The nonce of the request; undefined once it was used. */
+  readonly nonce?: Nonce | undefined;
+  /** False: this process has noted this runner a moment ago, with the same reasons against work. Default: true. */
+  readonly notes?: boolean;
+}
+
+export interface PollOutcome extends CallingRunner {
+  readonly teamId: string;
+  readonly grant: Grant | undefined;
+  /** Without a grant: something waits in the pool that this runner cannot have now. */
+  readonly waits: boolean;
+}
+
+/** Undefined: there is no such runner. */
+export type Poll = (input: PollInput) => Promise<PollOutcome | undefined>;
+
+type Row = CallingRunner & {
+  readonly n: number;
+  readonly fresh: boolean;
+  readonly store_known: boolean;
+  readonly team_id: string | null;
+  /** Its item went to a poll of another class. */
+  readonly outrun: boolean;
+  /** It got nothing although something waits in its pool. */
+  readonly waits: boolean;
+  readonly work_id: string | null;
+  readonly kind: WorkKind;
+  readonly lease_id: string;
+  readonly epoch: number;
+  readonly attempt: number;
+  readonly spec: Record<string, unknown>;
+};
+
+const POLL_INDEX = 'work_items_poll';
+/** Which builds a poll may have depends on its runner: each is asked for alone. */
+const ITEMS_MAX: Readonly<Record<WorkKind, number>> = { run: 32, build: 1 };
+
+export function createPoll(sql: SqlTag, settings: WorkSettings): Poll {
+  const lanes = { run: lane(sql, settings, 'run'), build: lane(sql, settings, 'build') };
+  return async (input) => {
+    let nonce = input.nonce;
+    for (;;) {
+      const row = await lanes[input.kind]({ ...input, nonce });
+      if (!row.outrun) return outcomeOf(row);
+      nonce = undefined;
+    }
+  };
+}
+
+function lane(sql: SqlTag, settings: WorkSettings, kind: WorkKind): (input: PollInput) => Promise<Row> {
+  return inBatches<PollInput, Row>({
+    ...batching,
+    itemsMax: ITEMS_MAX[kind],
+    keysOf: ({ runnerId, pollId, nonce }) => [`${runnerId} ${pollId}`, ...nonceKey({ nonce })],
+    run: async (inputs) => {
+      const rows = await againOnSamePoll(async () => await pollTogether(sql, settings, { kind, inputs }));
+      return await refuseStale(sql, inputs, rows);
+    },
+  });
+}
+
+/** Two requests with one poll id at once, at two servers: the loser reads what the winner got. Its nonces were not used, because nothing was done. */
+async function againOnSamePoll<T>(statement: () => Promise<T>): Promise<T> {
+  try {
+    return await statement();
+  } catch (error) {
+    if (!isUniqueViolation(error, POLL_INDEX)) throw error;
+    return await statement();
+  }
+}
+
+function outcomeOf(row: Row): PollOutcome | undefined {
+  if (row.team_id === null) return undefined;
+  return { teamId: row.team_id, ...row, grant: toGrant(row) };
+}
+
+const toGrant = (row: Row): Grant | undefined =>
+  row.work_id === null
+    ? undefined
+    : {
+        workId: row.work_id,
+        kind: row.kind,
+        leaseId: row.lease_id,
+        epoch: row.epoch,
+        attempt: row.attempt + 1,
+        spec: row.spec,
+      };
+
+/** What is needed of an item, and no more: every column of a CTE costs at each call. */
+const grantColumns = (sql: SqlTag): Fragment => sql`w.id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec`;
+
+/**
+ * Whether it is the turn of the build of `w`, and `me` may have it. By `case`: the second is read for those alone whose turn it is, and neither becomes
+ * a join, for which the planner would sort the whole queue.
+ */
+function isMine(sql: SqlTag): Fragment {
+  return sql`case when ${isTurn(sql)} then coalesce(${boundRunner(sql)} = (select id from me), true) else false end`;
+}
+
+/**
+ * CTEs `takers`, `picked` and `chosen`: who gets which item. Takers of one class may have the same items: those of a class get the first ones of their pool, in the order in which they came.
+ * The order of items must be spelled as the index `work_items_queue` has it (`nulls last`), or each claim sorts the whole queue.
+ */
+function chooseItems(sql: SqlTag, kind: WorkKind): Fragment {
+  return sql`
+    takers as materialized (
+      select m.n, m.id, m.team_id, m.isolation, m.poll_id, m.lease,
+        row_number() over (partition by m.team_id, m.isolation order by m.n) as place
+      from me m
+      where m.may_receive and m.wants and not exists (select from open_offer o where o.n = m.n)
+    ),
+    picked as materialized (
+      select c.team_id, c.isolation, p.id, row_number() over (partition by c.team_id, c.isolation order by p.priority desc nulls last, p.id) as place
+      from (select team_id, isolation, count(*) as count from takers group by team_id, isolation) c
+      cross join lateral (
+        select w.id, w.priority from work_items w
+        where w.pool_id = c.team_id and w.kind = ${kind} and w.state = 'queued' and w.run_after <= clock_timestamp()
+          and (not w.needs_container or c.isolation = 'container')
+          ${kind === 'build' ? sql`and ${isMine(sql)}` : sql``}
+        order by w.priority desc nulls last, w.id limit c.count
+        for update of w skip locked
+      ) p
+    ),
+    chosen as materialized (
+      -- Two classes of one pool may have found the same item.
+      select distinct on (p.id) p.id as work_id, t.n, t.id as runner_id, t.poll_id, t.lease
+      from picked p join takers t on t.team_id = p.team_id and t.isolation = p.isolation and t.place = p.place
+      order by p.id, t.n
+    )`;
+}
+
+/** CTEs `granted` and `opened`: the items of `chosen` become their runners'. */
+function grantChosen(sql: SqlTag, settings: WorkSettings): Fragment {
+  return sql`
+    granted as (
+      update work_items w set
+        state = 'offered', epoch = ${nextEpoch(sql, sql`w.epoch`)}, offers = w.offers + 1,
+        runner_id = c.runner_id, poll_id = c.poll_id, lease_id = c.lease,
+        claimed_at = date_trunc('milliseconds', clock_timestamp()), started_at = null,
+        phase = 0, log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = false, log_sha256 = null
+      from chosen c where w.id = c.work_id
+      returning c.n, ${grantColumns(sql)}, w.team_id, w.runner_id, w.claimed_at
+    ),
+    opened as (
+      insert into work_leases (work_id, team_id, epoch, runner_id, granted_at, expires_at, last_contact_at)
+      select g.id, g.team_id, g.epoch, g.runner_id, g.claimed_at, g.claimed_at + ${ms(sql, settings.offerMs)}, g.claimed_at from granted g
+    )`;
+}
+
+/** CTE `seen`: the runners were heard of. Never waits: whoever holds a row notes the same. */
+function noteSeen(sql: SqlTag, settings: WorkSettings): Fragment {
+  return sql`
+    seen as (
+      update runners r set last_seen_at = now(), not_ready = s.not_ready
+      from (
+        select r.id, m.not_ready from me m join runners r on r.id = m.id
+        where m.notes and m.current
+          and (r.last_seen_at is null or r.last_seen_at < now() - ${ms(sql, settings.seenEveryMs)} or r.not_ready <> m.not_ready)
+        for update of r skip locked
+      ) s where r.id = s.id
+    )`;
+}
+
+/** For each poll, in their order: uses its nonce up, notes it, answers its open offer, else grants the next item of its pool. A poll id whose offer was accepted already is used up. */
+export async function pollTogether(
+  sql: SqlTag,
+  settings: WorkSettings,
+  { kind, inputs }: { readonly kind: WorkKind; readonly inputs: readonly PollInput[] },
+): Promise<readonly Row[]> {
+  const asked = inputs.map(({ runnerId, bootId, pollId, notReady, wantsWork, notes = true, nonce }, n) => ({
+    n,
+    runner_id: runnerId,
+    boot_id: bootId,
+    poll_id: pollId,
+    lease: wantsWork ? newId('lse') : null,
+    not_ready: notReady,
+    notes,
+    ...nonceColumns(nonce),
+  }));
+  return await sql<Row[]>`
+    with asked as materialized (
+      select * from json_to_recordset(${sql.json(asked)}::json)
+        as a(n int, runner_id text, boot_id text, poll_id text, lease text, not_ready text[], notes boolean, ${nonceTypes(sql)})
+    ),
+    ${freshNonces(sql)},
+    me as materialized (
+      select c.*, ${mayReceive(sql)} as may_receive
+      from (
+        select a.n, a.poll_id, a.lease, a.lease is not null as wants, a.not_ready, a.notes, ${runnerColumns(sql, settings)}
+        from asked a join runners r on r.id = a.runner_id
+        where ${isFresh(sql)}
+      ) c
+    ),
+    ${noteSeen(sql, settings)},
+    open_offer as materialized (
+      select m.n, ${grantColumns(sql)}, w.state, m.current
+      from me m join work_items w on w.runner_id = m.id and w.poll_id = m.poll_id
+      where w.lease_id is not null
+    ),
+    ${chooseItems(sql, kind)},
+    ${grantChosen(sql, settings)}
+    select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, me.team_id,
+      me.revoked, me.current, me.may_receive, me.draining, me.paused, me.flagged, me.outdated, me.upgradable, me.diagnostics_wanted,
+      w.id is null and exists (
+        select from takers t join picked p on p.team_id = t.team_id and p.isolation = t.isolation and p.place = t.place where t.n = a.n
+      ) as outrun,
+      w.id is null and coalesce(me.wants, false) and exists (
+        select from work_items q where q.pool_id = me.team_id and q.kind = ${kind} and q.state = 'queued' and q.run_after <= clock_timestamp()
+      ) as waits,
+      w.id as work_id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec
+    from asked a left join me on me.n = a.n left join (
+      select w.n, ${grantColumns(sql)} from granted w
+      union all
+      select w.n, ${grantColumns(sql)} from open_offer w join work_leases x on x.work_id = w.id and x.epoch = w.epoch
+      where w.kind = ${kind} and w.state = 'offered' and x.expires_at > clock_timestamp() and w.current
+    ) w on w.n = a.n
+    order by a.n`;
+}
