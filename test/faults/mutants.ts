@@ -8,6 +8,7 @@ import type { Verdict } from './scenario.ts';
 
 export const MUTANT_NAMES = [
   'no-epoch-check',
+  'any-holder',
   'early-ack',
   'scan-then-update',
   'shared-connection',
@@ -37,19 +38,32 @@ const noEpochCheck: Mutant = {
   replacements: [
     {
       file: 'server/engine/work/report.ts',
-      find: "where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}\n        and w.state in ('offered', 'running')",
-      replace:
-        "where w.id = ${id} and w.runner_id = ${runnerId} and w.kind = ${kind}\n        and w.state in ('offered', 'running')",
+      find: 'x.epoch = a.epoch and x.runner_id = a.runner_id',
+      replace: 'x.runner_id = a.runner_id',
     },
     {
       file: 'server/engine/work/heartbeat.ts',
-      find: 'where (w.id, w.epoch) in (select a.id, a.epoch from asked a) and w.runner_id',
-      replace: 'where w.id in (select a.id from asked a) and w.runner_id',
+      find: 'join work_leases x on x.work_id = t.id and x.epoch = t.epoch and x.runner_id = m.id',
+      replace: 'join work_leases x on x.work_id = t.id and x.runner_id = m.id',
     },
     {
       file: 'server/engine/work/append-logs.ts',
-      find: 'where w.id = ${id} and w.epoch = ${epoch}::bigint and w.runner_id = ${runnerId} and w.kind = ${kind}',
-      replace: 'where w.id = ${id} and w.runner_id = ${runnerId} and w.kind = ${kind}',
+      find: 'x.epoch = a.epoch and x.runner_id = a.runner_id',
+      replace: 'x.ended_at is null and x.runner_id = a.runner_id',
+    },
+  ],
+};
+
+/** A lease is renewed for whoever names it: a runner that lost it keeps another one's alive, and goes on executing. */
+const anyHolder: Mutant = {
+  name: 'any-holder',
+  what: 'a heartbeat is by (work, epoch) alone',
+  shows: ({ invariant }) => invariant === 'I4' || invariant === 'I6' || invariant === 'I12',
+  replacements: [
+    {
+      file: 'server/engine/work/heartbeat.ts',
+      find: 'join work_leases x on x.work_id = t.id and x.epoch = t.epoch and x.runner_id = m.id',
+      replace: 'join work_leases x on x.work_id = t.id and x.epoch = t.epoch',
     },
   ],
 };
@@ -67,42 +81,24 @@ const earlyAck: Mutant = {
   shows: ({ message }, { rest }) => rest.how === 'stuck' && message === 'has not ended: it is queued',
   replacements: [
     {
-      file: 'server/engine/work/claim.ts',
-      find: '  const statement = async (): Promise<Row | undefined> => {\n',
-      replace: `  const [taken] = wantsWork ? await sql\`
-    update work_items set run_after = 'infinity' where id = (
-      select w.id from work_items w
-      where w.pool_id = (select team_id from runners where id = \${runnerId} and boot_id = \${input.bootId}) and w.kind = \${kind}
-        and w.state = 'queued' and w.run_after <= clock_timestamp()
-        and not exists (select from work_items s where s.runner_id = \${runnerId} and s.poll_id = \${pollId} and s.lease_id is not null)
-      order by w.priority desc nulls last, w.id limit 1 for update skip locked)
-    returning id\` : [];
-  if (taken !== undefined) await new Promise((resolve) => setTimeout(resolve, ${DELIVERED_EARLY_MS}));
-  const statement = async (): Promise<Row | undefined> => {
-`,
+      file: 'server/engine/work/poll.ts',
+      find: '  const asked = inputs.map(',
+      replace: `  const willing = inputs.filter(({ wantsWork }) => wantsWork);
+  const taken = await sql\`
+    update work_items set run_after = 'infinity' where id in (
+      select p.id from runners r cross join lateral (
+        select w.id from work_items w
+        where w.pool_id = r.team_id and w.kind = \${kind} and w.state = 'queued' and w.run_after <= clock_timestamp()
+        order by w.priority desc nulls last, w.id limit 1 for update skip locked) p
+      where r.id = any(\${willing.map(({ runnerId }) => runnerId)}::text[]))
+    returning id\`;
+  if (taken.length > 0) await new Promise((resolve) => setTimeout(resolve, ${DELIVERED_EARLY_MS}));
+  const asked = inputs.map(`,
     },
     {
-      file: 'server/engine/work/claim.ts',
-      find: 'where ${claimable(sql, kind)} and ${wantsWork}::boolean and not exists',
-      replace:
-        "where w.id = ${taken?.id ?? ''} and w.state = 'queued' and (select may_receive from me) and not exists",
-    },
-    {
-      file: 'server/engine/work/claim.ts',
-      find: 'where ${claimable(sql, kind)} ${which}',
-      replace:
-        "where ${workId === undefined ? claimable(sql, kind) : sql`w.pool_id = (select team_id from me where may_receive) and w.kind = ${kind} and w.state = 'queued'`} ${which}",
-    },
-    {
-      file: 'server/engine/work/claim.ts',
-      find: '  try {\n    return toGrant(await statement());',
-      replace: `  if (workId !== undefined) {
-    const settled = await sql\`update work_items set run_after = 'infinity' where id = \${workId} and state = 'queued' and run_after <= clock_timestamp()\`;
-    if (settled.count === 0) return undefined;
-    await new Promise((resolve) => setTimeout(resolve, ${DELIVERED_EARLY_MS}));
-  }
-  try {
-    return toGrant(await statement());`,
+      file: 'server/engine/work/poll.ts',
+      find: "where w.pool_id = c.team_id and w.kind = ${kind} and w.state = 'queued' and w.run_after <= clock_timestamp()",
+      replace: "where w.id = any(${taken.map(({ id }) => id as string)}::text[]) and w.state = 'queued'",
     },
   ],
 };
@@ -119,17 +115,19 @@ const scanThenUpdate: Mutant = {
       replace: `export async function sweep(sql: SqlTag, settings: WorkSettings): Promise<readonly Swept[]> {
   const found = await sql\`
     select w.id from work_items w
-    where w.state in ('offered', 'running') and w.lease_expires_at < now() - \${ms(sql, settings.graceMs)}
-    order by w.lease_expires_at limit \${settings.batch}::int\`;
+    join work_leases x on x.work_id = w.id
+    where x.ended_at is null and x.expires_at < now() - \${ms(sql, settings.graceMs)}
+    order by x.expires_at limit \${settings.batch}::int\`;
   if (found.length > 0) await new Promise((resolve) => setTimeout(resolve, 150));
 `,
     },
     {
       file: 'server/engine/work/sweeper.ts',
-      find: `        where w.state in ('offered', 'running') and w.lease_expires_at < now() - \${ms(sql, settings.graceMs)}
-        order by w.lease_expires_at limit \${settings.batch}::int
-        for update skip locked\`,`,
-      replace: '        where w.id = any(${found.map(({ id }) => id)}::text[]) order by w.id for update`,',
+      find: `        where x.ended_at is null and x.expires_at < now() - \${ms(sql, settings.graceMs)}
+        order by x.expires_at limit \${settings.batch}::int
+        for update of x, w skip locked\`,`,
+      replace:
+        '        where w.id = any(${found.map(({ id }) => id)}::text[]) and x.epoch = w.epoch order by w.id for update of w`,',
     },
   ],
 };
@@ -173,6 +171,7 @@ const noGeneration: Mutant = {
 
 export const MUTANTS: Readonly<Record<MutantName, Mutant>> = {
   'no-epoch-check': noEpochCheck,
+  'any-holder': anyHolder,
   'early-ack': earlyAck,
   'scan-then-update': scanThenUpdate,
   'shared-connection': sharedConnection,

@@ -207,7 +207,17 @@ function encode({ input, segment: { from, to, pieces, cut } }: Append, n: number
   const { runs, missing } = encodeRuns(pieces);
   const data = joined(pieces);
   const asked = {
-    ...{ n, id, epoch, runner_id: runnerId, kind, from, to, cut, closes: end?.bytes === to, runs, missing },
+    n,
+    id,
+    epoch,
+    runner_id: runnerId,
+    kind,
+    from,
+    to,
+    cut,
+    closes: end?.bytes === to,
+    runs,
+    missing,
     length: data.length,
     ...nonceColumns(nonce),
   };
