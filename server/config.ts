@@ -105,6 +105,13 @@ export const SETTINGS = {
     absent: '`DATABASE_URL`',
     parse: databaseAddress,
   }),
+  replicaUrl: optional('REPLICA_URL', {
+    about:
+      'A replica of the database, for reads that need not have the newest: exports of the audit ledger, usage, and the timeline from its second page on. It is used while it is reached and at most 5 seconds behind.',
+    type: 'postgres://…',
+    absent: 'these reads go to `DATABASE_URL`',
+    parse: databaseAddress,
+  }),
   databaseConnections: number('DATABASE_CONNECTIONS', {
     about: 'Connections to PostgreSQL of this process.',
     fallback: 10,
@@ -246,8 +253,12 @@ function crossCheck(config: Config, problem: (text: string) => void): void {
     );
   if (config.mode === 'split' && config.internalPort === config.port && config.port !== 0)
     problem(`INTERNAL_PORT and PORT are both ${config.port}, expected two different ports`);
-  if (config.listenDatabaseUrl !== undefined && config.databaseUrl === undefined)
-    problem('LISTEN_DATABASE_URL is set and DATABASE_URL is not: it names the same database around a pooler');
+  for (const [name, value] of Object.entries({
+    LISTEN_DATABASE_URL: config.listenDatabaseUrl,
+    REPLICA_URL: config.replicaUrl,
+  }))
+    if (value !== undefined && config.databaseUrl === undefined)
+      problem(`${name} is set and DATABASE_URL is not: it leads to the same database another way`);
   if (!config.roles.api && config.mode === 'all-in-one' && config.amqpUrl === undefined)
     problem(
       'SVC_ROLES is "worker" without AMQP_URL: a worker of its own needs the broker that its servers use',

@@ -29,11 +29,13 @@ import { createCredentialChanges } from './platform/credential-changes.ts';
 import { createCursors } from './platform/cursor.ts';
 import { startEmbeddedPostgres } from './platform/db/embedded.ts';
 import {
+  addressOf,
   assertSession,
   migrate,
   openDatabase,
   prepareWorkRole,
   STATEMENT_TIMEOUT_MS,
+  watchSynchrony,
   WORK_ROLE,
 } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
@@ -131,6 +133,7 @@ async function assemble(
     publicUrls,
     onError,
   };
+  stops.push(watchDatabase(system, log));
   const features = await startFeatures(system, passwords);
   for (const { stop } of features.all) if (stop !== undefined) stops.push(stop);
   if (config.roles.worker) startBackground(system, features.all, stops);
@@ -155,6 +158,15 @@ async function assemble(
   const baseUrl = urlAt(port);
   noteBaseUrl(dataDir, baseUrl);
   return { port, baseUrl, internalPort, db, firstStart: firstStart && { ...firstStart, baseUrl } };
+}
+
+/** Returns how it is ended. */
+function watchDatabase({ config, db, registry, onError }: System, log: Logger): () => Promise<void> {
+  const { databaseUrl, replicaUrl } = config;
+  const hosts = databaseUrl === undefined ? 1 : addressOf(databaseUrl).hosts.length;
+  const expectsStandby = hosts > 1 || replicaUrl !== undefined;
+  const warn = (message: string): void => log.warn(message);
+  return watchSynchrony({ sql: db.sql, expectsStandby, registry, warn, onError }).stop;
 }
 
 /** Loops in the order of the features, jobs of all of them in one worker. Old rows are deleted by one feature after the other. */
@@ -250,6 +262,7 @@ async function openStore(
   const db = openDatabase({
     url,
     listenUrl: direct,
+    replicaUrl: config.replicaUrl,
     role,
     max: config.databaseConnections,
     name: 'svc-server',

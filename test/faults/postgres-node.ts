@@ -64,7 +64,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   full_page_writes: 'off',
   // A standby that comes back takes what it missed from here.
   wal_keep_size: '256MB',
-  wal_receiver_status_interval: '100ms',
+  // Without it a commit that began to wait after the standby's last word waits for 30 s.
+  wal_receiver_status_interval: '1s',
   wal_retrieve_retry_interval: '100ms',
   logging_collector: 'off',
   log_min_messages: 'log',

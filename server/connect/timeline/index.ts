@@ -27,7 +27,7 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
     get: async ({ environmentId, cursor, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
       const { id } = await environmentRows.find(ctx, environmentId);
       const before = cursor === undefined ? undefined : parseCursor(cursor);
-      const rows = await readTimeline(ctx.db, ctx.teams, {
+      const rows = await readTimeline(before === undefined ? ctx.db : ctx.db.behind, ctx.teams, {
         environmentId: id,
         before,
         take: limit + 1,

@@ -3,7 +3,7 @@
  * holds, so that a page costs the same however long the history is.
  */
 import type { TeamScope } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Reads } from '../../platform/db/index.ts';
 import type { Position } from './cursor.ts';
 
 export interface Entry {
@@ -39,7 +39,7 @@ export interface TimelineQuery {
 }
 
 export async function environmentExists(
-  { sql }: Database,
+  { sql }: Reads,
   scope: TeamScope,
   environmentId: string,
 ): Promise<boolean> {
@@ -50,7 +50,7 @@ export async function environmentExists(
 
 /** Newest first. */
 export async function readTimeline(
-  { sql }: Database,
+  { sql }: Reads,
   scope: TeamScope,
   query: TimelineQuery,
 ): Promise<readonly Entry[]> {

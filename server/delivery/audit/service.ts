@@ -136,7 +136,7 @@ async function exportChain(
   ctx: Ctx,
   { chain, after }: { readonly chain: string; readonly after: string },
 ) {
-  const { sql } = ctx.db;
+  const { sql } = ctx.db.behind;
   const from = after === '' ? 0 : Number(after);
   if (!/^\d{0,10}$/.test(after) || from > SEQ_MAX)
     throw invalid('after', `after is "${after}", expected the position of a line of this export`);
@@ -152,7 +152,7 @@ interface ExportedPart {
 
 /** What there was when it began, oldest first, and a fresh checkpoint of the last line. */
 async function* exportLines({ signer }: AuditDeps, ctx: Ctx, { chain, from, end }: ExportedPart) {
-  const { sql } = ctx.db;
+  const { sql } = ctx.db.behind;
   let last = end;
   for await (const row of streamEntries(sql, chain, { after: from, signal: ctx.call.signal })) {
     if (row.seq > end.seq) break;

@@ -47,7 +47,7 @@ function createUsage(): Handlers<Ctx> {
     get: async (request, { db, teams, clock }: Ctx) => {
       const { from, to } = daysOf(request, clock.now());
       const { teamId, day, kind, executedBy } = usageDays;
-      const days = await db.orm
+      const days = await db.behind.orm
         .select()
         .from(usageDays)
         .where(and(inTeams(usageDays, teams), eq(teamId, request.teamId), between(day, from, to)))

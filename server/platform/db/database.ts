@@ -10,6 +10,7 @@ import { startListener } from './listener.ts';
 import type { Listener } from './listener.ts';
 import { createPool } from './pool.ts';
 import type { Pool } from './pool.ts';
+import { followReplica } from './replica.ts';
 import { createSql } from './statement.ts';
 import type { Run, SqlTag } from './statement.ts';
 import { runTransaction } from './transaction.ts';
@@ -19,10 +20,14 @@ export const STATEMENT_TIMEOUT_MS = 5_000;
 /** Transactions are begun by `transact` alone. */
 export type Orm = Omit<PostgresJsDatabase, 'transaction'>;
 
+export type Reads = Pick<Database, 'sql' | 'orm'>;
+
 export interface Database {
   readonly sql: SqlTag;
   /** `await db.orm.select().from(table)`. A list of values belongs into one array parameter: each length of `inArray` is a text of its own, which the database prepares and keeps. */
   readonly orm: Orm;
+  /** For reads that owe nobody their own write: a replica where there is one at most 5 s behind, else this very database; see replica.ts. */
+  readonly behind: Reads;
   /** True for the handle that `transact` passes. */
   readonly inTransaction: boolean;
   /** All or nothing. Inside of a transaction it joins the one that runs. The callback must use the handle that it gets. */
@@ -43,6 +48,8 @@ export interface DatabaseOptions {
   readonly url: string;
   /** Around a pooler, for LISTEN. Default: `url`. */
   readonly listenUrl?: string | undefined;
+  /** Of a replica, for `behind`. */
+  readonly replicaUrl?: string | undefined;
   /** Which hosts are taken when the address does not say. Default `primary`. */
   readonly target?: Target;
   /** Connections, at least 2. Default 10. */
@@ -70,16 +77,32 @@ export function openDatabase(options: DatabaseOptions): Database {
     name = 'svc',
     target = 'primary',
     listenUrl = url,
+    replicaUrl,
     role,
     onGeneration,
   } = options;
   const hosts = createHosts(url, target);
-  const session = { statementTimeoutMs, role, onGeneration };
+  const limits = { statementTimeoutMs, role };
+  const session = { ...limits, onGeneration };
   const pool = createPool({ ...session, hosts, max: Math.max(2, max), waitMs, name });
+  const behind =
+    replicaUrl === undefined
+      ? undefined
+      : followReplica(
+          createPool({
+            ...limits,
+            hosts: createHosts(replicaUrl, 'any'),
+            max: Math.max(2, max),
+            waitMs,
+            name: 'svc-replica',
+          }),
+          pool.run,
+        );
   const onError = options.onError ?? (() => undefined);
   return {
     sql: createSql(pool.run),
     orm: createOrm(pool.run),
+    behind: readsOf(behind?.run ?? pool.run),
     inTransaction: false,
     transact: async (work) => await transact(pool, work, onError),
     afterCommit: (action) => action(),
@@ -92,9 +115,14 @@ export function openDatabase(options: DatabaseOptions): Database {
         onPayload,
         onReady,
       }),
-    close: async (graceMs = 5_000) => await pool.end(graceMs),
+    close: async (graceMs = 5_000) => {
+      await behind?.end(graceMs);
+      await pool.end(graceMs);
+    },
   };
 }
+
+const readsOf = (run: Run): Reads => ({ sql: createSql(run), orm: createOrm(run) });
 
 async function transact<T>(
   pool: Pool,
@@ -122,6 +150,9 @@ function handleOf(run: Run, actions: Array<() => void>): Database {
     sql: createSql(run),
     get orm() {
       return (orm ??= createOrm(run));
+    },
+    get behind() {
+      return handle;
     },
     inTransaction: true,
     transact: async (work) => await work(handle),

@@ -58,6 +58,11 @@ export function isStandbyOnly(error: unknown): boolean {
   return driverError(error)?.code === 'NOT_PRIMARY';
 }
 
+/** A read on a standby that stood in the way of what the primary had done. */
+export function isRecoveryConflict(error: unknown): boolean {
+  return driverError(error)?.code === '40001';
+}
+
 /** True for a unique violation, of the named index or constraint if one is given. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   const found = driverError(error);

@@ -1,6 +1,6 @@
-export { readAddress } from './address.ts';
+export { addressOf, readAddress } from './address.ts';
 export { openDatabase, STATEMENT_TIMEOUT_MS } from './database.ts';
-export type { Database, DatabaseOptions } from './database.ts';
+export type { Database, DatabaseOptions, Reads } from './database.ts';
 export type { SqlTag, SqlValue } from './statement.ts';
 export { nextEpoch } from './generation.ts';
 export {
@@ -13,3 +13,4 @@ export {
 export { migrate } from './migrate.ts';
 export { prepareWorkRole, WORK_ROLE } from './role.ts';
 export { assertSession, SessionRefused } from './session.ts';
+export { NOT_SYNCHRONOUS, readSynchrony, watchSynchrony } from './synchronous.ts';
