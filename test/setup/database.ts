@@ -4,6 +4,8 @@ import postgres from 'postgres';
 import { migrate, openDatabase } from '../../server/platform/db/index.ts';
 import type { Database, DatabaseOptions } from '../../server/platform/db/index.ts';
 import { DATABASE_URL } from './needs.ts';
+import { startPooler } from './pooler.ts';
+import type { Pooler } from './pooler.ts';
 
 export interface TestDatabase {
   readonly url: string;
@@ -21,13 +23,20 @@ async function asAdmin(statement: string): Promise<void> {
   }
 }
 
+/** Set: every test database is reached through a pooler in session mode. */
+const isPooled = (process.env['SVC_TEST_POOLER'] ?? '') !== '';
+let pooler: Promise<Pooler> | undefined;
+/** Ends with it. */
+const poolerOfThisProcess = async (): Promise<Pooler> => await (pooler ??= startPooler('session'));
+
 /** Empty, not migrated; for tests of the start. */
 export async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `svc_test_${randomBytes(6).toString('hex')}`;
   await asAdmin(`create database ${name}`);
-  const url = new URL(DATABASE_URL);
-  url.pathname = `/${name}`;
-  return { url: url.href, drop: async () => await asAdmin(`drop database if exists ${name} with (force)`) };
+  const direct = new URL(DATABASE_URL);
+  direct.pathname = `/${name}`;
+  const url = isPooled ? (await poolerOfThisProcess()).through(direct.href) : direct.href;
+  return { url, drop: async () => await asAdmin(`drop database if exists ${name} with (force)`) };
 }
 
 /** Migrated and open. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LINE } from '../faults/postgres-node.ts';
 import { answers, DATABASE_URL } from './needs.ts';
 import { freePort } from './registry.ts';
 import { waitFor } from './wait-for.ts';
@@ -48,7 +49,11 @@ export async function startPooler(mode: 'session' | 'transaction'): Promise<Pool
   await writeFile(file, poolerConfig({ mode, port, behind: server }));
   // It refuses to run as root.
   const user = process.getuid?.() === 0 ? ['--user', 'nobody'] : [];
-  const child = spawn('pgbouncer', [...user, file], { stdio: 'ignore' });
+  // It ends with this process, whose end closes the pipe.
+  const child = spawn('sh', ['-c', LINE, 'sh', 'pgbouncer', ...user, file], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
   const through = (url: string): string => {
     const own = new URL(url);
     own.port = String(port);
@@ -59,7 +64,7 @@ export async function startPooler(mode: 'session' | 'transaction'): Promise<Pool
     through,
     stop: async () => {
       const exited = once(child, 'exit');
-      child.kill('SIGKILL');
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
       await exited;
       await rm(folder, { recursive: true });
     },
