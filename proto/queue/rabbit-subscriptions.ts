@@ -2,9 +2,8 @@
  * Many subscriptions over a few channels of one connection. (The client's own Consumer takes a channel each, of which there are 2,047.)
  *
  * A subscription is an exclusive queue of this connection that is declared, bound and then consumed; whatever it loses, it is set up again from the
- * beginning, so nothing at the broker has to survive. The broker closes the channel on which a call fails. So queues are
- * declared and bound on other channels than those that consume: a failed one costs its neighbours in the making a second try, and those that are live nothing.
- * One that could not be consumed is consumed apart from the others from then on.
+ * beginning, so nothing at the broker has to survive. The broker closes the channel on which a call fails. So queues are declared, read once and
+ * bound on other channels than those that consume: one that fails costs its neighbours in the making a second try, and those that are live nothing.
  */
 import { randomBytes } from 'node:crypto';
 import type { Channel, Connection } from 'rabbitmq-client';
@@ -34,11 +33,9 @@ export interface QueueWanted {
 
 interface Entry {
   readonly wanted: QueueWanted;
-  readonly lane: number;
+  readonly lanes: { readonly declaring: Lane; readonly consuming: Lane };
   /** Where it is consumed. */
   at: { readonly channel: Channel; readonly tag: string } | undefined;
-  /** Could not be consumed once. */
-  apart: boolean;
   stopped: boolean;
   /** A name is used for one attempt after the other until it was consumed: declaring a queue twice is harmless, forgetting one is not. */
   queue: string | undefined;
@@ -55,9 +52,7 @@ export class Subscriptions {
   readonly #entries = new Set<Entry>();
   /** What is to be set up, in this order. */
   readonly #due = new Set<Entry>();
-  readonly #declaring: readonly Lane[];
-  readonly #consuming: readonly Lane[];
-  readonly #apart: Lane;
+  readonly #lanes: readonly Entry['lanes'][];
   #inFlight = 0;
   #count = 0;
   #closed = false;
@@ -72,10 +67,10 @@ export class Subscriptions {
     // The broker ends a single consumer whose queue was deleted.
     const watch = async (channel: Channel): Promise<void> =>
       void channel.on('basic.cancel', (tag: string) => this.#lost(channel, tag));
-    const consumingLane = (): Lane => new Lane({ connection, prepare: watch, onLost });
-    this.#declaring = Array.from({ length: LANES }, () => new Lane({ connection, prepare }));
-    this.#consuming = Array.from({ length: LANES }, consumingLane);
-    this.#apart = consumingLane();
+    this.#lanes = Array.from({ length: LANES }, () => ({
+      declaring: new Lane({ connection, prepare }),
+      consuming: new Lane({ connection, prepare: watch, onLost }),
+    }));
     connection.on('connection', () => {
       // What was declared on the connection before is gone, or held by it until the broker notices.
       for (const entry of this.#due) entry.queue = undefined;
@@ -85,11 +80,11 @@ export class Subscriptions {
   }
 
   add(wanted: QueueWanted): Subscription {
+    const lanes = this.#lanes[this.#count % LANES] as Entry['lanes'];
     const entry: Entry = {
       wanted,
-      lane: this.#count % LANES,
+      lanes,
       at: undefined,
-      apart: false,
       stopped: false,
       queue: undefined,
     };
@@ -112,22 +107,21 @@ export class Subscriptions {
 
   /** Sets everything up anew although the connection stands: the broker is suspected of having lost the bindings. One that does not answer may merely stand still, and keeps them. */
   async renew(): Promise<void> {
-    const lane = this.#declaring[0] ?? this.#apart;
     try {
-      await lane.call('asking for an answer', this.#options.prepare);
+      await this.#lanes[0]?.declaring.call('asking for an answer', this.#options.prepare);
     } catch (error) {
       if (error instanceof QueueTimeout) return;
     }
-    for (const each of this.#lanes()) each.drop();
+    for (const { declaring, consuming } of this.#lanes) {
+      declaring.drop();
+      consuming.drop();
+    }
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#lanes().map(async (lane) => await lane.close()));
-  }
-
-  #lanes(): readonly Lane[] {
-    return [...this.#declaring, ...this.#consuming, this.#apart];
+    const all = this.#lanes.flatMap(({ declaring, consuming }) => [declaring, consuming]);
+    await Promise.all(all.map(async (lane) => await lane.close()));
   }
 
   #lost(channel: Channel, tag?: string): void {
@@ -186,37 +180,32 @@ export class Subscriptions {
   }
 
   async #establish(entry: Entry): Promise<void> {
-    const { wanted } = entry;
+    const { wanted, lanes } = entry;
     const queue = (entry.queue ??= `${wanted.name}.${randomBytes(6).toString('hex')}`);
-    const lane = this.#declaring[entry.lane] ?? this.#apart;
-    await lane.call(
+    const declaration = { queue, exclusive: true, autoDelete: true, arguments: ARGUMENTS };
+    await lanes.declaring.call(
       `declaring ${queue}`,
-      async (channel) =>
-        await channel.queueDeclare({ queue, exclusive: true, autoDelete: true, arguments: ARGUMENTS }),
+      async (channel) => await channel.queueDeclare(declaration),
+    );
+    // Whoever may not consume it is told here.
+    await lanes.declaring.call(
+      `reading ${queue}`,
+      async (channel) => await channel.basicGet({ queue, noAck: true }),
     );
     for (const binding of wanted.bindings)
-      await lane.call(`binding ${queue}`, async (channel) => await channel.queueBind({ queue, ...binding }));
-    await this.#consume(entry, queue);
+      await lanes.declaring.call(
+        `binding ${queue}`,
+        async (channel) => await channel.queueBind({ queue, ...binding }),
+      );
+    await lanes.consuming.call(`consuming ${queue}`, async (channel) => {
+      const { consumerTag: tag } = await channel.basicConsume({ queue, noAck: true }, (message) => {
+        if (!entry.stopped) wanted.onBody(readBody(message.body), message.routingKey);
+      });
+      if (!channel.active) throw Object.assign(new Error('the channel is closed'), { code: CHANNEL_CLOSED });
+      entry.at = { channel, tag };
+    });
     if (entry.stopped) await this.#end(entry);
     else if (entry.at !== undefined) wanted.onLive(true);
-  }
-
-  async #consume(entry: Entry, queue: string): Promise<void> {
-    const { wanted } = entry;
-    const lane = (entry.apart ? undefined : this.#consuming[entry.lane]) ?? this.#apart;
-    try {
-      await lane.call(`consuming ${queue}`, async (channel) => {
-        const { consumerTag: tag } = await channel.basicConsume({ queue, noAck: true }, (message) => {
-          if (!entry.stopped) wanted.onBody(readBody(message.body), message.routingKey);
-        });
-        if (!channel.active)
-          throw Object.assign(new Error('the channel is closed'), { code: CHANNEL_CLOSED });
-        entry.at = { channel, tag };
-      });
-    } catch (error) {
-      if (!isNeighbours(error) && this.#options.connection.ready) entry.apart = true;
-      throw error;
-    }
   }
 
   /** The broker deletes a queue that has lost its consumer. */

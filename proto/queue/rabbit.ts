@@ -4,11 +4,19 @@ import { Connection, type Channel } from 'rabbitmq-client';
 import { brokerAddressOf } from './address.ts';
 import { declareExchanges, hintKey, namesOf, type Names } from './names.ts';
 import { parseControl, parseHint } from './queue.ts';
-import type { ControlEvent, QueueLog, Subscription, WorkQueue } from './queue.ts';
+import type {
+  ControlEvent,
+  HintListener,
+  QueueLog,
+  Subscription,
+  WorkHint,
+  WorkKind,
+  WorkQueue,
+} from './queue.ts';
 import { createBeacons, type Beacons } from './rabbit-beacons.ts';
-import { createPublisher } from './rabbit-publisher.ts';
+import { createPublisher, type Publisher } from './rabbit-publisher.ts';
 import { Subscriptions } from './rabbit-subscriptions.ts';
-import { withinTime } from './time-limit.ts';
+import { CALL_TIMEOUT_MS, withinTime } from './time-limit.ts';
 
 export interface RabbitOptions {
   /** `amqp://user:password@h1:5672,h2:5672/vhost` */
@@ -23,7 +31,6 @@ export interface RabbitOptions {
 }
 
 const BEACON_EVERY_MS = 2_000;
-const CLOSE_TIMEOUT_MS = 5_000;
 const SERVER_BEACON = 'beacon.server';
 
 const CONNECTION = {
@@ -35,134 +42,136 @@ const CONNECTION = {
   noDelay: true,
 } as const;
 
-export function connectRabbit({
-  url,
-  role,
-  log,
-  prefix = '',
-  beaconEveryMs = BEACON_EVERY_MS,
-  random = Math.random,
-}: RabbitOptions): WorkQueue {
-  const names = namesOf(prefix);
-  const address = brokerAddressOf(url);
-  const hosts = fromAnyOf(address.hosts, random);
-  const open = (use: string): Connection =>
-    new Connection({ ...CONNECTION, ...address, hosts, connectionName: `svc ${role} ${use}` });
-  const [publishing, consuming] = [open('publish'), open('consume')];
-  const prepare = async (channel: Channel): Promise<void> => await declareExchanges(channel, names);
-  const publisher = createPublisher(publishing, prepare);
-  const pools = new Subscriptions({ connection: consuming, log, prepare });
-  /** Apart from the pools, of which there may be thousands before it. */
-  const own = new Subscriptions({ connection: consuming, log, prepare });
-  const control = followControl(own, names);
-  const beacons = createBeacons({
-    everyMs: beaconEveryMs,
-    log,
-    isConnected: () => control.isLive() && publishing.ready && consuming.ready,
-    send: async () =>
-      await Promise.all([
-        publisher.send({ exchange: names.work, routingKey: control.beaconKey }, {}),
-        role !== 'gateway' && publisher.send({ exchange: names.control, routingKey: SERVER_BEACON }, {}),
-      ]),
-    onSilence: (of) => {
-      void own.renew();
-      if (of === 'own') void pools.renew();
-    },
-  });
-  control.begin(beacons);
-  for (const connection of [publishing, consuming]) followConnection(connection, beacons);
-
-  return {
-    hint: async ({ workId, poolId, kind, epoch }) =>
-      await publisher.send({ exchange: names.work, routingKey: hintKey(kind, poolId) }, { workId, epoch }),
-    subscribe: (poolId, kind, { onHint, onLive }) =>
-      pools.add({
-        name: `${names.work}.${kind}.${poolId}`,
-        bindings: [{ exchange: names.work, routingKey: hintKey(kind, poolId) }],
-        onBody: (body) => {
-          const hint = parseHint(body, poolId, kind);
-          if (hint === undefined) log.warn({ poolId, kind }, 'a message that is no hint was thrown away');
-          else onHint(hint);
-        },
-        onLive,
-      }),
-    publishControl: async (event) => {
-      control.tellHere(event);
-      const { origin } = control;
-      await publisher.send({ exchange: names.control, routingKey: event.type }, { ...event, origin });
-    },
-    onControl: control.listen,
-    get up() {
-      return beacons.up;
-    },
-    onUp: beacons.onUp,
-    close: async () => {
-      beacons.stop();
-      const orderly = async (): Promise<void> => {
-        await Promise.all([pools.close(), own.close(), publisher.close()]);
-        await Promise.all([publishing.close(), consuming.close()]);
-      };
-      await withinTime(CLOSE_TIMEOUT_MS, 'closing', orderly()).catch((error: unknown) => {
-        log.warn({ err: error }, 'the connections to the broker were cut');
-        publishing.unsafeDestroy();
-        consuming.unsafeDestroy();
-      });
-    },
-  };
+export function connectRabbit(options: RabbitOptions): WorkQueue {
+  return new RabbitQueue(options);
 }
 
-/** In turn from any of them on, so that the processes spread over the nodes. The client takes the next one at each try. */
-function fromAnyOf(hosts: readonly string[], random: () => number): string[] {
-  const first = Math.floor(random() * hosts.length);
-  return [...hosts.slice(first), ...hosts.slice(0, first)];
-}
-
-/** The queue of this process: control events, the servers' beacons and its own. */
-function followControl(subscriptions: Subscriptions, names: Names) {
+class RabbitQueue implements WorkQueue {
+  readonly #log: QueueLog;
+  readonly #names: Names;
+  readonly #connections: { readonly publishing: Connection; readonly consuming: Connection };
+  readonly #publisher: Publisher;
+  readonly #pools: Subscriptions;
+  /** The process's own queue, apart from the pools, of which there may be thousands before it. */
+  readonly #own: Subscriptions;
+  readonly #control: Subscription;
+  readonly #beacons: Beacons;
   /** Marks this process's own events, which it hears at once and not a second time. */
-  const origin = randomUUID();
-  const beaconKey = `beacon.${origin}`;
-  const listeners = new Set<(event: ControlEvent) => void>();
-  const tellHere = (event: ControlEvent): void => {
-    for (const listener of listeners) listener(event);
-  };
-  const onBody = (body: unknown): void => {
-    if ((body as { origin?: unknown } | null | undefined)?.origin === origin) return;
+  readonly #origin = randomUUID();
+  readonly #beaconKey = `beacon.${this.#origin}`;
+  readonly #listeners = new Set<(event: ControlEvent) => void>();
+
+  constructor({ log, role, prefix = '', beaconEveryMs: everyMs = BEACON_EVERY_MS, ...where }: RabbitOptions) {
+    this.#log = log;
+    this.#names = namesOf(prefix);
+    const open = opener(where, role);
+    const [publishing, connection] = [open('publish'), open('consume')];
+    const prepare = async (channel: Channel): Promise<void> => await declareExchanges(channel, this.#names);
+    this.#connections = { publishing, consuming: connection };
+    this.#publisher = createPublisher(publishing, prepare);
+    this.#pools = new Subscriptions({ connection, log, prepare });
+    this.#own = new Subscriptions({ connection, log, prepare });
+    this.#beacons = createBeacons({
+      everyMs,
+      log,
+      isConnected: () => this.#control.live && publishing.ready && connection.ready,
+      send: async () =>
+        await Promise.all([
+          this.#send(this.#names.work, this.#beaconKey, {}),
+          role !== 'gateway' && this.#send(this.#names.control, SERVER_BEACON, {}),
+        ]),
+      onSilence: (of) => {
+        void this.#own.renew();
+        if (of === 'own') void this.#pools.renew();
+      },
+    });
+    this.#control = this.#own.add({
+      name: this.#names.control,
+      bindings: [
+        { exchange: this.#names.control, routingKey: '#' },
+        { exchange: this.#names.work, routingKey: this.#beaconKey },
+      ],
+      onBody: (body, routingKey) => this.#hear(body, routingKey),
+      onLive: (live) => {
+        if (live) this.#beacons.prove();
+        else this.#beacons.doubt(new Error('notices of other processes are not received at the moment'));
+      },
+    });
+    for (const each of [publishing, connection]) follow(each, this.#beacons);
+  }
+
+  async hint({ workId, poolId, kind, epoch }: WorkHint): Promise<void> {
+    await this.#send(this.#names.work, hintKey(kind, poolId), { workId, epoch });
+  }
+
+  subscribe(poolId: string, kind: WorkKind, { onHint, onLive }: HintListener): Subscription {
+    return this.#pools.add({
+      name: `${this.#names.work}.${kind}.${poolId}`,
+      bindings: [{ exchange: this.#names.work, routingKey: hintKey(kind, poolId) }],
+      onBody: (body) => {
+        const hint = parseHint(body, poolId, kind);
+        if (hint === undefined) this.#log.warn({ poolId, kind }, 'a message that is no hint was thrown away');
+        else onHint(hint);
+      },
+      onLive,
+    });
+  }
+
+  async publishControl(event: ControlEvent): Promise<void> {
+    for (const listener of this.#listeners) listener(event);
+    await this.#send(this.#names.control, event.type, { ...event, origin: this.#origin });
+  }
+
+  onControl(listener: (event: ControlEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  get up(): boolean {
+    return this.#beacons.up;
+  }
+
+  onUp(listener: (up: boolean) => void): () => void {
+    return this.#beacons.onUp(listener);
+  }
+
+  async close(): Promise<void> {
+    const { publishing, consuming } = this.#connections;
+    this.#beacons.stop();
+    const orderly = async (): Promise<void> => {
+      await Promise.all([this.#pools.close(), this.#own.close(), this.#publisher.close()]);
+      await Promise.all([publishing.close(), consuming.close()]);
+    };
+    await withinTime(CALL_TIMEOUT_MS, 'closing', orderly()).catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'the connections to the broker were cut');
+      publishing.unsafeDestroy();
+      consuming.unsafeDestroy();
+    });
+  }
+
+  async #send(exchange: string, routingKey: string, body: object): Promise<void> {
+    await this.#publisher.send({ exchange, routingKey }, body);
+  }
+
+  #hear(body: unknown, routingKey: string): void {
+    if (routingKey === this.#beaconKey) return this.#beacons.heard('own');
+    if (routingKey === SERVER_BEACON) return this.#beacons.heard('server');
+    if ((body as { origin?: unknown } | null | undefined)?.origin === this.#origin) return;
     const event = parseControl(body);
-    if (event !== undefined) tellHere(event);
-  };
-  let subscription: Subscription | undefined;
-  return {
-    origin,
-    beaconKey,
-    isLive: () => subscription?.live === true,
-    tellHere,
-    listen: (listener: (event: ControlEvent) => void) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    begin: (beacons: Beacons) => {
-      subscription = subscriptions.add({
-        name: names.control,
-        bindings: [
-          { exchange: names.control, routingKey: '#' },
-          { exchange: names.work, routingKey: beaconKey },
-        ],
-        onBody: (body, routingKey) => {
-          if (routingKey === beaconKey) beacons.heard('own');
-          else if (routingKey === SERVER_BEACON) beacons.heard('server');
-          else onBody(body);
-        },
-        onLive: (live) => {
-          if (live) beacons.prove();
-          else beacons.doubt(new Error('notices of other processes are not received at the moment'));
-        },
-      });
-    },
-  };
+    if (event !== undefined) for (const listener of this.#listeners) listener(event);
+  }
 }
 
-function followConnection(connection: Connection, { prove, doubt }: Beacons): void {
+/** Nodes are taken in turn from any of them on, so that the processes spread over them; the client takes the next one at each try. */
+function opener({ url, random = Math.random }: Pick<RabbitOptions, 'url' | 'random'>, role: string) {
+  const address = brokerAddressOf(url);
+  const first = Math.floor(random() * address.hosts.length);
+  const hosts = [...address.hosts.slice(first), ...address.hosts.slice(0, first)];
+  return (use: string): Connection =>
+    new Connection({ ...CONNECTION, ...address, hosts, connectionName: `svc ${role} ${use}` });
+}
+
+function follow(connection: Connection, { prove, doubt }: Beacons): void {
   connection.on('connection', prove);
   connection.on('connection.unblocked', prove);
   // Also errors of single channels come this way: down only if the connection is.

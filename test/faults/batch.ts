@@ -8,7 +8,7 @@ import { playOn, seconds, startRigFor } from './scenario.ts';
 import type { Scenario, Verdict } from './scenario.ts';
 import { shortScenario } from './scenarios.ts';
 import type { Rig } from './rig.ts';
-import { needsPair } from './schedule.ts';
+import { BROKER_NODES, needsCluster, needsPair } from './schedule.ts';
 import type { FaultName } from './schedule.ts';
 import { summarise } from './summary.ts';
 import { prepareSurroundings } from './surroundings.ts';
@@ -45,7 +45,11 @@ export async function runBatch(batch: Batch, tally: Tally, say: (line: string) =
   let prepared: Promise<unknown> = Promise.resolve();
   const prepare = async (): Promise<SharedSurroundings> => {
     const own = prepared.then(
-      async () => await prepareSurroundings(() => undefined, needsPair(batch.rows) ? 'pair' : 'one'),
+      async () =>
+        await prepareSurroundings(() => undefined, {
+          size: needsPair(batch.rows) ? 'pair' : 'one',
+          brokerNodes: needsCluster(batch.rows) ? BROKER_NODES : 1,
+        }),
     );
     prepared = own;
     return await own;

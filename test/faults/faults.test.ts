@@ -26,7 +26,7 @@ describe.skipIf(!here)('faults', () => {
   let shared: SharedSurroundings;
 
   beforeAll(async () => {
-    shared = await prepareSurroundings((line) => console.log(line), 'pair');
+    shared = await prepareSurroundings((line) => console.log(line), { size: 'pair' });
   }, 120_000);
   afterAll(async () => {
     await shared.stop();

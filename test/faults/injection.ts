@@ -89,7 +89,6 @@ async function whenThere(heal: () => Promise<void>): Promise<void> {
 }
 
 async function act(parts: Injectable, fault: Fault, note: Note): Promise<void> {
-  const { broker, poolIds } = parts;
   switch (fault.kind) {
     case 'kill':
       return fault.role === 'postgres'
@@ -108,14 +107,12 @@ async function act(parts: Injectable, fault: Fault, note: Note): Promise<void> {
       await pause(fault.forMs);
       return heal({ reset: fault.reset });
     }
-    case 'purge': {
-      const purged = await broker.purge(poolIds);
-      return await note('queues', purged === undefined ? NOT_IN_REACH : `${purged} messages`);
+    case 'exchanges-deleted': {
+      const deleted = await parts.broker.deleteExchanges();
+      return await note('exchanges', deleted ? undefined : NOT_IN_REACH);
     }
-    case 'queues-deleted': {
-      const deleted = await broker.deleteQueues(poolIds);
-      return await note('queues', deleted === undefined ? NOT_IN_REACH : `${deleted} queues`);
-    }
+    case 'broker-partition':
+      return await isolate(parts, fault, note);
     case 'alarm':
       return await alarm(parts, fault, note);
     case 'hints':
@@ -163,7 +160,8 @@ async function slowDown(sql: Sql, perRowMs: number): Promise<void> {
 }
 
 function target(parts: Injectable, role: string, index: number): ManagedProcess | undefined {
-  if (role === 'broker') return parts.broker.process;
+  if (role === 'broker') return parts.broker.own?.nodes[0]?.process;
+  if (role === 'broker-node') return parts.broker.own?.nodes[index]?.process;
   if (role === 'postgres') return parts.cluster.process;
   const { servers: server, gateways: gateway, runners: runner, poolers: pooler } = parts;
   return { server, gateway, runner, pooler }[role]?.[index];
@@ -194,8 +192,9 @@ async function kill(parts: Injectable, fault: Of<'kill'>, note: Note): Promise<v
   await one.kill();
   await parts.journal.append({ event: 'dead', process: one.name });
   await pause(fault.downMs);
-  if (fault.role === 'broker') await parts.startPatiently(one);
+  if (fault.role === 'broker' || fault.role === 'broker-node') await parts.startPatiently(one);
   else await parts.up(one);
+  if (fault.role === 'broker-node') await whole(parts);
   parts.handled.delete(one.name);
 }
 
@@ -255,7 +254,24 @@ async function freeze(parts: Injectable, fault: Of<'freeze'>, note: Note): Promi
   await pause(fault.forMs);
   await parts.journal.append({ event: 'thawed', process: one.name });
   one.signal('SIGCONT');
+  if (fault.role === 'broker-node') await whole(parts);
   parts.handled.delete(one.name);
+}
+
+async function isolate(parts: Injectable, fault: Of<'broker-partition'>, note: Note): Promise<void> {
+  const one = await take(parts, { role: 'broker-node', index: fault.index }, note);
+  if (one === undefined) return;
+  const heal = parts.broker.own?.isolate(fault.index);
+  await pause(fault.forMs);
+  heal?.();
+  await whole(parts);
+  parts.handled.delete(one.name);
+}
+
+/** A fault of the broker is over when its nodes have found each other, of which some restart themselves to be rid of what they decided alone. */
+async function whole({ broker, crashes }: Injectable): Promise<void> {
+  if ((await broker.own?.whole()) === false)
+    crashes.push('the nodes of the broker did not find each other again');
 }
 
 async function freezeDatabase(parts: Injectable, fault: Of<'freeze'>, note: Note): Promise<void> {
@@ -268,7 +284,7 @@ async function freezeDatabase(parts: Injectable, fault: Of<'freeze'>, note: Note
 }
 
 async function alarm(parts: Injectable, fault: Of<'alarm'>, note: Note): Promise<void> {
-  const node = parts.broker.process;
+  const node = parts.broker.own?.nodes[0]?.process;
   if (node === undefined || parts.handled.has(node.name)) return await note('broker', LEFT_OUT);
   parts.handled.add(node.name);
   const raised = await parts.broker.alarm(true);

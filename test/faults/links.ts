@@ -48,14 +48,6 @@ export function createLinks(): Links {
   };
 }
 
-/** The same address on this machine, at another port. */
-export function withPort(url: string, port: number | undefined): string {
-  const changed = new URL(url);
-  changed.hostname = '127.0.0.1';
-  changed.port = String(port ?? '');
-  return changed.href;
-}
-
 /** A database's address with several hosts on this machine. */
 export function withPorts(url: string, hosts: ReadonlyArray<{ readonly port: number }>): string {
   const { username, password, pathname } = new URL(url);

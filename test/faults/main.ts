@@ -18,7 +18,7 @@ import type { MutantName } from './mutants.ts';
 import { stopAllRigs } from './rig.ts';
 import { runScenario, seconds } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
-import { ROWS } from './schedule.ts';
+import { MIXED_ROWS, ROWS } from './schedule.ts';
 import type { FaultName } from './schedule.ts';
 import { greatScenario, mutantScenario, soundScenario } from './scenarios.ts';
 import { summarise } from './summary.ts';
@@ -90,7 +90,7 @@ async function judge(
 }
 
 function rowsNamed(text: string | undefined): readonly FaultName[] {
-  if (text === undefined) return ROWS;
+  if (text === undefined) return MIXED_ROWS;
   const found = ROWS.find((row) => row === text);
   if (found === undefined) throw new Error(`no row "${text}", expected one of ${ROWS.join(', ')}`);
   return [found];
@@ -140,7 +140,7 @@ async function main(): Promise<boolean> {
     return await runSchedules({ firstSeed, schedules, rows, atOnce, until: limit, keep });
   }
   const size = mutant === undefined && provoked === undefined ? 'one' : 'pair';
-  const shared = await prepareSurroundings(say, size);
+  const shared = await prepareSurroundings(say, { size });
   if (values.keep === true) shared.keep();
   let failed = 0;
   let rounds = 0;

@@ -9,7 +9,7 @@ import postgres from 'postgres';
 import type { Broker } from './broker.ts';
 import type { Bundles } from './bundles.ts';
 import { freePorts } from './free-ports.ts';
-import { createLinks, withPort, withPorts } from './links.ts';
+import { createLinks, withPorts } from './links.ts';
 import type { Links } from './links.ts';
 import { manageNode } from './managed-process.ts';
 import type { ManagedProcess } from './managed-process.ts';
@@ -145,9 +145,12 @@ async function wire(options: RigOptions, databaseUrl: string, links: Links): Pro
   ];
   const serverProxy = await links.open('public', 0, serverPorts);
   // The rig itself goes past the links; nothing here waits for a network that it broke.
-  const brokerPort = Number(new URL(broker.url).port);
   const poolers = cluster.pair === undefined ? [] : await createPoolers(folder, cluster.ports);
-  const brokers = await all(servers + gateways, async (i) => await links.open('broker', i, [brokerPort]));
+  const brokers = await all(
+    servers + gateways,
+    async (i) =>
+      await all(broker.ports.length, async (j) => await links.open('broker', i, [broker.ports[j] ?? 0])),
+  );
   const databases = await all(servers, async (i) => {
     // Every second server comes through poolers and has the hosts the other way round.
     const ports = i % 2 === 1 && poolers.length > 0 ? poolers.map(({ port }) => port) : cluster.ports;
@@ -170,7 +173,7 @@ async function wire(options: RigOptions, databaseUrl: string, links: Links): Pro
     LOG_LEVEL: 'warn',
   };
   const secretsKey = randomBytes(32).toString('base64');
-  const amqpUrl = (i: number): string => withPort(broker.url, brokers[i]?.port);
+  const amqpUrl = (i: number): string => broker.urlAt(brokers[i]?.map(({ port }) => port) ?? []);
   return {
     servers: serverPorts.map((port, i) =>
       serverOf(options, i, {

@@ -6,7 +6,7 @@ import type { MutantName } from './mutants.ts';
 import { RIG_TIMES } from './rig.ts';
 import { GATEWAYS, SERVERS } from './scenario.ts';
 import type { Scenario } from './scenario.ts';
-import { ROWS, scheduleOf } from './schedule.ts';
+import { MIXED_ROWS, needsCluster, scheduleOf } from './schedule.ts';
 import type { FaultName, TimedFault } from './schedule.ts';
 import type { SimBehaviour } from './stage.ts';
 
@@ -65,12 +65,17 @@ export function greatScenario(seed: number, runs: number): Scenario {
 
 const SHORT = { runs: 150, runsPerSecond: 40, faultEveryMs: 1_200 };
 
+/** One fault, and longer than a cluster takes to notice it. */
+const CLUSTER = { runs: 300, runsPerSecond: 10, faultEveryMs: 30_000 };
+
 /** A few seconds under three faults of all kinds, or of those that are named; a second team works beside the first. */
-export function shortScenario(seed: number, rows: readonly FaultName[] = ROWS, tries = 1): Scenario {
-  const { runs, runsPerSecond, faultEveryMs } = SHORT;
+export function shortScenario(seed: number, rows: readonly FaultName[] = MIXED_ROWS, tries = 1): Scenario {
+  const { runs, runsPerSecond, faultEveryMs } = needsCluster(rows) ? CLUSTER : SHORT;
   return {
     // Its folder's name: two of one seed must not share their journals.
-    name: ['short', seed, ...(rows === ROWS ? [] : rows), ...(tries === 1 ? [] : [`try${tries}`])].join('-'),
+    name: ['short', seed, ...(rows === MIXED_ROWS ? [] : rows), ...(tries === 1 ? [] : [`try${tries}`])].join(
+      '-',
+    ),
     seed,
     runs,
     runsPerSecond,
@@ -106,7 +111,7 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         ...common,
         runs: 120,
         runsPerSecond: 60,
-        faults: faultsOf(seed, 3_000, { everyMs: 1_500, only: ['gateway', 'purge'], runners: 1 }),
+        faults: faultsOf(seed, 3_000, { everyMs: 1_500, only: ['gateway', 'exchanges-deleted'], runners: 1 }),
         runners: 1,
         sims: {
           ...SIMS,
@@ -141,7 +146,7 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         ...common,
         runs: 200,
         runsPerSecond: 80,
-        faults: faultsOf(seed, 3_000, { everyMs: 1_500, only: ['purge', 'gateway'] }),
+        faults: faultsOf(seed, 3_000, { everyMs: 1_500, only: ['exchanges-deleted', 'gateway'] }),
         runners: 2,
         sims: {
           ...SIMS,

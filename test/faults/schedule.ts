@@ -26,7 +26,7 @@ export type LinkFault = (typeof LINK_FAULTS)[number];
 export type Fault =
   | {
       readonly kind: 'kill';
-      readonly role: 'server' | 'gateway' | 'runner' | 'broker' | 'postgres' | 'pooler';
+      readonly role: 'server' | 'gateway' | 'runner' | 'broker' | 'broker-node' | 'postgres' | 'pooler';
       readonly index: number;
       readonly downMs: number;
     }
@@ -39,7 +39,7 @@ export type Fault =
     }
   | {
       readonly kind: 'freeze';
-      readonly role: 'runner' | 'server' | 'gateway' | 'postgres';
+      readonly role: 'runner' | 'server' | 'gateway' | 'broker-node' | 'postgres';
       readonly index: number;
       readonly forMs: number;
     }
@@ -52,9 +52,10 @@ export type Fault =
       /** When it heals, what was open is reset instead of going on. */
       readonly reset: boolean;
     }
-  | { readonly kind: 'purge' }
-  /** The queues themselves are deleted, under their consumers. */
-  | { readonly kind: 'queues-deleted' }
+  /** The exchanges are deleted, and with them every binding. */
+  | { readonly kind: 'exchanges-deleted' }
+  /** Nothing passes between one node of the broker and the others; everybody still reaches all of them. */
+  | { readonly kind: 'broker-partition'; readonly index: number; readonly forMs: number }
   /** The broker blocks whoever publishes: its memory alarm. */
   | { readonly kind: 'alarm'; readonly forMs: number }
   /** Duplicate, stale, reordered, made-up and foreign hints. */
@@ -94,7 +95,15 @@ export interface ScheduleOptions {
 }
 
 /** Faults of the great scenario: they need nothing but processes and the machine's database. */
-export const FAULT_NAMES = ['server', 'gateway', 'runner', 'purge', 'terminate', 'freeze', 'broker'] as const;
+export const FAULT_NAMES = [
+  'server',
+  'gateway',
+  'runner',
+  'exchanges-deleted',
+  'terminate',
+  'freeze',
+  'broker',
+] as const;
 
 /** All faults by the names that `--row` takes; README.md says which row of the plan each stands for. */
 export const ROWS = [
@@ -102,7 +111,6 @@ export const ROWS = [
   ...LINK_FAULTS,
   'drain',
   'stall',
-  'queues-deleted',
   'alarm',
   'hints',
   'postgres',
@@ -115,6 +123,9 @@ export const ROWS = [
   'promote-lag',
   'demote',
   'pooler',
+  'broker-node',
+  'broker-frozen',
+  'broker-partition',
 ] as const;
 export type FaultName = (typeof ROWS)[number];
 
@@ -124,17 +135,27 @@ const PAIR_FAULTS: readonly FaultName[] = ['promote', 'promote-lag', 'demote', '
 export const needsPair = (rows: readonly FaultName[]): boolean =>
   rows.some((row) => PAIR_FAULTS.includes(row));
 
+/** They need a broker of three nodes. */
+const CLUSTER_FAULTS: readonly FaultName[] = ['broker-node', 'broker-frozen', 'broker-partition'];
+
+export const needsCluster = (rows: readonly FaultName[]): boolean =>
+  rows.some((row) => CLUSTER_FAULTS.includes(row));
+
+/** What is mixed when no row is named. A broken cluster takes half a minute to be whole again, so its rows are run by themselves. */
+export const MIXED_ROWS: readonly FaultName[] = ROWS.filter((row) => !CLUSTER_FAULTS.includes(row));
+
+export const BROKER_NODES = 3;
+
 /** They take the broker or the database away for seconds. */
 const BROKER_FAULTS: readonly FaultName[] = ['broker', 'alarm'];
 
-const DOWN_MS: Readonly<
-  Record<'server' | 'gateway' | 'runner' | 'broker' | 'postgres' | 'pooler', readonly [number, number]>
-> = {
+const DOWN_MS: Readonly<Record<Extract<Fault, { kind: 'kill' }>['role'], readonly [number, number]>> = {
   server: [100, 1_500],
   gateway: [50, 1_000],
   runner: [50, 1_500],
   // Its start takes seconds by itself.
   broker: [50, 500],
+  'broker-node': [50, 5_000],
   postgres: [50, 800],
   pooler: [50, 1_500],
 };
@@ -165,7 +186,7 @@ function endlessRounds(random: Random, names: readonly FaultName[]): () => Fault
       );
       round += 1;
     }
-    return left.shift() ?? 'purge';
+    return left.shift() ?? 'server';
   };
 }
 
@@ -180,7 +201,15 @@ function faultOf(
     return index;
   };
   const { servers, gateways, runners, leaseMs } = options;
-  const counts = { server: servers, gateway: gateways, runner: runners, broker: 1, postgres: 1, pooler: 2 };
+  const counts = {
+    server: servers,
+    gateway: gateways,
+    runner: runners,
+    broker: 1,
+    'broker-node': BROKER_NODES,
+    postgres: 1,
+    pooler: 2,
+  };
   const links = {
     runner: runners,
     gateway: gateways,
@@ -198,9 +227,17 @@ function faultOf(
     return { kind: 'link', link, index, how: name, forMs, reset: random.chance(0.5) };
   }
   switch (name) {
-    case 'purge':
-    case 'queues-deleted':
+    case 'exchanges-deleted':
       return { kind: name };
+    case 'broker-frozen':
+    case 'broker-partition': {
+      const index = turn('broker-node', BROKER_NODES);
+      // From before the others give it up, which is after 10 s, to long after.
+      const forMs = name === 'broker-frozen' ? random.whole(20_000, 40_000) : random.whole(8_000, 30_000);
+      return name === 'broker-frozen'
+        ? { kind: 'freeze', role: 'broker-node', index, forMs }
+        : { kind: name, index, forMs };
+    }
     case 'alarm':
       return { kind: 'alarm', forMs: random.whole(1_000, 4_000) };
     case 'hints':
@@ -257,6 +294,7 @@ export function rowOf(fault: Fault): FaultName {
       return fault.role;
     case 'freeze':
       if (fault.role === 'postgres') return 'postgres-frozen';
+      if (fault.role === 'broker-node') return 'broker-frozen';
       return fault.role === 'runner' ? 'freeze' : 'stall';
     case 'link':
       return fault.how;
@@ -279,10 +317,10 @@ export function describeFault(fault: Fault): string {
       return `freeze ${fault.role} ${fault.index} for ${fault.forMs} ms`;
     case 'link':
       return `${fault.how} between ${describeLink(fault.link, fault.index)} for ${fault.forMs} ms${fault.reset ? ', then reset' : ''}`;
-    case 'purge':
-      return 'purge every queue';
-    case 'queues-deleted':
-      return 'delete every queue';
+    case 'exchanges-deleted':
+      return 'delete the exchanges and every binding';
+    case 'broker-partition':
+      return `cut broker-node ${fault.index} off from the others for ${fault.forMs} ms`;
     case 'alarm':
       return `memory alarm of the broker for ${fault.forMs} ms`;
     case 'hints':

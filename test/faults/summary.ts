@@ -29,9 +29,10 @@ export function summarise({ history, rest, tookMs, violations, crashes }: Verdic
   ];
 }
 
-/** When each run was first acknowledged, and when a runner first learned that its report counts. */
+/** When each run was first acknowledged, when it was first offered, and when a runner first learned that its report counts. */
 function timesOf(history: History): {
   readonly submitted: ReadonlyMap<string, number>;
+  readonly offered: ReadonlyMap<string, number>;
   readonly reported: ReadonlyMap<string, number>;
 } {
   const submitted = new Map<string, number>();
@@ -40,13 +41,31 @@ function timesOf(history: History): {
       continue;
     submitted.set(entry.id, Math.min(submitted.get(entry.id) ?? Number.POSITIVE_INFINITY, entry.mono));
   }
+  const offered = new Map<string, number>();
   const reported = new Map<string, number>();
   for (const entry of [...history.runners.values()].flat()) {
+    if (entry.event === 'offered')
+      offered.set(entry.work, Math.min(offered.get(entry.work) ?? Number.POSITIVE_INFINITY, entry.mono));
     if (entry.event !== 'report-answer' || (entry.answer !== 'accepted' && entry.answer !== 'repeated'))
       continue;
     reported.set(entry.work, Math.min(reported.get(entry.work) ?? Number.POSITIVE_INFINITY, entry.mono));
   }
-  return { submitted, reported };
+  return { submitted, offered, reported };
+}
+
+/** From the acknowledgement of each run until it was first offered: of those that came while a fault lasted, and of the others. An offer can be there before the answer is. */
+export function dispatches(history: History): { readonly during: number[]; readonly apart: number[] } {
+  const { submitted, offered } = timesOf(history);
+  const faults = history.rig.flatMap((entry) =>
+    entry.event === 'undone' ? [{ from: entry.mono - entry.afterMs, to: entry.mono }] : [],
+  );
+  const all = [...submitted].flatMap(([id, at]) => {
+    const ms = offered.get(id);
+    const during = faults.some(({ from, to }) => at >= from && at <= to);
+    return ms === undefined ? [] : [{ during, ms: Math.max(0, ms - at) }];
+  });
+  const of = (during: boolean): number[] => all.filter((one) => one.during === during).map(({ ms }) => ms);
+  return { during: of(true), apart: of(false) };
 }
 
 function latenciesOf(history: History): number[] {

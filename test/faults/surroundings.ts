@@ -19,15 +19,21 @@ export interface SharedSurroundings extends Surroundings {
   keep(): void;
 }
 
+export interface Sizes {
+  /** Servers of the database. */
+  readonly size?: 'one' | 'pair';
+  readonly brokerNodes?: number;
+}
+
 export async function prepareSurroundings(
   say: (line: string) => void,
-  size: 'one' | 'pair' = 'one',
+  { size = 'one', brokerNodes = 1 }: Sizes = {},
 ): Promise<SharedSurroundings> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-faults-'));
   const builds = join(folder, 'bundles');
   const [bundles, broker, cluster] = await Promise.all([
     buildBundles(builds),
-    startBroker(folder),
+    startBroker(folder, brokerNodes),
     startPostgres(folder, size),
   ]);
   const shared = { folder, bundles, broker, cluster, say };

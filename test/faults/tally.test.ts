@@ -70,7 +70,7 @@ describe('createTally()', () => {
     tally.add(verdict({ violations: late }));
     tally.add(new Error('the rig did not start'));
     expect(tally.clean()).toBe(false);
-    const [schedules = '', submissions, broken = '', , faults] = tally.lines();
+    const [schedules = '', submissions, broken = '', , , faults] = tally.lines();
     expect(schedules).toMatch(/^3 schedules, 2 broken \(1 could not be judged\); 1 times/);
     expect(submissions).toMatch(/^20 submissions acknowledged in 20 attempts: 20 runs, 0 builds/);
     expect(broken).toMatch(

@@ -3,7 +3,7 @@ import type { Invariant } from './checker.ts';
 import type { SubmitKind } from './entries.ts';
 import { seconds } from './scenario.ts';
 import type { Verdict } from './scenario.ts';
-import { quantile, recoveries } from './summary.ts';
+import { dispatches, quantile, recoveries } from './summary.ts';
 
 export interface Tally {
   /** An error: it could not be judged, which is broken too. */
@@ -45,6 +45,7 @@ export function createTally(): Tally {
     names.reduce((sum, name) => sum + (counts.get(name) ?? 0), 0);
   const violations = new Map<Invariant, number>();
   const rests: number[] = [];
+  const dispatched: Record<'during' | 'apart', number[]> = { during: [], apart: [] };
   /** Recoveries by the kind of fault; undefined: nothing that was begun after it was reported before the schedule ended. */
   const byRow = new Map<string, Array<number | undefined>>();
 
@@ -57,6 +58,9 @@ export function createTally(): Tally {
     add('reports', history.reports.length);
     add('crashes', crashes.length);
     rests.push(rest.ms);
+    const { during, apart } = dispatches(history);
+    dispatched.during.push(...during);
+    dispatched.apart.push(...apart);
     for (const { invariant } of found) violations.set(invariant, (violations.get(invariant) ?? 0) + 1);
     for (const { row, done, ms } of recoveries(history)) {
       if (done) byRow.set(row, [...(byRow.get(row) ?? []), ms]);
@@ -79,6 +83,7 @@ export function createTally(): Tally {
       `${of('acknowledged runs', 'acknowledged builds', 'acknowledged projects')} submissions acknowledged in ${of('attempts')} attempts: ${of('acknowledged runs')} runs, ${of('acknowledged builds')} builds, ${of('acknowledged projects')} projects; ${of('leases')} leases, ${of('reports')} accepted reports`,
       `${broken('I1', 'I13')} lost, ${broken('I3', 'I9')} double-accepted, ${broken('I4')} overlapping leases, ${broken(...violations.keys())} violations in all${[...violations].map(([name, n]) => `, ${name}: ${n}`).join('')}, ${of('crashes')} crashes`,
       `at rest after the last fault was healed: ${figures(rests)}`,
+      `from the acknowledgement of a run until it was offered: ${figures(dispatched.during)} while a fault lasted, else ${figures(dispatched.apart)}`,
       `${of('faults')} faults done, ${of('left out')} left out because their target was down; from the fault until a run that was begun after it was reported:`,
       `  ${'all'.padEnd(16)} ${rowLine([...byRow.values()].flat())}`,
       ...[...byRow]

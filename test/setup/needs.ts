@@ -5,11 +5,13 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
+import { brokerScript } from './broker-nodes.ts';
 import { findInstallation } from '../faults/postgres-node.ts';
 
 export type Part =
   | 'postgres'
   | 'rabbitmq'
+  | 'rabbitmq-server'
   | 'podman'
   | 'namespaces'
   | 'chromium'
@@ -26,6 +28,7 @@ export const AMQP_URL = process.env['AMQP_URL'] ?? 'amqp://guest:guest@127.0.0.1
 const HINT: Record<Part, string> = {
   postgres: 'set DATABASE_URL or start PostgreSQL on 127.0.0.1:5432',
   rabbitmq: 'set AMQP_URL or start RabbitMQ on 127.0.0.1:5672',
+  'rabbitmq-server': 'apt-get install rabbitmq-server',
   podman: 'apt-get install podman runc catatonit busybox-static',
   registry: 'apt-get install docker-registry',
   git: 'apt-get install git',
@@ -84,14 +87,16 @@ export async function has(part: Part): Promise<boolean> {
               ? runs('git', '--version')
               : part === 'dnsmasq' || part === 'pgbouncer'
                 ? runs(part, '--version')
-                : part === 'replication'
-                  ? findInstallation() !== undefined
-                  : part === 'systemd'
-                    ? runs('systemd-analyze', '--version')
-                    : part === 'chromium'
-                      ? chromiumPath() !== undefined
-                      : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
-                        runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
+                : part === 'rabbitmq-server'
+                  ? brokerScript !== undefined
+                  : part === 'replication'
+                    ? findInstallation() !== undefined
+                    : part === 'systemd'
+                      ? runs('systemd-analyze', '--version')
+                      : part === 'chromium'
+                        ? chromiumPath() !== undefined
+                        : runs('unshare', '--mount', '--pid', '--fork', '--net', 'true') ||
+                          runs('unshare', '-Ur', '--mount', '--pid', '--fork', '--net', 'true');
   if (there) return true;
   if (process.env['SVC_REQUIRE_ALL'] === '1') throw new Error(`${part} is required here: ${HINT[part]}`);
   console.warn(`SKIPPED: no ${part} on this machine; ${HINT[part]}`);
