@@ -6,7 +6,7 @@
  * silent: a partition is that, and not a closed connection.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { freePorts } from '../faults/free-ports.ts';
 import { manageProcess } from '../faults/managed-process.ts';
@@ -40,6 +40,9 @@ const SCRIPTS = [
 ];
 /** Present on this machine. */
 export const brokerScript = SCRIPTS.find((path) => existsSync(path));
+
+/** What operators of a cluster are advised to set. */
+const ADVICE = new URL('../../ops/rabbitmq/cluster.conf', import.meta.url);
 
 /** A node needs about 6 s on an idle machine, and the rest of the tests may run beside it. */
 const READY_MS = 120_000;
@@ -177,19 +180,16 @@ function nodeOf(folder: string, places: readonly Place[], index: number): Broker
   };
 }
 
-/** What docs/self-hosting.md advises for a cluster. */
 function configOf(port: number, places: readonly Place[]): string {
   const lines = [
     `listeners.tcp.default = 127.0.0.1:${port}`,
     'log.console = true',
     'log.console.level = warning',
     'log.file = false',
-    'heartbeat = 5',
   ];
   if (places.length > 1) {
     lines.push(
-      'cluster_partition_handling = autoheal',
-      'net_ticktime = 10',
+      readFileSync(ADVICE, 'utf8'),
       'cluster_formation.peer_discovery_backend = classic_config',
       ...places.map(({ name }, i) => `cluster_formation.classic_config.nodes.${i + 1} = ${name}@localhost`),
     );
