@@ -65,7 +65,11 @@ export async function bootstrap(deps: BootstrapDeps): Promise<Bootstrap | undefi
   });
 }
 
-async function isDone({ sql }: Database, secrets: Secrets): Promise<boolean> {
+/** Throws when it was set up with another key-encryption key. */
+export async function isDone(
+  { sql }: Pick<Database, 'sql'>,
+  secrets: Pick<Secrets, 'keyId'>,
+): Promise<boolean> {
   const rows = await sql<
     Array<{ key: string; value: string }>
   >`select key, value from settings where key in (${KEY_ID}, ${DONE})`;

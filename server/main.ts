@@ -4,6 +4,7 @@ import { boundWords } from '@svc/proto/process/bound.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { Config } from './config.ts';
+import { examine } from './doctor.ts';
 import { isConnectionError, SessionRefused } from './platform/db/index.ts';
 import { createLog, scrub } from './platform/log.ts';
 import type { Logger } from './platform/log.ts';
@@ -83,6 +84,16 @@ function stopOnSignals(server: RunningServer, log: Logger): void {
 async function main(): Promise<void> {
   const config = readOrExplain();
   if (config === undefined) {
+    process.exitCode = 2;
+    return;
+  }
+  const [command] = process.argv.slice(2);
+  if (command === 'doctor') {
+    process.exitCode = (await examine(config, (line) => void process.stdout.write(scrub(line)))) ? 0 : 1;
+    return;
+  }
+  if (command !== undefined) {
+    process.stderr.write(`there is no command "${command}", expected doctor or none\n`);
     process.exitCode = 2;
     return;
   }

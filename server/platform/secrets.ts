@@ -4,7 +4,7 @@
  * `v1.<kekId>.<iv>.<ciphertext>.<tag>`; the additional data binds it to its column and row: moved elsewhere, it does not open.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Secrets {
@@ -62,6 +62,13 @@ export function createSecrets(kek: Uint8Array): Secrets {
       return createHmac('sha256', key).update(data).digest();
     },
   };
+}
+
+/** The configured key, or the one of the data folder; undefined: none was made yet. */
+export function findKek(configured: Uint8Array | undefined, dataDir: string): Uint8Array | undefined {
+  return configured !== undefined || existsSync(join(dataDir, 'secrets.key'))
+    ? loadKek(configured, dataDir)
+    : undefined;
 }
 
 /** The configured key, or the one of the data folder, made at the first start (mode 0600). */

@@ -50,6 +50,8 @@ export interface DatabaseOptions {
   readonly listenUrl?: string | undefined;
   /** Of a replica, for `behind`. */
   readonly replicaUrl?: string | undefined;
+  /** Of all hosts this one alone, as `hostName` writes it. */
+  readonly only?: string;
   /** Which hosts are taken when the address does not say. Default `primary`. */
   readonly target?: Target;
   /** Connections, at least 2. Default 10. */
@@ -81,7 +83,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     role,
     onGeneration,
   } = options;
-  const hosts = createHosts(url, target);
+  const hosts = createHosts(url, target, options.only);
   const limits = { statementTimeoutMs, role };
   const session = { ...limits, onGeneration };
   const pool = createPool({ ...session, hosts, max: Math.max(2, max), waitMs, name });

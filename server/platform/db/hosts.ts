@@ -17,14 +17,16 @@ export interface Hosts {
 
 const QUIET_MS = 100;
 
-/** `target`: what is meant by an address that does not say. */
-export function createHosts(url: string, target: Target): Hosts {
-  const address = addressOf(url);
+/** `target`: what is meant by an address that does not say. `only`: of all hosts this one alone. */
+export function createHosts(url: string, target: Target, only?: string): Hosts {
+  const whole = addressOf(url);
+  const hosts = whole.hosts.filter((host) => only === undefined || hostName(host) === only);
+  const address = { ...whole, hosts };
   let first = 0;
   let quietUntil = 0;
   return {
     address,
-    target: address.target ?? target,
+    target: only === undefined ? (address.target ?? target) : 'any',
     inTurn: async () => {
       const quietMs = quietUntil - performance.now();
       if (quietMs > 0) await new Promise((resolve) => setTimeout(resolve, quietMs));

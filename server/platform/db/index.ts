@@ -1,8 +1,8 @@
-export { addressOf, readAddress } from './address.ts';
+export { addressOf, hostName, readAddress } from './address.ts';
 export { openDatabase, STATEMENT_TIMEOUT_MS } from './database.ts';
 export type { Database, DatabaseOptions, Reads } from './database.ts';
 export type { SqlTag, SqlValue } from './statement.ts';
-export { nextEpoch } from './generation.ts';
+export { nextEpoch, readHistory } from './generation.ts';
 export {
   isConnectionError,
   isForeignKeyViolation,
