@@ -8,7 +8,6 @@ import type { Verdict } from './scenario.ts';
 
 export const MUTANT_NAMES = [
   'no-epoch-check',
-  'any-holder',
   'early-ack',
   'scan-then-update',
   'shared-connection',
@@ -50,20 +49,6 @@ const noEpochCheck: Mutant = {
       file: 'server/engine/work/append-logs.ts',
       find: 'x.epoch = a.epoch and x.runner_id = a.runner_id',
       replace: 'x.ended_at is null and x.runner_id = a.runner_id',
-    },
-  ],
-};
-
-/** A lease is renewed for whoever names it: a runner that lost it keeps another one's alive, and goes on executing. */
-const anyHolder: Mutant = {
-  name: 'any-holder',
-  what: 'a heartbeat is by (work, epoch) alone',
-  shows: ({ invariant }) => invariant === 'I4' || invariant === 'I6' || invariant === 'I12',
-  replacements: [
-    {
-      file: 'server/engine/work/heartbeat.ts',
-      find: 'join work_leases x on x.work_id = t.id and x.epoch = t.epoch and x.runner_id = m.id',
-      replace: 'join work_leases x on x.work_id = t.id and x.epoch = t.epoch',
     },
   ],
 };
@@ -171,7 +156,6 @@ const noGeneration: Mutant = {
 
 export const MUTANTS: Readonly<Record<MutantName, Mutant>> = {
   'no-epoch-check': noEpochCheck,
-  'any-holder': anyHolder,
   'early-ack': earlyAck,
   'scan-then-update': scanThenUpdate,
   'shared-connection': sharedConnection,

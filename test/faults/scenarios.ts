@@ -104,7 +104,6 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
     restMs: 6_000,
   };
   switch (name) {
-    case 'any-holder':
     case 'no-epoch-check':
       // One runner gets back what it lost, and its late reports come while it holds the next grant.
       return {

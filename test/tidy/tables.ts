@@ -100,7 +100,6 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
     readers: [
       'connect/timeline',
       'engine/builds',
-      'engine/registries',
       'engine/runners',
       'engine/sandboxruns',
       'money/usage',
@@ -108,6 +107,6 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'workspace/graph',
     ],
   },
-  work_leases: { readers: ['engine/builds', 'engine/runners'] },
+  work_leases: { readers: ['engine/builds', 'engine/registries', 'engine/runners'] },
   work_reports: { readers: ['engine/runners'] },
 };

@@ -1,0 +1,72 @@
+/**
+ * Mistakes that no fault brings to light, because they need a caller who asks for what is not his, or one bad item among good ones. Each is planted into the source
+ * while a story of the suite runs, and that story must fail.
+ */
+import { execFile } from 'node:child_process';
+import type { Replacement } from './bundles.ts';
+
+export interface StoryMutant {
+  readonly what: string;
+  readonly replacements: readonly Replacement[];
+  /** Path of the test file, and what its story is called. */
+  readonly story: readonly [file: string, name: string];
+}
+
+export const STORY_MUTANTS: Readonly<Record<string, StoryMutant>> = {
+  'first-error': {
+    what: 'a batch answers all with the first error',
+    replacements: [
+      {
+        file: 'proto/process/batches.ts',
+        find: 'const answer = answers[at];',
+        replace: 'const answer = answers.find((each) => each instanceof Error) ?? answers[at];',
+      },
+    ],
+    story: ['gateway/dispatch-client.test.ts', 'each answered by itself'],
+  },
+  'poisoned-batch': {
+    what: 'a batch that one item fails fails for all',
+    replacements: [
+      {
+        file: 'server/engine/work/batching.ts',
+        find: 'divides: (error: unknown): boolean => !isConnectionError(error),',
+        replace: 'divides: (error: unknown): boolean => isConnectionError(error),',
+      },
+    ],
+    story: ['server/engine/work/together.test.ts', 'fails the one that cannot be stored, and no other'],
+  },
+  'any-holder': {
+    what: 'a heartbeat is by (work, epoch) alone',
+    replacements: [
+      {
+        file: 'server/engine/work/heartbeat.ts',
+        find: 'join work_leases x on x.work_id = t.id and x.epoch = t.epoch and x.runner_id = m.id',
+        replace: 'join work_leases x on x.work_id = t.id and x.epoch = t.epoch',
+      },
+    ],
+    story: ['server/engine/work/lease.test.ts', 'is left alone by another runner'],
+  },
+};
+
+const root = new URL('../..', import.meta.url).pathname;
+const LIMIT_MS = 120_000;
+
+export interface StoryOutcome {
+  readonly passed: boolean;
+  readonly printed: string;
+}
+
+/** Runs the story with the mutation, in a process of its own. */
+export async function runStory({ story: [file, name], replacements }: StoryMutant): Promise<StoryOutcome> {
+  const args = ['node_modules/vitest/vitest.mjs', 'run', file, '--testNamePattern', name];
+  const config = ['--config', 'test/faults/story.config.ts', '--no-color'];
+  const env = { ...process.env, SVC_MUTATION: JSON.stringify(replacements) };
+  return await new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [...args, ...config],
+      { cwd: root, env, timeout: LIMIT_MS },
+      (error, stdout, stderr) => resolve({ passed: error === null, printed: stdout + stderr }),
+    );
+  });
+}
