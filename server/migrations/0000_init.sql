@@ -1329,7 +1329,7 @@ CREATE TRIGGER "database_generation_nonces" AFTER UPDATE OF "generation" ON "dat
 ALTER TABLE "work_items" SET (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05);
 --> statement-breakpoint
 -- A renewal finds room on the page of its row, and so touches no index.
-ALTER TABLE "work_leases" SET (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+ALTER TABLE "work_leases" SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 --> statement-breakpoint
 -- Output lies in partitions by day, so that old output goes by dropping a table. An item's rows all lie in the partition of its "log_day".
 -- work_logs_prepare() and work_logs_retire() make and drop partitions for the server's role, which owns no table.

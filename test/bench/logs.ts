@@ -5,16 +5,15 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { limitLines } from '@svc/runner/output/line-limit.ts';
 import { createMasker } from '@svc/runner/output/masking.ts';
 import postgres from 'postgres';
 import { figure, median, type Figure } from './figure.ts';
 import { createByteClient, createJsonClient, enrollBenchRunner, type BenchRunner } from './client.ts';
 import { freshDatabase } from './database.ts';
-import { AMQP_URL } from '../setup/needs.ts';
-import { startPlatform, type Platform } from '../e2e/platform.ts';
-import { startProgram, type Program } from '../e2e/processes.ts';
+import type { Platform } from '../e2e/platform.ts';
+import { startLayout } from './layout.ts';
+import type { Program } from '../e2e/processes.ts';
 
 const MEBIBYTE = 1_048_576;
 const CHUNK = 262_144;
@@ -47,14 +46,6 @@ function cpuSeconds({ child }: Program): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 /** MB/s of the same chunks as rows of a bare table, as many at once. */
 async function bareInserts(url: string, chunk: Buffer): Promise<number> {
   const sql = postgres(url, { max: STREAMS, onnotice: () => undefined });
@@ -78,26 +69,7 @@ interface Stand extends AsyncDisposable {
 }
 
 async function start(databaseUrl: string): Promise<Stand> {
-  const [port, internalPort] = [await freePort(), await freePort()];
-  const shared = {
-    AMQP_URL,
-    INTERNAL_TOKEN: 'bench-internal-token-0123456789',
-    PUBLIC_URLS: `http://127.0.0.1:${port}`,
-  };
-  const platform = await startPlatform({
-    ...shared,
-    DATABASE_URL: databaseUrl,
-    SVC_MODE: 'split',
-    INTERNAL_PORT: String(internalPort),
-    LIMIT_REQUESTS_PER_MINUTE: '10000000',
-  });
-  const gateway = startProgram('gateway/dist/main.js', [], {
-    ...shared,
-    PORT: String(port),
-    HOST: '127.0.0.1',
-    DISPATCH_URLS: `grpc://127.0.0.1:${internalPort}`,
-  });
-  await gateway.says(/listening on/);
+  const { platform, gateway, port, stop } = await startLayout('gateway of its own', databaseUrl);
   const url = `http://127.0.0.1:${port}`;
   const json = createJsonClient(url, 2 * STREAMS);
   const bytes = createByteClient(url, STREAMS);
@@ -115,8 +87,7 @@ async function start(databaseUrl: string): Promise<Stand> {
     async [Symbol.asyncDispose]() {
       json.close();
       bytes.close();
-      await gateway.stop('SIGKILL');
-      await platform.stop();
+      await stop();
     },
   };
 }

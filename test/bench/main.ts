@@ -12,6 +12,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   resolved: () => import('./resolved.ts'),
   features: () => import('./features.ts'),
   dispatch: () => import('./dispatch.ts'),
+  heartbeat: () => import('./heartbeat.ts'),
   throughput: () => import('./throughput.ts'),
   polls: () => import('./polls.ts'),
   timeline: () => import('./timeline.ts'),
