@@ -500,8 +500,7 @@ CREATE TABLE "outbox" (
 	"kind" text NOT NULL,
 	"dedupe_key" text NOT NULL,
 	"payload" jsonb NOT NULL,
-	"created_at" timestamp with time zone NOT NULL,
-	"published_at" timestamp with time zone
+	"created_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "work_items" (
@@ -1203,7 +1202,7 @@ CREATE INDEX "runner_events_team" ON "runner_events" USING btree ("team_id","seq
 --> statement-breakpoint
 CREATE INDEX "runner_team_health_degraded" ON "runner_team_health" USING btree ("team_id") WHERE "runner_team_health"."degraded_since" is not null;
 --> statement-breakpoint
-CREATE INDEX "outbox_due" ON "outbox" USING btree ("created_at") WHERE "outbox"."published_at" is null;
+CREATE INDEX "outbox_due" ON "outbox" USING btree ("created_at");
 --> statement-breakpoint
 CREATE INDEX "work_items_of_build" ON "work_items" USING btree ("build_id") WHERE "work_items"."build_id" is not null;
 --> statement-breakpoint

@@ -162,7 +162,7 @@ export async function loadHistory(
         select work_id as work, epoch, report_id as "reportId", outcome, ${at('accepted_at')} as "acceptedAt" from work_reports
         where work_id not in ${earlierWork}`,
         await tx<EventRow[]>`
-        select dedupe_key as work, payload ->> 'state' as state, (payload ->> 'epoch')::int as epoch from outbox
+        select dedupe_key as work, payload ->> 'state' as state, (payload ->> 'epoch')::int as epoch from faults_events
         where kind = 'work.finished' and dedupe_key not in ${earlierWork}`,
         await tx<ProjectRow[]>`select id, name as key from projects
         where name <> ${SETUP_PROJECT} and team_id <> all(${earlier})`,

@@ -102,6 +102,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     for (const pooler of wired.poolers) await supervisor.up(pooler);
     // The first one migrates and makes the accounts.
     for (const server of wired.servers) await supervisor.up(server);
+    await keepEvents(sql);
     await Promise.all(wired.gateways.map(async (gateway) => await supervisor.up(gateway)));
     const parts = { ...options, ...wired, sql, links, supervisor };
     const judged: string[] = [];
@@ -121,6 +122,18 @@ export async function startRig(options: RigOptions): Promise<Rig> {
     await stop();
     throw error;
   }
+}
+
+/** Events are deleted with their effects; the checker counts them. */
+async function keepEvents(sql: postgres.Sql): Promise<void> {
+  await sql.unsafe(`
+    create table faults_events as select kind, dedupe_key, payload from outbox with no data;
+    create function faults_events() returns trigger language plpgsql security definer as $$
+    begin
+      insert into faults_events values (new.kind, new.dedupe_key, new.payload);
+      return new;
+    end $$;
+    create trigger faults_events after insert on outbox for each row execute function faults_events()`);
 }
 
 /** One after the other. */

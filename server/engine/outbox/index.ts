@@ -1,11 +1,10 @@
 /**
  * Publishes events that were written with their cause: each feature's effects (usage of the day, notifications, deliveries of webhooks)
- * and the mark are one statement: each event is published once, by whichever worker comes first, and those who report work pay for
- * nothing of it.
+ * and the end of the event are one statement: each is published once, by whichever worker comes first, and those who report work pay for
+ * nothing of it. A mark in its row would cost as much as the deletion, and the deletion later besides.
  */
 import type { EventEffect, Feature, System } from '../../platform/feature.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
 import { wakeWorkers } from '../../platform/jobs/index.ts';
 import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
@@ -13,7 +12,6 @@ import type { Loop } from '../../platform/loop.ts';
 /** Often, so that a busy second is not published in one piece that holds a core of the database up. */
 const EVERY_MS = 250;
 const BATCH = 500;
-const KEPT_MS = 7 * 24 * 60 * 60_000;
 
 export interface PublishDeps {
   readonly sql: SqlTag;
@@ -26,11 +24,10 @@ export interface PublishDeps {
 export async function publish({ sql, effects, batch = BATCH }: PublishDeps): Promise<number> {
   const [row] = await sql<Array<{ count: number }>>`
     with due as (
-      select o.id from outbox o where o.published_at is null
-      order by o.created_at limit ${batch}::int for update skip locked
+      select o.id from outbox o order by o.created_at limit ${batch}::int for update skip locked
     ),
     published as (
-      update outbox o set published_at = now() from due d where o.id = d.id
+      delete from outbox o using due d where o.id = d.id
       returning o.id, o.team_id, o.kind, o.dedupe_key, o.payload, o.created_at
     )${effects.reduce((before, effect) => sql`${before}, ${effect(sql)}`, sql``)}
     select count(*)::int as count from published`;
@@ -49,16 +46,6 @@ function startOutbox({ db, onError }: System, effects: readonly EventEffect[]): 
   });
 }
 
-/** Published a week ago and longer; the ids sort by time. */
-export async function purgeOutbox(sql: SqlTag, nowMs: number): Promise<number> {
-  const { count } = await sql`
-    delete from outbox where id < ${newId('evt', nowMs - KEPT_MS)} and published_at < now() - interval '1 day'`;
-  return count;
-}
-
 export function outboxFeature(system: System, effects: readonly EventEffect[]): Feature {
-  return {
-    loops: [() => startOutbox(system, effects)],
-    purges: [async (nowMs) => await purgeOutbox(system.db.sql, nowMs)],
-  };
+  return { loops: [() => startOutbox(system, effects)] };
 }

@@ -126,6 +126,8 @@ describe.skipIf(!there)('events on their way out', () => {
         timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string,
         data: { reason: 'not_ready', teamId },
       });
+      // Both events are gone, that of which nobody is told too.
+      await waitFor('an empty outbox', async () => (await server.db.sql`select from outbox`).count === 0);
     });
 
     it('are tried again with the same id until the answer is good', TIMED, async () => {

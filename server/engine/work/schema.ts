@@ -324,7 +324,7 @@ export const workLogs = pgTable(
   ],
 );
 
-/** Events for the world outside of dispatch (webhooks, notifications), written with their cause. */
+/** Events for the world outside of dispatch (webhooks, notifications), written with their cause and deleted with their effects. */
 export const outbox = pgTable(
   'outbox',
   {
@@ -334,12 +334,6 @@ export const outbox = pgTable(
     dedupeKey: text('dedupe_key').notNull(),
     payload: jsonb('payload').$type<Record<string, unknown>>().notNull(),
     createdAt: instant('created_at').notNull(),
-    publishedAt: instant('published_at'),
   },
-  (t) => [
-    uniqueIndex('outbox_dedupe').on(t.kind, t.dedupeKey),
-    index('outbox_due')
-      .on(t.createdAt)
-      .where(sql`${t.publishedAt} is null`),
-  ],
+  (t) => [uniqueIndex('outbox_dedupe').on(t.kind, t.dedupeKey), index('outbox_due').on(t.createdAt)],
 );

@@ -17,7 +17,7 @@ const DAYS_DEFAULT = 30;
 const DAYS_MAX = 366;
 
 /**
- * CTE `counted`: adds what ended, of the outbox rows of the CTE `published`, to its day. The rows are marked in the same statement, so that each is
+ * CTE `counted`: adds what ended, of the outbox rows of the CTE `published`, to its day. The rows are deleted in the same statement, so that each is
  * added once; days are touched in their order, so that two workers wait for each other and never in a circle. Who executed it is
  * whose runner reported it: an item's own pool moves with its team's region.
  */
