@@ -233,7 +233,7 @@ function faultOf(
     case 'broker-partition': {
       const index = turn('broker-node', BROKER_NODES);
       // From before the others give it up, which is after 10 s, to long after.
-      const forMs = name === 'broker-frozen' ? random.whole(20_000, 40_000) : random.whole(8_000, 30_000);
+      const forMs = name === 'broker-frozen' ? random.whole(20_000, 30_000) : random.whole(8_000, 25_000);
       return name === 'broker-frozen'
         ? { kind: 'freeze', role: 'broker-node', index, forMs }
         : { kind: name, index, forMs };
