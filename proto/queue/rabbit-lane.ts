@@ -47,9 +47,11 @@ export class Lane {
     this.#options.onLost?.(channel);
   }
 
-  /** The next caller gets a new channel; the old one goes on, and ends by whoever still uses it. */
+  /** The next caller gets a new channel; the old one ends when every call on it has. */
   retire(channel: Channel): void {
-    if (this.#channel === channel) this.#channel = undefined;
+    if (this.#channel !== channel) return;
+    this.#channel = undefined;
+    setTimeout(() => void channel.close(), CALL_TIMEOUT_MS).unref();
   }
 
   async close(): Promise<void> {

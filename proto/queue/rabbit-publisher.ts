@@ -31,37 +31,22 @@ export function createPublisher(
     },
   });
   let underWay = 0;
-  /** Messages on the way, by channel. */
-  const loads = new Map<Channel, number>();
-  const retired = new WeakSet<Channel>();
-  const load = (channel: Channel, by: 1 | -1): void => {
-    const messages = (loads.get(channel) ?? 0) + by;
-    loads.set(channel, messages);
-    if (messages > 0) return;
-    loads.delete(channel);
-    if (retired.has(channel)) void channel.close();
-  };
-  const publish = async (channel: Channel, envelope: object, body: Buffer): Promise<void> => {
-    load(channel, 1);
+  const publish = async (envelope: object, body: Buffer): Promise<void> => {
+    const channel = await lane.channel();
     try {
       await withinTime(CALL_TIMEOUT_MS, 'a message', channel.basicPublish(envelope, body));
     } catch (error) {
       // A broker that blocks publishers will take what is on the channel later.
-      if (connection.ready) {
-        retired.add(channel);
-        lane.retire(channel);
-      }
+      if (connection.ready) lane.retire(channel);
       throw error;
-    } finally {
-      load(channel, -1);
     }
   };
   const twice = async (envelope: object, body: Buffer): Promise<void> => {
     try {
-      await publish(await lane.channel(), envelope, body);
+      await publish(envelope, body);
     } catch (error) {
       if (error instanceof QueueTimeout) throw error;
-      await publish(await lane.channel(), envelope, body);
+      await publish(envelope, body);
     }
   };
   return {

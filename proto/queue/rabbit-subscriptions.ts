@@ -81,13 +81,7 @@ export class Subscriptions {
 
   add(wanted: QueueWanted): Subscription {
     const lanes = this.#lanes[this.#count % LANES] as Entry['lanes'];
-    const entry: Entry = {
-      wanted,
-      lanes,
-      at: undefined,
-      stopped: false,
-      queue: undefined,
-    };
+    const entry: Entry = { wanted, lanes, at: undefined, stopped: false, queue: undefined };
     this.#count += 1;
     this.#entries.add(entry);
     this.#due.add(entry);
@@ -182,21 +176,12 @@ export class Subscriptions {
   async #establish(entry: Entry): Promise<void> {
     const { wanted, lanes } = entry;
     const queue = (entry.queue ??= `${wanted.name}.${randomBytes(6).toString('hex')}`);
-    const declaration = { queue, exclusive: true, autoDelete: true, arguments: ARGUMENTS };
-    await lanes.declaring.call(
-      `declaring ${queue}`,
-      async (channel) => await channel.queueDeclare(declaration),
-    );
-    // Whoever may not consume it is told here.
-    await lanes.declaring.call(
-      `reading ${queue}`,
-      async (channel) => await channel.basicGet({ queue, noAck: true }),
-    );
-    for (const binding of wanted.bindings)
-      await lanes.declaring.call(
-        `binding ${queue}`,
-        async (channel) => await channel.queueBind({ queue, ...binding }),
-      );
+    await lanes.declaring.call(`declaring ${queue}`, async (channel) => {
+      await channel.queueDeclare({ queue, exclusive: true, autoDelete: true, arguments: ARGUMENTS });
+      // Whoever may not consume it is told here.
+      await channel.basicGet({ queue, noAck: true });
+      for (const binding of wanted.bindings) await channel.queueBind({ queue, ...binding });
+    });
     await lanes.consuming.call(`consuming ${queue}`, async (channel) => {
       const { consumerTag: tag } = await channel.basicConsume({ queue, noAck: true }, (message) => {
         if (!entry.stopped) wanted.onBody(readBody(message.body), message.routingKey);

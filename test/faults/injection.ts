@@ -194,7 +194,7 @@ async function kill(parts: Injectable, fault: Of<'kill'>, note: Note): Promise<v
   await pause(fault.downMs);
   if (fault.role === 'broker' || fault.role === 'broker-node') await parts.startPatiently(one);
   else await parts.up(one);
-  if (fault.role === 'broker-node') await whole(parts);
+  if (fault.role === 'broker-node') await whole(parts, fault.index);
   parts.handled.delete(one.name);
 }
 
@@ -254,7 +254,7 @@ async function freeze(parts: Injectable, fault: Of<'freeze'>, note: Note): Promi
   await pause(fault.forMs);
   await parts.journal.append({ event: 'thawed', process: one.name });
   one.signal('SIGCONT');
-  if (fault.role === 'broker-node') await whole(parts);
+  if (fault.role === 'broker-node') await whole(parts, fault.index);
   parts.handled.delete(one.name);
 }
 
@@ -264,13 +264,13 @@ async function isolate(parts: Injectable, fault: Of<'broker-partition'>, note: N
   const heal = parts.broker.own?.isolate(fault.index);
   await pause(fault.forMs);
   heal?.();
-  await whole(parts);
+  await whole(parts, fault.index);
   parts.handled.delete(one.name);
 }
 
 /** A fault of the broker is over when its nodes have found each other, of which some restart themselves to be rid of what they decided alone. */
-async function whole({ broker, crashes }: Injectable): Promise<void> {
-  if ((await broker.own?.whole()) === false)
+async function whole({ broker, crashes }: Injectable, index: number): Promise<void> {
+  if ((await broker.own?.whole(index)) === false)
     crashes.push('the nodes of the broker did not find each other again');
 }
 

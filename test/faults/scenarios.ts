@@ -66,7 +66,7 @@ export function greatScenario(seed: number, runs: number): Scenario {
 const SHORT = { runs: 150, runsPerSecond: 40, faultEveryMs: 1_200 };
 
 /** One fault, and longer than a cluster takes to notice it. */
-const CLUSTER = { runs: 200, runsPerSecond: 10, faultEveryMs: 20_000 };
+const CLUSTER = { runs: 120, runsPerSecond: 8, faultEveryMs: 15_000 };
 
 /** A few seconds under three faults of all kinds, or of those that are named; a second team works beside the first. */
 export function shortScenario(seed: number, rows: readonly FaultName[] = MIXED_ROWS, tries = 1): Scenario {
