@@ -18,6 +18,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   timeline: () => import('./timeline.ts'),
   logs: () => import('./logs.ts'),
   webhooks: () => import('./webhooks.ts'),
+  wake: () => import('./wake.ts'),
 };
 
 const wanted = process.argv.slice(2);
