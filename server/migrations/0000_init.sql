@@ -1300,14 +1300,15 @@ BEGIN
 	RETURN emptied;
 END
 $$;--> statement-breakpoint
--- Which history this database is on: the cluster, its timeline, which a promotion changes, and the very table, which a restored dump makes anew. Nothing
--- on a standby, which has no say in it.
+-- Which history this database is on: the cluster, its timeline, which a promotion changes, the database, which a copy is not, and the very table, which a
+-- restored dump makes anew. Nothing on a standby, which has no say in it.
 CREATE FUNCTION "database_origin"() RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN
 	IF pg_is_in_recovery() THEN
 		RETURN NULL;
 	END IF;
-	RETURN (SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' || 'database_generation'::regclass::oid;
+	RETURN (SELECT system_identifier FROM pg_control_system()) || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8)
+		|| '/' || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || 'database_generation'::regclass::oid;
 END
 $$;
 --> statement-breakpoint

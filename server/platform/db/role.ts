@@ -4,7 +4,7 @@
  * table is append-only when it has an enabled trigger whose name ends with `_append_only`; the migration that makes such a table says
  * so there, once.
  *
- * The role has no login: the pool logs in as the user of DATABASE_URL, who owns the tables, and takes the role with the first packet. So it
+ * The role has no login: the pool logs in as the user of DATABASE_URL, who owns the tables, and takes the role before its first statement. So it
  * holds against statements of ours that are wrong, not against somebody who may send any statement and takes it off again: against
  * that one there are the signed checkpoints (server/delivery/audit).
  * Roles belong to the whole cluster, so all databases of a cluster share the one; what it may do is granted in each.
