@@ -59,7 +59,7 @@ export interface StoryOutcome {
 /** Runs the story with the mutation, in a process of its own. */
 export async function runStory({ story: [file, name], replacements }: StoryMutant): Promise<StoryOutcome> {
   const args = ['node_modules/vitest/vitest.mjs', 'run', file, '--testNamePattern', name];
-  const config = ['--config', 'test/faults/story.config.ts', '--no-color'];
+  const config = ['--config', 'test/faults/vitest.config.ts', '--no-color'];
   const env = { ...process.env, SVC_MUTATION: JSON.stringify(replacements) };
   return await new Promise((resolve) => {
     execFile(
