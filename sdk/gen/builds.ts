@@ -2,7 +2,7 @@
 import type { ApiPromise, CallOptions, Client, EventStream, PagePromise } from '../core/client.ts';
 import type { BuildType } from './environments.ts';
 import type { EndReason, LogStream } from './sandbox-runs.ts';
-import type { Waiting } from './runners.ts';
+import type { RunnerSelector, RunnerSelectorInput, Waiting } from './runners.ts';
 
 /**
  * Builds of an environment. They run one after the other: the next begins when the one before has ended. A customer-operated team's builds
@@ -48,7 +48,7 @@ export class Builds {
 
   /**
    * Submits a build of a commit, or of the head of the environment's branch. Durable when the call answers. Errors:
-   * `environment_incomplete` (409, no repository), `limit_reached` (409, queued builds of the environment).
+   * `environment_incomplete` (409, no repository), `limit_reached` (409, queued builds of the environment, or different selections of runners).
    *
    * Needs: scope `project:write`.
    *
@@ -135,6 +135,14 @@ export interface BuildsListPageParams {
 export interface BuildsCreateParams {
   /** Commit, 40 or 64 hexadecimal digits. Default: the head of the environment's branch when the runner clones. */
   commit?: string;
+  /** Runners that may have it: those of the group that have all of the labels. Default: the environment's; an empty object takes any. */
+  runner?: RunnerSelectorInput;
+  /** Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It moves nothing of other teams. Default: 0. */
+  priority?: number;
+  /** Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails with the reason `queue_timeout`. Default: for as long as it takes. */
+  queueTimeoutSeconds?: number;
+  /** Attempts, 1 to 10: one that loses its runner goes back to the queue while some are left. Default: 3. */
+  maxAttempts?: number;
 }
 
 /** Parameters of `builds.streamLogs`. */
@@ -211,6 +219,14 @@ export interface Build {
   readonly logMissingBytes: number;
   /** True if the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice. */
   readonly logMismatch: boolean;
+  /** Runners that may have it; absent when any may. */
+  readonly runner?: RunnerSelector;
+  /** Place among what the team has waiting, the highest first. */
+  readonly priority: number;
+  /** Time for which it may wait for its first runner, in seconds; absent without a limit. */
+  readonly queueTimeoutSeconds?: number;
+  /** Attempts that it has. */
+  readonly maxAttempts: number;
 }
 
 /** One event of a build while it runs. */

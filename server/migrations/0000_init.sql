@@ -109,6 +109,7 @@ CREATE TABLE "environments" (
 	"deploy_approval" boolean DEFAULT false NOT NULL,
 	"deploy" jsonb,
 	"build_timeout_seconds" integer DEFAULT 3600 NOT NULL,
+	"runner" jsonb,
 	"git_sealed" text,
 	"has_git_credentials" boolean GENERATED ALWAYS AS (git_sealed is not null) STORED NOT NULL,
 	"updated_at" timestamp with time zone NOT NULL,
@@ -550,10 +551,12 @@ CREATE TABLE "work_items" (
 	"selector" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"route_id" bigint,
 	"queue_expires_at" timestamp with time zone,
+	"queue_timeout_seconds" integer,
 	CONSTRAINT "work_items_kind" CHECK ("work_items"."kind" in ('run', 'build')),
 	CONSTRAINT "work_items_state" CHECK ("work_items"."state" in ('queued', 'offered', 'running', 'succeeded', 'failed', 'cancelled', 'dead')),
 	CONSTRAINT "work_items_lease" CHECK (("work_items"."state" in ('offered', 'running')) = ("work_items"."lease_id" is not null)),
 	CONSTRAINT "work_items_finished" CHECK (("work_items"."state" in ('succeeded', 'failed', 'cancelled', 'dead')) = ("work_items"."finished_at" is not null)),
+	CONSTRAINT "work_items_routed" CHECK ("work_items"."route_id" is not null or "work_items"."state" in ('succeeded', 'failed', 'cancelled', 'dead')),
 	CONSTRAINT "work_items_build" CHECK (("work_items"."kind" = 'build') = ("work_items"."build_id" is not null))
 );
 --> statement-breakpoint
@@ -598,6 +601,7 @@ CREATE TABLE "runner_groups" (
 	"name" text NOT NULL,
 	"labels" jsonb NOT NULL,
 	"max_running" integer,
+	"grants" integer DEFAULT 0 NOT NULL,
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,

@@ -47,7 +47,8 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   },
   runner_boots: { writers: ['engine/work'] },
   runner_events: { writers: ['engine/work'] },
-  runner_groups: { readers: ['engine/runners'] },
+  runner_groups: { writers: ['engine/work'], readers: ['engine/runners', 'engine/work'] },
+  runner_routes: { readers: ['engine/work'] },
   runners: {
     writers: ['engine/runnergroups', 'engine/work'],
     readers: [
@@ -70,6 +71,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'workspace/spaces',
     ],
   },
+  team_shares: { readers: ['engine/work'] },
   teams: {
     owner: 'access/teams',
     readers: [

@@ -18,11 +18,13 @@ import type {
   Environment as EnvironmentMessage,
   UpdateRequest,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import { RunnerSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { RunnerSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Limits } from '../../config.ts';
 import { requireRole } from '../../platform/authorise.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { newId } from '../../platform/ids.ts';
-import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
+import { change, given, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
 import type { Changes, RowOf } from '../../platform/resource/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { projectRows, refuseOpenBuilds } from '../projects/index.ts';
@@ -46,10 +48,12 @@ export interface EnvironmentsDeps {
 
 export function createEnvironments({ limits, secrets }: EnvironmentsDeps): Handlers<Ctx> {
   /** What is given otherwise than it is stored. */
-  const special = (id: string, { deploy, buildPath, gitCredentials: git }: CreateRequest | UpdateRequest) => {
+  const special = (id: string, request: CreateRequest | UpdateRequest) => {
+    const { deploy, runner, buildPath, gitCredentials: git } = request;
     if (buildPath !== undefined) checkPath(buildPath);
     return {
       ...(deploy === undefined ? {} : { deploy: deployOf(deploy, id) }),
+      ...(runner === undefined ? {} : { runner: selectorOf(runner) }),
       ...(git === undefined ? {} : { gitSealed: sealGitCredentials(secrets, id, gitCredentials(git)) }),
     };
   };
@@ -96,7 +100,10 @@ export function createEnvironments({ limits, secrets }: EnvironmentsDeps): Handl
   });
 }
 
-type Special = (id: string, request: UpdateRequest) => { deploy?: Deploy | null; gitSealed?: string | null };
+type Special = (
+  id: string,
+  request: UpdateRequest,
+) => Pick<Changes<typeof environments>, 'deploy' | 'runner' | 'gitSealed'>;
 
 async function update(ctx: Ctx, request: UpdateRequest, special: Special): Promise<Environment> {
   const { id } = await environmentRows.find(ctx, request.environmentId);
@@ -145,6 +152,12 @@ function deployOf(
     containerPort: containerPort ?? DEFAULT_PORT,
     hostPort: hostPort ?? 0,
   };
+}
+
+/** Null: any runner may have its builds. */
+function selectorOf(runner: RunnerSelector): Environment['runner'] {
+  const selector = given(RunnerSelectorSchema, runner);
+  return Object.keys(selector).length === 0 ? null : selector;
 }
 
 /** The contract's pattern keeps absolute paths out; a path that climbs is kept out here. */

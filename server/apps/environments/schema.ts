@@ -29,6 +29,11 @@ export const environments = teamTable(
     /** Null: builds end when their image is published. */
     deploy: jsonb('deploy').$type<Deploy>(),
     buildTimeoutSeconds: integer('build_timeout_seconds').notNull().default(3_600),
+    /** Runners that may have its builds, as the contract's RunnerSelector. Null: any. */
+    runner: jsonb('runner').$type<{
+      readonly group?: string;
+      readonly labels?: Readonly<Record<string, string>>;
+    }>(),
     /** Credentials for the repository, encrypted; bound to the row. */
     gitSealed: text('git_sealed'),
     hasGitCredentials: boolean('has_git_credentials')

@@ -9,12 +9,12 @@ import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { cancel } from '../work/index.ts';
-import type { Wake } from '../work/index.ts';
+import type { Placement, Wake } from '../work/index.ts';
 import { findBuild, stateOf } from './row.ts';
 import type { BuildRow } from './row.ts';
 import { approveBuild, endWaiting, holderOf } from './store.ts';
 import type { NewBuild } from './store.ts';
-import { addBuild, addItem } from './submit-item.ts';
+import { addBuild, addItem, placementIn } from './submit-item.ts';
 import type { SubmitItemDeps } from './submit-item.ts';
 
 export interface ActsDeps extends SubmitItemDeps {
@@ -47,7 +47,15 @@ function fresh(ctx: Ctx, environment: Environment): Fresh {
 export async function createBuild(
   deps: ActsDeps,
   ctx: Ctx,
-  { environment, commit }: { readonly environment: Environment; readonly commit: string | undefined },
+  {
+    environment,
+    commit,
+    placement,
+  }: {
+    readonly environment: Environment;
+    readonly commit: string | undefined;
+    readonly placement: Placement;
+  },
 ): Promise<string> {
   const { repository, branch, buildPath, submodules, buildType, deploy } = environment;
   if (repository === null) {
@@ -74,7 +82,7 @@ export async function createBuild(
     const source = { repository, branch, buildPath, submodules, ...(commit === undefined ? {} : { commit }) };
     const deploysNow = deploy !== null && build.approval === 'none';
     const plan = { publishes: true, source, buildType, ...(deploysNow ? { deploy } : {}) };
-    await addItem(deps, { ctx, db, environment }, { workId: id, buildId: id, number, plan });
+    await addItem(deps, { ctx, db, environment }, { workId: id, buildId: id, number, plan, placement });
     await recordAct(db, ctx, act('build.submitted', environment, { buildId: id, number }));
   });
   return id;
@@ -113,8 +121,8 @@ export async function rollbackTo(
       workId: build.id,
     });
     const plan = { publishes: false, buildType, deploy, deployImage: image };
-    if (!waits)
-      await addItem(deps, { ctx, db, environment }, { workId: build.id, buildId: build.id, number, plan });
+    const item = { workId: build.id, buildId: build.id, number, plan, placement: placementIn(environment) };
+    if (!waits) await addItem(deps, { ctx, db, environment }, item);
     const details = { buildId: build.id, number, rollbackOf: target.id };
     await recordAct(db, ctx, act('build.rolled_back', environment, details));
   });
@@ -135,7 +143,16 @@ export async function approve(
   await ctx.db.transact(async (db) => {
     if (!(await approveBuild(db, build, { workId, by: ctx.caller.userId }))) throw notWaiting(build);
     const plan = { publishes: false, buildType: build.buildType, deploy, deployImage: image };
-    await addItem(deps, { ctx, db, environment }, { workId, buildId: build.id, number: build.number, plan });
+    // The build's own placement; that of a rollback, which has had no item yet, is the environment's.
+    const { number, placement } = build;
+    const item = {
+      workId,
+      buildId: build.id,
+      number,
+      plan,
+      placement: placement ?? placementIn(environment),
+    };
+    await addItem(deps, { ctx, db, environment }, item);
     await recordAct(db, ctx, act('build.deploy_approved', environment, { buildId: build.id }));
     db.afterCommit(() => deps.wake.notify(build.workId));
   });

@@ -212,6 +212,18 @@ describe.skipIf(!postgresHere)('builds', () => {
     expect((await runner.take()).id).toBe(third.id);
   });
 
+  it('go to the runners that their environment names, unless they name others', async () => {
+    const selects = { labels: { zone: 'a' } };
+    expect(await ok(`PATCH ${path}`, { runner: selects })).toMatchObject({ runner: selects });
+    const placed = { priority: 3, queueTimeoutSeconds: 60, maxAttempts: 2 };
+    expect(await submit(placed)).toMatchObject({ ...placed, runner: selects });
+    const own = await submit({ runner: { group: 'gpu' } });
+    expect(own).toMatchObject({ runner: { group: 'gpu' }, priority: 0, maxAttempts: 3 });
+    expect(await submit({ runner: {} })).not.toHaveProperty('runner');
+    expect(await ok(`PATCH ${path}`, { runner: {} })).not.toHaveProperty('runner');
+    expect(await get(own.id)).toMatchObject({ runner: { group: 'gpu' } });
+  });
+
   it('are refused without a repository', async () => {
     await use({ repository: undefined });
     const refused = await call(`POST ${path}/builds`, {});

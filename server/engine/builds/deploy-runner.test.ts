@@ -4,6 +4,7 @@ import { WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { whyWaiting } from '../runners/index.ts';
+import { rerouteTeam } from '../work/pool.ts';
 import { takeDueHints } from '../work/relay.ts';
 import { revokeRunner } from '../work/revoke.ts';
 import { sweep } from '../work/sweeper.ts';
@@ -168,8 +169,8 @@ describe.skipIf(!(await has('postgres')))('the runner that deploys an environmen
 
   it('is any one of the pool that the team has moved to', async () => {
     await build(b);
-    const next = await world.submitBuild(environmentId);
-    await world.db.sql`update work_items set pool_id = ${world.poolTeamId} where id = ${next}`;
+    await world.submitBuild(environmentId);
+    await rerouteTeam(world.db, world.teamId, world.poolTeamId);
     expect(await taker(await world.runner(world.poolTeamId))).toBeDefined();
   });
 

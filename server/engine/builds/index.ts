@@ -12,9 +12,11 @@ import type { Ctx } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { whyWaiting } from '../runners/index.ts';
+import { placementOf } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { approve, cancelBuild, createBuild, reject, rollbackTo, unlock } from './acts.ts';
 import type { ActsDeps } from './acts.ts';
+import { placementIn } from './submit-item.ts';
 import { findBuild, listBuilds, stateOf, toMessage } from './row.ts';
 import type { BuildRow } from './row.ts';
 import { followBuild } from './stream.ts';
@@ -69,11 +71,11 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
       const waiting = waits ? await whyWaiting(ctx.db.sql, deps.settings, asked) : undefined;
       return toMessage(build, waiting?.get(build.workId));
     },
-    create: async ({ environmentId, commit }, ctx: Ctx) => {
-      const buildId = await createBuild(deps, ctx, {
-        environment: await environmentRows.find(ctx, environmentId),
-        commit,
-      });
+    create: async (request, ctx: Ctx) => {
+      const { environmentId, commit } = request;
+      const environment = await environmentRows.find(ctx, environmentId);
+      const placement = placementOf(request, placementIn(environment));
+      const buildId = await createBuild(deps, ctx, { environment, commit, placement });
       return await answer(ctx, { environmentId, buildId });
     },
     cancel: async (which, ctx: Ctx) => {

@@ -5,9 +5,10 @@ import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
-import { DEPLOYING, PUBLISHING } from '../work/index.ts';
-import type { WorkItem, WorkState } from '../work/index.ts';
+import { DEPLOYING, PUBLISHING, shownSelector } from '../work/index.ts';
+import type { Placement, WorkItem, WorkState } from '../work/index.ts';
 import type { builds } from './schema.ts';
+import { BUILD_PLACEMENT } from './spec.ts';
 
 export type StateWord =
   | Exclude<BuildRow['state'], 'open'>
@@ -53,6 +54,8 @@ export interface BuildRow
   readonly workState: WorkState | null;
   readonly workPhase: number | null;
   readonly workMessage: string | null;
+  /** Of that item. */
+  readonly placement: Placement | null;
   readonly cancelRequested: boolean;
   /** Another build holds its environment. */
   readonly environmentBusy: boolean;
@@ -69,6 +72,8 @@ const selectBuilds = (sql: SqlTag) => sql`
     b.work_id as "workId", b.trace_id as "traceId", b.created_at as "createdAt", b.finished_at as "finishedAt",
     w.state as "workState", w.phase as "workPhase", coalesce(w.cancel_requested_at is not null and w.finished_at is null, false) as "cancelRequested",
     exists (select from builds o where o.environment_id = b.environment_id and o.number < b.number and o.finished_at is null) as "environmentBusy", w.reason, w.exit_code as "exitCode", w.message as "workMessage",
+    case when w.id is not null then jsonb_build_object('selector', w.selector, 'priority', w.priority,
+      'queueTimeoutSeconds', w.queue_timeout_seconds, 'maxAttempts', w.max_attempts) end as placement,
     r.id as "runnerId", r.name as "runnerName",
     coalesce(t.attempt, 0)::int as attempt, t.started_at as "startedAt", t.metered_ms as "meteredMs", coalesce(t.log_bytes, 0)::int as "logBytes",
     least(coalesce(t.log_missing, 0), 4294967295)::bigint as "logMissingBytes", coalesce(t.log_differs, false) as "logMismatch",
@@ -134,8 +139,11 @@ function endOf(row: BuildRow) {
 }
 
 export function toMessage(row: BuildRow, waiting?: Waiting): Build {
+  const { selector, ...placement } = row.placement ?? BUILD_PLACEMENT;
   return shown(BuildSchema, row, {
     ...endOf(row),
+    ...placement,
+    runner: shownSelector(selector),
     state: stateOf(row),
     // 0: its item has begun none.
     phase: row.workPhase || row.phases.at(-1)?.phase,

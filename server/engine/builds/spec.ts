@@ -8,10 +8,15 @@ import { listBuildSteps } from '../../apps/buildsteps/index.ts';
 import { systemScope } from '../../platform/authorise.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import { DEFAULT_PLACEMENT } from '../work/index.ts';
+import type { Placement } from '../work/index.ts';
 import { openVariables } from '../../apps/variables/index.ts';
 
 /** Bounds of a build that no environment sets yet. */
 export const BUILD_LIMITS = { memoryMb: 4_096, cpus: 2, outputBytes: 67_108_864 } as const;
+
+/** Each attempt lost its runner before anything was published. */
+export const BUILD_PLACEMENT: Placement = { ...DEFAULT_PLACEMENT, maxAttempts: 3 };
 
 /** Stored as JSON. */
 export interface BuildSpec {

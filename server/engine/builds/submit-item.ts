@@ -6,8 +6,8 @@ import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { projectRows } from '../../apps/projects/index.ts';
-import type { Hints, Submit } from '../work/index.ts';
-import { BUILD_LIMITS, imageRepository, readInput, sealBuildInput } from './spec.ts';
+import type { Hints, Placement, Submit } from '../work/index.ts';
+import { BUILD_LIMITS, BUILD_PLACEMENT, imageRepository, readInput, sealBuildInput } from './spec.ts';
 import type { BuildSpec } from './spec.ts';
 import { insertBuild, nextNumber } from './store.ts';
 import type { NewBuild } from './store.ts';
@@ -20,8 +20,11 @@ export interface SubmitItemDeps {
 
 /** Open builds of one environment, the one that holds it included. */
 const OPEN_MAX = 100;
-/** Attempts of one item: each lost its runner before anything was published. */
-const ATTEMPTS_MAX = 3;
+/** As the environment has it, where a build says nothing else. */
+export const placementIn = ({ runner }: Environment): Placement => ({
+  ...BUILD_PLACEMENT,
+  selector: runner ?? {},
+});
 /** The runner's own line about cut-off output still fits behind the limit. */
 const LOG_SLACK_BYTES = 4_096;
 
@@ -45,13 +48,14 @@ export interface Item {
   readonly buildId: string;
   readonly number: number;
   readonly plan: Pick<BuildSpec, 'publishes' | 'source' | 'buildType' | 'deploy' | 'deployImage'>;
+  readonly placement: Placement;
 }
 
 /** The item of a build whose row was written before, in the same transaction. */
 export async function addItem(
   deps: SubmitItemDeps,
   { ctx, db, environment }: { readonly ctx: Ctx; readonly db: Database; readonly environment: Environment },
-  { workId, buildId, number, plan }: Item,
+  { workId, buildId, number, plan, placement }: Item,
 ): Promise<void> {
   const project = await projectRows.find({ ...ctx, db }, environment.projectId);
   const input = await readInput(db, deps.secrets, {
@@ -78,7 +82,7 @@ export async function addItem(
       timeoutMs: spec.timeoutSeconds * 1_000,
       logLimit: BUILD_LIMITS.outputBytes + LOG_SLACK_BYTES,
       buildId,
-      maxAttempts: ATTEMPTS_MAX,
+      placement,
     },
   });
   if ('earlier' in submitted) throw new Error('an answer was found for an item without a key');

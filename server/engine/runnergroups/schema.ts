@@ -10,6 +10,8 @@ export const runnerGroups = teamTable(
     labels: jsonb('labels').$type<Record<string, string>>().notNull(),
     /** Items that its runners hold at once. Null: as many as they take. */
     maxRunning: integer('max_running'),
+    /** Moves with each grant to a runner of a group with a limit: whoever counts what they hold sees by it that he counted in time. */
+    grants: integer('grants').notNull().default(0),
   },
   (t) => [
     uniqueIndex('runner_groups_name').on(t.teamId, t.name),

@@ -8,7 +8,7 @@ import type { Ctx } from '../../platform/context.ts';
 import { replay } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { isolationWord, sealInput } from '../work/index.ts';
+import { isolationWord, placementOf, sealInput } from '../work/index.ts';
 import type { Hints, RunSpec, Submit } from '../work/index.ts';
 import { newRow, toMessage } from './row.ts';
 
@@ -36,7 +36,8 @@ export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: C
   const id = newId('run', createdAt.getTime());
   const spec = specOf(deps.secrets, id, request);
   const { teamId, labels } = request;
-  const answer = toMessage(newRow({ id, teamId, spec, labels, createdAt }));
+  const placement = placementOf(request);
+  const answer = toMessage(newRow({ id, teamId, spec, labels, createdAt, ...placement }));
   const work = {
     id,
     kind: 'run',
@@ -45,6 +46,7 @@ export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: C
     createdAt,
     spec,
     labels,
+    placement,
     needsContainer: spec.isolation === 'container',
     timeoutMs: spec.limits.timeoutSeconds * 1_000,
     logLimit: spec.limits.outputBytes + LOG_SLACK_BYTES,

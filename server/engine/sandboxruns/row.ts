@@ -6,7 +6,8 @@ import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
-import type { RunSpec, WorkItem, WorkState } from '../work/index.ts';
+import { shownSelector } from '../work/index.ts';
+import type { Placement, RunSpec, WorkItem, WorkState } from '../work/index.ts';
 
 type Shown =
   | 'id'
@@ -16,6 +17,10 @@ type Shown =
   | 'exitCode'
   | 'message'
   | 'labels'
+  | 'selector'
+  | 'priority'
+  | 'queueTimeoutSeconds'
+  | 'maxAttempts'
   | 'attempt'
   | 'runnerId'
   | 'createdAt'
@@ -36,19 +41,11 @@ export interface RunRow extends Pick<WorkItem, Shown> {
 }
 
 /** The row of a run as it is from its submission until a runner claims it. */
-export function newRow({
-  id,
-  teamId,
-  spec,
-  labels,
-  createdAt,
-}: Pick<RunRow, 'id' | 'teamId' | 'spec' | 'labels' | 'createdAt'>): RunRow {
+export function newRow(
+  made: Pick<RunRow, 'id' | 'teamId' | 'spec' | 'labels' | 'createdAt' | keyof Placement>,
+): RunRow {
   return {
-    id,
-    teamId,
-    spec,
-    labels,
-    createdAt,
+    ...made,
     state: 'queued',
     reason: null,
     exitCode: null,
@@ -70,6 +67,7 @@ export function newRow({
 
 const columns = (sql: SqlTag) => sql`
   w.id, w.team_id as "teamId", w.state, w.reason, w.exit_code as "exitCode", w.message, w.spec - 'sealed' as spec, w.labels, w.attempt,
+  w.selector, w.priority, w.queue_timeout_seconds as "queueTimeoutSeconds", w.max_attempts as "maxAttempts",
   w.runner_id as "runnerId", r.name as "runnerName", w.created_at as "createdAt", w.claimed_at as "claimedAt", w.started_at as "startedAt",
   w.finished_at as "finishedAt", w.metered_ms as "meteredMs", w.self_reported_ms as "selfReportedMs", w.log_bytes as "logBytes",
   w.log_missing as "logMissing", w.log_mismatch and not w.log_complete as "logMismatch",
@@ -121,6 +119,7 @@ export function toMessage(row: RunRow, waiting?: Waiting): SandboxRun {
     network,
     isolation,
     limits,
+    runner: shownSelector(row.selector),
     logMissingBytes: Math.min(row.logMissing, UINT32_MAX),
     waiting,
   });

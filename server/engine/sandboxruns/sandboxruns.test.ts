@@ -104,6 +104,18 @@ describe.skipIf(!there)('sandbox runs', () => {
     await subscription.stop();
   });
 
+  it('say which runners may have them, where they stand, how long they wait and how often they are tried', async () => {
+    const runner = { group: 'gpu', labels: { zone: 'a' } };
+    const placed = { priority: -7, queueTimeoutSeconds: 90, maxAttempts: 1 };
+    const run = await submit({ runner, ...placed });
+    expect(run).toMatchObject({ runner, ...placed });
+    const read = await callUnary(service, method.get, { request: { runId: run.id }, options: as() });
+    expect(read).toMatchObject({ runner, ...placed });
+    const plain = await submit({ runner: {} });
+    expect(plain).toMatchObject({ priority: 0, maxAttempts: 5 });
+    expect([plain.runner, plain.queueTimeoutSeconds]).toEqual([undefined, undefined]);
+  });
+
   it('show the names of their environment and give its values to the runner alone', async () => {
     const secret = randomBytes(12).toString('hex');
     const run = await submit({ env: { TOKEN: secret, A: '1' }, stdin: `in ${secret}` });

@@ -15,6 +15,7 @@ import type { WorkSettings } from './settings.ts';
 import { createSubmit } from './submit.ts';
 import type { Submit } from './submit.ts';
 import { startSweeper } from './sweeper.ts';
+import { beginMissedTurns, settleTurns } from './turns.ts';
 import { createWake } from './wake.ts';
 import type { Wake } from './wake.ts';
 
@@ -54,7 +55,15 @@ export function createEngine(system: System): Feature & { readonly engine: Engin
       () => startNonceRotation(sql, onError),
       () => startLogRetention(sql, config.logRetentionDays, onError),
       () =>
-        startLoop({ everyMs: STRAYS_EVERY_MS, run: async () => void (await rerouteStrays(sql)), onError }),
+        startLoop({
+          everyMs: STRAYS_EVERY_MS,
+          run: async () => {
+            await rerouteStrays(sql);
+            await beginMissedTurns(sql);
+            await settleTurns(sql);
+          },
+          onError,
+        }),
     ],
     purges: [async () => await purgeRoutes(sql)],
   };

@@ -19,13 +19,15 @@ export type { FollowDeps, FollowOptions, Output, OutputPosition } from './follow
 export { startDispatchGrpc } from './grpc.ts';
 export { DEPLOYING, PUBLISHING } from './phases.ts';
 export { poolOf, rerouteTeam } from './pool.ts';
+export { DEFAULT_PLACEMENT, placementOf, shownSelector } from './routes.ts';
+export type { Placement } from './routes.ts';
 export { revokeRunner } from './revoke.ts';
 export { sealInput } from './run-spec.ts';
 export type { RunSpec } from './run-spec.ts';
 export { defaultWorkSettings } from './settings.ts';
 export type { WorkSettings } from './settings.ts';
 export { sharedRead } from './shared-read.ts';
-export type { WorkItem } from './schema.ts';
+export type { Selector, WorkItem } from './schema.ts';
 export type { EndReasonWord, WorkState } from './states.ts';
 export type { Submit } from './submit.ts';
 export { isBelow, runnerIsBelow } from './version.ts';

@@ -25,9 +25,9 @@ describe.skipIf(!there).each([
     team = await world.team();
     await world.db.sql`alter table work_items set (autovacuum_enabled = false)`;
     await world.db.sql`
-      insert into work_items (id, team_id, kind, pool_id, state, spec, run_after, hint_due_at, created_by, created_at)
-      select 'run_' || lpad(n::text, 26, '0'), ${team}, 'run', ${team}, 'queued', '{}', now(), now(), 'user_x', now() - n * interval '1 s'
-      from generate_series(1, 5000) n`;
+      insert into work_items (id, team_id, kind, pool_id, state, spec, route_id, run_after, hint_due_at, created_by, created_at)
+      select 'run_' || lpad(n::text, 26, '0'), ${team}, 'run', ${team}, 'queued', '{}', r.id, now(), now(), 'user_x', now() - n * interval '1 s'
+      from generate_series(1, 5000) n, (select work_route(${team}, 'run', '{}', 1) as id offset 0) r`;
     if (isAnalysed) await world.db.sql`analyze work_items`;
   });
   afterAll(async () => await world.drop());
@@ -42,9 +42,14 @@ describe.skipIf(!there).each([
 
   it.each([
     [
-      'the next item of a pool',
+      'the next item of a route',
+      'work_items_route',
+      "route_id = (select id from work_routes where pool_id = '$team') and team_id = '$team' and state = 'queued' and run_after <= clock_timestamp() order by priority desc nulls last, id limit 1 for update skip locked",
+    ],
+    [
+      'the head of a pool’s queue',
       'work_items_queue',
-      "pool_id = '$team' and kind = 'run' and state = 'queued' and run_after <= clock_timestamp() order by priority desc nulls last, id limit 1 for update skip locked",
+      "pool_id = '$team' and kind = 'run' and state = 'queued' order by priority desc nulls last, id limit 50",
     ],
     [
       'the newest runs of a team',

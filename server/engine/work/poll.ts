@@ -16,6 +16,7 @@ import type { Nonce } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { mayReceive, runnerColumns } from './sql.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
+import { chargeTurns, itemsOf, pickByTurns } from './turns.ts';
 
 /** A grant: what the runner is told. */
 export interface Grant {
@@ -43,7 +44,7 @@ export interface PollInput extends RunnerRef {
 export interface PollOutcome extends CallingRunner {
   readonly teamId: string;
   readonly grant: Grant | undefined;
-  /** Without a grant: something waits in the pool that this runner cannot have now. */
+  /** Without a grant: something waits under its routes that it cannot have now. */
   readonly waits: boolean;
 }
 
@@ -55,9 +56,9 @@ type Row = CallingRunner & {
   readonly fresh: boolean;
   readonly store_known: boolean;
   readonly team_id: string | null;
-  /** Its item went to a poll of another class. */
+  /** Its item went to a poll of another class, or its group got something meanwhile. */
   readonly outrun: boolean;
-  /** It got nothing although something waits in its pool. */
+  /** It got nothing although something waits under its routes. */
   readonly waits: boolean;
   readonly work_id: string | null;
   readonly kind: WorkKind;
@@ -133,35 +134,93 @@ function isMine(sql: SqlTag): Fragment {
   return sql`case when ${isTurn(sql)} then coalesce(${boundRunner(sql)} = (select id from me), true) else false end`;
 }
 
+/** Items that a class with several routes looks past, because others are taking them at this moment. */
+const SLACK = 64;
+
 /**
- * CTEs `takers`, `picked` and `chosen`: who gets which item. Takers of one class may have the same items: those of a class get the first ones of their pool, in the order in which they came.
- * The order of items must be spelled as the index `work_items_queue` has it (`nulls last`), or each claim sorts the whole queue.
+ * CTEs `takers`, `classes`, `picked` and `chosen`: who gets which item. Takers of one class may have the same items: they get the first ones, in the order in which they came. The order of items must
+ * be spelled as the index `work_items_route` has it (`nulls last`), or each claim sorts the whole queue.
  */
-function chooseItems(sql: SqlTag, kind: WorkKind): Fragment {
+function chooseItems(sql: SqlTag, { feedServicePool }: WorkSettings, kind: WorkKind): Fragment {
+  const fits = sql`w.run_after <= clock_timestamp() and (not w.needs_container or c.isolation = 'container')
+    ${kind === 'build' ? sql`and ${isMine(sql)}` : sql``}`;
+  const shared = feedServicePool
+    ? sql`exists (select from teams p where p.id = t.team_id and p.service_pool)`
+    : sql`false`;
   return sql`
+    ${groupsOf(sql)},
     takers as materialized (
-      select m.n, m.id, m.team_id, m.isolation, m.poll_id, m.lease,
-        row_number() over (partition by m.team_id, m.isolation order by m.n) as place
-      from me m
-      where m.may_receive and m.wants and not exists (select from open_offer o where o.n = m.n)
+      select m.*, dense_rank() over (order by m.team_id, m.isolation, m.routes) as class,
+        row_number() over (partition by m.team_id, m.isolation, m.routes order by m.n) as place
+      from (
+        select m.n, m.id, m.team_id, m.isolation, m.poll_id, m.lease,
+          array(select x.route_id from runner_routes x where x.runner_id = m.id and x.kind = ${kind} order by x.route_id) as routes
+        from (select m.*, row_number() over (partition by m.group_id order by m.n) as in_group from wanting m) m
+        left join capped g on g.id = m.group_id
+        where g.id is null or m.in_group <= g.room
+      ) m
     ),
+    classes as materialized (
+      select t.class, t.team_id as pool_id, t.isolation, t.routes, count(*) as count, ${shared} as shared
+      from takers t group by t.class, t.team_id, t.isolation, t.routes
+    ),
+    ${feedServicePool ? sql`${pickByTurns(sql, { kind, fits })},` : sql``}
     picked as materialized (
-      select c.team_id, c.isolation, p.id, row_number() over (partition by c.team_id, c.isolation order by p.priority desc nulls last, p.id) as place
-      from (select team_id, isolation, count(*) as count from takers group by team_id, isolation) c
-      cross join lateral (
+      select c.class, p.id, row_number() over (partition by c.class order by p.priority desc nulls last, p.id) as place
+      from classes c cross join lateral (
         select w.id, w.priority from work_items w
-        where w.pool_id = c.team_id and w.kind = ${kind} and w.state = 'queued' and w.run_after <= clock_timestamp()
-          and (not w.needs_container or c.isolation = 'container')
-          ${kind === 'build' ? sql`and ${isMine(sql)}` : sql``}
+        where w.route_id = c.routes[1] and w.team_id = c.pool_id and w.state = 'queued' and ${fits}
         order by w.priority desc nulls last, w.id limit c.count
         for update of w skip locked
-      ) p
+      ) p where not c.shared and cardinality(c.routes) = 1
+      union all
+      select c.class, p.id, row_number() over (partition by c.class order by p.place)
+      from classes c cross join lateral (
+        select w.id, i.place
+        from (select c.pool_id as team_id) t
+        cross join lateral (${itemsOf(sql, fits, sql`c.count + ${SLACK}::int`)}) i
+        join work_items w on w.id = i.id and w.state = 'queued'
+        order by i.place limit c.count
+        for update of w skip locked
+      ) p where not c.shared and cardinality(c.routes) > 1
+      ${feedServicePool ? sql`union all select class, id, place from shared_picks` : sql``}
     ),
     chosen as materialized (
       -- Two classes of one pool may have found the same item.
       select distinct on (p.id) p.id as work_id, t.n, t.id as runner_id, t.poll_id, t.lease
-      from picked p join takers t on t.team_id = p.team_id and t.isolation = p.isolation and t.place = p.place
+      from picked p join takers t on t.class = p.class and t.place = p.place
       order by p.id, t.n
+    )`;
+}
+
+/**
+ * CTEs `wanting` and `capped`: who is to get something, and how much more the groups with a limit may hold. `capped` locks their rows; a group to which something was granted since the statement
+ * began, which it has not counted, has no room (`stale`).
+ */
+function groupsOf(sql: SqlTag): Fragment {
+  return sql`
+    wanting as materialized (
+      select m.* from me m where m.may_receive and m.wants and not exists (select from open_offer o where o.n = m.n)
+    ),
+    capped as materialized (
+      select g.id, g.stale, case when g.stale then 0 else g.max_running - (
+        select count(*) from runners r join work_items h on h.runner_id = r.id and h.lease_id is not null where r.group_id = g.id
+      ) end as room
+      from (
+        select g.id, g.max_running, g.grants <> (select o.grants from runner_groups o where o.id = g.id) as stale
+        from runner_groups g
+        where g.id in (select w.group_id from wanting w) and g.max_running is not null
+        order by g.id for no key update of g
+      ) g
+    )`;
+}
+
+/** CTE `counted`: the next statement sees what the groups with a limit got. */
+function countGrants(sql: SqlTag): Fragment {
+  return sql`
+    counted as (
+      update runner_groups g set grants = g.grants + 1
+      where g.id in (select w.group_id from chosen c join wanting w on w.n = c.n) and g.max_running is not null
     )`;
 }
 
@@ -175,7 +234,7 @@ function grantChosen(sql: SqlTag, settings: WorkSettings): Fragment {
         claimed_at = date_trunc('milliseconds', clock_timestamp()), started_at = null,
         phase = 0, log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = false, log_sha256 = null
       from chosen c where w.id = c.work_id
-      returning c.n, ${grantColumns(sql)}, w.team_id, w.runner_id, w.claimed_at
+      returning c.n, ${grantColumns(sql)}, w.team_id, w.pool_id, w.runner_id, w.claimed_at
     ),
     opened as (
       insert into work_leases (work_id, team_id, epoch, runner_id, granted_at, expires_at, last_contact_at)
@@ -222,7 +281,7 @@ export async function pollTogether(
     me as materialized (
       select c.*, ${mayReceive(sql)} as may_receive
       from (
-        select a.n, a.poll_id, a.lease, a.lease is not null as wants, a.not_ready, a.notes, ${runnerColumns(sql, settings)}
+        select a.n, a.poll_id, a.lease, a.lease is not null as wants, a.not_ready, a.notes, r.group_id, ${runnerColumns(sql, settings)}
         from asked a join runners r on r.id = a.runner_id
         where ${isFresh(sql)}
       ) c
@@ -233,15 +292,22 @@ export async function pollTogether(
       from me m join work_items w on w.runner_id = m.id and w.poll_id = m.poll_id
       where w.lease_id is not null
     ),
-    ${chooseItems(sql, kind)},
-    ${grantChosen(sql, settings)}
+    ${chooseItems(sql, settings, kind)},
+    ${grantChosen(sql, settings)},
+    ${settings.feedServicePool ? sql`${chargeTurns(sql)},` : sql``}
+    ${countGrants(sql)}
     select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, me.team_id,
       me.revoked, me.current, me.may_receive, me.draining, me.paused, me.flagged, me.outdated, me.upgradable, me.diagnostics_wanted,
       w.id is null and exists (
-        select from takers t join picked p on p.team_id = t.team_id and p.isolation = t.isolation and p.place = t.place where t.n = a.n
+        select from takers t join picked p on p.class = t.class and p.place = t.place where t.n = a.n
+        union all
+        select from wanting m join capped g on g.id = m.group_id where m.n = a.n and g.stale
       ) as outrun,
       w.id is null and coalesce(me.wants, false) and exists (
-        select from work_items q where q.pool_id = me.team_id and q.kind = ${kind} and q.state = 'queued' and q.run_after <= clock_timestamp()
+        select from runner_routes x cross join lateral (
+          select from work_items q where q.route_id = x.route_id and q.state = 'queued' and q.run_after <= clock_timestamp() limit 1
+        ) one
+        where x.runner_id = me.id and x.kind = ${kind}
       ) as waits,
       w.id as work_id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec
     from asked a left join me on me.n = a.n left join (

@@ -5,10 +5,17 @@
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
 import { movedRouteId, routeJoin } from './routes.ts';
+import { beginTurns } from './turns.ts';
 
 /** Pool of the team `t` in its region `r`; null when the service has no pool. */
 export function poolColumn(sql: SqlTag): Fragment {
   return sql`case r.operator when 'customer' then t.id else (select s.id from teams s where s.service_pool) end`;
+}
+
+/** Of the rows of `moved`, those that wait in a pool of several teams now. */
+function movedTo(sql: SqlTag): Fragment {
+  return sql`
+    select m.pool_id, m.kind, m.team_id from moved m join teams p on p.id = m.pool_id and p.service_pool where m.state = 'queued'`;
 }
 
 /** Undefined: no such team, or the service has no pool for it. */
@@ -26,20 +33,26 @@ export async function rerouteTeam(
 ): Promise<number> {
   const { sql } = db;
   const to = { pool: sql`${poolId}::text`, kind: sql`q.kind`, selector: sql`q.selector` };
-  const rows = await sql`
+  const [row] = await sql<Array<{ count: number }>>`
+    with moved as (
     update work_items w set pool_id = ${poolId}, route_id = d.route_id, hint_due_at = now(), hint_count = 0
     from (
       select q.id, ${movedRouteId(sql, to)} as route_id from work_items q ${routeJoin(sql, to)}
       where q.team_id = ${teamId} and q.state in ('queued', 'offered', 'running') and q.pool_id <> ${poolId}
     ) d
-    where w.id = d.id and w.state in ('queued', 'offered', 'running') and w.pool_id <> ${poolId}`;
-  return rows.count;
+    where w.id = d.id and w.state in ('queued', 'offered', 'running') and w.pool_id <> ${poolId}
+    returning w.pool_id, w.kind, w.team_id, w.state
+    ),
+    ${beginTurns(sql, movedTo(sql))}
+    select count(*)::int as count from moved`;
+  return row?.count ?? 0;
 }
 
 /** Moves queued work that was submitted while its team's region changed and so missed the move. */
 export async function rerouteStrays(sql: SqlTag): Promise<number> {
   const to = { pool: sql`q.pool`, kind: sql`q.kind`, selector: sql`q.selector` };
-  const rows = await sql`
+  const [row] = await sql<Array<{ count: number }>>`
+    with moved as (
     update work_items w set pool_id = d.pool, route_id = d.route_id, hint_due_at = now(), hint_count = 0
     from (
       select q.id, q.pool, ${movedRouteId(sql, to)} as route_id
@@ -50,6 +63,10 @@ export async function rerouteStrays(sql: SqlTag): Promise<number> {
       ) q ${routeJoin(sql, to)}
       where q.pool is not null and q.pool <> q.pool_id
     ) d
-    where w.id = d.id and w.state = 'queued'`;
-  return rows.count;
+    where w.id = d.id and w.state = 'queued'
+    returning w.pool_id, w.kind, w.team_id, w.state
+    ),
+    ${beginTurns(sql, movedTo(sql))}
+    select count(*)::int as count from moved`;
+  return row?.count ?? 0;
 }

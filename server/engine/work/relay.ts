@@ -7,6 +7,7 @@ import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { isTurn } from './build-sql.ts';
 import type { WorkSettings } from './settings.ts';
+import { beginTurns } from './turns.ts';
 import { startLoop } from '../../platform/loop.ts';
 import { ms } from '../../platform/sql.ts';
 import type { Loop } from '../../platform/loop.ts';
@@ -32,8 +33,13 @@ export async function takeDueHints(sql: SqlTag, settings: WorkSettings): Promise
           else least(${ms(sql, settings.hintAgainMs)} * power(2, least(w.hint_count, 16)), ${ms(sql, settings.hintMaxMs)}) end,
         hint_count = w.hint_count + (not due.held)::int
       from due where w.id = due.id
-      returning w.id, w.pool_id, w.kind, w.epoch, due.held
-    )
+      returning w.id, w.pool_id, w.kind, w.epoch, w.team_id, due.held
+    ),
+    ${beginTurns(
+      sql,
+      sql`
+      select i.pool_id, i.kind, i.team_id from taken i join teams p on p.id = i.pool_id and p.service_pool`,
+    )}
     select id as "workId", pool_id as "poolId", kind, epoch from taken where not held`;
 }
 

@@ -5,8 +5,52 @@
  * A route that is used is never removed: a submission goes by what it reads of a route only while that was used within `FRESH_MINUTES`, else it is noted anew under
  * the lock; one is removed when it was not for much longer than any statement lasts, and nothing queued or held is under it.
  */
+import { RunnerSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { RunnerSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
+import { given } from '../../platform/resource/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
+import type { Selector } from './schema.ts';
+
+/** Where an item stands among others, and how long it may be there. */
+export interface Placement {
+  readonly selector: Selector;
+  /** Among what its team has waiting, the highest first. */
+  readonly priority: number;
+  /** Null: it waits for as long as it takes. */
+  readonly queueTimeoutSeconds: number | null;
+  readonly maxAttempts: number;
+}
+
+export const DEFAULT_PLACEMENT: Placement = {
+  selector: {},
+  priority: 0,
+  queueTimeoutSeconds: null,
+  maxAttempts: 5,
+};
+
+/** What requests have in common that make items. */
+interface Asked {
+  readonly runner?: RunnerSelector | undefined;
+  readonly priority?: number | undefined;
+  readonly queueTimeoutSeconds?: number | undefined;
+  readonly maxAttempts?: number | undefined;
+}
+
+export function placementOf(asked: Asked, defaults: Placement = DEFAULT_PLACEMENT): Placement {
+  const { runner, priority, queueTimeoutSeconds, maxAttempts } = asked;
+  return {
+    selector: runner === undefined ? defaults.selector : given(RunnerSelectorSchema, runner),
+    priority: priority ?? defaults.priority,
+    queueTimeoutSeconds: queueTimeoutSeconds ?? defaults.queueTimeoutSeconds,
+    maxAttempts: maxAttempts ?? defaults.maxAttempts,
+  };
+}
+
+/** As it is shown: absent when any runner may have the item. */
+export function shownSelector(selector: Selector): Selector | undefined {
+  return Object.keys(selector).length === 0 ? undefined : selector;
+}
 
 export const ROUTES_MAX = 200;
 const FRESH_MINUTES = 60;

@@ -66,6 +66,8 @@ export const workItems = pgTable(
     runAfter: instant('run_after').notNull(),
     /** One that no runner has begun by then ends. Null: it waits for as long as it takes. */
     queueExpiresAt: instant('queue_expires_at'),
+    /** As it was asked for. */
+    queueTimeoutSeconds: integer('queue_timeout_seconds'),
     hintDueAt: instant('hint_due_at').notNull(),
     hintCount: integer('hint_count').notNull().default(0),
     cancelRequestedAt: instant('cancel_requested_at'),
@@ -114,6 +116,10 @@ export const workItems = pgTable(
       'work_items_finished',
       sql`(${t.state} in ('succeeded', 'failed', 'cancelled', 'dead')) = (${t.finishedAt} is not null)`,
     ),
+    check(
+      'work_items_routed',
+      sql`${t.routeId} is not null or ${t.state} in ('succeeded', 'failed', 'cancelled', 'dead')`,
+    ),
     check('work_items_build', sql`(${t.kind} = 'build') = (${t.buildId} is not null)`),
     foreignKey({
       columns: [t.teamId, t.buildId],
@@ -125,12 +131,11 @@ export const workItems = pgTable(
       .where(sql`${t.buildId} is not null`),
     uniqueIndex('work_items_team_id').on(t.teamId, t.id),
     index('work_items_newest').on(t.teamId, t.kind, t.createdAt.desc(), t.id.desc()),
-    // The only index that a claim may walk: a second one over queued items would tempt the planner to sort the whole queue, as
-    // long as statistics know it empty.
+    // The head of a pool's queue, whoever may have it.
     index('work_items_queue')
       .on(t.poolId, t.kind, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),
-    // What a runner may have of a route, team by team: equality on both, then in order.
+    // What a runner may have of a route, team by team: the only index that a claim walks.
     index('work_items_route')
       .on(t.routeId, t.teamId, t.priority.desc(), t.id)
       .where(sql`${t.state} = 'queued'`),

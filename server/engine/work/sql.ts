@@ -5,6 +5,7 @@ import type { Fragment } from '../../platform/sql.ts';
 import { settleBuilds } from './build-sql.ts';
 import { DEPLOYING, PUBLISHING } from './phases.ts';
 import type { WorkSettings } from './settings.ts';
+import { beginTurns } from './turns.ts';
 import { runnerIsBelow } from './version.ts';
 
 /** The question that a person has to settle before a build that was lost there is run again. */
@@ -47,8 +48,7 @@ export function runnerColumns(sql: SqlTag, settings: WorkSettings): Fragment {
     ${runnerIsBelow(sql, settings.minVersion)} as outdated,
     ${runnerIsBelow(sql, settings.recommendedVersion)} as upgradable,
     r.diagnostics_requested_at is not null as diagnostics_wanted,
-    (${settings.feedServicePool}::boolean
-      or not exists (select from teams t where t.id = r.team_id and t.service_pool)) as fed`;
+    ${settings.feedServicePool ? sql`true` : sql`not exists (select from teams t where t.id = r.team_id and t.service_pool)`} as fed`;
 }
 
 /** The one rule for being given work, over the columns of `runnerColumns` in `c`. */
@@ -159,12 +159,17 @@ export function release(
           when 'dead' then 'given up after ' || w.attempt || ' attempts in ' || w.offers || ' offers: each lost its runner'
         end
       from lost l where w.id = l.id
-      returning ${endedColumns(sql)}, l.was
+      returning ${endedColumns(sql)}, w.pool_id, l.was
     ),
     closed as (
       update work_leases x set ended_at = date_trunc('milliseconds', clock_timestamp()), end_reason = ${endReason}
       from released e where x.work_id = e.id and x.epoch = e.epoch and x.ended_at is null
     ),
+    ${beginTurns(
+      sql,
+      sql`
+      select e.pool_id, e.kind, e.team_id from released e join teams p on p.id = e.pool_id and p.service_pool where e.state = 'queued'`,
+    )},
     ${settleBuilds(sql, 'released', { lost: true })},
     ${announce(sql, 'released')}`;
 }

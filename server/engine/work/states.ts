@@ -9,6 +9,7 @@
  *                        |  +----------------------------+    lease ends (60 s), revoke  |
  *                        +---------------------------------------------------------------+
  *   queued ............ cancel                    -> cancelled
+ *   queued ............ waited for longer than it was to, and was never begun -> failed (queue_timeout)
  *   offered, running .. report                    -> succeeded, failed, or cancelled when a cancel was asked for
  *   offered, running .. lease ends after a cancel -> cancelled
  *   running ........... lease ends at its deadline -> failed (timeout)
@@ -28,7 +29,7 @@ export type WorkState = LiveState | FinalState;
 
 /** The states that may follow each state; the model test walks them. */
 export const TRANSITIONS: Readonly<Record<WorkState, readonly WorkState[]>> = {
-  queued: ['offered', 'cancelled'],
+  queued: ['offered', 'cancelled', 'failed'],
   offered: ['running', 'queued', 'succeeded', 'failed', 'cancelled', 'dead'],
   running: ['queued', 'succeeded', 'failed', 'cancelled', 'dead'],
   succeeded: [],
@@ -37,7 +38,14 @@ export const TRANSITIONS: Readonly<Record<WorkState, readonly WorkState[]>> = {
   dead: [],
 };
 
-export type EndReasonWord = 'exit' | 'timeout' | 'memory' | 'cancelled' | 'lease_lost' | 'engine_error';
+export type EndReasonWord =
+  | 'exit'
+  | 'timeout'
+  | 'memory'
+  | 'cancelled'
+  | 'lease_lost'
+  | 'engine_error'
+  | 'queue_timeout';
 
 export function isFinal(state: WorkState): state is FinalState {
   return TRANSITIONS[state].length === 0;

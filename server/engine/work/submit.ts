@@ -12,7 +12,10 @@ import { batching } from './batching.ts';
 import { poolColumn } from './pool.ts';
 import { createQueueRoom } from './queue-room.ts';
 import type { QueueRoom } from './queue-room.ts';
+import { DEFAULT_PLACEMENT, routeId, routeJoin, ROUTES_MAX } from './routes.ts';
+import type { Placement } from './routes.ts';
 import type { WorkSettings } from './settings.ts';
+import { beginTurns } from './turns.ts';
 import { ms } from '../../platform/sql.ts';
 
 export interface NewWork {
@@ -30,11 +33,9 @@ export interface NewWork {
   readonly logLimit: number;
   /** Builds only: the build that it is an item of; its row is written before, in the same transaction. */
   readonly buildId?: string;
-  /** Default: 5. */
-  readonly maxAttempts?: number;
+  /** What is left out is the default. */
+  readonly placement?: Placement;
 }
-
-const ATTEMPTS_MAX = 5;
 
 /** The answer that is stored for a repeated call with the same key. */
 export interface KeyedAnswer extends IdempotencyClaim {
@@ -69,12 +70,21 @@ interface Row {
   readonly queued: number | null;
   /** There was room for it. */
   readonly fits: boolean;
+  /** The pool has a route for it. */
+  readonly routed: boolean;
   readonly created: boolean;
 }
 
 const ITEMS_MAX = 64;
 /** Of stored specifications, in characters. */
 const TOGETHER_MAX = 1_048_576;
+
+const placementColumns = ({ selector, priority, queueTimeoutSeconds, maxAttempts }: Placement) => ({
+  selector,
+  priority,
+  queue_timeout: queueTimeoutSeconds,
+  max_attempts: maxAttempts,
+});
 
 const queueOf = ({ kind, teamId }: NewWork): string => `${kind} ${teamId}`;
 const keyOf = ({ principal, rpc, key }: KeyedAnswer): string => `${principal}\n${rpc}\n${key}`;
@@ -113,7 +123,7 @@ function askedColumns({ work, keyed }: Submission) {
     timeout_ms: work.timeoutMs,
     log_limit: work.logLimit,
     build_id: work.buildId ?? null,
-    max_attempts: work.maxAttempts ?? ATTEMPTS_MAX,
+    ...placementColumns(work.placement ?? DEFAULT_PLACEMENT),
     created_by: work.createdBy,
     created_at: work.createdAt,
     ...(keyed && {
@@ -137,15 +147,16 @@ async function storeTogether(
     n,
     counts: room.mustCount(queueOf(submission.work), settings.queuedMax),
   }));
+  const to = { pool: sql`f.pool`, kind: sql`f.kind`, selector: sql`f.selector` };
   const rows = await sql<Row[]>`
     with asked as materialized (
       select * from json_to_recordset(${sql.json(asked)}::json)
         as a(n int, id text, kind text, team_id text, spec jsonb, labels jsonb, needs_container boolean, timeout_ms int, log_limit int, build_id text,
-          max_attempts int, created_by text, created_at timestamptz, counts boolean,
+          selector jsonb, priority int, queue_timeout int, max_attempts int, created_by text, created_at timestamptz, counts boolean,
           principal text, rpc text, key text, fingerprint text, status int, response text)
     ),
     queue as materialized (
-      select q.team_id, q.kind, p.pool, (
+      select q.team_id, q.kind, p.pool, p.shared, (
         select count(*)::int from (
           select from work_items w
           where q.counts and w.team_id = q.team_id and w.pool_id = p.pool and w.kind = q.kind and w.state = 'queued'
@@ -154,20 +165,23 @@ async function storeTogether(
       ) as queued
       from (select team_id, kind, bool_or(counts) as counts from asked group by team_id, kind) q
       cross join lateral (
-        select ${poolColumn(sql)} as pool from teams t join regions r on r.id = t.region_id where t.id = q.team_id
+        select ${poolColumn(sql)} as pool, r.operator <> 'customer' or t.service_pool as shared from teams t join regions r on r.id = t.region_id where t.id = q.team_id
       ) p
     ),
     fitting as materialized (
-      select a.*, q.pool
+      select a.*, q.pool, q.shared
       from (select *, row_number() over (partition by team_id, kind order by n) as place from asked) a
         join queue q on q.team_id = a.team_id and q.kind = a.kind
       where q.pool is not null and q.queued + a.place <= ${settings.queuedMax}::int
+    ),
+    routed as materialized (
+      select f.*, ${routeId(sql, to)} as route_id from fitting f ${routeJoin(sql, to)}
     ),
     taken as (
       -- Ours are the keys that come back. A parallel call with one of them waits here for the first one's outcome.
       insert into idempotency_keys (principal, rpc, key, fingerprint, status, response, created_at)
       select f.principal, f.rpc, f.key, decode(f.fingerprint, 'base64'), f.status, decode(f.response, 'base64'), clock_timestamp()
-      from fitting f where f.key is not null order by f.principal, f.rpc, f.key
+      from routed f where f.key is not null and f.route_id is not null order by f.principal, f.rpc, f.key
       on conflict (principal, rpc, key) do update set
         fingerprint = excluded.fingerprint, status = excluded.status, response = excluded.response, created_at = excluded.created_at
         where idempotency_keys.created_at <= now() - ${ms(sql, KEY_LIFE_MS)}
@@ -175,14 +189,18 @@ async function storeTogether(
     ),
     item as (
       insert into work_items (id, team_id, kind, pool_id, state, spec, labels, needs_container, timeout_ms, log_limit,
-        build_id, max_attempts, run_after, hint_due_at, created_by, created_at)
+        build_id, selector, route_id, priority, queue_timeout_seconds, queue_expires_at, max_attempts,
+        run_after, hint_due_at, created_by, created_at)
       select f.id, f.team_id, f.kind, f.pool, 'queued', f.spec, f.labels, f.needs_container, f.timeout_ms, f.log_limit,
-        f.build_id, f.max_attempts, clock_timestamp(), clock_timestamp() + ${ms(sql, settings.hintFirstMs)}, f.created_by, f.created_at
-      from fitting f where f.key is null or (f.principal, f.rpc, f.key) in (select principal, rpc, key from taken)
-      returning id
-    )
-    select q.pool, q.queued, f.id is not null as fits, i.id is not null as created
-    from asked a left join queue q on q.team_id = a.team_id and q.kind = a.kind left join fitting f on f.n = a.n left join item i on i.id = a.id
+        f.build_id, f.selector, f.route_id, f.priority, f.queue_timeout, clock_timestamp() + f.queue_timeout * interval '1 second', f.max_attempts,
+        clock_timestamp(), clock_timestamp() + ${ms(sql, settings.hintFirstMs)}, f.created_by, f.created_at
+      from routed f
+      where f.route_id is not null and (f.key is null or (f.principal, f.rpc, f.key) in (select principal, rpc, key from taken))
+      returning id, pool_id, kind, team_id
+    ),
+    ${beginTurns(sql, sql`select i.pool_id, i.kind, i.team_id from item i join queue q on q.team_id = i.team_id and q.kind = i.kind where q.shared`)}
+    select q.pool, q.queued, f.id is not null as fits, f.route_id is not null as routed, i.id is not null as created
+    from asked a left join queue q on q.team_id = a.team_id and q.kind = a.kind left join routed f on f.n = a.n left join item i on i.id = a.id
     order by a.n`;
   submissions.forEach(({ work }, n) => {
     if (asked[n]?.counts === true) room.counted(queueOf(work), rows[n]?.queued ?? 0);
@@ -217,6 +235,13 @@ async function outcomeOf(
         retryable: true,
         retryAfterMs: 5_000,
       },
+    );
+  }
+  if (!row.routed) {
+    throw apiError(
+      'limit_reached',
+      `work that waits in the pool asks for ${ROUTES_MAX} different selections of runners, which is the limit; ask for one of those, or for fewer labels`,
+      { details: { resource: 'runner selector', limit: ROUTES_MAX } },
     );
   }
   // The key was taken by a call that then rolled back: doing it again is what the caller would do.

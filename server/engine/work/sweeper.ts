@@ -1,10 +1,11 @@
 /**
- * Takes items back from holders whose lease has ended. Any number of servers sweep at once: finding and changing is one statement, and
+ * Takes items back from holders whose lease has ended, and ends those that have waited for longer than they were to. Any number of servers sweep at once: finding and changing is one statement, and
  * `skip locked` gives each item to one of them. The database's clock alone decides what has ended.
  */
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { WorkSettings } from './settings.ts';
-import { release } from './sql.ts';
+import { settleBuilds } from './build-sql.ts';
+import { announce, endedColumns, release, wiped } from './sql.ts';
 import type { WorkState } from './states.ts';
 import { startLoop } from '../../platform/loop.ts';
 import { ms } from '../../platform/sql.ts';
@@ -37,11 +38,36 @@ export async function sweep(sql: SqlTag, settings: WorkSettings): Promise<readon
     select e.id, e.state, e.runner_id as "runnerId" from released e`;
 }
 
+/** Ends what no runner has begun in the time for which it was to wait: one sweep of at most `batch` items. */
+export async function sweepQueue(
+  sql: SqlTag,
+  settings: WorkSettings,
+): Promise<ReadonlyArray<Pick<Swept, 'id' | 'state'>>> {
+  return await sql<Array<Pick<Swept, 'id' | 'state'>>>`
+    with late as (
+      select w.id from work_items w
+      where w.state = 'queued' and w.attempt = 0 and w.queue_expires_at is not null and w.queue_expires_at < clock_timestamp()
+      order by w.queue_expires_at limit ${settings.batch}::int
+      for update skip locked
+    ),
+    ended as (
+      update work_items w set
+        state = 'failed', finished_at = clock_timestamp(), reason = 'queue_timeout',
+        message = 'no runner had begun it ' || w.queue_timeout_seconds || ' s after its submission, which is as long as it was to wait',
+        ${wiped(sql, sql`true`)}
+      from late l where w.id = l.id
+      returning ${endedColumns(sql)}
+    ),
+    ${settleBuilds(sql, 'ended', { lost: false })},
+    ${announce(sql, 'ended')}
+    select e.id, e.state from ended e`;
+}
+
 export interface SweeperDeps {
   readonly sql: SqlTag;
   readonly settings: WorkSettings;
   /** Items that are queued again or ended. */
-  onSwept(items: readonly Swept[]): void;
+  onSwept(items: ReadonlyArray<Pick<Swept, 'id'>>): void;
   onError(error: unknown): void;
 }
 
@@ -50,9 +76,12 @@ export function startSweeper(deps: SweeperDeps): Loop {
     everyMs: deps.settings.sweepEveryMs,
     onError: deps.onError,
     run: async () => {
-      const swept = await sweep(deps.sql, deps.settings);
-      if (swept.length > 0) deps.onSwept(swept);
-      return swept.length === deps.settings.batch;
+      const { sql, settings } = deps;
+      const swept = await sweep(sql, settings);
+      const late = await sweepQueue(sql, settings);
+      const all = [...swept, ...late];
+      if (all.length > 0) deps.onSwept(all);
+      return Math.max(swept.length, late.length) === settings.batch;
     },
   });
 }

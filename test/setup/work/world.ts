@@ -11,6 +11,8 @@ import { createReport } from '../../../server/engine/work/report.ts';
 import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { defaultWorkSettings } from '../../../server/engine/work/settings.ts';
 import type { WorkSettings } from '../../../server/engine/work/settings.ts';
+import { DEFAULT_PLACEMENT } from '../../../server/engine/work/routes.ts';
+import type { Placement } from '../../../server/engine/work/routes.ts';
 import { createSubmit } from '../../../server/engine/work/submit.ts';
 import type { Submit } from '../../../server/engine/work/submit.ts';
 
@@ -31,7 +33,12 @@ export interface World {
   runner(teamId: string, columns?: { isolation?: string; name?: string }): Promise<string>;
   submit(
     teamId: string,
-    options?: { needsContainer?: boolean; timeoutMs?: number; logLimit?: number },
+    options?: {
+      needsContainer?: boolean;
+      timeoutMs?: number;
+      logLimit?: number;
+      placement?: Partial<Placement>;
+    },
   ): Promise<string>;
   poll(runnerId: string, pollId?: string): Promise<Grant | undefined>;
   beat(runnerId: string, lease: Lease): Promise<LeaseStatus | undefined>;
@@ -79,7 +86,10 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
         values (${id}, ${teamId}, ${name}, ${randomKey('key')}, ${randomBytes(32)}, ${isolation}, now())`;
       return id;
     },
-    submit: async (teamId, { needsContainer = false, timeoutMs = 600_000, logLimit = 1_000_000 } = {}) => {
+    submit: async (
+      teamId,
+      { needsContainer = false, timeoutMs = 600_000, logLimit = 1_000_000, placement = {} } = {},
+    ) => {
       const id = newId('run');
       await submit({
         work: {
@@ -90,6 +100,7 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
           createdAt: new Date(),
           spec: { command: ['true'] },
           labels: {},
+          placement: { ...DEFAULT_PLACEMENT, ...placement },
           needsContainer,
           timeoutMs,
           logLimit,

@@ -71,6 +71,7 @@ const REASON: Readonly<Record<string, string>> = {
   lost: 'nothing was heard of it for too long',
   lease_lost: 'its runner was lost',
   engine_error: 'its runner could not run it',
+  queue_timeout: 'no runner began it in time',
   approval: 'needs an approval',
   startup: 'could not start',
   script_failure: 'a script failed',
