@@ -39,7 +39,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
     writers: ['engine/builds', 'engine/outbox', 'engine/runners', 'operations/webhookendpoints'],
     readers: ['engine/outbox'],
   },
-  pool_turns: { writers: ['engine/teamshares'] },
+  pool_turns: { writers: ['engine/teamshares'], readers: ['engine/runners'] },
   projects: { readers: ['workspace/graph', 'workspace/spaces'] },
   regions: {
     owner: 'engine/regions',
@@ -71,7 +71,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'workspace/spaces',
     ],
   },
-  team_shares: { readers: ['engine/work'] },
+  team_shares: { readers: ['engine/runners', 'engine/work'] },
   teams: {
     owner: 'access/teams',
     readers: [
@@ -111,4 +111,5 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   },
   work_leases: { readers: ['engine/builds', 'engine/registries', 'engine/runners'] },
   work_reports: { readers: ['engine/runners'] },
+  work_routes: { readers: ['engine/runners'] },
 };

@@ -245,6 +245,70 @@ describe.skipIf(!there)('a fleet', () => {
       expect(await why(id)).toMatchObject({ reason: WaitingReason.RETRY_DELAY });
     });
 
+    it('no runner has what it asks for, and names the group or the label', async () => {
+      await live({ labels: { os: 'linux', zone: 'a' } });
+      await live({ labels: { os: 'bsd', zone: 'b' }, last_seen_at: null });
+      const asking = async (selector: object) =>
+        await why(await world.submit(team, { placement: { selector } }));
+      const reason = WaitingReason.NO_MATCHING_RUNNER;
+      const saying = (text: string) => ({ reason, detail: expect.stringContaining(text) as string });
+      expect(await asking({ group: 'gpu' })).toEqual(saying('there is no runner group gpu'));
+      expect(await asking({ labels: { os: 'linux', gpu: 'a100' } })).toEqual(
+        saying('no runner has the label gpu=a100'),
+      );
+      expect(await asking({ labels: { os: 'linux', zone: 'b' } })).toEqual(
+        saying('no runner has the labels os=linux, zone=b together'),
+      );
+      expect(await asking({ labels: { os: 'linux' } })).toMatchObject({ reason: WaitingReason.DISPATCHING });
+      // Such a runner is there and silent: that it is, is the matter.
+      expect(await asking({ labels: { os: 'bsd' } })).toMatchObject({ reason: WaitingReason.NO_LIVE_RUNNER });
+    });
+
+    it('a limit is reached, of the group or of the team, and names it', async () => {
+      const { sql } = world.db;
+      const groupId = 'grp_00000000000000000000000001';
+      await sql`
+        insert into runner_groups (id, team_id, name, labels, max_running, created_at) values (${groupId}, ${team}, 'small', '{}', 1, now())`;
+      const [one] = [await live({ group_id: groupId }), await live({ group_id: groupId })];
+      await world.submit(team);
+      await world.poll(one);
+      const own = await why(await world.submit(team));
+      expect(own).toMatchObject({ reason: WaitingReason.TEAM_AT_LIMIT });
+      expect(own?.detail).toContain('runner group small');
+      const other = await world.team('service');
+      await sql`insert into team_shares (team_id, kind, weight, max_running) values (${other}, 'run', 1, 1)`;
+      const pooled = await world.runner(world.poolTeamId);
+      await set(pooled, { last_seen_at: new Date() });
+      await world.submit(other);
+      const second = await world.submit(other);
+      await world.poll(pooled);
+      expect(await why(second)).toMatchObject({
+        reason: WaitingReason.TEAM_AT_LIMIT,
+        detail: expect.stringContaining('hold 1 runs of the team, which is its limit') as string,
+      });
+      await set(pooled, { revoked_at: new Date() });
+    });
+
+    it('others have their turns before it, and how many', async () => {
+      const pooled = await world.runner(world.poolTeamId);
+      await set(pooled, { last_seen_at: new Date() });
+      const [mine, ...others] = [
+        await world.team('service'),
+        await world.team('service'),
+        await world.team('service'),
+      ];
+      for (const other of others) for (let n = 0; n < 5; n += 1) await world.submit(other);
+      for (let n = 0; n < 2; n += 1) await world.submit(mine!);
+      const third = await world.submit(mine!);
+      await world.poll(pooled);
+      const waiting = await why(third);
+      expect(waiting?.reason).toBe(WaitingReason.TURN_OF_OTHERS);
+      const before = Number(/about (\d+) of other teams/.exec(waiting?.detail ?? '')?.[1]);
+      expect(before).toBeGreaterThanOrEqual(2);
+      expect(before).toBeLessThanOrEqual(4);
+      await set(pooled, { revoked_at: new Date() });
+    });
+
     it('the service’s pool is off, or busy, without naming its machines', async () => {
       const other = await world.team('service');
       const id = await world.submit(other);

@@ -19,9 +19,11 @@ export interface PoolFacts {
   /** In contact, and nothing keeps it from work but what it holds already. */
   readonly able: number;
   readonly ableContainers: number;
-  /** Able and holding nothing. */
+  /** Able, holding nothing, and in no group whose limit is reached. */
   readonly idle: number;
   readonly idleContainers: number;
+  /** A group of able runners that hold nothing, and may hold nothing more because its limit is reached. Null: there is none. */
+  readonly fullGroup: string | null;
   /** Null while a runner is able. */
   readonly blocked: Blocked | null;
   /** `<name>: <reasons>` of at most three runners that say that they are not ready. */
@@ -61,13 +63,19 @@ export function poolFacts(
         count(*) filter (where x.unready)::int as unready,
         count(*) filter (where x.able)::int as able,
         count(*) filter (where x.able and x.container)::int as "ableContainers",
-        count(*) filter (where x.able and not x.busy)::int as idle,
-        count(*) filter (where x.able and not x.busy and x.container)::int as "idleContainers",
+        count(*) filter (where x.able and not x.busy and x.full_group is null)::int as idle,
+        count(*) filter (where x.able and not x.busy and x.full_group is null and x.container)::int as "idleContainers",
+        min(x.full_group) filter (where x.able and not x.busy) as "fullGroup",
         array_to_string((array_agg(x.name || ': ' || array_to_string(x.not_ready, ', ') order by x.name) filter (where x.unready))[1:3], '; ') as reasons
       from (
         select r.name, r.not_ready, f.*, r.isolation = 'container' as container, r.draining,
           f.contact and cardinality(r.not_ready) > 0 and not (f.flagged or f.paused or f.outdated or r.draining) as unready,
-          exists (select from work_items h where h.runner_id = r.id and h.lease_id is not null) as busy
+          exists (select from work_items h where h.runner_id = r.id and h.lease_id is not null) as busy,
+          (
+            select g.name from runner_groups g
+            where g.id = r.group_id and g.max_running <= (
+              select count(*) from runners o join work_items h on h.runner_id = o.id and h.lease_id is not null where o.group_id = g.id)
+          ) as full_group
         from runners r cross join lateral (
           select coalesce(r.last_seen_at > now() - ${ms(sql, settings.silentMs)}, false) as contact,
             r.strikes >= ${settings.strikesMax}::int as flagged,

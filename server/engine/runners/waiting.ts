@@ -7,8 +7,9 @@ import type { Waiting as WaitingMessage } from '@svc/proto/gen/svc/runners/v1/ru
 import type { SqlTag } from '../../platform/db/index.ts';
 import { enumNumber } from '../../platform/resource/index.ts';
 import type { Row } from '../../platform/resource/index.ts';
-import { boundRunner, isTurn } from '../work/index.ts';
-import type { WorkSettings } from '../work/index.ts';
+import type { Fragment } from '../../platform/sql.ts';
+import { boundRunner, heldOf, isTurn } from '../work/index.ts';
+import type { Selector, WorkSettings } from '../work/index.ts';
 import { poolFacts } from './pool-facts.ts';
 import type { Blocked, PoolFacts } from './pool-facts.ts';
 
@@ -34,6 +35,15 @@ interface ItemFacts extends PoolFacts {
   readonly environmentBusy: boolean;
   /** Name of the one runner that may have it, of which alone the other facts then are: its environment is deployed there. */
   readonly boundTo: string | null;
+  readonly kind: 'run' | 'build';
+  readonly selector: Selector;
+  /** Where no runner has what it asks for: a label that none has at all, if there is one. */
+  readonly missing: string | null;
+  readonly groupExists: boolean;
+  /** What the service's pool holds of its team at most, when that much is held. */
+  readonly limit: number | null;
+  /** Items of other teams that have their turns before it, about; null in a pool of one team. */
+  readonly before: number | null;
   /** Not offered before, when that is still to come. */
   readonly notBefore: Date | null;
 }
@@ -45,20 +55,25 @@ export async function whyWaiting(
   items: readonly WaitingItem[],
 ): Promise<ReadonlyMap<string, Waiting>> {
   if (items.length === 0) return new Map();
+  const mayHave = sql`(p.bound_id is null or r.id = p.bound_id)
+    and (p.selector = '{}' or exists (select from runner_routes x where x.runner_id = r.id and x.route_id = p.route_id))`;
   const rows = await sql<ItemFacts[]>`
     with items as materialized (
-      select w.id, w.pool_id, w.needs_container as "needsContainer", t.service_pool as "servicePool",
+      select w.id, w.pool_id, w.team_id, w.kind, w.priority, w.route_id, w.selector, w.needs_container as "needsContainer", t.service_pool as "servicePool",
         case when w.run_after > clock_timestamp() then w.run_after end as "notBefore",
         w.kind = 'build' and not ${isTurn(sql)} as "environmentBusy",
         case w.kind when 'build' then ${boundRunner(sql)} end as bound_id
       from work_items w join teams t on t.id = w.pool_id
       where w.id = any(${items.map(({ id }) => id)}::text[]) and w.state = 'queued'
     )
-    select i.id, i."needsContainer", i."servicePool", i."notBefore", i."environmentBusy", b.name as "boundTo", f.*
-    from (select distinct pool_id, bound_id from items) p
-    cross join lateral (${poolFacts(sql, settings, { poolId: sql`p.pool_id`, only: sql`(p.bound_id is null or r.id = p.bound_id)` })}) f
+    select i.id, i.kind, i.selector, i."needsContainer", i."servicePool", i."notBefore", i."environmentBusy", b.name as "boundTo", f.*,
+      case when f.enrolled = 0 then ${missingLabel(sql)} end as missing,
+      exists (select from runner_groups g where g.team_id = i.pool_id and g.name = i.selector ->> 'group') as "groupExists",
+      ${limitReached(sql)} as limit, case when i."servicePool" then ${itemsBefore(sql)} end as before
+    from (select distinct pool_id, bound_id, route_id, selector from items) p
+    cross join lateral (${poolFacts(sql, settings, { poolId: sql`p.pool_id`, only: mayHave })}) f
     left join runners b on b.id = p.bound_id
-    join items i on i.pool_id = p.pool_id and i.bound_id is not distinct from p.bound_id`;
+    join items i on i.pool_id = p.pool_id and i.bound_id is not distinct from p.bound_id and i.route_id = p.route_id`;
   const busy = new Set(items.filter((item) => item.environmentBusy === true).map(({ id }) => id));
   return new Map(
     rows.map((row) => [
@@ -66,6 +81,49 @@ export async function whyWaiting(
       row.environmentBusy || busy.has(row.id) ? ENVIRONMENT_BUSY : reasonOf(row, settings),
     ]),
   );
+}
+
+/** A label of the item `i` that no runner of its pool has. */
+function missingLabel(sql: SqlTag): Fragment {
+  return sql`(
+    select l.key || '=' || l.value from jsonb_each_text(i.selector -> 'labels') l
+    where not exists (select from runners o where o.team_id = i.pool_id and o.revoked_at is null and runner_labels(o) ->> l.key = l.value)
+    order by l.key limit 1)`;
+}
+
+/** The limit of the team of the item `i`, where it is reached. */
+function limitReached(sql: SqlTag): Fragment {
+  return sql`(
+    select s.max_running from team_shares s
+    where i."servicePool" and s.team_id = i.team_id and s.kind = i.kind and s.max_running <= ${heldOf(sql, sql`i`)})`;
+}
+
+/** Of one other team at most. */
+const BEFORE_MAX = 100;
+
+/**
+ * How many items of other teams are granted before the item `i` if nothing else comes: the item has its turn when the pool's time has come to that of its team and the items of its own before it, and until
+ * then each other team gets what its weight gives it, if it has as much.
+ */
+function itemsBefore(sql: SqlTag): Fragment {
+  return sql`(
+    select coalesce(sum(least(b.count, ${BEFORE_MAX}::int, (
+      select count(*) from (
+        select from work_routes o join work_items w on w.route_id = o.id and w.team_id = b.team_id and w.state = 'queued'
+        where o.pool_id = i.pool_id and o.kind = i.kind limit least(b.count, ${BEFORE_MAX}::int)
+      ) q
+    ))), 0)::int
+    from (
+      select t.team_id, ceil((a.at - t.vtime) * t.weight)::int as count
+      from (
+        select m.vtime + (
+          select count(*) from work_items w
+          where w.route_id = i.route_id and w.team_id = i.team_id and w.state = 'queued' and (-w.priority, w.id) < (-i.priority, i.id)
+        ) / m.weight::float8 as at
+        from pool_turns m where m.pool_id = i.pool_id and m.kind = i.kind and m.team_id = i.team_id
+      ) a
+      join pool_turns t on t.pool_id = i.pool_id and t.kind = i.kind and t.waiting and t.team_id <> i.team_id and t.vtime < a.at
+    ) b)`;
 }
 
 const ENVIRONMENT_BUSY: Waiting = {
@@ -131,6 +189,12 @@ function boundWaiting(facts: ItemFacts, settings: WaitingSettings): Waiting | un
     ? "it waits for the one of the service's own runners on which its environment is deployed"
     : `it waits for runner ${boundTo}, on which its environment is deployed`;
   const lacksContainer = needsContainer && facts.ableContainers === 0;
+  if (facts.enrolled === 0 && asks(facts.selector)) {
+    return {
+      reason: WaitingReason.NO_MATCHING_RUNNER,
+      detail: `${where} and which does not have ${askedFor(facts.selector)}; ask for what it has, or give it that${servicePool ? '' : OR_REVOKE}`,
+    };
+  }
   if (servicePool && (blocked !== null || lacksContainer)) {
     return {
       reason: WaitingReason.NO_LIVE_RUNNER,
@@ -157,6 +221,33 @@ function boundWaiting(facts: ItemFacts, settings: WaitingSettings): Waiting | un
     : undefined;
 }
 
+const asks = ({ group, labels = {} }: Selector): boolean =>
+  group !== undefined || Object.keys(labels).length > 0;
+
+/** `the group gpu and the labels a=b, c=d`. */
+function askedFor({ group, labels = {} }: Selector): string {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const parts = [
+    ...(group === undefined ? [] : [`the group ${group}`]),
+    ...(pairs.length === 0 ? [] : [`the label${pairs.length === 1 ? '' : 's'} ${pairs.join(', ')}`]),
+  ];
+  return parts.join(' and ');
+}
+
+/** No runner of the pool, whatever its state, has what is asked for. */
+function noMatch({ selector, missing, groupExists, servicePool }: ItemFacts): Waiting {
+  const what =
+    selector.group !== undefined && !groupExists
+      ? `there is no runner group ${selector.group}`
+      : missing !== null
+        ? `no runner has the label ${missing}`
+        : `no runner has ${askedFor(selector)} together`;
+  const help = servicePool
+    ? 'ask for what the service’s own runners have, or its operator for such a runner'
+    : 'put a runner into the group or give it the labels with: svc runners update, or ask for what one has';
+  return { reason: WaitingReason.NO_MATCHING_RUNNER, detail: `${what}; ${help}` };
+}
+
 export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
   const { servicePool, needsContainer, blocked } = facts;
   if (servicePool && !settings.feedServicePool) {
@@ -168,6 +259,7 @@ export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
   }
   const bound = boundWaiting(facts, settings);
   if (bound !== undefined) return bound;
+  if (facts.enrolled === 0 && asks(facts.selector)) return noMatch(facts);
   if (blocked !== null) {
     // What ails the service's machines is its operator's business, not the tenant's.
     return servicePool
@@ -193,6 +285,26 @@ export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
   const [able, idle] = needsContainer
     ? [facts.ableContainers, facts.idleContainers]
     : [facts.able, facts.idle];
+  if (facts.limit !== null) {
+    return {
+      reason: WaitingReason.TEAM_AT_LIMIT,
+      detail: `the service's own runners hold ${facts.limit} ${facts.kind}s of the team, which is its limit; it starts when one has ended, or ask the service's operator for more`,
+    };
+  }
+  if (idle === 0 && facts.fullGroup !== null) {
+    return {
+      reason: WaitingReason.TEAM_AT_LIMIT,
+      detail: servicePool
+        ? 'as much is at work as the runners that could take it may hold together; it starts when some of that has ended'
+        : `the runners that are free belong to the runner group ${facts.fullGroup}, whose limit is reached; it starts when something of the group has ended, or raise it with: svc runner-groups update`,
+    };
+  }
+  if (idle === 0 && facts.before !== null && facts.before > 0) {
+    return {
+      reason: WaitingReason.TURN_OF_OTHERS,
+      detail: `every one of the service's own runners is at work, and about ${facts.before} of other teams ${facts.before === 1 ? 'has its turn' : 'have their turns'} before it`,
+    };
+  }
   if (idle === 0) {
     return {
       reason: WaitingReason.ALL_BUSY,

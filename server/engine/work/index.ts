@@ -29,6 +29,7 @@ export type { WorkSettings } from './settings.ts';
 export { sharedRead } from './shared-read.ts';
 export type { Selector, WorkItem } from './schema.ts';
 export type { EndReasonWord, WorkState } from './states.ts';
+export { heldOf } from './turns.ts';
 export type { Submit } from './submit.ts';
 export { isBelow, runnerIsBelow } from './version.ts';
 export { createWake } from './wake.ts';
