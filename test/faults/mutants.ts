@@ -78,12 +78,13 @@ const earlyAck: Mutant = {
       where r.id = any(\${willing.map(({ runnerId }) => runnerId)}::text[]))
     returning id\`;
   if (taken.length > 0) await new Promise((resolve) => setTimeout(resolve, ${DELIVERED_EARLY_MS}));
+  globalThis.deliveredEarly = taken.map(({ id }) => id);
   const asked = inputs.map(`,
     },
     {
       file: 'server/engine/work/poll.ts',
-      find: "where w.pool_id = c.team_id and w.kind = ${kind} and w.state = 'queued' and w.run_after <= clock_timestamp()",
-      replace: "where w.id = any(${taken.map(({ id }) => id as string)}::text[]) and w.state = 'queued'",
+      find: 'const fits = sql`w.run_after <= clock_timestamp() and',
+      replace: 'const fits = sql`w.id = any(${globalThis.deliveredEarly}::text[]) and',
     },
   ],
 };

@@ -53,38 +53,61 @@ describe.skipIf(!(await has('postgres')))('turns of teams', () => {
   const counted = (list: readonly string[]): Map<string, number> =>
     list.reduce((counts, team) => counts.set(team, (counts.get(team) ?? 0) + 1), new Map<string, number>());
 
+  /** What a team that floods gets of so many grants among so many teams, and the longest that a quiet one waits, in grants. */
+  const flood = async (
+    count: number,
+    most: number,
+    atOnce = 16,
+  ): Promise<{ flooded: number; grants: number; waited: number }> => {
+    const [flooding, ...quiet] = await teams(count);
+    await submit(flooding!, most);
+    await Promise.all(quiet.map(async (team) => await submit(team, 1)));
+    const since = new Map(quiet.map((team) => [team, 0]));
+    let [grants, flooded, waited] = [0, 0, 0];
+    while (grants < most) {
+      const got = await round(atOnce);
+      expect(got.length, `nothing was granted after ${grants}`).toBeGreaterThan(0);
+      grants += got.length;
+      const served = got.filter((team) => team !== flooding);
+      flooded += got.length - served.length;
+      for (const team of served) waited = Math.max(waited, grants - (since.get(team) ?? grants));
+      // Whoever was served has something waiting again at once.
+      await Promise.all(
+        served.map(async (team) => {
+          since.set(team, grants);
+          await submit(team, 1);
+        }),
+      );
+    }
+    for (const at of since.values()) waited = Math.max(waited, grants - at);
+    return { flooded, grants, waited };
+  };
+  const fairPart = (grants: number, count: number): number => Math.ceil((grants / count) * 1.05) + 1;
+
   it(
     'give a team that floods its part among 200, and let nobody wait for twice as long as is fair',
+    { timeout: 300_000 },
+    async () => {
+      const { flooded, grants, waited } = await flood(200, 1_000);
+      expect(flooded).toBeLessThanOrEqual(fairPart(grants, 200));
+      expect(waited).toBeLessThanOrEqual(400);
+    },
+  );
+
+  it(
+    'are what does it: with claims that move no turn on, the team that floods gets far more',
     { timeout: 120_000 },
     async () => {
-      const [flooding, ...quiet] = await teams(200);
-      await submit(flooding!, 1_500);
-      await Promise.all(quiet.map(async (team) => await submit(team, 1)));
-      const since = new Map(quiet.map((team) => [team, 0]));
-      const waits: number[] = [];
-      let grants = 0;
-      let flooded = 0;
-      while (grants < 1_200) {
-        const got = await round(16);
-        expect(got.length, `nothing was granted after ${grants}`).toBeGreaterThan(0);
-        grants += got.length;
-        for (const team of got) {
-          if (team === flooding) flooded += 1;
-          else waits.push(grants - (since.get(team) ?? grants));
-        }
-        // Whoever was served has something waiting again at once.
-        await Promise.all(
-          got
-            .filter((team) => team !== flooding)
-            .map(async (team) => {
-              since.set(team, grants);
-              await submit(team, 1);
-            }),
-        );
+      const { sql } = world.db;
+      await sql.unsafe(`
+      create function stuck() returns trigger language plpgsql as $$ begin new.vtime := old.vtime; return new; end $$;
+      create trigger stuck before update on pool_turns for each row execute function stuck()`);
+      try {
+        const { flooded, grants } = await flood(20, 40, 1);
+        expect(flooded).toBeGreaterThan(2 * fairPart(grants, 20));
+      } finally {
+        await sql.unsafe('drop trigger stuck on pool_turns; drop function stuck()');
       }
-      expect(flooded).toBeLessThanOrEqual(Math.ceil((grants / 200) * 1.05) + 1);
-      for (const at of since.values()) waits.push(grants - at);
-      expect(Math.max(...waits)).toBeLessThanOrEqual(400);
     },
   );
 
@@ -92,17 +115,17 @@ describe.skipIf(!(await has('postgres')))('turns of teams', () => {
     const [one, three] = await teams(2);
     await world.db.sql`insert into team_shares (team_id, kind, weight) values (${three!}, 'run', 3)`;
     await submit(one!, 60, 100);
-    const low = await submit(three!, 30, -5);
-    const high = await submit(three!, 30, 5);
+    await submit(three!, 30, -5);
+    await submit(three!, 30, 5);
     const got: string[] = [];
     while (got.length < 40) got.push(...(await round(4)));
     expect(counted(got).get(three!)).toBeGreaterThanOrEqual(28);
     expect(counted(got).get(three!)).toBeLessThanOrEqual(32);
-    const left = await world.db.sql<
-      Array<{ id: string }>
-    >`select id from work_items where state = 'queued' and team_id = ${three!}`;
-    expect(left.map(({ id }) => id).filter((id) => high.includes(id))).toEqual([]);
-    expect(left.length).toBeLessThanOrEqual(low.length);
+    const [row] = await world.db.sql<Array<{ high: number; low: number }>>`
+      select count(*) filter (where priority = 5)::int as high, count(*) filter (where priority = -5)::int as low
+      from work_items where state <> 'queued' and team_id = ${three!}`;
+    // Claims at the same moment may pass one another by what each of them holds.
+    expect(row!.low).toBeLessThanOrEqual(Math.max(0, row!.high + row!.low - 30) + 4);
   });
 
   it('are not saved up by a team that was away, and not gained by asking for one at a time', async () => {
