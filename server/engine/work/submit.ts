@@ -137,6 +137,9 @@ function askedColumns({ work, keyed }: Submission) {
   };
 }
 
+/** The route of a row of `fitting`. */
+const wanted = (sql: SqlTag) => ({ pool: sql`f.pool`, kind: sql`f.kind`, selector: sql`f.selector` });
+
 async function storeTogether(
   sql: SqlTag,
   { settings, room }: { readonly settings: WorkSettings; readonly room: QueueRoom },
@@ -147,7 +150,6 @@ async function storeTogether(
     n,
     counts: room.mustCount(queueOf(submission.work), settings.queuedMax),
   }));
-  const to = { pool: sql`f.pool`, kind: sql`f.kind`, selector: sql`f.selector` };
   const rows = await sql<Row[]>`
     with asked as materialized (
       select * from json_to_recordset(${sql.json(asked)}::json)
@@ -175,7 +177,7 @@ async function storeTogether(
       where q.pool is not null and q.queued + a.place <= ${settings.queuedMax}::int
     ),
     routed as materialized (
-      select f.*, ${routeId(sql, to)} as route_id from fitting f ${routeJoin(sql, to)}
+      select f.*, ${routeId(sql, wanted(sql))} as route_id from fitting f ${routeJoin(sql, wanted(sql))}
     ),
     taken as (
       -- Ours are the keys that come back. A parallel call with one of them waits here for the first one's outcome.
