@@ -13,6 +13,8 @@ const build = (more: Partial<Build>): Build => ({
   trigger: 'manual',
   branch: 'main',
   buildType: 'auto',
+  priority: 0,
+  maxAttempts: 3,
   attempt: 0,
   needsDecision: false,
   cancelRequested: false,

@@ -8,6 +8,7 @@ const runner = (health: Health, more: Partial<Runner> = {}): Runner => ({
   name: 'box-7',
   health,
   labels: {},
+  setLabels: {},
   leases: 0,
   strikes: 0,
   flagged: false,

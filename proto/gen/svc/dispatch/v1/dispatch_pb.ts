@@ -99,7 +99,7 @@ export const NonceSchema: GenMessage<Nonce> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_dispatch, 1);
 
 /**
- * Why one ask of a request was refused.
+ * Refusal of one ask of a request.
  *
  * @generated from message svc.dispatch.v1.Refusal
  */
