@@ -151,6 +151,8 @@ describe('encoder()', () => {
       logMissingBytes: 0,
       logMismatch: false,
       cancelRequested: false,
+      priority: 0,
+      maxAttempts: 0,
     });
   });
 

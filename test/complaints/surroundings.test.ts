@@ -1,6 +1,5 @@
 /** Complaints that need another installation than the rest: a broker, or a lowest version. */
 import { writeFileSync } from 'node:fs';
-import { Connection } from 'rabbitmq-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../faults/free-ports.ts';
 import { startTcpProxy } from '../setup/tcp-proxy.ts';
@@ -30,18 +29,8 @@ describe.skipIf(!broker)('complaints about the broker', () => {
       script({ out: 'begun' }, { await: home.file('gate') }, { exit: 0 }),
     );
     await world.until(run.id, 'running');
-    // Its consumers gone for good, the broker would have put back what they had not acknowledged.
+    // Pointers are thrown away once they are read: a broker that is gone has nothing to put back.
     await way.close();
-    const connection = new Connection({ url: AMQP_URL });
-    try {
-      const left = await waitFor('the consumers to be gone', async () => {
-        const queue = await connection.queueDeclare({ queue: `work.run.${teamId}`, passive: true });
-        return queue.consumerCount === 0 ? queue : undefined;
-      });
-      expect(left.messageCount).toBe(0);
-    } finally {
-      await connection.close();
-    }
     writeFileSync(home.file('gate'), '');
     expect(await world.until(run.id, 'succeeded')).toMatchObject({ attempt: 1 });
     expect(home.events().filter(({ event }) => event === 'start')).toHaveLength(1);

@@ -146,7 +146,7 @@ describe.skipIf(!(await has('postgres')) || BIN === '')('ops/compose.yaml', () =
         const held = await waitFor(
           'the rows at the standby',
           async () => await standby<Array<{ id: number }>>`select id from kept order by id`,
-          { holds: (rows) => rows.length === 2 },
+          { holds: (rows) => rows.length === 2, withinMs: LIMIT_MS / 2 },
         );
         expect(held.map(({ id }) => id)).toEqual([1, 2]);
         await standby.end();
@@ -158,7 +158,7 @@ describe.skipIf(!(await has('postgres')) || BIN === '')('ops/compose.yaml', () =
           async () =>
             await other<Array<{ pid: number }>>`
             select pid from pg_stat_activity where wait_event = 'SyncRep' and query like 'insert into kept%'`,
-          { holds: (rows) => rows.length === 1 },
+          { holds: (rows) => rows.length === 1, withinMs: LIMIT_MS / 2 },
         );
         await other.end();
       } finally {
