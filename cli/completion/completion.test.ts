@@ -25,7 +25,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
 
 describe('bash', () => {
   it('completes groups and commands', () => {
-    expect(offered('svc run')).toEqual(['runners', 'runs']);
+    expect(offered('svc run')).toEqual(['runner-groups', 'runners', 'runs']);
     expect(offered('svc runs c')).toEqual(['cancel', 'create']);
     expect(offered('svc teams members ')).toEqual(['list', 'remove', 'set-role']);
     expect(offered('svc teams m')).toEqual(['members']);

@@ -2,7 +2,7 @@
 import type { ApiPromise, CallOptions, Client, EventStream, PagePromise } from '../core/client.ts';
 import type { BuildType } from './environments.ts';
 import type { EndReason, LogStream } from './sandbox-runs.ts';
-import type { RunnerSelector, RunnerSelectorInput, Waiting } from './runners.ts';
+import type { Waiting, WorkSelector, WorkSelectorInput } from './runners.ts';
 
 /**
  * Builds of an environment. They run one after the other: the next begins when the one before has ended. A customer-operated team's builds
@@ -135,8 +135,8 @@ export interface BuildsListPageParams {
 export interface BuildsCreateParams {
   /** Commit, 40 or 64 hexadecimal digits. Default: the head of the environment's branch when the runner clones. */
   commit?: string;
-  /** Runners that may have it: those of the group that have all of the labels. Default: the environment's; an empty object takes any. */
-  runner?: RunnerSelectorInput;
+  /** The runners that may have it: those of the group that have all of the labels. Default: the environment's; an empty object takes any. */
+  runner?: WorkSelectorInput;
   /** Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It moves nothing of other teams. Default: 0. */
   priority?: number;
   /** Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails with the reason `queue_timeout`. Default: for as long as it takes. */
@@ -219,8 +219,8 @@ export interface Build {
   readonly logMissingBytes: number;
   /** True if the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice. */
   readonly logMismatch: boolean;
-  /** Runners that may have it; absent when any may. */
-  readonly runner?: RunnerSelector;
+  /** The runners that may have it; absent when any may. */
+  readonly runner?: WorkSelector;
   /** Place among what the team has waiting, the highest first. */
   readonly priority: number;
   /** Time for which it may wait for its first runner, in seconds; absent without a limit. */

@@ -90,7 +90,7 @@ export type { Operator, Region } from './regions.ts';
 export type { RegistriesAddParams, RegistriesUpdateParams, Registry } from './registries.ts';
 export type { ResidencyAttestation, ResidencyListForEnvironmentPageParams, ResidencyListForEnvironmentResponse } from './residency.ts';
 export type { RunnerGroup, RunnerGroupsCreateParams, RunnerGroupsUpdateParams } from './runner-groups.ts';
-export type { Health, Lease, Runner, RunnerEvent, RunnerSelector, RunnerSelectorInput, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersEvent, RunnersHistoryPageParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, RunnersUpdateParams, SelfDiagnostics, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason } from './runners.ts';
+export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersEvent, RunnersHistoryPageParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, RunnersUpdateParams, SelfDiagnostics, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason, WorkSelector, WorkSelectorInput } from './runners.ts';
 export type { EndReason, Isolation, Limits, LogEvent, LogStream, Network, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, SandboxRunsListPageParams, SandboxRunsListParams, SandboxRunsListResponse, SandboxRunsStreamLogsParams } from './sandbox-runs.ts';
 export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space, SpaceKind, SpaceMember, SpacesAiResponse, SpacesOverviewResponse, SpacesUpdateParams } from './spaces.ts';
 export type { PoolShares, Share, TeamSharesSetParams } from './team-shares.ts';

@@ -304,22 +304,6 @@ export interface RunnerEvent {
   readonly detail: string;
 }
 
-/** Runners that may have an item of work: those of the group that have all of the labels. Empty: any. */
-export interface RunnerSelector {
-  /** Name of a runner group. */
-  readonly group?: string;
-  /** Labels that the runner must have, at most 8. */
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-/** Runners that may have an item of work: those of the group that have all of the labels. Empty: any. */
-export interface RunnerSelectorInput {
-  /** Name of a runner group. */
-  group?: string;
-  /** Labels that the runner must have, at most 8. */
-  labels?: Record<string, string>;
-}
-
 /** A one-shot token. */
 export interface RunnersCreateEnrollTokenResponse {
   /** The token, `enr_…`, shown once. */
@@ -455,3 +439,19 @@ export type WaitingReason =
   | 'no_matching_runner'
   | 'team_at_limit'
   | 'turn_of_others';
+
+/** Choice of the runners that may have an item of work: those of the group that have all of the labels. Empty: any. */
+export interface WorkSelector {
+  /** Name of a runner group. */
+  readonly group?: string;
+  /** Labels that the runner must have, at most 8. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Choice of the runners that may have an item of work: those of the group that have all of the labels. Empty: any. */
+export interface WorkSelectorInput {
+  /** Name of a runner group. */
+  group?: string;
+  /** Labels that the runner must have, at most 8. */
+  labels?: Record<string, string>;
+}

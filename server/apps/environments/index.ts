@@ -18,8 +18,8 @@ import type {
   Environment as EnvironmentMessage,
   UpdateRequest,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import { RunnerSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { RunnerSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { WorkSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { WorkSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Limits } from '../../config.ts';
 import { requireRole } from '../../platform/authorise.ts';
 import type { Ctx } from '../../platform/context.ts';
@@ -155,8 +155,8 @@ function deployOf(
 }
 
 /** Null: any runner may have its builds. */
-function selectorOf(runner: RunnerSelector): Environment['runner'] {
-  const selector = given(RunnerSelectorSchema, runner);
+function selectorOf(runner: WorkSelector): Environment['runner'] {
+  const selector = given(WorkSelectorSchema, runner);
   return Object.keys(selector).length === 0 ? null : selector;
 }
 

@@ -29,7 +29,7 @@ export const environments = teamTable(
     /** Null: builds end when their image is published. */
     deploy: jsonb('deploy').$type<Deploy>(),
     buildTimeoutSeconds: integer('build_timeout_seconds').notNull().default(3_600),
-    /** Runners that may have its builds, as the contract's RunnerSelector. Null: any. */
+    /** Runners that may have its builds, as the contract's WorkSelector. Null: any. */
     runner: jsonb('runner').$type<{
       readonly group?: string;
       readonly labels?: Readonly<Record<string, string>>;

@@ -5,8 +5,8 @@
  * A route that is used is never removed: a submission goes by what it reads of a route only while that was used within `FRESH_MINUTES`, else it is noted anew under
  * the lock; one is removed when it was not for much longer than any statement lasts, and nothing queued or held is under it.
  */
-import { RunnerSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { RunnerSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { WorkSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import type { WorkSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { given } from '../../platform/resource/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
@@ -31,7 +31,7 @@ export const DEFAULT_PLACEMENT: Placement = {
 
 /** What requests have in common that make items. */
 interface Asked {
-  readonly runner?: RunnerSelector | undefined;
+  readonly runner?: WorkSelector | undefined;
   readonly priority?: number | undefined;
   readonly queueTimeoutSeconds?: number | undefined;
   readonly maxAttempts?: number | undefined;
@@ -40,7 +40,7 @@ interface Asked {
 export function placementOf(asked: Asked, defaults: Placement = DEFAULT_PLACEMENT): Placement {
   const { runner, priority, queueTimeoutSeconds, maxAttempts } = asked;
   return {
-    selector: runner === undefined ? defaults.selector : given(RunnerSelectorSchema, runner),
+    selector: runner === undefined ? defaults.selector : given(WorkSelectorSchema, runner),
     priority: priority ?? defaults.priority,
     queueTimeoutSeconds: queueTimeoutSeconds ?? defaults.queueTimeoutSeconds,
     maxAttempts: maxAttempts ?? defaults.maxAttempts,
