@@ -1,5 +1,6 @@
 /** The scripts of ops/compose.yaml, run as the image runs them: a primary, two standbys that copy it, and commits that one of them must have. */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -150,7 +151,9 @@ describe.skipIf(!(await has('postgres')) || BIN === '')('ops/compose.yaml', () =
         );
         expect(held.map(({ id }) => id)).toEqual([1, 2]);
         await standby.end();
+        const gone = once(running[2]!, 'exit');
         running[2]!.kill('SIGQUIT');
+        await gone; // until then it may still say that it has a commit
         const other = sqlOf('postgres');
         primary`insert into kept values (3)`.catch(() => undefined); // it is cut at the end
         await waitFor(
