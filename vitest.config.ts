@@ -13,6 +13,8 @@ const APART = [
 ];
 /** Servers are killed and must be back before the next one is killed, which takes them seconds of a core: builds of other stories beside them would keep all of them down. */
 const FAULTS = ['test/faults/faults.test.ts'];
+/** Three nodes of a broker on two cores, held to seconds as well. */
+const CLUSTER = ['test/e2e/broker-cluster.test.ts'];
 
 const UNBUILT = ['**/node_modules/**', '**/dist/**'];
 
@@ -45,13 +47,14 @@ export default defineConfig({
         test: {
           name: 'stories',
           include: ['test/**/*.test.ts'],
-          exclude: [...UNBUILT, ...APART, ...ALONE, ...FAULTS],
+          exclude: [...UNBUILT, ...APART, ...ALONE, ...FAULTS, ...CLUSTER],
           isolate: false,
         },
       },
       { extends: true, test: { name: 'apart', include: APART, exclude: UNBUILT } },
       { extends: true, test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 } } },
       { extends: true, test: { name: 'faults', include: FAULTS, sequence: { groupOrder: 2 } } },
+      { extends: true, test: { name: 'cluster', include: CLUSTER, sequence: { groupOrder: 3 } } },
     ],
   },
 });
