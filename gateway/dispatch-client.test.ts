@@ -122,6 +122,17 @@ describe('connectDispatch()', () => {
     expect(total('heartbeat').reduce((sum, count) => sum + count)).toBe(1);
   });
 
+  it('repeats an enrollment at another server when one dies with it', async () => {
+    const client = await start(2);
+    for (const [index, fake] of dispatch.entries())
+      fake.before = async (method) => {
+        if (method === 'enroll') await servers[index]!.kill();
+        dispatch[1 - index]!.before = () => undefined;
+      };
+    expect(await client.enroll({ token: 'enr_good' })).toMatchObject({ runnerId: 'rnr_new' });
+    expect(dispatch.map((fake) => fake.count('enroll'))).toEqual([1, 1]);
+  });
+
   it('says unavailable when every server is gone, without naming one', async () => {
     const client = await start(2);
     await Promise.all(servers.map((server) => server.kill()));

@@ -55,9 +55,9 @@ const LIMITS: Readonly<Record<ManyName, Limits>> = {
   appendLogs: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 16 },
   report: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 32 },
 };
-const ENROLL_MS = 10_000;
-/** A server answers within a second; what takes longer is tried at the next one. */
-const WATCH_MS = 4_000;
+/** Of one try. A server answers within a second; what takes longer is tried at the next one. */
+const ENROLL_MS = 5_000;
+const WATCH_MS = 2_000;
 /** Requests of a kind under way at one server. */
 const REQUESTS_MAX = 2;
 /** Bytes of output in a request; the server takes 4 MiB. */
@@ -106,15 +106,14 @@ interface Endpoint {
 
 export function connectDispatch(options: DispatchClientOptions): DispatchClient {
   const servers = new Servers(options.urls.map(openEndpoint), options);
-  const many = <Name extends ManyName>(name: Name) => askMany(servers, name) as unknown as Dispatch[Name];
   const { enroll, watchFeatures } = DispatchService.method;
   return {
     client: {
-      resolveKey: many('resolveKey'),
-      poll: many('poll'),
-      heartbeat: many('heartbeat'),
-      appendLogs: many('appendLogs'),
-      report: many('report'),
+      resolveKey: askMany(servers, 'resolveKey'),
+      poll: askMany(servers, 'poll'),
+      heartbeat: askMany(servers, 'heartbeat'),
+      appendLogs: askMany(servers, 'appendLogs'),
+      report: askMany(servers, 'report'),
       enroll: async (request) => await servers.call(enroll, request, { timeoutMs: ENROLL_MS }),
       watchFeatures: async (request, signal) =>
         await servers.call(watchFeatures, request, { timeoutMs: WATCH_MS, signal }),
@@ -158,10 +157,7 @@ function bytesOf(ask: WithOutput): number {
 }
 
 /** The name says which messages these are. */
-function askMany(
-  servers: Servers,
-  name: ManyName,
-): (ask: MessageInitShape<typeof MANY.poll.ask>) => Promise<Message> {
+function askMany<Name extends ManyName>(servers: Servers, name: Name): Dispatch[Name] {
   const method = DispatchService.method[name];
   const { deadlineMs, tryMs, itemsMax } = LIMITS[name];
   const send = inBatches<Asked, Message>({
@@ -190,8 +186,8 @@ function askMany(
       return await trying(asked);
     }
   };
-  return async (init) => {
-    const ask = create(MANY[name].ask as typeof MANY.poll.ask, init);
+  const askOne = async (init: MessageInitShape<DescMessage>): Promise<Message> => {
+    const ask = create<DescMessage>(MANY[name].ask, init);
     const asked = { ask, isRepeatable: (ask as WithNonce).caller?.nonce === undefined, isOver: false };
     return await new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -203,6 +199,7 @@ function askMany(
         .finally(() => clearTimeout(timer));
     });
   };
+  return askOne as Dispatch[Name];
 }
 
 /** Nobody knows what became of it. */
@@ -267,13 +264,19 @@ class Servers {
     return outcomes;
   }
 
+  /** One that may be repeated: an enrollment whose token was used by its first try is answered as that was. */
   async call<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,
     options: CallOptions,
   ): Promise<MessageShape<O>> {
+    const send = async (): Promise<Message> => await this.#send(method, request, options);
     try {
-      return (await this.#send(method, request, options)) as MessageShape<O>;
+      const response = await send().catch(async (error: unknown) => {
+        if (!(error instanceof TransportFailed) || options.signal?.aborted || this.#closed) throw error;
+        return await send();
+      });
+      return response as MessageShape<O>;
     } catch (error) {
       if (options.signal?.aborted) throw apiError('client_closed', 'the call was given up');
       throw error instanceof TransportFailed ? noServer() : error;

@@ -68,17 +68,3 @@ async function* messages(
 ): AsyncGenerator<Message> {
   for await (const item of items) yield create(output, item);
 }
-
-export interface ClientCallOptions {
-  readonly signal?: AbortSignal;
-  readonly timeoutMs?: number;
-}
-
-/** The unary methods of a service as a caller sees them, whatever carries the call. Failures are ApiErrors. */
-export type Client<S extends DescService> = {
-  [
-    K in keyof S['method'] as S['method'][K] extends DescMethodUnary ? K : never
-  ]: S['method'][K] extends DescMethodUnary<infer I, infer O>
-    ? (request: MessageInitShape<I>, options?: ClientCallOptions) => Promise<MessageShape<O>>
-    : never;
-};
