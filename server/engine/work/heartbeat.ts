@@ -10,7 +10,7 @@ import { enterPhases } from './build-sql.ts';
 import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
 import type { Nonce } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
-import { begun, contact, deadline, runnerColumns } from './sql.ts';
+import { begun, contact, deadline, openLease, runnerColumns } from './sql.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
 import type { Fragment } from '../../platform/sql.ts';
 
@@ -139,7 +139,7 @@ async function beatTogether(
   );
   // Most heartbeats report no phase, and need not pay for it. A run has none, whatever its runner reports.
   const reportsPhases = told.some(({ phase }) => phase > 0);
-  const reported = reportsPhases ? sql`case w.kind when 'build' then t.phase else 0 end` : sql`0`;
+  const reported = reportsPhases ? sql`case w.kind when 'build' then a.phase else 0 end` : sql`0`;
   return await sql<Row[]>`
     with asked as materialized (
       select * from json_to_recordset(${sql.json(asked)}::json)
@@ -160,13 +160,11 @@ async function beatTogether(
       order by r.id for no key update of r
     ),
     held as materialized (
-      select m.n, x.work_id as id, x.epoch, w.state, w.team_id, w.cancel_requested_at is not null as cancel, ${deadline(sql, settings)} as deadline_at,
-        w.phase as was, ${reported} as reported, coalesce(t.phase_offset, w.log_offset) as phase_offset
-      from told t join me m on m.n = t.n and m.current
-        join work_leases x on x.work_id = t.id and x.epoch = t.epoch and x.runner_id = m.id
-        join work_items w on w.id = x.work_id
-      where x.ended_at is null and x.expires_at > clock_timestamp()
-      order by x.work_id for no key update of x
+      select a.n, x.work_id as id, x.epoch, w.state, w.team_id, w.cancel_requested_at is not null as cancel, ${deadline(sql, settings)} as deadline_at,
+        w.phase as was, ${reported} as reported, coalesce(a.phase_offset, w.log_offset) as phase_offset
+      from (select t.*, m.id as runner_id from told t join me m on m.n = t.n and m.current order by t.id) a
+        ${openLease(sql)} join work_items w on w.id = x.work_id
+      where x.expires_at > clock_timestamp()
     ),
     renewed as (
       update work_leases x set ${contact(sql, settings, sql`not h.cancel`)}

@@ -61,7 +61,7 @@ export function isFresh(sql: SqlTag): Fragment {
 
 /** Calls that share a nonce must not stand in one statement, which would find it fresh for both. */
 export const nonceKey = ({ nonce }: { readonly nonce?: Nonce | undefined }): readonly string[] =>
-  nonce === undefined ? [] : [rowId(nonce)];
+  nonce === undefined ? [] : [`${nonce.keyId}\n${nonce.nonce}`];
 
 /** For the select list of a statement with `fresh`. */
 export function storeIsKnown(sql: SqlTag): Fragment {

@@ -69,6 +69,34 @@ describe.skipIf(!there).each([
     expect(nodes.map((node) => node['Index Name'])).toContain(index);
   });
 
+  it('what dispatch reads for an item does not grow with what has ended', async () => {
+    const runner = await world.runner(team);
+    const { sql } = world.db;
+    // Entries of indexes and rows of tables that were read, those of the dead among them.
+    const read = async (): Promise<number> => {
+      await sql`select pg_stat_force_next_flush()`;
+      const [row] = await sql<Array<{ read: number }>>`
+        select (select sum(idx_tup_read) from pg_stat_user_indexes where relname in ('work_items', 'work_leases'))::float8
+          + (select sum(seq_tup_read) from pg_stat_user_tables where relname in ('work_items', 'work_leases'))::float8 as read`;
+      return row!.read;
+    };
+    const pass = async (items: number): Promise<number> => {
+      const before = await read();
+      for (let n = 0; n < items; n += 1) {
+        const grant = await world.poll(runner);
+        const lease = { id: grant!.workId, epoch: grant!.epoch };
+        expect(await world.beat(runner, lease)).toBe('ok');
+        await world.report(runner, lease);
+      }
+      return ((await read()) - before) / items;
+    };
+    // Plans are kept from the sixth call of a connection on.
+    await pass(100);
+    const early = await pass(50);
+    await pass(600);
+    expect(await pass(50)).toBeLessThan(early + 60);
+  });
+
   it('a claim takes no longer than with an empty queue, to the order of magnitude', TIMED, async () => {
     const runner = await world.runner(team);
     for (let i = 0; i < 20; i += 1) await world.poll(runner);

@@ -288,9 +288,12 @@ export async function pollTogether(
     ),
     ${noteSeen(sql, settings)},
     open_offer as materialized (
-      select m.n, ${grantColumns(sql)}, w.state, m.current
-      from me m join work_items w on w.runner_id = m.id and w.poll_id = m.poll_id
-      where w.lease_id is not null
+      -- Each by itself: a join would read the index whole, with the dead entries of all that was ever offered.
+      select m.n, w.*, m.current
+      from me m cross join lateral (
+        select ${grantColumns(sql)}, w.state from work_items w
+        where w.runner_id = m.id and w.poll_id = m.poll_id and w.lease_id is not null limit 1
+      ) w
     ),
     ${chooseItems(sql, settings, kind)},
     ${grantChosen(sql, settings)},

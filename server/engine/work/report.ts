@@ -13,7 +13,7 @@ import type { Nonce } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { reportedPhases, settleBuilds } from './build-sql.ts';
 import type { BuildOutcome } from './build-sql.ts';
-import { announce, endedColumns, wiped } from './sql.ts';
+import { announce, endedColumns, openLease, wiped } from './sql.ts';
 import type { EndReasonWord, FinalState } from './states.ts';
 import { rowId } from '../../platform/sql.ts';
 import type { Fragment } from '../../platform/sql.ts';
@@ -156,10 +156,8 @@ async function acceptTogether(
       select date_trunc('milliseconds', clock_timestamp()) as now
     ),
     lease as materialized (
-      select a.n, x.work_id, x.epoch, x.last_contact_at, x.contact_gap_ms
-      from asked a join work_leases x on x.work_id = a.id and x.epoch = a.epoch and x.runner_id = a.runner_id
-      where x.ended_at is null and ${isFresh(sql)}
-      order by x.work_id for no key update of x
+      select a.n, x.work_id, x.epoch
+      from (select * from asked a where ${isFresh(sql)} order by a.id) a ${openLease(sql)}
     ),
     ended as (
       update work_items w set
@@ -173,7 +171,7 @@ async function acceptTogether(
         self_reported_ms = a.duration_ms,
         phase = greatest(w.phase, a.phase), ${wiped(sql, sql`true`)}
       from at, lease l join asked a on a.n = l.n
-      where w.id = l.work_id and w.epoch = l.epoch and w.kind = ${kind} and w.state in ('offered', 'running')
+      where w.id = l.work_id and w.epoch = l.epoch and (w.kind = ${kind}) is true and w.state in ('offered', 'running')
       returning a.n, ${endedColumns(sql)}, w.self_reported_ms
     ),
     kept as (

@@ -56,6 +56,18 @@ export function mayReceive(sql: SqlTag): Fragment {
   return sql`(c.current and c.fed and not (c.paused or c.flagged or c.draining or c.outdated))`;
 }
 
+/**
+ * Joins the open lease `x` of its holder that the row `a` (`id`, `epoch`, `runner_id`) names, and locks it. Each by itself: a join would read the index of open leases whole, with the dead
+ * entries of all that have ended. `a` comes in the order of `id`, in which everyone locks leases.
+ */
+export function openLease(sql: SqlTag): Fragment {
+  return sql`cross join lateral (
+    select x.* from work_leases x
+    where x.work_id = a.id and x.epoch = a.epoch and x.runner_id = a.runner_id and x.ended_at is null
+    for no key update of x
+  ) x`;
+}
+
 /** When the attempt of the item `w` must have ended. */
 export function deadline(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`coalesce(w.deadline_at, clock_timestamp() + ${ms(sql, settings.deadlineSlackMs)} + w.timeout_ms * interval '1 millisecond')`;
