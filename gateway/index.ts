@@ -168,7 +168,7 @@ function createApp(
     rpcs: rpcs.filter((rpc) => rpc.audience === 'runner'),
     gate,
     admit: (call) => verification.admit(call),
-    admitBody: async (call, caller, body) => verification.admitBody(call, caller, body),
+    admitBody: async (call, caller, body) => await verification.admitBody(call, caller, body),
     invoke: async (call, caller, request) => {
       const method = methods.get(call.rpc.id);
       const answer = method?.(request, { call, caller }) as Promise<Message> | undefined;

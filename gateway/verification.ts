@@ -129,14 +129,14 @@ export class Verification {
   }
 
   /** With the body as it was sent. */
-  admitBody(call: CallContext, caller: GatewayCaller, body: Uint8Array): void {
+  async admitBody(call: CallContext, caller: GatewayCaller, body: Uint8Array): Promise<void> {
     if (caller.kind === 'enrolling' || caller.signature === undefined) return;
     const { key, signature } = caller;
     const end = this.#deps.metrics.verifySeconds.startTimer();
-    const verified = verifySignature(signature, key.publicKey, body);
+    const verified = await verifySignature(signature, key.publicKey, body);
     const genuine = verified.ok || verified.reason === 'clock_skew';
     if (genuine) key.verifiedFrom = networkOf(call.remoteAddress);
-    // Cached keys are marked when a revocation is heard of, also between head and body.
+    // Cached keys are marked when a revocation is heard of, also since the head came.
     if (genuine && key.revoked) throw this.#told('runner_revoked');
     if (!verified.ok) throw this.#refuse(call, verified.reason, verified.detail);
     const waitMs = untilAllowed(this.#calls.take(key.runnerId));

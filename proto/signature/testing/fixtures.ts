@@ -52,13 +52,13 @@ export function signedFacts(
 }
 
 /** Both steps, as a gateway would take them. */
-export function check(
+export async function check(
   facts: RequestFacts,
   body: Uint8Array = new Uint8Array(),
   options: { readonly nowSeconds?: number; readonly publicKey?: typeof testPublicKey } = {},
-): VerifiedSignature | SignatureProblem {
+): Promise<VerifiedSignature | SignatureProblem> {
   const parsed = parseSignature(facts, { authorities, nowMs: (options.nowSeconds ?? created) * 1000 });
-  return parsed.ok ? verifySignature(parsed, options.publicKey ?? testPublicKey, body) : parsed;
+  return parsed.ok ? await verifySignature(parsed, options.publicKey ?? testPublicKey, body) : parsed;
 }
 
 export function headerOf(facts: RequestFacts, name: string): string {

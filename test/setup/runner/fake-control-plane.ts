@@ -261,7 +261,7 @@ async function handle(plane: Plane, name: FakeCall, received: Received): Promise
   if (name === 'healthz') return { status: 'ok' };
   const { request, raw, body } = received;
   if (name === 'enroll') return enroll(plane, body as EnrollRequest);
-  verify(plane, request, raw);
+  await verify(plane, request, raw);
   switch (name) {
     case 'heartbeat':
       return heartbeat(plane, body as HeartbeatRequest);
@@ -281,7 +281,7 @@ async function handle(plane: Plane, name: FakeCall, received: Received): Promise
   }
 }
 
-function verify(plane: Plane, request: IncomingMessage, raw: Buffer): void {
+async function verify(plane: Plane, request: IncomingMessage, raw: Buffer): Promise<void> {
   const nowMs = Date.now() + plane.clockMs;
   const parsed = parseSignature(factsFromNodeRequest(request), {
     authorities: authoritySet([plane.url]),
@@ -289,7 +289,7 @@ function verify(plane: Plane, request: IncomingMessage, raw: Buffer): void {
   });
   if (!parsed.ok) throw new Refusal(401, parsed.reason);
   if (plane.key === undefined || parsed.keyid !== plane.key.id) throw new Refusal(401, 'key_unknown');
-  const verified = verifySignature(parsed, plane.key.object, raw);
+  const verified = await verifySignature(parsed, plane.key.object, raw);
   if (!verified.ok)
     throw new Refusal(
       401,
