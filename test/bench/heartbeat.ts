@@ -25,8 +25,11 @@ async function holdLeases(world: World): Promise<readonly Lease[]> {
       Array.from({ length: TOGETHER }, async () => {
         const runner = await world.runner(team);
         await world.submit(team);
-        const grant = await world.poll(runner);
-        return { id: grant!.workId, epoch: grant!.epoch, runner };
+        // One that comes while others have all items locked gets nothing, and is hinted; here it asks again.
+        for (;;) {
+          const grant = await world.poll(runner);
+          if (grant !== undefined) return { id: grant.workId, epoch: grant.epoch, runner };
+        }
       }),
     );
     leases.push(...some);

@@ -138,7 +138,6 @@ async function measure(layout: Layout): Promise<Measured> {
   const client = createJsonClient(url, 8);
   try {
     const fleet = await enrollFleet(platform, url);
-    await fleet.dispatch(); // both sides warm up
     const alone = await fleet.dispatch();
     let beside: number[] = [];
     const runners = await enrollIdle(platform, client);

@@ -68,7 +68,7 @@ if (mode === 'latency') {
   await bench.latencies(50);
   console.log(`samples ${JSON.stringify(await bench.latencies(Number(count)))}`);
 } else {
-  await bench.throughput(500, Number(atOnce));
+  await bench.throughput(5_000, Number(atOnce));
   console.log(`samples ${JSON.stringify([await bench.throughput(Number(count), Number(atOnce))])}`);
 }
 process.exit(0);
