@@ -13,6 +13,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   features: () => import('./features.ts'),
   dispatch: () => import('./dispatch.ts'),
   heartbeat: () => import('./heartbeat.ts'),
+  fair: () => import('./fair.ts'),
   throughput: () => import('./throughput.ts'),
   polls: () => import('./polls.ts'),
   timeline: () => import('./timeline.ts'),

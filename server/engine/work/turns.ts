@@ -65,7 +65,8 @@ export function pickByTurns(
   const waiting = (rest: Fragment): Fragment => sql`
     select t.team_id, t.vtime, t.weight, r.room
     from pool_turns t
-    left join team_shares s on s.team_id = t.team_id and s.kind = t.kind
+    -- By itself: a join of all shares would have all turns sorted.
+    left join lateral (select s.max_running from team_shares s where s.team_id = t.team_id and s.kind = t.kind limit 1) s on true
     cross join lateral (
       select case when s.max_running is null then c.count
         else least(c.count, s.max_running - ${heldOf(sql, sql`t`)}) end as room
@@ -91,10 +92,9 @@ export function pickByTurns(
       union all
       -- Others have locked every turn: whoever has none takes what they leave, at nobody's expense. A team with a limit is served by its turn alone.
       select c.class, t.*, t.room + ${SLACK}::int
-      from classes c cross join lateral (
+      from (select * from classes c where c.shared and not exists (select from turn o where o.class = c.class) offset 0) c cross join lateral (
         ${waiting(sql`and s.max_running is null order by t.vtime, t.team_id limit c.count`)}
       ) t
-      where c.shared and not exists (select from turn o where o.class = c.class)
     ),
     found as materialized (
       select c.class, t.team_id, i.id, i.place, t.vtime + (i.place - 1) / t.weight::float8 as at
