@@ -282,7 +282,7 @@ export async function pollTogether(
       select c.*, ${mayReceive(sql)} as may_receive
       from (
         select a.n, a.poll_id, a.lease, a.lease is not null as wants, a.not_ready, a.notes, r.group_id, ${runnerColumns(sql, settings)}
-        from asked a join runners r on r.id = a.runner_id
+        from asked a cross join lateral (select * from runners r where r.id = a.runner_id limit 1) r
         where ${isFresh(sql)}
       ) c
     ),
@@ -307,10 +307,9 @@ export async function pollTogether(
         select from wanting m join capped g on g.id = m.group_id where m.n = a.n and g.stale
       ) as outrun,
       w.id is null and coalesce(me.wants, false) and exists (
-        select from runner_routes x cross join lateral (
-          select from work_items q where q.route_id = x.route_id and q.state = 'queued' and q.run_after <= clock_timestamp() limit 1
+        select from unnest(array(select x.route_id from runner_routes x where x.runner_id = me.id and x.kind = ${kind})) x(id) cross join lateral (
+          select from work_items q where q.route_id = x.id and q.state = 'queued' and q.run_after <= clock_timestamp() limit 1
         ) one
-        where x.runner_id = me.id and x.kind = ${kind}
       ) as waits,
       w.id as work_id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec
     from asked a left join me on me.n = a.n left join (
