@@ -36,14 +36,10 @@ const noEpochCheck: Mutant = {
   shows: ({ invariant }) => invariant === 'I6',
   replacements: [
     {
-      file: 'server/engine/work/report.ts',
+      // Of reports and heartbeats.
+      file: 'server/engine/work/sql.ts',
       find: 'x.epoch = a.epoch and x.runner_id = a.runner_id',
       replace: 'x.runner_id = a.runner_id',
-    },
-    {
-      file: 'server/engine/work/heartbeat.ts',
-      find: 'join work_leases x on x.work_id = t.id and x.epoch = t.epoch and x.runner_id = m.id',
-      replace: 'join work_leases x on x.work_id = t.id and x.runner_id = m.id',
     },
     {
       file: 'server/engine/work/append-logs.ts',

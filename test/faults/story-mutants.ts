@@ -39,12 +39,23 @@ export const STORY_MUTANTS: Readonly<Record<string, StoryMutant>> = {
     what: 'a heartbeat is by (work, epoch) alone',
     replacements: [
       {
-        file: 'server/engine/work/heartbeat.ts',
-        find: 'join work_leases x on x.work_id = t.id and x.epoch = t.epoch and x.runner_id = m.id',
-        replace: 'join work_leases x on x.work_id = t.id and x.epoch = t.epoch',
+        file: 'server/engine/work/sql.ts',
+        find: 'x.epoch = a.epoch and x.runner_id = a.runner_id',
+        replace: 'x.epoch = a.epoch',
       },
     ],
     story: ['server/engine/work/lease.test.ts', 'is left alone by another runner'],
+  },
+  'no-turn': {
+    what: 'a claim moves no turn on',
+    replacements: [
+      {
+        file: 'server/engine/work/turns.ts',
+        find: 'set vtime = t.vtime + g.count / t.weight::float8, waiting = g.more',
+        replace: 'set waiting = g.more',
+      },
+    ],
+    story: ['server/engine/work/fairness.test.ts', 'give a team that floods its part'],
   },
 };
 
