@@ -41,7 +41,6 @@ import type { Nonce } from './nonces.ts';
 import { watchGates } from './features.ts';
 import type { FeatureGates } from './features.ts';
 import type { Hints } from './hints.ts';
-import { createNoted } from './noted.ts';
 import { phaseNumber } from './phases.ts';
 import { createPoll } from './poll.ts';
 import type { Grant } from './poll.ts';
@@ -179,9 +178,8 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
 }
 
 function pollCall(deps: DispatchDeps): One<'poll'> {
-  const { db, settings, clock } = deps;
+  const { db, settings } = deps;
   const poll = createPoll(db.sql, settings);
-  const isDue = createNoted(settings.seenEveryMs, clock);
   const offerOf = async (grant: Grant): Promise<MessageInitShape<typeof OfferSchema>> => ({
     work:
       grant.kind === 'build'
@@ -193,8 +191,7 @@ function pollCall(deps: DispatchDeps): One<'poll'> {
     // Of a gateway that does not know yet. Not held: the next poll gets the gate's own answer.
     if (deps.features.gate.state('host.runners') !== 'open') return { mayReceive: false, hold: false };
     const wantsWork = slots > 0 && notReady.length === 0;
-    const notes = isDue(runner.runnerId, notReady);
-    const input = { ...runner, kind: kindWord(kind), pollId, notReady, wantsWork, notes };
+    const input = { ...runner, kind: kindWord(kind), pollId, notReady, wantsWork };
     const row = await asCurrentProcess(db.sql, input, poll);
     if (row.grant !== undefined) deps.hints.granted(row.grant.workId);
     return {

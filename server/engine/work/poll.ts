@@ -37,8 +37,6 @@ export interface PollInput extends RunnerRef {
   readonly wantsWork: boolean;
   /** The nonce of the request; undefined once it was used. */
   readonly nonce?: Nonce | undefined;
-  /** False: this process has noted this runner a moment ago, with the same reasons against work. Default: true. */
-  readonly notes?: boolean;
 }
 
 export interface PollOutcome extends CallingRunner {
@@ -243,15 +241,12 @@ function grantChosen(sql: SqlTag, settings: WorkSettings): Fragment {
 }
 
 /** CTE `seen`: the runners were heard of. Never waits: whoever holds a row notes the same. */
-function noteSeen(sql: SqlTag, settings: WorkSettings): Fragment {
+function noteSeen(sql: SqlTag): Fragment {
   return sql`
     seen as (
       update runners r set last_seen_at = now(), not_ready = s.not_ready
       from (
-        select r.id, m.not_ready from me m join runners r on r.id = m.id
-        where m.notes and m.current
-          and (r.last_seen_at is null or r.last_seen_at < now() - ${ms(sql, settings.seenEveryMs)} or r.not_ready <> m.not_ready)
-        for update of r skip locked
+        select r.id, m.not_ready from me m join runners r on r.id = m.id where m.unseen and m.current for update of r skip locked
       ) s where r.id = s.id
     )`;
 }
@@ -262,31 +257,31 @@ export async function pollTogether(
   settings: WorkSettings,
   { kind, inputs }: { readonly kind: WorkKind; readonly inputs: readonly PollInput[] },
 ): Promise<readonly Row[]> {
-  const asked = inputs.map(({ runnerId, bootId, pollId, notReady, wantsWork, notes = true, nonce }, n) => ({
+  const asked = inputs.map(({ runnerId, bootId, pollId, notReady, wantsWork, nonce }, n) => ({
     n,
     runner_id: runnerId,
     boot_id: bootId,
     poll_id: pollId,
     lease: wantsWork ? newId('lse') : null,
     not_ready: notReady,
-    notes,
     ...nonceColumns(nonce),
   }));
   return await sql<Row[]>`
     with asked as materialized (
       select * from json_to_recordset(${sql.json(asked)}::json)
-        as a(n int, runner_id text, boot_id text, poll_id text, lease text, not_ready text[], notes boolean, ${nonceTypes(sql)})
+        as a(n int, runner_id text, boot_id text, poll_id text, lease text, not_ready text[], ${nonceTypes(sql)})
     ),
     ${freshNonces(sql)},
     me as materialized (
       select c.*, ${mayReceive(sql)} as may_receive
       from (
-        select a.n, a.poll_id, a.lease, a.lease is not null as wants, a.not_ready, a.notes, r.group_id, ${runnerColumns(sql, settings)}
+        select a.n, a.poll_id, a.lease, a.lease is not null as wants, a.not_ready, r.group_id, ${runnerColumns(sql, settings)},
+          r.last_seen_at is null or r.last_seen_at < now() - ${ms(sql, settings.seenEveryMs)} or r.not_ready <> a.not_ready as unseen
         from asked a cross join lateral (select * from runners r where r.id = a.runner_id limit 1) r
         where ${isFresh(sql)}
       ) c
     ),
-    ${noteSeen(sql, settings)},
+    ${noteSeen(sql)},
     open_offer as materialized (
       -- Each by itself: a join would read the index whole, with the dead entries of all that was ever offered.
       select m.n, w.*, m.current
