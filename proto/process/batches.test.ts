@@ -51,13 +51,16 @@ describe('inBatches()', () => {
     expect(await Promise.all(others)).toEqual(['b!', 'c!', 'd!']);
   });
 
-  it('runs what one turn of the event loop brings together', async () => {
+  it('runs the first before its turn has ended, and what a turn brings meanwhile together', async () => {
     const { add, runs } = rig({ parallel: 2 });
     void add('a');
     await Promise.resolve();
+    expect(runs.map(({ items }) => items)).toEqual([['a']]);
     void add('b');
+    await Promise.resolve();
+    void add('c');
     await turn();
-    expect(runs.map(({ items }) => items)).toEqual([['a', 'b']]);
+    expect(runs.map(({ items }) => items)).toEqual([['a'], ['b', 'c']]);
   });
 
   it('keeps to the number of runs, of items, and to their size', async () => {

@@ -1,6 +1,6 @@
 /**
- * What comes together is done together. At most `parallel` runs are under way; what arrives meanwhile goes into the next one, and what one turn of the event loop brings goes into
- * one. Nobody waits for a batch to fill: an idle process handles each item at once, a busy one does less work an item.
+ * What comes together is done together. At most `parallel` runs are under way, and what arrives meanwhile goes into the next one, with all that its turn of the event loop brings. Nobody waits for
+ * a batch to fill: where nothing is under way an item goes at once, before its turn has ended; the busier a process is, the less work it does an item.
  *
  * What must hold: items leave in the order in which they came, but for those that share a key with one before them; each is settled once, by its own outcome.
  */
@@ -36,7 +36,7 @@ export function inBatches<Item, Answer>(batching: Batching<Item, Answer>): (item
   let running = 0;
   let isScheduled = false;
 
-  const onTurnEnd = (): void => {
+  const begin = (): void => {
     isScheduled = false;
     while (waiting.length > 0 && running < parallel) {
       const batch = take(batching, waiting);
@@ -56,7 +56,8 @@ export function inBatches<Item, Answer>(batching: Batching<Item, Answer>): (item
   const schedule = (): void => {
     if (isScheduled || waiting.length === 0 || running >= parallel) return;
     isScheduled = true;
-    setImmediate(onTurnEnd);
+    if (running === 0) queueMicrotask(begin);
+    else setImmediate(begin);
   };
   return (item) => {
     if (waiting.length >= waitingMax) return Promise.reject(batching.overfull());

@@ -13,9 +13,9 @@ export function createLocalQueue(): WorkQueue {
     hint: async (hint) => {
       if (closed) throw new Error('the queue is closed');
       const listeners = pools.get(keyOf(hint.poolId, hint.kind)) ?? new Set();
-      // In a turn of its own, as from a broker: the submitter goes on first.
+      // Not within the call, as from a broker, but before the submitter is answered.
       for (const listener of listeners)
-        setImmediate(() => {
+        queueMicrotask(() => {
           if (listeners.has(listener)) listener.onHint(hint);
         });
     },
