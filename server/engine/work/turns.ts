@@ -13,7 +13,7 @@ import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
 
-/** How far a claim that has no turn looks past items that others are taking at this moment. */
+/** How far a claim looks past items that others are taking at this moment, or took since it began. */
 const SLACK = 64;
 
 /** CTE `turns_begun`: the teams of the rows of `from` (`pool_id`, `kind`, `team_id`), which have something waiting in shared pools now, wait for their turns. */
@@ -68,7 +68,7 @@ export function pickByTurns(
     -- By itself: a join of all shares would have all turns sorted.
     left join lateral (select s.max_running from team_shares s where s.team_id = t.team_id and s.kind = t.kind limit 1) s on true
     cross join lateral (
-      select case when s.max_running is null then c.count
+      select case when s.max_running is null then c.count + ${SLACK}::int
         else least(c.count, s.max_running - ${heldOf(sql, sql`t`)}) end as room
     ) r
     where t.pool_id = c.pool_id and t.kind = ${kind} and t.waiting and r.room > 0
@@ -88,10 +88,10 @@ export function pickByTurns(
       ) t where c.shared
     ),
     served as materialized (
-      select turn.*, turn.room as most from turn
+      select * from turn
       union all
       -- Others have locked every turn: whoever has none takes what they leave, at nobody's expense. A team with a limit is served by its turn alone.
-      select c.class, t.*, t.room + ${SLACK}::int
+      select c.class, t.*
       from (select * from classes c where c.shared and not exists (select from turn o where o.class = c.class) offset 0) c cross join lateral (
         ${waiting(sql`and s.max_running is null order by t.vtime, t.team_id limit c.count`)}
       ) t
@@ -99,7 +99,7 @@ export function pickByTurns(
     found as materialized (
       select c.class, t.team_id, i.id, i.place, t.vtime + (i.place - 1) / t.weight::float8 as at
       from classes c join served t on t.class = c.class
-      cross join lateral (${itemsOf(sql, fits, sql`t.most`)}) i
+      cross join lateral (${itemsOf(sql, fits, sql`t.room`)}) i
     ),
     shared_picks as materialized (
       select c.class, p.id, row_number() over (partition by c.class order by p.at, p.team_id, p.place) as place
