@@ -169,6 +169,7 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_00
     const second = startDaemon();
     await untilClean(build.id);
     await waitFor('the end of the lease', () => build.state === 'ended', { withinMs: BUILD_MS });
+    await waitFor('the end of the output', () => build.complete, { withinMs: BUILD_MS });
     expect(await (await fetch(`${good.report?.build?.address}/index.html`)).text()).toBe(
       'hello from the build\n',
     );

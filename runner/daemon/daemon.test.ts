@@ -196,7 +196,7 @@ describe('daemon, 2.6 SIGTERM', () => {
     await waitFor('the task', () => home.events().some((event) => event.event === 'start'));
     daemon.kill('SIGTERM');
     await waitFor('the draining heartbeat', () =>
-      cp.of<HeartbeatRequest>('heartbeat').some((call) => call.body.draining === true),
+      cp.of<HeartbeatRequest>('heartbeat').some((call) => call.body.draining === true && call.status === 200),
     );
     const second = cp.submit();
     await waitFor('the word', () => daemon.output().includes('draining: 1 runs, up to 3600 s'));

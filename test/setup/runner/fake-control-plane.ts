@@ -355,10 +355,11 @@ async function poll(plane: Plane, kind: WorkKind, { body: asked, request }: Rece
     checkBoot(plane, body.bootId, false);
     if (notReady.length > 0 || plane.draining || plane.directives.paused === true || body.slots === 0)
       return {};
+    if (request.socket.destroyed) return {};
     const offer = offerFor(plane, body.pollId, kind);
     if (offer !== undefined) return { [kind]: offer };
     const left = deadline - performance.now();
-    if (left <= 0 || request.socket.destroyed) return {};
+    if (left <= 0) return {};
     await new Promise<void>((resolve) => {
       const wake = () => {
         plane.wakers.delete(wake);
