@@ -55,7 +55,7 @@ const LIMITS: Readonly<Record<ManyName, Limits>> = {
   appendLogs: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 16 },
   report: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 32 },
 };
-/** Of one try. A server answers within a second; what takes longer is tried at the next one. */
+/** Both limit one try: a server answers within a second, and what takes longer is tried at the next one. */
 const ENROLL_MS = 5_000;
 const WATCH_MS = 2_000;
 /** Requests of a kind under way at one server. */
@@ -264,7 +264,7 @@ class Servers {
     return outcomes;
   }
 
-  /** One that may be repeated: an enrollment whose token was used by its first try is answered as that was. */
+  /** Repeats the request once if its transport failed. So the method must be repeatable, as an enrollment is: one whose token was used by its first try is answered as that was. */
   async call<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     request: MessageInitShape<I>,

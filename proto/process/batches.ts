@@ -20,7 +20,7 @@ export interface Batching<Item, Answer> {
   /** How much of `sizeMax` an item takes; a first item goes whatever its size. Default: nothing. */
   sizeOf?(item: Item): number;
   readonly sizeMax?: number;
-  /** Whether the items of a run that was rejected with this are run again, each alone, so that one bad item fails alone. Default: no. */
+  /** Says whether a run that was rejected with this error is run again item by item, so that a bad one fails alone. Default: it is not. */
   divides?(error: unknown): boolean;
 }
 

@@ -36,7 +36,7 @@ const noEpochCheck: Mutant = {
   shows: ({ invariant }) => invariant === 'I6',
   replacements: [
     {
-      // Of reports and heartbeats.
+      // Reports and heartbeats share this lookup.
       file: 'server/engine/work/sql.ts',
       find: 'x.epoch = a.epoch and x.runner_id = a.runner_id',
       replace: 'x.runner_id = a.runner_id',

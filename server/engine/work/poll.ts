@@ -283,7 +283,7 @@ export async function pollTogether(
     ),
     ${noteSeen(sql)},
     open_offer as materialized (
-      -- Each by itself: a join would read the index whole, with the dead entries of all that was ever offered.
+      -- The limit makes it a lookup by key for each poll: for a join the planner may read the index whole, with the dead entries of all that was ever offered.
       select m.n, w.*, m.current
       from me m cross join lateral (
         select ${grantColumns(sql)}, w.state from work_items w

@@ -171,6 +171,7 @@ async function acceptTogether(
         self_reported_ms = a.duration_ms,
         phase = greatest(w.phase, a.phase), ${wiped(sql, sql`true`)}
       from at, lease l join asked a on a.n = l.n
+      -- The kind is tested in a form that no index serves: without statistics the planner would read all items of the kind.
       where w.id = l.work_id and w.epoch = l.epoch and (w.kind = ${kind}) is true and w.state in ('offered', 'running')
       returning a.n, ${endedColumns(sql)}, w.self_reported_ms
     ),

@@ -57,8 +57,8 @@ export function mayReceive(sql: SqlTag): Fragment {
 }
 
 /**
- * Joins the open lease `x` of its holder that the row `a` (`id`, `epoch`, `runner_id`) names, and locks it. Each by itself: a join would read the index of open leases whole, with the dead
- * entries of all that have ended. `a` comes in the order of `id`, in which everyone locks leases.
+ * Joins the open lease `x` of its holder that the row `a` (`id`, `epoch`, `runner_id`) names, and locks it. A lateral subquery looks each up by its key, where the planner may read the index of
+ * open leases whole for a join, with the dead entries of all that have ended. `a` must come in the order of `id`, in which everyone locks leases.
  */
 export function openLease(sql: SqlTag): Fragment {
   return sql`cross join lateral (

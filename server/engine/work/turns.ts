@@ -63,15 +63,15 @@ export function pickByTurns(
   { kind, fits }: { readonly kind: WorkKind; readonly fits: Fragment },
 ): Fragment {
   const waiting = (rest: Fragment): Fragment => sql`
-    select t.team_id, t.vtime, t.weight, r.room
+    select t.team_id, t.vtime, t.weight, r.most
     from pool_turns t
-    -- By itself: a join of all shares would have all turns sorted.
+    -- The limit keeps it a lookup by key: a hash join of the shares would have all turns read and sorted.
     left join lateral (select s.max_running from team_shares s where s.team_id = t.team_id and s.kind = t.kind limit 1) s on true
     cross join lateral (
       select case when s.max_running is null then c.count + ${SLACK}::int
-        else least(c.count, s.max_running - ${heldOf(sql, sql`t`)}) end as room
+        else least(c.count, s.max_running - ${heldOf(sql, sql`t`)}) end as most
     ) r
-    where t.pool_id = c.pool_id and t.kind = ${kind} and t.waiting and r.room > 0
+    where t.pool_id = c.pool_id and t.kind = ${kind} and t.waiting and r.most > 0
       and exists (
         select from unnest(c.routes) x(id) cross join lateral (
           select from work_items w where w.route_id = x.id and w.team_id = t.team_id and w.state = 'queued' and ${fits} limit 1
@@ -99,7 +99,7 @@ export function pickByTurns(
     found as materialized (
       select c.class, t.team_id, i.id, i.place, t.vtime + (i.place - 1) / t.weight::float8 as at
       from classes c join served t on t.class = c.class
-      cross join lateral (${itemsOf(sql, fits, sql`t.room`)}) i
+      cross join lateral (${itemsOf(sql, fits, sql`t.most`)}) i
     ),
     shared_picks as materialized (
       select c.class, p.id, row_number() over (partition by c.class order by p.at, p.team_id, p.place) as place
