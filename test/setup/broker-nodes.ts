@@ -8,6 +8,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { freePorts } from '../faults/free-ports.ts';
 import { manageProcess } from '../faults/managed-process.ts';
 import type { ManagedProcess } from '../faults/managed-process.ts';
@@ -50,8 +51,9 @@ const READY_MS = 120_000;
 const DESCRIPTORS = 20_000;
 /** A tool needs seconds to start, and some of them wait for the cluster. */
 const CONTROL_MS = 60_000;
-/** The node may be in the middle of restarting itself. */
-const WHOLE_TRIES_MAX = 3;
+/** How long nodes look for each other, restarts of some included. The tool fails at once at a node that is restarting itself. */
+const WHOLE_MS = 90_000;
+const WHOLE_EVERY_MS = 1_000;
 /** A shell that reads the leash: when it ends, or when it is killed with its group, the node ends with it. */
 const LINE = `ulimit -n ${DESCRIPTORS}; "$0" </dev/null & read -r leash; kill -KILL 0`;
 
@@ -101,7 +103,11 @@ export async function startBrokerNodes(
       };
     },
     whole: async (index) => {
-      for (let tries = 0; tries < WHOLE_TRIES_MAX; tries += 1)
+      for (
+        const untilMs = performance.now() + WHOLE_MS;
+        performance.now() < untilMs;
+        await pause(WHOLE_EVERY_MS)
+      )
         if (await nodes[index]?.control('await_online_nodes', String(count))) return true;
       return false;
     },
