@@ -36,8 +36,6 @@ import { errorFromTrailers, noServer } from './grpc-error.ts';
 
 /** How long a server that failed is passed over. */
 const PASS_OVER_MS = 1_000;
-/** Between two lines about a server that is too old. */
-const TOO_OLD_EVERY_MS = 60_000;
 
 interface Limits {
   /** From the ask to its answer. */
@@ -101,7 +99,6 @@ interface Endpoint {
   /** Requests under way, by method. */
   readonly underWay: Map<string, number>;
   passOverUntilMs: number;
-  toldTooOldMs: number;
 }
 
 export function connectDispatch(options: DispatchClientOptions): DispatchClient {
@@ -135,7 +132,6 @@ function openEndpoint(url: string): Endpoint {
     channel: new Channel(address, security, CHANNEL_OPTIONS),
     underWay: new Map(),
     passOverUntilMs: Number.NEGATIVE_INFINITY,
-    toldTooOldMs: Number.NEGATIVE_INFINITY,
   };
 }
 
@@ -356,22 +352,14 @@ class Servers {
 
   #passOver(endpoint: Endpoint, error: Pick<ServiceError, 'code' | 'details'>): void {
     const nowMs = this.#clock.monotonicMs();
-    if (error.code === status.UNIMPLEMENTED) {
-      // It lacks a method, and may be well otherwise.
-      if (nowMs - endpoint.toldTooOldMs < TOO_OLD_EVERY_MS) return;
-      endpoint.toldTooOldMs = nowMs;
-      this.#log.error(
-        { server: endpoint.address, details: error.details },
-        'the server is older than this gateway and lacks what it was asked; upgrade servers before gateways',
-      );
-      return;
-    }
     // One line for each second of an outage, not one for each call.
     if (endpoint.passOverUntilMs <= nowMs) {
       const { address } = endpoint;
       this.#log.warn(
         { server: address, status: status[error.code], details: error.details },
-        'server does not answer',
+        error.code === status.UNIMPLEMENTED
+          ? 'the server is older than this gateway and lacks what it was asked; upgrade servers before gateways'
+          : 'server does not answer',
       );
     }
     endpoint.passOverUntilMs = nowMs + PASS_OVER_MS;

@@ -12,6 +12,8 @@ import { toApiError } from '@svc/proto/http/errors.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { Logger } from 'pino';
 import type { Clock } from '@svc/proto/process/clock.ts';
+import { waitUntil } from '@svc/proto/process/wait.ts';
+import { within } from './within.ts';
 
 /** Between two questions, so that servers that disagree are not asked in a tight loop. */
 const PACE_MS = 100;
@@ -88,7 +90,7 @@ export function followFeatures(options: FollowerOptions): FeatureFollower {
   };
 
   const asking = (async () => {
-    while (!stopping.signal.aborted) await pause(await ask(), stopping.signal);
+    while (!stopping.signal.aborted) await waitUntil(await ask(), stopping.signal);
   })();
 
   return {
@@ -102,11 +104,7 @@ export function followFeatures(options: FollowerOptions): FeatureFollower {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    first: async (ms) => {
-      const patience = new AbortController();
-      await Promise.race([first, pause(ms, patience.signal)]);
-      patience.abort();
-    },
+    first: async (ms) => await within(ms, first),
     stop: async () => {
       stopping.abort();
       await asking;
@@ -117,18 +115,4 @@ export function followFeatures(options: FollowerOptions): FeatureFollower {
 /** What a revision begins with: it grows with each change of a switch. */
 function switchesOf({ revision }: Answer): number {
   return Number.parseInt(revision, 10) || 0;
-}
-
-/** Resolves after `ms` or when the signal is aborted. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

@@ -264,7 +264,7 @@ describe('gateway', () => {
       const again = send(own.port, poll({ waitMs: 20_000 }));
       await parked(1, own);
       world.dispatch.addItem('run_1');
-      await own.queue.hint({ workId: 'run_1', poolId: 'team_a', kind: 'run' });
+      await own.queue.hint({ workId: 'run_1', poolId: 'team_a', kind: 'run', count: 1 });
       expect(json(await again)).toMatchObject({ run: { id: 'run_1' } });
     },
   );

@@ -16,7 +16,6 @@ import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { authoritySet } from '@svc/proto/signature/facts.ts';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { Background } from './background.ts';
 import { systemClock, type Clock } from '@svc/proto/process/clock.ts';
 import { KeyCache } from './key-cache.ts';
 import { createMetrics } from './metrics.ts';
@@ -34,9 +33,6 @@ import {
 import type { PollKind } from './waiter.ts';
 
 export type { GatewayCaller } from './verification.ts';
-
-/** Claims that nobody asked for, at once: what a broken broker may cost the database. */
-const BACKGROUND_CLAIMS_MAX = 16;
 
 export interface GatewayOptions {
   readonly dispatch: Dispatch;
@@ -79,7 +75,6 @@ export function startGateway(options: GatewayOptions): Gateway {
     log,
     metrics,
     wheel: new TimerWheel(clock),
-    background: new Background(BACKGROUND_CLAIMS_MAX),
     random: options.random ?? Math.random,
     times: { ...POOL_TIMES, ...options.times },
   });

@@ -9,8 +9,6 @@ export interface Metrics {
   readonly polls: Counter<'kind' | 'outcome'>;
   /** Asks for polls by outcome: `offer`, `empty`, `unfit` (something waits that this runner cannot have), `failed`. */
   readonly asks: Counter<'outcome'>;
-  /** Hints older than a grant that was made here. */
-  readonly hintsOutdated: Counter;
   /** From the whole body to a verified signature, nonce included. */
   readonly verifySeconds: Histogram;
   /** Requests refused before their RPC ran, by error code. */
@@ -32,11 +30,6 @@ export function createMetrics(registry = new Registry()): Metrics {
       name: 'svc_gateway_asks_total',
       help: 'Asks for polls, by outcome',
       labelNames: ['outcome'],
-      registers,
-    }),
-    hintsOutdated: new Counter({
-      name: 'svc_gateway_hints_outdated_total',
-      help: 'Hints of items that were granted here after the hint was made',
       registers,
     }),
     verifySeconds: new Histogram({

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { generateSigningKey } from '@svc/proto/signature/keys.ts';
 import { WorkKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { Background } from './background.ts';
 import { createMetrics } from './metrics.ts';
 import { POOL_TIMES, type PoolTimes } from './pool.ts';
 import { Polls } from './polls.ts';
@@ -34,7 +33,6 @@ function gateway(times: Partial<PoolTimes> = {}): Side {
     queue,
     clock,
     wheel: new TimerWheel(clock),
-    background: new Background(16),
     random: () => 0,
     metrics: createMetrics(),
     log: pino({ level: 'silent' }),
@@ -195,18 +193,20 @@ describe('Polls', () => {
     expect(await answer).toBe('run_fresh');
   });
 
-  it('does not ask for the hint of an item that a poll found by itself', async () => {
+  it('asks for as many polls as items are hinted at once', async () => {
     const side = gateway();
-    dispatch.addItem('run_1');
-    expect(await poll(side, runner('rnr_1'))).toBe('run_1');
-    const answer = poll(side, runner('rnr_1'));
+    const answers = [1, 2, 3, 4].map((n) => poll(side, runner(`rnr_${n}`), { holdMs: 60_000 }));
     await live();
-    broker.pass({ workId: 'run_1', poolId: 'team_a', kind: 'run', epoch: 0 });
-    expect(dispatch.count('pollAgain')).toBe(1);
-    dispatch.addItem('run_2');
-    broker.pass({ workId: 'run_2', poolId: 'team_a', kind: 'run', epoch: 0 });
-    expect(await answer).toBe('run_2');
-    expect(dispatch.count('pollAgain')).toBe(2);
+    const before = dispatch.count('pollAgain');
+    for (const workId of ['run_1', 'run_2', 'run_3']) dispatch.addItem(workId);
+    broker.pass({ workId: 'run_1', poolId: 'team_a', kind: 'run', count: 3 });
+    await waitFor(
+      () => side.polls.size,
+      () => side.polls.size === 1,
+    );
+    expect(dispatch.count('pollAgain') - before).toBe(3);
+    submit('run_4');
+    expect((await Promise.all(answers)).toSorted()).toEqual(['run_1', 'run_2', 'run_3', 'run_4']);
   });
 
   it('asks again for a poll that the server was asked for when the hint came', async () => {

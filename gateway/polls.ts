@@ -11,8 +11,8 @@
 import type { AnswerOf, Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { WorkKind, type Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError, toApiError, type ApiError } from '@svc/proto/http/errors.ts';
+import { inBatches } from '@svc/proto/process/batches.ts';
 import type { Logger } from 'pino';
-import { createGranted } from './granted.ts';
 import { Pool, poolKey, type Asked, type PoolDeps, type PoolOwner } from './pool.ts';
 import type { Nonce } from './verification.ts';
 import { Waiter, type PollAsk, type PollKind, type WaiterOwner } from './waiter.ts';
@@ -22,10 +22,12 @@ import { within } from './within.ts';
 const POLLS_PER_RUNNER_MAX = 16;
 /** How long a poll whose time is up waits for what is under way for it. Below the second that answers come early by. */
 const LATE_ANSWER_MS = 500;
+/** Asks that nobody told of, at once: what a broken broker may cost the database. */
+const BACKGROUND_MAX = 16;
 /** An ask whose outcome is unknown is repeated in about this time. */
 const ASK_AGAIN_MS = 1_000;
 
-export type PollsDeps = Omit<PoolDeps, 'granted' | 'order'> & {
+export type PollsDeps = Omit<PoolDeps, 'background' | 'order'> & {
   readonly dispatch: Pick<Dispatch, 'poll'>;
   readonly log: Logger;
 };
@@ -33,7 +35,6 @@ export type PollsDeps = Omit<PoolDeps, 'granted' | 'order'> & {
 export class Polls implements WaiterOwner, PoolOwner {
   readonly #deps: PollsDeps;
   readonly #poolDeps: PoolDeps;
-  readonly #granted = createGranted();
   readonly #byRunner = new Map<string, Waiter[]>();
   #size = 0;
   readonly #pools = new Map<string, Pool>();
@@ -45,7 +46,14 @@ export class Polls implements WaiterOwner, PoolOwner {
 
   constructor(deps: PollsDeps) {
     this.#deps = deps;
-    this.#poolDeps = { ...deps, granted: this.#granted, order: () => (this.#order += 1) };
+    const background = inBatches<() => Promise<void>, void>({
+      parallel: BACKGROUND_MAX,
+      itemsMax: 1,
+      waitingMax: Number.POSITIVE_INFINITY,
+      overfull: Error,
+      run: async (asks) => await Promise.all(asks.map(async (ask) => await ask())),
+    });
+    this.#poolDeps = { ...deps, background, order: () => (this.#order += 1) };
   }
 
   get size(): number {
@@ -93,7 +101,7 @@ export class Polls implements WaiterOwner, PoolOwner {
     if (this.#reconsidering > 0) return;
     for (const waiter of this.#all()) {
       this.#reconsidering += 1;
-      this.#deps.background.run(async () => {
+      void this.#poolDeps.background(async () => {
         await this.#reconsider(waiter);
         this.#reconsidering -= 1;
       });
@@ -137,7 +145,6 @@ export class Polls implements WaiterOwner, PoolOwner {
   }
 
   #deliver(waiter: Waiter, offer: Offer): void {
-    this.#granted.note(offer);
     const heir = waiter.state === 'done' ? this.#heldUnder(waiter.ask) : waiter;
     if (heir !== undefined) return this.#finish(heir, offer);
     const { caller, pollId } = waiter.ask;
@@ -191,7 +198,7 @@ export class Polls implements WaiterOwner, PoolOwner {
     waiter.pool?.remove(waiter);
     waiter.state = 'refused';
     const delayMs = ASK_AGAIN_MS * (0.5 + this.#deps.random());
-    setTimeout(() => this.#deps.background.run(() => this.#reconsider(waiter)), delayMs).unref();
+    setTimeout(() => void this.#poolDeps.background(() => this.#reconsider(waiter)), delayMs).unref();
   }
 
   /** @param poolId Where the runner may receive work; undefined: nowhere now. */

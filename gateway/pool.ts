@@ -8,8 +8,6 @@
  */
 import type { Clock } from '@svc/proto/process/clock.ts';
 import type { Subscription, WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
-import type { Background } from './background.ts';
-import type { Granted } from './granted.ts';
 import type { Metrics } from './metrics.ts';
 import { TimerEntry, type TimerWheel } from './timer-wheel.ts';
 import type { PollKind, Waiter } from './waiter.ts';
@@ -41,10 +39,9 @@ export interface PoolDeps {
   /** Numbers asks and hints in the order in which they come. */
   readonly order: () => number;
   readonly random: () => number;
-  /** For asks that nobody told of. */
-  readonly background: Background;
+  /** Asks that nobody told of, a few at once. What it runs must not reject. */
+  readonly background: (ask: () => Promise<void>) => Promise<void>;
   readonly metrics: Metrics;
-  readonly granted: Granted;
   readonly times: PoolTimes;
 }
 
@@ -167,16 +164,15 @@ export class Pool extends TimerEntry {
 
   #askUnhinted(): void {
     this.#askedMs = this.#deps.clock.monotonicMs();
-    this.#deps.background.run(async () => {
+    void this.#deps.background(async () => {
       this.#hinted = this.#deps.order();
       await this.#seek(this.#seekers + 1);
     });
   }
 
-  #onHint(hint: WorkHint): void {
-    if (this.#deps.granted.outdates(hint)) return this.#deps.metrics.hintsOutdated.inc();
+  #onHint({ count }: WorkHint): void {
     this.#hinted = this.#deps.order();
-    void this.#seek(this.#sought + 1);
+    void this.#seek(this.#sought + count);
   }
 
   /** Has polls ask until that many items are found, the pool is empty, or nobody is left who might have what waits. Does not reject. */

@@ -81,7 +81,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
       () => dispatch.count('poll') === 1,
     );
     dispatch.addItem('run_1', team);
-    await queue.hint({ workId: 'run_1', poolId: team, kind: 'run' });
+    await queue.hint({ workId: 'run_1', poolId: team, kind: 'run', count: 1 });
     expect((await answer).text).toContain('run_1');
     const held = send(port, poll(port));
     await waitFor(
@@ -119,7 +119,7 @@ describe.runIf(hasRabbit)('gateway process', () => {
     );
     for (const workId of ['run_1', 'run_2']) {
       dispatch.addItem(workId, team);
-      await queue.hint({ workId, poolId: team, kind: 'run' });
+      await queue.hint({ workId, poolId: team, kind: 'run', count: 1 });
     }
     const ids = (await Promise.all(answers)).map(
       ({ text }) => (JSON.parse(text) as { run: { id: string } }).run.id,

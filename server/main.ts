@@ -6,8 +6,8 @@ import { ConfigError, readConfig } from './config.ts';
 import type { Config } from './config.ts';
 import { examine } from './doctor.ts';
 import { isConnectionError, SessionRefused } from './platform/db/index.ts';
-import { createLog, scrub } from './platform/log.ts';
-import type { Logger } from './platform/log.ts';
+import { createLog, scrub } from '@svc/proto/process/log.ts';
+import { stopOnSignals } from '@svc/proto/process/stop-on-signals.ts';
 import { startSystem } from './system.ts';
 import type { RunningServer } from './system.ts';
 
@@ -62,25 +62,6 @@ function welcome(config: Config, first: Bootstrap): string {
   return ['', ...lines, '', ''].join('\n');
 }
 
-/** The first signal stops in order, the second one at once. */
-function stopOnSignals(server: RunningServer, log: Logger): void {
-  let signals = 0;
-  const onSignal = (signal: NodeJS.Signals): void => {
-    signals += 1;
-    if (signals > 1) process.exit(1);
-    log.info({ signal }, 'stopping; a second signal ends at once');
-    server.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error({ err: error }, 'stop failed');
-        process.exit(1);
-      },
-    );
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
-}
-
 async function main(): Promise<void> {
   const config = readOrExplain();
   if (config === undefined) {
@@ -99,7 +80,7 @@ async function main(): Promise<void> {
   }
   const log = createLog({ level: config.logLevel });
   const server = await startSystem(config, { log, startGateway });
-  stopOnSignals(server, log);
+  stopOnSignals(() => server.stop(), log);
   if (server.firstStart !== undefined) process.stdout.write(welcome(config, server.firstStart));
   process.stdout.write(`listening on ${server.baseUrl}\n${banner(config, server)}`);
 }

@@ -41,7 +41,7 @@ import {
 import type { Database } from './platform/db/index.ts';
 import type { Feature, System } from './platform/feature.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
-import type { Logger } from './platform/log.ts';
+import type { Logger } from '@svc/proto/process/log.ts';
 import { addJobMetrics, purgeJobs, startWorker } from './platform/jobs/index.ts';
 import { startLoop } from './platform/loop.ts';
 import { createSafeFetch } from './platform/safe-fetch.ts';

@@ -26,7 +26,7 @@ export class FakeBroker {
   }
 
   hint(workId: string, poolId = 'team_a', kind: WorkKind = 'run'): void {
-    this.pass({ workId, poolId, kind });
+    this.pass({ workId, poolId, kind, count: 1 });
   }
 
   /** To every gateway that is subscribed and in reach; thrown away when there is none. */

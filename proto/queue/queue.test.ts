@@ -14,7 +14,7 @@ import { waitFor } from '../../test/setup/wait-for.ts';
 const rabbitThere = await has('rabbitmq');
 const quiet = { info: () => undefined, warn: () => undefined };
 
-const hintOf = (poolId: string, n = 1): WorkHint => ({ workId: `run_${n}`, poolId, kind: 'run' });
+const hintOf = (poolId: string, n = 1): WorkHint => ({ workId: `run_${n}`, poolId, kind: 'run', count: n });
 const newPool = (): string => `team_${randomBytes(6).toString('hex')}`;
 
 interface Side {

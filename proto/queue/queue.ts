@@ -10,8 +10,8 @@ export interface WorkHint {
   readonly workId: string;
   readonly poolId: string;
   readonly kind: WorkKind;
-  /** How often the item had been granted when the hint was made: whoever knows of a later grant need not try. Absent: not known. */
-  readonly epoch?: number;
+  /** Items of the pool that came together, this one included. */
+  readonly count: number;
 }
 
 /** What every gateway is told, so that held polls and cached keys do not outlive their reason. */
@@ -61,10 +61,10 @@ const ID = /^[a-z]{1,12}_[0-9a-z]{1,40}$/;
 /** The hint in a message body, or undefined when anything about it is wrong: a queue is open to whoever may publish to it. */
 export function parseHint(body: unknown, poolId: string, kind: WorkKind): WorkHint | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  const { workId, epoch } = body as Record<string, unknown>;
+  const { workId, count } = body as Record<string, unknown>;
   if (typeof workId !== 'string' || !ID.test(workId)) return undefined;
   // Pool and kind come from the queue that was read, never from the message: a stray message cannot cross teams.
-  return { workId, poolId, kind, ...(Number.isSafeInteger(epoch) && { epoch: epoch as number }) };
+  return { workId, poolId, kind, count: Number.isSafeInteger(count) ? Math.max(1, count as number) : 1 };
 }
 
 export function parseControl(body: unknown): ControlEvent | undefined {

@@ -100,8 +100,8 @@ class RabbitQueue implements WorkQueue {
     for (const each of [publishing, connection]) follow(each, this.#beacons);
   }
 
-  async hint({ workId, poolId, kind, epoch }: WorkHint): Promise<void> {
-    await this.#send(this.#names.work, hintKey(kind, poolId), { workId, epoch });
+  async hint({ workId, poolId, kind, count }: WorkHint): Promise<void> {
+    await this.#send(this.#names.work, hintKey(kind, poolId), { workId, count });
   }
 
   subscribe(poolId: string, kind: WorkKind, { onHint, onLive }: HintListener): Subscription {

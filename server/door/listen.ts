@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { FeatureGate } from '../platform/feature-gate.ts';
-import type { Logger } from '../platform/log.ts';
+import type { Logger } from '@svc/proto/process/log.ts';
 import { ownMetricsToken } from '../platform/metrics-token.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import { createPages } from './pages.ts';

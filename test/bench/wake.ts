@@ -57,7 +57,7 @@ async function within<T>(count: number, act: (world: World) => Promise<T>): Prom
         const there = new Promise<void>((resolve) => {
           arrived = (got) => (got === poolId ? resolve() : undefined);
         });
-        await Promise.all([there, server.hint({ workId: 'run_1', poolId, kind: 'run' })]);
+        await Promise.all([there, server.hint({ workId: 'run_1', poolId, kind: 'run', count: 1 })]);
         samples.push(performance.now() - sentMs);
       }
       return samples;

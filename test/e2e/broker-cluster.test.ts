@@ -66,7 +66,12 @@ describe.skipIf(!there)('a broker of three nodes', () => {
     new Map(Array.from({ length: POOLS }, (_, i) => [`${name}_${i}`, watch(queue, `${name}_${i}`)]));
   const dark = (pools: ReadonlyMap<string, Watched>): number =>
     [...pools.values()].filter(({ live }) => !live).length;
-  const hintOf = (poolId: string, n: number): WorkHint => ({ workId: `run_${n}`, poolId, kind: 'run' });
+  const hintOf = (poolId: string, n: number): WorkHint => ({
+    workId: `run_${n}`,
+    poolId,
+    kind: 'run',
+    count: 1,
+  });
   /** Every pool is live, and every pool is reached. */
   const allReached = async (
     { server, gateway }: Awaited<ReturnType<typeof world>>,

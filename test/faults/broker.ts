@@ -26,7 +26,7 @@ export interface Broker {
 export interface Hint {
   readonly poolId: string;
   readonly workId: string;
-  readonly epoch: number;
+  readonly count: number;
 }
 
 /** Bytes that any node uses more of: the alarm is on. And a share of the machine that it never reaches here: it is off. */
@@ -80,8 +80,8 @@ function brokerAt(machines: string, own: BrokerNodes | undefined): Broker {
     publish: async (hints) =>
       (await connected(async (connection) => {
         const publisher = connection.createPublisher({ confirm: true });
-        for (const { poolId, workId, epoch } of hints)
-          await publisher.send({ exchange: 'work', routingKey: `run.${poolId}` }, { workId, epoch });
+        for (const { poolId, workId, count } of hints)
+          await publisher.send({ exchange: 'work', routingKey: `run.${poolId}` }, { workId, count });
         return true;
       })) ?? false,
     stop: async () => await own?.stop(),

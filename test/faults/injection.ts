@@ -294,17 +294,17 @@ async function alarm(parts: Injectable, fault: Of<'alarm'>, note: Note): Promise
   parts.handled.delete(node.name);
 }
 
-/** Ids of the right team and of others, at epochs that were, are, and never will be, in no order. */
+/** Ids of the right team and of others, with counts that are wrong, in no order. */
 async function falseHints(parts: Injectable, fault: Of<'hints'>, note: Note): Promise<void> {
-  const rows = await parts.sql<Array<{ id: string; epoch: number }>>`
-    select id, epoch from work_items order by random() limit ${fault.count}`;
+  const rows = await parts.sql<Array<{ id: string }>>`
+    select id from work_items order by random() limit ${fault.count}`;
   const random = randomOf('hints', fault.count, rows.length);
   const hints = Array.from({ length: fault.count }, (_, i) => {
     const row = rows[i % Math.max(1, rows.length)];
     return {
       poolId: parts.poolIds[random.whole(0, parts.poolIds.length - 1)] ?? '',
       workId: row === undefined || random.chance(0.1) ? `run_nobody${i}` : row.id,
-      epoch: Math.max(0, (row?.epoch ?? 0) + random.whole(-1, 2)),
+      count: random.whole(-1, 100),
     };
   });
   const sent = await parts.broker.publish(hints.filter(({ poolId }) => poolId !== ''));

@@ -170,7 +170,9 @@ describe.skipIf(!(await has('postgres')))('the runner that deploys an environmen
   it('is any one of the pool that the team has moved to', async () => {
     await build(b);
     await world.submitBuild(environmentId);
-    await rerouteTeam(world.db, world.teamId, world.poolTeamId);
+    await world.db.sql`update teams set region_id = 'reg_service' where id = ${world.teamId}`;
+    await rerouteTeam(world.db.sql, world.teamId);
+    await world.db.sql`update teams set region_id = 'reg_customer' where id = ${world.teamId}`;
     expect(await taker(await world.runner(world.poolTeamId))).toBeDefined();
   });
 

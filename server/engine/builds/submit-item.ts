@@ -6,14 +6,13 @@ import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { projectRows } from '../../apps/projects/index.ts';
-import type { Hints, Placement, Submit } from '../work/index.ts';
+import type { Placement, Submit } from '../work/index.ts';
 import { BUILD_LIMITS, BUILD_PLACEMENT, imageRepository, readInput, sealBuildInput } from './spec.ts';
 import type { BuildSpec } from './spec.ts';
 import { insertBuild, nextNumber } from './store.ts';
 import type { NewBuild } from './store.ts';
 
 export interface SubmitItemDeps {
-  readonly hints: Pick<Hints, 'submitted'>;
   readonly submit: Submit;
   readonly secrets: Pick<Secrets, 'seal' | 'open'>;
 }
@@ -69,7 +68,7 @@ export async function addItem(
     timeoutSeconds: environment.buildTimeoutSeconds,
     sealed: sealBuildInput(deps.secrets, workId, input),
   };
-  const submitted = await deps.submit.within(db.sql, {
+  await deps.submit.within(db, {
     work: {
       id: workId,
       kind: 'build',
@@ -85,7 +84,4 @@ export async function addItem(
       placement,
     },
   });
-  if ('earlier' in submitted) throw new Error('an answer was found for an item without a key');
-  const { poolId } = submitted;
-  db.afterCommit(() => deps.hints.submitted({ workId, poolId, kind: 'build', epoch: 0 }));
 }

@@ -9,11 +9,10 @@ import { replay } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { isolationWord, placementOf, sealInput } from '../work/index.ts';
-import type { Hints, RunSpec, Submit } from '../work/index.ts';
+import type { RunSpec, Submit } from '../work/index.ts';
 import { newRow, toMessage } from './row.ts';
 
 export interface CreateDeps {
-  readonly hints: Pick<Hints, 'submitted'>;
   readonly submit: Submit;
   readonly secrets: Pick<Secrets, 'seal'>;
 }
@@ -56,13 +55,10 @@ export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: C
     claim === undefined
       ? undefined
       : { status: ctx.call.rpc.successStatus, ...claim, response: toBinary(SandboxRunSchema, answer) };
-  const submitted = await deps.submit({ work, keyed });
-  if ('earlier' in submitted) {
-    if (claim === undefined) throw new Error('an answer was found for a call without a key');
-    return replay(ctx.call, claim, submitted.earlier) as SandboxRun;
-  }
-  deps.hints.submitted({ workId: id, poolId: submitted.poolId, kind: 'run', epoch: 0 });
-  return answer;
+  const earlier = await deps.submit({ work, keyed });
+  if (earlier === undefined) return answer;
+  if (claim === undefined) throw new Error('an answer was found for a call without a key');
+  return replay(ctx.call, claim, earlier) as SandboxRun;
 }
 
 function specOf(secrets: Pick<Secrets, 'seal'>, id: string, request: CreateRequest): RunSpec {

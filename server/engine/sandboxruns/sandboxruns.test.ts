@@ -11,12 +11,11 @@ import {
 } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { LogEvent, CreateRequestSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { createSecrets } from '../../platform/secrets.ts';
 import { createAppendLogs } from '../work/append-logs.ts';
-import { createHints, createWake } from '../work/index.ts';
+import { createWake } from '../work/index.ts';
 import { runOffer } from '../work/run-spec.ts';
 import { sweep } from '../work/sweeper.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
@@ -42,13 +41,12 @@ describe.skipIf(!there)('sandbox runs', () => {
   const wake = createWake();
   beforeAll(async () => {
     world = await createWorld({ queuedMax: QUEUED_MAX });
-    queue = createLocalQueue();
+    ({ queue } = world);
     const onError = (error: unknown): void => {
       throw error;
     };
     service = createSandboxRuns({
       queue,
-      hints: createHints({ queue, onError }),
       submit: world.submitWork,
       settings: world.settings,
       secrets,
@@ -100,7 +98,7 @@ describe.skipIf(!there)('sandbox runs', () => {
     const read = await callUnary(service, method.get, { request: { runId: run.id }, options: as() });
     expect({ ...read, waiting: undefined }).toEqual({ ...run, waiting: undefined });
     await new Promise((resolve) => setImmediate(resolve));
-    expect(hints).toEqual([{ workId: run.id, poolId: team, kind: 'run', epoch: 0 }]);
+    expect(hints).toEqual([{ workId: run.id, poolId: team, kind: 'run', count: 1 }]);
     await subscription.stop();
   });
 

@@ -120,8 +120,8 @@ async function append(sql: SqlTag, store: Store, input: AppendInput): Promise<Ap
     );
   }
   const { row, nextOffset } = await storeFitting(store, input, input.offset + bytes);
-  const complete =
-    input.end === undefined ? false : await checkEnd(sql, input, { end: input.end, nextOffset, row });
+  const { end } = input;
+  const complete = end !== undefined && (await checkEnd(sql, { ...input, end, bytes: nextOffset, row }));
   return {
     nextOffset,
     complete,
@@ -287,96 +287,67 @@ function joined(pieces: readonly LogPiece[]): Buffer {
   return Buffer.from(first.data.buffer, first.data.byteOffset, first.data.length);
 }
 
+/** What a runner says of the whole output of a grant, and what is stored of it. */
+interface Ending {
+  readonly id: string;
+  readonly epoch: number;
+  readonly end: NonNullable<AppendInput['end']>;
+  readonly bytes: number;
+  readonly row: Row;
+}
+
 /**
  * True when the whole output is what the runner says. What does not match is thrown away once, so that it can be sent again from 0; if that does not help,
  * what is there is kept, and the item and its output say so. The digest is kept with either end: the output of a grant is read twice at most, however often
  * its end is announced.
  */
-async function checkEnd(
-  sql: SqlTag,
-  input: AppendInput,
-  { end, nextOffset, row }: { readonly end: End; readonly nextOffset: number; readonly row: Row },
-): Promise<boolean> {
-  const { id, epoch } = input;
-  if (nextOffset < end.bytes) throw gap(id, end.bytes, nextOffset);
-  if (nextOffset > end.bytes || nextOffset > row.log_limit || (row.log_sha256 ?? '') !== '')
-    return await settleEnd(sql, input, { end, nextOffset, row, digest: row.log_sha256 });
-  const key = `${id} ${epoch} ${nextOffset}`;
-  const reading = reckoning.get(key) ?? digestOf(sql, { id, epoch, bytes: nextOffset });
-  reckoning.set(key, reading);
-  try {
-    const complete = await settleEnd(sql, input, { end, nextOffset, row, digest: await reading });
-    // It is stored now; a call whose statement ran before has yet to be answered.
-    setTimeout(() => reckoning.delete(key), KNOWN_MS).unref();
-    return complete;
-  } catch (error) {
-    reckoning.delete(key);
-    throw error;
-  }
-}
-
-type End = NonNullable<AppendInput['end']>;
-
-/** How long a digest that was right is remembered. */
-const KNOWN_MS = 1_000;
-/** One reading for calls that announce the same end at the same time. */
-const reckoning = new Map<string, Promise<string>>();
-
-/** @param digest Of what is stored, if it had to be known. */
-async function settleEnd(
-  sql: SqlTag,
-  { id, epoch }: AppendInput,
-  {
-    end,
-    nextOffset,
-    row,
-    digest,
-  }: { readonly end: End; readonly nextOffset: number; readonly row: Row; readonly digest: string | null },
-): Promise<boolean> {
+async function checkEnd(sql: SqlTag, ending: Ending): Promise<boolean> {
+  const { id, end, bytes, row } = ending;
+  if (bytes < end.bytes) throw gap(id, end.bytes, bytes);
   const known = row.log_sha256 === '' ? null : row.log_sha256;
-  const truncated = nextOffset > row.log_limit;
-  const sha256 = nextOffset === end.bytes && !truncated ? digest : null;
-  if (nextOffset === end.bytes && (truncated || sha256 === end.sha256)) {
-    if (!row.log_complete || known === null) await markComplete(sql, { id, epoch, nextOffset, sha256 });
+  const truncated = bytes > row.log_limit;
+  const sha256 = bytes > end.bytes || truncated ? null : (known ?? (await digestOf(sql, ending)));
+  if (bytes === end.bytes && (truncated || sha256 === end.sha256)) {
+    if (!row.log_complete || known === null) await markComplete(sql, ending, sha256);
     return true;
   }
-  const differs = `${nextOffset} bytes of output of ${id} are stored and do not match the ${end.bytes} announced`;
+  const differs = `${bytes} bytes of output of ${id} are stored and do not match the ${end.bytes} announced`;
   const isDecided = row.log_complete || known !== null;
-  if (!isDecided && (await rewind(sql, { id, epoch, expected: nextOffset })))
-    throw mismatch(`${differs}: send all of it again from 0`, 0);
-  if (!isDecided) await markMismatch(sql, { id, epoch, offset: nextOffset, sha256 });
+  if (!isDecided && (await rewind(sql, ending))) throw mismatch(`${differs}: send all of it again from 0`, 0);
+  if (!isDecided) await markMismatch(sql, ending, sha256);
   throw mismatch(
     row.log_complete
       ? `${differs} now; they matched what was announced before and are kept`
       : `${differs}, for the second time; they are kept and marked`,
-    nextOffset,
+    bytes,
   );
 }
 
-async function markComplete(
-  sql: SqlTag,
-  {
-    id,
-    epoch,
-    nextOffset,
-    sha256,
-  }: {
-    readonly id: string;
-    readonly epoch: number;
-    readonly nextOffset: number;
-    readonly sha256: string | null;
-  },
-): Promise<void> {
+async function markComplete(sql: SqlTag, { id, epoch, bytes }: Ending, sha256: string | null): Promise<void> {
   await sql`
     update work_items set log_complete = true, log_mismatch = false, log_sha256 = coalesce(decode(${sha256}::text, 'hex'), log_sha256)
-    where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${nextOffset} and log_sha256 is not null`;
+    where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${bytes} and log_sha256 is not null`;
+}
+
+/** How long a digest is remembered: by then it is stored, and calls whose statement ran before are answered. */
+const KNOWN_MS = 1_000;
+/** One reading for calls that announce the same end at the same time. */
+const digests = new Map<string, Promise<string>>();
+const digestKey = ({ id, epoch, bytes }: Ending): string => `${id} ${epoch} ${bytes}`;
+
+async function digestOf(sql: SqlTag, ending: Ending): Promise<string> {
+  const key = digestKey(ending);
+  const read = digests.get(key);
+  if (read !== undefined) return await read;
+  const reading = readDigest(sql, ending);
+  digests.set(key, reading);
+  const forget = (): unknown => digests.delete(key);
+  void reading.then(() => setTimeout(forget, KNOWN_MS).unref(), forget);
+  return await reading;
 }
 
 /** Of what counts as output: a line of the runner's about it lies behind. */
-async function digestOf(
-  sql: SqlTag,
-  { id, epoch, bytes }: { readonly id: string; readonly epoch: number; readonly bytes: number },
-): Promise<string> {
+async function readDigest(sql: SqlTag, { id, epoch, bytes }: Ending): Promise<string> {
   const hash = createHash('sha256');
   for (let from = 0; ;) {
     const page = await sql<Array<{ offset: number; data: Uint8Array }>>`
@@ -390,34 +361,25 @@ async function digestOf(
   }
 }
 
-/** False when it was done before. */
-async function rewind(
-  sql: SqlTag,
-  { id, epoch, expected }: { readonly id: string; readonly epoch: number; readonly expected: number },
-): Promise<boolean> {
+/** False when it was done before. What comes in its place is read anew. */
+async function rewind(sql: SqlTag, ending: Ending): Promise<boolean> {
+  const { id, epoch, bytes } = ending;
   const [row] = await sql<Array<{ reset: boolean }>>`
     with reset as (
       update work_items set log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = true, log_sha256 = null
-      where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${expected} and not log_mismatch and not log_complete
+      where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${bytes} and not log_mismatch and not log_complete
       returning id, epoch, log_day
     ),
     thrown as (
       delete from work_logs g using reset r where g.work_id = r.id and g.day = r.log_day and g.epoch = r.epoch
     )
     select exists (select from reset) as reset`;
+  digests.delete(digestKey(ending));
   return row?.reset === true;
 }
 
 /** A line of the runner behind the output, once. It lies behind what counts as output, so that neither offset nor digest knows it. */
-async function markMismatch(
-  sql: SqlTag,
-  {
-    id,
-    epoch,
-    offset,
-    sha256,
-  }: { readonly id: string; readonly epoch: number; readonly offset: number; readonly sha256: string | null },
-): Promise<void> {
+async function markMismatch(sql: SqlTag, { id, epoch, bytes }: Ending, sha256: string | null): Promise<void> {
   const line = Buffer.from(
     '\n[this output is not what the runner announced: its length or its digest differs]\n',
   );
@@ -425,7 +387,7 @@ async function markMismatch(
   await sql`
     with marked as (
       update work_items set log_sha256 = coalesce(decode(${sha256}::text, 'hex'), log_sha256, '')
-      where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${offset} and log_mismatch and log_day is not null
+      where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${bytes} and log_mismatch and log_day is not null
       returning id, team_id, log_day, epoch, log_offset
     )
     insert into work_logs (work_id, team_id, day, epoch, "offset", runs, data, at)

@@ -27,7 +27,6 @@ describe.skipIf(!there)('dispatch', () => {
   let runner: string;
   const features = fakeGates();
   const events: ControlEvent[] = [];
-  const granted: string[] = [];
   beforeAll(async () => {
     world = await createWorld();
     const queue = createLocalQueue();
@@ -35,7 +34,6 @@ describe.skipIf(!there)('dispatch', () => {
     dispatch = createDispatch({
       db: world.db,
       queue,
-      hints: { granted: (workId) => void granted.push(workId) },
       clock: systemClock,
       settings: world.settings,
       secrets: createSecrets(randomBytes(32)),
@@ -54,7 +52,6 @@ describe.skipIf(!there)('dispatch', () => {
     team = await world.team();
     runner = await world.runner(team);
     events.length = 0;
-    granted.length = 0;
   });
 
   const caller = (bootId = '') => ({ runnerId: runner, teamId: team, bootId });
@@ -150,15 +147,6 @@ describe.skipIf(!there)('dispatch', () => {
       repeated: true,
     });
     expect((await world.item(id))['state']).toBe('succeeded');
-  });
-
-  it('tells that hints of an item are needless once a poll found it, and not when none did', async () => {
-    const [first, second] = [await submitted(), await submitted()];
-    await beginPoll();
-    expect(granted).toEqual([first]);
-    await beginPoll();
-    await beginPoll();
-    expect(granted).toEqual([first, second]);
   });
 
   it('gives a poll that is held its item when it asks again', async () => {

@@ -40,7 +40,6 @@ import { createKeys } from './keys.ts';
 import type { Nonce } from './nonces.ts';
 import { watchGates } from './features.ts';
 import type { FeatureGates } from './features.ts';
-import type { Hints } from './hints.ts';
 import { phaseNumber } from './phases.ts';
 import { createPoll } from './poll.ts';
 import type { Grant } from './poll.ts';
@@ -54,7 +53,6 @@ import { buildTypeWord, kindWord, reasonWord, streamWord } from './words.ts';
 export interface DispatchDeps {
   readonly db: Database;
   readonly queue: WorkQueue;
-  readonly hints: Pick<Hints, 'granted'>;
   readonly clock: Clock;
   readonly settings: WorkSettings;
   readonly wake: Wake;
@@ -193,7 +191,6 @@ function pollCall(deps: DispatchDeps): One<'poll'> {
     const wantsWork = slots > 0 && notReady.length === 0;
     const input = { ...runner, kind: kindWord(kind), pollId, notReady, wantsWork };
     const row = await asCurrentProcess(db.sql, input, poll);
-    if (row.grant !== undefined) deps.hints.granted(row.grant.workId);
     return {
       mayReceive: row.may_receive && wantsWork,
       // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.

@@ -3,8 +3,6 @@ import type { Config } from '../../config.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
-import { createHints } from './hints.ts';
-import type { Hints } from './hints.ts';
 import { startLogRetention } from './log-retention.ts';
 import { startNonceRotation } from './nonces.ts';
 import { rerouteStrays } from './pool.ts';
@@ -22,7 +20,6 @@ import type { Wake } from './wake.ts';
 const STRAYS_EVERY_MS = 30_000;
 
 export interface Engine {
-  readonly hints: Hints;
   readonly settings: WorkSettings;
   readonly submit: Submit;
   readonly wake: Wake;
@@ -43,9 +40,8 @@ export function createEngine(system: System): Feature & { readonly engine: Engin
   };
   return {
     engine: {
-      hints: createHints({ queue, onError }),
       settings,
-      submit: createSubmit(sql, settings),
+      submit: createSubmit({ sql, queue, settings, onError }),
       wake,
       wakeRelay,
     },

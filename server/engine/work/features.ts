@@ -4,6 +4,7 @@
  */
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import type { Gate } from '@svc/proto/http/call.ts';
+import { waitUntil } from '@svc/proto/process/wait.ts';
 import type { FeatureGate } from '../../platform/feature-gate.ts';
 
 /** As platform-features/index.ts has it; tests bring their own. */
@@ -41,19 +42,11 @@ export async function watchGates(
   signal?: AbortSignal,
 ): Promise<GatesAnswer> {
   const now = gatesNow(features);
-  if (now.revision !== known || signal?.aborted === true) return now;
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      stopListening();
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, WATCH_MS);
-    const stopListening = features.onChange(() => {
+  if (now.revision !== known) return now;
+  await waitUntil(WATCH_MS, signal, (done) =>
+    features.onChange(() => {
       if (gatesNow(features).revision !== known) done();
-    });
-    signal?.addEventListener('abort', done, { once: true });
-  });
+    }),
+  );
   return gatesNow(features);
 }

@@ -3,8 +3,6 @@ export type { Grant } from './poll.ts';
 export { createDispatch, intervals } from './dispatch.ts';
 export { createEngine } from './engine.ts';
 export type { Engine } from './engine.ts';
-export { createHints } from './hints.ts';
-export type { Hints } from './hints.ts';
 export type { DispatchDeps } from './dispatch.ts';
 export { boundRunner, isTurn } from './build-sql.ts';
 export {
@@ -18,7 +16,6 @@ export {
 export type { FollowDeps, FollowOptions, Output, OutputPosition } from './follow-logs.ts';
 export { startDispatchGrpc } from './grpc.ts';
 export { DEPLOYING, PUBLISHING } from './phases.ts';
-export { poolOf, rerouteTeam } from './pool.ts';
 export { DEFAULT_PLACEMENT, placementOf, shownSelector } from './routes.ts';
 export type { Placement } from './routes.ts';
 export { revokeRunner } from './revoke.ts';

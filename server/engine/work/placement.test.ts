@@ -86,7 +86,8 @@ describe.skipIf(!(await has('postgres')))('placement of work', () => {
   it('moves to another pool with its selector', async () => {
     const gpu = await world.submit(pool, { placement: { selector: { labels: { gpu: 'a100' } } } });
     const served = await world.runner(world.poolTeamId);
-    expect(await rerouteTeam(world.db, pool, world.poolTeamId)).toBe(1);
+    await world.db.sql`update teams set region_id = 'reg_service' where id = ${pool}`;
+    expect(await rerouteTeam(world.db.sql, pool)).toBe(1);
     expect(await taken(served)).toBeUndefined();
     await world.db.sql`update runners set set_labels = '{"gpu": "a100"}' where id = ${served}`;
     expect(await taken(served)).toBe(gpu);

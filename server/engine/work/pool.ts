@@ -12,61 +12,39 @@ export function poolColumn(sql: SqlTag): Fragment {
   return sql`case r.operator when 'customer' then t.id else (select s.id from teams s where s.service_pool) end`;
 }
 
-/** Of the rows of `moved`, those that wait in a pool of several teams now. */
-function movedTo(sql: SqlTag): Fragment {
-  return sql`
-    select m.pool_id, m.kind, m.team_id from moved m join teams p on p.id = m.pool_id and p.service_pool where m.state = 'queued'`;
-}
-
-/** Undefined: no such team, or the service has no pool for it. */
-export async function poolOf(sql: SqlTag, teamId: string): Promise<string | undefined> {
-  const [row] = await sql<Array<{ pool: string | null }>>`
-    select ${poolColumn(sql)} as pool from teams t join regions r on r.id = t.region_id where t.id = ${teamId}`;
-  return row?.pool ?? undefined;
-}
-
-/** Moves the waiting work of a team whose region has changed; what is being executed stays where it is, and moves when it comes back. */
-export async function rerouteTeam(
-  db: { readonly sql: SqlTag },
-  teamId: string,
-  poolId: string,
-): Promise<number> {
-  const { sql } = db;
-  const to = { pool: sql`${poolId}::text`, kind: sql`q.kind`, selector: sql`q.selector` };
-  const [row] = await sql<Array<{ count: number }>>`
-    with moved as (
-    update work_items w set pool_id = ${poolId}, route_id = d.route_id, hint_due_at = now(), hint_count = 0
-    from (
-      select q.id, ${movedRouteId(sql, to)} as route_id from work_items q ${routeJoin(sql, to)}
-      where q.team_id = ${teamId} and q.state in ('queued', 'offered', 'running') and q.pool_id <> ${poolId}
-    ) d
-    where w.id = d.id and w.state in ('queued', 'offered', 'running') and w.pool_id <> ${poolId}
-    returning w.pool_id, w.kind, w.team_id, w.state
-    ),
-    ${beginTurns(sql, movedTo(sql))}
-    select count(*)::int as count from moved`;
-  return row?.count ?? 0;
+/** Moves the work of a team whose region has changed; what is being executed stays where it is, and moves when it comes back. */
+export async function rerouteTeam(sql: SqlTag, teamId: string): Promise<number> {
+  return await reroute(sql, sql`i.team_id = ${teamId} and i.state in ('queued', 'offered', 'running')`);
 }
 
 /** Moves queued work that was submitted while its team's region changed and so missed the move. */
 export async function rerouteStrays(sql: SqlTag): Promise<number> {
+  return await reroute(sql, sql`i.state = 'queued'`);
+}
+
+/** @param which Over the item `i`. */
+async function reroute(sql: SqlTag, which: Fragment): Promise<number> {
   const to = { pool: sql`q.pool`, kind: sql`q.kind`, selector: sql`q.selector` };
   const [row] = await sql<Array<{ count: number }>>`
     with moved as (
-    update work_items w set pool_id = d.pool, route_id = d.route_id, hint_due_at = now(), hint_count = 0
-    from (
-      select q.id, q.pool, ${movedRouteId(sql, to)} as route_id
+      update work_items i set pool_id = d.pool, route_id = d.route_id, hint_due_at = now(), hint_count = 0
       from (
-        select i.id, i.kind, i.selector, i.pool_id, ${poolColumn(sql)} as pool
-        from work_items i join teams t on t.id = i.team_id join regions r on r.id = t.region_id
-        where i.state = 'queued'
-      ) q ${routeJoin(sql, to)}
-      where q.pool is not null and q.pool <> q.pool_id
-    ) d
-    where w.id = d.id and w.state = 'queued'
-    returning w.pool_id, w.kind, w.team_id, w.state
+        select q.id, q.pool, ${movedRouteId(sql, to)} as route_id
+        from (
+          select i.id, i.kind, i.selector, i.pool_id, ${poolColumn(sql)} as pool
+          from work_items i join teams t on t.id = i.team_id join regions r on r.id = t.region_id
+          where ${which}
+        ) q ${routeJoin(sql, to)}
+        where q.pool <> q.pool_id
+      ) d
+      where i.id = d.id and ${which}
+      returning i.pool_id, i.kind, i.team_id, i.state
     ),
-    ${beginTurns(sql, movedTo(sql))}
+    ${beginTurns(
+      sql,
+      sql`
+      select m.pool_id, m.kind, m.team_id from moved m join teams p on p.id = m.pool_id and p.service_pool where m.state = 'queued'`,
+    )}
     select count(*)::int as count from moved`;
   return row?.count ?? 0;
 }

@@ -60,7 +60,7 @@ describe.skipIf(!there)('the relay', () => {
     for (let i = 0; i < 6; i += 1) {
       await world.db.sql`update work_items set hint_due_at = now() where id = ${id}`;
       expect(await takeDueHints(world.db.sql, world.settings)).toEqual([
-        { workId: id, poolId: team, kind: 'run', epoch: 0 },
+        { workId: id, poolId: team, kind: 'run', count: 1 },
       ]);
       pauses.push(await dueInS(id));
     }

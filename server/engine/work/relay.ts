@@ -33,14 +33,14 @@ export async function takeDueHints(sql: SqlTag, settings: WorkSettings): Promise
           else least(${ms(sql, settings.hintAgainMs)} * power(2, least(w.hint_count, 16)), ${ms(sql, settings.hintMaxMs)}) end,
         hint_count = w.hint_count + (not due.held)::int
       from due where w.id = due.id
-      returning w.id, w.pool_id, w.kind, w.epoch, w.team_id, due.held
+      returning w.id, w.pool_id, w.kind, w.team_id, due.held
     ),
     ${beginTurns(
       sql,
       sql`
       select i.pool_id, i.kind, i.team_id from taken i join teams p on p.id = i.pool_id and p.service_pool`,
     )}
-    select id as "workId", pool_id as "poolId", kind, epoch from taken where not held`;
+    select id as "workId", pool_id as "poolId", kind, 1 as count from taken where not held`;
 }
 
 async function postponeFailed(sql: SqlTag, ids: readonly string[]): Promise<void> {

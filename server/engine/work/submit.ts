@@ -1,12 +1,12 @@
 /**
  * Makes new items durable: the teams' pools, the limits on waiting items, the Idempotency-Keys and the rows themselves, in one statement for those that come together. A row is its own
- * outbox: the hint that follows may get lost, the relay finds the row.
+ * outbox: the hint that follows may get lost, or is never sent because the broker is down or this process ends; the relay finds the row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
-import type { WorkKind } from '@svc/proto/queue/queue.ts';
+import type { WorkHint, WorkKind, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { IdempotencyClaim } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { KEY_LIFE_MS } from '../../platform/idempotency.ts';
 import { batching } from './batching.ts';
 import { poolColumn } from './pool.ts';
@@ -49,19 +49,24 @@ export interface StoredAnswer {
   readonly response: Uint8Array;
 }
 
-/** `earlier`: what the first call with this key left; whether it was the same request is for `replay` of the platform to see. */
-export type Submitted = { readonly poolId: string } | { readonly earlier: StoredAnswer };
-
 export interface Submission {
   readonly work: NewWork;
   readonly keyed?: KeyedAnswer | undefined;
 }
 
 export interface Submit {
-  /** Together with others of the same moment. */
-  (submission: Submission): Promise<Submitted>;
-  /** As a part of the transaction whose `sql` it is. */
-  within(sql: SqlTag, submission: Submission): Promise<Submitted>;
+  /** Together with others of the same moment. Resolves with what the first call with this key left, if this is not it; whether it was the same request is for `replay` of the platform to see. */
+  (submission: Submission): Promise<StoredAnswer | undefined>;
+  /** As a part of a transaction. */
+  within(db: Database, submission: Submission & { readonly keyed?: undefined }): Promise<void>;
+}
+
+export interface SubmitDeps {
+  readonly sql: SqlTag;
+  readonly queue: WorkQueue;
+  readonly settings: WorkSettings;
+  /** A hint that was not published; the relay publishes it again. */
+  onError(error: unknown): void;
 }
 
 interface Row {
@@ -89,7 +94,11 @@ const placementColumns = ({ selector, priority, queueTimeoutSeconds, maxAttempts
 const queueOf = ({ kind, teamId }: NewWork): string => `${kind} ${teamId}`;
 const keyOf = ({ principal, rpc, key }: KeyedAnswer): string => `${principal}\n${rpc}\n${key}`;
 
-export function createSubmit(sql: SqlTag, settings: WorkSettings): Submit {
+export function createSubmit({ sql, queue, settings, onError }: SubmitDeps): Submit {
+  const hint = (submissions: readonly Submission[], rows: readonly Row[]): void => {
+    if (!queue.up) return;
+    for (const each of hintsOf(submissions, rows)) queue.hint(each).catch(onError);
+  };
   const room = createQueueRoom(() => performance.now());
   const store = inBatches<Submission, Row>({
     ...batching,
@@ -98,18 +107,35 @@ export function createSubmit(sql: SqlTag, settings: WorkSettings): Submit {
     keysOf: ({ keyed }) => (keyed === undefined ? [] : [keyOf(keyed)]),
     sizeOf: ({ work: { spec } }) => JSON.stringify(spec).length,
     sizeMax: TOGETHER_MAX,
-    run: async (submissions) => await storeTogether(sql, { settings, room }, submissions),
+    run: async (submissions) => {
+      const rows = await storeTogether(sql, { settings, room }, submissions);
+      hint(submissions, rows);
+      return rows;
+    },
   });
   return Object.assign(
     async (submission: Submission) =>
       await outcomeOf(sql, settings, { submission, row: await store(submission) }),
     {
-      within: async (own: SqlTag, submission: Submission) => {
-        const [row] = await storeTogether(own, { settings, room }, [submission]);
-        return await outcomeOf(own, settings, { submission, row: row! });
+      within: async (db: Database, submission: Submission) => {
+        const rows = await storeTogether(db.sql, { settings, room }, [submission]);
+        await outcomeOf(db.sql, settings, { submission, row: rows[0]! });
+        db.afterCommit(() => hint([submission], rows));
       },
     },
   );
+}
+
+/** One of each pool and kind. */
+function hintsOf(submissions: readonly Submission[], rows: readonly Row[]): Iterable<WorkHint> {
+  const hints = new Map<string, WorkHint>();
+  submissions.forEach(({ work: { id, kind } }, n) => {
+    const { pool = null, created = false } = rows[n] ?? {};
+    if (pool === null || !created) return;
+    const { workId = id, count = 0 } = hints.get(`${kind} ${pool}`) ?? {};
+    hints.set(`${kind} ${pool}`, { workId, poolId: pool, kind, count: count + 1 });
+  });
+  return hints.values();
 }
 
 function askedColumns({ work, keyed }: Submission) {
@@ -215,10 +241,10 @@ async function outcomeOf(
   sql: SqlTag,
   settings: WorkSettings,
   { submission: { work, keyed }, row }: { readonly submission: Submission; readonly row: Row },
-): Promise<Submitted> {
-  if (row.created && row.pool !== null) return { poolId: row.pool };
+): Promise<StoredAnswer | undefined> {
+  if (row.created) return undefined;
   const earlier = keyed === undefined ? undefined : await storedAnswer(sql, keyed);
-  if (earlier !== undefined) return { earlier };
+  if (earlier !== undefined) return earlier;
   if (row.pool === null) {
     throw apiError(
       'unavailable',

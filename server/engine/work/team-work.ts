@@ -3,7 +3,7 @@ import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { TeamWork } from '../../access/teams/index.ts';
 import { cancel } from './cancel.ts';
-import { poolOf, rerouteTeam } from './pool.ts';
+import { rerouteTeam } from './pool.ts';
 import { revokeRunner } from './revoke.ts';
 import type { WorkSettings } from './settings.ts';
 
@@ -21,10 +21,7 @@ export function createTeamWork({ queue, settings, wakeRelay, onError }: TeamWork
     });
   return {
     reroute: async (db, team) => {
-      const poolId = await poolOf(db.sql, team.id);
-      if (poolId === undefined) return;
-      const moved = await rerouteTeam(db, team.id, poolId);
-      if (moved > 0) db.afterCommit(wakeRelay);
+      if ((await rerouteTeam(db.sql, team.id)) > 0) db.afterCommit(wakeRelay);
     },
     close: async (db, teamId) => {
       const runners = await db.sql<

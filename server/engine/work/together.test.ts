@@ -1,4 +1,5 @@
 /** What comes together is one statement, and nobody's neighbour notices. */
+import type { WorkHint } from '@svc/proto/queue/queue.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
@@ -38,6 +39,31 @@ describe.skipIf(!there)('calls that come together', () => {
     );
     const got = grants.flatMap((grant) => (grant === undefined ? [] : [grant.workId]));
     expect(got.toSorted()).toEqual(ids.toSorted());
+  });
+
+  it('are hinted once for each pool, with their count; what is part of a transaction when that has ended', async () => {
+    const other = await world.team();
+    const hints: Array<[string, number]> = [];
+    const onHint = ({ poolId, count }: WorkHint): unknown => hints.push([poolId, count]);
+    const heard = [team, other].map((poolId) =>
+      world.queue.subscribe(poolId, 'run', { onHint, onLive: () => undefined }),
+    );
+    await Promise.all([team, team, other, team, team, other].map(async (each) => await world.submit(each)));
+    const counted = (poolId: string): number[] =>
+      hints.flatMap(([id, count]) => (id === poolId ? count : []));
+    expect([counted(team), counted(other)]).toEqual([[4], [2]]);
+    hints.length = 0;
+    await world.db.transact(async (db) => {
+      await world.submitWork.within(db, { work: work() });
+      expect(hints).toEqual([]);
+    });
+    const rolledBack = world.db.transact(async (db) => {
+      await world.submitWork.within(db, { work: work() });
+      throw new Error('not after all');
+    });
+    await expect(rolledBack).rejects.toThrow('not after all');
+    expect(hints).toEqual([[team, 1]]);
+    await Promise.all(heard.map(async (each) => await each.stop()));
   });
 
   it('gives each its own answer: a good one beside a stale one and one of a stranger', async () => {

@@ -2,6 +2,7 @@
  * Tells followers in this process that something about an item changed, so that output shows up at once where it was stored. Followers at other servers
  * notice by reading again; this saves them nothing and costs them nothing.
  */
+import { waitUntil } from '@svc/proto/process/wait.ts';
 
 export interface Wake {
   notify(workId: string): void;
@@ -15,22 +16,14 @@ export function createWake(): Wake {
     notify: (workId) => {
       for (const wakeUp of waiters.get(workId) ?? []) wakeUp();
     },
-    wait: async (workId, ms, signal) => {
-      if (signal.aborted) return;
-      await new Promise<void>((resolve) => {
+    wait: async (workId, ms, signal) =>
+      await waitUntil(ms, signal, (done) => {
         const mine = waiters.get(workId) ?? new Set();
-        waiters.set(workId, mine);
-        const done = (): void => {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', done);
+        waiters.set(workId, mine.add(done));
+        return () => {
           mine.delete(done);
           if (mine.size === 0 && waiters.get(workId) === mine) waiters.delete(workId);
-          resolve();
         };
-        const timer = setTimeout(done, ms);
-        mine.add(done);
-        signal.addEventListener('abort', done, { once: true });
-      });
-    },
+      }),
   };
 }

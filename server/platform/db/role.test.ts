@@ -6,7 +6,7 @@ import { createEmptyDatabase, createTestDatabase } from '../../../test/setup/dat
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
-import { createLog } from '../log.ts';
+import { createLog } from '@svc/proto/process/log.ts';
 import { openDatabase } from './database.ts';
 import type { Database } from './database.ts';
 import { migrate } from './migrate.ts';

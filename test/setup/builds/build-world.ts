@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { BuildsService } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
-import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import { newId } from '../../../server/platform/ids.ts';
 import { createSecrets } from '../../../server/platform/secrets.ts';
 import { createPoll } from '../../../server/engine/work/poll.ts';
@@ -12,7 +11,6 @@ import type { LeaseStatus } from '../../../server/engine/work/heartbeat.ts';
 import { createReport } from '../../../server/engine/work/report.ts';
 import type { ReportInput } from '../../../server/engine/work/report.ts';
 import { callUnary, testCtx } from '../work/ctx.ts';
-import { createHints } from '../../../server/engine/work/hints.ts';
 import { createWorld, randomKey } from '../work/world.ts';
 import type { Lease, World } from '../work/world.ts';
 import { createWake } from '../../../server/engine/work/wake.ts';
@@ -54,7 +52,7 @@ export async function createBuildWorld(
   overrides: Parameters<typeof createWorld>[0] = {},
 ): Promise<BuildWorld> {
   const world = await createWorld(overrides);
-  const { db, settings, userId } = world;
+  const { db, queue, settings, userId } = world;
   const { sql } = db;
   const poll = createPoll(sql, settings);
   const heartbeat = createHeartbeat(sql, settings);
@@ -67,13 +65,11 @@ export async function createBuildWorld(
     values (${userId}, 'builder@example.com', 'builder', '', now())`;
   const secrets = createSecrets(randomBytes(32));
   const wake = createWake();
-  const queue = createLocalQueue();
   const onError = (error: unknown): void => {
     throw error;
   };
   const handlers = createBuilds({
     queue,
-    hints: createHints({ queue, onError }),
     submit: world.submitWork,
     settings,
     secrets,

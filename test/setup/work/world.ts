@@ -1,5 +1,7 @@
 /** A small world for tests of dispatch: two regions, the service's pool, a customer's team, runners, and short ways to do what is tested. */
 import { randomBytes } from 'node:crypto';
+import { createLocalQueue } from '@svc/proto/queue/local.ts';
+import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { createTestDatabase } from '../database.ts';
 import type { Database } from '../../../server/platform/db/index.ts';
 import { newId } from '../../../server/platform/ids.ts';
@@ -28,6 +30,8 @@ export interface World {
   readonly settings: WorkSettings;
   readonly poolTeamId: string;
   readonly userId: string;
+  /** Where submissions are hinted. */
+  readonly queue: WorkQueue;
   readonly submitWork: Submit;
   team(operator?: 'customer' | 'service'): Promise<string>;
   runner(teamId: string, columns?: { isolation?: string; name?: string }): Promise<string>;
@@ -58,7 +62,15 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
   const { db, url, drop } = await createTestDatabase({ max });
   const settings = { ...defaultWorkSettings, feedServicePool: true, ...overrides };
   const { sql } = db;
-  const submit = createSubmit(sql, settings);
+  const queue = createLocalQueue();
+  const submit = createSubmit({
+    sql,
+    queue,
+    settings,
+    onError: (error) => {
+      throw error;
+    },
+  });
   const poll = createPoll(sql, settings);
   const heartbeat = createHeartbeat(sql, settings);
   const report = createReport(sql, settings);
@@ -73,6 +85,7 @@ export async function createWorld(overrides: Partial<WorkSettings> = {}, max = 1
     settings,
     poolTeamId,
     userId,
+    queue,
     submitWork: submit,
     team: async (operator = 'customer') => {
       const id = newId('team');

@@ -4,7 +4,7 @@ import { has } from '../../../../test/setup/needs.ts';
 import { stranger } from '../../../../test/setup/people.ts';
 import { startTestServer } from '../../../../test/setup/server.ts';
 import type { TestServer } from '../../../../test/setup/server.ts';
-import { createLog } from '../../../platform/log.ts';
+import { createLog } from '@svc/proto/process/log.ts';
 import { createSecrets, loadKek } from '../../../platform/secrets.ts';
 import { readConnection } from '../connections-system.ts';
 import { openToken } from './stored-token.ts';
