@@ -101,24 +101,15 @@ function heartbeatInput({ caller, heartbeat }: Ask<'heartbeat'>): HeartbeatInput
   return {
     draining: draining ?? false,
     ...callerOf(caller),
-    leases: leases.map(({ id, epoch, phase, phaseOffset }) => ({
-      id,
-      epoch,
-      phase: phaseNumber(phase),
-      ...(phaseOffset === undefined ? {} : { phaseOffset }),
-    })),
-    ...(diagnostics === undefined
-      ? {}
-      : {
-          diagnostics: {
-            containerCliVersion: diagnostics.containerCliVersion,
-            deployCliVersion: diagnostics.deployCliVersion,
-            workspaceFreeMb: diagnostics.workspaceFreeMb,
-          },
-        }),
-    ...(facts === undefined ? {} : { facts }),
+    leases: leases.map((lease) => ({ ...lease, phase: phaseNumber(lease.phase) })),
+    diagnostics: diagnostics && {
+      containerCliVersion: diagnostics.containerCliVersion,
+      deployCliVersion: diagnostics.deployCliVersion,
+      workspaceFreeMb: diagnostics.workspaceFreeMb,
+    },
+    facts,
     // A map cannot be absent on the wire: an empty one says nothing.
-    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    labels: Object.keys(labels).length === 0 ? undefined : labels,
   };
 }
 

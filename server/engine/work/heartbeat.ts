@@ -24,7 +24,7 @@ export interface Told extends Held {
   /** Builds only: the phase that it is in or about to enter; see phases.ts. */
   readonly phase?: number;
   /** Bytes of output that were written before the phase; absent: as many as are stored. */
-  readonly phaseOffset?: number;
+  readonly phaseOffset?: number | undefined;
 }
 
 /** `ok`: renewed. `cancelled`: stop it and report. `superseded`: not (any more) this runner's. */
@@ -35,19 +35,23 @@ export interface HeartbeatInput extends RunnerRef {
   readonly nonce?: Nonce | undefined;
   readonly leases: readonly Told[];
   readonly draining: boolean;
-  readonly diagnostics?: {
-    readonly containerCliVersion: string;
-    readonly deployCliVersion: string;
-    readonly workspaceFreeMb: number;
-  };
-  readonly facts?: {
-    readonly version: string;
-    readonly os: string;
-    readonly arch: string;
-    readonly isolation: string;
-    readonly executor: string;
-  };
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly diagnostics?:
+    | undefined
+    | {
+        readonly containerCliVersion: string;
+        readonly deployCliVersion: string;
+        readonly workspaceFreeMb: number;
+      };
+  readonly facts?:
+    | undefined
+    | {
+        readonly version: string;
+        readonly os: string;
+        readonly arch: string;
+        readonly isolation: string;
+        readonly executor: string;
+      };
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface HeartbeatOutcome extends CallingRunner {
@@ -100,9 +104,9 @@ function askedColumns(
     runner_id: runnerId,
     boot_id: bootId,
     draining_now: draining,
-    ...(diagnostics === undefined ? {} : { diagnostics }),
+    diagnostics,
     ...facts,
-    ...(labels === undefined ? {} : { labels }),
+    labels,
     ...nonceColumns(nonce),
   };
 }
