@@ -91,7 +91,7 @@ async function fill(
 ): Promise<Bootstrap> {
   const now = deps.clock.now();
   const ms = now.getTime();
-  const record = async (act: Omit<AuditAct, 'actor' | 'requestId'>): Promise<void> =>
+  const record = async (act: Omit<AuditAct, 'actor' | 'requestId'>): Promise<number> =>
     await appendAudit(db, { ...act, actor: FIRST_START, requestId: '' }, now);
   const regionId = newId('reg', ms);
   await insertRegion(db, { id: regionId, name: 'service', operator: 'service' });

@@ -25,6 +25,8 @@ import * as auth from './access/auth/auth.settings.ts';
 import * as teams from './access/teams/teams.settings.ts';
 import * as environments from './apps/environments/environments.settings.ts';
 import * as oidc from './connect/ci/oidc/oidc.settings.ts';
+import * as artifacts from './delivery/artifacts/artifacts.settings.ts';
+import * as signingKeys from './delivery/signingkeys/signingkeys.settings.ts';
 import * as door from './door/door.settings.ts';
 import * as builds from './engine/builds/builds.settings.ts';
 import * as registries from './engine/registries/registries.settings.ts';
@@ -180,6 +182,8 @@ export const SETTINGS = {
   ...runners.settings,
   ...work.settings,
   ...oidc.settings,
+  ...signingKeys.settings,
+  ...artifacts.settings,
   limits: {
     ...door.limits,
     ...accounts.limits,
@@ -263,6 +267,8 @@ function crossCheck(config: Config, problem: (text: string) => void): void {
     problem(
       'SVC_ROLES is "worker" without AMQP_URL: a worker of its own needs the broker that its servers use',
     );
+  if (config.vault.address !== undefined && config.vault.token === undefined)
+    problem('VAULT_ADDR is set and VAULT_TOKEN is not: signing needs both');
   if (dispatch.leaseMs < 3 * dispatch.heartbeatMs)
     problem(
       `LEASE_MS is ${dispatch.leaseMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected a lease of at least three heartbeats`,

@@ -12,8 +12,11 @@ import { projectsFeature } from './apps/projects/index.ts';
 import { variablesFeature } from './apps/variables/index.ts';
 import { startCi } from './connect/ci/index.ts';
 import { timelineFeature } from './connect/timeline/index.ts';
+import { artifactsFeature } from './delivery/artifacts/index.ts';
+import { attestationsFeature } from './delivery/attestations/index.ts';
 import { auditFeature } from './delivery/audit/index.ts';
 import { residencyFeature } from './delivery/residency/index.ts';
+import { signingKeysFeature } from './delivery/signingkeys/index.ts';
 import { buildsFeature } from './engine/builds/index.ts';
 import { outboxFeature } from './engine/outbox/index.ts';
 import { regionsFeature } from './engine/regions/index.ts';
@@ -51,6 +54,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
   const registries = registriesFeature(system);
   const builds = buildsFeature(system, { engine, ...registries });
   const ci = startCi(system, gate);
+  const signing = signingKeysFeature(system);
   const work = createTeamWork({ ...system, ...engine });
   const listed: readonly Feature[] = [
     switching,
@@ -79,6 +83,9 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     graphFeature,
     incidentsFeature,
     residencyFeature,
+    signing,
+    attestationsFeature,
+    artifactsFeature(system, signing),
     maintenanceFeature,
     auditFeature(system),
   ];

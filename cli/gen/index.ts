@@ -66,6 +66,17 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./admin-ci-deliveries.ts')).commands,
   },
   {
+    group: 'admin-signing-keys',
+    area: 'delivery',
+    summary: 'Staff: keys that sign statements about artifacts',
+    commands: [
+      { words: ['list'], summary: 'Lists all keys that ever were, oldest first' },
+      { words: ['revoke'], summary: 'Revokes a key for ever' },
+      { words: ['rotate'], summary: 'Publishes a new key of a purpose, which takes over in 15 minutes' },
+    ],
+    load: async () => (await import('./admin-signing-keys.ts')).commands,
+  },
+  {
     group: 'admin-teams',
     area: 'access',
     summary: 'Staff: teams of the platform',
@@ -73,6 +84,19 @@ export const groups: readonly GroupSpec[] = [
       { words: ['set-region'], summary: 'Assigns a team\'s region' },
     ],
     load: async () => (await import('./admin-teams.ts')).commands,
+  },
+  {
+    group: 'artifacts',
+    area: 'delivery',
+    summary: 'What was built, of what, by whom',
+    commands: [
+      { words: ['attestations'], summary: 'Lists what is stated about an artifact, newest first' },
+      { words: ['declare'], summary: 'Declares an artifact that was made elsewhere' },
+      { words: ['get'], summary: 'Returns one artifact with its sources, by its id or by its digest (`sha256:…`)' },
+      { words: ['list'], summary: 'Lists artifacts of a team, newest first' },
+      { words: ['upload'], summary: 'Stores a statement that somebody else signed' },
+    ],
+    load: async () => (await import('./artifacts.ts')).commands,
   },
   {
     group: 'audit',
@@ -389,6 +413,17 @@ export const groups: readonly GroupSpec[] = [
       { words: ['watch'], summary: 'Streams entries of an environment\'s timeline as they come and change' },
     ],
     load: async () => (await import('./timeline.ts')).commands,
+  },
+  {
+    group: 'trusted-keys',
+    area: 'delivery',
+    summary: 'Keys of others whose statements about artifacts count',
+    commands: [
+      { words: ['add'], summary: 'Adds a key' },
+      { words: ['list'], summary: 'Lists keys of a team by name, at most 20' },
+      { words: ['remove'], summary: 'Removes a key' },
+    ],
+    load: async () => (await import('./trusted-keys.ts')).commands,
   },
   {
     group: 'usage',

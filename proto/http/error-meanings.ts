@@ -3,6 +3,10 @@ import type { ErrorCode } from './errors.ts';
 
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   already_member: 'The person is a member of the team already.',
+  attestation_invalid:
+    'The upload is no Sigstore bundle or DSSE envelope with one signature and a statement of in-toto.',
+  attestation_subject_mismatch:
+    'The statement is about other digests than that of the artifact; `details.digest` is the one expected.',
   body_too_large:
     'The body, or what it unpacks to, is larger than this request may have; `details.limitBytes` is the most.',
   boot_superseded: 'A newer process of the same runner has taken over; this one must stop.',

@@ -22,6 +22,8 @@ const entry = (status: number, connect: Code, retryable = false): ErrorEntry => 
 /** Sorted by code. A code is a stable part of the API: append, never rename. */
 export const ERRORS = {
   already_member: entry(409, Code.AlreadyExists),
+  attestation_invalid: entry(400, Code.InvalidArgument),
+  attestation_subject_mismatch: entry(400, Code.InvalidArgument),
   body_too_large: entry(413, Code.ResourceExhausted),
   boot_superseded: entry(409, Code.Aborted),
   build_not_deployable: entry(409, Code.FailedPrecondition),

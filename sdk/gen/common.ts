@@ -27,6 +27,8 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `staff`: Everything a staff account may do on the platform. Only staff accounts can hold it.
  * - `audit:read`: Read and verify a team's audit ledger.
  * - `key:manage`: List, create and revoke API keys of the account. Never given unless it is asked for by name; no other scope includes it.
+ * - `artifact:read`: Read artifacts, what is stated about them and what they are made of.
+ * - `artifact:write`: Declare artifacts, upload statements about them, record evaluations.
  */
 export type Scope =
   | 'team:read'
@@ -42,4 +44,6 @@ export type Scope =
   | 'ci:manage'
   | 'staff'
   | 'audit:read'
-  | 'key:manage';
+  | 'key:manage'
+  | 'artifact:read'
+  | 'artifact:write';

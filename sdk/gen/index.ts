@@ -4,8 +4,10 @@ import { Account } from './account.ts';
 import { AdminAccounts } from './admin-accounts.ts';
 import { AdminAudit } from './admin-audit.ts';
 import { AdminCiDeliveries } from './admin-ci-deliveries.ts';
+import { AdminSigningKeys } from './admin-signing-keys.ts';
 import { AdminTeams } from './admin-teams.ts';
 import { ApiKeys } from './api-keys.ts';
+import { Artifacts } from './artifacts.ts';
 import { Audit } from './audit.ts';
 import { Auth } from './auth.ts';
 import { BuildSteps } from './build-steps.ts';
@@ -28,6 +30,7 @@ import { Spaces } from './spaces.ts';
 import { TeamShares } from './team-shares.ts';
 import { Teams } from './teams.ts';
 import { Timeline } from './timeline.ts';
+import { TrustedKeys } from './trusted-keys.ts';
 import { Usage } from './usage.ts';
 import { Variables } from './variables.ts';
 import { VerifiedDomains } from './verified-domains.ts';
@@ -38,8 +41,10 @@ export { Account } from './account.ts';
 export { AdminAccounts } from './admin-accounts.ts';
 export { AdminAudit } from './admin-audit.ts';
 export { AdminCiDeliveries } from './admin-ci-deliveries.ts';
+export { AdminSigningKeys } from './admin-signing-keys.ts';
 export { AdminTeams } from './admin-teams.ts';
 export { ApiKeys } from './api-keys.ts';
+export { Artifacts } from './artifacts.ts';
 export { Audit } from './audit.ts';
 export { Auth } from './auth.ts';
 export { BuildSteps } from './build-steps.ts';
@@ -62,6 +67,7 @@ export { Spaces } from './spaces.ts';
 export { TeamShares } from './team-shares.ts';
 export { Teams } from './teams.ts';
 export { Timeline } from './timeline.ts';
+export { TrustedKeys } from './trusted-keys.ts';
 export { Usage } from './usage.ts';
 export { Variables } from './variables.ts';
 export { VerifiedDomains } from './verified-domains.ts';
@@ -71,7 +77,9 @@ export type { AccountClaimEmailResponse, AccountPlanResponse, AccountTotpConfirm
 export type { AccountDetails, AdminAccountsCreateClaimResponse } from './admin-accounts.ts';
 export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditServiceListResponse, AdminAuditServiceVerifyResponse } from './admin-audit.ts';
 export type { AdminCiDeliveriesListPageParams, AdminCiDeliveriesListParams } from './admin-ci-deliveries.ts';
+export type { AdminSigningKeysRevokeParams, AdminSigningKeysRotateParams, KeyPurpose, SigningKey, SigningKeyState } from './admin-signing-keys.ts';
 export type { ApiKey, ApiKeysCreateParams, ApiKeysCreateResponse } from './api-keys.ts';
+export type { Artifact, ArtifactKind, ArtifactOrigin, ArtifactSource, ArtifactsAttestationsPageParams, ArtifactsAttestationsResponse, ArtifactsDeclareParams, ArtifactsListPageParams, ArtifactsListParams, ArtifactsListResponse, ArtifactsUploadParams, Attestation, LedgerPlace, Verification, VerificationStatus } from './artifacts.ts';
 export type { AuditActor, AuditActorKind, AuditCheckpoint, AuditEntry, AuditExportParams, AuditFinding, AuditListPageParams, AuditListResponse, AuditVerifyParams, AuditVerifyResponse, ChainReport, ExportLine } from './audit.ts';
 export type { AuthLoginParams, AuthLoginResponse } from './auth.ts';
 export type { BuildStep, Direction } from './build-steps.ts';
@@ -96,6 +104,7 @@ export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space
 export type { PoolShares, Share, TeamSharesSetParams } from './team-shares.ts';
 export type { Awaiting, Invite, Member, NewMember, Team, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsUpdateParams } from './teams.ts';
 export type { EntryKind, TimelineEntry, TimelineEvent, TimelineGetParams, TimelinePage, TimelineWatchParams } from './timeline.ts';
+export type { TrustedKey, TrustedKeysAddParams } from './trusted-keys.ts';
 export type { ExecutedBy, UsageDay, UsageGetParams, UsageReport, WorkKind } from './usage.ts';
 export type { Variable, VariablesSetManyParams, VariablesSetParams, VariablesUpdateParams } from './variables.ts';
 export type { VerifiedDomain, VerifiedDomainState } from './verified-domains.ts';
@@ -112,10 +121,14 @@ export interface Resources {
   readonly adminAudit: AdminAudit;
   /** Staff: webhooks of CI systems that were delivered here. */
   readonly adminCiDeliveries: AdminCiDeliveries;
+  /** Staff: keys that sign statements about artifacts. */
+  readonly adminSigningKeys: AdminSigningKeys;
   /** Staff: teams of the platform. */
   readonly adminTeams: AdminTeams;
   /** API keys for programs. */
   readonly apiKeys: ApiKeys;
+  /** What was built, of what, by whom. */
+  readonly artifacts: Artifacts;
   /** Ledger of changes and of who made them. */
   readonly audit: Audit;
   /** Sign in and out. */
@@ -160,6 +173,8 @@ export interface Resources {
   readonly teams: Teams;
   /** Builds and CI runs of an environment, by commit. */
   readonly timeline: Timeline;
+  /** Keys of others whose statements about artifacts count. */
+  readonly trustedKeys: TrustedKeys;
   /** Metered time of a team's work. */
   readonly usage: Usage;
   /** Variables of environments. */
@@ -179,8 +194,10 @@ export function createResources(client: Client): Resources {
     adminAccounts: new AdminAccounts(client),
     adminAudit: new AdminAudit(client),
     adminCiDeliveries: new AdminCiDeliveries(client),
+    adminSigningKeys: new AdminSigningKeys(client),
     adminTeams: new AdminTeams(client),
     apiKeys: new ApiKeys(client),
+    artifacts: new Artifacts(client),
     audit: new Audit(client),
     auth: new Auth(client),
     buildSteps: new BuildSteps(client),
@@ -203,6 +220,7 @@ export function createResources(client: Client): Resources {
     teamShares: new TeamShares(client),
     teams: new Teams(client),
     timeline: new Timeline(client),
+    trustedKeys: new TrustedKeys(client),
     usage: new Usage(client),
     variables: new Variables(client),
     verifiedDomains: new VerifiedDomains(client),

@@ -1514,3 +1514,117 @@ BEGIN
 	RETURN found_id;
 END
 $$;
+--> statement-breakpoint
+CREATE TABLE "artifact_sources" (
+	"team_id" text NOT NULL,
+	"artifact_id" text NOT NULL,
+	"origin" text NOT NULL,
+	"ref" text NOT NULL,
+	"project_id" text,
+	"project_name" text,
+	"environment_id" text,
+	"environment_name" text,
+	"repository" text,
+	"branch" text,
+	"commit" text,
+	"runner_id" text,
+	"region_id" text,
+	"operator" text,
+	"at" timestamp with time zone NOT NULL,
+	CONSTRAINT "artifact_sources_artifact_id_origin_ref_pk" PRIMARY KEY("artifact_id","origin","ref")
+);
+--> statement-breakpoint
+CREATE TABLE "artifacts" (
+	"digest" text NOT NULL,
+	"kind" text NOT NULL,
+	"name" text NOT NULL,
+	"uri" text,
+	"media_type" text,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "artifacts_kind" CHECK ("kind" in ('image', 'package', 'file', 'model', 'other'))
+);
+--> statement-breakpoint
+CREATE TABLE "attestation_subjects" (
+	"team_id" text NOT NULL,
+	"digest" text NOT NULL,
+	"attestation_id" text NOT NULL,
+	CONSTRAINT "attestation_subjects_team_id_digest_attestation_id_pk" PRIMARY KEY("team_id","digest","attestation_id")
+);
+--> statement-breakpoint
+CREATE TABLE "attestations" (
+	"predicate_type" text NOT NULL,
+	"source" text NOT NULL,
+	"bundle" "bytea" NOT NULL,
+	"sha256" "bytea" NOT NULL,
+	"dedupe_key" text NOT NULL,
+	"uploaded_by" text,
+	"ledger_seq" integer NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "attestations_source" CHECK ("source" in ('platform', 'upload'))
+);
+--> statement-breakpoint
+CREATE TABLE "trusted_keys" (
+	"name" text NOT NULL,
+	"spki" "bytea" NOT NULL,
+	"hint" text NOT NULL,
+	"predicate_types" text[] NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "signing_keys" (
+	"id" text PRIMARY KEY NOT NULL,
+	"purpose" text NOT NULL,
+	"spki" "bytea" NOT NULL,
+	"hint" text NOT NULL,
+	"private_sealed" text,
+	"external_ref" text,
+	"created_at" timestamp with time zone NOT NULL,
+	"active_from" timestamp with time zone NOT NULL,
+	"revoked_at" timestamp with time zone,
+	"compromised_since" timestamp with time zone,
+	"revoke_reason" text,
+	CONSTRAINT "signing_keys_purpose" CHECK ("signing_keys"."purpose" in ('build_service', 'build_customer', 'platform')),
+	CONSTRAINT "signing_keys_held" CHECK (("signing_keys"."private_sealed" is null) <> ("signing_keys"."external_ref" is null))
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX "artifacts_team_id" ON "artifacts" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "artifacts_digest" ON "artifacts" USING btree ("team_id","digest");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "attestations_team_id" ON "attestations" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "attestations_once" ON "attestations" USING btree ("team_id","dedupe_key");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "trusted_keys_team_id" ON "trusted_keys" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "trusted_keys_name" ON "trusted_keys" USING btree ("team_id","name");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "trusted_keys_hint" ON "trusted_keys" USING btree ("team_id","hint");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "signing_keys_hint" ON "signing_keys" USING btree ("hint");
+--> statement-breakpoint
+CREATE INDEX "artifact_sources_commit" ON "artifact_sources" USING btree ("team_id","commit","artifact_id");
+--> statement-breakpoint
+CREATE INDEX "artifact_sources_project" ON "artifact_sources" USING btree ("team_id","project_id","artifact_id");
+--> statement-breakpoint
+CREATE INDEX "artifacts_kind" ON "artifacts" USING btree ("team_id","kind","id");
+--> statement-breakpoint
+CREATE INDEX "attestation_subjects_of" ON "attestation_subjects" USING btree ("attestation_id");
+--> statement-breakpoint
+CREATE INDEX "signing_keys_newest" ON "signing_keys" USING btree ("purpose","active_from" DESC NULLS LAST);
+--> statement-breakpoint
+ALTER TABLE "artifact_sources" ADD CONSTRAINT "artifact_sources_artifact_fk" FOREIGN KEY ("team_id","artifact_id") REFERENCES "public"."artifacts"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "artifacts" ADD CONSTRAINT "artifacts_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "attestation_subjects" ADD CONSTRAINT "attestation_subjects_attestation_fk" FOREIGN KEY ("team_id","attestation_id") REFERENCES "public"."attestations"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "attestations" ADD CONSTRAINT "attestations_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "trusted_keys" ADD CONSTRAINT "trusted_keys_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;

@@ -6,6 +6,8 @@ import { randomBytes } from 'node:crypto';
 
 /** Prefixes of rows that are no plain resources, and of those whose features make ids themselves. */
 export type IdPrefix =
+  | 'art'
+  | 'ats'
   | 'att'
   | 'bld'
   | 'bst'
@@ -36,8 +38,10 @@ export type IdPrefix =
   | 'rnr'
   | 'run'
   | 'ses'
+  | 'sgk'
   | 'spc'
   | 'team'
+  | 'tky'
   | 'tok'
   | 'user'
   | 'var'

@@ -14,6 +14,7 @@ export interface World {
   readonly teamId: string;
   readonly projectId: string;
   readonly environmentId: string;
+  readonly artifactId: string;
   readonly buildId: string;
   readonly variableId: string;
   readonly stepId: string;
@@ -110,6 +111,11 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     repository: 'https://git.example.com/acme/app',
   });
   const variable = await sdk.variables.set(environment.id, 'MATRIX', 'x');
+  const artifact = await sdk.artifacts.declare(team.id, {
+    name: 'matrix',
+    kind: 'file',
+    digest: `sha256:${'a'.repeat(64)}`,
+  });
   const step = await sdk.buildSteps.add(environment.id, 'true');
   const build = await sdk.builds.create(environment.id);
   const space = await sdk.spaces.create('matrix');
@@ -139,6 +145,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     teamId: team.id,
     projectId: project.id,
     environmentId: environment.id,
+    artifactId: artifact.id,
     buildId: build.id,
     variableId: variable.id,
     stepId: step.id,

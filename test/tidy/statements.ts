@@ -7,6 +7,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/access/accounts/',
     'server/access/apikeys/',
     'server/access/auth/',
+    'server/delivery/signingkeys/',
     'server/door/pages.ts',
     'server/engine/regions/',
     'server/engine/teamshares/',
@@ -27,6 +28,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/connect/ci/health.ts',
     'server/connect/ci/oidc/',
     'server/connect/ci/webhooks/',
+    'server/delivery/artifacts/catalogue.ts',
     'server/engine/builds/offer.ts',
     'server/engine/outbox/',
     'server/engine/registries/local-access.ts',
@@ -53,6 +55,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/engine/runners/row.ts',
   ],
   'given the row, or the team, that the call was authorised for': [
+    'server/delivery/artifacts/record.ts',
     'server/engine/builds/store.ts',
     'server/engine/runners/waiting.ts',
   ],

@@ -30,7 +30,14 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   ci_pipelines: { readers: ['connect/timeline'] },
   ci_runs: { readers: ['connect/timeline'] },
   environments: {
-    readers: ['apps/projects', 'connect/ci', 'connect/timeline', 'workspace/graph', 'workspace/spaces'],
+    readers: [
+      'apps/projects',
+      'connect/ci',
+      'connect/timeline',
+      'engine/work',
+      'workspace/graph',
+      'workspace/spaces',
+    ],
   },
   idempotency_keys: { writers: ['engine/work'], readers: ['engine/work'] },
   nonce_store: { owner: 'engine/work' },
@@ -40,7 +47,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
     readers: ['engine/outbox'],
   },
   pool_turns: { writers: ['engine/teamshares'], readers: ['engine/runners'] },
-  projects: { readers: ['workspace/graph', 'workspace/spaces'] },
+  projects: { readers: ['engine/work', 'workspace/graph', 'workspace/spaces'] },
   regions: {
     owner: 'engine/regions',
     readers: ['access/teams', 'engine/registries', 'engine/runners', 'engine/work'],

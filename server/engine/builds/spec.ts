@@ -39,6 +39,10 @@ export interface BuildSpec {
   /** With its digest. */
   readonly deployImage?: string;
   readonly timeoutSeconds: number;
+  /** What the provenance says of the part below. */
+  readonly steps?: readonly string[];
+  readonly variableNames?: readonly string[];
+  readonly secretNames?: readonly string[];
   /** The part that only the runner may read; it is taken away when the item ends. */
   readonly sealed?: string;
 }

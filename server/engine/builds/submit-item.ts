@@ -66,6 +66,9 @@ export async function addItem(
     number,
     repository: imageRepository(project.slug, environment),
     timeoutSeconds: environment.buildTimeoutSeconds,
+    steps: input.steps,
+    variableNames: Object.keys(input.variables).toSorted(),
+    secretNames: Object.keys(input.secrets).toSorted(),
     sealed: sealBuildInput(deps.secrets, workId, input),
   };
   await deps.submit.within(db, {

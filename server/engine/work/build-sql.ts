@@ -76,7 +76,8 @@ export function settleBuilds(
         finished_at = case when ${waits} then null else e.finished_at end,
         needs_decision = ${lost}::boolean and e.phase >= ${PUBLISHING}::int and e.state <> 'cancelled'
       from ${sql(from)} e where b.id = e.build_id and e.finished_at is not null
-      returning b.environment_id, b.number, b.finished_at
+      returning b.id, b.environment_id, b.number, b.finished_at, b.trigger, b.rollback_of, b.branch, b.commit, b.build_type, b.image, b.digest, b.address,
+        b.created_by, b.approval_by
     ),
     roused as (
       -- Whoever holds the row of the next one does not have to be waited for: it is hinted a few seconds later at the latest.
@@ -97,6 +98,26 @@ export function settleBuilds(
       where p.work_id = e.id and p.epoch = e.epoch and p.finished_at is null
         and not p.phase = any(${(outcome?.phases ?? []).map(({ phase }) => phase)}::int[])
     )`;
+}
+
+/**
+ * Member `build` of the event of the ended item `e` (`id`, `runner_id`, `epoch`, `phase`, `state`, `finished_at`) of the build `s`, for those who keep evidence of it: when they read the event its environment may be
+ * gone, and the build and the item with it. Nothing where it has no image.
+ */
+export function buildFacts(sql: SqlTag, s: Fragment): Fragment {
+  return sql`coalesce((
+    select jsonb_build_object('build', jsonb_build_object(
+      'id', s.id, 'number', s.number, 'environmentId', s.environment_id, 'environmentName', v.name, 'projectId', p.id, 'projectName', p.name,
+      'trigger', s.trigger, 'rollbackOf', s.rollback_of, 'branch', s.branch, 'commit', s.commit, 'buildType', s.build_type,
+      'image', s.image, 'digest', s.digest, 'address', s.address, 'createdBy', s.created_by, 'approvedBy', s.approval_by,
+      'deployed', coalesce(s.address, '') <> '' or (e.phase >= ${DEPLOYING}::int and e.state = 'succeeded'),
+      'spec', w.spec - 'sealed', 'claimedAt', w.claimed_at, 'finishedAt', e.finished_at,
+      'runner', jsonb_build_object('id', r.id, 'name', r.name, 'version', r.version, 'executor', r.executor, 'isolation', r.isolation, 'inServicePool', o.service_pool),
+      'region', jsonb_build_object('id', g.id, 'operator', g.operator)))
+    from (${s}) s join environments v on v.id = s.environment_id join projects p on p.id = v.project_id join work_items w on w.id = e.id
+      join runners r on r.id = e.runner_id join teams o on o.id = r.team_id join teams t on t.id = w.team_id join regions g on g.id = t.region_id
+    where s.digest is not null
+  ), '{}'::jsonb)`;
 }
 
 /**

@@ -11,7 +11,7 @@ import { batching, refuseStale } from './batching.ts';
 import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
 import type { Nonce } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
-import { reportedPhases, settleBuilds } from './build-sql.ts';
+import { buildFacts, reportedPhases, settleBuilds } from './build-sql.ts';
 import type { BuildOutcome } from './build-sql.ts';
 import { announce, endedColumns, openLease, wiped } from './sql.ts';
 import type { EndReasonWord, FinalState } from './states.ts';
@@ -186,7 +186,7 @@ async function acceptTogether(
     ),
     ${judgeDurations(sql, settings)},
     ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', { lost: false, outcome: build })}, ${reportedPhases(sql, 'ended', build)},` : sql``}
-    ${announce(sql, 'ended')}
+    ${announce(sql, 'ended', kind === 'build' ? buildFacts(sql, sql`select * from settled where id = e.build_id`) : undefined)}
     select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, e.n is not null as accepted, s.strikes
     from asked a left join ended e on e.n = a.n left join strikes s on s.work_id = e.id
     order by a.n`;
@@ -260,6 +260,7 @@ async function keepLateReport(sql: SqlTag, input: ReportInput): Promise<void> {
   const ending =
     outcomeOf(input) === 'succeeded' ? 'it had finished' : `it had ended otherwise (${input.reason})`;
   await sql`
+    with settled as (
     update builds b set
       commit = coalesce(b.commit, ${build.commit ?? null}::text), image = coalesce(b.image, ${build.image ?? null}::text),
       digest = coalesce(b.digest, ${build.digest ?? null}::text), address = coalesce(b.address, ${build.address ?? null}::text),
@@ -267,5 +268,12 @@ async function keepLateReport(sql: SqlTag, input: ReportInput): Promise<void> {
         || coalesce('; digest ' || ${build.digest ?? null}::text, '') || coalesce('; bound to ' || ${build.address ?? null}::text, '')
     from work_items w
     where w.id = ${input.id} and w.epoch = ${input.epoch}::bigint and w.runner_id = ${input.runnerId} and b.id = w.build_id and b.work_id = w.id
-      and b.state = 'failed' and b.needs_decision and b.message is null`;
+      and b.state = 'failed' and b.needs_decision and b.message is null
+    returning b.*
+    )
+    insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+    select ${rowId(sql, 'evt')}, e.team_id, 'build.reported_late', e.id,
+      jsonb_build_object('workId', e.id, 'kind', 'build', 'epoch', e.epoch, 'attempt', e.attempt) || ${buildFacts(sql, sql`select * from settled`)}, clock_timestamp()
+    from settled b join work_items e on e.id = b.work_id
+    on conflict (kind, dedupe_key) do nothing`;
 }

@@ -105,14 +105,16 @@ export function wiped(sql: SqlTag, ends: Fragment): Fragment {
 /**
  * CTE `announced`: the event `work.finished` of each ended row of the CTE `from`, once per item whatever happens. Its id is the item's, so
  * that a second attempt to write it cannot even be expressed.
+ *
+ * @param more What the event of the row `e` says besides.
  */
-export function announce(sql: SqlTag, from: string): Fragment {
+export function announce(sql: SqlTag, from: string, more: Fragment = sql`'{}'::jsonb`): Fragment {
   return sql`
     announced as (
       insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
       select 'evt_' || substr(e.id, strpos(e.id, '_') + 1), e.team_id, 'work.finished', e.id,
         jsonb_build_object('workId', e.id, 'kind', e.kind, 'state', e.state, 'reason', e.reason, 'exitCode', e.exit_code,
-          'runnerId', e.runner_id, 'epoch', e.epoch, 'attempt', e.attempt, 'meteredMs', e.metered_ms),
+          'runnerId', e.runner_id, 'epoch', e.epoch, 'attempt', e.attempt, 'meteredMs', e.metered_ms) || ${more},
         clock_timestamp()
       from ${sql(from)} e where e.finished_at is not null
       on conflict (kind, dedupe_key) do nothing

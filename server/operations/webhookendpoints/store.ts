@@ -50,7 +50,7 @@ export function deliveriesMade(sql: SqlTag): Fragment {
         ${bodyOf(sql, {
           event: sql`x.event`,
           at: sql`e.created_at`,
-          data: sql`e.payload || jsonb_build_object('teamId', e.team_id) || x.more`,
+          data: sql`(e.payload - 'build') || jsonb_build_object('teamId', e.team_id) || x.more`,
         })},
         'pending', now(), now()
       from published e

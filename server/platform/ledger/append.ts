@@ -30,8 +30,8 @@ interface Head {
   readonly hash: string;
 }
 
-/** `db` must be the handle of the act's transaction. */
-export async function appendAudit(db: Database, act: AuditAct, at: Date): Promise<void> {
+/** `db` must be the handle of the act's transaction. Returns the entry's place in the chain. */
+export async function appendAudit(db: Database, act: AuditAct, at: Date): Promise<number> {
   if (!db.inTransaction) throw new Error(`audit entry ${act.action} needs the transaction of its act`);
   const { sql } = db;
   const { chain } = act;
@@ -49,6 +49,7 @@ export async function appendAudit(db: Database, act: AuditAct, at: Date): Promis
     select chain, ${seq}::int, ${content.at}::bigint, ${actor.kind}, ${actor.id}, ${actor.display}, ${action}, ${target},
       ${sql.json(details)}::jsonb, ${requestId}, ${head.hash}, ${hash} from head`;
   if (count !== 1) throw new Error(`audit entry ${seq} of ${chain} found another head than it had locked`);
+  return seq;
 }
 
 function contentOf(act: AuditAct, at: Date): AuditContent {
@@ -99,7 +100,7 @@ export async function recordAct(
   db: Database,
   ctx: ActCtx,
   act: Pick<AuditAct, 'chain' | 'action' | 'target' | 'details'>,
-): Promise<void> {
+): Promise<number> {
   const actor = await auditActor({ ...ctx, db });
-  await appendAudit(db, { ...act, actor, requestId: ctx.call.requestId }, ctx.clock.now());
+  return await appendAudit(db, { ...act, actor, requestId: ctx.call.requestId }, ctx.clock.now());
 }

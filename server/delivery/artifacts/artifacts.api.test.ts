@@ -1,0 +1,361 @@
+/** Artifacts over the real doors: a runner that the test plays publishes an image, and what is known of it stays. */
+import { execFileSync } from 'node:child_process';
+import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleFromJSON } from '@sigstore/bundle';
+import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
+import { createSvcSDK } from '@svc/sdk';
+import type { Artifact, Attestation, SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
+import { PAYLOAD_TYPE, paeOf } from '../attestations/envelope.ts';
+import { statementBytes } from '../attestations/statement.ts';
+
+const postgresHere = await has('postgres');
+const COMMIT = 'c'.repeat(40);
+const CANARY = 'canary-51e0a7f3';
+
+describe.skipIf(!postgresHere)('artifacts', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let teamId: string;
+  let projectId: string;
+  let environmentId: string;
+  let runner: ScriptedRunner;
+  let digests = 0;
+
+  const freshDigest = (): string => `sha256:${String((digests += 1)).padStart(64, '0')}`;
+  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      const { status, code } = error as SvcApiError;
+      return `${status} ${code}`;
+    }
+    return 'not refused';
+  };
+  /** A build of the environment that publishes an image with this digest. */
+  const built = async (digest: string): Promise<string> => {
+    const { id } = await sdk.builds.create(environmentId);
+    const offer = await runner.take();
+    await runner.finish(offer, { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' });
+    return id;
+  };
+  const artifactOf = async (digest: string): Promise<Artifact> =>
+    await waitFor(`the artifact ${digest}`, async () => await sdk.artifacts.get(teamId, digest));
+  const statementsOf = async (digest: string): Promise<readonly Attestation[]> =>
+    await sdk.artifacts.attestations(teamId, digest);
+  const provenanceOf = async (digest: string): Promise<Attestation> =>
+    await waitFor(`provenance of ${digest}`, async () => (await statementsOf(digest))[0]);
+
+  beforeAll(async () => {
+    server = await startTestServer();
+    sdk = createSvcSDK({ baseUrl: server.baseUrl, token: server.first.apiKey, maxRetries: 0 });
+    teamId = (await sdk.teams.create('makers')).id;
+    const staff = createSvcSDK({ baseUrl: server.baseUrl, token: server.first.staffApiKey });
+    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
+    await staff.adminTeams.setRegion(teamId, region?.id ?? '');
+    projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
+    const { token } = await sdk.runners.createEnrollToken(teamId);
+    runner = await scriptedRunner(server.baseUrl, token);
+  });
+  afterAll(async () => await server?.stop());
+  beforeEach(async () => {
+    const repository = 'https://git.example.com/acme/web';
+    environmentId = (await sdk.environments.create(projectId, { name: `e${(digests += 1)}`, repository })).id;
+  });
+
+  it('of a build have provenance that the service signed, with names of variables and never their values', async () => {
+    await sdk.variables.set(environmentId, 'API_TOKEN', CANARY, { secret: true });
+    await sdk.variables.set(environmentId, 'MODE', CANARY);
+    const digest = freshDigest();
+    const buildId = await built(digest);
+    expect(await artifactOf(digest)).toMatchObject({
+      digest,
+      kind: 'image',
+      name: IMAGE,
+      uri: `${IMAGE}@${digest}`,
+      sources: [
+        {
+          origin: 'build',
+          ref: buildId,
+          projectId,
+          projectName: 'web',
+          environmentId,
+          repository: 'https://git.example.com/acme/web',
+          branch: 'main',
+          commit: COMMIT,
+          runnerId: runner.runnerId,
+        },
+      ],
+    });
+    const provenance = await provenanceOf(digest);
+    expect(provenance).toMatchObject({
+      predicateType: 'https://slsa.dev/provenance/v1',
+      verification: { status: 'valid', signer: 'the service (build_customer)' },
+      ledger: { chain: teamId },
+      statement: {
+        _type: 'https://in-toto.io/Statement/v1',
+        subject: [{ name: IMAGE, digest: { sha256: digest.slice('sha256:'.length) } }],
+        predicate: {
+          buildDefinition: {
+            buildType: 'https://svc.example/attestations/environment-build/v1',
+            externalParameters: {
+              variableNames: ['MODE'],
+              secretNames: ['API_TOKEN'],
+              ref: 'refs/heads/main',
+            },
+            internalParameters: { buildId, runnerId: runner.runnerId, executor: 'podman' },
+            resolvedDependencies: [
+              { uri: 'git+https://git.example.com/acme/web@refs/heads/main', digest: { gitCommit: COMMIT } },
+            ],
+          },
+          runDetails: {
+            builder: { id: `https://svc.example/attestations/builders/customer/${teamId}/v1` },
+            metadata: { invocationId: `${buildId}#1` },
+          },
+        },
+      },
+    });
+    const [kept] = await server.db.sql<Array<{ all: string }>>`
+      select string_agg(convert_from(bundle, 'UTF8'), ' ') || (select coalesce(string_agg(payload::text, ' '), '') from jobs) as all from attestations`;
+    expect(kept?.all).not.toContain(CANARY);
+    const entries = await sdk.audit.list(teamId);
+    const entry = entries.find(({ seq }) => seq === provenance.ledger?.seq);
+    expect(entry).toMatchObject({ action: 'attestation.signed', details: { sha256: provenance.sha256 } });
+  });
+
+  it('verify without the service: by @sigstore/verify, and by openssl over what DSSE signs; a flipped byte fails both', async () => {
+    const digest = freshDigest();
+    await built(digest);
+    const { bundle } = await provenanceOf(digest);
+    const { keys } = (await (await fetch(`${server.baseUrl}/signing-keys`)).json()) as {
+      keys: Array<{ id: string; hint: string; publicKey: string; state: string }>;
+    };
+    const { verificationMaterial, dsseEnvelope } = bundle as unknown as {
+      verificationMaterial: { publicKey: { hint: string } };
+      dsseEnvelope: { payload: string; payloadType: string; signatures: Array<{ sig: string }> };
+    };
+    const key = keys.find(({ hint }) => hint === verificationMaterial.publicKey.hint);
+    const pem = await (await fetch(`${server.baseUrl}/signing-keys/${key?.id}.pem`)).text();
+    expect(pem).toBe(key?.publicKey);
+
+    const verify = (json: unknown): void => {
+      const trust = toTrustMaterial(
+        {
+          certificateAuthorities: [],
+          ctlogs: [],
+          tlogs: [],
+          timestampAuthorities: [],
+          mediaType: '',
+        } as never,
+        (hint) => ({
+          publicKey: createPublicKey(keys.find((each) => each.hint === hint)?.publicKey ?? ''),
+          validFor: () => true,
+        }),
+      );
+      const none = { tlogThreshold: 0, ctlogThreshold: 0, tsaThreshold: 0 };
+      new Verifier(trust, none).verify(toSignedEntity(bundleFromJSON(json)));
+    };
+    const openssl = (payload: Uint8Array): string => {
+      const folder = mkdtempSync(join(tmpdir(), 'svc-openssl-'));
+      try {
+        writeFileSync(join(folder, 'key.pem'), pem);
+        writeFileSync(join(folder, 'pae'), paeOf(dsseEnvelope.payloadType, payload));
+        writeFileSync(join(folder, 'sig'), Buffer.from(dsseEnvelope.signatures[0]?.sig ?? '', 'base64'));
+        const args = ['dgst', '-sha256', '-verify', 'key.pem', '-signature', 'sig', 'pae'];
+        return execFileSync('openssl', args, {
+          cwd: folder,
+          encoding: 'utf8',
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+      } catch (error) {
+        return String((error as { stdout?: unknown }).stdout);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    };
+    const payload = Buffer.from(dsseEnvelope.payload, 'base64');
+    expect(() => verify(bundle)).not.toThrow();
+    expect(openssl(payload)).toContain('Verified OK');
+    payload[payload.length - 3]! ^= 1;
+    const flipped = { ...dsseEnvelope, payload: payload.toString('base64') };
+    expect(() => verify({ ...bundle, dsseEnvelope: flipped })).toThrow(/signature/);
+    expect(openssl(payload)).toContain('Verification failure');
+  });
+
+  it('are recorded although their environment is deleted before the event is published, and once however often', async () => {
+    const digest = freshDigest();
+    const buildId = await built(digest);
+    await sdk.environments.delete(environmentId);
+    const { sources } = await artifactOf(digest);
+    expect(sources).toMatchObject([{ ref: buildId, environmentId }]);
+    const first = await provenanceOf(digest);
+    // The event, as if a worker had died between the signature and the end of the job.
+    await server.db.sql`
+      insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
+      select 'job_again', ${teamId}, 'artifacts.catalogue', 'again', ${server.db.sql.json({
+        workId: buildId,
+        epoch: 1,
+        attempt: 1,
+        build: {
+          id: buildId,
+          number: 1,
+          environmentId,
+          environmentName: 'gone',
+          projectId,
+          projectName: 'web',
+          trigger: 'manual',
+          branch: 'main',
+          commit: COMMIT,
+          buildType: 'dockerfile',
+          image: IMAGE,
+          digest,
+          claimedAt: new Date().toISOString(),
+          finishedAt: new Date().toISOString(),
+          spec: { buildType: 'dockerfile' },
+          runner: {
+            id: runner.runnerId,
+            version: null,
+            executor: null,
+            isolation: null,
+            inServicePool: false,
+          },
+          region: { id: 'reg_1', operator: 'customer' },
+        },
+      })}::jsonb, now(), now()`;
+    await waitFor('the end of the job', async () => {
+      const [row] = await server.db.sql<
+        Array<{ open: number }>
+      >`select count(*)::int as open from jobs where id = 'job_again'`;
+      return row?.open === 0;
+    });
+    expect((await statementsOf(digest)).map(({ id }) => id)).toEqual([first.id]);
+    expect((await artifactOf(digest)).sources).toHaveLength(1);
+  });
+
+  it('are one and the same when they are seen again, with one more source', async () => {
+    const digest = freshDigest();
+    const declared = await sdk.artifacts.declare(teamId, {
+      name: 'web',
+      kind: 'image',
+      digest,
+      projectId,
+      commit: COMMIT,
+    });
+    expect(declared.sources).toMatchObject([{ origin: 'declared', projectId }]);
+    await built(digest);
+    const both = await waitFor('both sources', async () => await sdk.artifacts.get(teamId, digest), {
+      holds: ({ sources }) => sources?.length === 2,
+    });
+    expect(both).toMatchObject({ id: declared.id, name: 'web', uri: `${IMAGE}@${digest}` });
+    const again = await sdk.artifacts.declare(teamId, { name: 'other', kind: 'file', digest });
+    expect(again).toMatchObject({ id: declared.id, name: 'web', kind: 'image' });
+  });
+
+  it('are listed by project, kind and commit, and of another team nothing is there', async () => {
+    const commit = '1234567890abcdef';
+    const [file, model] = await Promise.all(
+      (['file', 'model'] as const).map(
+        async (kind) =>
+          await sdk.artifacts.declare(teamId, { name: kind, kind, digest: freshDigest(), commit, projectId }),
+      ),
+    );
+    const ids = async (query: object) =>
+      (await sdk.artifacts.list(teamId, query)).map(({ id }) => id).toSorted();
+    expect(await ids({ commit })).toEqual([file!.id, model!.id].toSorted());
+    expect(await ids({ commit, kind: 'model' })).toEqual([model!.id]);
+    expect(await ids({ projectId, kind: 'file' })).toContain(file!.id);
+    expect(await ids({ commit: 'feedfacecafe' })).toEqual([]);
+    const other = createSvcSDK({
+      baseUrl: server.baseUrl,
+      token: (await stranger(server)).token,
+      maxRetries: 0,
+    });
+    expect(await refused(other.artifacts.list(teamId))).toBe('404 not_found');
+    const { id: theirs } = await other.teams.create('others');
+    expect(await refused(other.artifacts.get(theirs, file!.id))).toBe('404 not_found');
+    expect(await refused(other.artifacts.get(theirs, file!.digest ?? ''))).toBe('404 not_found');
+  });
+
+  describe('take statements of others:', () => {
+    const scanner = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const publicKey = String(scanner.publicKey.export({ format: 'pem', type: 'spki' }));
+    const predicateType = 'https://in-toto.io/attestation/vulns/v0.1';
+    const envelope = (digest: string, more: object = {}): string => {
+      const payload = statementBytes({
+        subjects: [{ name: 'web', digest }],
+        predicateType,
+        predicate: { findings: 0 },
+      });
+      const sig = sign('sha256', paeOf(PAYLOAD_TYPE, payload), scanner.privateKey).toString('base64');
+      return JSON.stringify({
+        payload: payload.toString('base64'),
+        payloadType: PAYLOAD_TYPE,
+        signatures: [{ sig }],
+        ...more,
+      });
+    };
+    let digest: string;
+    beforeEach(async () => {
+      digest = freshDigest();
+      await sdk.artifacts.declare(teamId, { name: 'scanned', kind: 'image', digest });
+    });
+
+    it('they are unverified until the team trusts the key, and again when it does not any more', async () => {
+      const bundle = envelope(digest);
+      const uploaded = await sdk.artifacts.upload(teamId, digest, { bundle });
+      expect(uploaded).toMatchObject({ predicateType, verification: { status: 'unverified' } });
+      expect((await sdk.artifacts.upload(teamId, digest, { bundle })).id).toBe(uploaded.id);
+      const key = await sdk.trustedKeys.add(teamId, { name: 'scanner', publicKey });
+      expect((await statementsOf(digest))[0]).toMatchObject({
+        verification: { status: 'valid', signer: 'scanner', keyId: key.id },
+      });
+      expect(await refused(sdk.trustedKeys.add(teamId, { name: 'twice', publicKey }))).toBe('409 name_taken');
+      await sdk.trustedKeys.remove(teamId, key.id ?? '');
+      expect((await statementsOf(digest)).map(({ verification }) => verification?.status)).toEqual([
+        'unverified',
+      ]);
+    });
+
+    it.each([
+      ['about something else', () => envelope(freshDigest()), '400 attestation_subject_mismatch'],
+      [
+        'with two signatures',
+        (of: string) => envelope(of, { signatures: [{ sig: 'AA==' }, { sig: 'AA==' }] }),
+        '400 attestation_invalid',
+      ],
+      ['that are none', () => '{"messageSignature":{}}', '400 attestation_invalid'],
+      ['that are no JSON', () => 'bundle', '400 attestation_invalid'],
+    ])('statements %s are refused, and nothing is kept', async (_what, make, answer) => {
+      expect(await refused(sdk.artifacts.upload(teamId, digest, { bundle: make(digest) }))).toBe(answer);
+      expect(await statementsOf(digest)).toEqual([]);
+    });
+
+    it.each([
+      ['a private key', String(scanner.privateKey.export({ format: 'pem', type: 'pkcs8' }))],
+      [
+        'a weak key',
+        String(
+          generateKeyPairSync('rsa', { modulusLength: 1_024 }).publicKey.export({
+            format: 'pem',
+            type: 'spki',
+          }),
+        ),
+      ],
+      ['no key', 'ssh-ed25519 AAAA'],
+    ])('a trusted key cannot be %s', async (_what, pem) => {
+      expect(await refused(sdk.trustedKeys.add(teamId, { name: 'bad', publicKey: pem }))).toBe(
+        '400 validation_failed',
+      );
+    });
+  });
+});

@@ -1,0 +1,78 @@
+/**
+ * Images of builds: the event of each build that published one, also of one whose end was a late word, becomes an artifact with its provenance. All that is needed stands in the event, because
+ * the environment, and the build with it, may be gone by then.
+ */
+import type { EventEffect } from '../../platform/feature.ts';
+import type { Job, JobKind } from '../../platform/jobs/index.ts';
+import { doubling, jobsAdded } from '../../platform/jobs/index.ts';
+import { attest, PROVENANCE_TYPE } from '../attestations/index.ts';
+import type { AttestDeps } from '../attestations/index.ts';
+import { provenanceOf } from './provenance.ts';
+import type { BuildFacts } from './provenance.ts';
+import { recordArtifact } from './record.ts';
+
+const CATALOGUE_JOB = 'artifacts.catalogue';
+
+/** CTE `catalogued`: a job for each event of the CTE `published` of a build that published an image. */
+export const catalogued: EventEffect = (sql) => sql`
+  catalogued as (${jobsAdded(
+    sql,
+    CATALOGUE_JOB,
+    sql`
+      select e.team_id, 'build ' || (e.payload -> 'build' ->> 'id') as lane, e.payload as payload from published e
+      where e.kind in ('work.finished', 'build.reported_late') and e.payload -> 'build' -> 'spec' -> 'publishes' = 'true'`,
+  )})`;
+
+export interface CatalogueDeps extends AttestDeps {
+  /** Beginning of the types of statements that are ours. */
+  readonly typeBase: string;
+}
+
+export function catalogueJob(deps: CatalogueDeps): JobKind {
+  return {
+    kind: CATALOGUE_JOB,
+    // A key that is not active yet, or a store that does not answer, is waited for: evidence is not given up.
+    attempts: 1_000,
+    backoff: doubling(1_000, 600_000),
+    concurrency: 4,
+    perTeam: 2,
+    timeoutMs: 60_000,
+    run: async (job) => await catalogue(deps, job),
+  };
+}
+
+async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job): Promise<void> {
+  const facts = payload as unknown as BuildFacts; // Written by the statement that ended the build alone.
+  const { build } = facts;
+  const { id: ref, digest, image: name, branch, commit, region, runner } = build;
+  const { projectId, projectName, environmentId, environmentName } = build;
+  const at = new Date(build.finishedAt);
+  await recordArtifact(
+    deps.db,
+    { teamId, digest, kind: 'image', name, uri: `${name}@${digest}` },
+    {
+      origin: 'build',
+      ref,
+      projectId,
+      projectName,
+      environmentId,
+      environmentName,
+      repository: build.spec.source?.repository ?? null,
+      branch,
+      commit,
+      runnerId: runner.id,
+      regionId: region.id,
+      operator: region.operator,
+      at,
+    },
+  );
+  await attest(deps, {
+    teamId,
+    purpose: runner.inServicePool ? 'build_service' : 'build_customer',
+    dedupeKey: `provenance:${facts.workId}:${facts.epoch}`,
+    at,
+    predicateType: PROVENANCE_TYPE,
+    subjects: [{ name, digest }],
+    predicate: provenanceOf(deps.typeBase, teamId, facts),
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * Provenance of a build by SLSA v1. Its times and its runner are those of the lease: the service vouches for what it saw. Runners of customers are builders of their own, whom a consumer
+ * may believe or not; names of variables stand here, never values.
+ */
+import type { Operator } from '../../platform/resource/schema.ts';
+
+/** What the event of an ended build says; see `buildFacts` of the engine. */
+export interface BuildFacts {
+  readonly workId: string;
+  readonly epoch: number;
+  readonly attempt: number;
+  readonly build: {
+    readonly id: string;
+    readonly number: number;
+    readonly environmentId: string;
+    readonly environmentName: string;
+    readonly projectId: string;
+    readonly projectName: string;
+    readonly trigger: string;
+    readonly branch: string;
+    readonly commit: string | null;
+    readonly buildType: string;
+    readonly image: string;
+    readonly digest: string;
+    readonly claimedAt: string;
+    readonly finishedAt: string;
+    readonly spec: {
+      readonly source?: {
+        readonly repository: string;
+        readonly branch: string;
+        readonly commit?: string;
+        readonly buildPath: string;
+        readonly submodules: boolean;
+      };
+      readonly buildType: string;
+      readonly steps?: readonly string[];
+      readonly variableNames?: readonly string[];
+      readonly secretNames?: readonly string[];
+    };
+    readonly runner: {
+      readonly id: string;
+      readonly version: string | null;
+      readonly executor: string | null;
+      readonly isolation: string | null;
+      readonly inServicePool: boolean;
+    };
+    readonly region: { readonly id: string; readonly operator: Operator };
+  };
+}
+
+const instant = (text: string): string => new Date(text).toISOString();
+
+export function provenanceOf(typeBase: string, teamId: string, facts: BuildFacts): Record<string, unknown> {
+  const { workId, epoch, attempt, build } = facts;
+  const { spec, runner, commit, branch } = build;
+  const { source } = spec;
+  const builder = runner.inServicePool ? 'service-pool/v1' : `customer/${teamId}/v1`;
+  return {
+    buildDefinition: {
+      buildType: `${typeBase}/environment-build/v1`,
+      externalParameters: {
+        ...(source && {
+          repository: source.repository,
+          ref: `refs/heads/${source.branch}`,
+          ...(source.commit === undefined ? {} : { commit: source.commit }),
+          buildPath: source.buildPath,
+          submodules: source.submodules,
+        }),
+        buildType: spec.buildType,
+        steps: spec.steps ?? [],
+        variableNames: spec.variableNames ?? [],
+        secretNames: spec.secretNames ?? [],
+      },
+      internalParameters: {
+        buildId: build.id,
+        number: build.number,
+        attempt,
+        environmentId: build.environmentId,
+        buildType: build.buildType,
+        trigger: build.trigger,
+        runnerId: runner.id,
+        runnerVersion: runner.version ?? '',
+        executor: runner.executor ?? '',
+        isolation: runner.isolation ?? '',
+      },
+      resolvedDependencies:
+        source === undefined || commit === null
+          ? []
+          : [{ uri: `git+${source.repository}@refs/heads/${branch}`, digest: { gitCommit: commit } }],
+    },
+    runDetails: {
+      builder: { id: `${typeBase}/builders/${builder}` },
+      metadata: {
+        invocationId: `${workId}#${epoch}`,
+        startedOn: instant(build.claimedAt),
+        finishedOn: instant(build.finishedAt),
+      },
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** Records that an artifact was seen: by its digest it is the same one, and where it came from is one more source. */
+import type { Database } from '../../platform/db/index.ts';
+import { newId } from '../../platform/ids.ts';
+import type { artifacts, artifactSources } from './schema.ts';
+
+export type NewArtifact = Pick<typeof artifacts.$inferInsert, 'teamId' | 'digest' | 'kind' | 'name'> & {
+  readonly uri?: string | undefined;
+  readonly mediaType?: string | undefined;
+};
+export type NewSource = Pick<typeof artifactSources.$inferInsert, 'origin' | 'ref'> &
+  Partial<Omit<typeof artifactSources.$inferInsert, 'teamId' | 'artifactId' | 'at' | 'origin' | 'ref'>>;
+
+/** `isNew`: the artifact was not known before. What is known of it is kept, what was missing is added. */
+export async function recordArtifact(
+  { sql }: Database,
+  { teamId, digest, kind, name, uri, mediaType }: NewArtifact,
+  source: NewSource & { readonly at: Date },
+): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const { at } = source;
+  const text = (column: keyof NewSource): string | null => source[column] ?? null;
+  const [row] = await sql<Array<{ id: string; isNew: boolean }>>`
+    with artifact as (
+      insert into artifacts as a (id, team_id, digest, kind, name, uri, media_type, created_at)
+      values (${newId('art', at.getTime())}, ${teamId}, ${digest}, ${kind}, ${name}, ${uri ?? null}, ${mediaType ?? null}, ${at})
+      on conflict (team_id, digest) do update set uri = coalesce(a.uri, excluded.uri), media_type = coalesce(a.media_type, excluded.media_type)
+      returning a.id, a.xmax = 0 as "isNew"
+    ),
+    source as (
+      insert into artifact_sources (team_id, artifact_id, origin, ref, project_id, project_name, environment_id, environment_name,
+        repository, branch, commit, runner_id, region_id, operator, at)
+      select ${teamId}, a.id, ${source.origin}, ${source.ref}, ${text('projectId')}, ${text('projectName')}, ${text('environmentId')},
+        ${text('environmentName')}, ${text('repository')}, ${text('branch')}, ${text('commit')}, ${text('runnerId')}, ${text('regionId')},
+        ${text('operator')}, ${at}
+      from artifact a
+      on conflict do nothing
+    )
+    select * from artifact`;
+  if (row === undefined) throw new Error(`artifact ${digest} was not recorded`);
+  return row;
+}

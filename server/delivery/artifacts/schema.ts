@@ -1,0 +1,61 @@
+import { foreignKey, index, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import {
+  ArtifactKind,
+  ArtifactKindSchema,
+  ArtifactOrigin,
+  ArtifactOriginSchema,
+} from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
+import { Operator, OperatorSchema } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
+import { id, instant } from '../../platform/db/columns.ts';
+import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+
+/** Known by their digests. Nothing refers to a build, an environment or a project: evidence outlives them. */
+export const artifacts = teamTable(
+  { name: 'artifacts', kind: 'artifact', prefix: 'art' },
+  {
+    /** `sha256:<hex>` */
+    digest: text('digest').notNull(),
+    kind: enumColumn('kind', ArtifactKind, ArtifactKindSchema).notNull(),
+    name: text('name').notNull(),
+    uri: text('uri'),
+    mediaType: text('media_type'),
+  },
+  (t) => [
+    uniqueIndex('artifacts_digest').on(t.teamId, t.digest),
+    // Lists, newest first: ids are made in the order of time.
+    index('artifacts_kind').on(t.teamId, t.kind, t.id),
+  ],
+);
+
+/** Where each came from. Ids and names are as they were then. */
+export const artifactSources = pgTable(
+  'artifact_sources',
+  {
+    teamId: id('team_id').notNull(),
+    artifactId: id('artifact_id').notNull(),
+    origin: enumColumn('origin', ArtifactOrigin, ArtifactOriginSchema).notNull(),
+    /** Build, CI run, or account. */
+    ref: text('ref').notNull(),
+    projectId: id('project_id'),
+    projectName: text('project_name'),
+    environmentId: id('environment_id'),
+    environmentName: text('environment_name'),
+    repository: text('repository'),
+    branch: text('branch'),
+    commit: text('commit'),
+    runnerId: id('runner_id'),
+    regionId: id('region_id'),
+    operator: enumColumn('operator', Operator, OperatorSchema),
+    at: instant('at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.artifactId, t.origin, t.ref] }),
+    index('artifact_sources_commit').on(t.teamId, t.commit, t.artifactId),
+    index('artifact_sources_project').on(t.teamId, t.projectId, t.artifactId),
+    foreignKey({
+      columns: [t.teamId, t.artifactId],
+      foreignColumns: [artifacts.teamId, artifacts.id],
+      name: 'artifact_sources_artifact_fk',
+    }).onDelete('cascade'),
+  ],
+);

@@ -1,0 +1,22 @@
+/** Attestations: signed statements about artifacts, our own and those of others, and what each is worth. */
+import type { Feature } from '../../platform/feature.ts';
+import type { Who } from '../../platform/resource/index.ts';
+import { readKeys } from '../signingkeys/index.ts';
+import { createTrustedKeys, readTrusted } from './trusted-keys.ts';
+import type { Keys } from './verify.ts';
+
+export { attest, storeAttestation } from './attest.ts';
+export type { Attestation, AttestDeps, Stated } from './attest.ts';
+export { BUNDLE_BYTES_MAX, readEnvelope, readStatement } from './envelope.ts';
+export { attestations, attestationSubjects } from './schema.ts';
+export { PROVENANCE_TYPE } from './statement.ts';
+export { verifyBundle } from './verify.ts';
+export type { Keys, VerificationStatus, Verified } from './verify.ts';
+
+/** All keys that count for the teams of the call. */
+export async function keysFor(who: Who, now: Date): Promise<Keys> {
+  const [service, trusted] = await Promise.all([readKeys(who.db, now), readTrusted(who)]);
+  return { service, trusted };
+}
+
+export const attestationsFeature: Feature = { services: [createTrustedKeys()] };

@@ -1,0 +1,60 @@
+import { foreignKey, index, integer, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { bytes, id } from '../../platform/db/columns.ts';
+import { teamTable } from '../../platform/resource/team-table.ts';
+
+/** Signed statements about artifacts. Rows are made and never changed: what one is worth is found out from its bytes at each read. */
+export const attestations = teamTable(
+  { name: 'attestations', kind: 'attestation', prefix: 'ats' },
+  {
+    predicateType: text('predicate_type').notNull(),
+    /** `platform`: made and signed here. `upload`: brought by somebody. */
+    source: text('source', { enum: ['platform', 'upload'] }).notNull(),
+    /** The Sigstore bundle or DSSE envelope, as it was made or brought. */
+    bundle: bytes('bundle').notNull(),
+    /** SHA-256 of the bundle. */
+    sha256: bytes('sha256').notNull(),
+    /** One for each thing that is stated: a signature is random, so that a job that is repeated must find what it stored before. */
+    dedupeKey: text('dedupe_key').notNull(),
+    uploadedBy: id('uploaded_by'),
+    /** Entry of the team's ledger that says so. */
+    ledgerSeq: integer('ledger_seq').notNull(),
+  },
+  (t) => [uniqueIndex('attestations_once').on(t.teamId, t.dedupeKey)],
+);
+
+/** What each is about. */
+export const attestationSubjects = pgTable(
+  'attestation_subjects',
+  {
+    teamId: id('team_id').notNull(),
+    /** `sha256:<hex>` */
+    digest: text('digest').notNull(),
+    attestationId: id('attestation_id').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.teamId, t.digest, t.attestationId] }),
+    index('attestation_subjects_of').on(t.attestationId),
+    foreignKey({
+      columns: [t.teamId, t.attestationId],
+      foreignColumns: [attestations.teamId, attestations.id],
+      name: 'attestation_subjects_attestation_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** Keys of others whose statements a team believes. */
+export const trustedKeys = teamTable(
+  { name: 'trusted_keys', kind: 'trusted key', prefix: 'tky' },
+  {
+    name: text('name').notNull(),
+    /** SubjectPublicKeyInfo in DER. */
+    spki: bytes('spki').notNull(),
+    hint: text('hint').notNull(),
+    /** Empty: whatever it signs. */
+    predicateTypes: text('predicate_types').array().notNull(),
+  },
+  (t) => [
+    uniqueIndex('trusted_keys_name').on(t.teamId, t.name),
+    uniqueIndex('trusted_keys_hint').on(t.teamId, t.hint),
+  ],
+);

@@ -1,0 +1,20 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { generateKeyPairSync } from 'node:crypto';
+import { team } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+
+const publicKey = (): string =>
+  String(
+    generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'pem', type: 'spki' }),
+  );
+
+export const requests: Requests = {
+  'svc.trustedkeys.v1.TrustedKeysService/List': { fields: team },
+  'svc.trustedkeys.v1.TrustedKeysService/Add': {
+    fields: ({ teamId }) => ({ teamId, name: 'scanner', publicKey: publicKey() }),
+  },
+  'svc.trustedkeys.v1.TrustedKeysService/Remove': {
+    fields: ({ teamId }) => ({ teamId, keyId: 'tky_0' }),
+    status: 404,
+  },
+};

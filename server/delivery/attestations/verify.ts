@@ -1,0 +1,125 @@
+/**
+ * What a stored bundle is worth, the one place where that is decided: signature, payload type, statement type, subject and purpose of the key, all of them. A good signature about
+ * something else is the classic hole, so nobody looks at less than all.
+ */
+import { verify as verifyBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import type { Purpose, SigningKey } from '../signingkeys/index.ts';
+import { paeOf, readEnvelope, readStatement } from './envelope.ts';
+import type { Envelope, Statement } from './envelope.ts';
+import { PROVENANCE_TYPE } from './statement.ts';
+
+/** `unverified`: signed by nobody whom the team trusts. */
+export type VerificationStatus = 'valid' | 'unverified' | 'invalid' | 'key_revoked';
+
+export interface TrustedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly hint: string;
+  readonly publicKey: KeyObject;
+  readonly predicateTypes: readonly string[];
+}
+
+export interface Keys {
+  readonly service: readonly SigningKey[];
+  readonly trusted: readonly TrustedKey[];
+}
+
+export interface Verified {
+  readonly status: VerificationStatus;
+  /** Why it is not valid. */
+  readonly problem?: string;
+  /** Who signed: the id of a key of the service, or of one that the team trusts. Absent: nobody known. */
+  readonly keyId?: string;
+  /** For people: `the service (build_service)`, or the trusted key's name. */
+  readonly signer?: string;
+  /** Absent: it cannot be read. */
+  readonly statement?: Statement;
+}
+
+export interface Expected {
+  /** Of the artifact that it is to be about. */
+  readonly digest: string;
+  /** When the ledger took it, which is what a revocation with a time goes by. */
+  readonly storedAt: Date;
+  /** Nobody else's signature counts on what the service made. */
+  readonly isOurs: boolean;
+}
+
+export function verifyBundle(bundle: Uint8Array, keys: Keys, expected: Expected): Verified {
+  let envelope: Envelope;
+  let statement: Statement;
+  try {
+    envelope = readEnvelope(bundle);
+    statement = readStatement(envelope);
+  } catch (error) {
+    return { status: 'invalid', problem: error instanceof Error ? error.message : String(error) };
+  }
+  if (!statement.digests.includes(expected.digest))
+    return { status: 'invalid', problem: `it is about something else than ${expected.digest}`, statement };
+  return { ...bySigner(envelope, statement, { keys, expected }), statement };
+}
+
+function bySigner(
+  envelope: Envelope,
+  { predicateType }: Statement,
+  { keys, expected }: { readonly keys: Keys; readonly expected: Expected },
+): Verified {
+  const signed = paeOf(envelope.payloadType, envelope.payload);
+  const isBy = ({ publicKey }: { readonly publicKey: KeyObject }): boolean =>
+    isSignedBy(publicKey, signed, envelope.signature);
+  const named = <K extends { readonly hint: string }>(all: readonly K[]): readonly K[] =>
+    envelope.hint === '' ? all : all.filter(({ hint }) => hint === envelope.hint);
+  const ours = named(keys.service).find(isBy);
+  if (ours !== undefined) return ofService(ours, predicateType, expected);
+  if (expected.isOurs) return { status: 'invalid', problem: 'no key of the service made its signature' };
+  const trusted = named(keys.trusted).find(isBy);
+  if (trusted !== undefined) {
+    const { id: keyId, name: signer, predicateTypes } = trusted;
+    return predicateTypes.length === 0 || predicateTypes.includes(predicateType)
+      ? { status: 'valid', keyId, signer }
+      : {
+          status: 'unverified',
+          keyId,
+          signer,
+          problem: `the key ${signer} is not trusted for ${predicateType}`,
+        };
+  }
+  const isKnown = named(keys.service).length + named(keys.trusted).length > 0 && envelope.hint !== '';
+  return isKnown
+    ? { status: 'invalid', problem: 'the signature is not that of the key which it names' }
+    : { status: 'unverified', problem: 'it is signed by no key that the team trusts' };
+}
+
+function ofService(
+  { id: keyId, purpose, state, ...key }: SigningKey,
+  predicateType: string,
+  { storedAt }: Expected,
+): Verified {
+  const signer = `the service (${purpose})`;
+  if (!maySign(purpose, predicateType))
+    return {
+      status: 'invalid',
+      keyId,
+      signer,
+      problem: `a key for ${purpose} may not sign ${predicateType}`,
+    };
+  const isBefore = key.compromisedSince !== null && storedAt < key.compromisedSince;
+  if (state === 'revoked' && !isBefore)
+    return { status: 'key_revoked', keyId, signer, problem: `its key was revoked: ${key.revokeReason}` };
+  return { status: 'valid', keyId, signer };
+}
+
+/** Whoever builds vouches for builds, and for nothing else. */
+export function maySign(purpose: Purpose, predicateType: string): boolean {
+  return (purpose === 'platform') !== (predicateType === PROVENANCE_TYPE);
+}
+
+function isSignedBy(key: KeyObject, signed: Uint8Array, signature: Uint8Array): boolean {
+  try {
+    const algorithm = key.asymmetricKeyType === 'ed25519' ? undefined : 'sha256';
+    return verifyBytes(algorithm, signed, key, signature);
+  } catch {
+    return false; // A key of a kind that cannot verify this.
+  }
+}

@@ -1,0 +1,135 @@
+/** Signing keys: published, rotated and revoked here, used by whoever states something about an artifact. */
+import { eq, isNull, and } from 'drizzle-orm';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import {
+  AdminSigningKeysService,
+  KeyPurposeSchema,
+  SigningKeySchema,
+} from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Ctx } from '../../platform/context.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
+import { startLoop } from '../../platform/loop.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { enumWord, shown } from '../../platform/resource/index.ts';
+import { createLocalKeys } from './key-store.ts';
+import type { KeyStore, Purpose } from './key-store.ts';
+import { ALGORITHM, isDue, publishKey, PURPOSES, readKeys } from './keys.ts';
+import type { SigningKey } from './keys.ts';
+import { createKeyPages } from './pages.ts';
+import { signingKeys } from './schema.ts';
+import { createSigner } from './signer.ts';
+import type { Signer } from './signer.ts';
+import { createVaultKeys } from './vault.ts';
+
+export { readKeys } from './keys.ts';
+export type { SigningKey } from './keys.ts';
+export { hintOf } from './key-store.ts';
+export type { Purpose } from './key-store.ts';
+export type { Signer } from './signer.ts';
+
+const CHECK_EVERY_MS = 60_000;
+const DAY_MS = 24 * 60 * 60_000;
+
+export const pemOf = ({ publicKey }: Pick<SigningKey, 'publicKey'>): string =>
+  String(publicKey.export({ format: 'pem', type: 'spki' }));
+
+const show = (key: SigningKey) =>
+  shown(SigningKeySchema, { ...key, algorithm: ALGORITHM, publicKey: pemOf(key) });
+
+function createAdminSigningKeys(store: KeyStore): Handlers<Ctx> {
+  const publish = async (
+    ctx: Ctx,
+    { purpose, reason }: { readonly purpose: Purpose; readonly reason: string },
+    isNeeded: (keys: readonly SigningKey[]) => boolean,
+  ): Promise<SigningKey> => {
+    const { key, isNew } = await publishKey({ ...ctx, store, now: ctx.clock.now() }, purpose, isNeeded);
+    if (key === undefined) throw apiError('internal', `no key of ${purpose} was made`);
+    if (isNew)
+      await ctx.db.transact(async (db) => {
+        const details = { purpose, hint: key.hint, reason };
+        await recordAct(db, ctx, {
+          chain: PLATFORM_CHAIN,
+          action: 'signing_key.published',
+          target: key.id,
+          details,
+        });
+      });
+    return key;
+  };
+  return implement(AdminSigningKeysService, {
+    list: async (_request, { db, clock }: Ctx) => ({ keys: (await readKeys(db, clock.now())).map(show) }),
+    rotate: async ({ purpose, reason }, ctx: Ctx) => {
+      const named = { purpose: enumWord(KeyPurposeSchema, purpose) as Purpose, reason };
+      const hasNext = (keys: readonly SigningKey[]): boolean => keys.some(({ state }) => state === 'pending');
+      return show(await publish(ctx, named, (keys) => !hasNext(keys)));
+    },
+    revoke: async ({ keyId, reason, compromisedSince }, ctx: Ctx) => {
+      const now = ctx.clock.now();
+      const since = compromisedSince === undefined ? null : timestampDate(compromisedSince);
+      if (since !== null && since > now) {
+        const message = `compromisedSince is ${since.toISOString()}, which has not come yet`;
+        throw apiError('validation_failed', message, {
+          details: { fields: [{ field: 'compromisedSince', rule: 'past', message }] },
+        });
+      }
+      await ctx.db.transact(async (db) => {
+        const [revoked] = await db.orm
+          .update(signingKeys)
+          .set({ revokedAt: now, compromisedSince: since, revokeReason: reason })
+          .where(and(eq(signingKeys.id, keyId), isNull(signingKeys.revokedAt)))
+          .returning();
+        if (revoked === undefined) return;
+        const details = { purpose: revoked.purpose, reason, compromisedSince: since?.toISOString() ?? null };
+        await recordAct(db, ctx, {
+          chain: PLATFORM_CHAIN,
+          action: 'signing_key.revoked',
+          target: keyId,
+          details,
+        });
+      });
+      const key = (await readKeys(ctx.db, now)).find(({ id }) => id === keyId);
+      if (key === undefined) throw notFound('signing key');
+      const { purpose, activeFrom } = key;
+      await publish(ctx, { purpose, reason: `${keyId} was revoked` }, (keys) =>
+        keys.every(
+          ({ state, activeFrom: from }) => state !== 'pending' && (state !== 'active' || from < activeFrom),
+        ),
+      );
+      return show(key);
+    },
+  });
+}
+
+export function signingKeysFeature({ config, db, clock, secrets, onError }: System): Feature & {
+  readonly signer: Signer;
+} {
+  const { address, token = '', mount, prefix } = config.vault;
+  const local = createLocalKeys(secrets);
+  const remote = address === undefined ? undefined : createVaultKeys({ address, token, mount, prefix });
+  const store: KeyStore = {
+    make: async (id, purpose) => await (remote ?? local).make(id, purpose),
+    sign: async (key, bytes) => {
+      if (key.externalRef === null) return await local.sign(key, bytes);
+      if (remote !== undefined) return await remote.sign(key, bytes);
+      throw apiError('unavailable', `the signing key ${key.id} is held by a Vault; set VAULT_ADDR`, {
+        retryAfterMs: 60_000,
+      });
+    },
+  };
+  const maxAgeMs = config.signingKeyMaxAgeDays * DAY_MS;
+  const keep = async (): Promise<void> => {
+    const now = clock.now();
+    for (const purpose of PURPOSES)
+      await publishKey({ db, store, now }, purpose, (keys) => isDue(keys, now, maxAgeMs));
+  };
+  return {
+    signer: createSigner(db, clock, store),
+    services: [createAdminSigningKeys(store)],
+    endpoints: () => createKeyPages(db, clock),
+    loops: [() => startLoop({ everyMs: CHECK_EVERY_MS, onError, run: keep })],
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * The keys of each purpose, one after the other. Where a key stands follows from its times:
+ *
+ *     pending ──active_from──> active ──a newer one is active──> retired
+ *        └──────────────────── revoked ───────────────────────────┘
+ *
+ * What must hold: nobody signs with a key before it was published for `PUBLISHED_MS`, for verifiers keep the list for five minutes. The first key of a purpose alone begins at
+ * once: no list that anybody keeps has an older one.
+ */
+import { createPublicKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { asc } from 'drizzle-orm';
+import type { SigningKeyState } from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { newId } from '../../platform/ids.ts';
+import { hintOf } from './key-store.ts';
+import type { KeyStore, Purpose } from './key-store.ts';
+import { signingKeys } from './schema.ts';
+
+export const PURPOSES: readonly Purpose[] = ['build_service', 'build_customer', 'platform'];
+
+export const ALGORITHM = 'ecdsa-p256-sha256';
+export const PUBLISHED_MS = 15 * 60_000;
+
+export type KeyState = Lowercase<Exclude<keyof typeof SigningKeyState & string, 'UNSPECIFIED'>>;
+
+export type SigningKey = typeof signingKeys.$inferSelect & {
+  readonly state: KeyState;
+  readonly publicKey: KeyObject;
+};
+
+const publicKeys = new Map<string, KeyObject>();
+
+/** Made once for each key: parsing one costs as much as a verification. */
+function publicKeyOf({ hint, spki }: typeof signingKeys.$inferSelect): KeyObject {
+  const known = publicKeys.get(hint);
+  if (known !== undefined) return known;
+  const key = createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' });
+  publicKeys.set(hint, key);
+  return key;
+}
+
+/** All that ever were, oldest first: three a year and some. */
+export async function readKeys({ orm }: Pick<Database, 'orm'>, now: Date): Promise<readonly SigningKey[]> {
+  const rows = await orm.select().from(signingKeys).orderBy(asc(signingKeys.activeFrom), asc(signingKeys.id));
+  const active = new Map(
+    rows.filter((row) => row.revokedAt === null && row.activeFrom <= now).map((row) => [row.purpose, row.id]),
+  );
+  return rows.map((row) => {
+    const state =
+      row.revokedAt !== null
+        ? 'revoked'
+        : row.activeFrom > now
+          ? 'pending'
+          : active.get(row.purpose) === row.id
+            ? 'active'
+            : 'retired';
+    return { ...row, state, publicKey: publicKeyOf(row) };
+  });
+}
+
+export interface Making {
+  readonly db: Database;
+  readonly store: KeyStore;
+  readonly now: Date;
+}
+
+/** Publishes a key of the purpose, if `isNeeded` of those that are there. Answers the one that takes over next, and whether it was made here. */
+export async function publishKey(
+  { db, store, now }: Making,
+  purpose: Purpose,
+  isNeeded: (keys: readonly SigningKey[]) => boolean,
+): Promise<{ readonly key: SigningKey | undefined; readonly isNew: boolean }> {
+  const of = async (handle: Database): Promise<readonly SigningKey[]> =>
+    (await readKeys(handle, now)).filter((key) => key.purpose === purpose);
+  const next = (keys: readonly SigningKey[]): SigningKey | undefined =>
+    keys.findLast(({ state }) => state === 'pending') ?? keys.find(({ state }) => state === 'active');
+  const before = await of(db);
+  if (!isNeeded(before)) return { key: next(before), isNew: false };
+  const id = newId('sgk', now.getTime());
+  const made = await store.make(id, purpose); // Before the transaction: a store may be far away.
+  return await db.transact(async (tx) => {
+    await tx.sql`select pg_advisory_xact_lock(hashtextextended('signing_keys', 0))`;
+    const there = await of(tx);
+    if (!isNeeded(there)) return { key: next(there), isNew: false };
+    const activeFrom = there.length === 0 ? now : new Date(now.getTime() + PUBLISHED_MS);
+    const row = { id, purpose, ...made, hint: hintOf(made.spki), createdAt: now, activeFrom };
+    await tx.orm.insert(signingKeys).values(row);
+    return { key: next(await of(tx)), isNew: true };
+  });
+}
+
+/** None is there, or the one that signs is older than `maxAgeMs`, and none is about to take over. */
+export function isDue(keys: readonly SigningKey[], now: Date, maxAgeMs: number): boolean {
+  if (keys.some(({ state }) => state === 'pending')) return false;
+  const active = keys.find(({ state }) => state === 'active');
+  return active === undefined || now.getTime() - active.activeFrom.getTime() >= maxAgeMs;
+}

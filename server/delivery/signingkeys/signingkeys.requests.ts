@@ -1,0 +1,13 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import type { Requests } from '../../../test/contract/requests.ts';
+
+export const requests: Requests = {
+  'svc.signingkeys.v1.AdminSigningKeysService/List': { fields: () => ({}) },
+  'svc.signingkeys.v1.AdminSigningKeysService/Rotate': {
+    fields: () => ({ purpose: 'platform', reason: 'the matrix turns every key' }),
+  },
+  'svc.signingkeys.v1.AdminSigningKeysService/Revoke': {
+    fields: () => ({ keyId: 'sgk_0', reason: 'nobody has it' }),
+    status: 404,
+  },
+};
