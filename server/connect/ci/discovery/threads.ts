@@ -3,17 +3,14 @@
  * too long or too much memory ends its thread, is reported, and the next file gets a new one. Teams take turns file by file, and one team has
  * one thread at most, so that what its repositories hold delays nobody else. Owns the threads, and which team is next.
  */
-import { Worker } from 'node:worker_threads';
-import type { ResourceLimits } from 'node:worker_threads';
+import { createThread } from '../../../platform/thread.ts';
+import type { Thread } from '../../../platform/thread.ts';
 import type { DefinitionFile } from './definitions.ts';
 import type { Measured } from './results.ts';
 
 const THREADS_MAX = 2;
 /** `fileMs`: the largest file takes half a second of a processor; this is for machines that are busy, and the net under what nobody thought of. */
 const LIMITS: ReadingLimits = { fileMs: 15_000, searchMs: 120_000, memoryMb: 256 };
-/** A thread that nobody needs takes some 20 MB. */
-const IDLE_MS = 10_000;
-
 export interface ReadingLimits {
   readonly fileMs: number;
   /** Limit of all files of one search. */
@@ -38,14 +35,18 @@ export interface Readers {
 interface Turn {
   readonly teamId: string;
   /** Never fails. */
-  take(thread: Thread): Promise<void>;
+  take(thread: Reader): Promise<void>;
 }
+
+type Reader = Thread<DefinitionFile, Measured>;
 
 export function createReaders(limits: ReadingLimits = LIMITS): Readers {
   /** Waiting files by team, in the order in which the teams come next. */
   const waiting = new Map<string, Turn[]>();
   const served = new Set<string>();
-  const idle: Thread[] = [];
+  const entry = new URL('./reader.worker.ts', import.meta.url);
+  const { fileMs: answerMs, memoryMb } = limits;
+  const idle = Array.from({ length: THREADS_MAX }, (): Reader => createThread({ entry, answerMs, memoryMb }));
 
   const next = (): Turn | undefined => {
     for (const [teamId, turns] of waiting) {
@@ -58,17 +59,14 @@ export function createReaders(limits: ReadingLimits = LIMITS): Readers {
     return undefined;
   };
   const serve = (): void => {
-    while (served.size < THREADS_MAX) {
+    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) {
       const turn = next();
-      if (turn === undefined) return;
+      if (turn === undefined) return void idle.push(thread);
       served.add(turn.teamId);
-      const thread = idle.pop() ?? startThread(idle, limits);
-      void turn.take(thread).then(() => {
+      const taken = thread;
+      void turn.take(taken).then(() => {
         served.delete(turn.teamId);
-        if (thread.isAlive()) {
-          idle.push(thread);
-          thread.rest();
-        }
+        idle.push(taken);
         serve();
       });
     }
@@ -77,7 +75,7 @@ export function createReaders(limits: ReadingLimits = LIMITS): Readers {
   return {
     open: (teamId, signal) => {
       let usedMs = 0;
-      const readNow = async (thread: Thread, file: DefinitionFile): Promise<Outcome> => {
+      const readNow = async (thread: Reader, file: DefinitionFile): Promise<Outcome> => {
         signal.throwIfAborted();
         if (usedMs >= limits.searchMs)
           return {
@@ -85,7 +83,8 @@ export function createReaders(limits: ReadingLimits = LIMITS): Readers {
           };
         const began = performance.now();
         try {
-          return await thread.read(file);
+          const answer = await thread.ask(file);
+          return 'unanswered' in answer ? { failed: `not read: reading ${answer.unanswered}` } : answer;
         } finally {
           usedMs += performance.now() - began;
         }
@@ -93,7 +92,7 @@ export function createReaders(limits: ReadingLimits = LIMITS): Readers {
       return {
         read: async (file) =>
           await new Promise<Outcome>((resolve, reject) => {
-            const take = async (thread: Thread): Promise<void> =>
+            const take = async (thread: Reader): Promise<void> =>
               await readNow(thread, file).then(resolve, reject);
             waiting.set(teamId, [...(waiting.get(teamId) ?? []), { teamId, take }]);
             serve();
@@ -101,69 +100,4 @@ export function createReaders(limits: ReadingLimits = LIMITS): Readers {
       };
     },
   };
-}
-
-interface Thread {
-  isAlive(): boolean;
-  read(file: DefinitionFile): Promise<Outcome>;
-  /** Ends soon unless it is used again. */
-  rest(): void;
-}
-
-function startThread(idle: Thread[], { fileMs, memoryMb }: ReadingLimits): Thread {
-  const worker = startWorker({
-    maxOldGenerationSizeMb: memoryMb,
-    maxYoungGenerationSizeMb: 32,
-    stackSizeMb: 4,
-  });
-  // A server that stops does not wait for it.
-  worker.unref();
-  let isAlive = true;
-  let resolveRead: (outcome: Outcome) => void = () => undefined;
-  let resting: NodeJS.Timeout | undefined;
-  const end = (failed: string): void => {
-    isAlive = false;
-    const at = idle.indexOf(thread);
-    if (at >= 0) idle.splice(at, 1);
-    resolveRead({ failed });
-    void worker.terminate();
-  };
-  worker.on('message', (measured: Measured) => resolveRead(measured));
-  worker.on('error', (error: Error & { code?: string }) => {
-    const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-    end(isMemory ? 'not read: reading it takes too much memory' : `not read: ${error.message}`);
-  });
-  worker.on('exit', () => end('not read: its thread ended'));
-  const thread: Thread = {
-    isAlive: () => isAlive,
-    read: async (file) => {
-      clearTimeout(resting);
-      return await new Promise<Outcome>((resolve) => {
-        const late = setTimeout(() => end(`not read: reading it took more than ${fileMs / 1000} s`), fileMs);
-        resolveRead = (outcome) => {
-          clearTimeout(late);
-          resolve(outcome);
-        };
-        worker.postMessage(file);
-      });
-    },
-    rest: () => {
-      clearTimeout(resting);
-      resting = setTimeout(() => end('not read: its thread was at rest'), IDLE_MS);
-      resting.unref();
-    },
-  };
-  return thread;
-}
-
-/** Starts the worker that lies beside this file: as JavaScript in the bundle, as TypeScript in a checkout. */
-function startWorker(resourceLimits: ResourceLimits): Worker {
-  const options = { name: 'reader', resourceLimits };
-  if (!import.meta.url.endsWith('.ts'))
-    return new Worker(new URL('./reader.worker.js', import.meta.url), { ...options, execArgv: [] });
-  // A thread cannot be started from a TypeScript file, so it starts from a line that brings the loader of the checkout in first.
-  const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'));
-  const entry = JSON.stringify(new URL('./reader.worker.ts', import.meta.url).href);
-  const code = `import(${loader}).then(({ register }) => { register(); return import(${entry}); })`;
-  return new Worker(code, { ...options, eval: true, execArgv: ['--conditions=source'] });
 }
