@@ -46,7 +46,11 @@ const program = (workspace, entryPoints, options = {}) =>
   });
 
 async function server() {
-  await program('server', ['main.ts', 'connect/ci/discovery/reader.worker.ts']);
+  await program('server', [
+    'main.ts',
+    'connect/ci/discovery/reader.worker.ts',
+    'delivery/artifacts/sbom/read-sbom.worker.ts',
+  ]);
   await cp('server/migrations', 'server/dist/migrations', { recursive: true });
   await buildConsole({
     outDir: 'server/dist/console',

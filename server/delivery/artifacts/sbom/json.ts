@@ -1,0 +1,19 @@
+/** What a parsed document may hold anywhere: anything. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The document cannot be read as a whole; the message says why. */
+export class Unreadable extends Error {}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value as an array; empty where it is none. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The objects of an array, and nothing where it is none. */
+export function objectsOf(value: unknown): readonly JsonObject[] {
+  return listOf(value).filter(isObject);
+}

@@ -1,0 +1,127 @@
+/** What the documents of all formats come to: packages with canonical purls, each once, in the order of their purls. What has no usable name is dropped and counted. */
+import { formatPurl, fullName, nameKey, parsePurl } from '@svc/proto/packages/purl.ts';
+import type { Purl } from '@svc/proto/packages/purl.ts';
+
+export interface SbomPackage {
+  readonly type: string;
+  /** As its ecosystem writes it: `@scope/name`, `group:artifact`, a module's path, the bare name. */
+  readonly name: string;
+  /** Empty: unknown. */
+  readonly version: string;
+  /** Canonical. */
+  readonly purl: string;
+  readonly nameKey: string;
+  /** Of deb and apk: the source package that it was built from, in lower case. */
+  readonly sourceKey: string | null;
+  /** Identifiers and expressions of SPDX, or any other text. */
+  readonly licenses: readonly string[];
+}
+
+/** A component as a document states it: nothing of it is checked. */
+export interface Candidate {
+  readonly purls: readonly unknown[];
+  readonly name: unknown;
+  readonly version: unknown;
+  readonly source: unknown;
+  readonly licenses: readonly unknown[];
+}
+
+export interface PackageList {
+  readonly packages: readonly SbomPackage[];
+  readonly dropped: number;
+  readonly doubles: number;
+  readonly incomplete: readonly string[];
+}
+
+/** Of a package. */
+export const LICENSES_MAX = 20;
+const TEXT_CHARS_MAX = 200;
+const INCOMPLETE_MAX = 20;
+/** Of a document. SPDX 3.0 names a licence once and refers to it from any number of packages, so a small document can hold a lot of text. */
+const LICENSE_CHARS_MAX = 8 * 1024 * 1024;
+/** The database takes no U+0000 and no half of a surrogate pair, and people are shown none of these. */
+const UNUSABLE = /[\p{Cc}\p{Cs}]/u;
+const UNUSABLE_OR_SPACE = /[\p{Cc}\p{Cs}\s]+/gu;
+/** SPDX writes these where it knows of no licence. */
+const NO_LICENSE: ReadonlySet<string> = new Set(['', 'NOASSERTION', 'NONE']);
+
+export function listPackages(
+  candidates: Iterable<Candidate>,
+  incomplete: Iterable<unknown> = [],
+): PackageList {
+  const byPurl = new Map<string, SbomPackage>();
+  const reasons = new Set<string>();
+  let dropped = 0;
+  let doubles = 0;
+  let licenseChars = 0;
+  for (const candidate of candidates) {
+    const stated = purlOf(candidate);
+    const canonical = stated === undefined ? '' : formatPurl(stated);
+    // What is canonical may be longer than what was stated, and too long.
+    const purl = parsePurl(canonical);
+    if (purl === undefined) dropped += 1;
+    else if (byPurl.has(canonical)) doubles += 1;
+    else {
+      const found = toPackage(purl, candidate);
+      licenseChars += found.licenses.reduce((sum, { length }) => sum + length, 0);
+      const isTooMuch = licenseChars > LICENSE_CHARS_MAX;
+      if (isTooMuch) reasons.add(`licences past ${LICENSE_CHARS_MAX} characters were left out`);
+      byPurl.set(canonical, { ...found, purl: canonical, ...(isTooMuch && { licenses: [] }) });
+    }
+  }
+  for (const reason of incomplete) {
+    if (reasons.size >= INCOMPLETE_MAX) break;
+    const text = shortText(reason);
+    if (text !== '') reasons.add(text);
+  }
+  const packages = [...byPurl.values()].sort((a, b) => (a.purl < b.purl ? -1 : 1));
+  return { packages, dropped, doubles, incomplete: [...reasons] };
+}
+
+/** The first valid purl; without one, name and version make a generic one. */
+function purlOf({ purls, name, version }: Candidate): Purl | undefined {
+  const texts = [name, version, ...purls].filter((text) => typeof text === 'string');
+  if (texts.some((text) => UNUSABLE.test(text))) return undefined;
+  const number = typeof version === 'string' ? version.trim() : '';
+  for (const text of purls) {
+    const purl = typeof text === 'string' ? parsePurl(text) : undefined;
+    if (purl !== undefined) return number === '' ? purl : { version: number, ...purl };
+  }
+  const bare = typeof name === 'string' ? name.trim() : '';
+  return bare === '' || number === '' ? undefined : { type: 'generic', name: bare, version: number };
+}
+
+function toPackage(purl: Purl, { source, licenses }: Candidate): Omit<SbomPackage, 'purl'> {
+  const { type, version = '' } = purl;
+  return {
+    type,
+    name: fullName(purl),
+    version,
+    nameKey: nameKey(purl),
+    sourceKey: sourceKey(purl, source),
+    licenses: distinctLicenses(licenses),
+  };
+}
+
+function sourceKey({ type, qualifiers }: Purl, stated: unknown): string | null {
+  if (type !== 'deb' && type !== 'apk') return null;
+  const source = shortText(qualifiers?.['upstream'] ?? qualifiers?.['source'] ?? stated);
+  // `openssl@3.0.11` in a purl, `openssl (3.0.11)` in the status file of dpkg.
+  const [name = ''] = source.split(/[@ (]/, 1);
+  return name === '' ? null : name.toLowerCase();
+}
+
+function distinctLicenses(licenses: readonly unknown[]): readonly string[] {
+  const found = new Set<string>();
+  for (const license of licenses) {
+    if (found.size >= LICENSES_MAX) break;
+    const text = shortText(license);
+    if (!NO_LICENSE.has(text)) found.add(text);
+  }
+  return [...found];
+}
+
+function shortText(value: unknown): string {
+  if (typeof value !== 'string') return '';
+  return value.slice(0, TEXT_CHARS_MAX).replace(UNUSABLE_OR_SPACE, ' ').trim();
+}
