@@ -1515,6 +1515,34 @@ BEGIN
 END
 $$;
 --> statement-breakpoint
+CREATE TABLE "package_set_members" (
+	"team_id" text NOT NULL,
+	"set_id" bigint NOT NULL,
+	"package_id" bigint NOT NULL,
+	"place" integer NOT NULL,
+	CONSTRAINT "package_set_members_package_id_set_id_pk" PRIMARY KEY("package_id","set_id")
+);
+--> statement-breakpoint
+CREATE TABLE "package_sets" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "package_sets_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"team_id" text NOT NULL,
+	"digest" "bytea" NOT NULL,
+	"packages" integer NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "packages" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "packages_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"team_id" text NOT NULL,
+	"type" text NOT NULL,
+	"name" text NOT NULL,
+	"name_key" text NOT NULL,
+	"source_key" text,
+	"version" text NOT NULL,
+	"purl" text NOT NULL,
+	"licenses" text[] NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "artifact_sources" (
 	"team_id" text NOT NULL,
 	"artifact_id" text NOT NULL,
@@ -1540,6 +1568,8 @@ CREATE TABLE "artifacts" (
 	"name" text NOT NULL,
 	"uri" text,
 	"media_type" text,
+	"package_set_id" bigint,
+	"sbom_unread" text[],
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
@@ -1593,6 +1623,14 @@ CREATE TABLE "signing_keys" (
 	CONSTRAINT "signing_keys_held" CHECK (("signing_keys"."private_sealed" is null) <> ("signing_keys"."external_ref" is null))
 );
 --> statement-breakpoint
+CREATE UNIQUE INDEX "package_set_members_place" ON "package_set_members" USING btree ("set_id","place");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "package_sets_digest" ON "package_sets" USING btree ("team_id","digest");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "package_sets_team_id" ON "package_sets" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "packages_purl" ON "packages" USING btree ("team_id","purl");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "artifacts_team_id" ON "artifacts" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "artifacts_digest" ON "artifacts" USING btree ("team_id","digest");
@@ -1609,15 +1647,29 @@ CREATE UNIQUE INDEX "trusted_keys_hint" ON "trusted_keys" USING btree ("team_id"
 --> statement-breakpoint
 CREATE UNIQUE INDEX "signing_keys_hint" ON "signing_keys" USING btree ("hint");
 --> statement-breakpoint
+CREATE INDEX "packages_name" ON "packages" USING btree ("team_id","name_key");
+--> statement-breakpoint
+CREATE INDEX "packages_source" ON "packages" USING btree ("team_id","source_key") WHERE "packages"."source_key" is not null;
+--> statement-breakpoint
 CREATE INDEX "artifact_sources_commit" ON "artifact_sources" USING btree ("team_id","commit","artifact_id");
 --> statement-breakpoint
 CREATE INDEX "artifact_sources_project" ON "artifact_sources" USING btree ("team_id","project_id","artifact_id");
 --> statement-breakpoint
 CREATE INDEX "artifacts_kind" ON "artifacts" USING btree ("team_id","kind","id");
 --> statement-breakpoint
+CREATE INDEX "artifacts_packages" ON "artifacts" USING btree ("team_id","package_set_id","id") WHERE "artifacts"."package_set_id" is not null;
+--> statement-breakpoint
 CREATE INDEX "attestation_subjects_of" ON "attestation_subjects" USING btree ("attestation_id");
 --> statement-breakpoint
 CREATE INDEX "signing_keys_newest" ON "signing_keys" USING btree ("purpose","active_from" DESC NULLS LAST);
+--> statement-breakpoint
+ALTER TABLE "package_set_members" ADD CONSTRAINT "package_set_members_set_fk" FOREIGN KEY ("team_id","set_id") REFERENCES "public"."package_sets"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "package_set_members" ADD CONSTRAINT "package_set_members_package_fk" FOREIGN KEY ("package_id") REFERENCES "public"."packages"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "package_sets" ADD CONSTRAINT "package_sets_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "packages" ADD CONSTRAINT "packages_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "artifact_sources" ADD CONSTRAINT "artifact_sources_artifact_fk" FOREIGN KEY ("team_id","artifact_id") REFERENCES "public"."artifacts"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint

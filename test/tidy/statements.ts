@@ -56,6 +56,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
   ],
   'given the row, or the team, that the call was authorised for': [
     'server/delivery/artifacts/record.ts',
+    'server/delivery/artifacts/sbom/store.ts',
     'server/engine/builds/store.ts',
     'server/engine/runners/waiting.ts',
   ],

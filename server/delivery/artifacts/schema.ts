@@ -1,4 +1,5 @@
-import { foreignKey, index, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { sql } from 'drizzle-orm';
+import { bigint, foreignKey, index, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import {
   ArtifactKind,
   ArtifactKindSchema,
@@ -19,11 +20,19 @@ export const artifacts = teamTable(
     name: text('name').notNull(),
     uri: text('uri'),
     mediaType: text('media_type'),
+    /** What it is made of; see sbom/schema.ts. */
+    packageSetId: bigint('package_set_id', { mode: 'number' }),
+    /** What the document did not tell: parts that were not read, packages without a usable name. */
+    sbomUnread: text('sbom_unread').array(),
   },
   (t) => [
     uniqueIndex('artifacts_digest').on(t.teamId, t.digest),
     // Lists, newest first: ids are made in the order of time.
     index('artifacts_kind').on(t.teamId, t.kind, t.id),
+    // Which artifacts are made of a set, newest first.
+    index('artifacts_packages')
+      .on(t.teamId, t.packageSetId, t.id)
+      .where(sql`${t.packageSetId} is not null`),
   ],
 );
 

@@ -1,0 +1,90 @@
+/** What artifacts are made of. A set of packages is immutable, and shared by all artifacts with equal dependencies: these tables grow with distinct sets. */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  foreignKey,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
+import { bytes, id, instant } from '../../../platform/db/columns.ts';
+import { teams } from '../../../platform/resource/schema.ts';
+
+const teamId = () =>
+  id('team_id')
+    .notNull()
+    .references(() => teams.id, { onDelete: 'cascade' });
+const rowId = () => bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity().primaryKey();
+
+/** As the first document of the team stated it; never changed, and never deleted but with the team. */
+export const packages = pgTable(
+  'packages',
+  {
+    id: rowId(),
+    teamId: teamId(),
+    type: text('type').notNull(),
+    name: text('name').notNull(),
+    /** What people search by, in lower case. */
+    nameKey: text('name_key').notNull(),
+    /** Of deb and apk: the source package, in lower case. */
+    sourceKey: text('source_key'),
+    /** Empty: unknown. */
+    version: text('version').notNull(),
+    /** Canonical. */
+    purl: text('purl').notNull(),
+    licenses: text('licenses').array().notNull(),
+  },
+  (t) => [
+    uniqueIndex('packages_purl').on(t.teamId, t.purl),
+    index('packages_name').on(t.teamId, t.nameKey),
+    index('packages_source')
+      .on(t.teamId, t.sourceKey)
+      .where(sql`${t.sourceKey} is not null`),
+  ],
+);
+
+export const packageSets = pgTable(
+  'package_sets',
+  {
+    id: rowId(),
+    teamId: teamId(),
+    /** SHA-256 of the sorted purls, joined by line feeds. */
+    digest: bytes('digest').notNull(),
+    /** Number of its members. */
+    packages: integer('packages').notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('package_sets_digest').on(t.teamId, t.digest),
+    // Other tables refer to both at once.
+    uniqueIndex('package_sets_team_id').on(t.teamId, t.id),
+  ],
+);
+
+export const packageSetMembers = pgTable(
+  'package_set_members',
+  {
+    teamId: id('team_id').notNull(),
+    setId: bigint('set_id', { mode: 'number' }).notNull(),
+    packageId: bigint('package_id', { mode: 'number' }).notNull(),
+    /** In the order of purls, from 1 on: lists go by it, whatever the collation of the database. */
+    place: integer('place').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.packageId, t.setId] }),
+    uniqueIndex('package_set_members_place').on(t.setId, t.place),
+    foreignKey({
+      name: 'package_set_members_set_fk',
+      columns: [t.teamId, t.setId],
+      foreignColumns: [packageSets.teamId, packageSets.id],
+    }).onDelete('cascade'),
+    foreignKey({
+      name: 'package_set_members_package_fk',
+      columns: [t.packageId],
+      foreignColumns: [packages.id],
+    }).onDelete('cascade'),
+  ],
+);

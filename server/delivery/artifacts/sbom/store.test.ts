@@ -1,0 +1,264 @@
+/** Sets of packages in a real database: stored once, shared, found by the names of what they hold. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase } from '../../../../test/setup/database.ts';
+import type { TestDatabase } from '../../../../test/setup/database.ts';
+import { has } from '../../../../test/setup/needs.ts';
+import { waitFor } from '../../../../test/setup/wait-for.ts';
+import { systemScope } from '../../../platform/authorise.ts';
+import type { SqlTag } from '../../../platform/db/index.ts';
+import { listPackages } from './package-list.ts';
+import type { SbomPackage } from './package-list.ts';
+import { readSbom } from './read-sbom.ts';
+import { packageFigures, packagesOfSet, setsWith, storePackageSet } from './store.ts';
+
+const there = await has('postgres');
+const TEAM = 'team_1';
+const OTHER = 'team_2';
+/** Of the tests that search. */
+const SEARCHED = 'team_3';
+const own = systemScope(TEAM);
+const others = systemScope(OTHER);
+
+const packagesOf = (purls: readonly string[], more: object = {}): readonly SbomPackage[] =>
+  listPackages(
+    purls.map((purl) => ({
+      purls: [purl],
+      name: '',
+      version: '',
+      source: undefined,
+      licenses: [],
+      ...more,
+    })),
+  ).packages;
+
+function packagesOfFile(name: string): readonly SbomPackage[] {
+  const sbom = readSbom(readFileSync(new URL(`./testdata/${name}`, import.meta.url)));
+  if ('problem' in sbom) throw new Error(sbom.problem);
+  return sbom.packages;
+}
+
+describe.skipIf(!there)('package sets', () => {
+  let database: TestDatabase;
+  let sql: SqlTag;
+
+  beforeAll(async () => {
+    database = await createTestDatabase({ max: 20 });
+    ({ sql } = database.db);
+    await sql`insert into regions (id, name, operator) values ('reg_1', 'r', 'service')`;
+    for (const id of [TEAM, OTHER, SEARCHED, 'team_gone'])
+      await sql`insert into teams (id, name, region_id, created_at) values (${id}, ${id}, 'reg_1', now())`;
+  });
+  afterAll(async () => await database.drop());
+
+  const store = async (purls: readonly string[], more: object = {}): Promise<number> =>
+    (await storePackageSet(sql, TEAM, packagesOf(purls, more))).setId;
+  const count = async (table: string): Promise<number> => {
+    const [row] = await sql<Array<{ count: number }>>`select count(*) from ${sql(table)}`;
+    return row?.count ?? 0;
+  };
+
+  describe('storePackageSet()', () => {
+    it('stores equal packages of two documents once, whatever their order and format', async () => {
+      const packages = packagesOfFile('cyclonedx-1.6.json');
+      const first = await storePackageSet(sql, TEAM, packages);
+      expect(first.added).toBe(true);
+      const purls = packages.map(({ purl }) => purl).join('\n');
+      expect(Buffer.from(first.digest)).toEqual(createHash('sha256').update(purls).digest());
+      const rows = [await count('packages'), await count('package_set_members')];
+      const again = await storePackageSet(sql, TEAM, packagesOfFile('spdx-2.3.json'));
+      expect(again).toEqual({ ...first, added: false });
+      expect([await count('packages'), await count('package_set_members')]).toEqual(rows);
+      const elsewhere = await storePackageSet(sql, OTHER, packages);
+      expect(elsewhere).toMatchObject({ digest: first.digest, added: true });
+      expect(elsewhere.setId).not.toBe(first.setId);
+    });
+
+    it('stores the set of no packages', async () => {
+      const empty = await storePackageSet(sql, TEAM, []);
+      expect(empty.added).toBe(true);
+      expect(await packageFigures(sql, own, empty.setId)).toEqual({
+        packages: 0,
+        types: [],
+        licenses: [],
+        unlicensed: 0,
+      });
+    });
+
+    it('keeps texts as they are, and what the first document said of a package', async () => {
+      const purl = 'pkg:deb/debian/odd%22%5C%7B%2C%7D@1?distro=debian-12';
+      const licenses = ['a "b", {c}', 'back\\slash', 'NULL', 'Ünïcode'];
+      const before = await store([purl], { licenses, source: 'Quelle' });
+      const set = await store([purl, 'pkg:npm/second@1'], { licenses: ['MIT'] });
+      const [stored] = await packagesOfSet(sql, own, { setId: before, limit: 10 });
+      expect(stored).toEqual({
+        place: 1,
+        type: 'deb',
+        name: 'odd"\\{,}',
+        version: '1',
+        purl,
+        nameKey: 'odd"\\{,}',
+        sourceKey: 'quelle',
+        licenses,
+      });
+      expect((await packagesOfSet(sql, own, { setId: set, limit: 1 }))[0]).toEqual(stored);
+    });
+
+    it('lets 20 at once store sets that overlap, each once', async () => {
+      const purls = Array.from({ length: 310 }, (_, n) => `pkg:npm/shared-${n}@1`);
+      const packages = await count('packages');
+      // Ten sets, each asked for twice, in opposite orders.
+      const asked = Array.from({ length: 20 }, (_, n) => {
+        const list = packagesOf(purls.slice(n % 10, 300 + (n % 10)));
+        return n < 10 ? list : list.toReversed();
+      });
+      // Opens the connections, which would keep the calls apart.
+      await Promise.all(asked.map(async () => await sql`select 1`));
+      const stored = await Promise.all(asked.map(async (list) => await storePackageSet(sql, TEAM, list)));
+      expect(stored.filter(({ added }) => added)).toHaveLength(10);
+      expect(new Set(stored.map(({ setId }) => setId)).size).toBe(10);
+      expect(await count('packages')).toBe(packages + 309);
+      const setId = stored[12]?.setId ?? 0;
+      const members = await packagesOfSet(sql, own, { setId, limit: 2_000 });
+      expect(members.map(({ purl }) => purl)).toEqual(asked[2]?.map(({ purl }) => purl));
+    });
+
+    it('never lets two calls wait for each other', async () => {
+      const [a, b, c] = ['pkg:npm/wait-a@1', 'pkg:npm/wait-b@1', 'pkg:npm/wait-c@1'] as const;
+      const waiting = async (): Promise<number> => {
+        const [row] = await sql<Array<{ count: number }>>`
+          select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        return row?.count ?? 0;
+      };
+      const stored: Array<Promise<unknown>> = [];
+      await database.db.transact(async (tx) => {
+        await tx.sql`
+          insert into packages (team_id, type, name, name_key, version, purl, licenses)
+          values (${TEAM}, 'npm', 'wait-b', 'wait-b', '1', ${b}, '{}')`;
+        // Had each inserted what stands before `b` in its own order, each would now have what the other waits for.
+        stored.push(storePackageSet(sql, TEAM, packagesOf([a, b, c])));
+        stored.push(storePackageSet(sql, TEAM, packagesOf([a, b, c, 'pkg:npm/more@1']).toReversed()));
+        await waitFor('both calls to wait', waiting, { holds: (count) => count === 2 });
+      });
+      expect(await Promise.all(stored)).toMatchObject([{ added: true }, { added: true }]);
+    });
+
+    it('fails for a team that is gone, and goes with its team', async () => {
+      await expect(storePackageSet(sql, 'team_none', packagesOf(['pkg:npm/a@1']))).rejects.toThrow(
+        /foreign key/,
+      );
+      const { setId } = await storePackageSet(sql, 'team_gone', packagesOf(['pkg:npm/gone@1']));
+      await sql`delete from teams where id = 'team_gone'`;
+      expect(await sql`select from packages where team_id = 'team_gone'`).toHaveLength(0);
+      expect(await sql`select from package_set_members where set_id = ${setId}::bigint`).toHaveLength(0);
+    });
+  });
+
+  describe('packagesOfSet()', () => {
+    it('pages through a set in the order of purls, and shows nothing to another team', async () => {
+      // Most collations would sort `-` and `A` elsewhere.
+      const purls = ['pkg:npm/B@1', 'pkg:npm/a-c@1', 'pkg:npm/a@1', 'pkg:npm/aa@1', 'pkg:npm/a.b@1'];
+      const setId = await store(purls);
+      const seen: string[] = [];
+      for (let after = 0; ;) {
+        const page = await packagesOfSet(sql, own, { setId, after, limit: 2 });
+        seen.push(...page.map(({ purl }) => purl));
+        const last = page.at(-1);
+        if (last === undefined) break;
+        after = last.place;
+      }
+      expect(seen).toEqual(purls.toSorted());
+      expect(await packagesOfSet(sql, others, { setId, limit: 10 })).toEqual([]);
+    });
+  });
+
+  describe('setsWith()', () => {
+    const find = async (name: string, limit = 10) =>
+      await setsWith(sql, systemScope(SEARCHED), { name, limit });
+    const store = async (purls: readonly string[]): Promise<number> =>
+      (await storePackageSet(sql, SEARCHED, packagesOf(purls))).setId;
+    let debian: number;
+    let alpine: number;
+    let languages: number;
+    beforeAll(async () => {
+      debian = await store([
+        'pkg:deb/debian/libssl3@3.0.11-1?arch=amd64&distro=debian-12&upstream=openssl',
+        'pkg:deb/debian/curl@7.88.1-10',
+      ]);
+      alpine = await store([
+        'pkg:apk/alpine/libssl3@3.3.1-r0?upstream=openssl',
+        'pkg:apk/alpine/busybox@1.36',
+      ]);
+      languages = await store([
+        'pkg:npm/%40angular/core@17.0.0',
+        'pkg:npm/curl@0.1.4',
+        'pkg:maven/org.apache.logging.log4j/log4j-core@2.17.1?type=jar',
+        'pkg:golang/github.com/gorilla/mux@v1.8.1',
+        'pkg:pypi/zope-interface@6.1',
+        'pkg:composer/laravel/framework@11.0.0',
+      ]);
+    });
+
+    it('finds names as people write them, in any case', async () => {
+      expect(await find('busybox')).toEqual([alpine]);
+      expect(await find(' @Angular/core ')).toEqual([languages]);
+      expect(await find('org.apache.logging.log4j:log4j-core')).toEqual([languages]);
+      expect(await find('github.com/gorilla/mux')).toEqual([languages]);
+      expect(await find('Zope_Interface')).toEqual([languages]);
+    });
+
+    it('finds a name of several types, the newest set first, up to the limit', async () => {
+      expect(await find('curl')).toEqual([languages, debian]);
+      expect(await find('curl', 1)).toEqual([languages]);
+    });
+
+    it('finds packages of deb and apk by their source', async () => {
+      expect(await find('libssl3')).toEqual([alpine, debian]);
+      expect(await find('OpenSSL')).toEqual([alpine, debian]);
+      expect(await find('pkg:deb/debian/openssl')).toEqual([debian]);
+    });
+
+    it('finds by purl one type, one namespace, and one version if it is named', async () => {
+      expect(await find('pkg:npm/curl')).toEqual([languages]);
+      expect(await find('pkg:deb/debian/curl@7.88.1-10')).toEqual([debian]);
+      expect(await find('pkg:deb/debian/curl@7.88.1-9')).toEqual([]);
+      expect(await find('pkg:deb/ubuntu/curl')).toEqual([]);
+      expect(await find('pkg:deb/curl')).toEqual([debian]);
+      expect(await find('pkg:composer/laravel/framework@11.0.0')).toEqual([languages]);
+      expect(await find('pkg:composer/cakephp/framework')).toEqual([]);
+    });
+
+    it('finds nothing by what is no name, and nothing of another team', async () => {
+      for (const name of ['', ' ', 'pkg:', 'pkg:npm/', 'pkg:golang/..', '%', 'bus_box', "' or 1=1 --"])
+        expect(await find(name)).toEqual([]);
+      expect(await setsWith(sql, others, { name: 'libssl3', limit: 10 })).toEqual([]);
+    });
+  });
+
+  describe('packageFigures()', () => {
+    it('counts packages by type and by licence, the 50 most frequent', async () => {
+      const purls = Array.from({ length: 60 }, (_, n) => `pkg:npm/figure-${n}@1`);
+      const candidates = [...purls, 'pkg:deb/debian/figure@1'].map((purl, n) => ({
+        purls: [purl],
+        name: '',
+        version: '',
+        source: undefined,
+        licenses: n === 60 ? [] : ['MIT', `License ${n}`],
+      }));
+      const { setId } = await storePackageSet(sql, TEAM, listPackages(candidates).packages);
+      const figures = await packageFigures(sql, own, setId);
+      expect(figures).toMatchObject({
+        packages: 61,
+        types: [
+          { type: 'npm', packages: 60 },
+          { type: 'deb', packages: 1 },
+        ],
+        unlicensed: 1,
+      });
+      expect(figures?.licenses).toHaveLength(50);
+      expect(figures?.licenses[0]).toEqual({ license: 'MIT', packages: 60 });
+      expect(await packageFigures(sql, others, setId)).toBeUndefined();
+    });
+  });
+});

@@ -1,0 +1,156 @@
+/** Packages and sets of packages in the database. */
+import { createHash } from 'node:crypto';
+import { nameKey, formatPurl, parsePurl } from '@svc/proto/packages/purl.ts';
+import type { TeamScope } from '../../../platform/context.ts';
+import type { SqlTag } from '../../../platform/db/index.ts';
+import type { SbomPackage } from './package-list.ts';
+
+export interface StoredSet {
+  readonly setId: number;
+  /** SHA-256 of the sorted purls, joined by line feeds. */
+  readonly digest: Uint8Array;
+  /** False: there was one already. */
+  readonly added: boolean;
+}
+
+export interface SetMember extends SbomPackage {
+  /** In the set, from 1 on. */
+  readonly place: number;
+}
+
+export interface PackageFigures {
+  readonly packages: number;
+  /** The most frequent first, at most 50. */
+  readonly types: ReadonlyArray<{ readonly type: string; readonly packages: number }>;
+  /** The same. A package with two licences counts for both. */
+  readonly licenses: ReadonlyArray<{ readonly license: string; readonly packages: number }>;
+  readonly unlicensed: number;
+}
+
+const FIGURES_MAX = 50;
+
+/**
+ * Stores the set unless the team has it. `packages` have each purl once. Of two calls at once that share some, one may wait for the other, but never both for each
+ * other: all insert in the order of purls. What was inserted stays when a later statement fails, which is no harm.
+ */
+export async function storePackageSet(
+  sql: SqlTag,
+  teamId: string,
+  packages: readonly SbomPackage[],
+): Promise<StoredSet> {
+  const sorted = packages.toSorted((a, b) => (a.purl < b.purl ? -1 : 1));
+  const purls = sorted.map(({ purl }) => purl);
+  const digest = createHash('sha256').update(purls.join('\n')).digest();
+  const find = async () =>
+    (
+      await sql<Array<{ id: number }>>`
+        select id from package_sets where team_id = ${teamId} and digest = ${digest}`
+    )[0];
+  const before = await find();
+  if (before !== undefined) return { setId: before.id, digest, added: false };
+  await sql`
+    insert into packages (team_id, type, name, name_key, source_key, version, purl, licenses)
+    select ${teamId}, p.type, p.name, p."nameKey", p."sourceKey", p.version, p.purl, p.licenses
+    from json_to_recordset(${sql.json(sorted)}::json) as p
+      (type text, name text, "nameKey" text, "sourceKey" text, version text, purl text, licenses text[])
+    on conflict do nothing`;
+  // A statement of its own, because that one does not see what others inserted meanwhile. A package that is not there fails it: package_id is not null.
+  const [made] = await sql<Array<{ id: number }>>`
+    with made as (
+      insert into package_sets (team_id, digest, packages, created_at)
+      values (${teamId}, ${digest}, ${purls.length}::int, now())
+      on conflict do nothing returning id
+    ), members as (
+      insert into package_set_members (team_id, set_id, package_id, place)
+      select ${teamId}, made.id, p.id, m.place
+      from made cross join unnest(${purls}::text[]) with ordinality m (purl, place)
+        left join packages p on p.team_id = ${teamId} and p.purl = m.purl
+    )
+    select id from made`;
+  const stored = made ?? (await find());
+  if (stored === undefined) throw new Error(`the package set of ${teamId} was removed while it was stored`);
+  return { setId: stored.id, digest, added: made !== undefined };
+}
+
+/** In the order of purls, from behind the place `after` on. Empty for the set of another team. */
+export async function packagesOfSet(
+  sql: SqlTag,
+  scope: TeamScope,
+  { setId, after = 0, limit }: { readonly setId: number; readonly after?: number; readonly limit: number },
+): Promise<readonly SetMember[]> {
+  return await sql<SetMember[]>`
+    select m.place, p.type, p.name, p.version, p.purl, p.name_key as "nameKey", p.source_key as "sourceKey", p.licenses
+    from package_set_members m join packages p on p.id = m.package_id
+    where m.team_id = any(${scope.teamIds}::text[]) and m.set_id = ${setId}::bigint and m.place > ${after}::int
+    order by m.place limit ${limit}::int`;
+}
+
+/**
+ * Ids of the sets that hold a package of that name, the newest first. A name is that of any type, `@scope/name`, `group:artifact`, or a purl, which with a version means
+ * that one alone. Packages of deb and apk go by the name of their source as well.
+ */
+export async function setsWith(
+  sql: SqlTag,
+  scope: TeamScope,
+  { name, limit }: { readonly name: string; readonly limit: number },
+): Promise<readonly number[]> {
+  const wanted = wantedPackage(name);
+  if (wanted === undefined) return [];
+  const { type, keys, prefix, version } = wanted;
+  const rows = await sql<Array<{ id: number }>>`
+    with found as materialized (
+      select id from packages
+      where team_id = any(${scope.teamIds}::text[]) and (name_key = any(${keys}::text[]) or source_key = any(${keys}::text[]))
+        and (${type}::text is null or type = ${type}::text) and (${version}::text is null or version = ${version}::text)
+        and starts_with(purl, ${prefix}::text)
+    )
+    select distinct m.set_id as id from found join package_set_members m on m.package_id = found.id
+    order by id desc limit ${limit}::int`;
+  return rows.map(({ id }) => id);
+}
+
+interface WantedPackage {
+  readonly type: string | null;
+  readonly keys: readonly string[];
+  /** Of the purl. The key of most types says nothing of the namespace. */
+  readonly prefix: string;
+  readonly version: string | null;
+}
+
+function wantedPackage(name: string): WantedPackage | undefined {
+  const text = name.trim();
+  if (!/^pkg:/i.test(text)) {
+    const bare = { type: 'pypi', name: text };
+    // Python's `Foo_Bar` is `foo-bar`, whichever way people write it.
+    const keys = text === '' ? [] : [...new Set([text.toLowerCase(), nameKey(bare)])];
+    return { type: null, keys, prefix: 'pkg:', version: null };
+  }
+  const purl = parsePurl(text);
+  if (purl === undefined) return undefined;
+  const { type, namespace, version = null } = purl;
+  const prefix = namespace === undefined ? 'pkg:' : formatPurl({ type, namespace, name: 'x' }).slice(0, -1);
+  return { type, keys: [nameKey(purl)], prefix, version };
+}
+
+/** Undefined: the team has no such set. */
+export async function packageFigures(
+  sql: SqlTag,
+  scope: TeamScope,
+  setId: number,
+): Promise<PackageFigures | undefined> {
+  const [figures] = await sql<PackageFigures[]>`
+    with members as materialized (
+      select p.type, p.licenses from package_set_members m join packages p on p.id = m.package_id where m.set_id = ${setId}::bigint
+    ), types as (
+      select type, count(*)::int as packages from members group by type order by 2 desc, 1 limit ${FIGURES_MAX}::int
+    ), licenses as (
+      select license, count(*)::int as packages from members cross join unnest(licenses) license
+      group by license order by 2 desc, 1 limit ${FIGURES_MAX}::int
+    )
+    select s.packages,
+      (select coalesce(json_agg(t), '[]') from types t) as types,
+      (select coalesce(json_agg(l), '[]') from licenses l) as licenses,
+      (select count(*)::int from members where licenses = '{}') as unlicensed
+    from package_sets s where s.team_id = any(${scope.teamIds}::text[]) and s.id = ${setId}::bigint`;
+  return figures;
+}
