@@ -1,10 +1,12 @@
-/** What a pattern costs to compile, which is done when a document is written and once in the thread. */
-import { compilePattern } from './language.ts';
+/** Patterns of RE2 and what they cost to compile, which is some hundred times what it takes to match a name. */
+import { RE2JS } from '@bufbuild/re2';
 import type { Finding } from './findings.ts';
 
 const PATTERN_CHARS_MAX = 256;
-/** Of all patterns of a document; a pattern of this cost compiles in some 50 ms. */
+/** Of all patterns of a document; one of this cost compiles in less than 100 ms. */
 export const PATTERNS_COST_MAX = 10_000;
+/** Of the compiled patterns that are kept. At this cost they take some 10 MB. */
+const KEPT_COST_MAX = 40_000;
 /** A class of Unicode has hundreds of ranges. */
 const UNICODE_CLASS_COST = 100;
 
@@ -15,6 +17,23 @@ export function costOf(pattern: string): number {
   for (const [, least = '', most = ''] of pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g))
     cost *= Math.max(1, Number(least), Number(most));
   return cost;
+}
+
+const kept = new Map<string, RE2JS>();
+let keptCost = 0;
+
+/** Throws for a pattern that RE2 does not take. */
+export function compilePattern(pattern: string): RE2JS {
+  const known = kept.get(pattern);
+  if (known !== undefined) return known;
+  const made = RE2JS.compile(pattern);
+  keptCost += costOf(pattern);
+  if (keptCost > KEPT_COST_MAX) {
+    kept.clear();
+    keptCost = costOf(pattern);
+  }
+  kept.set(pattern, made);
+  return made;
 }
 
 /** Undefined for a pattern that can be matched. `left`: cost that the patterns of the document before it have left over. */

@@ -157,6 +157,21 @@ it('refuses an input that is too large or misshapen', async () => {
   ]);
 });
 
+it('joins what loops collect, whatever its length', async () => {
+  const many = Array.from({ length: 5_000 }, (_, n) => ({ ...packages[0]!, name: `${n}` }));
+  const large = { ...input, artifacts: [{ ...artifact, packages: many }] };
+  const collected = policyOf(
+    'artifacts[0].packages.map(p, int(p.name)) == artifacts[0].packages.map(p, int(p.name)).filter(n, n >= 0)',
+    'artifacts[0].packages.filter(p, p.name.endsWith("7")).map(p, int(p.name)).all(n, n % 10 == 7)',
+    'artifacts[0].packages.map(p, p.name)[4321] == "4321" && artifacts[0].packages.map(p, p.name).size() == 5000',
+    '[1, 2] + [] + [3] + ([4] + [5]) == [1, 2, 3, 4, 5]',
+  );
+  const [verdict] = await patient.judge([collected], large);
+  console.info(`lists of 5,000 collected: ${verdict?.ms.toFixed(0)} ms`);
+  expect(verdict?.detail).toBeUndefined();
+  expect(verdict?.outcome).toBe('allow');
+});
+
 it('judges by the document of the revision', async () => {
   const first = policyOf('true');
   const second = { ...first, revision: 2, document: documentOf('false') };
@@ -176,26 +191,23 @@ it('matches by RE2, which a pattern cannot delay', async () => {
 });
 
 it('kills endless policies at the limit, keeps what was judged before, and gives the next gate all of its time', async () => {
-  const before = policyOf('true');
-  const after = policyOf('true');
+  const harmless = policyOf('true');
   const began = performance.now();
-  let killedMs = 0;
-  const killed = runner.judge([before, ENDLESS, after], input).then((verdicts) => {
-    killedMs = performance.now() - began;
-    return verdicts;
-  });
-  // The same again, and only then what is harmless: neither may lose time to the ones before it.
-  const again = runner.judge([ENDLESS], input);
-  const harmless = runner.judge([before], input);
-  const [first, second, third] = await Promise.all([killed, again, harmless]);
+  const timed = async (verdicts: Promise<readonly Verdict[]>): Promise<[readonly Verdict[], number]> => [
+    await verdicts,
+    performance.now() - began,
+  ];
+  const [[killed, killedMs], [next, nextMs]] = await Promise.all([
+    timed(runner.judge([harmless, ENDLESS, policyOf('true')], input)),
+    timed(runner.judge([harmless], input)),
+  ]);
   console.info(
-    `six nested loops: killed after ${killedMs.toFixed(0)} ms; two of them and the gate behind: ${(performance.now() - began).toFixed(0)} ms`,
+    `six nested loops: killed after ${killedMs.toFixed(0)} ms; the gate behind was judged after ${nextMs.toFixed(0)} ms, in ${next[0]?.ms.toFixed(1)} ms`,
   );
-  expect(spokenOf(first)).toEqual(['allow', 'error time', 'error time']);
-  expect(first[1]?.ms).toBeGreaterThan(GATE_MS / 2);
-  expect(first[2]?.ms).toBe(0);
-  expect(spokenOf(second)).toEqual(['error time']);
-  expect(spokenOf(third)).toEqual(['allow']);
+  expect(spokenOf(killed)).toEqual(['allow', 'error time', 'error time']);
+  expect(killed[1]?.ms).toBeGreaterThan(GATE_MS / 2);
+  expect(killed[2]?.ms).toBe(0);
+  expect(spokenOf(next)).toEqual(['allow']);
 });
 
 it.each([
@@ -254,8 +266,9 @@ it('replays inputs in their order while the event loop is free', async () => {
   const busyMs = performance.eventLoopUtilization(before).active;
   const tookMs = performance.now() - began;
   console.info(
-    `100 inputs of 400 packages: ${tookMs.toFixed(0)} ms, ${busyMs.toFixed(0)} of them in the event loop`,
+    `${inputs.length} inputs of 400 packages: ${tookMs.toFixed(0)} ms, ${busyMs.toFixed(0)} of them in the event loop`,
   );
+  expect(busyMs).toBeLessThan(tookMs / 2);
   expect(isCut).toBe(false);
   expect(verdicts.map(({ outcome }) => outcome)).toEqual(
     inputs.map((_, n) => (n % 2 === 0 ? 'allow' : 'deny')),
@@ -263,16 +276,15 @@ it('replays inputs in their order while the event loop is free', async () => {
 });
 
 it('cuts a replay when its time is up, and runs a few at a time', async () => {
-  const hurried = createReplay({ replayMs: 1_500, replaysMax: 1 });
+  const hurried = createReplay({ replayMs: 1_000, replaysMax: 1 });
   const endless = hurried(
     documentOf(NESTED),
     Array.from({ length: 100 }, () => input),
   );
   await expect(hurried(documentOf('true'), [input])).rejects.toMatchObject({ code: 'unavailable' });
   const { verdicts, isCut } = await endless;
-  console.info(`endless replay of 1.5 s: ${verdicts.length} inputs were given up`);
+  console.info(`endless replay of 1 s: ${verdicts.length} inputs were given up`);
   expect(isCut).toBe(true);
-  expect(verdicts.length).toBeLessThan(7);
+  expect(verdicts.length).toBeLessThan(5);
   expect(new Set(spokenOf(verdicts))).toEqual(new Set(verdicts.length === 0 ? [] : ['error time']));
-  expect((await hurried(documentOf('true'), [input])).isCut).toBe(false);
 });
