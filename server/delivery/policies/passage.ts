@@ -1,0 +1,42 @@
+/** What passes a gate: every act that policies are asked about goes through one of these, whether there are policies or not. */
+import type { Ctx } from '../../platform/context.ts';
+import type { PolicyAction } from './engine/document.ts';
+import type { PolicyInput } from './engine/input.ts';
+
+export interface Passage {
+  readonly action: PolicyAction;
+  readonly teamId: string;
+  /** What it is about: policies may be narrowed to a project or an environment. */
+  readonly projectId?: string | undefined;
+  readonly environmentId?: string | undefined;
+  /** Id of what is to be done, or of what it is done to. */
+  readonly subject: string;
+  /** What the caller knows beside the actor, the team, the time and the artifacts. */
+  readonly facts: Partial<Pick<PolicyInput, 'project' | 'environment' | 'build' | 'release' | 'promotion'>>;
+  readonly artifactIds: readonly string[];
+  /** An owner goes on although a policy says no, unless its document forbids that. */
+  readonly override?: { readonly reason: string } | undefined;
+}
+
+/** A rule that does not hold. */
+export interface FailedRule {
+  readonly policyId: string;
+  readonly policyName: string;
+  readonly ruleId: string;
+  readonly message: string;
+}
+
+export interface Passed {
+  readonly gateId: string;
+  readonly isAllowed: boolean;
+  readonly isOverridden: boolean;
+  readonly denied: readonly FailedRule[];
+  readonly warned: readonly FailedRule[];
+}
+
+export interface Gates {
+  /** Throws `policy_denied` (403) with the failed rules. Each passage is kept, also a denied one, whose act is not. */
+  pass(ctx: Ctx, passage: Passage): Promise<Passed>;
+  /** What it would say now. Nothing is kept. */
+  preview(ctx: Ctx, passage: Passage): Promise<Passed>;
+}
