@@ -15,7 +15,7 @@ export interface Purl {
 }
 
 /** In characters; the specification has no limit. */
-const LENGTH_MAX = 2_000;
+export const PURL_LENGTH_MAX = 2_000;
 const TYPE = /^[a-z][a-z0-9.-]*$/;
 /** `__proto__` is none, because a key begins with a letter. */
 const KEY = /^[a-z][a-z0-9._-]*$/;
@@ -40,7 +40,7 @@ const utf8 = new TextEncoder();
 
 /** Returns the parts in canonical spelling; undefined for a text that is not a valid purl. */
 export function parsePurl(text: string): Purl | undefined {
-  if (text.length > LENGTH_MAX) return undefined;
+  if (text.length > PURL_LENGTH_MAX) return undefined;
   const [withQualifiers, subpathText] = splitAtLast(text, '#');
   const [path, qualifiersText] = splitAtLast(withQualifiers, '?');
   const [, typeText = '', rest = ''] = /^pkg:\/*([^/]+)\/(.*)$/is.exec(path) ?? [];

@@ -1,0 +1,91 @@
+/**
+ * Lists the packages of an image from the tar stream of its files. Each kind of database has a reader, chosen by the path; all else is skipped. The stream comes
+ * from a customer's image: whatever it holds makes the catalogue shorter and says so in `unread` or `dropped`, and never makes it fail.
+ */
+import { errorText } from '../../platform/errors.ts';
+import { Collection, type Catalogue } from './collection.ts';
+import type { Findings } from './finding.ts';
+import { readGoProgram } from './go-build-info.ts';
+import { readPackageJson, readPythonMetadata } from './language-packages.ts';
+import { readLaunchSbom } from './launch-sbom.ts';
+import { readApk, readDpkg, readOsRelease } from './system-packages.ts';
+import { BODY_BYTES_MAX, readTar, type TarEntry } from './tar-reader.ts';
+
+const MIB = 1_048_576;
+
+interface Reader {
+  readonly path: RegExp;
+  readonly bytesMax: number;
+  readonly read: (text: string) => Findings;
+}
+
+export type { Catalogue, FoundPackage } from './collection.ts';
+
+/** JSON takes many times its length in memory, so documents have lower limits than tables of lines. */
+const READERS: readonly Reader[] = [
+  {
+    path: /^var\/lib\/dpkg\/(?:status|status\.d\/[^/]+(?<!\.md5sums))$/,
+    bytesMax: BODY_BYTES_MAX,
+    read: readDpkg,
+  },
+  { path: /^(?:usr\/)?lib\/apk\/db\/installed$/, bytesMax: BODY_BYTES_MAX, read: readApk },
+  {
+    path: /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^@./][^/]*\/package\.json$/,
+    bytesMax: MIB,
+    read: readPackageJson,
+  },
+  { path: /\.dist-info\/METADATA$/, bytesMax: MIB, read: readPythonMetadata },
+  { path: /^layers\/sbom\/launch\/.+\.cdx\.json$/, bytesMax: 8 * MIB, read: readLaunchSbom },
+];
+const OS_RELEASE = /^(?:etc|usr\/lib)\/os-release$/;
+const OS_RELEASE_BYTES_MAX = 65_536;
+const RPM = /^(?:var\/lib\/rpm|usr\/lib\/sysimage\/rpm)\/(?:Packages(?:\.db)?|rpmdb\.sqlite)$/;
+
+const readerOf = (path: string) => READERS.find((reader) => reader.path.test(path));
+
+/** Rejects only when the signal is aborted. */
+export async function catalogue(
+  tar: AsyncIterable<Uint8Array>,
+  { signal }: { signal: AbortSignal },
+): Promise<Catalogue> {
+  const collection = new Collection(signal);
+  try {
+    for await (const entry of readTar(tar, { signal, onDropped: () => collection.drop() }))
+      await readEntry(entry, collection);
+  } catch (error) {
+    signal.throwIfAborted();
+    collection.miss(`the rest of the image: ${errorText(error)}`);
+  }
+  return collection.close();
+}
+
+async function readEntry(entry: TarEntry, collection: Collection): Promise<void> {
+  const { path, type, linkPath } = entry;
+  if (RPM.test(path)) collection.miss('rpm database');
+  const reader = readerOf(path);
+  if (type === 'hard link' && reader !== undefined && readerOf(linkPath ?? '') !== reader)
+    collection.miss(`${path} is a hard link to ${linkPath}`);
+  if (type !== 'file') return;
+  if (OS_RELEASE.test(path)) {
+    const text = await readText(entry, OS_RELEASE_BYTES_MAX, collection);
+    if (text !== undefined) collection.noteSystem(readOsRelease(text), path);
+  } else if (reader !== undefined) {
+    const text = await readText(entry, reader.bytesMax, collection);
+    if (text !== undefined) await collection.addAll(reader.read(text));
+  } else if (entry.executable) {
+    const found = await readGoProgram(entry.pieces());
+    if (found === undefined) return;
+    if ('problem' in found) collection.miss(`Go modules of ${path}: ${found.problem}`);
+    else await collection.addAll(found);
+  }
+}
+
+async function readText(
+  entry: TarEntry,
+  bytesMax: number,
+  collection: Collection,
+): Promise<string | undefined> {
+  const bytes = await entry.read(bytesMax);
+  if (bytes === undefined) collection.miss(`${entry.path} is longer than ${bytesMax / 1_024} KiB`);
+  return bytes === undefined ? undefined : new TextDecoder().decode(bytes);
+}
