@@ -45,6 +45,8 @@ describe('catalogue()', () => {
       'etc/os-release': DEBIAN,
       'usr/lib/os-release': 'ID=other\n',
       'usr/lib/python3/dist-packages/Flask.Cors-4.0.dist-info/METADATA': 'Name: Flask_Cors\nVersion: 4.0\n',
+      'usr/lib/python3/dist-packages/six.egg-info': 'Name: six\nVersion: 1.16\n',
+      'usr/lib/python3/dist-packages/six-1.egg-info/PKG-INFO': 'Name: six\nVersion: 1.15\n',
       'var/lib/dpkg/status':
         'Package: attr\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1:2.5.1-4+b1\n',
     });
@@ -60,6 +62,8 @@ describe('catalogue()', () => {
         { purl: 'pkg:npm/%40a/c@1.0.0', name: '@a/c', version: '1.0.0', licenses: [] },
         { purl: 'pkg:npm/b@1.0.0', name: 'b', version: '1.0.0', licenses: [] },
         { purl: 'pkg:pypi/flask-cors@4.0', name: 'flask-cors', version: '4.0', licenses: [] },
+        { purl: 'pkg:pypi/six@1.15', name: 'six', version: '1.15', licenses: [] },
+        { purl: 'pkg:pypi/six@1.16', name: 'six', version: '1.16', licenses: [] },
       ],
       operatingSystem: { id: 'debian', name: 'Debian GNU/Linux', version: '12' },
       unread: [],
@@ -125,6 +129,9 @@ describe('catalogue()', () => {
     const found = await catalogueOf({
       'var/lib/rpm/rpmdb.sqlite': 'x',
       'var/lib/rpm/Packages': 'x',
+      'app/a.jar': 'x',
+      'usr/lib/ruby/gems/3.3.0/specifications/rack-3.gemspec': 'x',
+      'app/vendor/composer/installed.json': '{}',
       'node_modules/big/package.json': ' '.repeat(1_048_577),
       'node_modules/bi\u202eg/package.json': ' '.repeat(1_048_577),
       'lib/apk/db/installed': 'P:musl\nV:1\n',
@@ -132,6 +139,9 @@ describe('catalogue()', () => {
     expect(purls(found)).toEqual(['pkg:apk/alpine/musl@1']);
     expect(found.unread).toEqual([
       'rpm database',
+      'Java archives',
+      'Ruby gems',
+      'Composer packages',
       'node_modules/big/package.json is longer than 1024 KiB',
       'node_modules/bi?g/package.json is longer than 1024 KiB',
       'the distribution: the image has no etc/os-release with an id',

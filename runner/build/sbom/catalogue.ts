@@ -34,12 +34,18 @@ const READERS: readonly Reader[] = [
     bytesMax: MIB,
     read: readPackageJson,
   },
-  { path: /\.dist-info\/METADATA$/, bytesMax: MIB, read: readPythonMetadata },
+  { path: /\.(?:dist-info\/METADATA|egg-info|egg-info\/PKG-INFO)$/, bytesMax: MIB, read: readPythonMetadata },
   { path: /^layers\/sbom\/launch\/.+\.cdx\.json$/, bytesMax: 8 * MIB, read: readLaunchSbom },
 ];
 const OS_RELEASE = /^(?:etc|usr\/lib)\/os-release$/;
 const OS_RELEASE_BYTES_MAX = 65_536;
-const RPM = /^(?:var\/lib\/rpm|usr\/lib\/sysimage\/rpm)\/(?:Packages(?:\.db)?|rpmdb\.sqlite)$/;
+/** Kinds of packages without a reader: the catalogue names them, for it would look complete otherwise. */
+const UNKNOWN: readonly [what: string, path: RegExp][] = [
+  ['rpm database', /^(?:var\/lib\/rpm|usr\/lib\/sysimage\/rpm)\/(?:Packages(?:\.db)?|rpmdb\.sqlite)$/],
+  ['Java archives', /\.[jwe]ar$/],
+  ['Ruby gems', /\/specifications\/[^/]+\.gemspec$/],
+  ['Composer packages', /(?:^|\/)vendor\/composer\/installed\.json$/],
+];
 
 const readerOf = (path: string) => READERS.find((reader) => reader.path.test(path));
 
@@ -61,7 +67,7 @@ export async function catalogue(
 
 async function readEntry(entry: TarEntry, collection: Collection): Promise<void> {
   const { path, type, linkPath } = entry;
-  if (RPM.test(path)) collection.miss('rpm database');
+  for (const [what, unknown] of UNKNOWN) if (unknown.test(path)) collection.miss(what);
   const reader = readerOf(path);
   if (type === 'hard link' && reader !== undefined && readerOf(linkPath ?? '') !== reader)
     collection.miss(`${path} is a hard link to ${linkPath}`);

@@ -32,8 +32,8 @@ export function* paragraphsOf(
 ): Generator<ReadonlyMap<string, string>, void, undefined> {
   let fields = new Map<string, string>();
   for (const line of linesOf(text)) {
-    if (line === '') {
-      if (fields.size > 0) yield fields;
+    if (line === '' && fields.size > 0) {
+      yield fields;
       fields = new Map();
     }
     const colon = line.indexOf(':');
