@@ -58,7 +58,7 @@ const ENROLL_MS = 5_000;
 const WATCH_MS = 2_000;
 /** Requests of a kind under way at one server. */
 const REQUESTS_MAX = 2;
-/** Bytes of output in a request; the server takes 4 MiB. */
+/** Bytes of output, or of documents, in a request; the server takes 4 MiB. */
 const BYTES_MAX = 1_048_576;
 const WAITING_MAX = 20_000;
 
@@ -144,12 +144,14 @@ interface Asked {
 }
 
 type WithNonce = Message & { readonly caller?: { readonly nonce?: unknown } };
-type WithOutput = Message & {
+type WithBytes = Message & {
   readonly logs?: { readonly chunks: ReadonlyArray<{ readonly data: Uint8Array }> };
+  readonly report?: { readonly build?: { readonly sbom?: Uint8Array } };
 };
 
-function bytesOf(ask: WithOutput): number {
-  return ask.logs?.chunks.reduce((sum, { data }) => sum + data.length, 0) ?? 0;
+function bytesOf({ logs, report }: WithBytes): number {
+  const output = logs?.chunks.reduce((sum, { data }) => sum + data.length, 0) ?? 0;
+  return output + (report?.build?.sbom?.length ?? 0);
 }
 
 /** The name says which messages these are. */

@@ -85,7 +85,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     residencyFeature,
     signing,
     attestationsFeature,
-    artifactsFeature(system, signing),
+    artifactsFeature(system, { signer: signing.signer, reportedRun: ci.reportedRun }),
     maintenanceFeature,
     auditFeature(system),
   ];

@@ -28,6 +28,8 @@ import { packImage } from './pack.ts';
 import type { BuildPlan } from './plan.ts';
 import { pushImage } from './push.ts';
 import { checkDockerfile } from './references.ts';
+import { catalogueImage } from './sbom/image-catalogue.ts';
+import { sbomReport } from './sbom/report.ts';
 import { runSteps } from './steps.ts';
 import { handOver } from './transfer.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf, type BuildHost } from './workspace.ts';
@@ -142,9 +144,14 @@ class Build {
       deployed = tag;
     }
     if (image !== undefined && source !== undefined) {
+      const listed = await this.#listPackages(tag);
       await this.#enter('publishing', `pushing ${image.name}:${image.tag}`);
-      this.#result.digest = await pushImage(this.#context, tag, image);
-      this.#result.image = image.name;
+      const digest = await pushImage(this.#context, tag, image);
+      Object.assign(this.#result, {
+        digest,
+        image: image.name,
+        ...sbomReport(listed, { name: image.name, digest }),
+      });
       await this.#context.writeLine(`the registry confirmed ${this.#result.digest}`);
       deployed = `${image.name}@${this.#result.digest}`;
     }
@@ -161,6 +168,16 @@ class Build {
     if (address === undefined) return;
     this.#result.address = address;
     await this.#context.writeLine(`${deploy.app} is up at ${address}`);
+  }
+
+  /** Of the image as it was built; a build does not fail for want of a list. */
+  async #listPackages(tag: string): Promise<Awaited<ReturnType<typeof catalogueImage>>> {
+    const listed = await catalogueImage(this.#context, { image: tag, signal: this.#control.term });
+    this.#control.check();
+    const found =
+      'problem' in listed ? `not listed: ${listed.problem}` : `${listed.catalogue.packages.length} found`;
+    await this.#context.writeLine(`packages of the image: ${found}`);
+    return listed;
   }
 
   async #make(tag: string, buildPath: string): Promise<void> {

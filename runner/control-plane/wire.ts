@@ -240,6 +240,9 @@ export interface WireBuildResult {
   address?: string;
   phase?: BuildPhase;
   phases?: WirePhaseTime[];
+  /** Base64 of a gzipped document. */
+  sbom?: string;
+  sbomProblem?: string;
 }
 
 export interface ReportRequest {

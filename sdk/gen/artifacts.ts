@@ -93,6 +93,64 @@ export class Artifacts {
   upload(teamId: string, artifactId: string, params: ArtifactsUploadParams, options?: CallOptions): ApiPromise<Attestation> {
     return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/attestations', body: '*' }, { teamId, artifactId, ...params }, options);
   }
+
+  /**
+   * Lists what an artifact is made of, in the order of package URLs. Errors: `not_found` (404, the artifact, or nothing is known of its packages: `sbom` of the artifact says why).
+   *
+   * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
+   *
+   * Needs: scope `artifact:read`.
+   */
+  packages(teamId: string, artifactId: string, options?: CallOptions): PagePromise<ArtifactPackage> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/packages', items: 'packages' }, { teamId, artifactId }, options);
+  }
+
+  /**
+   * Lists what an artifact is made of, in the order of package URLs. Errors: `not_found` (404, the artifact, or nothing is known of its packages: `sbom` of the artifact says why).
+   *
+   * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
+   *
+   * Needs: scope `artifact:read`.
+   */
+  packagesPage(teamId: string, artifactId: string, params?: ArtifactsPackagesPageParams, options?: CallOptions): ApiPromise<ArtifactsPackagesResponse> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/packages' }, { teamId, artifactId, ...params }, options);
+  }
+
+  /**
+   * Says what an artifact is made of: a document of CycloneDX (JSON, 1.4 to 1.7) or SPDX (JSON, 2.2, 2.3, 3.0). Packages of an image that a build published are listed by its runner, and the first document of an artifact stands. The
+   * same document again changes nothing. Errors: `not_found` (404), `validation_failed` (400, the document cannot be read), `state_conflict` (409, another document is there).
+   *
+   * Needs: scope `artifact:write`.
+   */
+  uploadSbom(teamId: string, artifactId: string, params: ArtifactsUploadSbomParams, options?: CallOptions): ApiPromise<Artifact> {
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/sbom', body: '*' }, { teamId, artifactId, ...params }, options);
+  }
+
+  /**
+   * Reports an artifact that a CI run made: the word of the run, and recorded as that, with what is known of the run. A digest that is known already is the same artifact with one more source. Errors: `not_found` (404,
+   * CI run), `ci_connection_paused` (409), `limit_reached` (409, 200,000 a team).
+   *
+   * Needs: scope `ci:write`, the platform feature `host.ci`.
+   *
+   * @example From a job: the image that it pushed
+   * await sdk.artifacts.reportForRun('cir_01', { name: 'registry.example.com/acme/web', kind: 'image', digest });
+   */
+  reportForRun(runId: string, params: ArtifactsReportForRunParams, options?: CallOptions): ApiPromise<Artifact> {
+    return this.#client.call({ method: 'POST', path: '/ci/runs/{runId}/artifacts', body: '*' }, { runId, ...params }, options);
+  }
+
+  /**
+   * Records how an artifact did in an evaluation, as a statement that the service signs. With a sandbox run of the team, whose exit code and runner it names, its assurance is `platform_run`, else `self_attested`. Another evaluation is another
+   * statement; the same one again is the one before. Errors: `not_found` (404, the artifact or the sandbox run), `validation_failed` (400), `limit_reached` (409, 1,000 statements an artifact).
+   *
+   * Needs: scope `artifact:write`.
+   *
+   * @example A benchmark of a model, run in a sandbox of the team
+   * await sdk.artifacts.attestEvaluation('team_01', 'art_01', { suiteId: 'mmlu', suiteName: 'MMLU', score: 0.71, evaluatedAt, methodologyVersion: '3', caseResults: [] });
+   */
+  attestEvaluation(teamId: string, artifactId: string, params: ArtifactsAttestEvaluationParams, options?: CallOptions): ApiPromise<Attestation> {
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/evaluations', body: '*' }, { teamId, artifactId, ...params }, options);
+  }
 }
 
 /** Parameters of `artifacts.list`. */
@@ -147,6 +205,52 @@ export interface ArtifactsUploadParams {
   bundle: string;
 }
 
+/** Parameters of `artifacts.packagesPage`. */
+export interface ArtifactsPackagesPageParams {
+  /** Packages a page, 1 to 1,000. Default: 200. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+/** Parameters of `artifacts.uploadSbom`. */
+export interface ArtifactsUploadSbomParams {
+  /** The document, as it is or gzipped, at most 700,000 bytes, and 8 MiB when it is unpacked. */
+  document: string;
+}
+
+/** Parameters of `artifacts.reportForRun`. */
+export interface ArtifactsReportForRunParams {
+  /** Name; of an image that in its registry, without tag. */
+  name: string;
+  /** What it is. */
+  kind: ArtifactKind;
+  /** SHA-256 of its bytes, of an image that of its manifest: `sha256:<64 lower-case hexadecimal digits>`. */
+  digest: string;
+  /** Where its bytes are. */
+  uri?: string;
+  /** Media type. */
+  mediaType?: string;
+}
+
+/** Parameters of `artifacts.attestEvaluation`. */
+export interface ArtifactsAttestEvaluationParams {
+  /** Suite of tests or tasks. */
+  suiteId: string;
+  /** Its name, for people. */
+  suiteName: string;
+  /** Score, in the suite's own measure; a finite number. */
+  score?: number;
+  /** Time of the evaluation, at most five minutes ahead. */
+  evaluatedAt: string;
+  /** Version of the method. */
+  methodologyVersion: string;
+  /** Results of the cases: a list or an object of any shape, at most 10,000 cases. */
+  caseResults: JsonValue;
+  /** Sandbox run of the team that the evaluation was. */
+  sandboxRunId?: string;
+}
+
 /** Something that was built. */
 export interface Artifact {
   /** Id, `art_…`. */
@@ -167,6 +271,8 @@ export interface Artifact {
   readonly createdAt: string;
   /** Where it came from, oldest first, at most 100. Of a list: empty. */
   readonly sources: readonly ArtifactSource[];
+  /** What is known of its packages. Of a list: absent. */
+  readonly sbom?: ArtifactSbom;
 }
 
 /**
@@ -188,6 +294,32 @@ export type ArtifactKind = 'image' | 'package' | 'file' | 'model' | 'other';
  * - `declared`: A member of the team, or a key, claims it.
  */
 export type ArtifactOrigin = 'build' | 'ci_run' | 'declared';
+
+/** A package that an artifact is made of. */
+export interface ArtifactPackage {
+  /** Type: `deb`, `npm`, `golang`. */
+  readonly type: string;
+  /** Name: `openssl`, `@scope/name`, `group:artifact`. */
+  readonly name: string;
+  /** Version; empty: not known. */
+  readonly version: string;
+  /** Package URL. */
+  readonly purl: string;
+  /** Licences, as the document names them. */
+  readonly licenses: readonly string[];
+}
+
+/** How much is known of what an artifact is made of. */
+export interface ArtifactSbom {
+  /** Number of packages; absent: not known. */
+  readonly packages?: number;
+  /** What the document does not tell: parts of the image that were not read, entries without a usable name. */
+  readonly unread: readonly string[];
+  /** Why it is not known. */
+  readonly problem?: string;
+  /** SHA-256 of the document as it came, 64 hexadecimal digits. */
+  readonly sha256?: string;
+}
 
 /** Where an artifact came from, once. Names and ids are as they were then. */
 export interface ArtifactSource {
@@ -229,6 +361,14 @@ export interface ArtifactsAttestationsResponse {
 export interface ArtifactsListResponse {
   /** Newest first. */
   readonly artifacts: readonly Artifact[];
+  /** Cursor of the next page; absent on the last one. */
+  readonly nextCursor?: string;
+}
+
+/** A page of packages. */
+export interface ArtifactsPackagesResponse {
+  /** In the order of package URLs. */
+  readonly packages: readonly ArtifactPackage[];
   /** Cursor of the next page; absent on the last one. */
   readonly nextCursor?: string;
 }

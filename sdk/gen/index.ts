@@ -79,7 +79,7 @@ export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditServic
 export type { AdminCiDeliveriesListPageParams, AdminCiDeliveriesListParams } from './admin-ci-deliveries.ts';
 export type { AdminSigningKeysRevokeParams, AdminSigningKeysRotateParams, KeyPurpose, SigningKey, SigningKeyState } from './admin-signing-keys.ts';
 export type { ApiKey, ApiKeysCreateParams, ApiKeysCreateResponse } from './api-keys.ts';
-export type { Artifact, ArtifactKind, ArtifactOrigin, ArtifactSource, ArtifactsAttestationsPageParams, ArtifactsAttestationsResponse, ArtifactsDeclareParams, ArtifactsListPageParams, ArtifactsListParams, ArtifactsListResponse, ArtifactsUploadParams, Attestation, LedgerPlace, Verification, VerificationStatus } from './artifacts.ts';
+export type { Artifact, ArtifactKind, ArtifactOrigin, ArtifactPackage, ArtifactSbom, ArtifactSource, ArtifactsAttestEvaluationParams, ArtifactsAttestationsPageParams, ArtifactsAttestationsResponse, ArtifactsDeclareParams, ArtifactsListPageParams, ArtifactsListParams, ArtifactsListResponse, ArtifactsPackagesPageParams, ArtifactsPackagesResponse, ArtifactsReportForRunParams, ArtifactsUploadParams, ArtifactsUploadSbomParams, Attestation, LedgerPlace, Verification, VerificationStatus } from './artifacts.ts';
 export type { AuditActor, AuditActorKind, AuditCheckpoint, AuditEntry, AuditExportParams, AuditFinding, AuditListPageParams, AuditListResponse, AuditVerifyParams, AuditVerifyResponse, ChainReport, ExportLine } from './audit.ts';
 export type { AuthLoginParams, AuthLoginResponse } from './auth.ts';
 export type { BuildStep, Direction } from './build-steps.ts';

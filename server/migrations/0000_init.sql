@@ -1543,6 +1543,14 @@ CREATE TABLE "packages" (
 	"licenses" text[] NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "sboms" (
+	"team_id" text NOT NULL,
+	"sha256" text NOT NULL,
+	"document" "bytea" NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "sboms_team_id_sha256_pk" PRIMARY KEY("team_id","sha256")
+);
+--> statement-breakpoint
 CREATE TABLE "artifact_sources" (
 	"team_id" text NOT NULL,
 	"artifact_id" text NOT NULL,
@@ -1569,7 +1577,9 @@ CREATE TABLE "artifacts" (
 	"uri" text,
 	"media_type" text,
 	"package_set_id" bigint,
-	"sbom_unread" text[],
+	"sbom_sha256" text,
+	"sbom_unread" text[] DEFAULT '{}' NOT NULL,
+	"sbom_problem" text,
 	"id" text PRIMARY KEY NOT NULL,
 	"team_id" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
@@ -1670,6 +1680,8 @@ ALTER TABLE "package_set_members" ADD CONSTRAINT "package_set_members_package_fk
 ALTER TABLE "package_sets" ADD CONSTRAINT "package_sets_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "packages" ADD CONSTRAINT "packages_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "sboms" ADD CONSTRAINT "sboms_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "artifact_sources" ADD CONSTRAINT "artifact_sources_artifact_fk" FOREIGN KEY ("team_id","artifact_id") REFERENCES "public"."artifacts"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint

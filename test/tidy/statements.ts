@@ -29,6 +29,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/connect/ci/oidc/',
     'server/connect/ci/webhooks/',
     'server/delivery/artifacts/catalogue.ts',
+    'server/delivery/artifacts/store-sbom.ts',
     'server/engine/builds/offer.ts',
     'server/engine/outbox/',
     'server/engine/registries/local-access.ts',
@@ -57,6 +58,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
   'given the row, or the team, that the call was authorised for': [
     'server/delivery/artifacts/record.ts',
     'server/delivery/artifacts/sbom/store.ts',
+    'server/delivery/artifacts/upload-sbom.ts',
     'server/engine/builds/store.ts',
     'server/engine/runners/waiting.ts',
   ],

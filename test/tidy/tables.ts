@@ -67,6 +67,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'money/usage',
     ],
   },
+  sboms: { writers: ['engine/work'], readers: [] },
   sessions: { writers: ['access/auth'], readers: ['access/auth'] },
   settings: { writers: ['server'], readers: ['server'] },
   team_members: {
@@ -108,6 +109,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
     writers: ['engine/builds'],
     readers: [
       'connect/timeline',
+      'delivery/artifacts',
       'engine/builds',
       'engine/runners',
       'engine/sandboxruns',

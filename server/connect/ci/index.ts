@@ -27,7 +27,7 @@ import { discoverJob, discoveryMethods } from './discovery/index.ts';
 import { tokenMethods } from './forges/token.ts';
 import { oidcMethods } from './oidc/index.ts';
 import { readMethods } from './reads.ts';
-import { reportMethods } from './reports.ts';
+import { reportedRun, reportMethods } from './reports.ts';
 import { webhookMethods } from './webhooks/index.ts';
 
 export { bindCiJob, isCiJob } from './oidc/index.ts';
@@ -51,7 +51,13 @@ export function ciJobKinds(deps: SubscriptionDeps): readonly JobKind[] {
 }
 
 /** Connect, and the credentials of CI jobs for authentication. */
-export function startCi(system: System, gate: FeatureGate): Feature & { readonly ciJobs: JobCredentials } {
+export function startCi(
+  system: System,
+  gate: FeatureGate,
+): Feature & {
+  readonly ciJobs: JobCredentials;
+  readonly reportedRun: typeof reportedRun;
+} {
   const { config, db, clock, publicUrl } = system;
   const allowPrivate = config.webhooksAllowPrivate;
   const verify = createVerifyIdToken({
@@ -65,6 +71,7 @@ export function startCi(system: System, gate: FeatureGate): Feature & { readonly
   const wakeReading = (): void => reading?.wake();
   return {
     ciJobs: createCiJobs({ db, clock, verify }),
+    reportedRun,
     services: [
       createCi({ ...system, allowPrivate, verifyIdToken: verify }),
       createWebhooks(system),

@@ -101,6 +101,18 @@ async function connectionOfRun(ctx: Ctx, { connectionId }: Run): Promise<Connect
   return connection;
 }
 
+/** The run that a CI job, or a key, may say something about at this moment. */
+export async function reportedRun(
+  ctx: Ctx,
+  runId: string,
+): Promise<{ readonly run: Run; readonly teamId: string; readonly repository: string }> {
+  const run = await runOf(ctx, runId);
+  const connection = await connectionOfRun(ctx, run);
+  refuseWhenPaused(connection);
+  const { teamId, repositoryHost, repositoryPath } = connection;
+  return { run, teamId, repository: `https://${repositoryHost}/${repositoryPath}` };
+}
+
 async function openConnection(ctx: Ctx, id: string): Promise<Connection> {
   const connection = await findConnection(ctx.db, ctx.teams, id);
   if (connection === undefined) throw notFound('CI connection');

@@ -4,6 +4,7 @@ import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { bundleFromJSON } from '@sigstore/bundle';
 import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
 import { createSvcSDK } from '@svc/sdk';
@@ -43,10 +44,10 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     return 'not refused';
   };
   /** A build of the environment that publishes an image with this digest. */
-  const built = async (digest: string): Promise<string> => {
+  const built = async (digest: string, more: object = {}): Promise<string> => {
     const { id } = await sdk.builds.create(environmentId);
     const offer = await runner.take();
-    await runner.finish(offer, { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' });
+    await runner.finish(offer, { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile', ...more });
     return id;
   };
   const artifactOf = async (digest: string): Promise<Artifact> =>
@@ -131,6 +132,123 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     const entries = await sdk.audit.list(teamId);
     const entry = entries.find(({ seq }) => seq === provenance.ledger?.seq);
     expect(entry).toMatchObject({ action: 'attestation.signed', details: { sha256: provenance.sha256 } });
+  });
+
+  it('are made of what their runner found, which has a list, names and what was not read', async () => {
+    const digest = freshDigest();
+    const components = ['openssl', 'zlib'].map((name) => ({
+      type: 'library',
+      name,
+      version: '1',
+      purl: `pkg:deb/debian/${name}@1?distro=debian-12`,
+    }));
+    const properties = [{ name: 'svc:unread', value: 'rpm database' }];
+    const document = { bomFormat: 'CycloneDX', specVersion: '1.6', metadata: { properties }, components };
+    const sbom = gzipSync(JSON.stringify(document)).toString('base64');
+    await built(digest, { sbom });
+    await provenanceOf(digest);
+    expect((await artifactOf(digest)).sbom).toMatchObject({ packages: 2, unread: ['rpm database'] });
+    const packages = await sdk.artifacts.packages(teamId, digest);
+    expect(packages.map(({ name, type }) => `${type} ${name}`)).toEqual(['deb openssl', 'deb zlib']);
+
+    const without = freshDigest();
+    await built(without, { sbomProblem: 'the image was not read within 60 s' });
+    await provenanceOf(without);
+    expect((await artifactOf(without)).sbom).toMatchObject({ problem: 'the image was not read within 60 s' });
+    expect(await refused(sdk.artifacts.packages(teamId, without))).toBe('404 not_found');
+  });
+
+  it('take a document of somebody, once, and none that cannot be read', async () => {
+    const digest = freshDigest();
+    await sdk.artifacts.declare(teamId, { name: 'lib', kind: 'package', digest });
+    const documentOf = (name: string): string =>
+      btoa(
+        JSON.stringify({
+          spdxVersion: 'SPDX-2.3',
+          packages: [{ SPDXID: 'SPDXRef-1', name, versionInfo: '2', licenseConcluded: 'MIT' }],
+        }),
+      );
+    const upload = async (document: string) => await sdk.artifacts.uploadSbom(teamId, digest, { document });
+    expect(await refused(upload(btoa('no document')))).toBe('400 validation_failed');
+    expect((await upload(documentOf('left-pad'))).sbom).toMatchObject({ packages: 1 });
+    expect((await upload(documentOf('left-pad'))).sbom).toMatchObject({ packages: 1 });
+    expect(await refused(upload(documentOf('right-pad')))).toBe('409 state_conflict');
+    expect(await sdk.artifacts.packages(teamId, digest)).toMatchObject([
+      { name: 'left-pad', licenses: ['MIT'] },
+    ]);
+  });
+
+  it('of CI runs are the word of the run, for the team of its connection', async () => {
+    const connection = await sdk.ci.createConnection(teamId, {
+      provider: 'github',
+      repositoryHost: 'github.com',
+      repositoryPath: 'acme/web',
+    });
+    const branch = 'main';
+    const run = await sdk.ci.report({
+      ciConnectionId: connection.id,
+      externalRunId: '7',
+      status: 'running',
+      commitSha: COMMIT,
+      branch,
+    });
+    const digest = freshDigest();
+    const reported = await sdk.artifacts.reportForRun(run.id, { name: 'web.tgz', kind: 'file', digest });
+    expect(reported).toMatchObject({
+      digest,
+      sources: [
+        { origin: 'ci_run', ref: run.id, repository: 'https://github.com/acme/web', branch, commit: COMMIT },
+      ],
+    });
+    await sdk.ci.updateConnection(connection.id, { status: 'paused' });
+    const again = sdk.artifacts.reportForRun(run.id, { name: 'web.tgz', kind: 'file', digest });
+    expect(await refused(again)).toBe('409 ci_connection_paused');
+    const other = createSvcSDK({
+      baseUrl: server.baseUrl,
+      token: (await stranger(server)).token,
+      maxRetries: 0,
+    });
+    expect(await refused(other.artifacts.reportForRun(run.id, { name: 'x', kind: 'file', digest }))).toMatch(
+      /^40[34]/,
+    );
+  });
+
+  it('have evaluations that the service signs: of a sandbox run, or of whoever says so', async () => {
+    const digest = freshDigest();
+    await sdk.artifacts.declare(teamId, { name: 'model', kind: 'model', digest });
+    const evaluation = {
+      suiteId: 'mmlu',
+      suiteName: 'MMLU',
+      score: 0.71,
+      evaluatedAt: new Date().toISOString(),
+      methodologyVersion: '3',
+      caseResults: [{ name: 'algebra', passed: true }],
+    };
+    const attested = await sdk.artifacts.attestEvaluation(teamId, digest, evaluation);
+    expect(attested).toMatchObject({
+      predicateType: 'https://svc.example/attestations/evaluation/v1',
+      verification: { status: 'valid', signer: 'the service (platform)' },
+      statement: {
+        predicate: { score: 0.71, assuranceLevel: 'self_attested', caseResults: [{ name: 'algebra' }] },
+      },
+    });
+    expect((await sdk.artifacts.attestEvaluation(teamId, digest, evaluation)).id).toBe(attested.id);
+    const run = await sdk.sandboxRuns.create(teamId, { command: ['true'] });
+    const ofRun = await sdk.artifacts.attestEvaluation(teamId, digest, {
+      ...evaluation,
+      sandboxRunId: run.id,
+    });
+    expect(ofRun.statement).toMatchObject({
+      predicate: { assuranceLevel: 'platform_run', sandboxRun: { id: run.id } },
+    });
+    const bad = async (more: object) =>
+      await refused(sdk.artifacts.attestEvaluation(teamId, digest, { ...evaluation, ...more }));
+    expect(await bad({ sandboxRunId: 'run_none' })).toBe('404 not_found');
+    expect(await bad({ evaluatedAt: new Date(Date.now() + 3_600_000).toISOString() })).toBe(
+      '400 validation_failed',
+    );
+    expect(await bad({ caseResults: 'all good' })).toBe('400 validation_failed');
+    expect(await statementsOf(digest)).toHaveLength(2);
   });
 
   it('verify without the service: by @sigstore/verify, and by openssl over what DSSE signs; a flipped byte fails both', async () => {
@@ -221,6 +339,8 @@ describe.skipIf(!postgresHere)('artifacts', () => {
           digest,
           claimedAt: new Date().toISOString(),
           finishedAt: new Date().toISOString(),
+          sbomSha256: null,
+          sbomProblem: null,
           spec: { buildType: 'dockerfile' },
           runner: {
             id: runner.runnerId,

@@ -12,6 +12,31 @@ export const requests: Requests = {
     fields: ({ teamId }) => ({ teamId, name: 'assets', kind: 'package', digest: `sha256:${'b'.repeat(64)}` }),
   },
   'svc.artifacts.v1.ArtifactsService/Attestations': { fields: artifact },
+  // Nothing is known of its packages.
+  'svc.artifacts.v1.ArtifactsService/Packages': { fields: artifact, status: 404 },
+  'svc.artifacts.v1.ArtifactsService/UploadSbom': {
+    fields: (world) => ({ ...artifact(world), document: Buffer.from('none').toString('base64') }),
+    status: 400,
+  },
+  'svc.artifacts.v1.ArtifactsService/ReportForRun': {
+    fields: ({ ciRunId }) => ({
+      runId: ciRunId,
+      name: 'web',
+      kind: 'file',
+      digest: `sha256:${'c'.repeat(64)}`,
+    }),
+  },
+  'svc.artifacts.v1.ArtifactsService/AttestEvaluation': {
+    fields: (world) => ({
+      ...artifact(world),
+      suiteId: 'mmlu',
+      suiteName: 'MMLU',
+      score: 0.5,
+      evaluatedAt: '2026-11-01T10:00:00Z',
+      methodologyVersion: '1',
+      caseResults: [],
+    }),
+  },
   'svc.artifacts.v1.ArtifactsService/Upload': {
     fields: (world) => ({ ...artifact(world), bundle: '{"messageSignature":{}}' }),
     status: 400,

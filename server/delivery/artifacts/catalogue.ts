@@ -10,8 +10,11 @@ import type { AttestDeps } from '../attestations/index.ts';
 import { provenanceOf } from './provenance.ts';
 import type { BuildFacts } from './provenance.ts';
 import { recordArtifact } from './record.ts';
+import { storeSbom } from './store-sbom.ts';
+import type { SbomReader } from './sbom/sbom-reader.ts';
 
 const CATALOGUE_JOB = 'artifacts.catalogue';
+const NO_SBOM = 'its runner reported no list of packages';
 
 /** CTE `catalogued`: a job for each event of the CTE `published` of a build that published an image. */
 export const catalogued: EventEffect = (sql) => sql`
@@ -26,6 +29,7 @@ export const catalogued: EventEffect = (sql) => sql`
 export interface CatalogueDeps extends AttestDeps {
   /** Beginning of the types of statements that are ours. */
   readonly typeBase: string;
+  readonly reader: SbomReader;
 }
 
 export function catalogueJob(deps: CatalogueDeps): JobKind {
@@ -37,17 +41,17 @@ export function catalogueJob(deps: CatalogueDeps): JobKind {
     concurrency: 4,
     perTeam: 2,
     timeoutMs: 60_000,
-    run: async (job) => await catalogue(deps, job),
+    run: async (job, signal) => await catalogue(deps, job, signal),
   };
 }
 
-async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job): Promise<void> {
+async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: AbortSignal): Promise<void> {
   const facts = payload as unknown as BuildFacts; // Written by the statement that ended the build alone.
   const { build } = facts;
   const { id: ref, digest, image: name, branch, commit, region, runner } = build;
   const { projectId, projectName, environmentId, environmentName } = build;
   const at = new Date(build.finishedAt);
-  await recordArtifact(
+  const { id } = await recordArtifact(
     deps.db,
     { teamId, digest, kind: 'image', name, uri: `${name}@${digest}` },
     {
@@ -65,6 +69,12 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job): Promise
       operator: region.operator,
       at,
     },
+  );
+  const { sbomSha256: sha256, sbomProblem: problem } = build;
+  await storeSbom(
+    { ...deps, signal },
+    { teamId, id },
+    sha256 === null ? { problem: problem ?? NO_SBOM } : { sha256 },
   );
   await attest(deps, {
     teamId,

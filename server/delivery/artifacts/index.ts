@@ -1,48 +1,59 @@
 /** Artifacts: what was built, of what, by whom, and what is stated about it. */
-import type { JsonObject } from '@bufbuild/protobuf';
 import { and, asc, eq, inArray } from 'drizzle-orm';
-import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import {
   ArtifactKindSchema,
   ArtifactSchema,
   ArtifactsService,
-  AttestationSchema,
+  ArtifactPackageSchema,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
-import type { DeclareRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
+import type { DeclareRequest, ReportForRunRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
 import type { Feature, System } from '../../platform/feature.ts';
-import { auditActor } from '../../platform/ledger/index.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { closePage, openPage } from '../../platform/paging.ts';
 import { change, enumWord, rowsOf, shown } from '../../platform/resource/index.ts';
 import type { RowOf } from '../../platform/resource/index.ts';
-import {
-  attestations,
-  attestationSubjects,
-  keysFor,
-  readEnvelope,
-  readStatement,
-  storeAttestation,
-  verifyBundle,
-} from '../attestations/index.ts';
-import type { Attestation, Keys } from '../attestations/index.ts';
-import type { Signer } from '../signingkeys/index.ts';
+import { attestations, attestationSubjects, keysFor } from '../attestations/index.ts';
 import { catalogued, catalogueJob } from './catalogue.ts';
+import { attestEvaluation } from './evaluation.ts';
+import type { EvaluationDeps } from './evaluation.ts';
 import { recordArtifact } from './record.ts';
+import { createSbomReader } from './sbom/sbom-reader.ts';
+import type { SbomReader } from './sbom/sbom-reader.ts';
+import { packageCount, packagesOfSet } from './sbom/store.ts';
 import { artifacts, artifactSources } from './schema.ts';
+import { attestationRows, presentAttestation, upload } from './statements.ts';
+import { uploadSbom } from './upload-sbom.ts';
 
 type Artifact = RowOf<typeof artifacts>;
 
 const ARTIFACTS_MAX = 200_000;
 const SOURCES_SHOWN_MAX = 100;
-const UPLOADS_MAX = 1_000;
 
 const rows = rowsOf(artifacts);
-const attestationRows = rowsOf(attestations);
 
-export function createArtifacts(): Handlers<Ctx> {
+/** A run of an external CI, as far as its artifacts go. */
+export interface ReportedRun {
+  readonly teamId: string;
+  readonly repository: string;
+  readonly run: {
+    readonly id: string;
+    readonly branch: string | null;
+    readonly commitSha: string | null;
+    readonly environmentId: string | null;
+  };
+}
+
+export interface ArtifactsDeps extends EvaluationDeps {
+  readonly reader: SbomReader;
+  /** The run that the caller may say something about at this moment. */
+  reportedRun(ctx: Ctx, runId: string): Promise<ReportedRun>;
+}
+
+export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
   return implement(ArtifactsService, {
     list: async (request, ctx: Ctx) => {
       const { teamId, kind, projectId, commit } = request;
@@ -81,6 +92,31 @@ export function createArtifacts(): Handlers<Ctx> {
       const stored = await upload(ctx, { teamId, digest, bundle: Buffer.from(bundle, 'utf8') });
       return presentAttestation(stored, digest, await keysFor(ctx, ctx.clock.now()));
     },
+    packages: async (request, ctx: Ctx) => {
+      const { id, packageSetId } = await find(ctx, request.teamId, request.artifactId);
+      if (packageSetId === null) throw notFound('list of packages');
+      const page = openPage(ctx, id, request);
+      const after = Number(page.after?.[0] ?? 0);
+      const found = await packagesOfSet(ctx.db.sql, ctx.teams, {
+        setId: packageSetId,
+        after,
+        limit: page.take,
+      });
+      const { items, ...next } = closePage(page, found, ({ place }) => [place]);
+      return { ...next, packages: items.map((each) => shown(ArtifactPackageSchema, each)) };
+    },
+    uploadSbom: async ({ teamId, artifactId, document }, ctx: Ctx) => {
+      const artifact = await find(ctx, teamId, artifactId);
+      await uploadSbom(deps.reader, ctx, { artifact, document });
+      return await present(ctx, await rows.find(ctx, artifact.id));
+    },
+    reportForRun: async (request, ctx: Ctx) =>
+      await present(ctx, await reportForRun(ctx, request, await deps.reportedRun(ctx, request.runId))),
+    attestEvaluation: async (request, ctx: Ctx) => {
+      const about = await find(ctx, request.teamId, request.artifactId);
+      const stated = await attestEvaluation(deps, ctx, { about, request });
+      return presentAttestation(stated, about.digest, await keysFor(ctx, ctx.clock.now()));
+    },
   });
 }
 
@@ -102,14 +138,41 @@ async function find(ctx: Ctx, teamId: string, idOrDigest: string): Promise<Artif
   return row ?? (await rows.find(ctx, ''));
 }
 
-async function present({ db }: Ctx, row: Artifact) {
+async function present({ db, teams }: Ctx, row: Artifact) {
+  const { packageSetId, sbomProblem: problem, sbomSha256: sha256, sbomUnread: unread } = row;
+  const packages = packageSetId === null ? undefined : await packageCount(db.sql, teams, packageSetId);
   const sources = await db.orm
     .select()
     .from(artifactSources)
     .where(and(eq(artifactSources.teamId, row.teamId), eq(artifactSources.artifactId, row.id)))
     .orderBy(asc(artifactSources.at), asc(artifactSources.ref))
     .limit(SOURCES_SHOWN_MAX);
-  return shown(ArtifactSchema, { ...row, sources });
+  return shown(ArtifactSchema, { ...row, sources, sbom: { packages, unread, problem, sha256 } });
+}
+
+async function reportForRun(
+  ctx: Ctx,
+  request: ReportForRunRequest,
+  { run, teamId, repository }: ReportedRun,
+): Promise<Artifact> {
+  const { digest, name, uri, mediaType } = request;
+  const kind = enumWord(ArtifactKindSchema, request.kind) as Artifact['kind'];
+  const details = ({ digest: of }: Artifact) => ({ digest: of, name, kind, runId: run.id });
+  return await change(ctx, { action: 'artifact.reported', details }, async (tx) => {
+    await rows.atMost(tx, { teamId, max: ARTIFACTS_MAX });
+    const { branch, commitSha: commit, environmentId } = run;
+    const source = {
+      origin: 'ci_run',
+      ref: run.id,
+      repository,
+      branch,
+      commit,
+      environmentId,
+      at: ctx.clock.now(),
+    } as const;
+    const { id } = await recordArtifact(tx.db, { teamId, digest, kind, name, uri, mediaType }, source);
+    return await rows.find(tx, id);
+  });
 }
 
 async function declare(ctx: Ctx, request: DeclareRequest): Promise<Artifact> {
@@ -133,90 +196,16 @@ async function declare(ctx: Ctx, request: DeclareRequest): Promise<Artifact> {
   });
 }
 
-interface Uploading {
-  readonly teamId: string;
-  readonly digest: string;
-  readonly bundle: Uint8Array;
-}
-
-async function upload(ctx: Ctx, { teamId, digest, bundle }: Uploading): Promise<Attestation> {
-  const { digests, predicateType } = statementOf(bundle);
-  if (!digests.includes(digest))
-    throw apiError(
-      'attestation_subject_mismatch',
-      `the statement is about ${digests.join(', ')}, not about ${digest}`,
-      {
-        details: { digest },
-      },
-    );
-  const sha256 = await crypto.subtle.digest('SHA-256', bundle);
-  const dedupeKey = `upload:${digest}:${Buffer.from(sha256).toString('hex')}`;
-  const known = async (): Promise<Attestation | undefined> =>
-    (await attestationRows.list(ctx, { where: eq(attestations.dedupeKey, dedupeKey), max: 1 }))[0];
-  const before = await known();
-  if (before !== undefined) return before;
-  const actor = await auditActor(ctx);
-  const row = {
-    teamId,
-    predicateType,
-    source: 'upload',
-    bundle,
-    dedupeKey,
-    uploadedBy: ctx.caller.userId,
-  } as const;
-  const entry = { action: 'attestation.uploaded', actor, requestId: ctx.call.requestId };
-  try {
-    return await ctx.db.transact(async (db) => {
-      await refuseMoreUploads({ ...ctx, db }, teamId, digest);
-      return await storeAttestation(db, row, { digests: [digest], at: ctx.clock.now(), entry });
-    });
-  } catch (error) {
-    const first = isUniqueViolation(error, 'attestations_once') ? await known() : undefined;
-    if (first === undefined) throw error;
-    return first;
-  }
-}
-
-function statementOf(bundle: Uint8Array) {
-  try {
-    return readStatement(readEnvelope(bundle));
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw apiError('attestation_invalid', `the bundle cannot be taken: ${why}`);
-  }
-}
-
-async function refuseMoreUploads({ db }: Ctx, teamId: string, digest: string): Promise<void> {
-  const about = and(eq(attestationSubjects.teamId, teamId), eq(attestationSubjects.digest, digest));
-  const current = await db.orm.$count(attestationSubjects, about);
-  if (current < UPLOADS_MAX) return;
-  throw apiError(
-    'limit_reached',
-    `the artifact has ${current} attestations, at most ${UPLOADS_MAX} are kept`,
-    {
-      details: { resource: 'attestation', limit: UPLOADS_MAX, current },
-    },
-  );
-}
-
-function presentAttestation(row: Attestation, digest: string, keys: Keys) {
-  const { bundle, createdAt: storedAt, teamId, ledgerSeq } = row;
-  const verified = verifyBundle(bundle, keys, { digest, storedAt, isOurs: row.source === 'platform' });
-  const { statement, ...verification } = verified;
-  return shown(AttestationSchema, {
-    ...row,
-    verification,
-    statement: statement?.json as JsonObject | undefined,
-    bundle: JSON.parse(Buffer.from(bundle).toString('utf8')) as JsonObject,
-    sha256: Buffer.from(row.sha256).toString('hex'),
-    ledger: { chain: teamId, seq: ledgerSeq },
-  });
-}
-
-export function artifactsFeature({ config, db }: System, { signer }: { readonly signer: Signer }): Feature {
+export function artifactsFeature(
+  { config, db }: System,
+  deps: Pick<ArtifactsDeps, 'signer' | 'reportedRun'>,
+): Feature {
+  const { signer } = deps;
+  const reader = createSbomReader();
   return {
-    services: [createArtifacts()],
+    services: [createArtifacts({ ...deps, typeBase: config.attestationTypeBase, reader })],
     effects: [catalogued],
-    jobs: [catalogueJob({ db, signer, typeBase: config.attestationTypeBase })],
+    jobs: [catalogueJob({ db, signer, reader, typeBase: config.attestationTypeBase })],
+    stop: async () => await reader.stop(),
   };
 }

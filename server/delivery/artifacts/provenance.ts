@@ -22,6 +22,8 @@ export interface BuildFacts {
     readonly buildType: string;
     readonly image: string;
     readonly digest: string;
+    readonly sbomSha256: string | null;
+    readonly sbomProblem: string | null;
     readonly claimedAt: string;
     readonly finishedAt: string;
     readonly spec: {
@@ -47,6 +49,9 @@ export interface BuildFacts {
     readonly region: { readonly id: string; readonly operator: Operator };
   };
 }
+
+/** As it is stored: gzipped. */
+export const SBOM_MEDIA_TYPE = 'application/vnd.cyclonedx+json+gzip';
 
 const instant = (text: string): string => new Date(text).toISOString();
 
@@ -95,6 +100,11 @@ export function provenanceOf(typeBase: string, teamId: string, facts: BuildFacts
         startedOn: instant(build.claimedAt),
         finishedOn: instant(build.finishedAt),
       },
+      ...(build.sbomSha256 === null
+        ? {}
+        : {
+            byproducts: [{ name: 'sbom', digest: { sha256: build.sbomSha256 }, mediaType: SBOM_MEDIA_TYPE }],
+          }),
     },
   };
 }

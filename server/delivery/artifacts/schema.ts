@@ -22,8 +22,12 @@ export const artifacts = teamTable(
     mediaType: text('media_type'),
     /** What it is made of; see sbom/schema.ts. */
     packageSetId: bigint('package_set_id', { mode: 'number' }),
-    /** What the document did not tell: parts that were not read, packages without a usable name. */
-    sbomUnread: text('sbom_unread').array(),
+    /** Its document; see sbom/schema.ts. */
+    sbomSha256: text('sbom_sha256'),
+    /** What the document does not tell. */
+    sbomUnread: text('sbom_unread').array().notNull().default([]),
+    /** Why it is not known what it is made of. */
+    sbomProblem: text('sbom_problem'),
   },
   (t) => [
     uniqueIndex('artifacts_digest').on(t.teamId, t.digest),

@@ -24,6 +24,8 @@ export interface Stated extends StatementInit {
   /** Names what is stated: `provenance:<work id>:<epoch>`. */
   readonly dedupeKey: string;
   readonly at: Date;
+  /** Of the ledger, where somebody asked for it. Default: the service states it by itself. */
+  readonly entry?: Storing['entry'];
 }
 
 const SERVICE: AuditActor = { kind: 'system', id: 'attestations', display: 'attestations' };
@@ -52,7 +54,7 @@ export async function attest({ db, signer }: AttestDeps, stated: Stated): Promis
     return await storeAttestation(db, row, {
       digests: subjects.map(({ digest }) => digest),
       at,
-      entry: { action: 'attestation.signed', actor: SERVICE, requestId: '' },
+      entry: stated.entry ?? { action: 'attestation.signed', actor: SERVICE, requestId: '' },
     });
   } catch (error) {
     if (!isUniqueViolation(error, 'attestations_once')) throw error;

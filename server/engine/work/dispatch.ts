@@ -115,7 +115,7 @@ function heartbeatInput({ caller, heartbeat }: Ask<'heartbeat'>): HeartbeatInput
 
 function buildOutcome(build: BuildResult | undefined): BuildOutcome | undefined {
   if (build === undefined) return undefined;
-  const { commit, buildType, image, digest, address, phase, phases } = build;
+  const { commit, buildType, image, digest, address, phase, phases, sbom, sbomProblem } = build;
   return {
     commit,
     buildType: buildType === undefined ? undefined : buildTypeWord(buildType),
@@ -124,6 +124,8 @@ function buildOutcome(build: BuildResult | undefined): BuildOutcome | undefined 
     address,
     phase: phaseNumber(phase),
     phases: phases.map((each) => ({ phase: phaseNumber(each.phase), durationMs: each.durationMs })),
+    sbom: sbom && Buffer.from(sbom.buffer, sbom.byteOffset, sbom.length).toString('base64'),
+    sbomProblem,
   };
 }
 

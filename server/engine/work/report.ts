@@ -11,7 +11,7 @@ import { batching, refuseStale } from './batching.ts';
 import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
 import type { Nonce } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
-import { buildFacts, reportedPhases, settleBuilds } from './build-sql.ts';
+import { buildFacts, keepSbom, reportedPhases, settleBuilds } from './build-sql.ts';
 import type { BuildOutcome } from './build-sql.ts';
 import { announce, endedColumns, openLease, wiped } from './sql.ts';
 import type { EndReasonWord, FinalState } from './states.ts';
@@ -185,8 +185,8 @@ async function acceptTogether(
       returning e.n, greatest(x.contact_gap_ms, extract(epoch from e.finished_at - x.last_contact_at) * 1000) as gap_ms
     ),
     ${judgeDurations(sql, settings)},
-    ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', { lost: false, outcome: build })}, ${reportedPhases(sql, 'ended', build)},` : sql``}
-    ${announce(sql, 'ended', kind === 'build' ? buildFacts(sql, sql`select * from settled where id = e.build_id`) : undefined)}
+    ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', { lost: false, outcome: build })}, ${reportedPhases(sql, 'ended', build)}, ${keepSbom(sql, 'ended', build)}` : sql``}
+    ${announce(sql, 'ended', kind === 'build' ? buildFacts(sql, sql`select * from settled where id = e.build_id`, build) : undefined)}
     select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, e.n is not null as accepted, s.strikes
     from asked a left join ended e on e.n = a.n left join strikes s on s.work_id = e.id
     order by a.n`;

@@ -18,17 +18,6 @@ export interface SetMember extends SbomPackage {
   readonly place: number;
 }
 
-export interface PackageFigures {
-  readonly packages: number;
-  /** The most frequent first, at most 50. */
-  readonly types: ReadonlyArray<{ readonly type: string; readonly packages: number }>;
-  /** The same. A package with two licences counts for both. */
-  readonly licenses: ReadonlyArray<{ readonly license: string; readonly packages: number }>;
-  readonly unlicensed: number;
-}
-
-const FIGURES_MAX = 50;
-
 /**
  * Stores the set unless the team has it. `packages` have each purl once. Of two calls at once that share some, one may wait for the other, but never both for each
  * other: all insert in the order of purls. What was inserted stays when a later statement fails, which is no harm.
@@ -133,24 +122,12 @@ function wantedPackage(name: string): WantedPackage | undefined {
 }
 
 /** Undefined: the team has no such set. */
-export async function packageFigures(
+export async function packageCount(
   sql: SqlTag,
   scope: TeamScope,
   setId: number,
-): Promise<PackageFigures | undefined> {
-  const [figures] = await sql<PackageFigures[]>`
-    with members as materialized (
-      select p.type, p.licenses from package_set_members m join packages p on p.id = m.package_id where m.set_id = ${setId}::bigint
-    ), types as (
-      select type, count(*)::int as packages from members group by type order by 2 desc, 1 limit ${FIGURES_MAX}::int
-    ), licenses as (
-      select license, count(*)::int as packages from members cross join unnest(licenses) license
-      group by license order by 2 desc, 1 limit ${FIGURES_MAX}::int
-    )
-    select s.packages,
-      (select coalesce(json_agg(t), '[]') from types t) as types,
-      (select coalesce(json_agg(l), '[]') from licenses l) as licenses,
-      (select count(*)::int from members where licenses = '{}') as unlicensed
-    from package_sets s where s.team_id = any(${scope.teamIds}::text[]) and s.id = ${setId}::bigint`;
-  return figures;
+): Promise<number | undefined> {
+  const [set] = await sql<Array<{ packages: number }>>`
+    select packages from package_sets where team_id = any(${scope.teamIds}::text[]) and id = ${setId}::bigint`;
+  return set?.packages;
 }

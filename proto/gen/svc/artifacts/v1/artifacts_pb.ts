@@ -9,7 +9,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Timestamp, Value } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -18,7 +18,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file svc/artifacts/v1/artifacts.proto.
  */
 export const file_svc_artifacts_v1_artifacts: GenFile = /*@__PURE__*/
-  fileDesc("CiBzdmMvYXJ0aWZhY3RzL3YxL2FydGlmYWN0cy5wcm90bxIQc3ZjLmFydGlmYWN0cy52MSKfBAoOQXJ0aWZhY3RTb3VyY2USNQoGb3JpZ2luGAEgASgOMiAuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdE9yaWdpbkID4EEDEhAKA3JlZhgCIAEoCUID4EEDEhwKCnByb2plY3RfaWQYAyABKAlCA+BBA0gAiAEBEh4KDHByb2plY3RfbmFtZRgEIAEoCUID4EEDSAGIAQESIAoOZW52aXJvbm1lbnRfaWQYBSABKAlCA+BBA0gCiAEBEiIKEGVudmlyb25tZW50X25hbWUYBiABKAlCA+BBA0gDiAEBEhwKCnJlcG9zaXRvcnkYByABKAlCA+BBA0gEiAEBEhgKBmJyYW5jaBgIIAEoCUID4EEDSAWIAQESGAoGY29tbWl0GAkgASgJQgPgQQNIBogBARIbCglydW5uZXJfaWQYCiABKAlCA+BBA0gHiAEBEhsKCXJlZ2lvbl9pZBgLIAEoCUID4EEDSAiIAQESKwoCYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCDQoLX3Byb2plY3RfaWRCDwoNX3Byb2plY3RfbmFtZUIRCg9fZW52aXJvbm1lbnRfaWRCEwoRX2Vudmlyb25tZW50X25hbWVCDQoLX3JlcG9zaXRvcnlCCQoHX2JyYW5jaEIJCgdfY29tbWl0QgwKCl9ydW5uZXJfaWRCDAoKX3JlZ2lvbl9pZCLFAgoIQXJ0aWZhY3QSDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSEwoGZGlnZXN0GAMgASgJQgPgQQMSMQoEa2luZBgEIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQgPgQQMSEQoEbmFtZRgFIAEoCUID4EEDEhUKA3VyaRgGIAEoCUID4EEDSACIAQESHAoKbWVkaWFfdHlwZRgHIAEoCUID4EEDSAGIAQESMwoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI2Cgdzb3VyY2VzGAkgAygLMiAuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdFNvdXJjZUID4EEDQgYKBF91cmlCDQoLX21lZGlhX3R5cGUiugEKDFZlcmlmaWNhdGlvbhI5CgZzdGF0dXMYASABKA4yJC5zdmMuYXJ0aWZhY3RzLnYxLlZlcmlmaWNhdGlvblN0YXR1c0ID4EEDEhkKB3Byb2JsZW0YAiABKAlCA+BBA0gAiAEBEhgKBmtleV9pZBgDIAEoCUID4EEDSAGIAQESGAoGc2lnbmVyGAQgASgJQgPgQQNIAogBAUIKCghfcHJvYmxlbUIJCgdfa2V5X2lkQgkKB19zaWduZXIiMwoLTGVkZ2VyUGxhY2USEgoFY2hhaW4YASABKAlCA+BBAxIQCgNzZXEYAiABKAVCA+BBAyLTAgoLQXR0ZXN0YXRpb24SDwoCaWQYASABKAlCA+BBAxIbCg5wcmVkaWNhdGVfdHlwZRgCIAEoCUID4EEDEjkKDHZlcmlmaWNhdGlvbhgDIAEoCzIeLnN2Yy5hcnRpZmFjdHMudjEuVmVyaWZpY2F0aW9uQgPgQQMSLwoJc3RhdGVtZW50GAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEID4EEDEiwKBmJ1bmRsZRgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3RCA+BBAxITCgZzaGEyNTYYBiABKAlCA+BBAxIyCgZsZWRnZXIYByABKAsyHS5zdmMuYXJ0aWZhY3RzLnYxLkxlZGdlclBsYWNlQgPgQQMSMwoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyKTAgoLTGlzdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRImCgpwcm9qZWN0X2lkGAIgASgJQg2KtRgJEgdwcm9qZWN0SACIAQESOwoEa2luZBgDIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQgi6SAWCAQIQAUgBiAEBEh4KBmNvbW1pdBgEIAEoCUIJukgGcgQQBxhASAKIAQESEgoFbGltaXQYBSABKA1IA4gBARITCgZjdXJzb3IYBiABKAlIBIgBAUINCgtfcHJvamVjdF9pZEIHCgVfa2luZEIJCgdfY29tbWl0QggKBl9saW1pdEIJCgdfY3Vyc29yInEKDExpc3RSZXNwb25zZRIyCglhcnRpZmFjdHMYASADKAsyGi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0QgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciJGCgpHZXRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAiK5AwoORGVjbGFyZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIbCgRuYW1lGAIgASgJQg3gQQK6SAdyBRABGKwCEjsKBGtpbmQYAyABKA4yHi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0S2luZEIN4EECukgHggEEEAEgABIvCgZkaWdlc3QYBCABKAlCH+BBArpIGXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSQSHAoDdXJpGAUgASgJQgq6SAdyBRABGNAPSACIAQESIwoKbWVkaWFfdHlwZRgGIAEoCUIKukgHcgUQARjIAUgBiAEBEiYKCnByb2plY3RfaWQYByABKAlCDYq1GAkSB3Byb2plY3RIAogBARIjCgpyZXBvc2l0b3J5GAggASgJQgq6SAdyBRABGNAPSAOIAQESLAoGY29tbWl0GAkgASgJQhe6SBRyEjIQXlswLTlhLWZdezcsNjR9JEgEiAEBQgYKBF91cmlCDQoLX21lZGlhX3R5cGVCDQoLX3Byb2plY3RfaWRCDQoLX3JlcG9zaXRvcnlCCQoHX2NvbW1pdCKNAQoTQXR0ZXN0YXRpb25zUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhgKC2FydGlmYWN0X2lkGAIgASgJQgPgQQISEgoFbGltaXQYAyABKA1IAIgBARITCgZjdXJzb3IYBCABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ/ChRBdHRlc3RhdGlvbnNSZXNwb25zZRI4CgxhdHRlc3RhdGlvbnMYASADKAsyHS5zdmMuYXJ0aWZhY3RzLnYxLkF0dGVzdGF0aW9uQgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciJpCg1VcGxvYWRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAhIeCgZidW5kbGUYAyABKAlCDuBBArpICHIGEAIogIAgKqsBCgxBcnRpZmFjdEtpbmQSHQoZQVJUSUZBQ1RfS0lORF9VTlNQRUNJRklFRBAAEhcKE0FSVElGQUNUX0tJTkRfSU1BR0UQARIZChVBUlRJRkFDVF9LSU5EX1BBQ0tBR0UQAhIWChJBUlRJRkFDVF9LSU5EX0ZJTEUQAxIXChNBUlRJRkFDVF9LSU5EX01PREVMEAQSFwoTQVJUSUZBQ1RfS0lORF9PVEhFUhAFKoYBCg5BcnRpZmFjdE9yaWdpbhIfChtBUlRJRkFDVF9PUklHSU5fVU5TUEVDSUZJRUQQABIZChVBUlRJRkFDVF9PUklHSU5fQlVJTEQQARIaChZBUlRJRkFDVF9PUklHSU5fQ0lfUlVOEAISHAoYQVJUSUZBQ1RfT1JJR0lOX0RFQ0xBUkVEEAMqwgEKElZlcmlmaWNhdGlvblN0YXR1cxIjCh9WRVJJRklDQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZVkVSSUZJQ0FUSU9OX1NUQVRVU19WQUxJRBABEiIKHlZFUklGSUNBVElPTl9TVEFUVVNfVU5WRVJJRklFRBACEh8KG1ZFUklGSUNBVElPTl9TVEFUVVNfSU5WQUxJRBADEiMKH1ZFUklGSUNBVElPTl9TVEFUVVNfS0VZX1JFVk9LRUQQBDKzCgoQQXJ0aWZhY3RzU2VydmljZRK/AgoETGlzdBIdLnN2Yy5hcnRpZmFjdHMudjEuTGlzdFJlcXVlc3QaHi5zdmMuYXJ0aWZhY3RzLnYxLkxpc3RSZXNwb25zZSL3AZACAYq1GM0BYhAKCWFydGlmYWN0cxAyGMgBmgGPAQoZV2hhdCB3YXMgbWFkZSBvZiBhIGNvbW1pdBI3YXJ0aWZhY3RzIGxpc3QgLS10ZWFtIHRlYW1fMDEgLS1jb21taXQgM2YyYTljMWQ1ZTdiOGE5MBo5YXJ0aWZhY3RzLmxpc3QoJ3RlYW1fMDEnLCB7IGNvbW1pdDogJzNmMmE5YzFkNWU3YjhhOTAnIH0pqgECaWSqAQRraW5kqgEEbmFtZaoBBmRpZ2VzdKoBCWNyZWF0ZWRBdILT5JMCHBIaL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMSdAoDR2V0Ehwuc3ZjLmFydGlmYWN0cy52MS5HZXRSZXF1ZXN0Ghouc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdCIzkAIBgtPkkwIqEigvdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9Ev8CCgdEZWNsYXJlEiAuc3ZjLmFydGlmYWN0cy52MS5EZWNsYXJlUmVxdWVzdBoaLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3QitQKKtRiLAioEbmFtZZoBgQIKIkEgcGFja2FnZSB0aGF0IGFub3RoZXIgc3lzdGVtIG1hZGUSiwFhcnRpZmFjdHMgZGVjbGFyZSB3ZWItYXNzZXRzIC0tdGVhbSB0ZWFtXzAxIC0ta2luZCBwYWNrYWdlIC0tZGlnZXN0IHNoYTI1Njo5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiMmIwYjgyMmNkMTVkNmMxNWIwZjAwYTA4Gk1hcnRpZmFjdHMuZGVjbGFyZSgndGVhbV8wMScsIHsgbmFtZTogJ3dlYi1hc3NldHMnLCBraW5kOiAncGFja2FnZScsIGRpZ2VzdCB9KYLT5JMCHzoBKiIaL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMShQIKDEF0dGVzdGF0aW9ucxIlLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25zUmVxdWVzdBomLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25zUmVzcG9uc2UipQGQAgGKtRhhYhIKDGF0dGVzdGF0aW9ucxAUGBSqAQJpZKoBDXByZWRpY2F0ZVR5cGWqARN2ZXJpZmljYXRpb24uc3RhdHVzqgETdmVyaWZpY2F0aW9uLnNpZ25lcqoBCWNyZWF0ZWRBdILT5JMCNxI1L3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9hdHRlc3RhdGlvbnMSlgEKBlVwbG9hZBIfLnN2Yy5hcnRpZmFjdHMudjEuVXBsb2FkUmVxdWVzdBodLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb24iTIq1GAhYyQGAAYCAQILT5JMCOjoBKiI1L3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9hdHRlc3RhdGlvbnMaRIq1GEAKCWFydGlmYWN0cxIJYXJ0aWZhY3RzGiBXaGF0IHdhcyBidWlsdCwgb2Ygd2hhdCwgYnkgd2hvbSgBMAU4D0AQYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiBzdmMvYXJ0aWZhY3RzL3YxL2FydGlmYWN0cy5wcm90bxIQc3ZjLmFydGlmYWN0cy52MSKfBAoOQXJ0aWZhY3RTb3VyY2USNQoGb3JpZ2luGAEgASgOMiAuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdE9yaWdpbkID4EEDEhAKA3JlZhgCIAEoCUID4EEDEhwKCnByb2plY3RfaWQYAyABKAlCA+BBA0gAiAEBEh4KDHByb2plY3RfbmFtZRgEIAEoCUID4EEDSAGIAQESIAoOZW52aXJvbm1lbnRfaWQYBSABKAlCA+BBA0gCiAEBEiIKEGVudmlyb25tZW50X25hbWUYBiABKAlCA+BBA0gDiAEBEhwKCnJlcG9zaXRvcnkYByABKAlCA+BBA0gEiAEBEhgKBmJyYW5jaBgIIAEoCUID4EEDSAWIAQESGAoGY29tbWl0GAkgASgJQgPgQQNIBogBARIbCglydW5uZXJfaWQYCiABKAlCA+BBA0gHiAEBEhsKCXJlZ2lvbl9pZBgLIAEoCUID4EEDSAiIAQESKwoCYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCDQoLX3Byb2plY3RfaWRCDwoNX3Byb2plY3RfbmFtZUIRCg9fZW52aXJvbm1lbnRfaWRCEwoRX2Vudmlyb25tZW50X25hbWVCDQoLX3JlcG9zaXRvcnlCCQoHX2JyYW5jaEIJCgdfY29tbWl0QgwKCl9ydW5uZXJfaWRCDAoKX3JlZ2lvbl9pZCKGAwoIQXJ0aWZhY3QSDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSEwoGZGlnZXN0GAMgASgJQgPgQQMSMQoEa2luZBgEIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQgPgQQMSEQoEbmFtZRgFIAEoCUID4EEDEhUKA3VyaRgGIAEoCUID4EEDSACIAQESHAoKbWVkaWFfdHlwZRgHIAEoCUID4EEDSAGIAQESMwoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI2Cgdzb3VyY2VzGAkgAygLMiAuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdFNvdXJjZUID4EEDEjYKBHNib20YCiABKAsyHi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0U2JvbUID4EEDSAKIAQFCBgoEX3VyaUINCgtfbWVkaWFfdHlwZUIHCgVfc2JvbSKYAQoMQXJ0aWZhY3RTYm9tEhoKCHBhY2thZ2VzGAEgASgFQgPgQQNIAIgBARITCgZ1bnJlYWQYAiADKAlCA+BBAxIZCgdwcm9ibGVtGAMgASgJQgPgQQNIAYgBARIYCgZzaGEyNTYYBCABKAlCA+BBA0gCiAEBQgsKCV9wYWNrYWdlc0IKCghfcHJvYmxlbUIJCgdfc2hhMjU2IncKD0FydGlmYWN0UGFja2FnZRIRCgR0eXBlGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhQKB3ZlcnNpb24YAyABKAlCA+BBAxIRCgRwdXJsGAQgASgJQgPgQQMSFQoIbGljZW5zZXMYBSADKAlCA+BBAyK6AQoMVmVyaWZpY2F0aW9uEjkKBnN0YXR1cxgBIAEoDjIkLnN2Yy5hcnRpZmFjdHMudjEuVmVyaWZpY2F0aW9uU3RhdHVzQgPgQQMSGQoHcHJvYmxlbRgCIAEoCUID4EEDSACIAQESGAoGa2V5X2lkGAMgASgJQgPgQQNIAYgBARIYCgZzaWduZXIYBCABKAlCA+BBA0gCiAEBQgoKCF9wcm9ibGVtQgkKB19rZXlfaWRCCQoHX3NpZ25lciIzCgtMZWRnZXJQbGFjZRISCgVjaGFpbhgBIAEoCUID4EEDEhAKA3NlcRgCIAEoBUID4EEDItMCCgtBdHRlc3RhdGlvbhIPCgJpZBgBIAEoCUID4EEDEhsKDnByZWRpY2F0ZV90eXBlGAIgASgJQgPgQQMSOQoMdmVyaWZpY2F0aW9uGAMgASgLMh4uc3ZjLmFydGlmYWN0cy52MS5WZXJpZmljYXRpb25CA+BBAxIvCglzdGF0ZW1lbnQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgPgQQMSLAoGYnVuZGxlGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEID4EEDEhMKBnNoYTI1NhgGIAEoCUID4EEDEjIKBmxlZGdlchgHIAEoCzIdLnN2Yy5hcnRpZmFjdHMudjEuTGVkZ2VyUGxhY2VCA+BBAxIzCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIpMCCgtMaXN0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEiYKCnByb2plY3RfaWQYAiABKAlCDYq1GAkSB3Byb2plY3RIAIgBARI7CgRraW5kGAMgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCCLpIBYIBAhABSAGIAQESHgoGY29tbWl0GAQgASgJQgm6SAZyBBAHGEBIAogBARISCgVsaW1pdBgFIAEoDUgDiAEBEhMKBmN1cnNvchgGIAEoCUgEiAEBQg0KC19wcm9qZWN0X2lkQgcKBV9raW5kQgkKB19jb21taXRCCAoGX2xpbWl0QgkKB19jdXJzb3IicQoMTGlzdFJlc3BvbnNlEjIKCWFydGlmYWN0cxgBIAMoCzIaLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIkYKCkdldFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgthcnRpZmFjdF9pZBgCIAEoCUID4EECIrkDCg5EZWNsYXJlUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhsKBG5hbWUYAiABKAlCDeBBArpIB3IFEAEYrAISOwoEa2luZBgDIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQg3gQQK6SAeCAQQQASAAEi8KBmRpZ2VzdBgEIAEoCUIf4EECukgZchcyFV5zaGEyNTY6WzAtOWEtZl17NjR9JBIcCgN1cmkYBSABKAlCCrpIB3IFEAEY0A9IAIgBARIjCgptZWRpYV90eXBlGAYgASgJQgq6SAdyBRABGMgBSAGIAQESJgoKcHJvamVjdF9pZBgHIAEoCUINirUYCRIHcHJvamVjdEgCiAEBEiMKCnJlcG9zaXRvcnkYCCABKAlCCrpIB3IFEAEY0A9IA4gBARIsCgZjb21taXQYCSABKAlCF7pIFHISMhBeWzAtOWEtZl17Nyw2NH0kSASIAQFCBgoEX3VyaUINCgtfbWVkaWFfdHlwZUINCgtfcHJvamVjdF9pZEINCgtfcmVwb3NpdG9yeUIJCgdfY29tbWl0Io0BChNBdHRlc3RhdGlvbnNSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAhISCgVsaW1pdBgDIAEoDUgAiAEBEhMKBmN1cnNvchgEIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yIn8KFEF0dGVzdGF0aW9uc1Jlc3BvbnNlEjgKDGF0dGVzdGF0aW9ucxgBIAMoCzIdLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25CA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yImkKDVVwbG9hZFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgthcnRpZmFjdF9pZBgCIAEoCUID4EECEh4KBmJ1bmRsZRgDIAEoCUIO4EECukgIcgYQAiiAgCAiiQEKD1BhY2thZ2VzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhgKC2FydGlmYWN0X2lkGAIgASgJQgPgQQISEgoFbGltaXQYAyABKA1IAIgBARITCgZjdXJzb3IYBCABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ7ChBQYWNrYWdlc1Jlc3BvbnNlEjgKCHBhY2thZ2VzGAEgAygLMiEuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdFBhY2thZ2VCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIm8KEVVwbG9hZFNib21SZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAhIgCghkb2N1bWVudBgDIAEoDEIO4EECukgIegYQAhjg3CoijwIKE1JlcG9ydEZvclJ1blJlcXVlc3QSEwoGcnVuX2lkGAEgASgJQgPgQQISGwoEbmFtZRgCIAEoCUIN4EECukgHcgUQARisAhI7CgRraW5kGAMgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCDeBBArpIB4IBBBABIAASLwoGZGlnZXN0GAQgASgJQh/gQQK6SBlyFzIVXnNoYTI1NjpbMC05YS1mXXs2NH0kEhwKA3VyaRgFIAEoCUIKukgHcgUQARjQD0gAiAEBEiMKCm1lZGlhX3R5cGUYBiABKAlCCrpIB3IFEAEYyAFIAYgBAUIGCgRfdXJpQg0KC19tZWRpYV90eXBlIvQCChdBdHRlc3RFdmFsdWF0aW9uUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhgKC2FydGlmYWN0X2lkGAIgASgJQgPgQQISHwoIc3VpdGVfaWQYAyABKAlCDeBBArpIB3IFEAEYyAESIQoKc3VpdGVfbmFtZRgEIAEoCUIN4EECukgHcgUQARjIARIWCgVzY29yZRgFIAEoAUIHukgEEgJAARI1CgxldmFsdWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQISKQoTbWV0aG9kb2xvZ3lfdmVyc2lvbhgHIAEoCUIM4EECukgGcgQQARhkEjEKDGNhc2VfcmVzdWx0cxgIIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUID4EECEhsKDnNhbmRib3hfcnVuX2lkGAkgASgJSACIAQFCEQoPX3NhbmRib3hfcnVuX2lkKqsBCgxBcnRpZmFjdEtpbmQSHQoZQVJUSUZBQ1RfS0lORF9VTlNQRUNJRklFRBAAEhcKE0FSVElGQUNUX0tJTkRfSU1BR0UQARIZChVBUlRJRkFDVF9LSU5EX1BBQ0tBR0UQAhIWChJBUlRJRkFDVF9LSU5EX0ZJTEUQAxIXChNBUlRJRkFDVF9LSU5EX01PREVMEAQSFwoTQVJUSUZBQ1RfS0lORF9PVEhFUhAFKoYBCg5BcnRpZmFjdE9yaWdpbhIfChtBUlRJRkFDVF9PUklHSU5fVU5TUEVDSUZJRUQQABIZChVBUlRJRkFDVF9PUklHSU5fQlVJTEQQARIaChZBUlRJRkFDVF9PUklHSU5fQ0lfUlVOEAISHAoYQVJUSUZBQ1RfT1JJR0lOX0RFQ0xBUkVEEAMqwgEKElZlcmlmaWNhdGlvblN0YXR1cxIjCh9WRVJJRklDQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZVkVSSUZJQ0FUSU9OX1NUQVRVU19WQUxJRBABEiIKHlZFUklGSUNBVElPTl9TVEFUVVNfVU5WRVJJRklFRBACEh8KG1ZFUklGSUNBVElPTl9TVEFUVVNfSU5WQUxJRBADEiMKH1ZFUklGSUNBVElPTl9TVEFUVVNfS0VZX1JFVk9LRUQQBDKhFQoQQXJ0aWZhY3RzU2VydmljZRK/AgoETGlzdBIdLnN2Yy5hcnRpZmFjdHMudjEuTGlzdFJlcXVlc3QaHi5zdmMuYXJ0aWZhY3RzLnYxLkxpc3RSZXNwb25zZSL3AZACAYq1GM0BYhAKCWFydGlmYWN0cxAyGMgBmgGPAQoZV2hhdCB3YXMgbWFkZSBvZiBhIGNvbW1pdBI3YXJ0aWZhY3RzIGxpc3QgLS10ZWFtIHRlYW1fMDEgLS1jb21taXQgM2YyYTljMWQ1ZTdiOGE5MBo5YXJ0aWZhY3RzLmxpc3QoJ3RlYW1fMDEnLCB7IGNvbW1pdDogJzNmMmE5YzFkNWU3YjhhOTAnIH0pqgECaWSqAQRraW5kqgEEbmFtZaoBBmRpZ2VzdKoBCWNyZWF0ZWRBdILT5JMCHBIaL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMSdAoDR2V0Ehwuc3ZjLmFydGlmYWN0cy52MS5HZXRSZXF1ZXN0Ghouc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdCIzkAIBgtPkkwIqEigvdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9Ev8CCgdEZWNsYXJlEiAuc3ZjLmFydGlmYWN0cy52MS5EZWNsYXJlUmVxdWVzdBoaLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3QitQKKtRiLAioEbmFtZZoBgQIKIkEgcGFja2FnZSB0aGF0IGFub3RoZXIgc3lzdGVtIG1hZGUSiwFhcnRpZmFjdHMgZGVjbGFyZSB3ZWItYXNzZXRzIC0tdGVhbSB0ZWFtXzAxIC0ta2luZCBwYWNrYWdlIC0tZGlnZXN0IHNoYTI1Njo5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiMmIwYjgyMmNkMTVkNmMxNWIwZjAwYTA4Gk1hcnRpZmFjdHMuZGVjbGFyZSgndGVhbV8wMScsIHsgbmFtZTogJ3dlYi1hc3NldHMnLCBraW5kOiAncGFja2FnZScsIGRpZ2VzdCB9KYLT5JMCHzoBKiIaL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMShQIKDEF0dGVzdGF0aW9ucxIlLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25zUmVxdWVzdBomLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25zUmVzcG9uc2UipQGQAgGKtRhhYhIKDGF0dGVzdGF0aW9ucxAUGBSqAQJpZKoBDXByZWRpY2F0ZVR5cGWqARN2ZXJpZmljYXRpb24uc3RhdHVzqgETdmVyaWZpY2F0aW9uLnNpZ25lcqoBCWNyZWF0ZWRBdILT5JMCNxI1L3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9hdHRlc3RhdGlvbnMSlgEKBlVwbG9hZBIfLnN2Yy5hcnRpZmFjdHMudjEuVXBsb2FkUmVxdWVzdBodLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb24iTIq1GAhYyQGAAYCAQILT5JMCOjoBKiI1L3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9hdHRlc3RhdGlvbnMSyAEKCFBhY2thZ2VzEiEuc3ZjLmFydGlmYWN0cy52MS5QYWNrYWdlc1JlcXVlc3QaIi5zdmMuYXJ0aWZhY3RzLnYxLlBhY2thZ2VzUmVzcG9uc2UidZACAYq1GDViEAoIcGFja2FnZXMQyAEY6AeqAQRuYW1lqgEHdmVyc2lvbqoBBHR5cGWqAQhsaWNlbnNlc4LT5JMCMxIxL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9wYWNrYWdlcxKSAQoKVXBsb2FkU2JvbRIjLnN2Yy5hcnRpZmFjdHMudjEuVXBsb2FkU2JvbVJlcXVlc3QaGi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0IkOKtRgHUAOAAYCAQILT5JMCMjoBKiItL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9zYm9tEtADCgxSZXBvcnRGb3JSdW4SJS5zdmMuYXJ0aWZhY3RzLnYxLlJlcG9ydEZvclJ1blJlcXVlc3QaGi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0IvwCirUY0QISBnJ1bl9pZCoEbmFtZTgKSgdob3N0LmNpmgGxAgokRnJvbSBhIGpvYjogdGhlIGltYWdlIHRoYXQgaXQgcHVzaGVkEqQBYXJ0aWZhY3RzIHJlcG9ydC1mb3ItcnVuIHJlZ2lzdHJ5LmV4YW1wbGUuY29tL2FjbWUvd2ViIC0tcnVuLWlkIGNpcl8wMSAtLWtpbmQgaW1hZ2UgLS1kaWdlc3Qgc2hhMjU2OjlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIyYjBiODIyY2QxNWQ2YzE1YjBmMDBhMDgaYmFydGlmYWN0cy5yZXBvcnRGb3JSdW4oJ2Npcl8wMScsIHsgbmFtZTogJ3JlZ2lzdHJ5LmV4YW1wbGUuY29tL2FjbWUvd2ViJywga2luZDogJ2ltYWdlJywgZGlnZXN0IH0psAEBgtPkkwIgOgEqIhsvY2kvcnVucy97cnVuX2lkfS9hcnRpZmFjdHMSuAQKEEF0dGVzdEV2YWx1YXRpb24SKS5zdmMuYXJ0aWZhY3RzLnYxLkF0dGVzdEV2YWx1YXRpb25SZXF1ZXN0Gh0uc3ZjLmFydGlmYWN0cy52MS5BdHRlc3RhdGlvbiLZA4q1GJUDUANYyQGAAYCAQJoBhwMKNEEgYmVuY2htYXJrIG9mIGEgbW9kZWwsIHJ1biBpbiBhIHNhbmRib3ggb2YgdGhlIHRlYW0SsAFhcnRpZmFjdHMgYXR0ZXN0LWV2YWx1YXRpb24gYXJ0XzAxIC0tdGVhbSB0ZWFtXzAxIC0tc3VpdGUtaWQgbW1sdSAtLXN1aXRlLW5hbWUgTU1MVSAtLXNjb3JlIDAuNzEgLS1ldmFsdWF0ZWQtYXQgMjAyNi0xMS0yMFQxMDowMDowMFogLS1tZXRob2RvbG9neS12ZXJzaW9uIDMgLS1jYXNlLXJlc3VsdHMgJ1tdJxqbAWFydGlmYWN0cy5hdHRlc3RFdmFsdWF0aW9uKCd0ZWFtXzAxJywgJ2FydF8wMScsIHsgc3VpdGVJZDogJ21tbHUnLCBzdWl0ZU5hbWU6ICdNTUxVJywgc2NvcmU6IDAuNzEsIGV2YWx1YXRlZEF0LCBtZXRob2RvbG9neVZlcnNpb246ICczJywgY2FzZVJlc3VsdHM6IFtdIH0pgtPkkwI5OgEqIjQvdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9L2V2YWx1YXRpb25zGkSKtRhACglhcnRpZmFjdHMSCWFydGlmYWN0cxogV2hhdCB3YXMgYnVpbHQsIG9mIHdoYXQsIGJ5IHdob20oATAFOA9AEGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Where an artifact came from, once. Names and ids are as they were then.
@@ -186,6 +186,13 @@ export type Artifact = Message<"svc.artifacts.v1.Artifact"> & {
    * @generated from field: repeated svc.artifacts.v1.ArtifactSource sources = 9;
    */
   sources: ArtifactSource[];
+
+  /**
+   * What is known of its packages. Of a list: absent.
+   *
+   * @generated from field: optional svc.artifacts.v1.ArtifactSbom sbom = 10;
+   */
+  sbom?: ArtifactSbom | undefined;
 };
 
 /**
@@ -194,6 +201,97 @@ export type Artifact = Message<"svc.artifacts.v1.Artifact"> & {
  */
 export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
   messageDesc(file_svc_artifacts_v1_artifacts, 1);
+
+/**
+ * How much is known of what an artifact is made of.
+ *
+ * @generated from message svc.artifacts.v1.ArtifactSbom
+ */
+export type ArtifactSbom = Message<"svc.artifacts.v1.ArtifactSbom"> & {
+  /**
+   * Number of packages; absent: not known.
+   *
+   * @generated from field: optional int32 packages = 1;
+   */
+  packages?: number | undefined;
+
+  /**
+   * What the document does not tell: parts of the image that were not read, entries without a usable name.
+   *
+   * @generated from field: repeated string unread = 2;
+   */
+  unread: string[];
+
+  /**
+   * Why it is not known.
+   *
+   * @generated from field: optional string problem = 3;
+   */
+  problem?: string | undefined;
+
+  /**
+   * SHA-256 of the document as it came, 64 hexadecimal digits.
+   *
+   * @generated from field: optional string sha256 = 4;
+   */
+  sha256?: string | undefined;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.ArtifactSbom.
+ * Use `create(ArtifactSbomSchema)` to create a new message.
+ */
+export const ArtifactSbomSchema: GenMessage<ArtifactSbom> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 2);
+
+/**
+ * A package that an artifact is made of.
+ *
+ * @generated from message svc.artifacts.v1.ArtifactPackage
+ */
+export type ArtifactPackage = Message<"svc.artifacts.v1.ArtifactPackage"> & {
+  /**
+   * Type: `deb`, `npm`, `golang`.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * Name: `openssl`, `@scope/name`, `group:artifact`.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Version; empty: not known.
+   *
+   * @generated from field: string version = 3;
+   */
+  version: string;
+
+  /**
+   * Package URL.
+   *
+   * @generated from field: string purl = 4;
+   */
+  purl: string;
+
+  /**
+   * Licences, as the document names them.
+   *
+   * @generated from field: repeated string licenses = 5;
+   */
+  licenses: string[];
+};
+
+/**
+ * Describes the message svc.artifacts.v1.ArtifactPackage.
+ * Use `create(ArtifactPackageSchema)` to create a new message.
+ */
+export const ArtifactPackageSchema: GenMessage<ArtifactPackage> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 3);
 
 /**
  * Result of looking at a statement.
@@ -235,7 +333,7 @@ export type Verification = Message<"svc.artifacts.v1.Verification"> & {
  * Use `create(VerificationSchema)` to create a new message.
  */
 export const VerificationSchema: GenMessage<Verification> = /*@__PURE__*/
-  messageDesc(file_svc_artifacts_v1_artifacts, 2);
+  messageDesc(file_svc_artifacts_v1_artifacts, 4);
 
 /**
  * Place in a team's ledger.
@@ -263,7 +361,7 @@ export type LedgerPlace = Message<"svc.artifacts.v1.LedgerPlace"> & {
  * Use `create(LedgerPlaceSchema)` to create a new message.
  */
 export const LedgerPlaceSchema: GenMessage<LedgerPlace> = /*@__PURE__*/
-  messageDesc(file_svc_artifacts_v1_artifacts, 3);
+  messageDesc(file_svc_artifacts_v1_artifacts, 5);
 
 /**
  * A signed statement about an artifact.
@@ -333,7 +431,7 @@ export type Attestation = Message<"svc.artifacts.v1.Attestation"> & {
  * Use `create(AttestationSchema)` to create a new message.
  */
 export const AttestationSchema: GenMessage<Attestation> = /*@__PURE__*/
-  messageDesc(file_svc_artifacts_v1_artifacts, 4);
+  messageDesc(file_svc_artifacts_v1_artifacts, 6);
 
 /**
  * Selects artifacts.
@@ -389,7 +487,7 @@ export type ListRequest = Message<"svc.artifacts.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_artifacts_v1_artifacts, 5);
+  messageDesc(file_svc_artifacts_v1_artifacts, 7);
 
 /**
  * A page of artifacts.
@@ -417,7 +515,7 @@ export type ListResponse = Message<"svc.artifacts.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_artifacts_v1_artifacts, 6);
+  messageDesc(file_svc_artifacts_v1_artifacts, 8);
 
 /**
  * Selects an artifact.
@@ -445,7 +543,7 @@ export type GetRequest = Message<"svc.artifacts.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_artifacts_v1_artifacts, 7);
+  messageDesc(file_svc_artifacts_v1_artifacts, 9);
 
 /**
  * What is declared.
@@ -522,7 +620,7 @@ export type DeclareRequest = Message<"svc.artifacts.v1.DeclareRequest"> & {
  * Use `create(DeclareRequestSchema)` to create a new message.
  */
 export const DeclareRequestSchema: GenMessage<DeclareRequest> = /*@__PURE__*/
-  messageDesc(file_svc_artifacts_v1_artifacts, 8);
+  messageDesc(file_svc_artifacts_v1_artifacts, 10);
 
 /**
  * Selects statements.
@@ -564,7 +662,7 @@ export type AttestationsRequest = Message<"svc.artifacts.v1.AttestationsRequest"
  * Use `create(AttestationsRequestSchema)` to create a new message.
  */
 export const AttestationsRequestSchema: GenMessage<AttestationsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_artifacts_v1_artifacts, 9);
+  messageDesc(file_svc_artifacts_v1_artifacts, 11);
 
 /**
  * A page of statements.
@@ -592,7 +690,7 @@ export type AttestationsResponse = Message<"svc.artifacts.v1.AttestationsRespons
  * Use `create(AttestationsResponseSchema)` to create a new message.
  */
 export const AttestationsResponseSchema: GenMessage<AttestationsResponse> = /*@__PURE__*/
-  messageDesc(file_svc_artifacts_v1_artifacts, 10);
+  messageDesc(file_svc_artifacts_v1_artifacts, 12);
 
 /**
  * What is uploaded.
@@ -627,7 +725,245 @@ export type UploadRequest = Message<"svc.artifacts.v1.UploadRequest"> & {
  * Use `create(UploadRequestSchema)` to create a new message.
  */
 export const UploadRequestSchema: GenMessage<UploadRequest> = /*@__PURE__*/
-  messageDesc(file_svc_artifacts_v1_artifacts, 11);
+  messageDesc(file_svc_artifacts_v1_artifacts, 13);
+
+/**
+ * Selects packages of an artifact.
+ *
+ * @generated from message svc.artifacts.v1.PackagesRequest
+ */
+export type PackagesRequest = Message<"svc.artifacts.v1.PackagesRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Id or digest of the artifact.
+   *
+   * @generated from field: string artifact_id = 2;
+   */
+  artifactId: string;
+
+  /**
+   * Packages a page, 1 to 1,000. Default: 200.
+   *
+   * @generated from field: optional uint32 limit = 3;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `nextCursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 4;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.PackagesRequest.
+ * Use `create(PackagesRequestSchema)` to create a new message.
+ */
+export const PackagesRequestSchema: GenMessage<PackagesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 14);
+
+/**
+ * A page of packages.
+ *
+ * @generated from message svc.artifacts.v1.PackagesResponse
+ */
+export type PackagesResponse = Message<"svc.artifacts.v1.PackagesResponse"> & {
+  /**
+   * In the order of package URLs.
+   *
+   * @generated from field: repeated svc.artifacts.v1.ArtifactPackage packages = 1;
+   */
+  packages: ArtifactPackage[];
+
+  /**
+   * Cursor of the next page; absent on the last one.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.PackagesResponse.
+ * Use `create(PackagesResponseSchema)` to create a new message.
+ */
+export const PackagesResponseSchema: GenMessage<PackagesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 15);
+
+/**
+ * A document about an artifact.
+ *
+ * @generated from message svc.artifacts.v1.UploadSbomRequest
+ */
+export type UploadSbomRequest = Message<"svc.artifacts.v1.UploadSbomRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Id or digest of the artifact.
+   *
+   * @generated from field: string artifact_id = 2;
+   */
+  artifactId: string;
+
+  /**
+   * The document, as it is or gzipped, at most 700,000 bytes, and 8 MiB when it is unpacked.
+   *
+   * @generated from field: bytes document = 3;
+   */
+  document: Uint8Array;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.UploadSbomRequest.
+ * Use `create(UploadSbomRequestSchema)` to create a new message.
+ */
+export const UploadSbomRequestSchema: GenMessage<UploadSbomRequest> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 16);
+
+/**
+ * What a CI run made.
+ *
+ * @generated from message svc.artifacts.v1.ReportForRunRequest
+ */
+export type ReportForRunRequest = Message<"svc.artifacts.v1.ReportForRunRequest"> & {
+  /**
+   * Id of the CI run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * Name; of an image that in its registry, without tag.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * What it is.
+   *
+   * @generated from field: svc.artifacts.v1.ArtifactKind kind = 3;
+   */
+  kind: ArtifactKind;
+
+  /**
+   * SHA-256 of its bytes, of an image that of its manifest: `sha256:<64 lower-case hexadecimal digits>`.
+   *
+   * @generated from field: string digest = 4;
+   */
+  digest: string;
+
+  /**
+   * Where its bytes are.
+   *
+   * @generated from field: optional string uri = 5;
+   */
+  uri?: string | undefined;
+
+  /**
+   * Media type.
+   *
+   * @generated from field: optional string media_type = 6;
+   */
+  mediaType?: string | undefined;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.ReportForRunRequest.
+ * Use `create(ReportForRunRequestSchema)` to create a new message.
+ */
+export const ReportForRunRequestSchema: GenMessage<ReportForRunRequest> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 17);
+
+/**
+ * How an artifact did.
+ *
+ * @generated from message svc.artifacts.v1.AttestEvaluationRequest
+ */
+export type AttestEvaluationRequest = Message<"svc.artifacts.v1.AttestEvaluationRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Id or digest of the artifact.
+   *
+   * @generated from field: string artifact_id = 2;
+   */
+  artifactId: string;
+
+  /**
+   * Suite of tests or tasks.
+   *
+   * @generated from field: string suite_id = 3;
+   */
+  suiteId: string;
+
+  /**
+   * Its name, for people.
+   *
+   * @generated from field: string suite_name = 4;
+   */
+  suiteName: string;
+
+  /**
+   * Score, in the suite's own measure; a finite number.
+   *
+   * @generated from field: double score = 5;
+   */
+  score: number;
+
+  /**
+   * Time of the evaluation, at most five minutes ahead.
+   *
+   * @generated from field: google.protobuf.Timestamp evaluated_at = 6;
+   */
+  evaluatedAt?: Timestamp | undefined;
+
+  /**
+   * Version of the method.
+   *
+   * @generated from field: string methodology_version = 7;
+   */
+  methodologyVersion: string;
+
+  /**
+   * Results of the cases: a list or an object of any shape, at most 10,000 cases.
+   *
+   * @generated from field: google.protobuf.Value case_results = 8;
+   */
+  caseResults?: Value | undefined;
+
+  /**
+   * Sandbox run of the team that the evaluation was.
+   *
+   * @generated from field: optional string sandbox_run_id = 9;
+   */
+  sandboxRunId?: string | undefined;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.AttestEvaluationRequest.
+ * Use `create(AttestEvaluationRequestSchema)` to create a new message.
+ */
+export const AttestEvaluationRequestSchema: GenMessage<AttestEvaluationRequest> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 18);
 
 /**
  * What an artifact is.
@@ -832,6 +1168,49 @@ export const ArtifactsService: GenService<{
   upload: {
     methodKind: "unary";
     input: typeof UploadRequestSchema;
+    output: typeof AttestationSchema;
+  },
+  /**
+   * Lists what an artifact is made of, in the order of package URLs. Errors: `not_found` (404, the artifact, or nothing is known of its packages: `sbom` of the artifact says why).
+   *
+   * @generated from rpc svc.artifacts.v1.ArtifactsService.Packages
+   */
+  packages: {
+    methodKind: "unary";
+    input: typeof PackagesRequestSchema;
+    output: typeof PackagesResponseSchema;
+  },
+  /**
+   * Says what an artifact is made of: a document of CycloneDX (JSON, 1.4 to 1.7) or SPDX (JSON, 2.2, 2.3, 3.0). Packages of an image that a build published are listed by its runner, and the first document of an artifact stands. The
+   * same document again changes nothing. Errors: `not_found` (404), `validation_failed` (400, the document cannot be read), `state_conflict` (409, another document is there).
+   *
+   * @generated from rpc svc.artifacts.v1.ArtifactsService.UploadSbom
+   */
+  uploadSbom: {
+    methodKind: "unary";
+    input: typeof UploadSbomRequestSchema;
+    output: typeof ArtifactSchema;
+  },
+  /**
+   * Reports an artifact that a CI run made: the word of the run, and recorded as that, with what is known of the run. A digest that is known already is the same artifact with one more source. Errors: `not_found` (404,
+   * CI run), `ci_connection_paused` (409), `limit_reached` (409, 200,000 a team).
+   *
+   * @generated from rpc svc.artifacts.v1.ArtifactsService.ReportForRun
+   */
+  reportForRun: {
+    methodKind: "unary";
+    input: typeof ReportForRunRequestSchema;
+    output: typeof ArtifactSchema;
+  },
+  /**
+   * Records how an artifact did in an evaluation, as a statement that the service signs. With a sandbox run of the team, whose exit code and runner it names, its assurance is `platform_run`, else `self_attested`. Another evaluation is another
+   * statement; the same one again is the one before. Errors: `not_found` (404, the artifact or the sandbox run), `validation_failed` (400), `limit_reached` (409, 1,000 statements an artifact).
+   *
+   * @generated from rpc svc.artifacts.v1.ArtifactsService.AttestEvaluation
+   */
+  attestEvaluation: {
+    methodKind: "unary";
+    input: typeof AttestEvaluationRequestSchema;
     output: typeof AttestationSchema;
   },
 }> = /*@__PURE__*/

@@ -1,0 +1,107 @@
+/** How an artifact did in an evaluation, as a statement of the service: it vouches for who said so and when, and for the sandbox run where there is one. */
+import { createHash } from 'node:crypto';
+import { toJson } from '@bufbuild/protobuf';
+import { timestampDate, ValueSchema } from '@bufbuild/protobuf/wkt';
+import canonicalize from 'canonicalize';
+import type { AttestEvaluationRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
+import { problem } from '@svc/proto/http/json-text.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { auditActor } from '../../platform/ledger/index.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { attest } from '../attestations/index.ts';
+import type { Attestation } from '../attestations/index.ts';
+import type { Signer } from '../signingkeys/index.ts';
+import { refuseMore } from './statements.ts';
+
+const AHEAD_MS = 5 * 60_000;
+const CASES_MAX = 10_000;
+
+export interface EvaluationDeps {
+  readonly signer: Signer;
+  readonly typeBase: string;
+}
+
+interface About {
+  readonly teamId: string;
+  readonly digest: string;
+  readonly name: string;
+}
+
+export async function attestEvaluation(
+  { signer, typeBase }: EvaluationDeps,
+  ctx: Ctx,
+  {
+    about: { teamId, digest, name },
+    request,
+  }: { readonly about: About; readonly request: AttestEvaluationRequest },
+): Promise<Attestation> {
+  const now = ctx.clock.now();
+  const content = contentOf(request, now);
+  const run = request.sandboxRunId === undefined ? undefined : await runOf(ctx, teamId, request.sandboxRunId);
+  const predicate = {
+    ...content,
+    assuranceLevel: run === undefined ? 'self_attested' : 'platform_run',
+    statedBy: ctx.caller.userId,
+    ...(run && { sandboxRun: run }),
+  };
+  const hash = createHash('sha256')
+    .update(canonicalize(predicate) ?? '')
+    .digest('hex');
+  await refuseMore(ctx, teamId, digest);
+  const actor = await auditActor(ctx);
+  return await attest(
+    { db: ctx.db, signer },
+    {
+      teamId,
+      purpose: 'platform',
+      dedupeKey: `evaluation:${digest}:${hash}`,
+      at: now,
+      predicateType: `${typeBase}/evaluation/v1`,
+      subjects: [{ name, digest }],
+      predicate,
+      entry: { action: 'artifact.evaluated', actor, requestId: ctx.call.requestId },
+    },
+  );
+}
+
+/** What the caller says, checked. */
+function contentOf(request: AttestEvaluationRequest, now: Date) {
+  const { suiteId, suiteName, score, methodologyVersion } = request;
+  const evaluatedAt = timestampDate(request.evaluatedAt!); // The contract demands it.
+  if (evaluatedAt.getTime() > now.getTime() + AHEAD_MS)
+    throw problem(
+      'evaluatedAt',
+      'ahead',
+      `is ${evaluatedAt.toISOString()}, at most five minutes ahead are taken`,
+    );
+  const cases = toJson(ValueSchema, request.caseResults!);
+  if (typeof cases !== 'object' || cases === null)
+    throw problem('caseResults', 'shape', `is ${typeof cases}, expected a list or an object`);
+  const count = Array.isArray(cases) ? cases.length : Object.keys(cases).length;
+  if (count > CASES_MAX)
+    throw problem('caseResults', 'max_items', `has ${count} cases, at most ${CASES_MAX} are taken`);
+  return {
+    suiteId,
+    suiteName,
+    score,
+    evaluatedAt: evaluatedAt.toISOString(),
+    methodologyVersion,
+    caseResults: cases,
+  };
+}
+
+async function runOf({ db: { sql }, teams }: Ctx, teamId: string, runId: string) {
+  const [run] = await sql<
+    Array<{
+      id: string;
+      state: string;
+      exitCode: number | null;
+      runnerId: string | null;
+      logSha256: string | null;
+    }>
+  >`
+    select id, state, exit_code as "exitCode", runner_id as "runnerId", nullif(encode(log_sha256, 'hex'), '') as "logSha256" from work_items
+    where id = ${runId} and team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[]) and kind = 'run'`;
+  if (run === undefined) throw notFound('sandbox run');
+  return run;
+}
