@@ -20,13 +20,21 @@ const there =
 const podman = (...args: string[]) =>
   execFileSync('podman', args, { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
 
+const PACKAGES = 60;
+
 function appTree(text: string): Record<string, TreeEntry> {
   const busybox = execFileSync('sh', ['-c', 'readlink -f "$(command -v busybox)"']).toString().trim();
   return {
     busybox: { program: readFileSync(busybox) },
     'index.html': text,
+    'os-release': 'ID=debian\nVERSION_ID="12"\n',
+    status: Array.from(
+      { length: PACKAGES },
+      (_, n) => `Package: lib${n}\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1:${n}-1\n`,
+    ).join('\n'),
     Dockerfile:
       'FROM scratch\nCOPY busybox /bin/busybox\nCOPY index.html /www/index.html\n' +
+      'COPY os-release /etc/os-release\nCOPY status /var/lib/dpkg/status\n' +
       // busybox is deaf to SIGTERM as the first process.
       'STOPSIGNAL SIGKILL\n' +
       'CMD ["/bin/busybox", "httpd", "-f", "-p", "8080", "-h", "/www"]\n',
@@ -118,6 +126,22 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
     expect(await page(first.address)).toBe('first\n');
     const inspected = podman('inspect', `svc-app-${app}`);
     expect(inspected).toContain(first.digest);
+    expect(output).toContain(`packages of the image: ${PACKAGES} found`);
+    const { digest = '' } = first;
+    const [provenance] = await waitFor(
+      'provenance of the image',
+      async () => await platform.sdk.artifacts.attestations(teamId, digest),
+      { holds: ({ length }) => length > 0 },
+    );
+    expect(provenance).toMatchObject({
+      predicateType: 'https://slsa.dev/provenance/v1',
+      verification: { status: 'valid', signer: 'the service (build_customer)' },
+      statement: { predicate: { buildDefinition: { internalParameters: { runnerId, executor: 'podman' } } } },
+    });
+    const artifact = await platform.sdk.artifacts.get(teamId, digest);
+    expect(artifact).toMatchObject({ kind: 'image', sbom: { packages: PACKAGES, unread: [] } });
+    const packages = await platform.sdk.artifacts.packages(teamId, digest);
+    expect(packages[0]).toMatchObject({ type: 'deb', name: 'lib0', version: '1:0-1' });
 
     git.commit('web', appTree('second\n'));
     const second = await ended((await platform.sdk.builds.create(environmentId)).id);
