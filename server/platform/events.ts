@@ -15,6 +15,11 @@ export interface EventKind {
 }
 
 export const EVENTS: Readonly<Record<string, EventKind>> = {
+  'artifact.created': {
+    when: 'An artifact was seen for the first time.',
+    scope: 'artifact:read',
+    delivered: true,
+  },
   'build.finished': { when: 'A build has ended.', scope: 'project:read', delivered: true },
   'run.finished': { when: 'A sandbox run has ended.', scope: 'run:read', delivered: true },
   'runner.degraded': {

@@ -43,7 +43,13 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   nonce_store: { owner: 'engine/work' },
   nonces: { owner: 'engine/work' },
   outbox: {
-    writers: ['engine/builds', 'engine/outbox', 'engine/runners', 'operations/webhookendpoints'],
+    writers: [
+      'delivery/artifacts',
+      'engine/builds',
+      'engine/outbox',
+      'engine/runners',
+      'operations/webhookendpoints',
+    ],
     readers: ['engine/outbox'],
   },
   pool_turns: { writers: ['engine/teamshares'], readers: ['engine/runners'] },

@@ -7,13 +7,14 @@ import type { Job, JobKind } from '../../platform/jobs/index.ts';
 import { doubling, jobsAdded } from '../../platform/jobs/index.ts';
 import { attest, PROVENANCE_TYPE } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
-import { provenanceOf } from './provenance.ts';
+import { provenanceOf, SBOM_MEDIA_TYPE } from './provenance.ts';
 import type { BuildFacts } from './provenance.ts';
 import { recordArtifact } from './record.ts';
 import { storeSbom } from './store-sbom.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
 
 const CATALOGUE_JOB = 'artifacts.catalogue';
+const REFERENCE_TYPE = 'https://in-toto.io/attestation/reference/v0.1';
 const NO_SBOM = 'its runner reported no list of packages';
 
 /** CTE `catalogued`: a job for each event of the CTE `published` of a build that published an image. */
@@ -30,6 +31,7 @@ export interface CatalogueDeps extends AttestDeps {
   /** Beginning of the types of statements that are ours. */
   readonly typeBase: string;
   readonly reader: SbomReader;
+  publicUrl(): string;
 }
 
 export function catalogueJob(deps: CatalogueDeps): JobKind {
@@ -76,6 +78,25 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
     { teamId, id },
     sha256 === null ? { problem: problem ?? NO_SBOM } : { sha256 },
   );
+  if (sha256 !== null)
+    await attest(deps, {
+      teamId,
+      purpose: 'platform',
+      dedupeKey: `sbom:${digest}:${sha256}`,
+      at,
+      predicateType: REFERENCE_TYPE,
+      subjects: [{ name, digest }],
+      predicate: {
+        attester: { id: `${deps.typeBase}/attester/v1` },
+        references: [
+          {
+            downloadLocation: `${deps.publicUrl()}/teams/${teamId}/artifacts/${id}/packages`,
+            digest: { sha256 },
+            mediaType: SBOM_MEDIA_TYPE,
+          },
+        ],
+      },
+    });
   await attest(deps, {
     teamId,
     purpose: runner.inServicePool ? 'build_service' : 'build_customer',

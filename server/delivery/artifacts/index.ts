@@ -197,7 +197,7 @@ async function declare(ctx: Ctx, request: DeclareRequest): Promise<Artifact> {
 }
 
 export function artifactsFeature(
-  { config, db }: System,
+  { config, db, publicUrl }: System,
   deps: Pick<ArtifactsDeps, 'signer' | 'reportedRun'>,
 ): Feature {
   const { signer } = deps;
@@ -205,7 +205,7 @@ export function artifactsFeature(
   return {
     services: [createArtifacts({ ...deps, typeBase: config.attestationTypeBase, reader })],
     effects: [catalogued],
-    jobs: [catalogueJob({ db, signer, reader, typeBase: config.attestationTypeBase })],
+    jobs: [catalogueJob({ db, signer, reader, publicUrl, typeBase: config.attestationTypeBase })],
     stop: async () => await reader.stop(),
   };
 }

@@ -1,6 +1,7 @@
 /** Records that an artifact was seen: by its digest it is the same one, and where it came from is one more source. */
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
+import { rowId } from '../../platform/sql.ts';
 import type { artifacts, artifactSources } from './schema.ts';
 
 export type NewArtifact = Pick<typeof artifacts.$inferInsert, 'teamId' | 'digest' | 'kind' | 'name'> & {
@@ -33,6 +34,12 @@ export async function recordArtifact(
         ${text('operator')}, ${at}
       from artifact a
       on conflict do nothing
+    ),
+    told as (
+      insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+      select ${rowId(sql, 'evt')}, ${teamId}, 'artifact.created', a.id,
+        jsonb_build_object('artifactId', a.id, 'digest', ${digest}::text, 'kind', ${kind}::text, 'name', ${name}::text), clock_timestamp()
+      from artifact a where a."isNew"
     )
     select * from artifact`;
   if (row === undefined) throw new Error(`artifact ${digest} was not recorded`);
