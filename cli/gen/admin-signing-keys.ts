@@ -32,7 +32,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'reason', flag: 'reason', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, for the ledger and for everybody who meets the key.' },
-      { name: 'compromisedSince', flag: 'compromised-since', type: 'timestamp', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'compromised-since', description: 'What the ledger has from before this time stays valid. Default: nothing does. Not after now.' },
+      { name: 'compromisedSince', flag: 'compromised-since', type: 'timestamp', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'compromised-since', description: 'Time, not after now, before which the key was safe: statements that the ledger has from before stay valid. Default: none stays valid.' },
     ],
     destructive: true,
     stream: false,

@@ -6,13 +6,13 @@ export const commands: readonly CommandSpec[] = [
     group: 'webhook-endpoints',
     words: ['create'],
     summary: 'Adds an endpoint',
-    description: 'Adds an endpoint; its secret is shown once. An API key names only events that it could read itself: `run.finished` with `run:read`, `build.finished` with `project:read`, those of runners with the scope that reads runners. Errors: `validation_failed` (400, an address that is not public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a team).',
+    description: 'Adds an endpoint; its secret is shown once. An API key names only events that it could read itself: `run.finished` with `run:read`, `build.finished` with `project:read`, `artifact.created` with `artifact:read`, those of runners with the scope that reads runners. Errors: `validation_failed` (400, an address that is not public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a team).',
     operation: { method: 'POST', path: '/teams/{teamId}/webhook-endpoints', body: '*' },
     positionals: [
       { name: 'url', flag: 'url', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'url', description: 'Address to which events go: https, a public host, port 443 or 8443, at most 500 characters.' },
     ],
     flags: [
-      { name: 'events', flag: 'events', type: 'string', repeated: true, required: true, hidden: false, sensitive: false, placeholder: 'events', description: 'Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`.' },
+      { name: 'events', flag: 'events', type: 'string', repeated: true, required: true, hidden: false, sensitive: false, placeholder: 'events', description: 'Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`, `artifact.created`.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'description', flag: 'description', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'description', description: 'Purpose, at most 200 characters.' },
     ],

@@ -59,12 +59,12 @@ export interface AdminSigningKeysRotateParams {
 export interface AdminSigningKeysRevokeParams {
   /** Reason, for the ledger and for everybody who meets the key. */
   reason: string;
-  /** What the ledger has from before this time stays valid. Default: nothing does. Not after now. */
+  /** Time, not after now, before which the key was safe: statements that the ledger has from before stay valid. Default: none stays valid. */
   compromisedSince?: string;
 }
 
 /**
- * What a key may sign.
+ * Purpose of a key: the statements that it may sign.
  *
  * - `build_service`: Provenance of builds that runners of the service's pool executed.
  * - `build_customer`: Provenance of builds that runners of customers executed.
@@ -76,9 +76,9 @@ export type KeyPurpose = 'build_service' | 'build_customer' | 'platform';
 export interface SigningKey {
   /** Id, `sgk_…`. */
   readonly id: string;
-  /** What it may sign. */
+  /** Purpose. */
   readonly purpose: KeyPurpose;
-  /** Where it stands. */
+  /** State. */
   readonly state: SigningKeyState;
   /** Algorithm: `ecdsa-p256-sha256`. Signatures are DER. */
   readonly algorithm: string;
@@ -92,14 +92,14 @@ export interface SigningKey {
   readonly activeFrom: string;
   /** Time of its revocation; absent if it is not revoked. */
   readonly revokedAt?: string;
-  /** What it signed since then counts no more; absent: all that it ever signed. */
+  /** Time since which its signatures count no more; absent: none counts. */
   readonly compromisedSince?: string;
   /** Reason of its revocation. */
   readonly revokeReason?: string;
 }
 
 /**
- * Where a key stands.
+ * State of a key.
  *
  * - `pending`: Published and not used yet.
  * - `active`: Signs.

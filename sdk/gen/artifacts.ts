@@ -175,11 +175,11 @@ export interface ArtifactsListPageParams extends ArtifactsListParams {
 export interface ArtifactsDeclareParams {
   /** Name. */
   name: string;
-  /** What it is. */
+  /** Kind. */
   kind: ArtifactKind;
   /** SHA-256 of its bytes: `sha256:<64 lower-case hexadecimal digits>`. */
   digest: string;
-  /** Where its bytes are. */
+  /** Address of its bytes. */
   uri?: string;
   /** Media type. */
   mediaType?: string;
@@ -223,11 +223,11 @@ export interface ArtifactsUploadSbomParams {
 export interface ArtifactsReportForRunParams {
   /** Name; of an image that in its registry, without tag. */
   name: string;
-  /** What it is. */
+  /** Kind. */
   kind: ArtifactKind;
   /** SHA-256 of its bytes, of an image that of its manifest: `sha256:<64 lower-case hexadecimal digits>`. */
   digest: string;
-  /** Where its bytes are. */
+  /** Address of its bytes. */
   uri?: string;
   /** Media type. */
   mediaType?: string;
@@ -259,24 +259,24 @@ export interface Artifact {
   readonly teamId: string;
   /** SHA-256 of its bytes, of an image that of its manifest: `sha256:<64 hexadecimal digits>`. */
   readonly digest: string;
-  /** What it is. */
+  /** Kind. */
   readonly kind: ArtifactKind;
   /** Name; of an image that in its registry, without tag. */
   readonly name: string;
-  /** Where its bytes are, as far as is known. */
+  /** Address of its bytes, as far as it is known. */
   readonly uri?: string;
   /** Media type. */
   readonly mediaType?: string;
   /** Time at which it was first seen. */
   readonly createdAt: string;
-  /** Where it came from, oldest first, at most 100. Of a list: empty. */
+  /** Sources, oldest first, at most 100. Of a list: empty. */
   readonly sources: readonly ArtifactSource[];
-  /** What is known of its packages. Of a list: absent. */
+  /** State of the list of its packages. Of a list of artifacts: absent. */
   readonly sbom?: ArtifactSbom;
 }
 
 /**
- * What an artifact is.
+ * Kind of an artifact.
  *
  * - `image`: Image of a container.
  * - `package`: Package of a language or a distribution.
@@ -287,7 +287,7 @@ export interface Artifact {
 export type ArtifactKind = 'image' | 'package' | 'file' | 'model' | 'other';
 
 /**
- * How the service knows of an artifact.
+ * Kind of an artifact's source.
  *
  * - `build`: A build of the platform published it, while it held the build's lease.
  * - `ci_run`: A CI run claims it.
@@ -309,21 +309,21 @@ export interface ArtifactPackage {
   readonly licenses: readonly string[];
 }
 
-/** How much is known of what an artifact is made of. */
+/** State of the list of an artifact's packages. */
 export interface ArtifactSbom {
   /** Number of packages; absent: not known. */
   readonly packages?: number;
-  /** What the document does not tell: parts of the image that were not read, entries without a usable name. */
+  /** Parts of the image that were not read, and entries without a usable name: the list does not have them. */
   readonly unread: readonly string[];
-  /** Why it is not known. */
+  /** Reason for which there is no list. */
   readonly problem?: string;
   /** SHA-256 of the document as it came, 64 hexadecimal digits. */
   readonly sha256?: string;
 }
 
-/** Where an artifact came from, once. Names and ids are as they were then. */
+/** One source of an artifact. Names and ids are as they were then. */
 export interface ArtifactSource {
-  /** How the service knows. */
+  /** Kind of the source. */
   readonly origin: ArtifactOrigin;
   /** Build (`bld_…`), CI run (`cir_…`), or account that declared it. */
   readonly ref: string;
@@ -379,7 +379,7 @@ export interface Attestation {
   readonly id: string;
   /** Type of what it states: `https://slsa.dev/provenance/v1`. */
   readonly predicateType: string;
-  /** What it is worth. */
+  /** Result of its verification. */
   readonly verification: Verification;
   /** The statement of in-toto; absent if it cannot be read. */
   readonly statement: Readonly<Record<string, JsonValue>>;
@@ -403,18 +403,18 @@ export interface LedgerPlace {
 
 /** Result of looking at a statement. */
 export interface Verification {
-  /** What it is worth. */
+  /** Result of its verification. */
   readonly status: VerificationStatus;
-  /** Why it is not valid; absent if it is. */
+  /** Reason for which it is not valid; absent if it is. */
   readonly problem?: string;
   /** Key that signed it: `sgk_…` of the service, `tky_…` of the team's trusted keys; absent: nobody known. */
   readonly keyId?: string;
-  /** Who that is, for people. */
+  /** Name of the signer, for people. */
   readonly signer?: string;
 }
 
 /**
- * What a statement is worth.
+ * Result of the verification of a statement.
  *
  * - `valid`: A key of the service, or one that the team trusts for it, signed exactly this about exactly this artifact.
  * - `unverified`: Nobody whom the team trusts for it signed it.

@@ -66,7 +66,7 @@ export interface TrustedKey {
   readonly publicKey: string;
   /** Base64 of the SHA-256 of the public key (SubjectPublicKeyInfo in DER): how bundles name it. */
   readonly hint: string;
-  /** What it is trusted for. Empty: whatever it signs. */
+  /** Types of predicates that it is trusted for. Empty: all. */
   readonly predicateTypes: readonly string[];
   /** Time at which it was added. */
   readonly createdAt: string;

@@ -34,7 +34,7 @@ export class WebhookEndpoints {
 
   /**
    * Adds an endpoint; its secret is shown once. An API key names only events that it could read itself: `run.finished` with `run:read`,
-   * `build.finished` with `project:read`, those of runners with the scope that reads runners. Errors: `validation_failed` (400, an address that is not
+   * `build.finished` with `project:read`, `artifact.created` with `artifact:read`, those of runners with the scope that reads runners. Errors: `validation_failed` (400, an address that is not
    * public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a team).
    *
    * Needs: scope `team:manage`.
@@ -108,7 +108,7 @@ export class WebhookEndpoints {
 
 /** Parameters of `webhookEndpoints.create`. */
 export interface WebhookEndpointsCreateParams {
-  /** Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`. */
+  /** Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`, `artifact.created`. */
   events: readonly string[];
   /** Purpose, at most 200 characters. */
   description?: string;

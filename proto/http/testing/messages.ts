@@ -1,6 +1,14 @@
 /** Random messages of any type, for property tests: every field kind, extreme values included. */
-import { create, ScalarType, type DescField, type DescMessage, type Message } from '@bufbuild/protobuf';
-import { FeatureSet_FieldPresence, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import {
+  create,
+  fromJson,
+  ScalarType,
+  type DescField,
+  type DescMessage,
+  type JsonValue,
+  type Message,
+} from '@bufbuild/protobuf';
+import { FeatureSet_FieldPresence, timestampFromMs, ValueSchema } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { file_google_api_annotations } from '../../gen/google/api/annotations_pb.ts';
 import { rpcs } from '../../gen/rpcs.ts';
@@ -80,6 +88,9 @@ const struct = fc.letrec<{ object: Record<string, unknown>; value: unknown }>((t
 function single(field: DescField, depth: number): fc.Arbitrary<unknown> {
   if (field.message?.typeName === 'google.protobuf.Timestamp') return time;
   if (field.message?.typeName === 'google.protobuf.Struct') return struct;
+  // One without a value has no JSON form.
+  if (field.message?.typeName === 'google.protobuf.Value')
+    return struct.map((value) => fromJson(ValueSchema, value as JsonValue));
   if (field.message !== undefined) return messageOf(field.message, depth + 1);
   if (field.enum !== undefined) return fc.constantFrom(...field.enum.values.map((value) => value.number));
   return scalar(field.scalar as ScalarType);

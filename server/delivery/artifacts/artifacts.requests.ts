@@ -6,19 +6,22 @@ import type { World } from '../../../test/contract/world.ts';
 const artifact = ({ teamId, artifactId }: World) => ({ teamId, artifactId });
 
 export const requests: Requests = {
-  'svc.artifacts.v1.ArtifactsService/List': { fields: team },
-  'svc.artifacts.v1.ArtifactsService/Get': { fields: artifact },
+  'svc.artifacts.v1.ArtifactsService/List': { givesNothing: true, fields: team },
+  'svc.artifacts.v1.ArtifactsService/Get': { givesNothing: true, fields: artifact },
   'svc.artifacts.v1.ArtifactsService/Declare': {
+    givesNothing: true,
     fields: ({ teamId }) => ({ teamId, name: 'assets', kind: 'package', digest: `sha256:${'b'.repeat(64)}` }),
   },
-  'svc.artifacts.v1.ArtifactsService/Attestations': { fields: artifact },
+  'svc.artifacts.v1.ArtifactsService/Attestations': { givesNothing: true, fields: artifact },
   // Nothing is known of its packages.
-  'svc.artifacts.v1.ArtifactsService/Packages': { fields: artifact, status: 404 },
+  'svc.artifacts.v1.ArtifactsService/Packages': { givesNothing: true, fields: artifact, status: 404 },
   'svc.artifacts.v1.ArtifactsService/UploadSbom': {
+    givesNothing: true,
     fields: (world) => ({ ...artifact(world), document: Buffer.from('none').toString('base64') }),
     status: 400,
   },
   'svc.artifacts.v1.ArtifactsService/ReportForRun': {
+    givesNothing: true,
     fields: ({ ciRunId }) => ({
       runId: ciRunId,
       name: 'web',
@@ -27,6 +30,7 @@ export const requests: Requests = {
     }),
   },
   'svc.artifacts.v1.ArtifactsService/AttestEvaluation': {
+    givesNothing: true,
     fields: (world) => ({
       ...artifact(world),
       suiteId: 'mmlu',
@@ -38,6 +42,7 @@ export const requests: Requests = {
     }),
   },
   'svc.artifacts.v1.ArtifactsService/Upload': {
+    givesNothing: true,
     fields: (world) => ({ ...artifact(world), bundle: '{"messageSignature":{}}' }),
     status: 400,
   },

@@ -9,11 +9,13 @@ const publicKey = (): string =>
   );
 
 export const requests: Requests = {
-  'svc.trustedkeys.v1.TrustedKeysService/List': { fields: team },
+  'svc.trustedkeys.v1.TrustedKeysService/List': { givesNothing: true, fields: team },
   'svc.trustedkeys.v1.TrustedKeysService/Add': {
+    givesNothing: true,
     fields: ({ teamId }) => ({ teamId, name: 'scanner', publicKey: publicKey() }),
   },
   'svc.trustedkeys.v1.TrustedKeysService/Remove': {
+    givesNothing: true,
     fields: ({ teamId }) => ({ teamId, keyId: 'tky_0' }),
     status: 404,
   },

@@ -21,13 +21,13 @@ export const file_svc_artifacts_v1_artifacts: GenFile = /*@__PURE__*/
   fileDesc("CiBzdmMvYXJ0aWZhY3RzL3YxL2FydGlmYWN0cy5wcm90bxIQc3ZjLmFydGlmYWN0cy52MSKfBAoOQXJ0aWZhY3RTb3VyY2USNQoGb3JpZ2luGAEgASgOMiAuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdE9yaWdpbkID4EEDEhAKA3JlZhgCIAEoCUID4EEDEhwKCnByb2plY3RfaWQYAyABKAlCA+BBA0gAiAEBEh4KDHByb2plY3RfbmFtZRgEIAEoCUID4EEDSAGIAQESIAoOZW52aXJvbm1lbnRfaWQYBSABKAlCA+BBA0gCiAEBEiIKEGVudmlyb25tZW50X25hbWUYBiABKAlCA+BBA0gDiAEBEhwKCnJlcG9zaXRvcnkYByABKAlCA+BBA0gEiAEBEhgKBmJyYW5jaBgIIAEoCUID4EEDSAWIAQESGAoGY29tbWl0GAkgASgJQgPgQQNIBogBARIbCglydW5uZXJfaWQYCiABKAlCA+BBA0gHiAEBEhsKCXJlZ2lvbl9pZBgLIAEoCUID4EEDSAiIAQESKwoCYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCDQoLX3Byb2plY3RfaWRCDwoNX3Byb2plY3RfbmFtZUIRCg9fZW52aXJvbm1lbnRfaWRCEwoRX2Vudmlyb25tZW50X25hbWVCDQoLX3JlcG9zaXRvcnlCCQoHX2JyYW5jaEIJCgdfY29tbWl0QgwKCl9ydW5uZXJfaWRCDAoKX3JlZ2lvbl9pZCKGAwoIQXJ0aWZhY3QSDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSEwoGZGlnZXN0GAMgASgJQgPgQQMSMQoEa2luZBgEIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQgPgQQMSEQoEbmFtZRgFIAEoCUID4EEDEhUKA3VyaRgGIAEoCUID4EEDSACIAQESHAoKbWVkaWFfdHlwZRgHIAEoCUID4EEDSAGIAQESMwoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI2Cgdzb3VyY2VzGAkgAygLMiAuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdFNvdXJjZUID4EEDEjYKBHNib20YCiABKAsyHi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0U2JvbUID4EEDSAKIAQFCBgoEX3VyaUINCgtfbWVkaWFfdHlwZUIHCgVfc2JvbSKYAQoMQXJ0aWZhY3RTYm9tEhoKCHBhY2thZ2VzGAEgASgFQgPgQQNIAIgBARITCgZ1bnJlYWQYAiADKAlCA+BBAxIZCgdwcm9ibGVtGAMgASgJQgPgQQNIAYgBARIYCgZzaGEyNTYYBCABKAlCA+BBA0gCiAEBQgsKCV9wYWNrYWdlc0IKCghfcHJvYmxlbUIJCgdfc2hhMjU2IncKD0FydGlmYWN0UGFja2FnZRIRCgR0eXBlGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhQKB3ZlcnNpb24YAyABKAlCA+BBAxIRCgRwdXJsGAQgASgJQgPgQQMSFQoIbGljZW5zZXMYBSADKAlCA+BBAyK6AQoMVmVyaWZpY2F0aW9uEjkKBnN0YXR1cxgBIAEoDjIkLnN2Yy5hcnRpZmFjdHMudjEuVmVyaWZpY2F0aW9uU3RhdHVzQgPgQQMSGQoHcHJvYmxlbRgCIAEoCUID4EEDSACIAQESGAoGa2V5X2lkGAMgASgJQgPgQQNIAYgBARIYCgZzaWduZXIYBCABKAlCA+BBA0gCiAEBQgoKCF9wcm9ibGVtQgkKB19rZXlfaWRCCQoHX3NpZ25lciIzCgtMZWRnZXJQbGFjZRISCgVjaGFpbhgBIAEoCUID4EEDEhAKA3NlcRgCIAEoBUID4EEDItMCCgtBdHRlc3RhdGlvbhIPCgJpZBgBIAEoCUID4EEDEhsKDnByZWRpY2F0ZV90eXBlGAIgASgJQgPgQQMSOQoMdmVyaWZpY2F0aW9uGAMgASgLMh4uc3ZjLmFydGlmYWN0cy52MS5WZXJpZmljYXRpb25CA+BBAxIvCglzdGF0ZW1lbnQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgPgQQMSLAoGYnVuZGxlGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEID4EEDEhMKBnNoYTI1NhgGIAEoCUID4EEDEjIKBmxlZGdlchgHIAEoCzIdLnN2Yy5hcnRpZmFjdHMudjEuTGVkZ2VyUGxhY2VCA+BBAxIzCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIpMCCgtMaXN0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEiYKCnByb2plY3RfaWQYAiABKAlCDYq1GAkSB3Byb2plY3RIAIgBARI7CgRraW5kGAMgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCCLpIBYIBAhABSAGIAQESHgoGY29tbWl0GAQgASgJQgm6SAZyBBAHGEBIAogBARISCgVsaW1pdBgFIAEoDUgDiAEBEhMKBmN1cnNvchgGIAEoCUgEiAEBQg0KC19wcm9qZWN0X2lkQgcKBV9raW5kQgkKB19jb21taXRCCAoGX2xpbWl0QgkKB19jdXJzb3IicQoMTGlzdFJlc3BvbnNlEjIKCWFydGlmYWN0cxgBIAMoCzIaLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIkYKCkdldFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgthcnRpZmFjdF9pZBgCIAEoCUID4EECIrkDCg5EZWNsYXJlUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhsKBG5hbWUYAiABKAlCDeBBArpIB3IFEAEYrAISOwoEa2luZBgDIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQg3gQQK6SAeCAQQQASAAEi8KBmRpZ2VzdBgEIAEoCUIf4EECukgZchcyFV5zaGEyNTY6WzAtOWEtZl17NjR9JBIcCgN1cmkYBSABKAlCCrpIB3IFEAEY0A9IAIgBARIjCgptZWRpYV90eXBlGAYgASgJQgq6SAdyBRABGMgBSAGIAQESJgoKcHJvamVjdF9pZBgHIAEoCUINirUYCRIHcHJvamVjdEgCiAEBEiMKCnJlcG9zaXRvcnkYCCABKAlCCrpIB3IFEAEY0A9IA4gBARIsCgZjb21taXQYCSABKAlCF7pIFHISMhBeWzAtOWEtZl17Nyw2NH0kSASIAQFCBgoEX3VyaUINCgtfbWVkaWFfdHlwZUINCgtfcHJvamVjdF9pZEINCgtfcmVwb3NpdG9yeUIJCgdfY29tbWl0Io0BChNBdHRlc3RhdGlvbnNSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAhISCgVsaW1pdBgDIAEoDUgAiAEBEhMKBmN1cnNvchgEIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yIn8KFEF0dGVzdGF0aW9uc1Jlc3BvbnNlEjgKDGF0dGVzdGF0aW9ucxgBIAMoCzIdLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25CA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yImkKDVVwbG9hZFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgthcnRpZmFjdF9pZBgCIAEoCUID4EECEh4KBmJ1bmRsZRgDIAEoCUIO4EECukgIcgYQAiiAgCAiiQEKD1BhY2thZ2VzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhgKC2FydGlmYWN0X2lkGAIgASgJQgPgQQISEgoFbGltaXQYAyABKA1IAIgBARITCgZjdXJzb3IYBCABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ7ChBQYWNrYWdlc1Jlc3BvbnNlEjgKCHBhY2thZ2VzGAEgAygLMiEuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdFBhY2thZ2VCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIm8KEVVwbG9hZFNib21SZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAhIgCghkb2N1bWVudBgDIAEoDEIO4EECukgIegYQAhjg3CoijwIKE1JlcG9ydEZvclJ1blJlcXVlc3QSEwoGcnVuX2lkGAEgASgJQgPgQQISGwoEbmFtZRgCIAEoCUIN4EECukgHcgUQARisAhI7CgRraW5kGAMgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCDeBBArpIB4IBBBABIAASLwoGZGlnZXN0GAQgASgJQh/gQQK6SBlyFzIVXnNoYTI1NjpbMC05YS1mXXs2NH0kEhwKA3VyaRgFIAEoCUIKukgHcgUQARjQD0gAiAEBEiMKCm1lZGlhX3R5cGUYBiABKAlCCrpIB3IFEAEYyAFIAYgBAUIGCgRfdXJpQg0KC19tZWRpYV90eXBlIvQCChdBdHRlc3RFdmFsdWF0aW9uUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhgKC2FydGlmYWN0X2lkGAIgASgJQgPgQQISHwoIc3VpdGVfaWQYAyABKAlCDeBBArpIB3IFEAEYyAESIQoKc3VpdGVfbmFtZRgEIAEoCUIN4EECukgHcgUQARjIARIWCgVzY29yZRgFIAEoAUIHukgEEgJAARI1CgxldmFsdWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQISKQoTbWV0aG9kb2xvZ3lfdmVyc2lvbhgHIAEoCUIM4EECukgGcgQQARhkEjEKDGNhc2VfcmVzdWx0cxgIIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUID4EECEhsKDnNhbmRib3hfcnVuX2lkGAkgASgJSACIAQFCEQoPX3NhbmRib3hfcnVuX2lkKqsBCgxBcnRpZmFjdEtpbmQSHQoZQVJUSUZBQ1RfS0lORF9VTlNQRUNJRklFRBAAEhcKE0FSVElGQUNUX0tJTkRfSU1BR0UQARIZChVBUlRJRkFDVF9LSU5EX1BBQ0tBR0UQAhIWChJBUlRJRkFDVF9LSU5EX0ZJTEUQAxIXChNBUlRJRkFDVF9LSU5EX01PREVMEAQSFwoTQVJUSUZBQ1RfS0lORF9PVEhFUhAFKoYBCg5BcnRpZmFjdE9yaWdpbhIfChtBUlRJRkFDVF9PUklHSU5fVU5TUEVDSUZJRUQQABIZChVBUlRJRkFDVF9PUklHSU5fQlVJTEQQARIaChZBUlRJRkFDVF9PUklHSU5fQ0lfUlVOEAISHAoYQVJUSUZBQ1RfT1JJR0lOX0RFQ0xBUkVEEAMqwgEKElZlcmlmaWNhdGlvblN0YXR1cxIjCh9WRVJJRklDQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZVkVSSUZJQ0FUSU9OX1NUQVRVU19WQUxJRBABEiIKHlZFUklGSUNBVElPTl9TVEFUVVNfVU5WRVJJRklFRBACEh8KG1ZFUklGSUNBVElPTl9TVEFUVVNfSU5WQUxJRBADEiMKH1ZFUklGSUNBVElPTl9TVEFUVVNfS0VZX1JFVk9LRUQQBDKhFQoQQXJ0aWZhY3RzU2VydmljZRK/AgoETGlzdBIdLnN2Yy5hcnRpZmFjdHMudjEuTGlzdFJlcXVlc3QaHi5zdmMuYXJ0aWZhY3RzLnYxLkxpc3RSZXNwb25zZSL3AZACAYq1GM0BYhAKCWFydGlmYWN0cxAyGMgBmgGPAQoZV2hhdCB3YXMgbWFkZSBvZiBhIGNvbW1pdBI3YXJ0aWZhY3RzIGxpc3QgLS10ZWFtIHRlYW1fMDEgLS1jb21taXQgM2YyYTljMWQ1ZTdiOGE5MBo5YXJ0aWZhY3RzLmxpc3QoJ3RlYW1fMDEnLCB7IGNvbW1pdDogJzNmMmE5YzFkNWU3YjhhOTAnIH0pqgECaWSqAQRraW5kqgEEbmFtZaoBBmRpZ2VzdKoBCWNyZWF0ZWRBdILT5JMCHBIaL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMSdAoDR2V0Ehwuc3ZjLmFydGlmYWN0cy52MS5HZXRSZXF1ZXN0Ghouc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdCIzkAIBgtPkkwIqEigvdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9Ev8CCgdEZWNsYXJlEiAuc3ZjLmFydGlmYWN0cy52MS5EZWNsYXJlUmVxdWVzdBoaLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3QitQKKtRiLAioEbmFtZZoBgQIKIkEgcGFja2FnZSB0aGF0IGFub3RoZXIgc3lzdGVtIG1hZGUSiwFhcnRpZmFjdHMgZGVjbGFyZSB3ZWItYXNzZXRzIC0tdGVhbSB0ZWFtXzAxIC0ta2luZCBwYWNrYWdlIC0tZGlnZXN0IHNoYTI1Njo5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiMmIwYjgyMmNkMTVkNmMxNWIwZjAwYTA4Gk1hcnRpZmFjdHMuZGVjbGFyZSgndGVhbV8wMScsIHsgbmFtZTogJ3dlYi1hc3NldHMnLCBraW5kOiAncGFja2FnZScsIGRpZ2VzdCB9KYLT5JMCHzoBKiIaL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMShQIKDEF0dGVzdGF0aW9ucxIlLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25zUmVxdWVzdBomLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25zUmVzcG9uc2UipQGQAgGKtRhhYhIKDGF0dGVzdGF0aW9ucxAUGBSqAQJpZKoBDXByZWRpY2F0ZVR5cGWqARN2ZXJpZmljYXRpb24uc3RhdHVzqgETdmVyaWZpY2F0aW9uLnNpZ25lcqoBCWNyZWF0ZWRBdILT5JMCNxI1L3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9hdHRlc3RhdGlvbnMSlgEKBlVwbG9hZBIfLnN2Yy5hcnRpZmFjdHMudjEuVXBsb2FkUmVxdWVzdBodLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb24iTIq1GAhYyQGAAYCAQILT5JMCOjoBKiI1L3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9hdHRlc3RhdGlvbnMSyAEKCFBhY2thZ2VzEiEuc3ZjLmFydGlmYWN0cy52MS5QYWNrYWdlc1JlcXVlc3QaIi5zdmMuYXJ0aWZhY3RzLnYxLlBhY2thZ2VzUmVzcG9uc2UidZACAYq1GDViEAoIcGFja2FnZXMQyAEY6AeqAQRuYW1lqgEHdmVyc2lvbqoBBHR5cGWqAQhsaWNlbnNlc4LT5JMCMxIxL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9wYWNrYWdlcxKSAQoKVXBsb2FkU2JvbRIjLnN2Yy5hcnRpZmFjdHMudjEuVXBsb2FkU2JvbVJlcXVlc3QaGi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0IkOKtRgHUAOAAYCAQILT5JMCMjoBKiItL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9zYm9tEtADCgxSZXBvcnRGb3JSdW4SJS5zdmMuYXJ0aWZhY3RzLnYxLlJlcG9ydEZvclJ1blJlcXVlc3QaGi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0IvwCirUY0QISBnJ1bl9pZCoEbmFtZTgKSgdob3N0LmNpmgGxAgokRnJvbSBhIGpvYjogdGhlIGltYWdlIHRoYXQgaXQgcHVzaGVkEqQBYXJ0aWZhY3RzIHJlcG9ydC1mb3ItcnVuIHJlZ2lzdHJ5LmV4YW1wbGUuY29tL2FjbWUvd2ViIC0tcnVuLWlkIGNpcl8wMSAtLWtpbmQgaW1hZ2UgLS1kaWdlc3Qgc2hhMjU2OjlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIyYjBiODIyY2QxNWQ2YzE1YjBmMDBhMDgaYmFydGlmYWN0cy5yZXBvcnRGb3JSdW4oJ2Npcl8wMScsIHsgbmFtZTogJ3JlZ2lzdHJ5LmV4YW1wbGUuY29tL2FjbWUvd2ViJywga2luZDogJ2ltYWdlJywgZGlnZXN0IH0psAEBgtPkkwIgOgEqIhsvY2kvcnVucy97cnVuX2lkfS9hcnRpZmFjdHMSuAQKEEF0dGVzdEV2YWx1YXRpb24SKS5zdmMuYXJ0aWZhY3RzLnYxLkF0dGVzdEV2YWx1YXRpb25SZXF1ZXN0Gh0uc3ZjLmFydGlmYWN0cy52MS5BdHRlc3RhdGlvbiLZA4q1GJUDUANYyQGAAYCAQJoBhwMKNEEgYmVuY2htYXJrIG9mIGEgbW9kZWwsIHJ1biBpbiBhIHNhbmRib3ggb2YgdGhlIHRlYW0SsAFhcnRpZmFjdHMgYXR0ZXN0LWV2YWx1YXRpb24gYXJ0XzAxIC0tdGVhbSB0ZWFtXzAxIC0tc3VpdGUtaWQgbW1sdSAtLXN1aXRlLW5hbWUgTU1MVSAtLXNjb3JlIDAuNzEgLS1ldmFsdWF0ZWQtYXQgMjAyNi0xMS0yMFQxMDowMDowMFogLS1tZXRob2RvbG9neS12ZXJzaW9uIDMgLS1jYXNlLXJlc3VsdHMgJ1tdJxqbAWFydGlmYWN0cy5hdHRlc3RFdmFsdWF0aW9uKCd0ZWFtXzAxJywgJ2FydF8wMScsIHsgc3VpdGVJZDogJ21tbHUnLCBzdWl0ZU5hbWU6ICdNTUxVJywgc2NvcmU6IDAuNzEsIGV2YWx1YXRlZEF0LCBtZXRob2RvbG9neVZlcnNpb246ICczJywgY2FzZVJlc3VsdHM6IFtdIH0pgtPkkwI5OgEqIjQvdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9L2V2YWx1YXRpb25zGkSKtRhACglhcnRpZmFjdHMSCWFydGlmYWN0cxogV2hhdCB3YXMgYnVpbHQsIG9mIHdoYXQsIGJ5IHdob20oATAFOA9AEGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
- * Where an artifact came from, once. Names and ids are as they were then.
+ * One source of an artifact. Names and ids are as they were then.
  *
  * @generated from message svc.artifacts.v1.ArtifactSource
  */
 export type ArtifactSource = Message<"svc.artifacts.v1.ArtifactSource"> & {
   /**
-   * How the service knows.
+   * Kind of the source.
    *
    * @generated from field: svc.artifacts.v1.ArtifactOrigin origin = 1;
    */
@@ -146,7 +146,7 @@ export type Artifact = Message<"svc.artifacts.v1.Artifact"> & {
   digest: string;
 
   /**
-   * What it is.
+   * Kind.
    *
    * @generated from field: svc.artifacts.v1.ArtifactKind kind = 4;
    */
@@ -160,7 +160,7 @@ export type Artifact = Message<"svc.artifacts.v1.Artifact"> & {
   name: string;
 
   /**
-   * Where its bytes are, as far as is known.
+   * Address of its bytes, as far as it is known.
    *
    * @generated from field: optional string uri = 6;
    */
@@ -181,14 +181,14 @@ export type Artifact = Message<"svc.artifacts.v1.Artifact"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Where it came from, oldest first, at most 100. Of a list: empty.
+   * Sources, oldest first, at most 100. Of a list: empty.
    *
    * @generated from field: repeated svc.artifacts.v1.ArtifactSource sources = 9;
    */
   sources: ArtifactSource[];
 
   /**
-   * What is known of its packages. Of a list: absent.
+   * State of the list of its packages. Of a list of artifacts: absent.
    *
    * @generated from field: optional svc.artifacts.v1.ArtifactSbom sbom = 10;
    */
@@ -203,7 +203,7 @@ export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
   messageDesc(file_svc_artifacts_v1_artifacts, 1);
 
 /**
- * How much is known of what an artifact is made of.
+ * State of the list of an artifact's packages.
  *
  * @generated from message svc.artifacts.v1.ArtifactSbom
  */
@@ -216,14 +216,14 @@ export type ArtifactSbom = Message<"svc.artifacts.v1.ArtifactSbom"> & {
   packages?: number | undefined;
 
   /**
-   * What the document does not tell: parts of the image that were not read, entries without a usable name.
+   * Parts of the image that were not read, and entries without a usable name: the list does not have them.
    *
    * @generated from field: repeated string unread = 2;
    */
   unread: string[];
 
   /**
-   * Why it is not known.
+   * Reason for which there is no list.
    *
    * @generated from field: optional string problem = 3;
    */
@@ -300,14 +300,14 @@ export const ArtifactPackageSchema: GenMessage<ArtifactPackage> = /*@__PURE__*/
  */
 export type Verification = Message<"svc.artifacts.v1.Verification"> & {
   /**
-   * What it is worth.
+   * Result of its verification.
    *
    * @generated from field: svc.artifacts.v1.VerificationStatus status = 1;
    */
   status: VerificationStatus;
 
   /**
-   * Why it is not valid; absent if it is.
+   * Reason for which it is not valid; absent if it is.
    *
    * @generated from field: optional string problem = 2;
    */
@@ -321,7 +321,7 @@ export type Verification = Message<"svc.artifacts.v1.Verification"> & {
   keyId?: string | undefined;
 
   /**
-   * Who that is, for people.
+   * Name of the signer, for people.
    *
    * @generated from field: optional string signer = 4;
    */
@@ -384,7 +384,7 @@ export type Attestation = Message<"svc.artifacts.v1.Attestation"> & {
   predicateType: string;
 
   /**
-   * What it is worth.
+   * Result of its verification.
    *
    * @generated from field: svc.artifacts.v1.Verification verification = 3;
    */
@@ -546,7 +546,7 @@ export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
   messageDesc(file_svc_artifacts_v1_artifacts, 9);
 
 /**
- * What is declared.
+ * Artifact that is declared.
  *
  * @generated from message svc.artifacts.v1.DeclareRequest
  */
@@ -566,7 +566,7 @@ export type DeclareRequest = Message<"svc.artifacts.v1.DeclareRequest"> & {
   name: string;
 
   /**
-   * What it is.
+   * Kind.
    *
    * @generated from field: svc.artifacts.v1.ArtifactKind kind = 3;
    */
@@ -580,7 +580,7 @@ export type DeclareRequest = Message<"svc.artifacts.v1.DeclareRequest"> & {
   digest: string;
 
   /**
-   * Where its bytes are.
+   * Address of its bytes.
    *
    * @generated from field: optional string uri = 5;
    */
@@ -693,7 +693,7 @@ export const AttestationsResponseSchema: GenMessage<AttestationsResponse> = /*@_
   messageDesc(file_svc_artifacts_v1_artifacts, 12);
 
 /**
- * What is uploaded.
+ * Statement that is uploaded.
  *
  * @generated from message svc.artifacts.v1.UploadRequest
  */
@@ -833,7 +833,7 @@ export const UploadSbomRequestSchema: GenMessage<UploadSbomRequest> = /*@__PURE_
   messageDesc(file_svc_artifacts_v1_artifacts, 16);
 
 /**
- * What a CI run made.
+ * Artifact of a CI run.
  *
  * @generated from message svc.artifacts.v1.ReportForRunRequest
  */
@@ -853,7 +853,7 @@ export type ReportForRunRequest = Message<"svc.artifacts.v1.ReportForRunRequest"
   name: string;
 
   /**
-   * What it is.
+   * Kind.
    *
    * @generated from field: svc.artifacts.v1.ArtifactKind kind = 3;
    */
@@ -867,7 +867,7 @@ export type ReportForRunRequest = Message<"svc.artifacts.v1.ReportForRunRequest"
   digest: string;
 
   /**
-   * Where its bytes are.
+   * Address of its bytes.
    *
    * @generated from field: optional string uri = 5;
    */
@@ -889,7 +889,7 @@ export const ReportForRunRequestSchema: GenMessage<ReportForRunRequest> = /*@__P
   messageDesc(file_svc_artifacts_v1_artifacts, 17);
 
 /**
- * How an artifact did.
+ * Result of an evaluation.
  *
  * @generated from message svc.artifacts.v1.AttestEvaluationRequest
  */
@@ -966,7 +966,7 @@ export const AttestEvaluationRequestSchema: GenMessage<AttestEvaluationRequest> 
   messageDesc(file_svc_artifacts_v1_artifacts, 18);
 
 /**
- * What an artifact is.
+ * Kind of an artifact.
  *
  * @generated from enum svc.artifacts.v1.ArtifactKind
  */
@@ -1021,7 +1021,7 @@ export const ArtifactKindSchema: GenEnum<ArtifactKind> = /*@__PURE__*/
   enumDesc(file_svc_artifacts_v1_artifacts, 0);
 
 /**
- * How the service knows of an artifact.
+ * Kind of an artifact's source.
  *
  * @generated from enum svc.artifacts.v1.ArtifactOrigin
  */
@@ -1062,7 +1062,7 @@ export const ArtifactOriginSchema: GenEnum<ArtifactOrigin> = /*@__PURE__*/
   enumDesc(file_svc_artifacts_v1_artifacts, 1);
 
 /**
- * What a statement is worth.
+ * Result of the verification of a statement.
  *
  * @generated from enum svc.artifacts.v1.VerificationStatus
  */

@@ -1344,14 +1344,14 @@ export type BuildResult = Message<"svc.runner.v1.BuildResult"> & {
   phases: PhaseTime[];
 
   /**
-   * What the published image is made of: a CycloneDX document, gzipped, at most 700,000 bytes. Absent when there is none; `sbom_problem` says why.
+   * Packages of the published image: a CycloneDX document, gzipped, at most 700,000 bytes. Absent if there is none; `sbom_problem` has the reason.
    *
    * @generated from field: optional bytes sbom = 8;
    */
   sbom?: Uint8Array | undefined;
 
   /**
-   * Why there is no list of what the image is made of.
+   * Reason for which there is no list of the image's packages.
    *
    * @generated from field: optional string sbom_problem = 9;
    */

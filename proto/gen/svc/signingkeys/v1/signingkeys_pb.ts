@@ -34,14 +34,14 @@ export type SigningKey = Message<"svc.signingkeys.v1.SigningKey"> & {
   id: string;
 
   /**
-   * What it may sign.
+   * Purpose.
    *
    * @generated from field: svc.signingkeys.v1.KeyPurpose purpose = 2;
    */
   purpose: KeyPurpose;
 
   /**
-   * Where it stands.
+   * State.
    *
    * @generated from field: svc.signingkeys.v1.SigningKeyState state = 3;
    */
@@ -90,7 +90,7 @@ export type SigningKey = Message<"svc.signingkeys.v1.SigningKey"> & {
   revokedAt?: Timestamp | undefined;
 
   /**
-   * What it signed since then counts no more; absent: all that it ever signed.
+   * Time since which its signatures count no more; absent: none counts.
    *
    * @generated from field: optional google.protobuf.Timestamp compromised_since = 10;
    */
@@ -148,7 +148,7 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_signingkeys_v1_signingkeys, 2);
 
 /**
- * Which key is replaced, and why.
+ * Purpose whose key is replaced, and the reason.
  *
  * @generated from message svc.signingkeys.v1.RotateRequest
  */
@@ -176,7 +176,7 @@ export const RotateRequestSchema: GenMessage<RotateRequest> = /*@__PURE__*/
   messageDesc(file_svc_signingkeys_v1_signingkeys, 3);
 
 /**
- * Which key is revoked, and why.
+ * Key to revoke, and the reason.
  *
  * @generated from message svc.signingkeys.v1.RevokeRequest
  */
@@ -196,7 +196,7 @@ export type RevokeRequest = Message<"svc.signingkeys.v1.RevokeRequest"> & {
   reason: string;
 
   /**
-   * What the ledger has from before this time stays valid. Default: nothing does. Not after now.
+   * Time, not after now, before which the key was safe: statements that the ledger has from before stay valid. Default: none stays valid.
    *
    * @generated from field: optional google.protobuf.Timestamp compromised_since = 3;
    */
@@ -211,7 +211,7 @@ export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
   messageDesc(file_svc_signingkeys_v1_signingkeys, 4);
 
 /**
- * What a key may sign.
+ * Purpose of a key: the statements that it may sign.
  *
  * @generated from enum svc.signingkeys.v1.KeyPurpose
  */
@@ -252,7 +252,7 @@ export const KeyPurposeSchema: GenEnum<KeyPurpose> = /*@__PURE__*/
   enumDesc(file_svc_signingkeys_v1_signingkeys, 0);
 
 /**
- * Where a key stands.
+ * State of a key.
  *
  * @generated from enum svc.signingkeys.v1.SigningKeyState
  */

@@ -62,7 +62,7 @@ export type TrustedKey = Message<"svc.trustedkeys.v1.TrustedKey"> & {
   hint: string;
 
   /**
-   * What it is trusted for. Empty: whatever it signs.
+   * Types of predicates that it is trusted for. Empty: all.
    *
    * @generated from field: repeated string predicate_types = 6;
    */
