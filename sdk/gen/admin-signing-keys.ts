@@ -104,6 +104,6 @@ export interface SigningKey {
  * - `pending`: Published and not used yet.
  * - `active`: Signs.
  * - `retired`: A newer one signs; what this one signed stays valid.
- * - `revoked`: What it signed counts no more.
+ * - `revoked`: Its signatures count no more.
  */
 export type SigningKeyState = 'pending' | 'active' | 'retired' | 'revoked';

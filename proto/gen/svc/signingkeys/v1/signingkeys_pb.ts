@@ -286,7 +286,7 @@ export enum SigningKeyState {
   RETIRED = 3,
 
   /**
-   * What it signed counts no more.
+   * Its signatures count no more.
    *
    * @generated from enum value: SIGNING_KEY_STATE_REVOKED = 4;
    */
