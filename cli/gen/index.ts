@@ -94,6 +94,8 @@ export const groups: readonly GroupSpec[] = [
       { words: ['attestations'], summary: 'Lists what is stated about an artifact, newest first' },
       { words: ['declare'], summary: 'Declares an artifact that was made elsewhere' },
       { words: ['get'], summary: 'Returns one artifact with its sources, by its id or by its digest (`sha256:…`)' },
+      { words: ['impact'], summary: 'Tells what a digest, a commit or a package is part of, beginning with what runs now' },
+      { words: ['lineage'], summary: 'Returns where an artifact came from and where it went' },
       { words: ['list'], summary: 'Lists artifacts of a team, newest first' },
       { words: ['packages'], summary: 'Lists what an artifact is made of, in the order of package URLs' },
       { words: ['report-for-run'], summary: 'Reports an artifact that a CI run made' },

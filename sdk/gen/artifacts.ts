@@ -117,6 +117,29 @@ export class Artifacts {
   }
 
   /**
+   * Tells what a digest, a commit or a package is part of, beginning with what runs now: environments whose current deployment has it, releases that hold it, artifacts, newest first, each at most 100 with
+   * their count. Exactly one of the three is given. Nothing found is no error. A package is given by its name (`openssl`, `@scope/name`, `group:artifact`) or by its package URL, with or without version; packages of deb and apk are
+   * found by the name of their source as well. Errors: `validation_failed` (400, not exactly one).
+   *
+   * Needs: scope `artifact:read`.
+   *
+   * @example Where a package runs that has a hole
+   * await sdk.artifacts.impact('team_01', { packageName: 'openssl' });
+   */
+  impact(teamId: string, params?: ArtifactsImpactParams, options?: CallOptions): ApiPromise<ArtifactsImpactResponse> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifact-impact' }, { teamId, ...params }, options);
+  }
+
+  /**
+   * Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases, promotions and deployments behind it, at most 500. Computed at the call. Errors: `not_found` (404).
+   *
+   * Needs: scope `artifact:read`.
+   */
+  lineage(teamId: string, artifactId: string, options?: CallOptions): ApiPromise<ArtifactsLineageResponse> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/lineage' }, { teamId, artifactId }, options);
+  }
+
+  /**
    * Says what an artifact is made of: a document of CycloneDX (JSON, 1.4 to 1.7) or SPDX (JSON, 2.2, 2.3, 3.0). Packages of an image that a build published are listed by its runner, and the first document of an artifact stands. The
    * same document again changes nothing. Errors: `not_found` (404), `validation_failed` (400, the document cannot be read), `state_conflict` (409, another document is there).
    *
@@ -211,6 +234,16 @@ export interface ArtifactsPackagesPageParams {
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `artifacts.impact`. */
+export interface ArtifactsImpactParams {
+  /** Digest of an artifact, `sha256:…`. */
+  digest?: string;
+  /** Commit, as it was recorded. */
+  commit?: string;
+  /** Name or package URL of a package. */
+  packageName?: string;
 }
 
 /** Parameters of `artifacts.uploadSbom`. */
@@ -357,6 +390,30 @@ export interface ArtifactsAttestationsResponse {
   readonly nextCursor?: string;
 }
 
+/** Everything that a digest, a commit or a package is part of. */
+export interface ArtifactsImpactResponse {
+  /** Environments in which it runs now, the newest deployment first, at most 100. */
+  readonly environments: readonly ImpactedEnvironment[];
+  /** Releases that hold it, newest first, at most 100. */
+  readonly releases: readonly ImpactedRelease[];
+  /** Artifacts, newest first, at most 100. */
+  readonly artifacts: readonly Artifact[];
+  /** Counts. */
+  readonly counts: ImpactCounts;
+  /** True if not all of them are here. */
+  readonly truncated: boolean;
+}
+
+/** Lineage of an artifact. */
+export interface ArtifactsLineageResponse {
+  /** Nodes, in the order of their kinds from commit to deployment. */
+  readonly nodes: readonly LineageNode[];
+  /** Edges. */
+  readonly edges: readonly LineageEdge[];
+  /** True if there are more than 500 nodes. */
+  readonly truncated: boolean;
+}
+
 /** A page of artifacts. */
 export interface ArtifactsListResponse {
   /** Newest first. */
@@ -393,12 +450,94 @@ export interface Attestation {
   readonly createdAt: string;
 }
 
+/** How many there are, counted to 10,000. */
+export interface ImpactCounts {
+  /** Environments. */
+  readonly environments: number;
+  /** Releases. */
+  readonly releases: number;
+  /** Artifacts. */
+  readonly artifacts: number;
+}
+
+/** Environment in which a match runs now. */
+export interface ImpactedEnvironment {
+  /** Id of the environment. */
+  readonly environmentId: string;
+  /** Its name at the deployment. */
+  readonly environmentName: string;
+  /** Digest that runs there. */
+  readonly digest: string;
+  /** Build that deployed it. */
+  readonly buildId: string;
+  /** Promotion that it was; absent if it was none. */
+  readonly promotionId?: string;
+  /** Address at which it answers. */
+  readonly address?: string;
+  /** Time of the deployment. */
+  readonly deployedAt: string;
+}
+
+/** Release that holds a match. */
+export interface ImpactedRelease {
+  /** Id of the release. */
+  readonly id: string;
+  /** Project of the release. */
+  readonly projectId: string;
+  /** Version. */
+  readonly version: string;
+}
+
 /** Place in a team's ledger. */
 export interface LedgerPlace {
   /** Chain: the team. */
   readonly chain: string;
   /** Number of the entry. */
   readonly seq: number;
+}
+
+/** Step from one node to the next. */
+export interface LineageEdge {
+  /** Id of the node that comes first. */
+  readonly from: string;
+  /** Id of the node that comes of it. */
+  readonly to: string;
+  /** Relation: `built_by`, `produced`, `in`, `promoted_by`, `deployed_as`. */
+  readonly relation: string;
+}
+
+/**
+ * Kind of a node in a lineage.
+ *
+ * - `commit`: Commit of a repository.
+ * - `build`: Build of the platform.
+ * - `ci_run`: CI run.
+ * - `artifact`: Artifact.
+ * - `release`: Release.
+ * - `promotion`: Promotion.
+ * - `deployment`: Deployment.
+ */
+export type LineageKind =
+  | 'commit'
+  | 'build'
+  | 'ci_run'
+  | 'artifact'
+  | 'release'
+  | 'promotion'
+  | 'deployment';
+
+/** Something in the lineage of an artifact. */
+export interface LineageNode {
+  /** Kind. */
+  readonly kind: LineageKind;
+  /** Id; of a commit its hash. */
+  readonly id: string;
+  /** Name, for people: repository, environment, version. */
+  readonly name: string;
+  /** State, of what has one. */
+  readonly state?: string;
+  /** Time; absent if it is not known. */
+  readonly at?: string;
 }
 
 /** Result of looking at a statement. */

@@ -15,6 +15,11 @@ export const requests: Requests = {
   'svc.artifacts.v1.ArtifactsService/Attestations': { givesNothing: true, fields: artifact },
   // Nothing is known of its packages.
   'svc.artifacts.v1.ArtifactsService/Packages': { givesNothing: true, fields: artifact, status: 404 },
+  'svc.artifacts.v1.ArtifactsService/Impact': {
+    givesNothing: true,
+    fields: ({ teamId }) => ({ teamId, packageName: 'openssl' }),
+  },
+  'svc.artifacts.v1.ArtifactsService/Lineage': { givesNothing: true, fields: artifact },
   'svc.artifacts.v1.ArtifactsService/UploadSbom': {
     givesNothing: true,
     fields: (world) => ({ ...artifact(world), document: Buffer.from('none').toString('base64') }),

@@ -7,8 +7,14 @@ import {
   ArtifactSchema,
   ArtifactsService,
   ArtifactPackageSchema,
+  ImpactResponseSchema,
+  LineageResponseSchema,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
-import type { DeclareRequest, ReportForRunRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
+import type {
+  DeclareRequest,
+  ListRequest,
+  ReportForRunRequest,
+} from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
@@ -20,6 +26,8 @@ import { attestations, attestationSubjects, keysFor } from '../attestations/inde
 import { catalogued, catalogueJob } from './catalogue.ts';
 import { attestEvaluation } from './evaluation.ts';
 import type { EvaluationDeps } from './evaluation.ts';
+import { impactOf } from './impact.ts';
+import { lineageOf } from './lineage.ts';
 import { recordArtifact } from './record.ts';
 import { createSbomReader } from './sbom/sbom-reader.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
@@ -57,20 +65,8 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
   return implement(ArtifactsService, {
     list: async (request, ctx: Ctx) => {
       const { teamId, kind, projectId, commit } = request;
-      const where = and(
-        eq(artifacts.teamId, teamId),
-        kind === undefined
-          ? undefined
-          : eq(artifacts.kind, enumWord(ArtifactKindSchema, kind) as Artifact['kind']),
-        fromSource(
-          ctx,
-          teamId,
-          projectId === undefined ? undefined : eq(artifactSources.projectId, projectId),
-        ),
-        fromSource(ctx, teamId, commit === undefined ? undefined : eq(artifactSources.commit, commit)),
-      );
       const of = [teamId, kind ?? '', projectId ?? '', commit ?? ''].join(' ');
-      const { items, ...page } = await rows.page(ctx, { ...request, of }, { where });
+      const { items, ...page } = await rows.page(ctx, { ...request, of }, { where: listed(ctx, request) });
       return { ...page, artifacts: items.map((row) => shown(ArtifactSchema, row)) };
     },
     get: async ({ teamId, artifactId }, ctx: Ctx) => await present(ctx, await find(ctx, teamId, artifactId)),
@@ -105,6 +101,13 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       const { items, ...next } = closePage(page, found, ({ place }) => [place]);
       return { ...next, packages: items.map((each) => shown(ArtifactPackageSchema, each)) };
     },
+    impact: async (request, ctx: Ctx) => {
+      const { artifactIds, environments, releases, counts, truncated } = await impactOf(ctx, request);
+      const found = await rows.list(ctx, { where: inArray(artifacts.id, [...artifactIds]) });
+      return shown(ImpactResponseSchema, { environments, releases, artifacts: found, counts, truncated });
+    },
+    lineage: async ({ teamId, artifactId }, ctx: Ctx) =>
+      shown(LineageResponseSchema, await lineageOf(ctx, await find(ctx, teamId, artifactId))),
     uploadSbom: async ({ teamId, artifactId, document }, ctx: Ctx) => {
       const artifact = await find(ctx, teamId, artifactId);
       await uploadSbom(deps.reader, ctx, { artifact, document });
@@ -118,6 +121,16 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       return presentAttestation(stated, about.digest, await keysFor(ctx, ctx.clock.now()));
     },
   });
+}
+
+function listed(ctx: Ctx, { teamId, kind, projectId, commit }: ListRequest) {
+  const word = kind && (enumWord(ArtifactKindSchema, kind) as Artifact['kind']);
+  return and(
+    eq(artifacts.teamId, teamId),
+    word && eq(artifacts.kind, word),
+    fromSource(ctx, teamId, projectId === undefined ? undefined : eq(artifactSources.projectId, projectId)),
+    fromSource(ctx, teamId, commit === undefined ? undefined : eq(artifactSources.commit, commit)),
+  );
 }
 
 /** Artifacts with a source for which `where` holds; undefined: any. */

@@ -18,7 +18,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file svc/artifacts/v1/artifacts.proto.
  */
 export const file_svc_artifacts_v1_artifacts: GenFile = /*@__PURE__*/
-  fileDesc("CiBzdmMvYXJ0aWZhY3RzL3YxL2FydGlmYWN0cy5wcm90bxIQc3ZjLmFydGlmYWN0cy52MSKfBAoOQXJ0aWZhY3RTb3VyY2USNQoGb3JpZ2luGAEgASgOMiAuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdE9yaWdpbkID4EEDEhAKA3JlZhgCIAEoCUID4EEDEhwKCnByb2plY3RfaWQYAyABKAlCA+BBA0gAiAEBEh4KDHByb2plY3RfbmFtZRgEIAEoCUID4EEDSAGIAQESIAoOZW52aXJvbm1lbnRfaWQYBSABKAlCA+BBA0gCiAEBEiIKEGVudmlyb25tZW50X25hbWUYBiABKAlCA+BBA0gDiAEBEhwKCnJlcG9zaXRvcnkYByABKAlCA+BBA0gEiAEBEhgKBmJyYW5jaBgIIAEoCUID4EEDSAWIAQESGAoGY29tbWl0GAkgASgJQgPgQQNIBogBARIbCglydW5uZXJfaWQYCiABKAlCA+BBA0gHiAEBEhsKCXJlZ2lvbl9pZBgLIAEoCUID4EEDSAiIAQESKwoCYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCDQoLX3Byb2plY3RfaWRCDwoNX3Byb2plY3RfbmFtZUIRCg9fZW52aXJvbm1lbnRfaWRCEwoRX2Vudmlyb25tZW50X25hbWVCDQoLX3JlcG9zaXRvcnlCCQoHX2JyYW5jaEIJCgdfY29tbWl0QgwKCl9ydW5uZXJfaWRCDAoKX3JlZ2lvbl9pZCKGAwoIQXJ0aWZhY3QSDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSEwoGZGlnZXN0GAMgASgJQgPgQQMSMQoEa2luZBgEIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQgPgQQMSEQoEbmFtZRgFIAEoCUID4EEDEhUKA3VyaRgGIAEoCUID4EEDSACIAQESHAoKbWVkaWFfdHlwZRgHIAEoCUID4EEDSAGIAQESMwoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI2Cgdzb3VyY2VzGAkgAygLMiAuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdFNvdXJjZUID4EEDEjYKBHNib20YCiABKAsyHi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0U2JvbUID4EEDSAKIAQFCBgoEX3VyaUINCgtfbWVkaWFfdHlwZUIHCgVfc2JvbSKYAQoMQXJ0aWZhY3RTYm9tEhoKCHBhY2thZ2VzGAEgASgFQgPgQQNIAIgBARITCgZ1bnJlYWQYAiADKAlCA+BBAxIZCgdwcm9ibGVtGAMgASgJQgPgQQNIAYgBARIYCgZzaGEyNTYYBCABKAlCA+BBA0gCiAEBQgsKCV9wYWNrYWdlc0IKCghfcHJvYmxlbUIJCgdfc2hhMjU2IncKD0FydGlmYWN0UGFja2FnZRIRCgR0eXBlGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhQKB3ZlcnNpb24YAyABKAlCA+BBAxIRCgRwdXJsGAQgASgJQgPgQQMSFQoIbGljZW5zZXMYBSADKAlCA+BBAyK6AQoMVmVyaWZpY2F0aW9uEjkKBnN0YXR1cxgBIAEoDjIkLnN2Yy5hcnRpZmFjdHMudjEuVmVyaWZpY2F0aW9uU3RhdHVzQgPgQQMSGQoHcHJvYmxlbRgCIAEoCUID4EEDSACIAQESGAoGa2V5X2lkGAMgASgJQgPgQQNIAYgBARIYCgZzaWduZXIYBCABKAlCA+BBA0gCiAEBQgoKCF9wcm9ibGVtQgkKB19rZXlfaWRCCQoHX3NpZ25lciIzCgtMZWRnZXJQbGFjZRISCgVjaGFpbhgBIAEoCUID4EEDEhAKA3NlcRgCIAEoBUID4EEDItMCCgtBdHRlc3RhdGlvbhIPCgJpZBgBIAEoCUID4EEDEhsKDnByZWRpY2F0ZV90eXBlGAIgASgJQgPgQQMSOQoMdmVyaWZpY2F0aW9uGAMgASgLMh4uc3ZjLmFydGlmYWN0cy52MS5WZXJpZmljYXRpb25CA+BBAxIvCglzdGF0ZW1lbnQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgPgQQMSLAoGYnVuZGxlGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEID4EEDEhMKBnNoYTI1NhgGIAEoCUID4EEDEjIKBmxlZGdlchgHIAEoCzIdLnN2Yy5hcnRpZmFjdHMudjEuTGVkZ2VyUGxhY2VCA+BBAxIzCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIpMCCgtMaXN0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEiYKCnByb2plY3RfaWQYAiABKAlCDYq1GAkSB3Byb2plY3RIAIgBARI7CgRraW5kGAMgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCCLpIBYIBAhABSAGIAQESHgoGY29tbWl0GAQgASgJQgm6SAZyBBAHGEBIAogBARISCgVsaW1pdBgFIAEoDUgDiAEBEhMKBmN1cnNvchgGIAEoCUgEiAEBQg0KC19wcm9qZWN0X2lkQgcKBV9raW5kQgkKB19jb21taXRCCAoGX2xpbWl0QgkKB19jdXJzb3IicQoMTGlzdFJlc3BvbnNlEjIKCWFydGlmYWN0cxgBIAMoCzIaLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIkYKCkdldFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgthcnRpZmFjdF9pZBgCIAEoCUID4EECIrkDCg5EZWNsYXJlUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhsKBG5hbWUYAiABKAlCDeBBArpIB3IFEAEYrAISOwoEa2luZBgDIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQg3gQQK6SAeCAQQQASAAEi8KBmRpZ2VzdBgEIAEoCUIf4EECukgZchcyFV5zaGEyNTY6WzAtOWEtZl17NjR9JBIcCgN1cmkYBSABKAlCCrpIB3IFEAEY0A9IAIgBARIjCgptZWRpYV90eXBlGAYgASgJQgq6SAdyBRABGMgBSAGIAQESJgoKcHJvamVjdF9pZBgHIAEoCUINirUYCRIHcHJvamVjdEgCiAEBEiMKCnJlcG9zaXRvcnkYCCABKAlCCrpIB3IFEAEY0A9IA4gBARIsCgZjb21taXQYCSABKAlCF7pIFHISMhBeWzAtOWEtZl17Nyw2NH0kSASIAQFCBgoEX3VyaUINCgtfbWVkaWFfdHlwZUINCgtfcHJvamVjdF9pZEINCgtfcmVwb3NpdG9yeUIJCgdfY29tbWl0Io0BChNBdHRlc3RhdGlvbnNSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAhISCgVsaW1pdBgDIAEoDUgAiAEBEhMKBmN1cnNvchgEIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yIn8KFEF0dGVzdGF0aW9uc1Jlc3BvbnNlEjgKDGF0dGVzdGF0aW9ucxgBIAMoCzIdLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25CA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yImkKDVVwbG9hZFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgthcnRpZmFjdF9pZBgCIAEoCUID4EECEh4KBmJ1bmRsZRgDIAEoCUIO4EECukgIcgYQAiiAgCAiiQEKD1BhY2thZ2VzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhgKC2FydGlmYWN0X2lkGAIgASgJQgPgQQISEgoFbGltaXQYAyABKA1IAIgBARITCgZjdXJzb3IYBCABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ7ChBQYWNrYWdlc1Jlc3BvbnNlEjgKCHBhY2thZ2VzGAEgAygLMiEuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdFBhY2thZ2VCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIm8KEVVwbG9hZFNib21SZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAhIgCghkb2N1bWVudBgDIAEoDEIO4EECukgIegYQAhjg3CoijwIKE1JlcG9ydEZvclJ1blJlcXVlc3QSEwoGcnVuX2lkGAEgASgJQgPgQQISGwoEbmFtZRgCIAEoCUIN4EECukgHcgUQARisAhI7CgRraW5kGAMgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCDeBBArpIB4IBBBABIAASLwoGZGlnZXN0GAQgASgJQh/gQQK6SBlyFzIVXnNoYTI1NjpbMC05YS1mXXs2NH0kEhwKA3VyaRgFIAEoCUIKukgHcgUQARjQD0gAiAEBEiMKCm1lZGlhX3R5cGUYBiABKAlCCrpIB3IFEAEYyAFIAYgBAUIGCgRfdXJpQg0KC19tZWRpYV90eXBlIvQCChdBdHRlc3RFdmFsdWF0aW9uUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhgKC2FydGlmYWN0X2lkGAIgASgJQgPgQQISHwoIc3VpdGVfaWQYAyABKAlCDeBBArpIB3IFEAEYyAESIQoKc3VpdGVfbmFtZRgEIAEoCUIN4EECukgHcgUQARjIARIWCgVzY29yZRgFIAEoAUIHukgEEgJAARI1CgxldmFsdWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQISKQoTbWV0aG9kb2xvZ3lfdmVyc2lvbhgHIAEoCUIM4EECukgGcgQQARhkEjEKDGNhc2VfcmVzdWx0cxgIIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUID4EECEhsKDnNhbmRib3hfcnVuX2lkGAkgASgJSACIAQFCEQoPX3NhbmRib3hfcnVuX2lkKqsBCgxBcnRpZmFjdEtpbmQSHQoZQVJUSUZBQ1RfS0lORF9VTlNQRUNJRklFRBAAEhcKE0FSVElGQUNUX0tJTkRfSU1BR0UQARIZChVBUlRJRkFDVF9LSU5EX1BBQ0tBR0UQAhIWChJBUlRJRkFDVF9LSU5EX0ZJTEUQAxIXChNBUlRJRkFDVF9LSU5EX01PREVMEAQSFwoTQVJUSUZBQ1RfS0lORF9PVEhFUhAFKoYBCg5BcnRpZmFjdE9yaWdpbhIfChtBUlRJRkFDVF9PUklHSU5fVU5TUEVDSUZJRUQQABIZChVBUlRJRkFDVF9PUklHSU5fQlVJTEQQARIaChZBUlRJRkFDVF9PUklHSU5fQ0lfUlVOEAISHAoYQVJUSUZBQ1RfT1JJR0lOX0RFQ0xBUkVEEAMqwgEKElZlcmlmaWNhdGlvblN0YXR1cxIjCh9WRVJJRklDQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZVkVSSUZJQ0FUSU9OX1NUQVRVU19WQUxJRBABEiIKHlZFUklGSUNBVElPTl9TVEFUVVNfVU5WRVJJRklFRBACEh8KG1ZFUklGSUNBVElPTl9TVEFUVVNfSU5WQUxJRBADEiMKH1ZFUklGSUNBVElPTl9TVEFUVVNfS0VZX1JFVk9LRUQQBDKhFQoQQXJ0aWZhY3RzU2VydmljZRK/AgoETGlzdBIdLnN2Yy5hcnRpZmFjdHMudjEuTGlzdFJlcXVlc3QaHi5zdmMuYXJ0aWZhY3RzLnYxLkxpc3RSZXNwb25zZSL3AZACAYq1GM0BYhAKCWFydGlmYWN0cxAyGMgBmgGPAQoZV2hhdCB3YXMgbWFkZSBvZiBhIGNvbW1pdBI3YXJ0aWZhY3RzIGxpc3QgLS10ZWFtIHRlYW1fMDEgLS1jb21taXQgM2YyYTljMWQ1ZTdiOGE5MBo5YXJ0aWZhY3RzLmxpc3QoJ3RlYW1fMDEnLCB7IGNvbW1pdDogJzNmMmE5YzFkNWU3YjhhOTAnIH0pqgECaWSqAQRraW5kqgEEbmFtZaoBBmRpZ2VzdKoBCWNyZWF0ZWRBdILT5JMCHBIaL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMSdAoDR2V0Ehwuc3ZjLmFydGlmYWN0cy52MS5HZXRSZXF1ZXN0Ghouc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdCIzkAIBgtPkkwIqEigvdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9Ev8CCgdEZWNsYXJlEiAuc3ZjLmFydGlmYWN0cy52MS5EZWNsYXJlUmVxdWVzdBoaLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3QitQKKtRiLAioEbmFtZZoBgQIKIkEgcGFja2FnZSB0aGF0IGFub3RoZXIgc3lzdGVtIG1hZGUSiwFhcnRpZmFjdHMgZGVjbGFyZSB3ZWItYXNzZXRzIC0tdGVhbSB0ZWFtXzAxIC0ta2luZCBwYWNrYWdlIC0tZGlnZXN0IHNoYTI1Njo5Zjg2ZDA4MTg4NGM3ZDY1OWEyZmVhYTBjNTVhZDAxNWEzYmY0ZjFiMmIwYjgyMmNkMTVkNmMxNWIwZjAwYTA4Gk1hcnRpZmFjdHMuZGVjbGFyZSgndGVhbV8wMScsIHsgbmFtZTogJ3dlYi1hc3NldHMnLCBraW5kOiAncGFja2FnZScsIGRpZ2VzdCB9KYLT5JMCHzoBKiIaL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMShQIKDEF0dGVzdGF0aW9ucxIlLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25zUmVxdWVzdBomLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25zUmVzcG9uc2UipQGQAgGKtRhhYhIKDGF0dGVzdGF0aW9ucxAUGBSqAQJpZKoBDXByZWRpY2F0ZVR5cGWqARN2ZXJpZmljYXRpb24uc3RhdHVzqgETdmVyaWZpY2F0aW9uLnNpZ25lcqoBCWNyZWF0ZWRBdILT5JMCNxI1L3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9hdHRlc3RhdGlvbnMSlgEKBlVwbG9hZBIfLnN2Yy5hcnRpZmFjdHMudjEuVXBsb2FkUmVxdWVzdBodLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb24iTIq1GAhYyQGAAYCAQILT5JMCOjoBKiI1L3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9hdHRlc3RhdGlvbnMSyAEKCFBhY2thZ2VzEiEuc3ZjLmFydGlmYWN0cy52MS5QYWNrYWdlc1JlcXVlc3QaIi5zdmMuYXJ0aWZhY3RzLnYxLlBhY2thZ2VzUmVzcG9uc2UidZACAYq1GDViEAoIcGFja2FnZXMQyAEY6AeqAQRuYW1lqgEHdmVyc2lvbqoBBHR5cGWqAQhsaWNlbnNlc4LT5JMCMxIxL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9wYWNrYWdlcxKSAQoKVXBsb2FkU2JvbRIjLnN2Yy5hcnRpZmFjdHMudjEuVXBsb2FkU2JvbVJlcXVlc3QaGi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0IkOKtRgHUAOAAYCAQILT5JMCMjoBKiItL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9zYm9tEtADCgxSZXBvcnRGb3JSdW4SJS5zdmMuYXJ0aWZhY3RzLnYxLlJlcG9ydEZvclJ1blJlcXVlc3QaGi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0IvwCirUY0QISBnJ1bl9pZCoEbmFtZTgKSgdob3N0LmNpmgGxAgokRnJvbSBhIGpvYjogdGhlIGltYWdlIHRoYXQgaXQgcHVzaGVkEqQBYXJ0aWZhY3RzIHJlcG9ydC1mb3ItcnVuIHJlZ2lzdHJ5LmV4YW1wbGUuY29tL2FjbWUvd2ViIC0tcnVuLWlkIGNpcl8wMSAtLWtpbmQgaW1hZ2UgLS1kaWdlc3Qgc2hhMjU2OjlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIyYjBiODIyY2QxNWQ2YzE1YjBmMDBhMDgaYmFydGlmYWN0cy5yZXBvcnRGb3JSdW4oJ2Npcl8wMScsIHsgbmFtZTogJ3JlZ2lzdHJ5LmV4YW1wbGUuY29tL2FjbWUvd2ViJywga2luZDogJ2ltYWdlJywgZGlnZXN0IH0psAEBgtPkkwIgOgEqIhsvY2kvcnVucy97cnVuX2lkfS9hcnRpZmFjdHMSuAQKEEF0dGVzdEV2YWx1YXRpb24SKS5zdmMuYXJ0aWZhY3RzLnYxLkF0dGVzdEV2YWx1YXRpb25SZXF1ZXN0Gh0uc3ZjLmFydGlmYWN0cy52MS5BdHRlc3RhdGlvbiLZA4q1GJUDUANYyQGAAYCAQJoBhwMKNEEgYmVuY2htYXJrIG9mIGEgbW9kZWwsIHJ1biBpbiBhIHNhbmRib3ggb2YgdGhlIHRlYW0SsAFhcnRpZmFjdHMgYXR0ZXN0LWV2YWx1YXRpb24gYXJ0XzAxIC0tdGVhbSB0ZWFtXzAxIC0tc3VpdGUtaWQgbW1sdSAtLXN1aXRlLW5hbWUgTU1MVSAtLXNjb3JlIDAuNzEgLS1ldmFsdWF0ZWQtYXQgMjAyNi0xMS0yMFQxMDowMDowMFogLS1tZXRob2RvbG9neS12ZXJzaW9uIDMgLS1jYXNlLXJlc3VsdHMgJ1tdJxqbAWFydGlmYWN0cy5hdHRlc3RFdmFsdWF0aW9uKCd0ZWFtXzAxJywgJ2FydF8wMScsIHsgc3VpdGVJZDogJ21tbHUnLCBzdWl0ZU5hbWU6ICdNTUxVJywgc2NvcmU6IDAuNzEsIGV2YWx1YXRlZEF0LCBtZXRob2RvbG9neVZlcnNpb246ICczJywgY2FzZVJlc3VsdHM6IFtdIH0pgtPkkwI5OgEqIjQvdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9L2V2YWx1YXRpb25zGkSKtRhACglhcnRpZmFjdHMSCWFydGlmYWN0cxogV2hhdCB3YXMgYnVpbHQsIG9mIHdoYXQsIGJ5IHdob20oATAFOA9AEGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiBzdmMvYXJ0aWZhY3RzL3YxL2FydGlmYWN0cy5wcm90bxIQc3ZjLmFydGlmYWN0cy52MSKfBAoOQXJ0aWZhY3RTb3VyY2USNQoGb3JpZ2luGAEgASgOMiAuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdE9yaWdpbkID4EEDEhAKA3JlZhgCIAEoCUID4EEDEhwKCnByb2plY3RfaWQYAyABKAlCA+BBA0gAiAEBEh4KDHByb2plY3RfbmFtZRgEIAEoCUID4EEDSAGIAQESIAoOZW52aXJvbm1lbnRfaWQYBSABKAlCA+BBA0gCiAEBEiIKEGVudmlyb25tZW50X25hbWUYBiABKAlCA+BBA0gDiAEBEhwKCnJlcG9zaXRvcnkYByABKAlCA+BBA0gEiAEBEhgKBmJyYW5jaBgIIAEoCUID4EEDSAWIAQESGAoGY29tbWl0GAkgASgJQgPgQQNIBogBARIbCglydW5uZXJfaWQYCiABKAlCA+BBA0gHiAEBEhsKCXJlZ2lvbl9pZBgLIAEoCUID4EEDSAiIAQESKwoCYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCDQoLX3Byb2plY3RfaWRCDwoNX3Byb2plY3RfbmFtZUIRCg9fZW52aXJvbm1lbnRfaWRCEwoRX2Vudmlyb25tZW50X25hbWVCDQoLX3JlcG9zaXRvcnlCCQoHX2JyYW5jaEIJCgdfY29tbWl0QgwKCl9ydW5uZXJfaWRCDAoKX3JlZ2lvbl9pZCKGAwoIQXJ0aWZhY3QSDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSEwoGZGlnZXN0GAMgASgJQgPgQQMSMQoEa2luZBgEIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQgPgQQMSEQoEbmFtZRgFIAEoCUID4EEDEhUKA3VyaRgGIAEoCUID4EEDSACIAQESHAoKbWVkaWFfdHlwZRgHIAEoCUID4EEDSAGIAQESMwoKY3JlYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI2Cgdzb3VyY2VzGAkgAygLMiAuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdFNvdXJjZUID4EEDEjYKBHNib20YCiABKAsyHi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0U2JvbUID4EEDSAKIAQFCBgoEX3VyaUINCgtfbWVkaWFfdHlwZUIHCgVfc2JvbSKYAQoMQXJ0aWZhY3RTYm9tEhoKCHBhY2thZ2VzGAEgASgFQgPgQQNIAIgBARITCgZ1bnJlYWQYAiADKAlCA+BBAxIZCgdwcm9ibGVtGAMgASgJQgPgQQNIAYgBARIYCgZzaGEyNTYYBCABKAlCA+BBA0gCiAEBQgsKCV9wYWNrYWdlc0IKCghfcHJvYmxlbUIJCgdfc2hhMjU2IncKD0FydGlmYWN0UGFja2FnZRIRCgR0eXBlGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhQKB3ZlcnNpb24YAyABKAlCA+BBAxIRCgRwdXJsGAQgASgJQgPgQQMSFQoIbGljZW5zZXMYBSADKAlCA+BBAyK6AQoMVmVyaWZpY2F0aW9uEjkKBnN0YXR1cxgBIAEoDjIkLnN2Yy5hcnRpZmFjdHMudjEuVmVyaWZpY2F0aW9uU3RhdHVzQgPgQQMSGQoHcHJvYmxlbRgCIAEoCUID4EEDSACIAQESGAoGa2V5X2lkGAMgASgJQgPgQQNIAYgBARIYCgZzaWduZXIYBCABKAlCA+BBA0gCiAEBQgoKCF9wcm9ibGVtQgkKB19rZXlfaWRCCQoHX3NpZ25lciIzCgtMZWRnZXJQbGFjZRISCgVjaGFpbhgBIAEoCUID4EEDEhAKA3NlcRgCIAEoBUID4EEDItMCCgtBdHRlc3RhdGlvbhIPCgJpZBgBIAEoCUID4EEDEhsKDnByZWRpY2F0ZV90eXBlGAIgASgJQgPgQQMSOQoMdmVyaWZpY2F0aW9uGAMgASgLMh4uc3ZjLmFydGlmYWN0cy52MS5WZXJpZmljYXRpb25CA+BBAxIvCglzdGF0ZW1lbnQYBCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgPgQQMSLAoGYnVuZGxlGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdEID4EEDEhMKBnNoYTI1NhgGIAEoCUID4EEDEjIKBmxlZGdlchgHIAEoCzIdLnN2Yy5hcnRpZmFjdHMudjEuTGVkZ2VyUGxhY2VCA+BBAxIzCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIpMCCgtMaXN0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEiYKCnByb2plY3RfaWQYAiABKAlCDYq1GAkSB3Byb2plY3RIAIgBARI7CgRraW5kGAMgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCCLpIBYIBAhABSAGIAQESHgoGY29tbWl0GAQgASgJQgm6SAZyBBAHGEBIAogBARISCgVsaW1pdBgFIAEoDUgDiAEBEhMKBmN1cnNvchgGIAEoCUgEiAEBQg0KC19wcm9qZWN0X2lkQgcKBV9raW5kQgkKB19jb21taXRCCAoGX2xpbWl0QgkKB19jdXJzb3IicQoMTGlzdFJlc3BvbnNlEjIKCWFydGlmYWN0cxgBIAMoCzIaLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIkYKCkdldFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgthcnRpZmFjdF9pZBgCIAEoCUID4EECIrkDCg5EZWNsYXJlUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhsKBG5hbWUYAiABKAlCDeBBArpIB3IFEAEYrAISOwoEa2luZBgDIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQg3gQQK6SAeCAQQQASAAEi8KBmRpZ2VzdBgEIAEoCUIf4EECukgZchcyFV5zaGEyNTY6WzAtOWEtZl17NjR9JBIcCgN1cmkYBSABKAlCCrpIB3IFEAEY0A9IAIgBARIjCgptZWRpYV90eXBlGAYgASgJQgq6SAdyBRABGMgBSAGIAQESJgoKcHJvamVjdF9pZBgHIAEoCUINirUYCRIHcHJvamVjdEgCiAEBEiMKCnJlcG9zaXRvcnkYCCABKAlCCrpIB3IFEAEY0A9IA4gBARIsCgZjb21taXQYCSABKAlCF7pIFHISMhBeWzAtOWEtZl17Nyw2NH0kSASIAQFCBgoEX3VyaUINCgtfbWVkaWFfdHlwZUINCgtfcHJvamVjdF9pZEINCgtfcmVwb3NpdG9yeUIJCgdfY29tbWl0Io0BChNBdHRlc3RhdGlvbnNSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAhISCgVsaW1pdBgDIAEoDUgAiAEBEhMKBmN1cnNvchgEIAEoCUgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yIn8KFEF0dGVzdGF0aW9uc1Jlc3BvbnNlEjgKDGF0dGVzdGF0aW9ucxgBIAMoCzIdLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0YXRpb25CA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yImkKDVVwbG9hZFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgthcnRpZmFjdF9pZBgCIAEoCUID4EECEh4KBmJ1bmRsZRgDIAEoCUIO4EECukgIcgYQAiiAgCAiiQEKD1BhY2thZ2VzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhgKC2FydGlmYWN0X2lkGAIgASgJQgPgQQISEgoFbGltaXQYAyABKA1IAIgBARITCgZjdXJzb3IYBCABKAlIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ7ChBQYWNrYWdlc1Jlc3BvbnNlEjgKCHBhY2thZ2VzGAEgAygLMiEuc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdFBhY2thZ2VCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIm8KEVVwbG9hZFNib21SZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAhIgCghkb2N1bWVudBgDIAEoDEIO4EECukgIegYQAhjg3CoijwIKE1JlcG9ydEZvclJ1blJlcXVlc3QSEwoGcnVuX2lkGAEgASgJQgPgQQISGwoEbmFtZRgCIAEoCUIN4EECukgHcgUQARisAhI7CgRraW5kGAMgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCDeBBArpIB4IBBBABIAASLwoGZGlnZXN0GAQgASgJQh/gQQK6SBlyFzIVXnNoYTI1NjpbMC05YS1mXXs2NH0kEhwKA3VyaRgFIAEoCUIKukgHcgUQARjQD0gAiAEBEiMKCm1lZGlhX3R5cGUYBiABKAlCCrpIB3IFEAEYyAFIAYgBAUIGCgRfdXJpQg0KC19tZWRpYV90eXBlIvQCChdBdHRlc3RFdmFsdWF0aW9uUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhgKC2FydGlmYWN0X2lkGAIgASgJQgPgQQISHwoIc3VpdGVfaWQYAyABKAlCDeBBArpIB3IFEAEYyAESIQoKc3VpdGVfbmFtZRgEIAEoCUIN4EECukgHcgUQARjIARIWCgVzY29yZRgFIAEoAUIHukgEEgJAARI1CgxldmFsdWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQISKQoTbWV0aG9kb2xvZ3lfdmVyc2lvbhgHIAEoCUIM4EECukgGcgQQARhkEjEKDGNhc2VfcmVzdWx0cxgIIAEoCzIWLmdvb2dsZS5wcm90b2J1Zi5WYWx1ZUID4EECEhsKDnNhbmRib3hfcnVuX2lkGAkgASgJSACIAQFCEQoPX3NhbmRib3hfcnVuX2lkItABCg1JbXBhY3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SMQoGZGlnZXN0GAIgASgJQhy6SBlyFzIVXnNoYTI1NjpbMC05YS1mXXs2NH0kSACIAQESHgoGY29tbWl0GAMgASgJQgm6SAZyBBAHGEBIAYgBARIlCgxwYWNrYWdlX25hbWUYBCABKAlCCrpIB3IFEAEY0A9IAogBAUIJCgdfZGlnZXN0QgkKB19jb21taXRCDwoNX3BhY2thZ2VfbmFtZSKLAgoTSW1wYWN0ZWRFbnZpcm9ubWVudBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EEDEh0KEGVudmlyb25tZW50X25hbWUYAiABKAlCA+BBAxITCgZkaWdlc3QYAyABKAlCA+BBAxIVCghidWlsZF9pZBgEIAEoCUID4EEDEh4KDHByb21vdGlvbl9pZBgFIAEoCUID4EEDSACIAQESGQoHYWRkcmVzcxgGIAEoCUID4EEDSAGIAQESNAoLZGVwbG95ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCDwoNX3Byb21vdGlvbl9pZEIKCghfYWRkcmVzcyJRCg9JbXBhY3RlZFJlbGVhc2USDwoCaWQYASABKAlCA+BBAxIXCgpwcm9qZWN0X2lkGAIgASgJQgPgQQMSFAoHdmVyc2lvbhgDIAEoCUID4EEDIlgKDEltcGFjdENvdW50cxIZCgxlbnZpcm9ubWVudHMYASABKAVCA+BBAxIVCghyZWxlYXNlcxgCIAEoBUID4EEDEhYKCWFydGlmYWN0cxgDIAEoBUID4EEDIo0CCg5JbXBhY3RSZXNwb25zZRJACgxlbnZpcm9ubWVudHMYASADKAsyJS5zdmMuYXJ0aWZhY3RzLnYxLkltcGFjdGVkRW52aXJvbm1lbnRCA+BBAxI4CghyZWxlYXNlcxgCIAMoCzIhLnN2Yy5hcnRpZmFjdHMudjEuSW1wYWN0ZWRSZWxlYXNlQgPgQQMSMgoJYXJ0aWZhY3RzGAMgAygLMhouc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEID4EEDEjMKBmNvdW50cxgEIAEoCzIeLnN2Yy5hcnRpZmFjdHMudjEuSW1wYWN0Q291bnRzQgPgQQMSFgoJdHJ1bmNhdGVkGAUgASgIQgPgQQMiSgoOTGluZWFnZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgthcnRpZmFjdF9pZBgCIAEoCUID4EECIr8BCgtMaW5lYWdlTm9kZRIwCgRraW5kGAEgASgOMh0uc3ZjLmFydGlmYWN0cy52MS5MaW5lYWdlS2luZEID4EEDEg8KAmlkGAIgASgJQgPgQQMSEQoEbmFtZRgDIAEoCUID4EEDEhcKBXN0YXRlGAQgASgJQgPgQQNIAIgBARIwCgJhdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gBiAEBQggKBl9zdGF0ZUIFCgNfYXQiSAoLTGluZWFnZUVkZ2USEQoEZnJvbRgBIAEoCUID4EEDEg8KAnRvGAIgASgJQgPgQQMSFQoIcmVsYXRpb24YAyABKAlCA+BBAyKPAQoPTGluZWFnZVJlc3BvbnNlEjEKBW5vZGVzGAEgAygLMh0uc3ZjLmFydGlmYWN0cy52MS5MaW5lYWdlTm9kZUID4EEDEjEKBWVkZ2VzGAIgAygLMh0uc3ZjLmFydGlmYWN0cy52MS5MaW5lYWdlRWRnZUID4EEDEhYKCXRydW5jYXRlZBgDIAEoCEID4EEDKqsBCgxBcnRpZmFjdEtpbmQSHQoZQVJUSUZBQ1RfS0lORF9VTlNQRUNJRklFRBAAEhcKE0FSVElGQUNUX0tJTkRfSU1BR0UQARIZChVBUlRJRkFDVF9LSU5EX1BBQ0tBR0UQAhIWChJBUlRJRkFDVF9LSU5EX0ZJTEUQAxIXChNBUlRJRkFDVF9LSU5EX01PREVMEAQSFwoTQVJUSUZBQ1RfS0lORF9PVEhFUhAFKoYBCg5BcnRpZmFjdE9yaWdpbhIfChtBUlRJRkFDVF9PUklHSU5fVU5TUEVDSUZJRUQQABIZChVBUlRJRkFDVF9PUklHSU5fQlVJTEQQARIaChZBUlRJRkFDVF9PUklHSU5fQ0lfUlVOEAISHAoYQVJUSUZBQ1RfT1JJR0lOX0RFQ0xBUkVEEAMqwgEKElZlcmlmaWNhdGlvblN0YXR1cxIjCh9WRVJJRklDQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZVkVSSUZJQ0FUSU9OX1NUQVRVU19WQUxJRBABEiIKHlZFUklGSUNBVElPTl9TVEFUVVNfVU5WRVJJRklFRBACEh8KG1ZFUklGSUNBVElPTl9TVEFUVVNfSU5WQUxJRBADEiMKH1ZFUklGSUNBVElPTl9TVEFUVVNfS0VZX1JFVk9LRUQQBCrjAQoLTGluZWFnZUtpbmQSHAoYTElORUFHRV9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTTElORUFHRV9LSU5EX0NPTU1JVBABEhYKEkxJTkVBR0VfS0lORF9CVUlMRBACEhcKE0xJTkVBR0VfS0lORF9DSV9SVU4QAxIZChVMSU5FQUdFX0tJTkRfQVJUSUZBQ1QQBBIYChRMSU5FQUdFX0tJTkRfUkVMRUFTRRAFEhoKFkxJTkVBR0VfS0lORF9QUk9NT1RJT04QBhIbChdMSU5FQUdFX0tJTkRfREVQTE9ZTUVOVBAHMssYChBBcnRpZmFjdHNTZXJ2aWNlEr8CCgRMaXN0Eh0uc3ZjLmFydGlmYWN0cy52MS5MaXN0UmVxdWVzdBoeLnN2Yy5hcnRpZmFjdHMudjEuTGlzdFJlc3BvbnNlIvcBkAIBirUYzQFiEAoJYXJ0aWZhY3RzEDIYyAGaAY8BChlXaGF0IHdhcyBtYWRlIG9mIGEgY29tbWl0EjdhcnRpZmFjdHMgbGlzdCAtLXRlYW0gdGVhbV8wMSAtLWNvbW1pdCAzZjJhOWMxZDVlN2I4YTkwGjlhcnRpZmFjdHMubGlzdCgndGVhbV8wMScsIHsgY29tbWl0OiAnM2YyYTljMWQ1ZTdiOGE5MCcgfSmqAQJpZKoBBGtpbmSqAQRuYW1lqgEGZGlnZXN0qgEJY3JlYXRlZEF0gtPkkwIcEhovdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cxJ0CgNHZXQSHC5zdmMuYXJ0aWZhY3RzLnYxLkdldFJlcXVlc3QaGi5zdmMuYXJ0aWZhY3RzLnYxLkFydGlmYWN0IjOQAgGC0+STAioSKC90ZWFtcy97dGVhbV9pZH0vYXJ0aWZhY3RzL3thcnRpZmFjdF9pZH0S/wIKB0RlY2xhcmUSIC5zdmMuYXJ0aWZhY3RzLnYxLkRlY2xhcmVSZXF1ZXN0Ghouc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdCK1Aoq1GIsCKgRuYW1lmgGBAgoiQSBwYWNrYWdlIHRoYXQgYW5vdGhlciBzeXN0ZW0gbWFkZRKLAWFydGlmYWN0cyBkZWNsYXJlIHdlYi1hc3NldHMgLS10ZWFtIHRlYW1fMDEgLS1raW5kIHBhY2thZ2UgLS1kaWdlc3Qgc2hhMjU2OjlmODZkMDgxODg0YzdkNjU5YTJmZWFhMGM1NWFkMDE1YTNiZjRmMWIyYjBiODIyY2QxNWQ2YzE1YjBmMDBhMDgaTWFydGlmYWN0cy5kZWNsYXJlKCd0ZWFtXzAxJywgeyBuYW1lOiAnd2ViLWFzc2V0cycsIGtpbmQ6ICdwYWNrYWdlJywgZGlnZXN0IH0pgtPkkwIfOgEqIhovdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cxKFAgoMQXR0ZXN0YXRpb25zEiUuc3ZjLmFydGlmYWN0cy52MS5BdHRlc3RhdGlvbnNSZXF1ZXN0GiYuc3ZjLmFydGlmYWN0cy52MS5BdHRlc3RhdGlvbnNSZXNwb25zZSKlAZACAYq1GGFiEgoMYXR0ZXN0YXRpb25zEBQYFKoBAmlkqgENcHJlZGljYXRlVHlwZaoBE3ZlcmlmaWNhdGlvbi5zdGF0dXOqARN2ZXJpZmljYXRpb24uc2lnbmVyqgEJY3JlYXRlZEF0gtPkkwI3EjUvdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9L2F0dGVzdGF0aW9ucxKWAQoGVXBsb2FkEh8uc3ZjLmFydGlmYWN0cy52MS5VcGxvYWRSZXF1ZXN0Gh0uc3ZjLmFydGlmYWN0cy52MS5BdHRlc3RhdGlvbiJMirUYCFjJAYABgIBAgtPkkwI6OgEqIjUvdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9L2F0dGVzdGF0aW9ucxLIAQoIUGFja2FnZXMSIS5zdmMuYXJ0aWZhY3RzLnYxLlBhY2thZ2VzUmVxdWVzdBoiLnN2Yy5hcnRpZmFjdHMudjEuUGFja2FnZXNSZXNwb25zZSJ1kAIBirUYNWIQCghwYWNrYWdlcxDIARjoB6oBBG5hbWWqAQd2ZXJzaW9uqgEEdHlwZaoBCGxpY2Vuc2VzgtPkkwIzEjEvdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9L3BhY2thZ2VzEpkCCgZJbXBhY3QSHy5zdmMuYXJ0aWZhY3RzLnYxLkltcGFjdFJlcXVlc3QaIC5zdmMuYXJ0aWZhY3RzLnYxLkltcGFjdFJlc3BvbnNlIssBkAIBirUYmwGaAZcBCiRXaGVyZSBhIHBhY2thZ2UgcnVucyB0aGF0IGhhcyBhIGhvbGUSNmFydGlmYWN0cyBpbXBhY3QgLS10ZWFtIHRlYW1fMDEgLS1wYWNrYWdlLW5hbWUgb3BlbnNzbBo3YXJ0aWZhY3RzLmltcGFjdCgndGVhbV8wMScsIHsgcGFja2FnZU5hbWU6ICdvcGVuc3NsJyB9KYLT5JMCIhIgL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdC1pbXBhY3QSiwEKB0xpbmVhZ2USIC5zdmMuYXJ0aWZhY3RzLnYxLkxpbmVhZ2VSZXF1ZXN0GiEuc3ZjLmFydGlmYWN0cy52MS5MaW5lYWdlUmVzcG9uc2UiO5ACAYLT5JMCMhIwL3RlYW1zL3t0ZWFtX2lkfS9hcnRpZmFjdHMve2FydGlmYWN0X2lkfS9saW5lYWdlEpIBCgpVcGxvYWRTYm9tEiMuc3ZjLmFydGlmYWN0cy52MS5VcGxvYWRTYm9tUmVxdWVzdBoaLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3QiQ4q1GAdQA4ABgIBAgtPkkwIyOgEqIi0vdGVhbXMve3RlYW1faWR9L2FydGlmYWN0cy97YXJ0aWZhY3RfaWR9L3Nib20S0AMKDFJlcG9ydEZvclJ1bhIlLnN2Yy5hcnRpZmFjdHMudjEuUmVwb3J0Rm9yUnVuUmVxdWVzdBoaLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3Qi/AKKtRjRAhIGcnVuX2lkKgRuYW1lOApKB2hvc3QuY2maAbECCiRGcm9tIGEgam9iOiB0aGUgaW1hZ2UgdGhhdCBpdCBwdXNoZWQSpAFhcnRpZmFjdHMgcmVwb3J0LWZvci1ydW4gcmVnaXN0cnkuZXhhbXBsZS5jb20vYWNtZS93ZWIgLS1ydW4taWQgY2lyXzAxIC0ta2luZCBpbWFnZSAtLWRpZ2VzdCBzaGEyNTY6OWY4NmQwODE4ODRjN2Q2NTlhMmZlYWEwYzU1YWQwMTVhM2JmNGYxYjJiMGI4MjJjZDE1ZDZjMTViMGYwMGEwOBpiYXJ0aWZhY3RzLnJlcG9ydEZvclJ1bignY2lyXzAxJywgeyBuYW1lOiAncmVnaXN0cnkuZXhhbXBsZS5jb20vYWNtZS93ZWInLCBraW5kOiAnaW1hZ2UnLCBkaWdlc3QgfSmwAQGC0+STAiA6ASoiGy9jaS9ydW5zL3tydW5faWR9L2FydGlmYWN0cxK4BAoQQXR0ZXN0RXZhbHVhdGlvbhIpLnN2Yy5hcnRpZmFjdHMudjEuQXR0ZXN0RXZhbHVhdGlvblJlcXVlc3QaHS5zdmMuYXJ0aWZhY3RzLnYxLkF0dGVzdGF0aW9uItkDirUYlQNQA1jJAYABgIBAmgGHAwo0QSBiZW5jaG1hcmsgb2YgYSBtb2RlbCwgcnVuIGluIGEgc2FuZGJveCBvZiB0aGUgdGVhbRKwAWFydGlmYWN0cyBhdHRlc3QtZXZhbHVhdGlvbiBhcnRfMDEgLS10ZWFtIHRlYW1fMDEgLS1zdWl0ZS1pZCBtbWx1IC0tc3VpdGUtbmFtZSBNTUxVIC0tc2NvcmUgMC43MSAtLWV2YWx1YXRlZC1hdCAyMDI2LTExLTIwVDEwOjAwOjAwWiAtLW1ldGhvZG9sb2d5LXZlcnNpb24gMyAtLWNhc2UtcmVzdWx0cyAnW10nGpsBYXJ0aWZhY3RzLmF0dGVzdEV2YWx1YXRpb24oJ3RlYW1fMDEnLCAnYXJ0XzAxJywgeyBzdWl0ZUlkOiAnbW1sdScsIHN1aXRlTmFtZTogJ01NTFUnLCBzY29yZTogMC43MSwgZXZhbHVhdGVkQXQsIG1ldGhvZG9sb2d5VmVyc2lvbjogJzMnLCBjYXNlUmVzdWx0czogW10gfSmC0+STAjk6ASoiNC90ZWFtcy97dGVhbV9pZH0vYXJ0aWZhY3RzL3thcnRpZmFjdF9pZH0vZXZhbHVhdGlvbnMaRIq1GEAKCWFydGlmYWN0cxIJYXJ0aWZhY3RzGiBXaGF0IHdhcyBidWlsdCwgb2Ygd2hhdCwgYnkgd2hvbSgBMAU4D0AQYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_struct, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One source of an artifact. Names and ids are as they were then.
@@ -966,6 +966,377 @@ export const AttestEvaluationRequestSchema: GenMessage<AttestEvaluationRequest> 
   messageDesc(file_svc_artifacts_v1_artifacts, 18);
 
 /**
+ * What is asked after: exactly one of the three.
+ *
+ * @generated from message svc.artifacts.v1.ImpactRequest
+ */
+export type ImpactRequest = Message<"svc.artifacts.v1.ImpactRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Digest of an artifact, `sha256:…`.
+   *
+   * @generated from field: optional string digest = 2;
+   */
+  digest?: string | undefined;
+
+  /**
+   * Commit, as it was recorded.
+   *
+   * @generated from field: optional string commit = 3;
+   */
+  commit?: string | undefined;
+
+  /**
+   * Name or package URL of a package.
+   *
+   * @generated from field: optional string package_name = 4;
+   */
+  packageName?: string | undefined;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.ImpactRequest.
+ * Use `create(ImpactRequestSchema)` to create a new message.
+ */
+export const ImpactRequestSchema: GenMessage<ImpactRequest> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 19);
+
+/**
+ * Environment in which a match runs now.
+ *
+ * @generated from message svc.artifacts.v1.ImpactedEnvironment
+ */
+export type ImpactedEnvironment = Message<"svc.artifacts.v1.ImpactedEnvironment"> & {
+  /**
+   * Id of the environment.
+   *
+   * @generated from field: string environment_id = 1;
+   */
+  environmentId: string;
+
+  /**
+   * Its name at the deployment.
+   *
+   * @generated from field: string environment_name = 2;
+   */
+  environmentName: string;
+
+  /**
+   * Digest that runs there.
+   *
+   * @generated from field: string digest = 3;
+   */
+  digest: string;
+
+  /**
+   * Build that deployed it.
+   *
+   * @generated from field: string build_id = 4;
+   */
+  buildId: string;
+
+  /**
+   * Promotion that it was; absent if it was none.
+   *
+   * @generated from field: optional string promotion_id = 5;
+   */
+  promotionId?: string | undefined;
+
+  /**
+   * Address at which it answers.
+   *
+   * @generated from field: optional string address = 6;
+   */
+  address?: string | undefined;
+
+  /**
+   * Time of the deployment.
+   *
+   * @generated from field: google.protobuf.Timestamp deployed_at = 7;
+   */
+  deployedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.ImpactedEnvironment.
+ * Use `create(ImpactedEnvironmentSchema)` to create a new message.
+ */
+export const ImpactedEnvironmentSchema: GenMessage<ImpactedEnvironment> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 20);
+
+/**
+ * Release that holds a match.
+ *
+ * @generated from message svc.artifacts.v1.ImpactedRelease
+ */
+export type ImpactedRelease = Message<"svc.artifacts.v1.ImpactedRelease"> & {
+  /**
+   * Id of the release.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Project of the release.
+   *
+   * @generated from field: string project_id = 2;
+   */
+  projectId: string;
+
+  /**
+   * Version.
+   *
+   * @generated from field: string version = 3;
+   */
+  version: string;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.ImpactedRelease.
+ * Use `create(ImpactedReleaseSchema)` to create a new message.
+ */
+export const ImpactedReleaseSchema: GenMessage<ImpactedRelease> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 21);
+
+/**
+ * How many there are, counted to 10,000.
+ *
+ * @generated from message svc.artifacts.v1.ImpactCounts
+ */
+export type ImpactCounts = Message<"svc.artifacts.v1.ImpactCounts"> & {
+  /**
+   * Environments.
+   *
+   * @generated from field: int32 environments = 1;
+   */
+  environments: number;
+
+  /**
+   * Releases.
+   *
+   * @generated from field: int32 releases = 2;
+   */
+  releases: number;
+
+  /**
+   * Artifacts.
+   *
+   * @generated from field: int32 artifacts = 3;
+   */
+  artifacts: number;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.ImpactCounts.
+ * Use `create(ImpactCountsSchema)` to create a new message.
+ */
+export const ImpactCountsSchema: GenMessage<ImpactCounts> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 22);
+
+/**
+ * Everything that a digest, a commit or a package is part of.
+ *
+ * @generated from message svc.artifacts.v1.ImpactResponse
+ */
+export type ImpactResponse = Message<"svc.artifacts.v1.ImpactResponse"> & {
+  /**
+   * Environments in which it runs now, the newest deployment first, at most 100.
+   *
+   * @generated from field: repeated svc.artifacts.v1.ImpactedEnvironment environments = 1;
+   */
+  environments: ImpactedEnvironment[];
+
+  /**
+   * Releases that hold it, newest first, at most 100.
+   *
+   * @generated from field: repeated svc.artifacts.v1.ImpactedRelease releases = 2;
+   */
+  releases: ImpactedRelease[];
+
+  /**
+   * Artifacts, newest first, at most 100.
+   *
+   * @generated from field: repeated svc.artifacts.v1.Artifact artifacts = 3;
+   */
+  artifacts: Artifact[];
+
+  /**
+   * Counts.
+   *
+   * @generated from field: svc.artifacts.v1.ImpactCounts counts = 4;
+   */
+  counts?: ImpactCounts | undefined;
+
+  /**
+   * True if not all of them are here.
+   *
+   * @generated from field: bool truncated = 5;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.ImpactResponse.
+ * Use `create(ImpactResponseSchema)` to create a new message.
+ */
+export const ImpactResponseSchema: GenMessage<ImpactResponse> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 23);
+
+/**
+ * Selects an artifact.
+ *
+ * @generated from message svc.artifacts.v1.LineageRequest
+ */
+export type LineageRequest = Message<"svc.artifacts.v1.LineageRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Id or digest of the artifact.
+   *
+   * @generated from field: string artifact_id = 2;
+   */
+  artifactId: string;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.LineageRequest.
+ * Use `create(LineageRequestSchema)` to create a new message.
+ */
+export const LineageRequestSchema: GenMessage<LineageRequest> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 24);
+
+/**
+ * Something in the lineage of an artifact.
+ *
+ * @generated from message svc.artifacts.v1.LineageNode
+ */
+export type LineageNode = Message<"svc.artifacts.v1.LineageNode"> & {
+  /**
+   * Kind.
+   *
+   * @generated from field: svc.artifacts.v1.LineageKind kind = 1;
+   */
+  kind: LineageKind;
+
+  /**
+   * Id; of a commit its hash.
+   *
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * Name, for people: repository, environment, version.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * State, of what has one.
+   *
+   * @generated from field: optional string state = 4;
+   */
+  state?: string | undefined;
+
+  /**
+   * Time; absent if it is not known.
+   *
+   * @generated from field: optional google.protobuf.Timestamp at = 5;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.LineageNode.
+ * Use `create(LineageNodeSchema)` to create a new message.
+ */
+export const LineageNodeSchema: GenMessage<LineageNode> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 25);
+
+/**
+ * Step from one node to the next.
+ *
+ * @generated from message svc.artifacts.v1.LineageEdge
+ */
+export type LineageEdge = Message<"svc.artifacts.v1.LineageEdge"> & {
+  /**
+   * Id of the node that comes first.
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * Id of the node that comes of it.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+
+  /**
+   * Relation: `built_by`, `produced`, `in`, `promoted_by`, `deployed_as`.
+   *
+   * @generated from field: string relation = 3;
+   */
+  relation: string;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.LineageEdge.
+ * Use `create(LineageEdgeSchema)` to create a new message.
+ */
+export const LineageEdgeSchema: GenMessage<LineageEdge> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 26);
+
+/**
+ * Lineage of an artifact.
+ *
+ * @generated from message svc.artifacts.v1.LineageResponse
+ */
+export type LineageResponse = Message<"svc.artifacts.v1.LineageResponse"> & {
+  /**
+   * Nodes, in the order of their kinds from commit to deployment.
+   *
+   * @generated from field: repeated svc.artifacts.v1.LineageNode nodes = 1;
+   */
+  nodes: LineageNode[];
+
+  /**
+   * Edges.
+   *
+   * @generated from field: repeated svc.artifacts.v1.LineageEdge edges = 2;
+   */
+  edges: LineageEdge[];
+
+  /**
+   * True if there are more than 500 nodes.
+   *
+   * @generated from field: bool truncated = 3;
+   */
+  truncated: boolean;
+};
+
+/**
+ * Describes the message svc.artifacts.v1.LineageResponse.
+ * Use `create(LineageResponseSchema)` to create a new message.
+ */
+export const LineageResponseSchema: GenMessage<LineageResponse> = /*@__PURE__*/
+  messageDesc(file_svc_artifacts_v1_artifacts, 27);
+
+/**
  * Kind of an artifact.
  *
  * @generated from enum svc.artifacts.v1.ArtifactKind
@@ -1110,6 +1481,75 @@ export const VerificationStatusSchema: GenEnum<VerificationStatus> = /*@__PURE__
   enumDesc(file_svc_artifacts_v1_artifacts, 2);
 
 /**
+ * Kind of a node in a lineage.
+ *
+ * @generated from enum svc.artifacts.v1.LineageKind
+ */
+export enum LineageKind {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: LINEAGE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Commit of a repository.
+   *
+   * @generated from enum value: LINEAGE_KIND_COMMIT = 1;
+   */
+  COMMIT = 1,
+
+  /**
+   * Build of the platform.
+   *
+   * @generated from enum value: LINEAGE_KIND_BUILD = 2;
+   */
+  BUILD = 2,
+
+  /**
+   * CI run.
+   *
+   * @generated from enum value: LINEAGE_KIND_CI_RUN = 3;
+   */
+  CI_RUN = 3,
+
+  /**
+   * Artifact.
+   *
+   * @generated from enum value: LINEAGE_KIND_ARTIFACT = 4;
+   */
+  ARTIFACT = 4,
+
+  /**
+   * Release.
+   *
+   * @generated from enum value: LINEAGE_KIND_RELEASE = 5;
+   */
+  RELEASE = 5,
+
+  /**
+   * Promotion.
+   *
+   * @generated from enum value: LINEAGE_KIND_PROMOTION = 6;
+   */
+  PROMOTION = 6,
+
+  /**
+   * Deployment.
+   *
+   * @generated from enum value: LINEAGE_KIND_DEPLOYMENT = 7;
+   */
+  DEPLOYMENT = 7,
+}
+
+/**
+ * Describes the enum svc.artifacts.v1.LineageKind.
+ */
+export const LineageKindSchema: GenEnum<LineageKind> = /*@__PURE__*/
+  enumDesc(file_svc_artifacts_v1_artifacts, 3);
+
+/**
  * Artifacts of a team, each known by its digest: the same bytes seen again are one more source of the same artifact. Images that builds publish are recorded
  * by themselves, with provenance that the service signs; CI runs report theirs, and what was made elsewhere can be declared. The bytes themselves are not stored here. Artifacts and what is
  * stated about them outlive the builds, environments and projects that they came from.
@@ -1179,6 +1619,28 @@ export const ArtifactsService: GenService<{
     methodKind: "unary";
     input: typeof PackagesRequestSchema;
     output: typeof PackagesResponseSchema;
+  },
+  /**
+   * Tells what a digest, a commit or a package is part of, beginning with what runs now: environments whose current deployment has it, releases that hold it, artifacts, newest first, each at most 100 with
+   * their count. Exactly one of the three is given. Nothing found is no error. A package is given by its name (`openssl`, `@scope/name`, `group:artifact`) or by its package URL, with or without version; packages of deb and apk are
+   * found by the name of their source as well. Errors: `validation_failed` (400, not exactly one).
+   *
+   * @generated from rpc svc.artifacts.v1.ArtifactsService.Impact
+   */
+  impact: {
+    methodKind: "unary";
+    input: typeof ImpactRequestSchema;
+    output: typeof ImpactResponseSchema;
+  },
+  /**
+   * Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases, promotions and deployments behind it, at most 500. Computed at the call. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.artifacts.v1.ArtifactsService.Lineage
+   */
+  lineage: {
+    methodKind: "unary";
+    input: typeof LineageRequestSchema;
+    output: typeof LineageResponseSchema;
   },
   /**
    * Says what an artifact is made of: a document of CycloneDX (JSON, 1.4 to 1.7) or SPDX (JSON, 2.2, 2.3, 3.0). Packages of an image that a build published are listed by its runner, and the first document of an artifact stands. The

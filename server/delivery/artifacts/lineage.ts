@@ -1,0 +1,87 @@
+/** Where an artifact came from and where it went, computed from the rows themselves. */
+import type { Ctx } from '../../platform/context.ts';
+
+const NODES_MAX = 500;
+
+export interface LineageNode {
+  readonly kind: 'commit' | 'build' | 'ci_run' | 'artifact' | 'release' | 'promotion' | 'deployment';
+  readonly id: string;
+  readonly name: string;
+  readonly state?: string | null;
+  readonly at?: Date | null;
+}
+
+export interface LineageEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly relation: 'built_by' | 'produced' | 'in' | 'promoted_by' | 'deployed_as';
+}
+
+/** A node with what it comes of: commits of sources, releases of promotions. */
+type Found = LineageNode & { readonly of: string | null };
+
+interface About {
+  readonly id: string;
+  readonly teamId: string;
+  readonly digest: string;
+  readonly name: string;
+  readonly createdAt: Date;
+}
+
+export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About) {
+  const { id, teamId, digest, name, createdAt: at } = artifact;
+  const ours = sql`team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])`;
+  const [sources, releases, promotions, deployments] = await Promise.all([
+    sql<Array<Found & { repository: string | null }>>`
+      select origin as kind, ref as id, coalesce(environment_name, repository, '') as name, at, commit as of, repository
+      from artifact_sources where ${ours} and artifact_id = ${id} and origin <> 'declared' order by at, ref limit ${NODES_MAX}::int`,
+    sql<Found[]>`
+      select 'release' as kind, id, version as name, created_at as at, ${id} as of from releases
+      where ${ours} and id in (select release_id from release_artifacts where team_id = ${teamId} and artifact_id = ${id}) order by id limit ${NODES_MAX}::int`,
+    sql<Found[]>`
+      select 'promotion' as kind, id, environment_name as name, state, created_at as at, release_id as of from promotions
+      where ${ours} and release_id in (select release_id from release_artifacts where team_id = ${teamId} and artifact_id = ${id}) order by id limit ${NODES_MAX}::int`,
+    sql<Found[]>`
+      select 'deployment' as kind, id, environment_name as name, how as state, deployed_at as at, coalesce(promotion_id, ${id}) as of from deployments
+      where ${ours} and digest = ${digest} order by id limit ${NODES_MAX}::int`,
+  ]);
+  const commits = new Map(
+    sources.flatMap(({ of, repository }) =>
+      of === null ? [] : [[of, { kind: 'commit', id: of, name: repository ?? '' } as const]],
+    ),
+  );
+  const all: readonly LineageNode[] = [
+    ...commits.values(),
+    ...sources,
+    { kind: 'artifact', id, name, at },
+    ...releases,
+    ...promotions,
+    ...deployments,
+  ];
+  const nodes = all.slice(0, NODES_MAX);
+  const shown = new Set(nodes.map((node) => node.id));
+  const edges: readonly LineageEdge[] = [
+    ...sources.flatMap((source): LineageEdge[] => [
+      ...(source.of === null ? [] : [{ from: source.of, to: source.id, relation: 'built_by' } as const]),
+      { from: source.id, to: id, relation: 'produced' },
+    ]),
+    ...releases.map((release): LineageEdge => ({ from: id, to: release.id, relation: 'in' })),
+    ...promotions.map((promotion): LineageEdge => ({
+      from: promotion.of ?? '',
+      to: promotion.id,
+      relation: 'promoted_by',
+    })),
+    ...deployments.map((deployment): LineageEdge => ({
+      from: deployment.of ?? '',
+      to: deployment.id,
+      relation: 'deployed_as',
+    })),
+  ];
+  return {
+    nodes,
+    edges: edges.filter(({ from, to }) => shown.has(from) && shown.has(to)),
+    truncated:
+      all.length > NODES_MAX ||
+      [sources, releases, promotions, deployments].some(({ length }) => length === NODES_MAX),
+  };
+}
