@@ -218,7 +218,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'digest', flag: 'digest', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'digest', description: 'SHA-256 of its bytes, of an image that of its manifest: `sha256:<64 lower-case hexadecimal digits>`.' },
       { name: 'kind', flag: 'kind', type: 'enum', values: ['image', 'package', 'file', 'model', 'other'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'kind', description: 'Kind.' },
-      { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Id of the CI run.' },
+      { name: 'runId', flag: 'run-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'run-id', description: 'Run id, or `<ciConnectionId>:<attempt>:<externalRunId>`.' },
       { name: 'mediaType', flag: 'media-type', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'media-type', description: 'Media type.' },
       { name: 'uri', flag: 'uri', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'uri', description: 'Address of its bytes.' },
     ],

@@ -200,6 +200,12 @@ describe.skipIf(!postgresHere)('artifacts', () => {
         { origin: 'ci_run', ref: run.id, repository: 'https://github.com/acme/web', branch, commit: COMMIT },
       ],
     });
+    const named = await sdk.artifacts.reportForRun(`${connection.id}:1:7`, {
+      name: 'web.tgz',
+      kind: 'file',
+      digest,
+    });
+    expect(named.sources).toEqual(reported.sources);
     await sdk.ci.updateConnection(connection.id, { status: 'paused' });
     const again = sdk.artifacts.reportForRun(run.id, { name: 'web.tgz', kind: 'file', digest });
     expect(await refused(again)).toBe('409 ci_connection_paused');

@@ -839,7 +839,7 @@ export const UploadSbomRequestSchema: GenMessage<UploadSbomRequest> = /*@__PURE_
  */
 export type ReportForRunRequest = Message<"svc.artifacts.v1.ReportForRunRequest"> & {
   /**
-   * Id of the CI run.
+   * Run id, or `<ciConnectionId>:<attempt>:<externalRunId>`.
    *
    * @generated from field: string run_id = 1;
    */
