@@ -7,7 +7,7 @@ import { Ci } from '@svc/sdk';
 import type { Client, Fetch } from '@svc/sdk';
 import type { Context } from '../shell/command.ts';
 import { clientFor, isExposed } from '../shell/connection.ts';
-import { CliError } from '../shell/errors.ts';
+import { CliError, UsageError } from '../shell/errors.ts';
 import type { Io } from '../shell/io.ts';
 import type { DetectedProvider } from './detect.ts';
 
@@ -20,7 +20,8 @@ const MINT_LIMIT_MS = 10_000;
 
 export interface Reporting {
   readonly provider: DetectedProvider | undefined;
-  readonly ciConnectionId: string;
+  /** Undefined: not told, and needed for nothing but an exchange. */
+  readonly ciConnectionId: string | undefined;
   /** Ends the exchange of an id_token. */
   readonly signal: AbortSignal;
 }
@@ -39,6 +40,8 @@ export async function reportingClient(
     clientFor(io, { baseUrl, credential: how.credential }, { debug, timeoutMs, fetch: how.fetch });
   const idToken = present(io, ID_TOKEN);
   if (idToken !== undefined) {
+    if (ciConnectionId === undefined)
+      throw new UsageError(`the id_token in ${ID_TOKEN} is exchanged for one connection: give --connection`);
     // The first of several attempts that arrives takes the token: what it answered to a lost connection is gone with it.
     const { token } = await new Ci(client({})).exchangeIdToken(ciConnectionId, idToken, { signal });
     return client({ credential: token });

@@ -3,7 +3,6 @@
  * exit code passed on whatever becomes of the reports.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { Ci, SvcApiError } from '@svc/sdk';
 import type { CiReportParams, CiStatus, ReportedJob } from '@svc/sdk';
 import {
@@ -16,33 +15,17 @@ import {
 } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
-import { detectCi } from './detect.ts';
 import type { Detected } from './detect.ts';
-import { AUDIENCE, ID_TOKEN, reportingClient } from './id-token.ts';
+import { ID_TOKEN, reportingClient } from './id-token.ts';
+import { detectJob, JOB_ARGS } from './job.ts';
 import { runProgram } from './program.ts';
 
 /** One report, retries and all; a job should not stand still because nobody answers. */
 const REPORT_LIMIT_MS = 30_000;
 
-const PROVIDERS = [
-  'github',
-  'gitlab',
-  'bitbucket',
-  'circleci',
-  'buildkite',
-  'drone',
-  'azure',
-  'jenkins',
-  'generic',
-];
-
 /** Arguments that the request does not hold. */
 const ARGS = {
-  provider: {
-    type: 'enum',
-    options: PROVIDERS,
-    description: 'CI system, when its variables do not tell it.',
-  },
+  provider: JOB_ARGS.provider,
   local: {
     type: 'boolean',
     description: 'Report also outside of CI; needs --external-run-id.',
@@ -65,10 +48,7 @@ const ARGS = {
     type: 'string',
     description: "Id of the program's job at the CI system. Default: told by the CI system, if it has one.",
   },
-  audience: {
-    type: 'string',
-    description: `Audience of the id_tokens that are asked for at GitHub. Default: ${AUDIENCE}, else the base URL.`,
-  },
+  audience: JOB_ARGS.audience,
   strictReport: {
     type: 'boolean',
     description: 'End with 1 when the program succeeded and a report failed.',
@@ -139,20 +119,12 @@ function whoReports({ ciConnectionId }: CiReportParams, detected: Detected | und
 
 /** Facts of the environment, below those that flags give. */
 async function paramsOf(context: Reporting, given: Readonly<Record<string, unknown>>): Promise<Told> {
-  const { io, args, output } = context;
-  const detected = detectCi(io.env, readText, args.provider);
+  const { args } = context;
+  const detected = await detectJob(context, { strict: args.strict === true });
   if (detected === undefined && args.local !== true)
     throw new UsageError('no CI system is told by the environment', {
       hints: ['give --provider to name it, or --local to report from elsewhere'],
     });
-  if (detected !== undefined && detected.also.length > 0) {
-    const both = `variables of ${[detected.provider, ...detected.also].join(', ')} are set`;
-    if (args.strict === true)
-      throw new UsageError(`${both}, expected one CI system`, {
-        hints: ['give --provider without --strict'],
-      });
-    await output.note(`${both}: it is reported as ${detected.provider}`);
-  }
   // The flags are those of the request's fields, and were held to their types when they were read.
   const flags = given as Partial<CiReportParams> & Pick<CiReportParams, 'ciConnectionId'>;
   const params = { ...(detected === undefined ? {} : ofDetected(detected)), ...flags };
@@ -190,14 +162,6 @@ const UNNAMED: ReadonlySet<string> = new Set(['bitbucket', 'circleci']);
 function headHere(): string | undefined {
   const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8', timeout: 5_000 });
   return typeof stdout === 'string' ? stdout.trim() : undefined;
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined; // The event's file is a help, not a need.
-  }
 }
 
 async function wrap(
