@@ -27,6 +27,15 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Calls any path of the API with the stored credential',
     load: async () => (await import('./api/call.ts')).command,
   },
+  'artifacts show': {
+    summary: 'Shows an artifact, where it came from and what is stated about it',
+    from: 'artifacts get',
+    load: async () => (await import('./artifacts/show.ts')).show,
+  },
+  'artifacts verify': {
+    summary: 'Verifies a signed statement about a file or an image; ends with 1 when it does not hold',
+    load: async () => (await import('./artifacts/verify.ts')).command,
+  },
   'audit verify': {
     summary: "Recomputes a team's ledger; ends with 1 when it is not intact",
     load: async () => (await import('./audit/verify.ts')).verifyTeam,

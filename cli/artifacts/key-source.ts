@@ -1,0 +1,65 @@
+/** Where `svc artifacts verify` takes keys from. */
+import { createReadStream } from 'node:fs';
+import { readUpTo } from '../shell/bytes.ts';
+import type { Context } from '../shell/command.ts';
+import { isExposed } from '../shell/connection.ts';
+import { CliError, UsageError } from '../shell/errors.ts';
+import { EXIT } from '../shell/exit.ts';
+import { keysOf, parseKeys, type VerificationKey } from './keys.ts';
+
+/** A key of the service takes some 700 bytes in the list. */
+const BYTES_MAX = 1_048_576;
+const ANSWER_MS = 30_000;
+
+/** `given`: a file or an address. Undefined: the server in use is asked. */
+export async function findKeys(
+  context: Context,
+  given: string | undefined,
+): Promise<readonly VerificationKey[]> {
+  if (given === undefined) return await keysOfServer(context);
+  const isAddress = /^https?:\/\//i.test(given);
+  const bytes = isAddress ? await fetched(context, given) : await fileOf(context, given);
+  if (bytes.length > BYTES_MAX)
+    throw new UsageError(`${given} has more than ${BYTES_MAX} bytes, which is the most that is read of keys`);
+  return parseKeys(bytes.toString(), given);
+}
+
+async function keysOfServer(context: Context): Promise<readonly VerificationKey[]> {
+  const { signal, output } = context;
+  const { baseUrl } = await context.connection();
+  if (isExposed(baseUrl))
+    await output.note(`warning: ${baseUrl} is not encrypted; others on the way can change its keys`);
+  const client = await context.client();
+  const answer = await client.call<unknown>({ method: 'GET', path: '/signing-keys' }, {}, { signal });
+  return keysOf(answer, `${baseUrl}/signing-keys`);
+}
+
+/** Without a credential: the address may be anybody's. */
+async function fetched({ signal }: Context, address: string): Promise<Buffer> {
+  if (!URL.canParse(address) || isExposed(address))
+    throw new UsageError(`--keys is "${address}", expected a file or an https address`);
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+  const unreadable = (why: string, cause?: unknown) =>
+    new CliError('keys_unreadable', `cannot read the keys of ${address}: ${why}`, {
+      exitCode: EXIT.unreachable,
+      cause,
+    });
+  let response: Response;
+  try {
+    response = await fetch(address, { redirect: 'manual', signal: ended });
+    if (response.status === 200 && response.body !== null) return await readUpTo(response.body, BYTES_MAX);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw unreadable((error as Error).message, error);
+  }
+  throw unreadable(`it answered ${response.status}, expected 200`);
+}
+
+async function fileOf({ signal }: Context, path: string): Promise<Buffer> {
+  try {
+    return await readUpTo(createReadStream(path, { signal }), BYTES_MAX);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UsageError(`cannot read the file of --keys: ${(error as Error).message}`);
+  }
+}

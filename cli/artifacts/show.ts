@@ -1,0 +1,91 @@
+/** `svc artifacts show`: an artifact, where it came from and what is stated about it. */
+import { Artifacts } from '@svc/sdk';
+import type { Artifact, ArtifactSbom, ArtifactSource, Attestation } from '@svc/sdk';
+import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
+import type { Paint } from '../shell/color.ts';
+import { neutraliseLine, padEnd } from '../shell/text.ts';
+import { formatRelative } from '../shell/time.ts';
+
+export function show(generated: GeneratedSpec): Own {
+  return {
+    description: `${generated.description} With what is stated about it, newest first: at most the first page, 20 statements. What each is worth is found out by the server; "svc artifacts verify" finds it out here.`,
+    examples: [{ title: 'By id', cli: 'artifacts show art_01 --team team_01' }],
+    run: showArtifact,
+  };
+}
+
+async function showArtifact(context: Context): Promise<void> {
+  const { input, output, signal, io } = context;
+  const which = [String(input['teamId']), String(input['artifactId'])] as const;
+  const artifacts = new Artifacts(await context.client());
+  const [artifact, page] = await Promise.all([
+    artifacts.get(...which, { signal }),
+    artifacts.attestationsPage(...which, {}, { signal }),
+  ]);
+  const { attestations, nextCursor } = page;
+  if (output.format === 'table') {
+    const lines = [
+      ...describeArtifact(artifact, io.now()),
+      ...attestations.map((each) => line('statement', describeAttestation(each, output.paint))),
+    ];
+    await output.raw(`${lines.join('\n')}\n`);
+  } else await output.value({ artifact, attestations });
+  if (nextCursor !== undefined)
+    await output.note(
+      `there are more statements: svc artifacts attestations ${artifact.id} --team ${artifact.teamId} --cursor ${nextCursor}`,
+    );
+}
+
+/** `text` is harmless already. */
+const line = (label: string, text: string): string => `${padEnd(label, 9)}  ${text}`;
+
+function describeArtifact(artifact: Artifact, nowMs: number): string[] {
+  const { id, name, kind, digest, uri, createdAt, sources, sbom } = artifact;
+  const told: readonly (readonly [string, string])[] = [
+    ['artifact', `${name} (${kind})`],
+    ['id', id],
+    ['digest', digest],
+    ['since', `${createdAt} (${formatRelative(Date.parse(createdAt), nowMs)})`],
+    ...(uri === undefined ? [] : [['bytes', uri] as const]),
+    ...sources.map((source) => ['source', describeSource(source)] as const),
+    ['packages', describeSbom(sbom)],
+  ];
+  return told.map(([label, text]) => line(label, neutraliseLine(text)));
+}
+
+const ORIGINS: Readonly<Record<string, string>> = {
+  build: 'build',
+  ci_run: 'CI run',
+  declared: 'declared by',
+};
+
+/** `build bld_1 of web/production at commit 3f2a9c1d5e7b by runner rnr_1, region eu` */
+function describeSource(source: ArtifactSource): string {
+  const { origin, ref, repository, commit, runnerId, regionId } = source;
+  const project = source.projectName ?? source.projectId;
+  const environment = source.environmentName ?? source.environmentId;
+  const place = [project, environment].filter((part) => part !== undefined).join('/');
+  const from = place === '' ? repository : place;
+  return [
+    `${ORIGINS[origin] ?? origin} ${ref}`,
+    ...(from === undefined ? [] : [` of ${from}`]),
+    ...(commit === undefined ? [] : [` at commit ${commit.slice(0, 12)}`]),
+    ...(runnerId === undefined ? [] : [` by runner ${runnerId}`]),
+    ...(regionId === undefined ? [] : [`, region ${regionId}`]),
+  ].join('');
+}
+
+function describeSbom({ packages, unread = [], problem }: Partial<ArtifactSbom> = {}): string {
+  if (packages === undefined) return problem === undefined ? 'not known' : `not known: ${problem}`;
+  return unread.length === 0 ? String(packages) : `${packages} (not read: ${unread.join(', ')})`;
+}
+
+/** A statement that is not valid has its status first, in letters that are seen without colours too. */
+function describeAttestation({ predicateType, verification }: Attestation, paint: Paint): string {
+  const { status, problem, signer } = verification;
+  const by = signer === undefined ? '' : ` by ${neutraliseLine(signer)}`;
+  if (status === 'valid') return `${neutraliseLine(predicateType)}  ${paint('green', status)}${by}`;
+  const why = problem === undefined ? '' : `: ${problem}`;
+  const worth = paint('red', neutraliseLine(`${status.toUpperCase()}${why}`));
+  return `${neutraliseLine(predicateType)}  ${worth}${by === '' ? '' : `, signed${by}`}`;
+}

@@ -1,0 +1,87 @@
+/** `svc artifacts verify`: a signed statement, checked on this machine. */
+import { createReadStream } from 'node:fs';
+import { readUpTo } from '../shell/bytes.ts';
+import { defineOwn, type Context, type ContextOf, type OwnArgs } from '../shell/command.ts';
+import { UsageError } from '../shell/errors.ts';
+import { EXIT } from '../shell/exit.ts';
+import { neutraliseLine, padEnd } from '../shell/text.ts';
+import { verifyBundle, type Check } from './checks.ts';
+import { BUNDLE_BYTES_MAX } from './envelope.ts';
+import { findKeys } from './key-source.ts';
+import { digestOfFile, imageOf, isDigest } from './subject.ts';
+
+const ARGS = {
+  artifact: {
+    type: 'positional',
+    required: true,
+    valueHint: 'file|digest|image@digest',
+    description: 'What the statement is to be about: a file, sha256:…, or an image with its digest.',
+  },
+  bundle: {
+    type: 'string',
+    required: true,
+    valueHint: 'path',
+    description: 'The signed statement: a Sigstore bundle 0.1 to 0.3, or a DSSE envelope.',
+  },
+  keys: {
+    type: 'string',
+    valueHint: 'path|url',
+    description:
+      'Public keys: a file or an https address with the list of /signing-keys, a JWK set, or PEM. Default: /signing-keys of the server in use.',
+  },
+} satisfies OwnArgs;
+
+export const command = defineOwn({
+  description: [
+    'Verifies a signed statement about an artifact on this machine. It needs no credential, and with a file for --keys no network. A line says of each check what was seen: the bundle, its payload type, the statement, its subject, the signature, and, where the list of keys tells them, purpose and revocation of the key. A JWK set and PEM tell neither.',
+    "What a revoked key signed fails, unless the list says since when the key was compromised and the statement's metadata.finishedOn is earlier. That time is the word of whoever signed, so where it matters look at the service's own record: svc artifacts show.",
+    'Ends with 0 when everything holds, with 1 when something does not, and with 2 when a file cannot be read or holds no keys.',
+  ].join('\n\n'),
+  args: ARGS,
+  examples: [
+    {
+      title: 'A file, offline',
+      cli: 'artifacts verify web.tgz --bundle web.sigstore.json --keys signing-keys.json',
+    },
+    {
+      title: 'An image, with the keys of the server in use',
+      cli: 'artifacts verify registry.example.com/acme/web@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 --bundle web.sigstore.json',
+    },
+  ],
+  run: verifyArtifact,
+});
+
+async function verifyArtifact(context: ContextOf<typeof ARGS>): Promise<number> {
+  const { args, signal, output } = context;
+  const { artifact } = args;
+  const bundle = await bundleOf(args.bundle, signal);
+  const subject = isDigest(artifact)
+    ? artifact
+    : (imageOf(artifact)?.digest ?? (await digestOfFile(artifact, signal)));
+  const verification = verifyBundle(bundle, subject, await findKeys(context, args.keys));
+  if (output.format === 'json' || output.format === 'jsonl') await output.value(verification);
+  else await printChecks(context, verification.checks);
+  return verification.ok ? EXIT.ok : EXIT.failed;
+}
+
+async function bundleOf(path: string, signal: AbortSignal): Promise<Buffer> {
+  try {
+    return await readUpTo(createReadStream(path, { signal }), BUNDLE_BYTES_MAX);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new UsageError(`cannot read the file of --bundle: ${(error as Error).message}`);
+  }
+}
+
+async function printChecks({ output }: Context, checks: readonly Check[]): Promise<void> {
+  const rows = checks.map(({ check, ok, detail }) => ({ result: ok ? 'ok' : 'FAILED', check, detail }));
+  if (output.format === 'tsv') {
+    await output.rows([rows], ['result', 'check', 'detail']);
+    return;
+  }
+  // Not as a table, which cuts off what is longer than a line: the end of a detail is what is wrong.
+  for (const { result, check, detail } of rows) {
+    const word = output.paint(result === 'ok' ? 'green' : 'red', padEnd(result, 6));
+    await output.raw(`${word}  ${padEnd(check, 12)}  ${neutraliseLine(detail)}\n`);
+  }
+}
