@@ -60,6 +60,11 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Shows the output of a build as it comes, until the build ends',
     load: async () => (await import('./builds/logs.ts')).logs,
   },
+  'ci artifact': {
+    summary: 'Reports a file or an image that a CI job made, from the job itself',
+    from: 'artifacts report-for-run',
+    load: async () => (await import('./ci/artifact.ts')).artifact,
+  },
   'ci connect': {
     summary: 'Connects a repository of a CI system',
     from: 'ci connections create',

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
+import { svc } from '../testing/session.ts';
+
+const digest = `sha256:${createHash('sha256').update('bytes').digest('hex')}`;
+const GITHUB = { GITHUB_ACTIONS: 'true', GITHUB_RUN_ID: '5', GITHUB_RUN_ATTEMPT: '2' };
+const GITLAB = { GITLAB_CI: 'true', CI_PIPELINE_ID: '9' };
+
+let api: FakeApi;
+let folder: string;
+let path: string;
+
+beforeAll(async () => {
+  api = await startFakeApi();
+  folder = mkdtempSync(join(tmpdir(), 'svc-ci-artifact-'));
+  path = join(folder, 'web.tgz');
+  writeFileSync(path, 'bytes');
+});
+afterEach(() => api.reset());
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await api.close();
+});
+
+const made = { id: 'art_1', digest };
+const takes = (run: string) => api.on(`POST /ci/runs/${encodeURIComponent(run)}/artifacts`, { body: made });
+const sent = () => api.asked.filter(({ target }) => target.endsWith('/artifacts'));
+
+describe('svc ci artifact', () => {
+  it('hashes a file and reports it for the run of the job, by what the CI system calls it', async () => {
+    takes('cic_1:2:5');
+    const { code, out, err } = await svc(api, `ci artifact ${path} --connection cic_1 --json`, {
+      env: GITHUB,
+    });
+    expect([code, JSON.parse(out), err]).toEqual([0, made, '']);
+    expect(sent().map(({ body }) => body)).toEqual([{ name: 'web.tgz', kind: 'file', digest }]);
+  });
+
+  it('takes an image with its digest, and flags win', async () => {
+    takes('cic_1:1:9');
+    const image = `localhost:5000/acme/web:1.4@${digest}`;
+    await svc(api, `ci artifact ${image} --connection cic_1`, { env: GITLAB });
+    const more = '--name web --kind model --uri https://x.example/web';
+    await svc(api, `ci artifact ${image} --connection cic_1 ${more}`, { env: GITLAB });
+    expect(sent().map(({ body }) => body)).toEqual([
+      { name: 'localhost:5000/acme/web', kind: 'image', digest },
+      { name: 'web', kind: 'model', digest, uri: 'https://x.example/web' },
+    ]);
+  });
+
+  it('takes the run that is given, also outside of CI', async () => {
+    takes('cir_1');
+    expect((await svc(api, `ci artifact ${path} --run cir_1`)).code).toBe(0);
+    expect(sent()).toHaveLength(1);
+  });
+
+  it('reports with id_tokens as svc ci report does', async () => {
+    takes('cic_1:1:9');
+    takes('cic_1:2:5');
+    api.on('POST /ci/id-tokens/exchange', { body: { token: 'cijt_secret', externalRunId: '9' } });
+    const gitlab = { ...GITLAB, SVC_API_KEY: '', SVC_ID_TOKEN: 'eyJ.the.idtoken' };
+    expect((await svc(api, `ci artifact ${path} --connection cic_1`, { env: gitlab })).code).toBe(0);
+    expect((await svc(api, `ci artifact ${path} --run cic_1:1:9`, { env: gitlab })).code).toBe(0);
+    const exchanged = api.asked.filter(({ target }) => target.endsWith('/exchange'));
+    expect(exchanged.map(({ body }) => body)).toMatchObject([
+      { ciConnectionId: 'cic_1' },
+      { ciConnectionId: 'cic_1' },
+    ]);
+    api.on('GET /mint', { body: { value: 'minted.token.1' } });
+    const github = {
+      ...GITHUB,
+      SVC_API_KEY: '',
+      ACTIONS_ID_TOKEN_REQUEST_URL: `${api.url}/mint`,
+      ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'request-secret',
+    };
+    expect((await svc(api, `ci artifact ${path} --connection cic_1`, { env: github })).code).toBe(0);
+    expect(sent().map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer cijt_secret',
+      'Bearer cijt_secret',
+      'Bearer minted.token.1',
+    ]);
+    const nameless = await svc(api, `ci artifact ${path} --run cir_1`, { env: gitlab });
+    expect([nameless.code, nameless.err]).toEqual([2, expect.stringContaining('give --connection')]);
+  });
+
+  it('says what to do where no run is known', async () => {
+    api.on(
+      `POST /ci/runs/${encodeURIComponent('cic_1:2:5')}/artifacts`,
+      apiError(404, 'not_found', 'there is no such CI run'),
+    );
+    const unknown = await svc(api, `ci artifact ${path} --connection cic_1`, { env: GITHUB });
+    expect([unknown.code, unknown.err]).toEqual([5, expect.stringContaining('svc ci report')]);
+    const nobody = await svc(api, `ci artifact ${path} --connection cic_1`);
+    expect([nobody.code, nobody.err]).toEqual([2, expect.stringContaining('give --run')]);
+    const nothing = await svc(api, `ci artifact ${path}`, { env: GITHUB });
+    expect([nothing.code, nothing.err]).toEqual([2, expect.stringContaining('give --connection or --run')]);
+    const missing = await svc(api, `ci artifact ${folder}/none --connection cic_1`, { env: GITHUB });
+    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining('ENOENT')]);
+    expect(sent()).toHaveLength(1);
+  });
+});
