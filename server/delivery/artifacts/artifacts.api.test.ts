@@ -380,7 +380,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     expect(declared.sources).toMatchObject([{ origin: 'declared', projectId }]);
     await built(digest);
     const both = await waitFor('both sources', async () => await sdk.artifacts.get(teamId, digest), {
-      holds: ({ sources }) => sources?.length === 2,
+      holds: ({ sources, uri }) => sources?.length === 2 && uri !== undefined,
     });
     expect(both).toMatchObject({ id: declared.id, name: 'web', uri: `${IMAGE}@${digest}` });
     const again = await sdk.artifacts.declare(teamId, { name: 'other', kind: 'file', digest });

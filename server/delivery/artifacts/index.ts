@@ -124,10 +124,10 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
 }
 
 function listed(ctx: Ctx, { teamId, kind, projectId, commit }: ListRequest) {
-  const word = kind && (enumWord(ArtifactKindSchema, kind) as Artifact['kind']);
+  const word = kind === undefined ? undefined : (enumWord(ArtifactKindSchema, kind) as Artifact['kind']);
   return and(
     eq(artifacts.teamId, teamId),
-    word && eq(artifacts.kind, word),
+    word === undefined ? undefined : eq(artifacts.kind, word),
     fromSource(ctx, teamId, projectId === undefined ? undefined : eq(artifactSources.projectId, projectId)),
     fromSource(ctx, teamId, commit === undefined ? undefined : eq(artifactSources.commit, commit)),
   );

@@ -258,13 +258,14 @@ describe.skipIf(!postgresHere)('attacks with id_tokens', () => {
     expect(touched).toEqual({ n: 0 });
   });
 
-  it('calls nothing but its six RPCs, by id_token or by what that was exchanged for', async () => {
+  it('calls nothing but its seven RPCs, by id_token or by what that was exchanged for', async () => {
     const open = rpcs.filter(({ idTokens }) => idTokens === true).map(({ id }) => id.split('/')[1] ?? '');
     expect(open.toSorted()).toEqual([
       'Complete',
       'GetRun',
       'ListRunJobs',
       'Report',
+      'ReportForRun',
       'ReportJobs',
       'UpdateRun',
     ]);

@@ -4,6 +4,7 @@
  */
 import { isMessage } from '@bufbuild/protobuf';
 import type { Message } from '@bufbuild/protobuf';
+import { ReportForRunRequestSchema } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { ReportJobsRequestSchema, ReportRequestSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Caller, Ctx } from '../../../platform/context.ts';
 import type { Database } from '../../../platform/db/index.ts';
@@ -33,8 +34,10 @@ export async function bindCiJob(db: Database, ctx: UnboundCtx, request: Message)
   const connection = await connectionOfRequest(db, caller, request);
   await admitJob(db, ctx, connection);
   if (isMessage(request, ReportRequestSchema)) checkReport(job, request);
-  if (isMessage(request, ReportJobsRequestSchema) && isForStrangers(job))
-    throw refused('a run for pull_request_target says how it stands, and nothing of its jobs', {
+  const tellsMore =
+    isMessage(request, ReportJobsRequestSchema) || isMessage(request, ReportForRunRequestSchema);
+  if (tellsMore && isForStrangers(job))
+    throw refused('a run for pull_request_target says how it stands, and nothing of its jobs and artifacts', {
       claim: 'event_name',
       claims: claimsOf(job),
     });
