@@ -36,6 +36,11 @@ import { artifacts, artifactSources } from './schema.ts';
 import { attestationRows, presentAttestation, upload } from './statements.ts';
 import { uploadSbom } from './upload-sbom.ts';
 
+export { artifactFacts, artifactOfDigest } from './facts.ts';
+export type { ArtifactFacts } from './facts.ts';
+export { packagesOfSets, PACKAGES_MAX } from './sbom/store.ts';
+export type { PackageFacts } from './sbom/store.ts';
+
 type Artifact = RowOf<typeof artifacts>;
 
 const ARTIFACTS_MAX = 200_000;

@@ -8,6 +8,8 @@ import type { Keys } from './verify.ts';
 export { attest, storeAttestation } from './attest.ts';
 export type { Attestation, AttestDeps, Stated } from './attest.ts';
 export { BUNDLE_BYTES_MAX, readEnvelope, readStatement } from './envelope.ts';
+export { attestationFacts, ATTESTATIONS_MAX } from './facts.ts';
+export type { AttestationFacts } from './facts.ts';
 export { attestations, attestationSubjects } from './schema.ts';
 export { PROVENANCE_TYPE } from './statement.ts';
 export { verifyBundle } from './verify.ts';

@@ -74,6 +74,40 @@ export async function packagesOfSet(
     order by m.place limit ${limit}::int`;
 }
 
+export type PackageFacts = Pick<SbomPackage, 'type' | 'name' | 'version' | 'licenses'>;
+
+/** Of one set, and of all that are read at once; see `packagesOfSets`. */
+export const PACKAGES_MAX = 10_000;
+const PACKAGES_AT_ONCE_MAX = 20_000;
+/** One more than a policy takes stands for what is not read: part of the packages would be a lie, and this is refused. */
+const TOO_MANY: readonly PackageFacts[] = Array.from({ length: PACKAGES_MAX + 1 }, () => ({
+  type: '',
+  name: '',
+  version: '',
+  licenses: [],
+}));
+
+/** What policies are told of the packages of sets; a set of another team is missing. */
+export async function packagesOfSets(
+  sql: SqlTag,
+  scope: TeamScope,
+  setIds: readonly number[],
+): Promise<ReadonlyMap<number, readonly PackageFacts[]>> {
+  const sets = await sql<Array<{ id: number; isRead: boolean }>>`
+    select id, packages <= ${PACKAGES_MAX}::int and sum(packages) over (order by id) <= ${PACKAGES_AT_ONCE_MAX}::int as "isRead"
+    from package_sets where team_id = any(${scope.teamIds}::text[]) and id = any(${setIds}::bigint[])`;
+  const found = new Map<number, readonly PackageFacts[]>(
+    sets.map(({ id, isRead }) => [id, isRead ? [] : TOO_MANY]),
+  );
+  const readIds = sets.flatMap(({ id, isRead }) => (isRead ? [id] : []));
+  const members = await sql<Array<PackageFacts & { setId: number }>>`
+    select m.set_id as "setId", p.type, p.name, p.version, p.licenses
+    from package_set_members m join packages p on p.id = m.package_id
+    where m.set_id = any(${readIds}::bigint[]) order by m.set_id, m.place`;
+  for (const { setId, ...member } of members) (found.get(setId) as PackageFacts[]).push(member);
+  return found;
+}
+
 /**
  * Ids of the sets that hold a package of that name, the newest first. A name is that of any type, `@scope/name`, `group:artifact`, or a purl, which with a version means
  * that one alone. Packages of deb and apk go by the name of their source as well.
