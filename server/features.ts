@@ -15,6 +15,7 @@ import { timelineFeature } from './connect/timeline/index.ts';
 import { artifactsFeature } from './delivery/artifacts/index.ts';
 import { attestationsFeature } from './delivery/attestations/index.ts';
 import { auditFeature } from './delivery/audit/index.ts';
+import { policiesFeature } from './delivery/policies/index.ts';
 import { residencyFeature } from './delivery/residency/index.ts';
 import { signingKeysFeature } from './delivery/signingkeys/index.ts';
 import { buildsFeature } from './engine/builds/index.ts';
@@ -52,7 +53,8 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
   const { engine } = working;
   const runners = runnersFeature(system, engine);
   const registries = registriesFeature(system);
-  const builds = buildsFeature(system, { engine, ...registries });
+  const policies = policiesFeature(system);
+  const builds = buildsFeature(system, { engine, gate: policies.buildGate, ...registries });
   const ci = startCi(system, gate);
   const signing = signingKeysFeature(system);
   const work = createTeamWork({ ...system, ...engine });
@@ -86,6 +88,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     signing,
     attestationsFeature,
     artifactsFeature(system, { signer: signing.signer, reportedRun: ci.reportedRun }),
+    policies,
     maintenanceFeature,
     auditFeature(system),
   ];

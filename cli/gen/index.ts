@@ -266,6 +266,22 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./notifications.ts')).commands,
   },
   {
+    group: 'policies',
+    area: 'delivery',
+    summary: 'Rules for builds, releases, promotions and deploys',
+    commands: [
+      { words: ['create'], summary: 'Creates a policy, which is disabled until `enable`' },
+      { words: ['decisions'], summary: 'Lists what a policy decided at gates, newest first, kept for 90 days' },
+      { words: ['disable'], summary: 'Takes a policy out of force' },
+      { words: ['enable'], summary: 'Puts a policy in force' },
+      { words: ['get'], summary: 'Returns one policy with its document' },
+      { words: ['list'], summary: 'Lists policies of a team by name, at most 200, without their documents' },
+      { words: ['simulate'], summary: 'Judges again what the last gates of the policy\'s acts and scope saw, by its document or by a draft, and says what would be otherwise' },
+      { words: ['update-document'], summary: 'Replaces the document, which is the next revision and in force at once' },
+    ],
+    load: async () => (await import('./policies.ts')).commands,
+  },
+  {
     group: 'projects',
     area: 'apps',
     summary: 'Projects',

@@ -56,6 +56,10 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   name_taken: 'Another one has this name already.',
   not_found: 'It does not exist, or the caller may not know that it does.',
   password_weak: 'The password is too easy to guess.',
+  policy_denied:
+    'A policy of the team refuses this; `details.failed` has the rules that do not hold, each with its policy and its message.',
+  policy_document_invalid:
+    'The document of the policy cannot be taken; `details.problems` has the place, the position, the message and a suggestion of each problem.',
   precondition_failed: 'It has changed since the revision that `If-Match` names.',
   proof_required: 'The session alone is not enough: the password or a one-time code must be sent as well.',
   rate_limited: 'There were too many requests; `Retry-After` says when the next one is taken.',

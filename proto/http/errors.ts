@@ -66,6 +66,8 @@ export const ERRORS = {
   name_taken: entry(409, Code.AlreadyExists),
   not_found: entry(404, Code.NotFound),
   password_weak: entry(400, Code.InvalidArgument),
+  policy_denied: entry(403, Code.PermissionDenied),
+  policy_document_invalid: entry(400, Code.InvalidArgument),
   precondition_failed: entry(412, Code.FailedPrecondition),
   proof_required: entry(403, Code.PermissionDenied),
   rate_limited: entry(429, Code.ResourceExhausted, true),

@@ -29,6 +29,8 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `key:manage`: List, create and revoke API keys of the account. Never given unless it is asked for by name; no other scope includes it.
  * - `artifact:read`: Read artifacts, what is stated about them and what they are made of.
  * - `artifact:write`: Declare artifacts, upload statements about them, record evaluations.
+ * - `policy:read`: Read policies and what they decided.
+ * - `policy:manage`: Create, change, try, enable and disable policies.
  */
 export type Scope =
   | 'team:read'
@@ -46,4 +48,6 @@ export type Scope =
   | 'audit:read'
   | 'key:manage'
   | 'artifact:read'
-  | 'artifact:write';
+  | 'artifact:write'
+  | 'policy:read'
+  | 'policy:manage';

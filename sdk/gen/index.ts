@@ -19,6 +19,7 @@ import { Incidents } from './incidents.ts';
 import { Maintenance } from './maintenance.ts';
 import { Notifications } from './notifications.ts';
 import { PlatformFeatures } from './platform-features.ts';
+import { Policies } from './policies.ts';
 import { Projects } from './projects.ts';
 import { Regions } from './regions.ts';
 import { Registries } from './registries.ts';
@@ -56,6 +57,7 @@ export { Incidents } from './incidents.ts';
 export { Maintenance } from './maintenance.ts';
 export { Notifications } from './notifications.ts';
 export { PlatformFeatures } from './platform-features.ts';
+export { Policies } from './policies.ts';
 export { Projects } from './projects.ts';
 export { Regions } from './regions.ts';
 export { Registries } from './registries.ts';
@@ -93,6 +95,7 @@ export type { JsonValue } from './json.ts';
 export type { MaintenanceListTasksPageParams, MaintenanceListTasksResponse, MaintenanceSettings, MaintenanceTask, MaintenanceTaskState, MaintenanceTriggerRunParams, MaintenanceUpdateSettingsParams } from './maintenance.ts';
 export type { Notification, NotificationsListParams, NotificationsMarkAllReadResponse, NotificationsUnreadCountResponse } from './notifications.ts';
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
+export type { FailedRule, GateOutcome, PoliciesCreateParams, PoliciesDecisionsPageParams, PoliciesDecisionsResponse, PoliciesSimulateParams, Policy, PolicyDecision, PolicyOutcome, SimulatedGate, Simulation } from './policies.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
 export type { Operator, Region } from './regions.ts';
 export type { RegistriesAddParams, RegistriesUpdateParams, Registry } from './registries.ts';
@@ -151,6 +154,8 @@ export interface Resources {
   readonly notifications: Notifications;
   /** Platform features and their states. */
   readonly platformFeatures: PlatformFeatures;
+  /** Rules for builds, releases, promotions and deploys. */
+  readonly policies: Policies;
   /** Projects. */
   readonly projects: Projects;
   /** Regions and their operators. */
@@ -209,6 +214,7 @@ export function createResources(client: Client): Resources {
     maintenance: new Maintenance(client),
     notifications: new Notifications(client),
     platformFeatures: new PlatformFeatures(client),
+    policies: new Policies(client),
     projects: new Projects(client),
     regions: new Regions(client),
     registries: new Registries(client),

@@ -1617,6 +1617,67 @@ CREATE TABLE "trusted_keys" (
 	"created_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "policies" (
+	"name" text NOT NULL,
+	"project_id" text,
+	"environment_id" text,
+	"enabled" boolean DEFAULT false NOT NULL,
+	"revision" integer DEFAULT 1 NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "policy_decisions" (
+	"gate_id" text NOT NULL,
+	"policy_id" text NOT NULL,
+	"revision" integer NOT NULL,
+	"outcome" text NOT NULL,
+	"failed" jsonb NOT NULL,
+	"reason" text,
+	"ms" integer NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "policy_decisions_outcome" CHECK ("outcome" in ('allow', 'warn', 'deny', 'error', 'skipped'))
+);
+--> statement-breakpoint
+CREATE TABLE "policy_gates" (
+	"action" text NOT NULL,
+	"subject" text NOT NULL,
+	"project_id" text,
+	"environment_id" text,
+	"input_sha256" "bytea" NOT NULL,
+	"outcome" text NOT NULL,
+	"actor_kind" text NOT NULL,
+	"actor_id" text NOT NULL,
+	"override_reason" text,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "policy_gates_outcome" CHECK ("outcome" in ('allow', 'deny', 'overridden')),
+	CONSTRAINT "policy_gates_overridden" CHECK (("policy_gates"."outcome" = 'overridden') = ("policy_gates"."override_reason" is not null))
+);
+--> statement-breakpoint
+CREATE TABLE "policy_inputs" (
+	"team_id" text NOT NULL,
+	"sha256" "bytea" NOT NULL,
+	"input" jsonb NOT NULL,
+	CONSTRAINT "policy_inputs_team_id_sha256_pk" PRIMARY KEY("team_id","sha256")
+);
+--> statement-breakpoint
+CREATE TABLE "policy_revisions" (
+	"team_id" text NOT NULL,
+	"policy_id" text NOT NULL,
+	"revision" integer NOT NULL,
+	"document" jsonb NOT NULL,
+	"document_bytes" integer NOT NULL,
+	"sha256" "bytea" NOT NULL,
+	"by" text NOT NULL,
+	"at" timestamp with time zone NOT NULL,
+	CONSTRAINT "policy_revisions_policy_id_revision_pk" PRIMARY KEY("policy_id","revision")
+);
+--> statement-breakpoint
 CREATE TABLE "signing_keys" (
 	"id" text PRIMARY KEY NOT NULL,
 	"purpose" text NOT NULL,
@@ -1655,6 +1716,16 @@ CREATE UNIQUE INDEX "trusted_keys_name" ON "trusted_keys" USING btree ("team_id"
 --> statement-breakpoint
 CREATE UNIQUE INDEX "trusted_keys_hint" ON "trusted_keys" USING btree ("team_id","hint");
 --> statement-breakpoint
+CREATE UNIQUE INDEX "policies_team_id" ON "policies" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "policies_name" ON "policies" USING btree ("team_id","name");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "policy_decisions_team_id" ON "policy_decisions" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "policy_decisions_gate" ON "policy_decisions" USING btree ("gate_id","policy_id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "policy_gates_team_id" ON "policy_gates" USING btree ("team_id","id");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "signing_keys_hint" ON "signing_keys" USING btree ("hint");
 --> statement-breakpoint
 CREATE INDEX "packages_name" ON "packages" USING btree ("team_id","name_key");
@@ -1670,6 +1741,12 @@ CREATE INDEX "artifacts_kind" ON "artifacts" USING btree ("team_id","kind","id")
 CREATE INDEX "artifacts_packages" ON "artifacts" USING btree ("team_id","package_set_id","id") WHERE "artifacts"."package_set_id" is not null;
 --> statement-breakpoint
 CREATE INDEX "attestation_subjects_of" ON "attestation_subjects" USING btree ("attestation_id");
+--> statement-breakpoint
+CREATE INDEX "policies_enabled" ON "policies" USING btree ("team_id") WHERE "policies"."enabled";
+--> statement-breakpoint
+CREATE INDEX "policy_decisions_policy" ON "policy_decisions" USING btree ("team_id","policy_id","id");
+--> statement-breakpoint
+CREATE INDEX "policy_gates_action" ON "policy_gates" USING btree ("team_id","action","id");
 --> statement-breakpoint
 CREATE INDEX "signing_keys_newest" ON "signing_keys" USING btree ("purpose","active_from" DESC NULLS LAST);
 --> statement-breakpoint
@@ -1692,3 +1769,13 @@ ALTER TABLE "attestation_subjects" ADD CONSTRAINT "attestation_subjects_attestat
 ALTER TABLE "attestations" ADD CONSTRAINT "attestations_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "trusted_keys" ADD CONSTRAINT "trusted_keys_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "policies" ADD CONSTRAINT "policies_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "policy_decisions" ADD CONSTRAINT "policy_decisions_gate_fk" FOREIGN KEY ("team_id","gate_id") REFERENCES "public"."policy_gates"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "policy_gates" ADD CONSTRAINT "policy_gates_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "policy_inputs" ADD CONSTRAINT "policy_inputs_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "policy_revisions" ADD CONSTRAINT "policy_revisions_policy_fk" FOREIGN KEY ("team_id","policy_id") REFERENCES "public"."policies"("team_id","id") ON DELETE cascade ON UPDATE no action;

@@ -21,6 +21,7 @@ export const EVENTS: Readonly<Record<string, EventKind>> = {
     delivered: true,
   },
   'build.finished': { when: 'A build has ended.', scope: 'project:read', delivered: true },
+  'policy.denied': { when: 'A policy has refused an act.', scope: 'policy:read', delivered: true },
   'run.finished': { when: 'A sandbox run has ended.', scope: 'run:read', delivered: true },
   'runner.degraded': {
     when: 'Work of the team waits, and no runner takes it. Within ten minutes it is told once.',

@@ -4,9 +4,17 @@ import type { Role } from '@svc/proto/http/rpc.ts';
 import { RoleSchema, ScopeSchema } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
 import type { Role as RoleNumber, Scope as ScopeNumber } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
 
-const VIEWER = ['team:read', 'project:read', 'run:read', 'runner:read', 'ci:read', 'artifact:read'];
+const VIEWER = [
+  'team:read',
+  'project:read',
+  'run:read',
+  'runner:read',
+  'ci:read',
+  'artifact:read',
+  'policy:read',
+];
 const DEVELOPER = [...VIEWER, 'project:write', 'run:write', 'ci:write', 'artifact:write'];
-const ADMIN = [...DEVELOPER, 'team:manage', 'runner:manage', 'ci:manage', 'audit:read'];
+const ADMIN = [...DEVELOPER, 'team:manage', 'runner:manage', 'ci:manage', 'audit:read', 'policy:manage'];
 
 /** Owners differ from admins by what RPCs ask a least role for, not by scopes. */
 const GRANTED: Readonly<Record<Role, ReadonlySet<string>>> = {

@@ -15,6 +15,7 @@ export interface World {
   readonly projectId: string;
   readonly environmentId: string;
   readonly artifactId: string;
+  readonly policyId: string;
   readonly buildId: string;
   readonly variableId: string;
   readonly stepId: string;
@@ -116,6 +117,10 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     kind: 'file',
     digest: `sha256:${'a'.repeat(64)}`,
   });
+  const policy = await sdk.policies.create(team.id, {
+    name: 'matrix',
+    document: { on: ['deploy'], rules: [{ id: 'any', message: 'any', require: 'true' }] },
+  });
   const step = await sdk.buildSteps.add(environment.id, 'true');
   const build = await sdk.builds.create(environment.id);
   const space = await sdk.spaces.create('matrix');
@@ -146,6 +151,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     projectId: project.id,
     environmentId: environment.id,
     artifactId: artifact.id,
+    policyId: policy.id,
     buildId: build.id,
     variableId: variable.id,
     stepId: step.id,

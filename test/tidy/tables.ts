@@ -45,6 +45,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   outbox: {
     writers: [
       'delivery/artifacts',
+      'delivery/policies',
       'engine/builds',
       'engine/outbox',
       'engine/runners',
@@ -91,6 +92,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
     readers: [
       'access/accounts',
       'connect/ci',
+      'delivery/policies',
       'engine/builds',
       'engine/regions',
       'engine/registries',

@@ -35,7 +35,10 @@ export interface Passed {
 }
 
 export interface Gates {
-  /** Throws `policy_denied` (403) with the failed rules. Each passage is kept, also a denied one, whose act is not. */
+  /**
+   * Throws `policy_denied` (403) with the failed rules. Each passage is kept, also a denied one, whose act is not. Within the act's transaction, so that one goes with the other; an override has its entry in
+   * the ledger, whose head is locked from then on: take the act's own locks before.
+   */
   pass(ctx: Ctx, passage: Passage): Promise<Passed>;
   /** What it would say now. Nothing is kept. */
   preview(ctx: Ctx, passage: Passage): Promise<Passed>;

@@ -17,7 +17,30 @@ import type { NewBuild } from './store.ts';
 import { addBuild, addItem, placementIn } from './submit-item.ts';
 import type { SubmitItemDeps } from './submit-item.ts';
 
+/**
+ * Asked within the transaction of the act and before its locks; throws what refuses the act. `build.create`: a build is to be made, and has no number yet, which is 0. `deploy`: an
+ * image that was published is to be deployed.
+ */
+export type BuildGate = (
+  ctx: Ctx,
+  asked: {
+    readonly action: 'build.create' | 'deploy';
+    readonly environment: Environment;
+    readonly build: {
+      readonly id: string;
+      readonly number: number;
+      readonly branch: string;
+      /** Empty: the newest of the branch. */
+      readonly commit: string;
+      readonly trigger: string;
+    };
+    /** Of the image. */
+    readonly digest?: string;
+  },
+) => Promise<void>;
+
 export interface ActsDeps extends SubmitItemDeps {
+  readonly gate: BuildGate;
   readonly queue: WorkQueue;
   readonly wake: Wake;
   wakeRelay(): void;
@@ -67,6 +90,8 @@ export async function createBuild(
   const build = fresh(ctx, environment);
   const { id } = build;
   await ctx.db.transact(async (db) => {
+    const asked = { id, number: 0, branch, commit: commit ?? '', trigger: 'manual' };
+    await deps.gate({ ...ctx, db }, { action: 'build.create', environment, build: asked });
     const number = await addBuild({ ...ctx, db }, environment, {
       ...build,
       state: 'open',
@@ -108,6 +133,8 @@ export async function rollbackTo(
   const waits = build.approval === 'required';
   const { branch, commit, buildType, digest } = target;
   await ctx.db.transact(async (db) => {
+    const asked = { id: build.id, number: 0, branch, commit: commit ?? '', trigger: 'rollback' };
+    await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build: asked, digest: digest ?? '' });
     const number = await addBuild({ ...ctx, db }, environment, {
       ...build,
       state: waits ? 'awaiting_approval' : 'open',
@@ -141,6 +168,9 @@ export async function approve(
     throw notDeployable('the environment has no deploy target any more; set one, or reject the deploy');
   const workId = newId('bld', ctx.clock.now().getTime());
   await ctx.db.transact(async (db) => {
+    const { id, number: of, branch, commit, trigger, digest } = build;
+    const asked = { id, number: of, branch, commit: commit ?? '', trigger };
+    await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build: asked, digest: digest ?? '' });
     if (!(await approveBuild(db, build, { workId, by: ctx.caller.userId }))) throw notWaiting(build);
     const plan = { publishes: false, buildType: build.buildType, deploy, deployImage: image };
     // The build's own placement; that of a rollback, which has had no item yet, is the environment's.

@@ -23,6 +23,7 @@ import { followBuild } from './stream.ts';
 import { traceUrl } from './trace.ts';
 
 export { liesIn } from './image-targets.ts';
+export type { BuildGate } from './acts.ts';
 export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targets.ts';
 
 export interface BuildsDeps extends ActsDeps {
@@ -113,17 +114,18 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
   });
 }
 
-export interface BuildsFeatureDeps extends Pick<OfferDeps, 'targets' | 'leaseCredential'> {
+export interface BuildsFeatureDeps
+  extends Pick<OfferDeps, 'targets' | 'leaseCredential'>, Pick<ActsDeps, 'gate'> {
   readonly engine: Engine;
 }
 
 export function buildsFeature(
   system: System,
-  { engine, ...images }: BuildsFeatureDeps,
+  { engine, gate, ...images }: BuildsFeatureDeps,
 ): Feature & Pick<DispatchDeps, 'buildOffer'> {
   const { config, db, secrets } = system;
   return {
     buildOffer: createBuildOffers({ ...config, ...images, sql: db.sql, secrets }),
-    services: [createBuilds({ ...system, ...engine, traceViewerUrl: config.traceViewerUrl })],
+    services: [createBuilds({ ...system, ...engine, gate, traceViewerUrl: config.traceViewerUrl })],
   };
 }

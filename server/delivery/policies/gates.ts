@@ -1,0 +1,163 @@
+/**
+ * Gates: each act that policies are asked about is judged here by those that are in force, and what was seen and decided is kept at every passage. A passage is kept with the act's
+ * transaction; a denial, which undoes that transaction, is kept again behind it.
+ */
+import { apiError } from '@svc/proto/http/errors.ts';
+import { requireRole, systemScope } from '../../platform/authorise.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { newId } from '../../platform/ids.ts';
+import { recordAct } from '../../platform/ledger/index.ts';
+import { artifactFacts, packagesOfSets } from '../artifacts/index.ts';
+import { emptyInput } from './engine/input.ts';
+import { PolicyRunner } from './engine/policy-runner.ts';
+import { decide } from './engine/verdict.ts';
+import type { Verdict } from './engine/verdict.ts';
+import { keepGate, policiesAt } from './gate-log.ts';
+import type { KeptGate, NamedPolicy } from './gate-log.ts';
+import type { FailedRule, Gates, Passage, Passed } from './passage.ts';
+import { recordedInput, setsOf, withPackages } from './recorded-input.ts';
+import type { RecordedInput } from './recorded-input.ts';
+import { createTeamTurns } from './team-turns.ts';
+
+const REASON_CHARS = { min: 8, max: 500 };
+/** Failed rules that an error or the ledger names. */
+const RULES_NAMED_MAX = 50;
+
+export interface GatesDeps {
+  /** Not a transaction: denials are kept with it. */
+  readonly db: Database;
+  readonly runner?: PolicyRunner;
+}
+
+interface Judged {
+  readonly input: RecordedInput;
+  readonly verdicts: readonly Verdict[];
+  readonly denied: readonly FailedRule[];
+  readonly warned: readonly FailedRule[];
+  /** Names of the policies that deny and do not let an owner go on. */
+  readonly firm: readonly string[];
+}
+
+export function createGates({ db, runner = new PolicyRunner() }: GatesDeps): Gates & { close(): void } {
+  const inTurn = createTeamTurns();
+  const judge = async (ctx: Ctx, passage: Passage): Promise<Judged> => {
+    const { teamId } = passage;
+    const { sql } = ctx.db;
+    // The team's alone: what the caller may see of other teams must not count here.
+    const teams = systemScope(teamId);
+    const { teamName, policies } = await policiesAt(sql, passage);
+    const artifacts = await artifactFacts({ ...ctx, teams }, teamId, passage.artifactIds);
+    const team = { id: teamId, name: teamName };
+    const input = recordedInput({ ...inputOf(ctx, passage), team }, artifacts);
+    if (policies.length === 0) return { input, verdicts: [], denied: [], warned: [], firm: [] };
+    const packages = await packagesOfSets(sql, teams, setsOf([input]));
+    const full = withPackages(input, packages);
+    const verdicts = await inTurn(teamId, async () => await runner.judge(policies, full));
+    return { input, verdicts, ...objections(policies, verdicts) };
+  };
+  return {
+    pass: async (ctx, passage) => {
+      checkOverride(ctx, passage);
+      const judged = await judge(ctx, passage);
+      const kept = keptOf(passage, judged);
+      if (kept.outcome === 'overridden') await keepOverridden(ctx, kept);
+      else await keepGate(ctx.db.sql, kept);
+      if (kept.outcome !== 'deny') return passedOf(judged, kept);
+      ctx.db.afterRollback(async () => await keepGate(db.sql, kept));
+      throw denial(passage, judged, kept);
+    },
+    preview: async (ctx, passage) => {
+      checkOverride(ctx, passage);
+      const judged = await judge(ctx, passage);
+      return passedOf(judged, { ...keptOf(passage, judged), gateId: '' });
+    },
+    close: () => runner.close(),
+  };
+}
+
+function inputOf({ caller, clock, teams }: Ctx, { action, teamId, facts }: Passage) {
+  const { kind, userId, credentialId, ciJob } = caller;
+  const actor = {
+    id: ciJob === undefined ? userId : credentialId,
+    kind,
+    role: teams.role(teamId) ?? '',
+  };
+  return { ...emptyInput(), ...facts, action, now: clock.now().toISOString(), actor };
+}
+
+function checkOverride({ teams }: Ctx, { teamId, override }: Passage): void {
+  if (override === undefined) return;
+  requireRole(teams.role(teamId), 'owner', { act: 'overriding a policy' });
+  const { length } = override.reason;
+  const { min, max } = REASON_CHARS;
+  if (length >= min && length <= max) return;
+  const message = `the reason of the override has ${length} characters, expected ${min} to ${max}`;
+  throw apiError('validation_failed', message, {
+    details: { fields: [{ field: 'override.reason', rule: 'length', message }] },
+  });
+}
+
+function objections(
+  policies: readonly NamedPolicy[],
+  verdicts: readonly Verdict[],
+): Pick<Judged, 'denied' | 'warned' | 'firm'> {
+  const byId = new Map(policies.map((policy) => [policy.policyId, policy]));
+  const nameOf = ({ policyId }: Verdict): string => byId.get(policyId)?.name ?? '';
+  const rulesOf = (verdict: Verdict): readonly FailedRule[] => {
+    const of = { policyId: verdict.policyId, policyName: nameOf(verdict) };
+    const failed = verdict.failed.map(({ id, message }) => ({ ...of, ruleId: id, message }));
+    if (verdict.outcome !== 'error') return failed;
+    const message = `the policy "${of.policyName}" could not be judged (${verdict.reason ?? 'unknown'})`;
+    return [...failed, { ...of, ruleId: '', message }];
+  };
+  const { denied, warned } = decide(verdicts);
+  return {
+    denied: denied.flatMap(rulesOf),
+    // What is only audited is for the log.
+    warned: warned.filter(({ mode }) => mode === 'warn').flatMap(rulesOf),
+    firm: denied.filter(({ policyId }) => byId.get(policyId)?.document.overridable === false).map(nameOf),
+  };
+}
+
+function keptOf(passage: Passage, { input, verdicts, denied, firm }: Judged): KeptGate {
+  const at = new Date(input.now);
+  const isOverridden = denied.length > 0 && passage.override !== undefined && firm.length === 0;
+  const refused = isOverridden ? 'overridden' : 'deny';
+  return {
+    gateId: newId('pgt', at.getTime()),
+    at,
+    passage,
+    input,
+    verdicts,
+    outcome: denied.length === 0 ? 'allow' : refused,
+    denied,
+    overrideReason: isOverridden ? (passage.override?.reason ?? null) : null,
+  };
+}
+
+async function keepOverridden(ctx: Ctx, kept: KeptGate): Promise<void> {
+  const { gateId, denied, overrideReason: reason, passage } = kept;
+  const { action, teamId: chain, subject: target } = passage;
+  const rules = denied.slice(0, RULES_NAMED_MAX).map(({ policyId, ruleId }) => ({ policyId, ruleId }));
+  await ctx.db.transact(async (db) => {
+    await keepGate(db.sql, kept);
+    const details = { gateId, action, reason, rules };
+    await recordAct(db, ctx, { chain, action: 'policy.overridden', target, details });
+  });
+}
+
+const passedOf = ({ denied, warned }: Judged, { gateId, outcome }: KeptGate): Passed => ({
+  gateId,
+  isAllowed: outcome !== 'deny',
+  isOverridden: outcome === 'overridden',
+  denied,
+  warned,
+});
+
+function denial({ override }: Passage, { denied, firm }: Judged, { gateId }: KeptGate): Error {
+  const said = denied[0]?.message ?? '';
+  const why = override === undefined ? '' : `the policy "${firm[0]}" cannot be overridden: `;
+  const failed = denied.slice(0, RULES_NAMED_MAX);
+  return apiError('policy_denied', `${why}${said}`, { details: { gateId, failed } });
+}

@@ -1,0 +1,232 @@
+/** Policies: rules that acts of a team must keep, the gates where they are judged, and what was decided there. */
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '@bufbuild/protobuf';
+import canonicalize from 'canonicalize';
+import { and, eq, sql } from 'drizzle-orm';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import {
+  PoliciesService,
+  PolicyDecisionSchema,
+  PolicySchema,
+  SimulationSchema,
+} from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
+import type { CreateRequest, UpdateDocumentRequest } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
+import { environmentRows } from '../../apps/environments/index.ts';
+import { projectRows } from '../../apps/projects/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { change, lockTeam, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
+import type { RowOf, Who } from '../../platform/resource/index.ts';
+import { createBuildGate } from './build-gate.ts';
+import type { BuildGate } from './build-gate.ts';
+import { readDocument } from './engine/document.ts';
+import type { PolicyDocument } from './engine/document.ts';
+import { createReplay } from './engine/replay.ts';
+import type { Replay } from './engine/replay.ts';
+import { purgeGates } from './gate-log.ts';
+import { createGates } from './gates.ts';
+import type { Gates } from './passage.ts';
+import { policies, policyDecisions, policyGates, policyRevisions } from './schema.ts';
+import { simulate } from './simulation.ts';
+
+export type { FailedRule, Gates, Passage, Passed } from './passage.ts';
+
+const POLICIES_MAX = 200;
+/** Each gate hands all that apply to the judging thread. */
+const ENABLED_BYTES_MAX = 524_288;
+const SIMULATED_GATES = 100;
+
+type Policy = RowOf<typeof policies>;
+type Revision = typeof policyRevisions.$inferSelect;
+
+const rows = rowsOf(policies);
+const gateRows = rowsOf(policyGates);
+const decisionRows = rowsOf(policyDecisions);
+
+export function createPolicies(replay: Replay): Handlers<Ctx> {
+  return implement(PoliciesService, {
+    list: async (_request, ctx: Ctx) => ({
+      policies: (await rows.list(ctx, { by: policies.name })).map((row) => shown(PolicySchema, row)),
+    }),
+    get: async ({ policyId }, ctx: Ctx) => await present(ctx, await rows.find(ctx, policyId)),
+    create: async (request, ctx: Ctx) => await create(ctx, request),
+    updateDocument: async (request, ctx: Ctx) => await updateDocument(ctx, request),
+    enable: async ({ policyId }, ctx: Ctx) => await present(ctx, await enable(ctx, policyId, true)),
+    disable: async ({ policyId }, ctx: Ctx) => await present(ctx, await enable(ctx, policyId, false)),
+    simulate: async ({ policyId, limit = SIMULATED_GATES, document: draft }, ctx: Ctx) => {
+      const { projectId, environmentId, ...policy } = await rows.find(ctx, policyId);
+      const { document } =
+        draft === undefined ? await revisionOf(ctx, policy) : { document: documentOf(draft) };
+      const asked = { policyId, projectId, environmentId, limit, document };
+      const { results, ...simulated } = await simulate(ctx, replay, asked);
+      return shown(SimulationSchema, { ...simulated, results });
+    },
+    decisions: async (request, ctx: Ctx) => {
+      const { id } = await rows.find(ctx, request.policyId);
+      const where = eq(policyDecisions.policyId, id);
+      const { items, ...page } = await decisionRows.page(ctx, { ...request, of: id }, { where });
+      const ids = items.map(({ gateId }) => gateId);
+      const passed = await gateRows.list(ctx, {
+        where: sql`${policyGates.id} = any(${sql.param(ids)}::text[])`,
+      });
+      const gates = new Map(passed.map((gate) => [gate.id, gate]));
+      const decisions = items.flatMap((row) => {
+        const gate = gates.get(row.gateId);
+        if (gate === undefined) return []; // Purged meanwhile.
+        const { action, subject, actorId, outcome: gateOutcome, overrideReason } = gate;
+        return [
+          shown(PolicyDecisionSchema, { ...row, action, subject, actorId, gateOutcome, overrideReason }),
+        ];
+      });
+      return { ...page, decisions };
+    },
+  });
+}
+
+async function revisionOf({ db }: Who, { id, revision }: Pick<Policy, 'id' | 'revision'>): Promise<Revision> {
+  const where = and(eq(policyRevisions.policyId, id), eq(policyRevisions.revision, revision));
+  const [row] = await db.orm.select().from(policyRevisions).where(where);
+  if (row === undefined) throw new Error(`revision ${revision} of ${id} is missing`);
+  return row;
+}
+
+async function present(who: Who, row: Policy) {
+  const { document } = await revisionOf(who, row);
+  return shown(PolicySchema, row, { document: document as unknown as JsonObject });
+}
+
+function documentOf(json: unknown): PolicyDocument {
+  const read = readDocument(json);
+  if ('document' in read) return read.document;
+  const { problems } = read;
+  const [first] = problems;
+  throw apiError(
+    'policy_document_invalid',
+    `the document has ${problems.length} problems, the first at "${first?.where}": ${first?.message}`,
+    { details: { problems } },
+  );
+}
+
+type NewRevision = Pick<Revision, 'document' | 'documentBytes' | 'sha256'>;
+
+function newRevision(json: unknown): NewRevision {
+  const document = documentOf(json);
+  const text = canonicalize(document);
+  if (text === undefined) throw new Error('a document has no JSON form');
+  const sha256 = createHash('sha256').update(text).digest();
+  return { document, documentBytes: Buffer.byteLength(text), sha256 };
+}
+
+async function addRevision(ctx: Ctx, { id, teamId, revision }: Policy, made: NewRevision): Promise<void> {
+  const at = ctx.clock.now();
+  const row = { ...made, policyId: id, teamId, revision, by: ctx.caller.userId, at };
+  await ctx.db.orm.insert(policyRevisions).values(row);
+}
+
+const detailsOf = ({ name, revision }: Policy, { sha256 }: NewRevision) => ({
+  name,
+  revision,
+  sha256: Buffer.from(sha256).toString('hex'),
+});
+
+async function create(ctx: Ctx, request: CreateRequest) {
+  const { teamId, name } = request;
+  const scope = await scopeOf(ctx, request);
+  const made = newRevision(request.document);
+  const details = (row: Policy) => ({ ...detailsOf(row, made), ...scope });
+  const created = change(ctx, { action: 'policy.created', details }, async (tx) => {
+    await rows.atMost(tx, { teamId, max: POLICIES_MAX });
+    const row = await rows.insert(tx, { teamId, name, ...scope });
+    await addRevision(tx, row, made);
+    return row;
+  });
+  const taken = { index: 'policies_name', resource: rows.kind, field: 'name', value: name };
+  return await present(ctx, await unlessTaken(created, taken));
+}
+
+async function scopeOf(ctx: Ctx, { projectId, environmentId }: CreateRequest) {
+  if (projectId !== undefined) await projectRows.find(ctx, projectId);
+  if (environmentId !== undefined) {
+    const environment = await environmentRows.find(ctx, environmentId);
+    if (projectId !== undefined && environment.projectId !== projectId) throw notFound('environment');
+  }
+  return { projectId: projectId ?? null, environmentId: environmentId ?? null };
+}
+
+async function updateDocument(ctx: Ctx, { policyId, document }: UpdateDocumentRequest) {
+  await rows.find(ctx, policyId);
+  const made = newRevision(document);
+  const details = (row: Policy) => detailsOf(row, made);
+  await change<Policy | undefined>(ctx, { action: 'policy.document_updated', details }, async (tx) => {
+    const before = await lockPolicy(tx, policyId);
+    const { sha256 } = await revisionOf(tx, before);
+    if (Buffer.from(sha256).equals(made.sha256)) return undefined;
+    const after = await rows.update(tx, policyId, { set: { revision: before.revision + 1 } });
+    if (after === undefined) throw notFound(rows.kind);
+    await addRevision(tx, after, made);
+    await refuseTooMuch(tx, after);
+    return after;
+  });
+  return await present(ctx, await rows.find(ctx, policyId));
+}
+
+async function enable(ctx: Ctx, policyId: string, enabled: boolean): Promise<Policy> {
+  await rows.find(ctx, policyId);
+  const details = ({ name, revision }: Policy) => ({ name, revision });
+  const action = enabled ? 'policy.enabled' : 'policy.disabled';
+  await change<Policy | undefined>(ctx, { action, details }, async (tx) => {
+    await lockPolicy(tx, policyId);
+    const set = { set: { enabled }, where: eq(policies.enabled, !enabled) };
+    const after = await rows.update(tx, policyId, set);
+    if (after !== undefined) await refuseTooMuch(tx, after);
+    return after;
+  });
+  return await rows.find(ctx, policyId);
+}
+
+/** Changes to the policies of a team take turns, because they have a limit in common. */
+async function lockPolicy(tx: Ctx, policyId: string): Promise<Policy> {
+  const { teamId } = await rows.find(tx, policyId);
+  await lockTeam(tx, teamId);
+  return await rows.lock(tx, policyId);
+}
+
+async function refuseTooMuch({ db }: Ctx, { teamId, enabled }: Policy): Promise<void> {
+  if (!enabled) return;
+  const inForce = and(
+    eq(policyRevisions.policyId, policies.id),
+    eq(policyRevisions.revision, policies.revision),
+  );
+  const [row] = await db.orm
+    .select({ bytes: sql<number>`sum(${policyRevisions.documentBytes})::int` })
+    .from(policies)
+    .innerJoin(policyRevisions, inForce)
+    .where(and(eq(policies.teamId, teamId), policies.enabled));
+  const current = row?.bytes ?? 0;
+  if (current <= ENABLED_BYTES_MAX) return;
+  throw apiError(
+    'limit_reached',
+    `the documents of the enabled policies of the team would have ${current} bytes, at most ${ENABLED_BYTES_MAX} are judged`,
+    { details: { resource: rows.kind, limit: ENABLED_BYTES_MAX, current } },
+  );
+}
+
+export interface Policies extends Feature {
+  readonly gates: Gates;
+  /** What builds ask before they are made, and before they are deployed. */
+  readonly buildGate: BuildGate;
+}
+
+export function policiesFeature({ db }: System): Policies {
+  const { close, ...gates } = createGates({ db });
+  return {
+    gates,
+    buildGate: createBuildGate(gates),
+    services: [createPolicies(createReplay())],
+    purges: [async (nowMs) => await purgeGates(db.sql, nowMs)],
+    stop: async () => close(),
+  };
+}

@@ -1,0 +1,90 @@
+/** Judges by one document what past gates saw. Writes nothing. */
+import type { Ctx } from '../../platform/context.ts';
+import { packagesOfSets } from '../artifacts/index.ts';
+import type { PolicyDocument } from './engine/document.ts';
+import type { PolicyInput } from './engine/input.ts';
+import type { Replay } from './engine/replay.ts';
+import type { Outcome } from './engine/verdict.ts';
+import { inputsOf, pastGates } from './gate-log.ts';
+import type { PastGate, PastGates } from './gate-log.ts';
+import { setsOf, withPackages } from './recorded-input.ts';
+import type { PackagesOfSets } from './recorded-input.ts';
+
+/** Inputs that are read at once. */
+const PAGE = 20;
+/** Lists of sets whose packages are kept for the gates that follow. */
+const PACKAGES_KEPT = 8;
+
+type Who = Pick<Ctx, 'db' | 'teams'>;
+
+export interface SimulatedGate extends Pick<PastGate, 'action' | 'subject' | 'at' | 'before'> {
+  readonly gateId: string;
+  readonly now: Outcome;
+  readonly failed: readonly string[];
+}
+
+export interface Simulated {
+  readonly replayed: number;
+  readonly newlyDenied: number;
+  readonly newlyAllowed: number;
+  readonly unchanged: number;
+  readonly errors: number;
+  readonly oldestAt: Date | undefined;
+  readonly results: readonly SimulatedGate[];
+  readonly truncated: boolean;
+}
+
+export interface Simulating extends Omit<PastGates, 'actions'> {
+  readonly document: PolicyDocument;
+}
+
+export async function simulate(who: Who, replay: Replay, asked: Simulating): Promise<Simulated> {
+  const { document } = asked;
+  const gates = await pastGates(who.db.sql, who.teams, { ...asked, actions: document.on });
+  const replayedGates: PastGate[] = [];
+  const { verdicts, isCut } = await replay(document, inputs(who, gates, replayedGates));
+  const counts = { newlyDenied: 0, newlyAllowed: 0, unchanged: 0, errors: 0 };
+  const results = replayedGates.slice(0, verdicts.length).map((gate, index): SimulatedGate => {
+    const { outcome: now, failed } = verdicts[index] as (typeof verdicts)[number];
+    counts[changeOf(gate, now)] += 1;
+    const { id: gateId, action, subject, at, before } = gate;
+    return { gateId, action, subject, at, before, now, failed: failed.map(({ id }) => id) };
+  });
+  const replayed = results.length;
+  return { ...counts, replayed, oldestAt: results.at(-1)?.at, results, truncated: isCut };
+}
+
+function changeOf(
+  { before, mode }: PastGate,
+  now: Outcome,
+): 'newlyDenied' | 'newlyAllowed' | 'unchanged' | 'errors' {
+  if (now === 'error') return 'errors';
+  const wasDenied = before === 'deny' || (before === 'error' && mode === 'enforce');
+  const isDenied = now === 'deny';
+  if (wasDenied === isDenied) return 'unchanged';
+  return isDenied ? 'newlyDenied' : 'newlyAllowed';
+}
+
+/** Of each gate that still has one; `taken` tells which these are. */
+async function* inputs(who: Who, gates: readonly PastGate[], taken: PastGate[]): AsyncGenerator<PolicyInput> {
+  const kept = new Map<string, PackagesOfSets>();
+  for (let from = 0; from < gates.length; from += PAGE) {
+    const page = gates.slice(from, from + PAGE);
+    const recorded = await inputsOf(
+      who.db.sql,
+      who.teams,
+      page.map(({ id }) => id),
+    );
+    for (const gate of page) {
+      const input = recorded.get(gate.id);
+      if (input === undefined) continue; // Purged meanwhile.
+      const sets = setsOf([input]);
+      const key = sets.join(' ');
+      const packages = kept.get(key) ?? (await packagesOfSets(who.db.sql, who.teams, sets));
+      if (kept.size >= PACKAGES_KEPT) kept.clear();
+      kept.set(key, packages);
+      taken.push(gate);
+      yield withPackages(input, packages);
+    }
+  }
+}
