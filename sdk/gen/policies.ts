@@ -3,9 +3,9 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import type { JsonValue } from './json.ts';
 
 /**
- * Policies of a team. A document names the acts that it is about (`on`), what happens when a rule fails (`mode`: `enforce`, `warn` or `audit`), and 1 to 50 rules in CEL. Each such act
- * passes a gate, whether there are policies or not: what the gate saw is kept for 90 days, so that a policy can be tried on what has happened before it is enabled. What cannot be judged is
- * refused under `enforce`.
+ * Policies of a team. A document names the acts that it is about (`on`: `build.create`, `release.create`, `promotion.create`, `promotion.approve`, and `deploy`, which is an approved deploy or a rollback), what
+ * happens when a rule fails (`mode`: `enforce`, `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether there are policies or not: what the gate saw is kept for 90
+ * days, so that a policy can be tried on what has happened before it is enabled. What cannot be judged is refused under `enforce`.
  */
 export class Policies {
   readonly #client: Client;
@@ -144,7 +144,7 @@ export interface FailedRule {
 }
 
 /**
- * What became of an act at its gate.
+ * Ends of an act at its gate.
  *
  * - `allow`: It went on.
  * - `deny`: It was refused.
@@ -172,7 +172,7 @@ export interface Policy {
   readonly projectId?: string;
   /** Environment whose acts alone it is about; absent: all. */
   readonly environmentId?: string;
-  /** Whether it is in force. */
+  /** True: it is in force. */
   readonly enabled: boolean;
   /** Number of its document, from 1 on. */
   readonly revision: number;
@@ -182,7 +182,7 @@ export interface Policy {
   readonly createdAt: string;
 }
 
-/** What a policy decided at a gate. */
+/** Decision of a policy at a gate. */
 export interface PolicyDecision {
   /** Id, `pdc_…`. */
   readonly id: string;
@@ -190,11 +190,11 @@ export interface PolicyDecision {
   readonly gateId: string;
   /** Revision of the document that decided. */
   readonly revision: number;
-  /** What it said. */
+  /** Its answer. */
   readonly outcome: PolicyOutcome;
   /** Rules that failed. */
   readonly failed: readonly FailedRule[];
-  /** Why it could not be judged: `rule`, `input`, `time`, `memory` or `thread`; absent if it was. */
+  /** Reason why it could not be judged: `rule`, `input`, `time`, `memory` or `thread`; absent if it was. */
   readonly reason?: string;
   /** Milliseconds that it took. */
   readonly ms: number;
@@ -204,16 +204,16 @@ export interface PolicyDecision {
   readonly action: string;
   /** Id of what it was about. */
   readonly subject: string;
-  /** Who acted: `user_…` or the credential of a CI job; empty for the service itself. */
+  /** Account that acted, `user_…`, or the credential of a CI job; empty for the service itself. */
   readonly actorId: string;
-  /** What became of the act, which other policies may have decided. */
+  /** End of the act, which other policies may have decided. */
   readonly gateOutcome: GateOutcome;
-  /** Why an owner let it go on; absent if none did. */
+  /** Reason of the owner who let it go on; absent if none did. */
   readonly overrideReason?: string;
 }
 
 /**
- * What one policy said at a gate.
+ * Answers of one policy at a gate.
  *
  * - `allow`: All of its rules hold.
  * - `warn`: A rule failed, and the mode is `warn` or `audit`.
@@ -233,15 +233,15 @@ export interface SimulatedGate {
   readonly subject: string;
   /** Time at which it was passed. */
   readonly at: string;
-  /** What this policy said then; absent if it was not asked. */
+  /** Answer of this policy then; absent if it was not asked. */
   readonly before?: PolicyOutcome;
-  /** What it would say now. */
+  /** Answer that it would give now. */
   readonly now: PolicyOutcome;
   /** Ids of the rules that fail. */
   readonly failed: readonly string[];
 }
 
-/** What a document would have made of past gates. Each that was judged again counts as one of `newlyDenied`, `newlyAllowed`, `unchanged` and `errors`. */
+/** Result of a document that was tried on past gates. Each that was judged again counts as one of `newlyDenied`, `newlyAllowed`, `unchanged` and `errors`. */
 export interface Simulation {
   /** Gates that were judged again. */
   readonly replayed: number;

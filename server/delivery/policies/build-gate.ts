@@ -9,19 +9,20 @@ import type { Gates } from './passage.ts';
 export type { BuildGate } from '../../engine/builds/index.ts';
 
 export function createBuildGate(gates: Gates): BuildGate {
-  return async (ctx, { action, environment, build, digest }) => {
+  return async (ctx, { action, environment, build, digest = null }) => {
     const { id: environmentId, name, teamId, projectId } = environment;
     const teams = systemScope(teamId);
     const project = await projectRows.find({ db: ctx.db, teams }, projectId);
     const { id: region, operator } = await regionOfTeam(ctx.db, teamId);
+    const { id, number, branch, commit, trigger } = build;
     const artifactId =
-      digest === undefined ? undefined : await artifactOfDigest({ db: ctx.db, teams }, teamId, digest);
+      digest === null ? undefined : await artifactOfDigest({ db: ctx.db, teams }, teamId, digest);
     await gates.pass(ctx, {
       action,
       teamId,
       projectId,
       environmentId,
-      subject: build.id,
+      subject: id,
       facts: {
         project: { id: projectId, name: project.name },
         environment: {
@@ -32,7 +33,7 @@ export function createBuildGate(gates: Gates): BuildGate {
           promotionsOnly: false,
           requiredApprovals: 1,
         },
-        build,
+        build: { id, number, branch, commit: commit ?? '', trigger },
       },
       artifactIds: artifactId === undefined ? [] : [artifactId],
     });

@@ -18,7 +18,7 @@ export interface Passage {
   readonly override?: { readonly reason: string } | undefined;
 }
 
-/** A rule that does not hold. */
+/** A rule that does not hold, or, without an id, a policy that could not be judged. */
 export interface FailedRule {
   readonly policyId: string;
   readonly policyName: string;

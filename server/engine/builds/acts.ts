@@ -30,12 +30,12 @@ export type BuildGate = (
       readonly id: string;
       readonly number: number;
       readonly branch: string;
-      /** Empty: the newest of the branch. */
-      readonly commit: string;
+      /** Null: the newest of the branch. */
+      readonly commit: string | null;
       readonly trigger: string;
     };
     /** Of the image. */
-    readonly digest?: string;
+    readonly digest?: string | null;
   },
 ) => Promise<void>;
 
@@ -90,7 +90,7 @@ export async function createBuild(
   const build = fresh(ctx, environment);
   const { id } = build;
   await ctx.db.transact(async (db) => {
-    const asked = { id, number: 0, branch, commit: commit ?? '', trigger: 'manual' };
+    const asked = { id, number: 0, branch, commit: commit ?? null, trigger: 'manual' };
     await deps.gate({ ...ctx, db }, { action: 'build.create', environment, build: asked });
     const number = await addBuild({ ...ctx, db }, environment, {
       ...build,
@@ -133,8 +133,8 @@ export async function rollbackTo(
   const waits = build.approval === 'required';
   const { branch, commit, buildType, digest } = target;
   await ctx.db.transact(async (db) => {
-    const asked = { id: build.id, number: 0, branch, commit: commit ?? '', trigger: 'rollback' };
-    await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build: asked, digest: digest ?? '' });
+    const asked = { id: build.id, number: 0, branch, commit, trigger: 'rollback' };
+    await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build: asked, digest });
     const number = await addBuild({ ...ctx, db }, environment, {
       ...build,
       state: waits ? 'awaiting_approval' : 'open',
@@ -168,9 +168,7 @@ export async function approve(
     throw notDeployable('the environment has no deploy target any more; set one, or reject the deploy');
   const workId = newId('bld', ctx.clock.now().getTime());
   await ctx.db.transact(async (db) => {
-    const { id, number: of, branch, commit, trigger, digest } = build;
-    const asked = { id, number: of, branch, commit: commit ?? '', trigger };
-    await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build: asked, digest: digest ?? '' });
+    await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build, digest: build.digest });
     if (!(await approveBuild(db, build, { workId, by: ctx.caller.userId }))) throw notWaiting(build);
     const plan = { publishes: false, buildType: build.buildType, deploy, deployImage: image };
     // The build's own placement; that of a rollback, which has had no item yet, is the environment's.

@@ -931,7 +931,7 @@ export enum Idempotency {
 
   /**
    * Never replayed, because the answer carries a secret that must not be stored (login), or because the call waits for somebody else's server, which no
-   * transaction may do: the key is ignored.
+   * transaction may do, or because it writes nothing: the key is ignored.
    *
    * @generated from enum value: IDEMPOTENCY_NONE = 4;
    */

@@ -62,7 +62,7 @@ export type Policy = Message<"svc.policies.v1.Policy"> & {
   environmentId?: string | undefined;
 
   /**
-   * Whether it is in force.
+   * True: it is in force.
    *
    * @generated from field: bool enabled = 6;
    */
@@ -168,7 +168,7 @@ export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
   messageDesc(file_svc_policies_v1_policies, 3);
 
 /**
- * What is created.
+ * Holds the new policy.
  *
  * @generated from message svc.policies.v1.CreateRequest
  */
@@ -308,7 +308,7 @@ export const DisableRequestSchema: GenMessage<DisableRequest> = /*@__PURE__*/
   messageDesc(file_svc_policies_v1_policies, 7);
 
 /**
- * What is tried on which gates.
+ * Selects gates, and the document that is tried on them.
  *
  * @generated from message svc.policies.v1.SimulateRequest
  */
@@ -384,14 +384,14 @@ export type SimulatedGate = Message<"svc.policies.v1.SimulatedGate"> & {
   at?: Timestamp | undefined;
 
   /**
-   * What this policy said then; absent if it was not asked.
+   * Answer of this policy then; absent if it was not asked.
    *
    * @generated from field: optional svc.policies.v1.PolicyOutcome before = 5;
    */
   before?: PolicyOutcome | undefined;
 
   /**
-   * What it would say now.
+   * Answer that it would give now.
    *
    * @generated from field: svc.policies.v1.PolicyOutcome now = 6;
    */
@@ -413,7 +413,7 @@ export const SimulatedGateSchema: GenMessage<SimulatedGate> = /*@__PURE__*/
   messageDesc(file_svc_policies_v1_policies, 9);
 
 /**
- * What a document would have made of past gates. Each that was judged again counts as one of `newlyDenied`, `newlyAllowed`, `unchanged` and `errors`.
+ * Result of a document that was tried on past gates. Each that was judged again counts as one of `newlyDenied`, `newlyAllowed`, `unchanged` and `errors`.
  *
  * @generated from message svc.policies.v1.Simulation
  */
@@ -553,7 +553,7 @@ export const FailedRuleSchema: GenMessage<FailedRule> = /*@__PURE__*/
   messageDesc(file_svc_policies_v1_policies, 12);
 
 /**
- * What a policy decided at a gate.
+ * Decision of a policy at a gate.
  *
  * @generated from message svc.policies.v1.PolicyDecision
  */
@@ -580,7 +580,7 @@ export type PolicyDecision = Message<"svc.policies.v1.PolicyDecision"> & {
   revision: number;
 
   /**
-   * What it said.
+   * Its answer.
    *
    * @generated from field: svc.policies.v1.PolicyOutcome outcome = 4;
    */
@@ -594,7 +594,7 @@ export type PolicyDecision = Message<"svc.policies.v1.PolicyDecision"> & {
   failed: FailedRule[];
 
   /**
-   * Why it could not be judged: `rule`, `input`, `time`, `memory` or `thread`; absent if it was.
+   * Reason why it could not be judged: `rule`, `input`, `time`, `memory` or `thread`; absent if it was.
    *
    * @generated from field: optional string reason = 6;
    */
@@ -629,21 +629,21 @@ export type PolicyDecision = Message<"svc.policies.v1.PolicyDecision"> & {
   subject: string;
 
   /**
-   * Who acted: `user_…` or the credential of a CI job; empty for the service itself.
+   * Account that acted, `user_…`, or the credential of a CI job; empty for the service itself.
    *
    * @generated from field: string actor_id = 11;
    */
   actorId: string;
 
   /**
-   * What became of the act, which other policies may have decided.
+   * End of the act, which other policies may have decided.
    *
    * @generated from field: svc.policies.v1.GateOutcome gate_outcome = 12;
    */
   gateOutcome: GateOutcome;
 
   /**
-   * Why an owner let it go on; absent if none did.
+   * Reason of the owner who let it go on; absent if none did.
    *
    * @generated from field: optional string override_reason = 13;
    */
@@ -686,7 +686,7 @@ export const DecisionsResponseSchema: GenMessage<DecisionsResponse> = /*@__PURE_
   messageDesc(file_svc_policies_v1_policies, 14);
 
 /**
- * What one policy said at a gate.
+ * Answers of one policy at a gate.
  *
  * @generated from enum svc.policies.v1.PolicyOutcome
  */
@@ -741,7 +741,7 @@ export const PolicyOutcomeSchema: GenEnum<PolicyOutcome> = /*@__PURE__*/
   enumDesc(file_svc_policies_v1_policies, 0);
 
 /**
- * What became of an act at its gate.
+ * Ends of an act at its gate.
  *
  * @generated from enum svc.policies.v1.GateOutcome
  */
@@ -782,9 +782,9 @@ export const GateOutcomeSchema: GenEnum<GateOutcome> = /*@__PURE__*/
   enumDesc(file_svc_policies_v1_policies, 1);
 
 /**
- * Policies of a team. A document names the acts that it is about (`on`), what happens when a rule fails (`mode`: `enforce`, `warn` or `audit`), and 1 to 50 rules in CEL. Each such act
- * passes a gate, whether there are policies or not: what the gate saw is kept for 90 days, so that a policy can be tried on what has happened before it is enabled. What cannot be judged is
- * refused under `enforce`.
+ * Policies of a team. A document names the acts that it is about (`on`: `build.create`, `release.create`, `promotion.create`, `promotion.approve`, and `deploy`, which is an approved deploy or a rollback), what
+ * happens when a rule fails (`mode`: `enforce`, `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether there are policies or not: what the gate saw is kept for 90
+ * days, so that a policy can be tried on what has happened before it is enabled. What cannot be judged is refused under `enforce`.
  *
  * @generated from service svc.policies.v1.PoliciesService
  */
