@@ -1,7 +1,7 @@
 /** The database handle against a real PostgreSQL: values, transactions, waiting, listening, a database that goes away. */
 import { and, arrayContains, eq, gt, sql as fragment } from 'drizzle-orm';
 import { bigint, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@svc/proto/http/errors.ts';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
@@ -147,6 +147,34 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
       .catch(() => seen.push('rolled back'));
     test.db.afterCommit(() => seen.push('at once'));
     expect(seen).toEqual(['in', 'after', 'rolled back', 'at once']);
+  });
+
+  it('does what must stay of a rollback behind it, when the connection is free again, and before the error is told', async () => {
+    const onError = vi.fn<(error: unknown) => void>();
+    const small = openDatabase({ url: test.url, max: 2, poolWaitMs: 300, onError });
+    try {
+      const seen: string[] = [];
+      const refusal = small.transact(async (outer) => {
+        await outer.transact(async (db) => {
+          db.afterRollback(async () => {
+            // The only connection for transactions: it would be waited for in vain if it were still held.
+            await small.transact(async ({ sql }) => void (await sql`select 1`));
+            seen.push('first');
+          });
+          db.afterRollback(async () => await Promise.reject(new Error('not kept')));
+          db.afterRollback(async () => void seen.push('last'));
+        });
+        throw new Error('refused');
+      });
+      await expect(refusal).rejects.toThrow('refused');
+      expect(seen).toEqual(['first', 'last']);
+      expect(onError.mock.calls).toEqual([[new Error('not kept')]]);
+      await small.transact(async (db) => db.afterRollback(async () => void seen.push('never')));
+      small.afterRollback(async () => void seen.push('never'));
+      expect(seen).toEqual(['first', 'last']);
+    } finally {
+      await small.close();
+    }
   });
 
   it('refuses a transaction that finds no connection in time, while plain statements go on', async () => {

@@ -35,6 +35,11 @@ export interface Database {
   /** Runs after the commit of the outermost transaction, not at all after a rollback; outside of one, at once. Must not throw. */
   afterCommit(action: () => void): void;
   /**
+   * Runs after a rollback of the outermost transaction, also one that nobody can be sure of, when its connection was given back and before the caller is told; not at all after a commit, nor outside of one.
+   * For what must stay of a refusal: it uses the database itself, and may find that its work was done.
+   */
+  afterRollback(action: () => Promise<void>): void;
+  /**
    * On a connection of its own, which comes back by itself. NOTIFY is a hint: what is sent while it is down is lost. `onReady` runs
    * after each (re)connect, to read the state again. The channel is a plain name.
    */
@@ -66,7 +71,7 @@ export interface DatabaseOptions {
   readonly role?: string | undefined;
   /** Given: the database is asked for its generation at each connection; see generation.ts. */
   readonly onGeneration?: (generation: number) => void;
-  /** An `afterCommit` action that threw against its promise. */
+  /** An `afterCommit` action that threw against its promise, or an `afterRollback` action that failed. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -108,6 +113,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     inTransaction: false,
     transact: async (work) => await transact(pool, work, onError),
     afterCommit: (action) => action(),
+    afterRollback: () => undefined,
     listen: async (channel, onPayload, onReady) =>
       await startListener({
         ...session,
@@ -131,9 +137,14 @@ async function transact<T>(
   work: (db: Database) => Promise<T>,
   onError: (error: unknown) => void,
 ): Promise<T> {
-  const actions: Array<() => void> = [];
-  const result = await runTransaction(pool, async (run) => await work(handleOf(run, actions)));
-  for (const action of actions) {
+  const after: After = { commit: [], rollback: [] };
+  const result = await runTransaction(pool, async (run) => await work(handleOf(run, after))).catch(
+    async (error: unknown) => {
+      for (const action of after.rollback) await action().catch(onError); // What failed first is told.
+      throw error;
+    },
+  );
+  for (const action of after.commit) {
     try {
       action();
     } catch (error) {
@@ -143,8 +154,13 @@ async function transact<T>(
   return result;
 }
 
+interface After {
+  readonly commit: Array<() => void>;
+  readonly rollback: Array<() => Promise<void>>;
+}
+
 /** Of one transaction. */
-function handleOf(run: Run, actions: Array<() => void>): Database {
+function handleOf(run: Run, after: After): Database {
   let orm: Orm | undefined;
   const refuse = async (what: string): Promise<never> =>
     await Promise.reject(new Error(`${what} needs the database itself, not a transaction`));
@@ -158,7 +174,8 @@ function handleOf(run: Run, actions: Array<() => void>): Database {
     },
     inTransaction: true,
     transact: async (work) => await work(handle),
-    afterCommit: (action) => void actions.push(action),
+    afterCommit: (action) => void after.commit.push(action),
+    afterRollback: (action) => void after.rollback.push(action),
     listen: async () => await refuse('listen'),
     close: async () => await refuse('close'),
   };
