@@ -16,6 +16,8 @@ import { artifactsFeature } from './delivery/artifacts/index.ts';
 import { attestationsFeature } from './delivery/attestations/index.ts';
 import { auditFeature } from './delivery/audit/index.ts';
 import { policiesFeature } from './delivery/policies/index.ts';
+import { promotionsFeature } from './delivery/promotions/index.ts';
+import { releasesFeature } from './delivery/releases/index.ts';
 import { residencyFeature } from './delivery/residency/index.ts';
 import { signingKeysFeature } from './delivery/signingkeys/index.ts';
 import { buildsFeature } from './engine/builds/index.ts';
@@ -57,6 +59,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
   const builds = buildsFeature(system, { engine, gate: policies.buildGate, ...registries });
   const ci = startCi(system, gate);
   const signing = signingKeysFeature(system);
+  const { gates } = policies;
   const work = createTeamWork({ ...system, ...engine });
   const listed: readonly Feature[] = [
     switching,
@@ -89,6 +92,8 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     attestationsFeature,
     artifactsFeature(system, { signer: signing.signer, reportedRun: ci.reportedRun }),
     policies,
+    releasesFeature(system, { gates, signer: signing.signer }),
+    promotionsFeature(system, { gates, deployImage: builds.deployImage }),
     maintenanceFeature,
     auditFeature(system),
   ];

@@ -55,7 +55,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'builds',
     words: ['deploy-approval'],
     summary: 'Decides about the deploy of a build that waits for it',
-    description: 'Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409).',
+    description: 'Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now).',
     operation: { method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/deploy-approval', body: '*' },
     positionals: [
       { name: 'buildId', flag: 'build-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'build-id', description: 'Build id.' },
@@ -150,7 +150,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'builds',
     words: ['rollback'],
     summary: 'Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing',
-    description: 'Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing. Errors: `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target).',
+    description: 'Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing. Errors: `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target), `environment_protected` (409: the environment takes promotions alone, and no promotion deployed this image there).',
     operation: { method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/rollback', body: '*' },
     positionals: [
       { name: 'buildId', flag: 'build-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'build-id', description: 'Build id.' },

@@ -294,6 +294,20 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./projects.ts')).commands,
   },
   {
+    group: 'promotions',
+    area: 'delivery',
+    summary: 'Releases on their way to environments',
+    commands: [
+      { words: ['approve'], summary: 'Approves a promotion' },
+      { words: ['complete'], summary: 'Says how the deploy of an approved promotion ended that no build of the platform makes' },
+      { words: ['create'], summary: 'Asks for a release of the environment\'s project to go to the environment' },
+      { words: ['get'], summary: 'Returns one promotion' },
+      { words: ['list'], summary: 'Lists promotions to an environment, newest first' },
+      { words: ['reject'], summary: 'Rejects a promotion' },
+    ],
+    load: async () => (await import('./promotions.ts')).commands,
+  },
+  {
     group: 'regions',
     area: 'engine',
     summary: 'Regions and their operators',
@@ -314,6 +328,17 @@ export const groups: readonly GroupSpec[] = [
       { words: ['update'], summary: 'Makes a registry the default of its team, or with `default` false ends that it is' },
     ],
     load: async () => (await import('./registries.ts')).commands,
+  },
+  {
+    group: 'releases',
+    area: 'delivery',
+    summary: 'Versions of a project, each of fixed artifacts',
+    commands: [
+      { words: ['create'], summary: 'Creates a release' },
+      { words: ['get'], summary: 'Returns one release with its artifacts' },
+      { words: ['list'], summary: 'Lists releases of a project, newest first' },
+    ],
+    load: async () => (await import('./releases.ts')).commands,
   },
   {
     group: 'residency',

@@ -12,7 +12,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'url', flag: 'url', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'url', description: 'Address to which events go: https, a public host, port 443 or 8443, at most 500 characters.' },
     ],
     flags: [
-      { name: 'events', flag: 'events', type: 'string', repeated: true, required: true, hidden: false, sensitive: false, placeholder: 'events', description: 'Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`, `artifact.created`, `policy.denied`.' },
+      { name: 'events', flag: 'events', type: 'string', repeated: true, required: true, hidden: false, sensitive: false, placeholder: 'events', description: 'Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`, `release.created`, `promotion.created`, `promotion.approved`, `promotion.rejected`, `promotion.deployed`, `promotion.failed`, `artifact.created`, `policy.denied`.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'description', flag: 'description', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'description', description: 'Purpose, at most 200 characters.' },
     ],

@@ -27,6 +27,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   email_unverified: 'The account must have a verified e-mail address for this.',
   environment_incomplete: 'The environment has no repository to build from.',
   environment_locked: 'A build holds the environment; the details name it.',
+  environment_protected:
+    'The rules of the environment refuse it: it takes promotions alone, or no approval of who asked for a promotion.',
   feature_disabled: 'The platform feature that this belongs to is switched off.',
   feature_not_toggleable:
     'The feature cannot be switched here: a variable decides it, or it is not built yet.',
@@ -61,6 +63,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   policy_document_invalid:
     'The document of the policy cannot be taken; `details.problems` has the place, the position, the message and a suggestion of each problem.',
   precondition_failed: 'It has changed since the revision that `If-Match` names.',
+  promotion_not_pending:
+    'The promotion does not wait for approvals any more; `details.state` says where it stands.',
   proof_required: 'The session alone is not enough: the password or a one-time code must be sent as well.',
   rate_limited: 'There were too many requests; `Retry-After` says when the next one is taken.',
   reason_required: 'The change needs a reason.',
@@ -89,4 +93,5 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   unsupported_media_type: 'The body is of a content type, or an encoding, that is not taken.',
   username_taken: 'Another account has this user name.',
   validation_failed: 'A value of the request breaks a rule of the contract; `details.fields` names each.',
+  version_taken: 'The project has a release of this version, in whatever case it is written.',
 };

@@ -40,6 +40,7 @@ export const ERRORS = {
   email_unverified: entry(403, Code.PermissionDenied),
   environment_incomplete: entry(409, Code.FailedPrecondition),
   environment_locked: entry(409, Code.FailedPrecondition),
+  environment_protected: entry(409, Code.FailedPrecondition),
   feature_disabled: entry(403, Code.PermissionDenied),
   feature_not_toggleable: entry(409, Code.FailedPrecondition),
   feature_unknown: entry(404, Code.NotFound),
@@ -69,6 +70,7 @@ export const ERRORS = {
   policy_denied: entry(403, Code.PermissionDenied),
   policy_document_invalid: entry(400, Code.InvalidArgument),
   precondition_failed: entry(412, Code.FailedPrecondition),
+  promotion_not_pending: entry(409, Code.FailedPrecondition),
   proof_required: entry(403, Code.PermissionDenied),
   rate_limited: entry(429, Code.ResourceExhausted, true),
   reason_required: entry(400, Code.InvalidArgument),
@@ -95,6 +97,7 @@ export const ERRORS = {
   unsupported_media_type: entry(415, Code.InvalidArgument),
   username_taken: entry(409, Code.AlreadyExists),
   validation_failed: entry(400, Code.InvalidArgument),
+  version_taken: entry(409, Code.AlreadyExists),
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERRORS;

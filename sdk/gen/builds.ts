@@ -71,7 +71,8 @@ export class Builds {
 
   /**
    * Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing. Errors:
-   * `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target).
+   * `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target), `environment_protected` (409: the environment takes promotions alone,
+   * and no promotion deployed this image there).
    *
    * Needs: scope `project:write`.
    */
@@ -99,7 +100,7 @@ export class Builds {
   }
 
   /**
-   * Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409).
+   * Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now).
    *
    * Needs: scope `project:write`, role `admin` on the team.
    */
@@ -296,8 +297,9 @@ export interface BuildTrace {
  *
  * - `manual`: A call of the API, the SDK, the CLI or the console.
  * - `rollback`: The rollback to an earlier build.
+ * - `promotion`: The promotion of a release.
  */
-export type BuildTrigger = 'manual' | 'rollback';
+export type BuildTrigger = 'manual' | 'rollback' | 'promotion';
 
 /** A page of builds. */
 export interface BuildsListResponse {

@@ -29,6 +29,8 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `key:manage`: List, create and revoke API keys of the account. Never given unless it is asked for by name; no other scope includes it.
  * - `artifact:read`: Read artifacts, what is stated about them and what they are made of.
  * - `artifact:write`: Declare artifacts, upload statements about them, record evaluations.
+ * - `release:read`: Read releases, promotions and deployments.
+ * - `release:write`: Create releases, ask for promotions, say how deploys elsewhere ended. Approving a promotion needs the role admin besides.
  * - `policy:read`: Read policies and what they decided.
  * - `policy:manage`: Create, change, try, enable and disable policies.
  */
@@ -49,5 +51,7 @@ export type Scope =
   | 'key:manage'
   | 'artifact:read'
   | 'artifact:write'
+  | 'release:read'
+  | 'release:write'
   | 'policy:read'
   | 'policy:manage';

@@ -84,6 +84,12 @@ export interface EnvironmentsCreateParams {
   gitCredentials?: GitCredentials;
   /** The runners that may have its builds and deploys: those of the group that have all of the labels. Default: any. */
   runner?: WorkSelectorInput;
+  /** People who must approve a promotion, 1 to 5. Default: 1. */
+  requiredApprovals?: number;
+  /** True if the approval of who asked for a promotion counts. Default: true. */
+  allowSelfApproval?: boolean;
+  /** True if promotions alone are deployed. Default: false. */
+  promotionsOnly?: boolean;
 }
 
 /** Parameters of `environments.update`. */
@@ -110,6 +116,12 @@ export interface EnvironmentsUpdateParams {
   gitCredentials?: GitCredentials;
   /** The runners that may have its builds and deploys from now on; an empty object takes any. */
   runner?: WorkSelectorInput;
+  /** People who must approve a promotion, 1 to 5. Fewer than before takes the role admin. */
+  requiredApprovals?: number;
+  /** True if the approval of who asked for a promotion counts. Turning it on takes the role admin. */
+  allowSelfApproval?: boolean;
+  /** True if promotions alone are deployed, from the next build on. Turning it off takes the role admin. */
+  promotionsOnly?: boolean;
 }
 
 /**
@@ -180,6 +192,12 @@ export interface Environment {
   readonly hasGitCredentials: boolean;
   /** The runners that may have its builds and deploys; absent when any may. */
   readonly runner?: WorkSelector;
+  /** People who must approve a promotion. */
+  readonly requiredApprovals: number;
+  /** True if the approval of who asked for a promotion counts. */
+  readonly allowSelfApproval: boolean;
+  /** True if promotions alone are deployed: builds end when their image is published, and rollbacks go to what a promotion deployed here. */
+  readonly promotionsOnly: boolean;
 }
 
 /**

@@ -21,8 +21,10 @@ import { Notifications } from './notifications.ts';
 import { PlatformFeatures } from './platform-features.ts';
 import { Policies } from './policies.ts';
 import { Projects } from './projects.ts';
+import { Promotions } from './promotions.ts';
 import { Regions } from './regions.ts';
 import { Registries } from './registries.ts';
+import { Releases } from './releases.ts';
 import { Residency } from './residency.ts';
 import { RunnerGroups } from './runner-groups.ts';
 import { Runners } from './runners.ts';
@@ -59,8 +61,10 @@ export { Notifications } from './notifications.ts';
 export { PlatformFeatures } from './platform-features.ts';
 export { Policies } from './policies.ts';
 export { Projects } from './projects.ts';
+export { Promotions } from './promotions.ts';
 export { Regions } from './regions.ts';
 export { Registries } from './registries.ts';
+export { Releases } from './releases.ts';
 export { Residency } from './residency.ts';
 export { RunnerGroups } from './runner-groups.ts';
 export { Runners } from './runners.ts';
@@ -97,8 +101,10 @@ export type { Notification, NotificationsListParams, NotificationsMarkAllReadRes
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
 export type { FailedRule, GateOutcome, PoliciesCreateParams, PoliciesDecisionsPageParams, PoliciesDecisionsResponse, PoliciesSimulateParams, Policy, PolicyDecision, PolicyOutcome, SimulatedGate, Simulation } from './policies.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
+export type { CompletionStatus, Promotion, PromotionApproval, PromotionOverride, PromotionPolicyPreview, PromotionRejection, PromotionRule, PromotionState, PromotionWaiting, PromotionWaitingCode, PromotionsApproveParams, PromotionsCompleteParams, PromotionsCreateParams, PromotionsListPageParams, PromotionsListResponse, PromotionsRejectParams } from './promotions.ts';
 export type { Operator, Region } from './regions.ts';
 export type { RegistriesAddParams, RegistriesUpdateParams, Registry } from './registries.ts';
+export type { Release, ReleaseArtifact, ReleasesCreateParams, ReleasesListPageParams, ReleasesListResponse } from './releases.ts';
 export type { ResidencyAttestation, ResidencyListForEnvironmentPageParams, ResidencyListForEnvironmentResponse } from './residency.ts';
 export type { RunnerGroup, RunnerGroupsCreateParams, RunnerGroupsUpdateParams } from './runner-groups.ts';
 export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersEvent, RunnersHistoryPageParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, RunnersUpdateParams, SelfDiagnostics, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason, WorkSelector, WorkSelectorInput } from './runners.ts';
@@ -158,10 +164,14 @@ export interface Resources {
   readonly policies: Policies;
   /** Projects. */
   readonly projects: Projects;
+  /** Releases on their way to environments. */
+  readonly promotions: Promotions;
   /** Regions and their operators. */
   readonly regions: Regions;
   /** Container registries of your own. */
   readonly registries: Registries;
+  /** Versions of a project, each of fixed artifacts. */
+  readonly releases: Releases;
   /** Attestations of where an environment's work is done. */
   readonly residency: Residency;
   /** Groups of runners. */
@@ -216,8 +226,10 @@ export function createResources(client: Client): Resources {
     platformFeatures: new PlatformFeatures(client),
     policies: new Policies(client),
     projects: new Projects(client),
+    promotions: new Promotions(client),
     regions: new Regions(client),
     registries: new Registries(client),
+    releases: new Releases(client),
     residency: new Residency(client),
     runnerGroups: new RunnerGroups(client),
     runners: new Runners(client),

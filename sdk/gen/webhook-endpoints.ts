@@ -108,7 +108,10 @@ export class WebhookEndpoints {
 
 /** Parameters of `webhookEndpoints.create`. */
 export interface WebhookEndpointsCreateParams {
-  /** Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`, `artifact.created`, `policy.denied`. */
+  /**
+   * Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`,
+   * `release.created`, `promotion.created`, `promotion.approved`, `promotion.rejected`, `promotion.deployed`, `promotion.failed`, `artifact.created`, `policy.denied`.
+   */
   events: readonly string[];
   /** Purpose, at most 200 characters. */
   description?: string;

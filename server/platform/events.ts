@@ -1,5 +1,7 @@
 /** The events of the platform: when each happens, how people and their systems learn of it, and the scope with which the same is read elsewhere. */
 import type { Caller } from './context.ts';
+import type { Database } from './db/index.ts';
+import { newId } from './ids.ts';
 
 export interface EventKind {
   /** A whole sentence. */
@@ -22,6 +24,34 @@ export const EVENTS: Readonly<Record<string, EventKind>> = {
   },
   'build.finished': { when: 'A build has ended.', scope: 'project:read', delivered: true },
   'policy.denied': { when: 'A policy has refused an act.', scope: 'policy:read', delivered: true },
+  'promotion.approved': {
+    when: 'The last approval of a promotion was given.',
+    scope: 'release:read',
+    delivered: true,
+  },
+  'promotion.created': {
+    when: 'Somebody asked for a release to go to an environment; it waits for approvals.',
+    scope: 'release:read',
+    notifies: true,
+    delivered: true,
+  },
+  'promotion.deployed': {
+    when: 'The release of a promotion runs in its environment.',
+    scope: 'release:read',
+    delivered: true,
+  },
+  'promotion.failed': {
+    when: 'The deploy of a promotion failed.',
+    scope: 'release:read',
+    notifies: true,
+    delivered: true,
+  },
+  'promotion.rejected': {
+    when: 'A promotion was rejected, a newer one of its environment was approved, or nobody approved it for 30 days.',
+    scope: 'release:read',
+    delivered: true,
+  },
+  'release.created': { when: 'A release was created.', scope: 'release:read', delivered: true },
   'run.finished': { when: 'A sandbox run has ended.', scope: 'run:read', delivered: true },
   'runner.degraded': {
     when: 'Work of the team waits, and no runner takes it. Within ten minutes it is told once.',
@@ -93,4 +123,24 @@ export function eventsSeenBy({ scopes }: Pick<Caller, 'scopes'>): readonly strin
   return Object.entries(EVENTS).flatMap(([event, { scope }]) =>
     scope !== undefined && scopes.has(scope) ? [event] : [],
   );
+}
+
+export interface NewEvent {
+  readonly teamId: string;
+  readonly kind: string;
+  /** What has happened, once: of two events of a kind with the same key the second one is none. */
+  readonly key: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly at: Date;
+}
+
+/** In the transaction of what has happened. */
+export async function addEvent(
+  { sql }: Database,
+  { teamId, kind, key, payload, at }: NewEvent,
+): Promise<void> {
+  await sql`
+    insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
+    values (${newId('evt', at.getTime())}, ${teamId}, ${kind}, ${key}, ${sql.json(payload)}, ${at})
+    on conflict (kind, dedupe_key) do nothing`;
 }

@@ -12,8 +12,9 @@ const VIEWER = [
   'ci:read',
   'artifact:read',
   'policy:read',
+  'release:read',
 ];
-const DEVELOPER = [...VIEWER, 'project:write', 'run:write', 'ci:write', 'artifact:write'];
+const DEVELOPER = [...VIEWER, 'project:write', 'run:write', 'ci:write', 'artifact:write', 'release:write'];
 const ADMIN = [...DEVELOPER, 'team:manage', 'runner:manage', 'ci:manage', 'audit:read', 'policy:manage'];
 
 /** Owners differ from admins by what RPCs ask a least role for, not by scopes. */

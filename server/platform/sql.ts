@@ -11,6 +11,6 @@ export function ms(sql: SqlTag, count: number): Fragment {
 }
 
 /** A fresh id for each row that a statement makes, see `idHead`. */
-export function rowId(sql: SqlTag, prefix: 'evt' | 'job' | 'msg' | 'ntf'): Fragment {
+export function rowId(sql: SqlTag, prefix: 'dep' | 'evt' | 'job' | 'msg' | 'ntf'): Fragment {
   return sql`${idHead(prefix)}::text || substr(replace(gen_random_uuid()::text, '-', ''), 17, 16)`;
 }

@@ -16,6 +16,8 @@ export interface World {
   readonly environmentId: string;
   readonly artifactId: string;
   readonly policyId: string;
+  readonly releaseId: string;
+  readonly promotionId: string;
   readonly buildId: string;
   readonly variableId: string;
   readonly stepId: string;
@@ -121,6 +123,8 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     name: 'matrix',
     document: { on: ['deploy'], rules: [{ id: 'any', message: 'any', require: 'true' }] },
   });
+  const release = await sdk.releases.create(project.id, { version: '1.0', artifactIds: [artifact.id] });
+  const promotion = await sdk.promotions.create(environment.id, release.id);
   const step = await sdk.buildSteps.add(environment.id, 'true');
   const build = await sdk.builds.create(environment.id);
   const space = await sdk.spaces.create('matrix');
@@ -152,6 +156,8 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     environmentId: environment.id,
     artifactId: artifact.id,
     policyId: policy.id,
+    releaseId: release.id,
+    promotionId: promotion.id,
     buildId: build.id,
     variableId: variable.id,
     stepId: step.id,

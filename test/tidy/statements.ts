@@ -30,6 +30,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/connect/ci/webhooks/',
     'server/delivery/artifacts/catalogue.ts',
     'server/delivery/artifacts/store-sbom.ts',
+    'server/delivery/promotions/ended.ts',
     'server/engine/builds/offer.ts',
     'server/engine/outbox/',
     'server/engine/registries/local-access.ts',

@@ -50,6 +50,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'engine/outbox',
       'engine/runners',
       'operations/webhookendpoints',
+      'platform',
     ],
     readers: ['engine/outbox'],
   },
@@ -81,6 +82,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
     readers: [
       'access/accounts',
       'access/auth',
+      'delivery/promotions',
       'engine/runners',
       'operations/notifications',
       'workspace/spaces',
@@ -93,6 +95,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'access/accounts',
       'connect/ci',
       'delivery/policies',
+      'delivery/promotions',
       'engine/builds',
       'engine/regions',
       'engine/registries',

@@ -114,22 +114,33 @@ async function update(ctx: Ctx, request: UpdateRequest, special: Special): Promi
     const before = await environmentRows.lock(tx, id);
     if (request.repository !== undefined && request.gitCredentials === undefined)
       refuseOtherHost(before, request.repository);
-    // Whoever could not approve a build cannot make the approval needless.
-    if (before.deployApproval && request.deployApproval === false)
-      requireRole(ctx.teams.role(before.teamId), 'admin', { act: 'switching off the approval of builds' });
+    const act = weakening(before, request);
+    if (act !== undefined) requireRole(ctx.teams.role(before.teamId), 'admin', { act });
     await refuseTakenApp(tx, { ...before, ...set });
     const fields = changedFields(before, set);
     if (fields.length === 0) return before;
-    const act = {
+    const entry = {
       action: 'environment.updated',
       details: (row: Environment) => ({ ...details(row), fields }),
     };
     const changes = { ...set, updatedAt: ctx.clock.now() };
-    const after = await change(tx, act, async () =>
+    const after = await change(tx, entry, async () =>
       unlessNameTaken(request.name ?? before.name, environmentRows.update(tx, id, { set: changes })),
     );
     return after ?? before;
   });
+}
+
+/** What of the change takes the role of those who approve: whoever could not approve cannot make the approval needless. */
+function weakening(before: Environment, request: UpdateRequest): string | undefined {
+  const { deployApproval, promotionsOnly, allowSelfApproval, requiredApprovals } = request;
+  if (before.deployApproval && deployApproval === false) return 'switching off the approval of builds';
+  if (before.promotionsOnly && promotionsOnly === false) return 'letting builds deploy without a promotion';
+  if (!before.allowSelfApproval && allowSelfApproval === true)
+    return 'letting people approve what they ask for';
+  if ((requiredApprovals ?? before.requiredApprovals) < before.requiredApprovals)
+    return 'asking for fewer approvals';
+  return undefined;
 }
 
 const details = ({ projectId, name }: Environment) => ({ projectId, name });

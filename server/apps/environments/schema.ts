@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { boolean, integer, jsonb, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { boolean, check, integer, jsonb, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { BuildType, BuildTypeSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { projects } from '../projects/schema.ts';
 import { id, instant } from '../../platform/db/columns.ts';
@@ -34,6 +34,11 @@ export const environments = teamTable(
       readonly group?: string;
       readonly labels?: Readonly<Record<string, string>>;
     }>(),
+    /** People who must approve a promotion. */
+    requiredApprovals: integer('required_approvals').notNull().default(1),
+    allowSelfApproval: boolean('allow_self_approval').notNull().default(true),
+    /** Builds publish and never deploy. */
+    promotionsOnly: boolean('promotions_only').notNull().default(false),
     /** Credentials for the repository, encrypted; bound to the row. */
     gitSealed: text('git_sealed'),
     hasGitCredentials: boolean('has_git_credentials')
@@ -42,6 +47,7 @@ export const environments = teamTable(
     updatedAt: instant('updated_at').notNull(),
   },
   (t) => [
+    check('environments_required_approvals', sql`${t.requiredApprovals} between 1 and 5`),
     uniqueIndex('environments_name').on(t.projectId, t.name),
     // A runner finds what it replaces by the name of the app. In the service's pool the name is made the team's own when it is offered.
     uniqueIndex('environments_deploy_app')

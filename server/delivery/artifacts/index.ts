@@ -41,12 +41,16 @@ export type { ArtifactFacts } from './facts.ts';
 export { packagesOfSets, PACKAGES_MAX } from './sbom/store.ts';
 export type { PackageFacts } from './sbom/store.ts';
 
-type Artifact = RowOf<typeof artifacts>;
+export { builtFrom, imageOf } from './deployable.ts';
+export { artifacts } from './schema.ts';
+
+export type Artifact = RowOf<typeof artifacts>;
 
 const ARTIFACTS_MAX = 200_000;
 const SOURCES_SHOWN_MAX = 100;
 
-const rows = rowsOf(artifacts);
+export const artifactRows = rowsOf(artifacts);
+const rows = artifactRows;
 
 /** A run of an external CI, as far as its artifacts go. */
 export interface ReportedRun {

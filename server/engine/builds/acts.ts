@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
-import type { Environment } from '../../apps/environments/index.ts';
+import type { Deploy, Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
@@ -12,7 +12,7 @@ import { cancel } from '../work/index.ts';
 import type { Placement, Wake } from '../work/index.ts';
 import { findBuild, stateOf } from './row.ts';
 import type { BuildRow } from './row.ts';
-import { approveBuild, endWaiting, holderOf } from './store.ts';
+import { approveBuild, endWaiting, holderOf, wasPromoted } from './store.ts';
 import type { NewBuild } from './store.ts';
 import { addBuild, addItem, placementIn } from './submit-item.ts';
 import type { SubmitItemDeps } from './submit-item.ts';
@@ -48,14 +48,11 @@ export interface ActsDeps extends SubmitItemDeps {
   onError(error: unknown): void;
 }
 
-type Fresh = Pick<
-  NewBuild,
-  'id' | 'teamId' | 'environmentId' | 'traceId' | 'createdBy' | 'createdAt' | 'approval'
->;
+type Fresh = Pick<NewBuild, 'id' | 'teamId' | 'environmentId' | 'traceId' | 'createdBy' | 'createdAt'>;
 
 function fresh(ctx: Ctx, environment: Environment): Fresh {
   const createdAt = ctx.clock.now();
-  const { id: environmentId, teamId, deployApproval, deploy } = environment;
+  const { id: environmentId, teamId } = environment;
   return {
     id: newId('bld', createdAt.getTime()),
     teamId,
@@ -63,9 +60,11 @@ function fresh(ctx: Ctx, environment: Environment): Fresh {
     traceId: randomBytes(16).toString('hex'),
     createdBy: ctx.caller.userId,
     createdAt,
-    approval: deployApproval && deploy !== null ? 'required' : 'none',
   };
 }
+
+const approvalOf = ({ deployApproval, deploy }: Environment): NewBuild['approval'] =>
+  deployApproval && deploy !== null ? 'required' : 'none';
 
 export async function createBuild(
   deps: ActsDeps,
@@ -80,14 +79,15 @@ export async function createBuild(
     readonly placement: Placement;
   },
 ): Promise<string> {
-  const { repository, branch, buildPath, submodules, buildType, deploy } = environment;
+  const { repository, branch, buildPath, submodules, buildType } = environment;
+  const deploy = environment.promotionsOnly ? null : environment.deploy;
   if (repository === null) {
     throw apiError(
       'environment_incomplete',
       'the environment has no repository, a build needs one; set it with environments.update',
     );
   }
-  const build = fresh(ctx, environment);
+  const build = { ...fresh(ctx, environment), approval: approvalOf({ ...environment, deploy }) };
   const { id } = build;
   await ctx.db.transact(async (db) => {
     const asked = { id, number: 0, branch, commit: commit ?? null, trigger: 'manual' };
@@ -122,38 +122,68 @@ export async function rollbackTo(
   ctx: Ctx,
   { environment, target }: { readonly environment: Environment; readonly target: BuildRow },
 ): Promise<string> {
-  const image = imageOf(target);
+  const { state, image, digest, branch, commit, buildType } = target;
   const { deploy } = environment;
-  if (target.state !== 'succeeded' || image === undefined)
+  if (state !== 'succeeded' || image === null || digest === null)
     throw notDeployable(
-      `build ${target.number} is ${stateOf(target)} and ${image === undefined ? 'published no image' : 'cannot be trusted'}`,
+      `build ${target.number} is ${stateOf(target)} and ${image === null ? 'published no image' : 'cannot be trusted'}`,
     );
   if (deploy === null) throw notDeployable('the environment has no deploy target');
-  const build = fresh(ctx, environment);
-  const waits = build.approval === 'required';
-  const { branch, commit, buildType, digest } = target;
-  await ctx.db.transact(async (db) => {
-    const asked = { id: build.id, number: 0, branch, commit, trigger: 'rollback' };
+  return await ctx.db.transact(async (db) => {
+    const asked = { id: target.id, number: target.number, branch, commit, trigger: 'rollback' };
     await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build: asked, digest });
-    const number = await addBuild({ ...ctx, db }, environment, {
-      ...build,
-      state: waits ? 'awaiting_approval' : 'open',
-      trigger: 'rollback',
-      rollbackOf: target.id,
-      branch,
-      commit,
-      buildType,
-      image: target.image,
-      digest,
-      workId: build.id,
-    });
-    const plan = { publishes: false, buildType, deploy, deployImage: image };
-    const item = { workId: build.id, buildId: build.id, number, plan, placement: placementIn(environment) };
-    if (!waits) await addItem(deps, { ctx, db, environment }, item);
-    const details = { buildId: build.id, number, rollbackOf: target.id };
+    await refuseUnpromoted(db, environment, digest);
+    const { id, number } = await deployImage(
+      deps,
+      { ...ctx, db },
+      {
+        environment,
+        deploy,
+        trigger: 'rollback',
+        rollbackOf: target.id,
+        approval: approvalOf(environment),
+        of: { image, digest, branch, commit, buildType },
+      },
+    );
+    const details = { buildId: id, number, rollbackOf: target.id };
     await recordAct(db, ctx, act('build.rolled_back', environment, details));
+    return id;
   });
-  return build.id;
+}
+
+export interface ImageDeploy extends Pick<NewBuild, 'trigger' | 'rollbackOf' | 'approval'> {
+  readonly environment: Environment;
+  readonly deploy: Deploy;
+  /** The image, and what it was made of. */
+  readonly of: Pick<NewBuild, 'branch' | 'commit' | 'buildType'> & {
+    readonly image: string;
+    readonly digest: string;
+  };
+}
+
+/** A build that deploys an existing image by its digest, on the environment's runner. Within the caller's transaction, under the environment's lock. */
+export async function deployImage(
+  deps: SubmitItemDeps,
+  ctx: Ctx,
+  { environment, deploy, trigger, rollbackOf, approval, of }: ImageDeploy,
+): Promise<{ readonly id: string; readonly number: number }> {
+  const build = { ...fresh(ctx, environment), approval };
+  const { id } = build;
+  const waits = approval === 'required';
+  const state = waits ? 'awaiting_approval' : 'open';
+  const number = await addBuild(ctx, environment, {
+    ...build,
+    ...of,
+    state,
+    trigger,
+    rollbackOf,
+    workId: id,
+  });
+  const { buildType, image, digest } = of;
+  const plan = { publishes: false, buildType, deploy, deployImage: `${image}@${digest}` };
+  const item = { workId: id, buildId: id, number, plan, placement: placementIn(environment) };
+  if (!waits) await addItem(deps, { ctx, db: ctx.db, environment }, item);
+  return { id, number };
 }
 
 export async function approve(
@@ -168,6 +198,7 @@ export async function approve(
     throw notDeployable('the environment has no deploy target any more; set one, or reject the deploy');
   const workId = newId('bld', ctx.clock.now().getTime());
   await ctx.db.transact(async (db) => {
+    await refuseUnpromoted(db, environment, build.digest ?? '');
     await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build, digest: build.digest });
     if (!(await approveBuild(db, build, { workId, by: ctx.caller.userId }))) throw notWaiting(build);
     const plan = { publishes: false, buildType: build.buildType, deploy, deployImage: image };
@@ -275,6 +306,15 @@ function notifyFollowers({ wake, wakeRelay }: ActsDeps, db: Database, workId: st
     wake.notify(workId);
     wakeRelay();
   });
+}
+
+async function refuseUnpromoted(db: Database, environment: Environment, digest: string): Promise<void> {
+  if (!environment.promotionsOnly || (await wasPromoted(db, environment, digest))) return;
+  throw apiError(
+    'environment_protected',
+    `the environment takes promotions alone, and none deployed ${digest} there; promote a release of it`,
+    { details: { digest } },
+  );
 }
 
 function notDeployable(why: string): Error {

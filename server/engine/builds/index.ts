@@ -14,8 +14,8 @@ import { closePage, openPage } from '../../platform/paging.ts';
 import { whyWaiting } from '../runners/index.ts';
 import { placementOf } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
-import { approve, cancelBuild, createBuild, reject, rollbackTo, unlock } from './acts.ts';
-import type { ActsDeps } from './acts.ts';
+import { approve, cancelBuild, createBuild, deployImage, reject, rollbackTo, unlock } from './acts.ts';
+import type { ActsDeps, ImageDeploy } from './acts.ts';
 import { placementIn } from './submit-item.ts';
 import { findBuild, listBuilds, stateOf, toMessage } from './row.ts';
 import type { BuildRow } from './row.ts';
@@ -24,6 +24,8 @@ import { traceUrl } from './trace.ts';
 
 export { liesIn } from './image-targets.ts';
 export type { BuildGate } from './acts.ts';
+export { findBuilds, stateOf } from './row.ts';
+export type { BuildRow } from './row.ts';
 export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targets.ts';
 
 export interface BuildsDeps extends ActsDeps {
@@ -114,6 +116,12 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
   });
 }
 
+/** See `deployImage`. */
+export type DeployImage = (
+  ctx: Ctx,
+  image: ImageDeploy,
+) => Promise<{ readonly id: string; readonly number: number }>;
+
 export interface BuildsFeatureDeps
   extends Pick<OfferDeps, 'targets' | 'leaseCredential'>, Pick<ActsDeps, 'gate'> {
   readonly engine: Engine;
@@ -122,9 +130,10 @@ export interface BuildsFeatureDeps
 export function buildsFeature(
   system: System,
   { engine, gate, ...images }: BuildsFeatureDeps,
-): Feature & Pick<DispatchDeps, 'buildOffer'> {
+): Feature & Pick<DispatchDeps, 'buildOffer'> & { readonly deployImage: DeployImage } {
   const { config, db, secrets } = system;
   return {
+    deployImage: async (ctx, image) => await deployImage({ ...engine, secrets }, ctx, image),
     buildOffer: createBuildOffers({ ...config, ...images, sql: db.sql, secrets }),
     services: [createBuilds({ ...system, ...engine, gate, traceViewerUrl: config.traceViewerUrl })],
   };

@@ -104,6 +104,19 @@ export async function findBuild(
   return row;
 }
 
+/** By their ids; those that are gone are missing. */
+export async function findBuilds(
+  sql: SqlTag,
+  scope: TeamScope,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, BuildRow>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql<BuildRow[]>`
+    ${selectBuilds(sql)}
+    where b.id = any(${[...ids]}::text[]) and b.team_id = any(${[...scope.teamIds]}::text[])`;
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 /** Newest first. */
 export async function listBuilds(
   sql: SqlTag,

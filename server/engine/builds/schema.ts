@@ -20,7 +20,7 @@ export const builds = pgTable(
     })
       .notNull()
       .default('open'),
-    trigger: text('trigger', { enum: ['manual', 'rollback'] }).notNull(),
+    trigger: text('trigger', { enum: ['manual', 'rollback', 'promotion'] }).notNull(),
     rollbackOf: id('rollback_of'),
     branch: text('branch').notNull(),
     commit: text('commit'),

@@ -8,7 +8,7 @@ export interface NewBuild {
   readonly teamId: string;
   readonly environmentId: string;
   readonly state: 'open' | 'awaiting_approval';
-  readonly trigger: 'manual' | 'rollback';
+  readonly trigger: 'manual' | 'rollback' | 'promotion';
   readonly rollbackOf: string | null;
   readonly branch: string;
   readonly commit: string | null;
@@ -48,6 +48,18 @@ export async function insertBuild(
       work_id, trace_id, created_by, created_at)
     values (${b.id}, ${b.teamId}, ${b.environmentId}, ${b.number}, ${b.state}, ${b.trigger}, ${b.rollbackOf}, ${b.branch}, ${b.commit},
       ${b.buildType}, ${b.image}, ${b.digest}, ${b.approval}, ${b.workId}, ${b.traceId}, ${b.createdBy}, ${b.createdAt})`;
+}
+
+/** Whether a promotion deployed an image with this digest in the environment. */
+export async function wasPromoted(
+  { sql }: Database,
+  { id, teamId }: Owner,
+  digest: string,
+): Promise<boolean> {
+  const found = await sql`
+    select 1 from builds
+    where environment_id = ${id} and team_id = ${teamId} and trigger = 'promotion' and state = 'succeeded' and digest = ${digest} limit 1`;
+  return found.length > 0;
 }
 
 /** False: it does not wait for approval (any more). */

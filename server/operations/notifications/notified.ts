@@ -9,6 +9,7 @@ import type { Fragment } from '../../platform/sql.ts';
  * whatever happens.
  */
 export function notified(sql: SqlTag): Fragment {
+  const promoted = sql`'The promotion of ' || coalesce(e.payload ->> 'version', '') || ' to ' || coalesce(e.payload ->> 'environmentName', '')`;
   return sql`
     notified as (
       insert into notifications (id, user_id, team_id, event_id, kind, title, body, created_at)
@@ -16,12 +17,16 @@ export function notified(sql: SqlTag): Fragment {
         case e.kind
           when 'runner.degraded' then 'No runner takes the work of ' || t.name
           when 'runner.recovered' then 'The runners of ' || t.name || ' take work again'
+          when 'promotion.created' then ${promoted} || ' waits for your approval'
+          when 'promotion.failed' then ${promoted} || ' failed'
           when 'webhook_endpoint.disabled' then 'The webhook endpoint at ' || coalesce(e.payload ->> 'host', '') || ' was switched off'
           else 'The runner ' || coalesce(e.payload ->> 'name', '') || ' is refused new work'
         end,
         case e.kind
           when 'runner.degraded' then 'Work waits, and the reason is ' || coalesce(e.payload ->> 'reason', 'not known') || '; svc runners health says what to do.'
           when 'runner.recovered' then 'A runner is in contact and ready; what waited is being offered.'
+          when 'promotion.created' then 'svc promotions approve ' || coalesce(e.payload ->> 'promotionId', '') || ' --env ' || coalesce(e.payload ->> 'environmentId', '')
+          when 'promotion.failed' then coalesce(e.payload ->> 'reason', '')
           when 'webhook_endpoint.disabled' then 'It is told nothing any more, because ' || coalesce(e.payload ->> 'reason', '')
             || '. When it answers again: svc webhook-endpoints update ' || coalesce(e.payload ->> 'endpointId', '') || ' --team ' || e.team_id || ' --enabled'
           else 'Its own durations differed from the measured ones ' || coalesce(e.payload ->> 'strikes', '') || ' times; an owner lets it go on with svc runners clear-divergence-flag.'

@@ -66,6 +66,9 @@ describe('shown()', () => {
       deploy: { kind: 'dokku', app: 'shop', containerPort: 8080 },
       buildTimeoutSeconds: 60,
       hasGitCredentials: false,
+      requiredApprovals: 1,
+      allowSelfApproval: true,
+      promotionsOnly: false,
     };
     const { deploy, repository } = shown(EnvironmentSchema, row);
     expect([deploy?.app, deploy?.containerPort, repository]).toEqual(['shop', 8080, undefined]);

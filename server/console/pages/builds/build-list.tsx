@@ -129,7 +129,7 @@ function Row({ build, now }: { readonly build: Build; readonly now: number }) {
         >
           #{build.number}
         </a>
-        {build.trigger === 'rollback' && <span class="pill">rollback</span>}
+        {build.trigger !== 'manual' && <span class="pill">{build.trigger}</span>}
       </th>
       <td role="cell" class="cell-build-state">
         <State build={build} />

@@ -65,7 +65,7 @@ export function stepsOf(build: Build, nowMs: number, deploys: boolean): Step[] {
   };
   const begun = build.phases.map((times, index) => stepOf({ build, times, index, end }));
   const reached = build.phases.at(-1)?.phase;
-  const planned = build.trigger === 'rollback' ? ORDER.slice(3) : deploys ? ORDER : ORDER.slice(0, 3);
+  const planned = build.trigger !== 'manual' ? ORDER.slice(3) : deploys ? ORDER : ORDER.slice(0, 3);
   const ahead = ended
     ? []
     : planned.slice(reached === undefined ? 0 : planned.indexOf(reached) + 1).map((phase): Step => ({

@@ -1,0 +1,298 @@
+/**
+ * What people do with promotions:
+ *
+ *     pending ──last approval──> approved ──end of its build, complete──> deployed | failed   (final)
+ *        └──reject, a newer one is approved, 30 days──> rejected   (final)
+ *
+ * Approvals and rejections hold the environment's lock until their transaction ends, so that of all that come at once exactly one decides, and the deploying build is made with the decision.
+ */
+import { eq, and } from 'drizzle-orm';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { environmentRows } from '../../apps/environments/index.ts';
+import type { Environment } from '../../apps/environments/index.ts';
+import { projectRows } from '../../apps/projects/index.ts';
+import { findBuilds } from '../../engine/builds/index.ts';
+import type { DeployImage } from '../../engine/builds/index.ts';
+import { regionOfTeam } from '../../engine/regions/index.ts';
+import { requireRole } from '../../platform/authorise.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { recordAct } from '../../platform/ledger/index.ts';
+import { notFound } from '../../platform/not-found.ts';
+import type { Changes } from '../../platform/resource/index.ts';
+import type { Artifact } from '../artifacts/index.ts';
+import type { Gates, Passage, Passed } from '../policies/index.ts';
+import { artifactsOf, releaseRows } from '../releases/index.ts';
+import { deployWhatIsPromoted } from './image.ts';
+import { callerOf, noteMoves } from './moved.ts';
+import type { Moved } from './moved.ts';
+import { settledBy } from './present.ts';
+import { promotions } from './schema.ts';
+import {
+  addApproval,
+  approvalsOf,
+  countedApprovals,
+  findPromotion,
+  pendingBefore,
+  promotionRows,
+} from './store.ts';
+import type { Promotion } from './store.ts';
+
+/** Of one environment. */
+const PENDING_MAX = 100;
+
+export interface PromotionsDeps {
+  readonly gates: Gates;
+  readonly deployImage: DeployImage;
+}
+
+export interface Which {
+  readonly environmentId: string;
+  readonly promotionId: string;
+}
+
+export interface Asked {
+  readonly environmentId: string;
+  readonly releaseId: string;
+  readonly artifactId?: string | undefined;
+}
+
+export async function create(
+  { gates }: PromotionsDeps,
+  ctx: Ctx,
+  { environmentId, releaseId, artifactId }: Asked,
+): Promise<{ readonly environment: Environment; readonly promotion: Promotion; readonly preview: Passed }> {
+  const environment = await environmentRows.find(ctx, environmentId);
+  const { teamId, projectId, name: environmentName } = environment;
+  const release = await releaseRows.find(ctx, releaseId);
+  if (release.projectId !== projectId) throw notFound(releaseRows.kind);
+  const artifacts = await artifactsOf(ctx, releaseId);
+  if (artifactId !== undefined) refuseNoImage(artifacts, artifactId);
+  const promotion = await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
+    const where = and(eq(promotions.environmentId, environmentId), eq(promotions.state, 'pending'));
+    await promotionRows.atMost(tx, { teamId, max: PENDING_MAX, of: 'environment', where: where! });
+    const made = await promotionRows.insert(tx, {
+      teamId,
+      projectId,
+      environmentId,
+      environmentName,
+      releaseId,
+      version: release.version,
+      artifactId: artifactId ?? null,
+      requestedBy: ctx.caller.userId,
+    });
+    await noteMoves(await callerOf(tx), [{ promotion: made, word: 'created' }]);
+    return made;
+  });
+  const passage = await passageOf(ctx, {
+    action: 'promotion.create',
+    environment,
+    promotion,
+    artifacts,
+    approvals: [],
+  });
+  return { environment, promotion, preview: await gates.preview(ctx, passage) };
+}
+
+function refuseNoImage(artifacts: readonly Artifact[], artifactId: string): void {
+  const artifact = artifacts.find(({ id }) => id === artifactId);
+  if (artifact === undefined) throw notFound('artifact');
+  if (artifact.kind === 'image') return;
+  const message = `artifact id ${artifactId} is of the kind ${artifact.kind}, expected an image of the release`;
+  throw apiError('validation_failed', message, {
+    details: { fields: [{ field: 'artifactId', rule: 'image', message }] },
+  });
+}
+
+export async function approve(
+  deps: PromotionsDeps,
+  ctx: Ctx,
+  { override, ...which }: Which & { readonly override?: { readonly reason: string } | undefined },
+): Promise<void> {
+  await inTurn(ctx, which, async (tx, { environment, promotion }) => {
+    const { teamId, allowSelfApproval, requiredApprovals } = environment;
+    if (override !== undefined) requireRole(tx.teams.role(teamId), 'owner', { act: 'overriding a policy' });
+    if (promotion.state !== 'pending') return await refuseUnlessMine(tx, promotion);
+    if (!allowSelfApproval && promotion.requestedBy === tx.caller.userId)
+      throw apiError(
+        'environment_protected',
+        'the environment takes no approval of who asked for the promotion; somebody else has to approve it',
+        { details: { requestedBy: promotion.requestedBy } },
+      );
+    const isNew = await addApproval(tx, promotion);
+    const approvals = await countedApprovals(tx.db.sql, tx.teams, {
+      promotion,
+      withoutRequester: !allowSelfApproval,
+    });
+    if (approvals.length >= requiredApprovals)
+      return await decide(deps, tx, { environment, promotion, approvals, override });
+    if (!isNew) return;
+    const details = { environmentId: environment.id, approvals: approvals.length, requiredApprovals };
+    await recordAct(tx.db, tx, {
+      chain: teamId,
+      action: 'promotion.approval_given',
+      target: promotion.id,
+      details,
+    });
+  });
+}
+
+/** Who has approved it before may say so again for as long as it is open. */
+async function refuseUnlessMine(tx: Ctx, promotion: Promotion): Promise<void> {
+  const approvals = await approvalsOf(tx, [promotion.id]);
+  const isMine = approvals.some(({ userId }) => userId === tx.caller.userId);
+  if (promotion.state !== 'approved' || !isMine) throw notPending(promotion);
+}
+
+interface Decision {
+  readonly environment: Environment;
+  readonly promotion: Promotion;
+  readonly approvals: readonly string[];
+  readonly override: Passage['override'];
+}
+
+/** The last approval. What refuses it, a policy or the environment's limit of builds, takes the approval back with the transaction. */
+async function decide(
+  { gates, deployImage }: PromotionsDeps,
+  tx: Ctx,
+  { environment, promotion, approvals, override }: Decision,
+): Promise<void> {
+  const artifacts = await artifactsOf(tx, promotion.releaseId);
+  const passage = await passageOf(tx, {
+    action: 'promotion.approve',
+    environment,
+    promotion,
+    artifacts,
+    approvals,
+  });
+  const { isOverridden } = await gates.pass(tx, { ...passage, override });
+  const deploying = await deployWhatIsPromoted(deployImage, tx, { environment, promotion, artifacts });
+  const by = await callerOf(tx);
+  const approved = await leavePending(tx, promotion, {
+    ...deploying,
+    state: 'approved',
+    approvedAt: by.at,
+    overrideReason: isOverridden ? (override?.reason ?? null) : null,
+  });
+  const moves: Moved[] = [{ promotion: approved, word: 'approved' }];
+  for (const older of await pendingBefore(tx, promotion)) {
+    const set = { state: 'rejected', rejection: 'superseded', endedAt: by.at } as const;
+    moves.push({ promotion: await leavePending(tx, older, set), word: 'rejected' });
+  }
+  await noteMoves(by, moves);
+}
+
+export async function reject(
+  ctx: Ctx,
+  { reason, ...which }: Which & { readonly reason: string },
+): Promise<void> {
+  await inTurn(ctx, which, async (tx, { promotion }) => {
+    const by = await callerOf(tx);
+    const set = { state: 'rejected', rejection: 'rejected', reason, endedAt: by.at } as const;
+    await noteMoves(by, [{ promotion: await leavePending(tx, promotion, set), word: 'rejected' }]);
+  });
+}
+
+export interface Completed extends Which {
+  readonly state: 'deployed' | 'failed';
+  readonly url?: string | undefined;
+}
+
+export async function complete(ctx: Ctx, { state, url, ...which }: Completed): Promise<void> {
+  await inTurn(ctx, which, async (tx, { promotion }) => {
+    const { id, buildId } = promotion;
+    if (buildId === null && promotion.state === state) return;
+    if (buildId !== null || promotion.state !== 'approved')
+      throw apiError(
+        'state_conflict',
+        buildId === null
+          ? `the promotion is ${promotion.state}, it becomes ${state} only from approved`
+          : `the promotion is ${promotion.state}, and build ${buildId} decides how it ends`,
+        { details: { resource: promotionRows.kind, state: promotion.state, target: state } },
+      );
+    const by = await callerOf(tx);
+    const ended = await promotionRows.update(tx, id, { set: { state, url: url ?? null, endedAt: by.at } });
+    if (ended === undefined) throw notFound(promotionRows.kind);
+    await noteMoves(by, [{ promotion: ended, word: state }]);
+  });
+}
+
+interface Found {
+  readonly environment: Environment;
+  /** As its build says. */
+  readonly promotion: Promotion;
+}
+
+/** Under the environment's lock, with both rows as they are then. */
+async function inTurn(
+  ctx: Ctx,
+  { environmentId, promotionId }: Which,
+  work: (tx: Ctx, found: Found) => Promise<void>,
+): Promise<void> {
+  await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
+    const environment = await environmentRows.lock(tx, environmentId);
+    const row = await findPromotion(tx, environment, promotionId);
+    const { buildId } = row;
+    const builds = await findBuilds(db.sql, tx.teams, buildId === null ? [] : [buildId]);
+    await work(tx, { environment, promotion: settledBy(row, builds.get(buildId ?? '')) });
+  });
+}
+
+/** What expires does so without the environment's lock. */
+async function leavePending(
+  tx: Ctx,
+  promotion: Promotion,
+  set: Changes<typeof promotions>,
+): Promise<Promotion> {
+  const where = eq(promotions.state, 'pending');
+  const moved = await promotionRows.update(tx, promotion.id, { set, where });
+  if (moved === undefined) throw notPending(promotion);
+  return moved;
+}
+
+function notPending({ id, state }: Promotion): Error {
+  return apiError(
+    'promotion_not_pending',
+    `promotion ${id} is ${state}, it does not wait for approvals any more`,
+    { details: { state } },
+  );
+}
+
+interface Passing extends Omit<Decision, 'override'> {
+  readonly action: 'promotion.create' | 'promotion.approve';
+  readonly artifacts: readonly Artifact[];
+}
+
+async function passageOf(
+  ctx: Ctx,
+  { action, environment, promotion, artifacts, approvals }: Passing,
+): Promise<Passage> {
+  const { id: environmentId, teamId, projectId, name, promotionsOnly, requiredApprovals } = environment;
+  const { id, releaseId, version, requestedBy } = promotion;
+  const [project, region] = await Promise.all([
+    projectRows.find(ctx, projectId),
+    regionOfTeam(ctx.db, teamId),
+  ]);
+  return {
+    action,
+    teamId,
+    projectId,
+    environmentId,
+    subject: id,
+    facts: {
+      project: { id: projectId, name: project.name },
+      environment: {
+        id: environmentId,
+        name,
+        region: region.id,
+        operator: region.operator,
+        promotionsOnly,
+        requiredApprovals,
+      },
+      release: { id: releaseId, version },
+      promotion: { id, requestedBy, approvals },
+    },
+    artifactIds: artifacts.map((artifact) => artifact.id),
+  };
+}

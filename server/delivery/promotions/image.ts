@@ -1,0 +1,53 @@
+/** Which image of a release a promotion deploys. */
+import type { Artifact } from '../artifacts/index.ts';
+import { builtFrom, imageOf } from '../artifacts/index.ts';
+import type { Environment } from '../../apps/environments/index.ts';
+import type { DeployImage } from '../../engine/builds/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Promotion } from './store.ts';
+
+export type Held = NonNullable<Promotion['held']>;
+
+/** The artifact that is deployed, or why none is. */
+export function choose(
+  { artifactId }: Pick<Promotion, 'artifactId'>,
+  artifacts: readonly Artifact[],
+): { readonly artifact: Artifact; readonly image: string } | { readonly held: Held } {
+  const images = artifacts.filter(({ kind }) => kind === 'image');
+  if (images.length === 0) return { held: 'external' };
+  const artifact =
+    artifactId === null && images.length === 1 ? images[0] : images.find(({ id }) => id === artifactId);
+  const image = artifact && imageOf(artifact);
+  return artifact === undefined || image === undefined ? { held: 'ambiguous_image' } : { artifact, image };
+}
+
+export interface Deploying {
+  readonly environment: Environment;
+  readonly promotion: Pick<Promotion, 'artifactId'>;
+  readonly artifacts: readonly Artifact[];
+}
+
+/** Makes the build, or says why it does not: the columns that the promotion gets. */
+export async function deployWhatIsPromoted(
+  deployImage: DeployImage,
+  tx: Ctx,
+  { environment, promotion, artifacts }: Deploying,
+): Promise<Partial<Pick<Promotion, 'held' | 'buildId' | 'digest'>>> {
+  const { deploy, branch, buildType } = environment;
+  const chosen = choose(promotion, artifacts);
+  if (deploy === null) return { held: 'no_deploy_target' };
+  if ('held' in chosen) return { held: chosen.held };
+  const { image, artifact } = chosen;
+  const { digest } = artifact;
+  const source = await builtFrom(tx.db, artifact);
+  const { id } = await deployImage(tx, {
+    environment,
+    deploy,
+    trigger: 'promotion',
+    rollbackOf: null,
+    // The promotion's approvals are those of its deploy.
+    approval: 'none',
+    of: { image, digest, branch: source?.branch ?? branch, commit: source?.commit ?? null, buildType },
+  });
+  return { buildId: id, digest };
+}

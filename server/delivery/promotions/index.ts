@@ -1,0 +1,71 @@
+/** Promotions: releases on their way to environments. Deployments: what runs there, and ran. */
+import { eq } from 'drizzle-orm';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import {
+  CompletionStatus,
+  PromotionPolicyPreviewSchema,
+  PromotionsService,
+} from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
+import type { Promotion as PromotionMessage } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
+import { environmentRows } from '../../apps/environments/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { shown } from '../../platform/resource/index.ts';
+import { approve, complete, create, reject } from './acts.ts';
+import type { PromotionsDeps, Which } from './acts.ts';
+import { deployed } from './deployed.ts';
+import { ended, endedJob, expire } from './ended.ts';
+import { present, presentOne } from './present.ts';
+import { promotions } from './schema.ts';
+import { findPromotion, promotionRows } from './store.ts';
+
+export { currentDeployments, deploymentsOf } from './deployments.ts';
+export type { CurrentQuery, Deployment } from './deployments.ts';
+
+export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
+  return implement(PromotionsService, {
+    list: async (request, ctx: Ctx) => {
+      const environment = await environmentRows.find(ctx, request.environmentId);
+      const { id } = environment;
+      const where = eq(promotions.environmentId, id);
+      const { items, ...page } = await promotionRows.page(ctx, { ...request, of: id }, { where });
+      return { ...page, promotions: await present(ctx, environment, items) };
+    },
+    get: async (which, ctx: Ctx) => await answer(ctx, which),
+    create: async (request, ctx: Ctx) => {
+      const { environment, promotion, preview } = await create(deps, ctx, request);
+      const { isAllowed: allowed, denied, warned } = preview;
+      const message = await presentOne(ctx, environment, promotion);
+      message.policyPreview = shown(PromotionPolicyPreviewSchema, { allowed, denied, warned });
+      return message;
+    },
+    approve: async (request, ctx: Ctx) => {
+      await approve(deps, ctx, request);
+      return await answer(ctx, request);
+    },
+    reject: async (request, ctx: Ctx) => {
+      await reject(ctx, request);
+      return await answer(ctx, request);
+    },
+    complete: async ({ status, ...request }, ctx: Ctx) => {
+      const state = status === CompletionStatus.DEPLOYED ? 'deployed' : 'failed';
+      await complete(ctx, { ...request, state });
+      return await answer(ctx, request);
+    },
+  });
+}
+
+async function answer(ctx: Ctx, which: Which): Promise<PromotionMessage> {
+  const environment = await environmentRows.find(ctx, which.environmentId);
+  return await presentOne(ctx, environment, await findPromotion(ctx, environment, which.promotionId));
+}
+
+export function promotionsFeature({ db, clock }: System, deps: PromotionsDeps): Feature {
+  return {
+    services: [createPromotions(deps)],
+    effects: [ended, deployed],
+    jobs: [endedJob({ db, clock })],
+    purges: [async (nowMs) => await expire({ db }, nowMs)],
+  };
+}

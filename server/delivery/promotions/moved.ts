@@ -1,0 +1,64 @@
+/** What a move of a promotion leaves behind: its event, and its entry in the ledger, both in the transaction of the move. */
+import { systemScope } from '../../platform/authorise.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { addEvent } from '../../platform/events.ts';
+import { appendAudit, auditActor } from '../../platform/ledger/index.ts';
+import type { AuditActor } from '../../platform/ledger/index.ts';
+import type { Who } from '../../platform/resource/index.ts';
+import type { Promotion } from './store.ts';
+
+/** Who moves promotions, within a transaction. */
+export interface Mover extends Who {
+  readonly actor: AuditActor;
+  readonly requestId: string;
+  readonly at: Date;
+}
+
+export const callerOf = async (tx: Ctx): Promise<Mover> => ({
+  db: tx.db,
+  teams: tx.teams,
+  actor: await auditActor(tx),
+  requestId: tx.call.requestId,
+  at: tx.clock.now(),
+});
+
+export const serviceOf = (db: Database, teamId: string, at: Date): Mover => ({
+  db,
+  teams: systemScope(teamId),
+  actor: { kind: 'system', id: 'promotions', display: 'promotions' },
+  requestId: '',
+  at,
+});
+
+export interface Moved {
+  readonly promotion: Promotion;
+  readonly word: 'created' | 'approved' | 'rejected' | 'deployed' | 'failed';
+}
+
+/** The entries come last, because they make others of the team wait. */
+export async function noteMoves({ db, actor, requestId, at }: Mover, moves: readonly Moved[]): Promise<void> {
+  for (const { promotion, word } of moves) {
+    const { id: key, teamId, environmentName, url } = promotion;
+    const payload = { promotionId: key, environmentName, ...detailsOf(promotion), ...given({ url }) };
+    await addEvent(db, { teamId, kind: `promotion.${word}`, key, payload, at });
+  }
+  for (const { promotion, word } of moves) {
+    const { id: target, teamId: chain } = promotion;
+    const details = detailsOf(promotion);
+    await appendAudit(db, { chain, actor, action: `promotion.${word}`, target, details, requestId }, at);
+  }
+}
+
+function detailsOf({ environmentId, releaseId, version, ...more }: Promotion) {
+  const { rejection, reason, overrideReason, buildId, digest } = more;
+  return {
+    environmentId,
+    releaseId,
+    version,
+    ...given({ rejection, reason, overrideReason, buildId, digest }),
+  };
+}
+
+const given = (values: Readonly<Record<string, string | null>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== null));

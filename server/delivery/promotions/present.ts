@@ -1,0 +1,127 @@
+/** A promotion as callers see it: one that a build deploys stands where the build stands, and an open one says what it waits for. */
+import {
+  PromotionSchema,
+  PromotionWaitingCode as Code,
+} from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
+import type { Promotion as PromotionMessage } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
+import type { Environment } from '../../apps/environments/index.ts';
+import { findBuilds, stateOf } from '../../engine/builds/index.ts';
+import type { BuildRow } from '../../engine/builds/index.ts';
+import { shown } from '../../platform/resource/index.ts';
+import type { Who } from '../../platform/resource/index.ts';
+import type { Held } from './image.ts';
+import { approvalsOf } from './store.ts';
+import type { Approval, Promotion } from './store.ts';
+
+type Build = Pick<
+  BuildRow,
+  | 'number'
+  | 'state'
+  | 'workState'
+  | 'workPhase'
+  | 'environmentBusy'
+  | 'finishedAt'
+  | 'address'
+  | 'message'
+  | 'workMessage'
+  | 'reason'
+  | 'runnerName'
+>;
+
+/** As it is once its build has ended, which the copy in its own row follows a moment later. */
+export function settledBy(promotion: Promotion, build: Build | undefined): Promotion {
+  if (promotion.state !== 'approved' || build === undefined || build.finishedAt === null) return promotion;
+  const isDeployed = build.state === 'succeeded';
+  return {
+    ...promotion,
+    state: isDeployed ? 'deployed' : 'failed',
+    reason: isDeployed ? null : whyFailed(build),
+    url: build.address,
+    endedAt: build.finishedAt,
+  };
+}
+
+export const whyFailed = ({
+  message,
+  workMessage,
+  reason,
+}: Pick<Build, 'message' | 'workMessage' | 'reason'>): string | null => message ?? workMessage ?? reason;
+
+interface Waiting {
+  readonly code: Code;
+  readonly text: string;
+}
+
+const HELD: Readonly<Record<Held, Waiting>> = {
+  no_deploy_target: {
+    code: Code.NO_DEPLOY_TARGET,
+    text: 'the environment had no deploy target when it was approved; whoever deploys it calls complete',
+  },
+  ambiguous_image: {
+    code: Code.AMBIGUOUS_IMAGE,
+    text: 'the release has several images and none was named, or the address of the one is not known; name one in another promotion, or call complete',
+  },
+  external: {
+    code: Code.EXTERNAL,
+    text: 'the release has no image; whoever deploys it calls complete',
+  },
+};
+
+export function waitingFor(
+  { state, held, requestedBy }: Promotion,
+  { requiredApprovals, allowSelfApproval }: Pick<Environment, 'requiredApprovals' | 'allowSelfApproval'>,
+  {
+    approvals,
+    build,
+  }: { readonly approvals: readonly Pick<Approval, 'userId'>[]; readonly build: Build | undefined },
+): Waiting | undefined {
+  if (state === 'pending') {
+    const count = approvals.filter(({ userId }) => allowSelfApproval || userId !== requestedBy).length;
+    return { code: Code.APPROVAL, text: `it has ${count} of ${requiredApprovals} approvals` };
+  }
+  if (state !== 'approved') return undefined;
+  if (held !== null) return HELD[held];
+  if (build === undefined) return { code: Code.RUNNER, text: 'its build is gone' };
+  if (stateOf(build) !== 'queued')
+    return { code: Code.RUNNER, text: `build ${build.number} is deployed by the runner ${build.runnerName}` };
+  return build.environmentBusy
+    ? { code: Code.ENVIRONMENT_BUSY, text: `build ${build.number} waits for the build before it to end` }
+    : { code: Code.RUNNER, text: `build ${build.number} waits for a runner` };
+}
+
+export async function present(
+  who: Who,
+  environment: Environment,
+  promotions: readonly Promotion[],
+): Promise<PromotionMessage[]> {
+  const open = promotions.filter(({ state }) => state === 'approved').flatMap(({ buildId }) => buildId ?? []);
+  const [builds, all] = await Promise.all([
+    findBuilds(who.db.sql, who.teams, open),
+    approvalsOf(
+      who,
+      promotions.map(({ id }) => id),
+    ),
+  ]);
+  const of = new Map(promotions.map(({ id }): [string, Approval[]] => [id, []]));
+  for (const approval of all) of.get(approval.promotionId)?.push(approval);
+  return promotions.map((row) => {
+    const build = builds.get(row.buildId ?? '');
+    const promotion = settledBy(row, build);
+    const approvals = of.get(row.id) ?? [];
+    return shown(PromotionSchema, {
+      ...promotion,
+      approvals,
+      waitingFor: waitingFor(promotion, environment, { approvals, build }),
+    });
+  });
+}
+
+export async function presentOne(
+  who: Who,
+  environment: Environment,
+  promotion: Promotion,
+): Promise<PromotionMessage> {
+  const [message] = await present(who, environment, [promotion]);
+  if (message === undefined) throw new Error(`promotion ${promotion.id} is not presented`);
+  return message;
+}

@@ -1,0 +1,450 @@
+/** Promotions over the real doors: people approve, a runner that the test plays deploys, and whatever comes at once decides once. */
+import { createSvcSDK } from '@svc/sdk';
+import type { Promotion, SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { join, newKey, stranger } from '../../../test/setup/people.ts';
+import type { Person } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
+import { systemScope } from '../../platform/authorise.ts';
+import { currentDeployments, deploymentsOf } from './deployments.ts';
+import { expire } from './ended.ts';
+
+const postgresHere = await has('postgres');
+const COMMIT = 'c'.repeat(40);
+const DAY_MS = 24 * 60 * 60_000;
+
+describe.skipIf(!postgresHere)('promotions', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let admin: SvcSDK;
+  let developer: SvcSDK;
+  let adminPerson: Person;
+  let teamId: string;
+  let projectId: string;
+  let environmentId: string;
+  let runner: ScriptedRunner;
+  let names = 0;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const joined = async (role: string): Promise<Person> =>
+    await join(server, server.first.apiKey, { teamId, role });
+  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      const { status, code } = error as SvcApiError;
+      return `${status} ${code}`;
+    }
+    return 'not refused';
+  };
+  const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
+  const imageArtifact = async (digest = freshDigest()): Promise<string> => {
+    const params = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest` } as const;
+    return (await sdk.artifacts.declare(teamId, params)).id ?? '';
+  };
+  const release = async (...artifactIds: string[]): Promise<string> =>
+    (await sdk.releases.create(projectId, { version: `1.${(names += 1)}`, artifactIds })).id;
+  const promoted = async (...artifactIds: string[]): Promise<Promotion> =>
+    await sdk.promotions.create(environmentId, await release(...artifactIds));
+  const stateOf = async ({ id }: Pick<Promotion, 'id'>): Promise<string | undefined> =>
+    (await sdk.promotions.get(environmentId, id)).state;
+  /** As the outbox copied it. */
+  const copied = async ({ id }: Promotion, state: string): Promise<void> =>
+    void (await waitFor(`${id} in its own row`, async () => {
+      const rows = await server.db.sql`select 1 from promotions where id = ${id} and state = ${state}`;
+      return rows.length > 0;
+    }));
+  const actions = async (target: string): Promise<Array<string | undefined>> =>
+    (await sdk.audit.list(teamId))
+      .filter((entry) => entry.target === target)
+      .map(({ action }) => action)
+      .toReversed();
+  const builds = async () => await sdk.builds.list(environmentId);
+  const who = () => ({ db: server.db, teams: systemScope(teamId) });
+
+  beforeAll(async () => {
+    server = await startTestServer();
+    sdk = sdkOf(server.first.apiKey);
+    teamId = (await sdk.teams.create('makers')).id;
+    const staff = sdkOf(server.first.staffApiKey);
+    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
+    await staff.adminTeams.setRegion(teamId, region?.id ?? '');
+    projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
+    const { token } = await sdk.runners.createEnrollToken(teamId);
+    runner = await scriptedRunner(server.baseUrl, token);
+    adminPerson = await joined('admin');
+    admin = sdkOf(adminPerson.token);
+    developer = sdkOf((await joined('developer')).token);
+  });
+  afterAll(async () => await server?.stop());
+  beforeEach(async () => {
+    const repository = 'https://git.example.com/acme/web';
+    const deploy = { kind: 'container' } as const;
+    const name = `e${(names += 1)}`;
+    environmentId = (await sdk.environments.create(projectId, { name, repository, deploy })).id;
+  });
+  afterEach(() => void vi.restoreAllMocks());
+
+  it('wait for an approval, deploy the image by its digest, and say where it runs', async () => {
+    const digest = freshDigest();
+    // The image comes from a build of another environment.
+    const staging = (
+      await sdk.environments.create(projectId, {
+        name: `s${names}`,
+        repository: 'https://git.example.com/acme/web',
+      })
+    ).id;
+    await sdk.builds.create(staging);
+    await runner.finish(await runner.take(), {
+      image: IMAGE,
+      digest,
+      commit: COMMIT,
+      buildType: 'dockerfile',
+    });
+    const artifact = await waitFor('the artifact', async () => await sdk.artifacts.get(teamId, digest));
+    const releaseId = await release(artifact.id ?? '');
+    const promotion = await developer.promotions.create(environmentId, releaseId);
+    expect(promotion).toMatchObject({
+      state: 'pending',
+      releaseId,
+      waitingFor: { code: 'approval', text: 'it has 0 of 1 approvals' },
+      policyPreview: { allowed: true, denied: [], warned: [] },
+    });
+    expect(await refused(developer.promotions.approve(environmentId, promotion.id))).toBe(
+      '403 role_insufficient',
+    );
+    const approved = await admin.promotions.approve(environmentId, promotion.id);
+    expect(approved).toMatchObject({
+      state: 'approved',
+      approvals: [{ userId: adminPerson.userId }],
+      digest,
+      waitingFor: { code: 'runner' },
+    });
+    const buildId = approved.buildId ?? '';
+    expect(await sdk.builds.get(environmentId, buildId)).toMatchObject({
+      trigger: 'promotion',
+      commit: COMMIT,
+      digest,
+    });
+    const offer = await runner.take();
+    expect(offer).toMatchObject({
+      id: buildId,
+      deployImage: `${IMAGE}@${digest}`,
+      deploy: { kind: 'container' },
+    });
+    expect(offer.source).toBeUndefined();
+    await runner.finish(offer);
+    const url = 'http://10.0.0.7:32768';
+    expect(await sdk.promotions.get(environmentId, promotion.id)).toMatchObject({ state: 'deployed', url });
+    await copied(promotion, 'deployed');
+    const ended = await sdk.promotions.get(environmentId, promotion.id);
+    expect(ended).toMatchObject({ state: 'deployed', url });
+    expect(ended.waitingFor).toBeUndefined();
+    expect(await actions(promotion.id)).toEqual([
+      'promotion.created',
+      'promotion.approved',
+      'promotion.deployed',
+    ]);
+    const deployment = {
+      environmentId,
+      digest,
+      buildId,
+      number: 1,
+      promotionId: promotion.id,
+      how: 'promotion',
+    };
+    const now = await currentDeployments(who(), { teamId, digests: [digest], max: 10 });
+    expect(now).toMatchObject([{ ...deployment, runnerId: runner.runnerId, address: url }]);
+    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe(
+      '409 promotion_not_pending',
+    );
+    // What was deployed stays known when the environment, and with it the build, is gone.
+    await sdk.environments.delete(environmentId);
+    expect(await deploymentsOf(who(), { teamId, digest, max: 10 })).toMatchObject([deployment]);
+  });
+
+  it('are copied although their environment is deleted before the event of the build is published', async () => {
+    const promotion = await promoted(await imageArtifact());
+    await admin.promotions.approve(environmentId, promotion.id);
+    await runner.finish(await runner.take());
+    await sdk.environments.delete(environmentId);
+    await copied(promotion, 'deployed');
+  });
+
+  it('fail with their build, with its words, and tell the admins', async () => {
+    const promotion = await promoted(await imageArtifact());
+    await admin.promotions.approve(environmentId, promotion.id);
+    const offer = await runner.take();
+    expect(await runner.beat(offer, 'deploying')).toBe('ok');
+    const message = 'the container ended at once';
+    await runner.report(offer, {
+      exitCode: 1,
+      message,
+      build: { phases: [{ phase: 'deploying', durationMs: 5 }] },
+    });
+    expect(await sdk.promotions.get(environmentId, promotion.id)).toMatchObject({
+      state: 'failed',
+      reason: message,
+    });
+    await copied(promotion, 'failed');
+    expect((await actions(promotion.id)).at(-1)).toBe('promotion.failed');
+    const told = await waitFor(
+      'both notifications',
+      async () =>
+        (await admin.notifications.list())
+          .filter(({ title }) => title?.includes(`of ${promotion.version} to`))
+          .map(({ kind, body }) => ({ kind, body })),
+      { holds: (all) => all.length === 2 },
+    );
+    expect(told).toEqual([
+      { kind: 'promotion.failed', body: message },
+      { kind: 'promotion.created', body: `svc promotions approve ${promotion.id} --env ${environmentId}` },
+    ]);
+    const { id } = await promoted(await imageArtifact());
+    const { buildId } = await admin.promotions.approve(environmentId, id);
+    await sdk.builds.cancel(environmentId, buildId ?? '');
+    expect(await stateOf({ id })).toBe('failed');
+  });
+
+  it('are approved a hundred times at once and make one build, with one approval of one person', async () => {
+    const promotion = await promoted(await imageArtifact());
+    const key = await newKey(server, adminPerson.token);
+    const second = sdkOf(key.secret);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, async (_, n) =>
+        refused((n % 2 === 0 ? admin : second).promotions.approve(environmentId, promotion.id)),
+      ),
+    );
+    expect(new Set(answers)).toEqual(new Set(['not refused']));
+    expect(await builds()).toHaveLength(1);
+    const { approvals } = await sdk.promotions.get(environmentId, promotion.id);
+    expect(approvals).toMatchObject([{ userId: adminPerson.userId }]);
+    expect(await actions(promotion.id)).toEqual(['promotion.created', 'promotion.approved']);
+    await sdk.builds.cancel(environmentId, (await builds())[0]?.id ?? '');
+  });
+
+  it('are approved or rejected, never both, when both come at once', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const promotion = await promoted();
+      const answers = await Promise.all([
+        refused(admin.promotions.approve(environmentId, promotion.id)),
+        refused(sdk.promotions.reject(environmentId, promotion.id, { reason: 'no' })),
+      ]);
+      expect(answers.toSorted()).toEqual(['409 promotion_not_pending', 'not refused']);
+      const isApproved = answers[0] === 'not refused';
+      expect(await stateOf(promotion)).toBe(isApproved ? 'approved' : 'rejected');
+      expect(await actions(promotion.id)).toHaveLength(2);
+    }
+  });
+
+  it('need as many people as the environment says, who are still admins, and without who asked', async () => {
+    await sdk.environments.update(environmentId, { requiredApprovals: 2, allowSelfApproval: false });
+    const leaving = await joined('admin');
+    const third = await joined('admin');
+    const promotion = await promoted();
+    const approve = async (as: SvcSDK) => await as.promotions.approve(environmentId, promotion.id);
+    expect(await refused(approve(sdk))).toBe('409 environment_protected');
+    expect(await approve(sdkOf(leaving.token))).toMatchObject({ state: 'pending', approvals: [{}] });
+    expect((await approve(sdkOf(leaving.token))).approvals).toHaveLength(1);
+    await sdk.teams.removeMember(teamId, leaving.userId);
+    expect(await approve(admin)).toMatchObject({ state: 'pending', waitingFor: { code: 'approval' } });
+    expect(await approve(sdkOf(third.token))).toMatchObject({ state: 'approved' });
+    expect(await actions(promotion.id)).toEqual([
+      'promotion.created',
+      'promotion.approval_given',
+      'promotion.approval_given',
+      'promotion.approved',
+    ]);
+  });
+
+  it('are made easier by admins alone', async () => {
+    const strict = { requiredApprovals: 2, allowSelfApproval: false, promotionsOnly: true };
+    await developer.environments.update(environmentId, strict);
+    for (const weaker of [{ requiredApprovals: 1 }, { allowSelfApproval: true }, { promotionsOnly: false }]) {
+      expect(await refused(developer.environments.update(environmentId, weaker))).toBe(
+        '403 role_insufficient',
+      );
+      expect(await refused(admin.environments.update(environmentId, weaker))).toBe('not refused');
+    }
+    expect(await refused(sdk.environments.update(environmentId, { requiredApprovals: 6 }))).toBe(
+      '400 validation_failed',
+    );
+  });
+
+  it('that are older and pending are superseded when a newer one is approved; newer ones stay', async () => {
+    const [oldest, older, approved, newer] = [
+      await promoted(),
+      await promoted(),
+      await promoted(),
+      await promoted(),
+    ];
+    await admin.promotions.approve(environmentId, approved.id);
+    const states = (await sdk.promotions.list(environmentId)).map(({ id, state, rejection }) => ({
+      id,
+      state,
+      rejection,
+    }));
+    expect(states).toEqual([
+      { id: newer.id, state: 'pending' },
+      { id: approved.id, state: 'approved' },
+      { id: older.id, state: 'rejected', rejection: 'superseded' },
+      { id: oldest.id, state: 'rejected', rejection: 'superseded' },
+    ]);
+    expect(await refused(admin.promotions.approve(environmentId, older.id))).toBe(
+      '409 promotion_not_pending',
+    );
+    expect(await actions(older.id)).toEqual(['promotion.created', 'promotion.rejected']);
+  });
+
+  it('expire after 30 days, and not before', async () => {
+    const promotion = await promoted();
+    await expire(server, Date.now() + 29 * DAY_MS);
+    expect(await stateOf(promotion)).toBe('pending');
+    await expire(server, Date.now() + 31 * DAY_MS);
+    expect(await sdk.promotions.get(environmentId, promotion.id)).toMatchObject({
+      state: 'rejected',
+      rejection: 'expired',
+    });
+    expect(await actions(promotion.id)).toEqual(['promotion.created', 'promotion.rejected']);
+  });
+
+  it('pass a gate at the last approval: what it refuses is not approved, and an owner overrides it with a reason', async () => {
+    const artifactId = await imageArtifact();
+    const promotion = await promoted(artifactId);
+    const policy = await sdk.policies.create(teamId, {
+      name: `provenance of ${promotion.id}`,
+      environmentId,
+      document: {
+        on: ['promotion.approve'],
+        rules: [
+          {
+            id: 'provenance',
+            message: 'every image needs provenance that we can verify',
+            require:
+              "artifacts.all(a, a.attestations.exists(t, t.predicateType == 'https://slsa.dev/provenance/v1' && t.verified))",
+          },
+        ],
+      },
+    });
+    await sdk.policies.enable(teamId, policy.id);
+    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('403 policy_denied');
+    expect(await sdk.promotions.get(environmentId, promotion.id)).toMatchObject({
+      state: 'pending',
+      approvals: [],
+    });
+    expect(await builds()).toEqual([]);
+    expect(await sdk.policies.decisions(teamId, policy.id)).toMatchObject([
+      {
+        action: 'promotion.approve',
+        subject: promotion.id,
+        outcome: 'deny',
+        failed: [{ id: 'provenance', message: 'every image needs provenance that we can verify' }],
+      },
+    ]);
+    const reason = 'the fix cannot wait';
+    const overriding = { override: { reason } };
+    expect(await refused(admin.promotions.approve(environmentId, promotion.id, overriding))).toBe(
+      '403 role_insufficient',
+    );
+    const short = { override: { reason: 'short' } };
+    expect(await refused(sdk.promotions.approve(environmentId, promotion.id, short))).toBe(
+      '400 validation_failed',
+    );
+    const approved = await sdk.promotions.approve(environmentId, promotion.id, overriding);
+    expect(approved).toMatchObject({ state: 'approved', overrideReason: reason });
+    await sdk.builds.cancel(environmentId, approved.buildId ?? '');
+    await sdk.policies.disable(teamId, policy.id);
+  });
+
+  it('stay approved where nothing can be deployed, and whoever deploys elsewhere says how it ended', async () => {
+    const [one, other] = [await imageArtifact(), await imageArtifact()];
+    const approvedAs = async (promotion: Promotion) =>
+      await admin.promotions.approve(environmentId, promotion.id);
+    expect(await approvedAs(await promoted())).toMatchObject({
+      state: 'approved',
+      waitingFor: { code: 'external' },
+    });
+    const both = await promoted(one, other);
+    expect(await approvedAs(both)).toMatchObject({ waitingFor: { code: 'ambiguous_image' } });
+    const named = await sdk.promotions.create(environmentId, both.releaseId, { artifactId: other });
+    const { buildId } = await approvedAs(named);
+    const complete = async ({ id }: Promotion, params: { status: 'deployed' | 'failed'; url?: string }) =>
+      await developer.promotions.complete(environmentId, id, params);
+    expect(await refused(complete(named, { status: 'deployed' }))).toBe('409 state_conflict');
+    await sdk.builds.cancel(environmentId, buildId ?? '');
+    await sdk.environments.update(environmentId, { deploy: { kind: 'none' } });
+    const elsewhere = await promoted(one);
+    expect(await refused(complete(elsewhere, { status: 'deployed' }))).toBe('409 state_conflict');
+    expect(await approvedAs(elsewhere)).toMatchObject({ waitingFor: { code: 'no_deploy_target' } });
+    const url = 'https://shop.example.com';
+    expect(await complete(elsewhere, { status: 'deployed', url })).toMatchObject({ state: 'deployed', url });
+    expect(await complete(elsewhere, { status: 'deployed' })).toMatchObject({ state: 'deployed', url });
+    expect(await refused(complete(elsewhere, { status: 'failed' }))).toBe('409 state_conflict');
+    expect(await refused(complete(both, { status: 'failed', url: 'javascript:alert(1)' }))).toBe(
+      '400 validation_failed',
+    );
+    expect(await complete(both, { status: 'failed' })).toMatchObject({ state: 'failed' });
+  });
+
+  it('alone are deployed where the environment says so: builds publish, and rollbacks go to what was promoted', async () => {
+    const [direct, later] = [freshDigest(), freshDigest()];
+    const before = await sdk.builds.create(environmentId);
+    await runner.finish(await runner.take(), {
+      image: IMAGE,
+      digest: direct,
+      commit: COMMIT,
+      buildType: 'dockerfile',
+    });
+    await sdk.environments.update(environmentId, { promotionsOnly: true, deployApproval: true });
+    await sdk.builds.create(environmentId);
+    const offer = await runner.take();
+    expect(offer.deploy).toBeUndefined();
+    await runner.finish(offer, { image: IMAGE, digest: later, commit: COMMIT, buildType: 'dockerfile' });
+    expect((await builds())[0]).toMatchObject({ state: 'succeeded' });
+    expect(await refused(sdk.builds.rollback(environmentId, before.id))).toBe('409 environment_protected');
+    const promotion = await promoted(await imageArtifact(direct));
+    await admin.promotions.approve(environmentId, promotion.id);
+    await runner.finish(await runner.take());
+    const back = await sdk.builds.rollback(environmentId, before.id);
+    expect(back).toMatchObject({ trigger: 'rollback', digest: direct });
+    await sdk.builds.cancel(environmentId, back.id);
+    const how = async () =>
+      (await deploymentsOf(who(), { teamId, digest: direct, max: 10 })).map((each) => each.how).toSorted();
+    await waitFor('both deployments', how, { holds: (all) => all.length === 2 });
+    expect(await how()).toEqual(['direct', 'promotion']);
+    expect(await deploymentsOf(who(), { teamId, digest: later, max: 10 })).toEqual([]);
+  });
+
+  it('are of the project and the team: everything of others is as good as missing', async () => {
+    const person = await stranger(server);
+    const theirs = sdkOf(person.token);
+    const promotion = await promoted();
+    expect(await refused(theirs.promotions.list(environmentId))).toBe('404 not_found');
+    expect(await refused(theirs.promotions.approve(environmentId, promotion.id))).toBe('404 not_found');
+    const project = (await theirs.projects.create({ name: 'web', teamId: person.teamId })).id;
+    const environment = (await theirs.environments.create(project, { name: 'production' })).id;
+    expect(await refused(theirs.promotions.create(environment, promotion.releaseId))).toBe('404 not_found');
+    expect(await refused(theirs.promotions.get(environment, promotion.id))).toBe('404 not_found');
+    const other = (await sdk.projects.create({ name: 'other', teamId })).id;
+    const elsewhere = (await sdk.environments.create(other, { name: 'production' })).id;
+    expect(await refused(sdk.promotions.create(elsewhere, promotion.releaseId))).toBe('404 not_found');
+    expect(await refused(sdk.promotions.get(elsewhere, promotion.id))).toBe('404 not_found');
+    const foreign = { artifactId: await imageArtifact() };
+    expect(await refused(sdk.promotions.create(environmentId, promotion.releaseId, foreign))).toBe(
+      '404 not_found',
+    );
+  });
+
+  it('that are pending are a hundred at most', async () => {
+    const releaseId = await release();
+    await server.db.sql`
+      insert into promotions (id, team_id, created_at, project_id, environment_id, environment_name, release_id, version, requested_by)
+      select 'prm_many_' || n, ${teamId}, now(), ${projectId}, ${environmentId}, 'e', ${releaseId}, '1', 'user_1' from generate_series(1, 100) n`;
+    expect(await refused(sdk.promotions.create(environmentId, releaseId))).toBe('409 limit_reached');
+  });
+});

@@ -1,0 +1,25 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { environment } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+import type { World } from '../../../test/contract/world.ts';
+
+const promotion = ({ environmentId, promotionId }: World) => ({ environmentId, promotionId });
+
+export const requests: Requests = {
+  'svc.promotions.v1.PromotionsService/List': { fields: environment },
+  'svc.promotions.v1.PromotionsService/Get': { fields: promotion },
+  'svc.promotions.v1.PromotionsService/Create': {
+    fields: ({ environmentId, releaseId }) => ({ environmentId, releaseId }),
+  },
+  'svc.promotions.v1.PromotionsService/Approve': { fields: promotion },
+  // Behind its approval: too late.
+  'svc.promotions.v1.PromotionsService/Reject': {
+    fields: (world) => ({ ...promotion(world), reason: 'not this one' }),
+    status: 409,
+    last: true,
+  },
+  'svc.promotions.v1.PromotionsService/Complete': {
+    fields: (world) => ({ ...promotion(world), status: 'deployed' }),
+    last: true,
+  },
+};

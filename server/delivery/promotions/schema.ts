@@ -1,0 +1,126 @@
+import { sql } from 'drizzle-orm';
+import {
+  check,
+  foreignKey,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
+import {
+  PromotionRejection,
+  PromotionRejectionSchema,
+  PromotionState,
+  PromotionStateSchema,
+} from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
+import { id, instant } from '../../platform/db/columns.ts';
+import { teams } from '../../platform/resource/schema.ts';
+import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+
+/** Ids and names of environments, releases and builds are as they were then: promotions outlive them all. */
+export const promotions = teamTable(
+  { name: 'promotions', kind: 'promotion', prefix: 'prm' },
+  {
+    projectId: id('project_id').notNull(),
+    environmentId: id('environment_id').notNull(),
+    environmentName: text('environment_name').notNull(),
+    releaseId: id('release_id').notNull(),
+    version: text('version').notNull(),
+    /** The image that was asked for; null: the only one of the release. */
+    artifactId: id('artifact_id'),
+    state: enumColumn('state', PromotionState, PromotionStateSchema).notNull().default('pending'),
+    rejection: enumColumn('rejection', PromotionRejection, PromotionRejectionSchema),
+    reason: text('reason'),
+    /** Why its approval made no build. */
+    held: text('held', { enum: ['no_deploy_target', 'ambiguous_image', 'external'] }),
+    requestedBy: id('requested_by').notNull(),
+    overrideReason: text('override_reason'),
+    /** The build that deploys it, whose first and only item has the same id. */
+    buildId: id('build_id'),
+    /** Of the image that this build deploys. */
+    digest: text('digest'),
+    url: text('url'),
+    approvedAt: instant('approved_at'),
+    endedAt: instant('ended_at'),
+  },
+  (t) => [
+    index('promotions_newest').on(t.environmentId, t.id),
+    // Those that a newer one supersedes, and those that expire.
+    index('promotions_pending')
+      .on(t.environmentId, t.id)
+      .where(sql`${t.state} = 'pending'`),
+    // What ends with its build.
+    uniqueIndex('promotions_build')
+      .on(t.buildId)
+      .where(sql`${t.buildId} is not null`),
+    check('promotions_rejected', sql`(${t.state} = 'rejected') = (${t.rejection} is not null)`),
+    check(
+      'promotions_ended',
+      sql`(${t.state} in ('deployed', 'rejected', 'failed')) = (${t.endedAt} is not null)`,
+    ),
+    check(
+      'promotions_build_or_held',
+      sql`${t.state} <> 'approved' or (${t.buildId} is null) = (${t.held} is not null)`,
+    ),
+  ],
+);
+
+/** One a person, whatever credentials they used. */
+export const promotionApprovals = pgTable(
+  'promotion_approvals',
+  {
+    teamId: id('team_id').notNull(),
+    promotionId: id('promotion_id').notNull(),
+    userId: id('user_id').notNull(),
+    at: instant('at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.promotionId, t.userId] }),
+    foreignKey({
+      columns: [t.teamId, t.promotionId],
+      foreignColumns: [promotions.teamId, promotions.id],
+      name: 'promotion_approvals_promotion_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** Every build that deployed, as its event says it. Rows are made and never changed. */
+export const deployments = teamTable(
+  { name: 'deployments', kind: 'deployment', prefix: 'dep' },
+  {
+    projectId: id('project_id').notNull(),
+    environmentId: id('environment_id').notNull(),
+    environmentName: text('environment_name').notNull(),
+    /** Of the build in its environment. */
+    number: integer('number').notNull(),
+    buildId: id('build_id').notNull(),
+    digest: text('digest').notNull(),
+    promotionId: id('promotion_id'),
+    runnerId: id('runner_id').notNull(),
+    regionId: id('region_id').notNull(),
+    address: text('address'),
+    how: text('how', { enum: ['promotion', 'approved', 'direct', 'rollback'] }).notNull(),
+    deployedAt: instant('deployed_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('deployments_build').on(t.buildId),
+    index('deployments_digest').on(t.teamId, t.digest, t.id),
+  ],
+);
+
+/** What runs in each environment: the deployment with the greatest number, whatever order events come in. */
+export const deploymentHeads = pgTable(
+  'deployment_heads',
+  {
+    environmentId: id('environment_id').primaryKey(),
+    teamId: id('team_id')
+      .notNull()
+      .references(() => teams.id, { onDelete: 'cascade' }),
+    number: integer('number').notNull(),
+    buildId: id('build_id').notNull(),
+    digest: text('digest').notNull(),
+  },
+  (t) => [index('deployment_heads_digest').on(t.teamId, t.digest)],
+);

@@ -1,0 +1,17 @@
+/** What names the content of a release: anybody can compute it from what the release shows. */
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+
+export interface Content {
+  readonly projectId: string;
+  readonly version: string;
+  /** Digests of the artifacts, in any order. */
+  readonly artifacts: readonly string[];
+}
+
+export function digestOf({ projectId, version, artifacts }: Content): string {
+  const text = canonicalize({ projectId, version, artifacts: artifacts.toSorted() });
+  return `sha256:${createHash('sha256')
+    .update(text ?? '')
+    .digest('hex')}`;
+}

@@ -1,0 +1,124 @@
+/** Releases: versions of a project, each of fixed artifacts. */
+import { eq } from 'drizzle-orm';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { ReleaseSchema, ReleasesService } from '@svc/proto/gen/svc/releases/v1/releases_pb.ts';
+import type { CreateRequest } from '@svc/proto/gen/svc/releases/v1/releases_pb.ts';
+import { projectRows } from '../../apps/projects/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { isUniqueViolation } from '../../platform/db/index.ts';
+import { addEvent } from '../../platform/events.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { newId } from '../../platform/ids.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { change, shown } from '../../platform/resource/index.ts';
+import type { Artifact } from '../artifacts/index.ts';
+import type { Gates } from '../policies/index.ts';
+import type { Signer } from '../signingkeys/index.ts';
+import { digestOf } from './digest.ts';
+import { releaseArtifacts, releases } from './schema.ts';
+import { addStatement, statementJob } from './statement.ts';
+import { artifactsOf, artifactsOfTeam, releaseRows as rows } from './store.ts';
+import type { Release } from './store.ts';
+
+export { artifactsOf, releaseRows } from './store.ts';
+export type { Release } from './store.ts';
+
+const RELEASES_MAX = 10_000;
+
+interface ReleasesDeps {
+  readonly gates: Gates;
+}
+
+export function createReleases({ gates }: ReleasesDeps): Handlers<Ctx> {
+  return implement(ReleasesService, {
+    list: async (request, ctx: Ctx) => {
+      const { id } = await projectRows.find(ctx, request.projectId);
+      const { items, ...page } = await rows.page(
+        ctx,
+        { ...request, of: id },
+        { where: eq(releases.projectId, id) },
+      );
+      return { ...page, releases: items.map((row) => shown(ReleaseSchema, row)) };
+    },
+    get: async ({ projectId, releaseId }, ctx: Ctx) => {
+      const { id } = await projectRows.find(ctx, projectId);
+      const release = await rows.find(ctx, releaseId);
+      if (release.projectId !== id) throw notFound(rows.kind);
+      return present(release, await artifactsOf(ctx, releaseId));
+    },
+    create: async (request, ctx: Ctx) => await create(gates, ctx, request),
+  });
+}
+
+const present = (release: Release, artifacts: readonly Artifact[]) =>
+  shown(ReleaseSchema, { ...release, artifacts });
+
+async function create(gates: Gates, ctx: Ctx, request: CreateRequest) {
+  const project = await projectRows.find(ctx, request.projectId);
+  const { id: projectId, teamId, name: projectName } = project;
+  const { version, notes = '' } = request;
+  const of = await artifactsOfTeam(ctx, teamId, request.artifactIds);
+  const artifacts = of.map(({ digest }) => digest);
+  const createdAt = ctx.clock.now();
+  const id = newId('rel', createdAt.getTime());
+  const row = {
+    id,
+    teamId,
+    projectId,
+    projectName,
+    version,
+    versionKey: version.toLowerCase(),
+    notes,
+    digest: digestOf({ projectId, version, artifacts }),
+    createdBy: ctx.caller.userId,
+    createdAt,
+  };
+  const details = ({ digest }: Release) => ({ projectId, version, digest, artifacts: artifacts.toSorted() });
+  const made = change(ctx, { action: 'release.created', details }, async (tx) => {
+    await gates.pass(tx, {
+      action: 'release.create',
+      teamId,
+      projectId,
+      subject: id,
+      facts: { project: { id: projectId, name: projectName }, release: { id, version } },
+      artifactIds: request.artifactIds,
+    });
+    const where = eq(releases.projectId, projectId);
+    await rows.atMost(tx, { teamId, max: RELEASES_MAX, of: 'project', where });
+    const release = await rows.insert(tx, row);
+    if (of.length > 0) {
+      const held = of.map((artifact) => ({ teamId, releaseId: id, artifactId: artifact.id }));
+      await tx.db.orm.insert(releaseArtifacts).values(held);
+      await addStatement(tx.db, release);
+    }
+    const payload = { releaseId: id, projectId, version, digest: row.digest };
+    await addEvent(tx.db, { teamId, kind: 'release.created', key: id, payload, at: createdAt });
+    return release;
+  });
+  return present(await unlessVersionTaken(made, row), of);
+}
+
+async function unlessVersionTaken<T>(
+  work: Promise<T>,
+  { projectId, version }: Pick<Release, 'projectId' | 'version'>,
+): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!isUniqueViolation(error, 'releases_version')) throw error;
+    throw apiError(
+      'version_taken',
+      `the project has a release "${version}" already, in whatever case; choose another version`,
+      { details: { projectId, version }, cause: error },
+    );
+  }
+}
+
+export function releasesFeature(
+  { db, clock }: System,
+  { gates, signer }: ReleasesDeps & { readonly signer: Signer },
+): Feature {
+  return { services: [createReleases({ gates })], jobs: [statementJob({ db, signer, clock })] };
+}

@@ -1,0 +1,13 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import type { Requests } from '../../../test/contract/requests.ts';
+import type { World } from '../../../test/contract/world.ts';
+
+const project = ({ projectId }: World) => ({ projectId });
+
+export const requests: Requests = {
+  'svc.releases.v1.ReleasesService/List': { fields: project },
+  'svc.releases.v1.ReleasesService/Get': { fields: ({ projectId, releaseId }) => ({ projectId, releaseId }) },
+  'svc.releases.v1.ReleasesService/Create': {
+    fields: ({ projectId, artifactId }) => ({ projectId, version: '2.0', artifactIds: [artifactId] }),
+  },
+};

@@ -1,0 +1,61 @@
+/** The signed statement about a release. It is made by a job behind the release, because the signer may be far away, and waits for as long as it takes. */
+import { eq } from 'drizzle-orm';
+import { formatPurl } from '@svc/proto/packages/purl.ts';
+import { systemScope } from '../../platform/authorise.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { addJob, doubling } from '../../platform/jobs/index.ts';
+import type { Job, JobKind } from '../../platform/jobs/index.ts';
+import { attest } from '../attestations/index.ts';
+import type { AttestDeps } from '../attestations/index.ts';
+import { artifactsOf, releaseRows } from './store.ts';
+import { releases } from './schema.ts';
+
+const STATEMENT_JOB = 'releases.statement';
+const RELEASE_TYPE = 'https://in-toto.io/attestation/release/v0.1';
+
+interface Payload extends Readonly<Record<string, unknown>> {
+  readonly releaseId: string;
+}
+
+export interface StatementDeps extends AttestDeps {
+  readonly clock: Clock;
+}
+
+export async function addStatement(
+  db: Database,
+  { teamId, id }: { readonly teamId: string; readonly id: string },
+): Promise<void> {
+  const payload: Payload = { releaseId: id };
+  await addJob(db, { teamId, kind: STATEMENT_JOB, lane: `release ${id}`, payload });
+}
+
+export function statementJob(deps: StatementDeps): JobKind<Payload> {
+  return {
+    kind: STATEMENT_JOB,
+    // As for artifacts: evidence is not given up.
+    attempts: 1_000,
+    backoff: doubling(1_000, 600_000),
+    concurrency: 4,
+    perTeam: 2,
+    timeoutMs: 60_000,
+    run: async (job) => await state(deps, job),
+  };
+}
+
+async function state(deps: StatementDeps, { teamId, payload }: Job<Payload>): Promise<void> {
+  const who = { db: deps.db, teams: systemScope(teamId) };
+  const [release] = await releaseRows.list(who, { where: eq(releases.id, payload.releaseId), max: 1 });
+  if (release === undefined) return; // It went with its team.
+  const { id, projectName: name, version } = release;
+  const of = await artifactsOf(who, id);
+  await attest(deps, {
+    teamId,
+    purpose: 'platform',
+    dedupeKey: `release:${id}`,
+    at: deps.clock.now(),
+    predicateType: RELEASE_TYPE,
+    subjects: of.map(({ name: subject, digest }) => ({ name: subject, digest })),
+    predicate: { purl: formatPurl({ type: 'generic', name, version }), releaseId: id },
+  });
+}

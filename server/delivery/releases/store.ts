@@ -1,0 +1,37 @@
+/** Rows of releases, and the artifacts of one. */
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import { notFound } from '../../platform/not-found.ts';
+import { inTeams, rowsOf } from '../../platform/resource/index.ts';
+import type { RowOf, Who } from '../../platform/resource/index.ts';
+import { artifactRows, artifacts } from '../artifacts/index.ts';
+import type { Artifact } from '../artifacts/index.ts';
+import { releaseArtifacts, releases } from './schema.ts';
+
+export type Release = RowOf<typeof releases>;
+
+export const releaseRows = rowsOf(releases);
+
+/** Of what a release may hold. */
+const ARTIFACTS_MAX = 100;
+
+/** Ordered by digest. */
+export async function artifactsOf(who: Who, releaseId: string): Promise<readonly Artifact[]> {
+  const ids = who.db.orm
+    .select({ id: releaseArtifacts.artifactId })
+    .from(releaseArtifacts)
+    .where(and(inTeams(releaseArtifacts, who.teams), eq(releaseArtifacts.releaseId, releaseId)));
+  const where = inArray(artifacts.id, ids);
+  return await artifactRows.list(who, { where, by: artifacts.digest, max: ARTIFACTS_MAX });
+}
+
+/** Ordered by digest. Throws `not_found` for one that the team does not have. */
+export async function artifactsOfTeam(
+  who: Who,
+  teamId: string,
+  ids: readonly string[],
+): Promise<readonly Artifact[]> {
+  const where = and(eq(artifacts.teamId, teamId), sql`${artifacts.id} = any(${sql.param([...ids])}::text[])`);
+  const found = await artifactRows.list(who, { where, by: artifacts.digest, max: ARTIFACTS_MAX });
+  if (found.length < ids.length) throw notFound(artifactRows.kind);
+  return found;
+}
