@@ -13,7 +13,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
-      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters. It stands in the ledger.' },
+      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger.' },
     ],
     destructive: false,
     stream: false,

@@ -2,7 +2,7 @@
 import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/client.ts';
 
 /**
- * Promotions of releases to environments. A promotion is `pending` until as many people as the environment asks for have approved it. The last approval makes it `approved` and, where that is possible, makes the build that
+ * Promotions of releases to environments. A promotion is `pending` until as many people as the environment asks for have approved it. The last approval makes it `approved`, which is the approval of its deploy too, and, where that is possible, makes the build that
  * deploys the release's image by its digest; the end of this build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved` until whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects it,
  * when a newer one of its environment is approved, and after 30 days. Promotions outlive environments, releases and builds.
  */
@@ -186,7 +186,7 @@ export interface PromotionApproval {
 
 /** Going on although a policy says no. */
 export interface PromotionOverride {
-  /** Reason, 8 to 500 characters. It stands in the ledger. */
+  /** Reason, 8 to 500 characters without blanks around it. It stands in the ledger. */
   reason: string;
 }
 

@@ -6,7 +6,7 @@
  *
  * Approvals and rejections hold the environment's lock until their transaction ends, so that of all that come at once exactly one decides, and the deploying build is made with the decision.
  */
-import { eq, and } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
@@ -39,6 +39,8 @@ import type { Promotion } from './store.ts';
 
 /** Of one environment. */
 const PENDING_MAX = 100;
+/** Asked with each change, because what expires does so without the environment's lock. */
+const isPending = eq(promotions.state, 'pending');
 
 export interface PromotionsDeps {
   readonly gates: Gates;
@@ -69,8 +71,8 @@ export async function create(
   if (artifactId !== undefined) refuseNoImage(artifacts, artifactId);
   const promotion = await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
-    const where = and(eq(promotions.environmentId, environmentId), eq(promotions.state, 'pending'));
-    await promotionRows.atMost(tx, { teamId, max: PENDING_MAX, of: 'environment', where: where! });
+    const where = sql`${promotions.environmentId} = ${environmentId} and ${isPending}`;
+    await promotionRows.atMost(tx, { teamId, max: PENDING_MAX, of: 'environment', where });
     const made = await promotionRows.insert(tx, {
       teamId,
       projectId,
@@ -177,7 +179,8 @@ async function decide(
   const moves: Moved[] = [{ promotion: approved, word: 'approved' }];
   for (const older of await pendingBefore(tx, promotion)) {
     const set = { state: 'rejected', rejection: 'superseded', endedAt: by.at } as const;
-    moves.push({ promotion: await leavePending(tx, older, set), word: 'rejected' });
+    const superseded = await promotionRows.update(tx, older.id, { set, where: isPending });
+    if (superseded !== undefined) moves.push({ promotion: superseded, word: 'rejected' });
   }
   await noteMoves(by, moves);
 }
@@ -229,6 +232,7 @@ async function inTurn(
   { environmentId, promotionId }: Which,
   work: (tx: Ctx, found: Found) => Promise<void>,
 ): Promise<void> {
+  await environmentRows.find(ctx, environmentId); // Role and scope, before anything is waited for.
   await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
     const environment = await environmentRows.lock(tx, environmentId);
@@ -239,14 +243,12 @@ async function inTurn(
   });
 }
 
-/** What expires does so without the environment's lock. */
 async function leavePending(
   tx: Ctx,
   promotion: Promotion,
   set: Changes<typeof promotions>,
 ): Promise<Promotion> {
-  const where = eq(promotions.state, 'pending');
-  const moved = await promotionRows.update(tx, promotion.id, { set, where });
+  const moved = await promotionRows.update(tx, promotion.id, { set, where: isPending });
   if (moved === undefined) throw notPending(promotion);
   return moved;
 }

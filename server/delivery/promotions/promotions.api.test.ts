@@ -68,7 +68,9 @@ describe.skipIf(!postgresHere)('promotions', () => {
   const who = () => ({ db: server.db, teams: systemScope(teamId) });
 
   beforeAll(async () => {
-    server = await startTestServer();
+    // No lease ends by itself here, however slow the machine.
+    const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
+    server = await startTestServer({ env });
     sdk = sdkOf(server.first.apiKey);
     teamId = (await sdk.teams.create('makers')).id;
     const staff = sdkOf(server.first.staffApiKey);
@@ -209,6 +211,25 @@ describe.skipIf(!postgresHere)('promotions', () => {
     const { buildId } = await admin.promotions.approve(environmentId, id);
     await sdk.builds.cancel(environmentId, buildId ?? '');
     expect(await stateOf({ id })).toBe('failed');
+  });
+
+  it('whose runner is lost have failed, and what it says afterwards is a deployment all the same', async () => {
+    const digest = freshDigest();
+    const promotion = await promoted(await imageArtifact(digest));
+    await admin.promotions.approve(environmentId, promotion.id);
+    const offer = await runner.take();
+    expect(await runner.beat(offer, 'deploying')).toBe('ok');
+    await server.db
+      .sql`update work_leases set expires_at = now() - interval '1 hour' where work_id = ${offer.id} and ended_at is null`;
+    await copied(promotion, 'failed');
+    const url = 'http://10.0.0.7:1';
+    const late = await runner.report(offer, { build: { address: url, phases: [] } });
+    expect(late.status).toBe(409);
+    const all = async () => await deploymentsOf(who(), { teamId, digest, max: 10 });
+    const [deployment] = await waitFor('the deployment', all, { holds: (some) => some.length > 0 });
+    expect(deployment).toMatchObject({ promotionId: promotion.id, how: 'promotion', address: url });
+    const { state, reason } = await sdk.promotions.get(environmentId, promotion.id);
+    expect([state, reason]).toEqual(['failed', expect.stringContaining('its runner was lost')]);
   });
 
   it('are approved a hundred times at once and make one build, with one approval of one person', async () => {
@@ -353,6 +374,10 @@ describe.skipIf(!postgresHere)('promotions', () => {
     );
     const short = { override: { reason: 'short' } };
     expect(await refused(sdk.promotions.approve(environmentId, promotion.id, short))).toBe(
+      '400 validation_failed',
+    );
+    const blank = { override: { reason: ' '.repeat(20) } };
+    expect(await refused(sdk.promotions.approve(environmentId, promotion.id, blank))).toBe(
       '400 validation_failed',
     );
     const approved = await sdk.promotions.approve(environmentId, promotion.id, overriding);

@@ -6,20 +6,23 @@ import type { World } from '../../../test/contract/world.ts';
 const promotion = ({ environmentId, promotionId }: World) => ({ environmentId, promotionId });
 
 export const requests: Requests = {
-  'svc.promotions.v1.PromotionsService/List': { fields: environment },
-  'svc.promotions.v1.PromotionsService/Get': { fields: promotion },
+  'svc.promotions.v1.PromotionsService/List': { fields: environment, givesNothing: true },
+  'svc.promotions.v1.PromotionsService/Get': { fields: promotion, givesNothing: true },
   'svc.promotions.v1.PromotionsService/Create': {
     fields: ({ environmentId, releaseId }) => ({ environmentId, releaseId }),
+    givesNothing: true,
   },
-  'svc.promotions.v1.PromotionsService/Approve': { fields: promotion },
+  'svc.promotions.v1.PromotionsService/Approve': { fields: promotion, givesNothing: true },
   // Behind its approval: too late.
   'svc.promotions.v1.PromotionsService/Reject': {
     fields: (world) => ({ ...promotion(world), reason: 'not this one' }),
     status: 409,
     last: true,
+    givesNothing: true,
   },
   'svc.promotions.v1.PromotionsService/Complete': {
     fields: (world) => ({ ...promotion(world), status: 'deployed' }),
     last: true,
+    givesNothing: true,
   },
 };

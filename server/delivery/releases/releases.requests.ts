@@ -5,9 +5,13 @@ import type { World } from '../../../test/contract/world.ts';
 const project = ({ projectId }: World) => ({ projectId });
 
 export const requests: Requests = {
-  'svc.releases.v1.ReleasesService/List': { fields: project },
-  'svc.releases.v1.ReleasesService/Get': { fields: ({ projectId, releaseId }) => ({ projectId, releaseId }) },
+  'svc.releases.v1.ReleasesService/List': { fields: project, givesNothing: true },
+  'svc.releases.v1.ReleasesService/Get': {
+    fields: ({ projectId, releaseId }) => ({ projectId, releaseId }),
+    givesNothing: true,
+  },
   'svc.releases.v1.ReleasesService/Create': {
     fields: ({ projectId, artifactId }) => ({ projectId, version: '2.0', artifactIds: [artifactId] }),
+    givesNothing: true,
   },
 };

@@ -126,7 +126,7 @@ export async function rollbackTo(
   const { deploy } = environment;
   if (state !== 'succeeded' || image === null || digest === null)
     throw notDeployable(
-      `build ${target.number} is ${stateOf(target)} and ${image === null ? 'published no image' : 'cannot be trusted'}`,
+      `build ${target.number} is ${stateOf(target)} and ${image === null || digest === null ? 'published no image' : 'cannot be trusted'}`,
     );
   if (deploy === null) throw notDeployable('the environment has no deploy target');
   return await ctx.db.transact(async (db) => {
