@@ -1678,6 +1678,90 @@ CREATE TABLE "policy_revisions" (
 	CONSTRAINT "policy_revisions_policy_id_revision_pk" PRIMARY KEY("policy_id","revision")
 );
 --> statement-breakpoint
+CREATE TABLE "deployment_heads" (
+	"environment_id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"number" integer NOT NULL,
+	"build_id" text NOT NULL,
+	"digest" text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "deployments" (
+	"project_id" text NOT NULL,
+	"environment_id" text NOT NULL,
+	"environment_name" text NOT NULL,
+	"number" integer NOT NULL,
+	"build_id" text NOT NULL,
+	"digest" text NOT NULL,
+	"promotion_id" text,
+	"runner_id" text NOT NULL,
+	"region_id" text NOT NULL,
+	"address" text,
+	"how" text NOT NULL,
+	"deployed_at" timestamp with time zone NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "deployments_how" CHECK ("how" in ('promotion', 'approved', 'direct', 'rollback'))
+);
+--> statement-breakpoint
+CREATE TABLE "promotion_approvals" (
+	"team_id" text NOT NULL,
+	"promotion_id" text NOT NULL,
+	"user_id" text NOT NULL,
+	"at" timestamp with time zone NOT NULL,
+	CONSTRAINT "promotion_approvals_promotion_id_user_id_pk" PRIMARY KEY("promotion_id","user_id")
+);
+--> statement-breakpoint
+CREATE TABLE "promotions" (
+	"project_id" text NOT NULL,
+	"environment_id" text NOT NULL,
+	"environment_name" text NOT NULL,
+	"release_id" text NOT NULL,
+	"version" text NOT NULL,
+	"artifact_id" text,
+	"state" text DEFAULT 'pending' NOT NULL,
+	"rejection" text,
+	"reason" text,
+	"held" text,
+	"requested_by" text NOT NULL,
+	"override_reason" text,
+	"build_id" text,
+	"digest" text,
+	"url" text,
+	"approved_at" timestamp with time zone,
+	"ended_at" timestamp with time zone,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "promotions_state" CHECK ("state" in ('pending', 'approved', 'deployed', 'rejected', 'failed')),
+	CONSTRAINT "promotions_rejection" CHECK ("rejection" in ('rejected', 'superseded', 'expired')),
+	CONSTRAINT "promotions_held" CHECK ("held" in ('no_deploy_target', 'ambiguous_image', 'external')),
+	CONSTRAINT "promotions_rejected" CHECK (("promotions"."state" = 'rejected') = ("promotions"."rejection" is not null)),
+	CONSTRAINT "promotions_ended" CHECK (("promotions"."state" in ('deployed', 'rejected', 'failed')) = ("promotions"."ended_at" is not null)),
+	CONSTRAINT "promotions_build_or_held" CHECK ("promotions"."state" <> 'approved' or ("promotions"."build_id" is null) = ("promotions"."held" is not null))
+);
+--> statement-breakpoint
+CREATE TABLE "release_artifacts" (
+	"team_id" text NOT NULL,
+	"release_id" text NOT NULL,
+	"artifact_id" text NOT NULL,
+	CONSTRAINT "release_artifacts_release_id_artifact_id_pk" PRIMARY KEY("release_id","artifact_id")
+);
+--> statement-breakpoint
+CREATE TABLE "releases" (
+	"project_id" text NOT NULL,
+	"project_name" text NOT NULL,
+	"version" text NOT NULL,
+	"version_key" text NOT NULL,
+	"notes" text DEFAULT '' NOT NULL,
+	"digest" text NOT NULL,
+	"created_by" text NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "signing_keys" (
 	"id" text PRIMARY KEY NOT NULL,
 	"purpose" text NOT NULL,
@@ -1726,6 +1810,18 @@ CREATE UNIQUE INDEX "policy_decisions_gate" ON "policy_decisions" USING btree ("
 --> statement-breakpoint
 CREATE UNIQUE INDEX "policy_gates_team_id" ON "policy_gates" USING btree ("team_id","id");
 --> statement-breakpoint
+CREATE UNIQUE INDEX "deployments_team_id" ON "deployments" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "deployments_build" ON "deployments" USING btree ("build_id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "promotions_team_id" ON "promotions" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "promotions_build" ON "promotions" USING btree ("build_id") WHERE "promotions"."build_id" is not null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "releases_team_id" ON "releases" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "releases_version" ON "releases" USING btree ("project_id","version_key");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "signing_keys_hint" ON "signing_keys" USING btree ("hint");
 --> statement-breakpoint
 CREATE INDEX "packages_name" ON "packages" USING btree ("team_id","name_key");
@@ -1748,7 +1844,25 @@ CREATE INDEX "policy_decisions_policy" ON "policy_decisions" USING btree ("team_
 --> statement-breakpoint
 CREATE INDEX "policy_gates_action" ON "policy_gates" USING btree ("team_id","action","id");
 --> statement-breakpoint
+CREATE INDEX "deployment_heads_digest" ON "deployment_heads" USING btree ("team_id","digest");
+--> statement-breakpoint
+CREATE INDEX "deployments_digest" ON "deployments" USING btree ("team_id","digest","id");
+--> statement-breakpoint
+CREATE INDEX "promotions_newest" ON "promotions" USING btree ("environment_id","id");
+--> statement-breakpoint
+CREATE INDEX "promotions_pending" ON "promotions" USING btree ("environment_id","id") WHERE "promotions"."state" = 'pending';
+--> statement-breakpoint
+CREATE INDEX "release_artifacts_of" ON "release_artifacts" USING btree ("team_id","artifact_id","release_id");
+--> statement-breakpoint
+CREATE INDEX "releases_newest" ON "releases" USING btree ("project_id","id");
+--> statement-breakpoint
 CREATE INDEX "signing_keys_newest" ON "signing_keys" USING btree ("purpose","active_from" DESC NULLS LAST);
+--> statement-breakpoint
+ALTER TABLE "environments" ADD COLUMN "required_approvals" integer DEFAULT 1 NOT NULL;
+--> statement-breakpoint
+ALTER TABLE "environments" ADD COLUMN "allow_self_approval" boolean DEFAULT true NOT NULL;
+--> statement-breakpoint
+ALTER TABLE "environments" ADD COLUMN "promotions_only" boolean DEFAULT false NOT NULL;
 --> statement-breakpoint
 ALTER TABLE "package_set_members" ADD CONSTRAINT "package_set_members_set_fk" FOREIGN KEY ("team_id","set_id") REFERENCES "public"."package_sets"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
@@ -1779,3 +1893,19 @@ ALTER TABLE "policy_gates" ADD CONSTRAINT "policy_gates_team_id_teams_id_fk" FOR
 ALTER TABLE "policy_inputs" ADD CONSTRAINT "policy_inputs_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "policy_revisions" ADD CONSTRAINT "policy_revisions_policy_fk" FOREIGN KEY ("team_id","policy_id") REFERENCES "public"."policies"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "deployment_heads" ADD CONSTRAINT "deployment_heads_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "deployments" ADD CONSTRAINT "deployments_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "promotion_approvals" ADD CONSTRAINT "promotion_approvals_promotion_fk" FOREIGN KEY ("team_id","promotion_id") REFERENCES "public"."promotions"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "promotions" ADD CONSTRAINT "promotions_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "release_artifacts" ADD CONSTRAINT "release_artifacts_release_fk" FOREIGN KEY ("team_id","release_id") REFERENCES "public"."releases"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "release_artifacts" ADD CONSTRAINT "release_artifacts_artifact_fk" FOREIGN KEY ("team_id","artifact_id") REFERENCES "public"."artifacts"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "releases" ADD CONSTRAINT "releases_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "environments" ADD CONSTRAINT "environments_required_approvals" CHECK ("environments"."required_approvals" between 1 and 5);
