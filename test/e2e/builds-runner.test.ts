@@ -155,6 +155,42 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
     expect(registry.pushes).toHaveLength(pushes);
   });
 
+  it('promotes a release of it: it waits, is approved, the container answers, and all of it is known', async () => {
+    const { sdk } = platform;
+    const [newest] = (await sdk.artifacts.list(teamId, { kind: 'image' })).slice(0, 1);
+    const { projectId } = await sdk.environments.get(environmentId);
+    const release = await sdk.releases.create(projectId, {
+      version: '1.0.0',
+      artifactIds: [newest?.id ?? ''],
+    });
+    const promotion = await sdk.promotions.create(environmentId, release.id);
+    expect(promotion).toMatchObject({ state: 'pending', waitingFor: { code: 'approval' } });
+    const approved = await sdk.promotions.approve(environmentId, promotion.id);
+    const build = await ended(approved.buildId ?? '');
+    expect(build, build.message).toMatchObject({ state: 'succeeded', digest: newest?.digest });
+    expect(await page(build.address)).toBe('second\n');
+    const done = await waitFor(
+      'the promotion',
+      async () => await sdk.promotions.get(environmentId, promotion.id),
+      {
+        holds: ({ state }) => state === 'deployed',
+      },
+    );
+    expect(done.buildId).toBe(build.id);
+    const found = await waitFor(
+      'the impact',
+      async () => await sdk.artifacts.impact(teamId, { packageName: 'lib7' }),
+      {
+        holds: ({ environments }) => environments?.[0]?.promotionId === promotion.id,
+      },
+    );
+    expect(found.environments).toMatchObject([{ environmentId, address: build.address }]);
+    const { nodes = [] } = await sdk.artifacts.lineage(teamId, newest?.id ?? '');
+    expect(nodes.map(({ kind }) => kind)).toEqual(
+      expect.arrayContaining(['commit', 'build', 'artifact', 'release', 'promotion', 'deployment']),
+    );
+  });
+
   it('fails clearly without a Dockerfile, and what served before serves', async () => {
     const { url } = git.commit('empty', { README: 'nothing to build' });
     await platform.sdk.environments.update(environmentId, { repository: url });

@@ -29,6 +29,8 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   ci_connections: { readers: ['connect/timeline'] },
   ci_pipelines: { readers: ['connect/timeline'] },
   ci_runs: { readers: ['connect/timeline'] },
+  deployment_heads: { readers: ['delivery/artifacts'] },
+  deployments: { readers: ['delivery/artifacts'] },
   environments: {
     readers: [
       'apps/projects',
@@ -56,10 +58,13 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   },
   pool_turns: { writers: ['engine/teamshares'], readers: ['engine/runners'] },
   projects: { readers: ['engine/work', 'workspace/graph', 'workspace/spaces'] },
+  promotions: { readers: ['delivery/artifacts'] },
   regions: {
     owner: 'engine/regions',
     readers: ['access/teams', 'engine/registries', 'engine/runners', 'engine/work'],
   },
+  release_artifacts: { readers: ['delivery/artifacts'] },
+  releases: { readers: ['delivery/artifacts'] },
   runner_boots: { writers: ['engine/work'] },
   runner_events: { writers: ['engine/work'] },
   runner_groups: { writers: ['engine/work'], readers: ['engine/runners', 'engine/work'] },

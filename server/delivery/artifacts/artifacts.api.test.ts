@@ -178,6 +178,89 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     ]);
   });
 
+  it('are followed from their commit to where they run, and found by what they are made of', async () => {
+    const digest = freshDigest();
+    const component = {
+      type: 'library',
+      name: 'libcs3',
+      version: '3',
+      purl: 'pkg:deb/debian/libcs3@3?distro=debian-12',
+    };
+    const properties = [{ name: 'svc:source', value: 'crypto-suite' }];
+    const document = {
+      bomFormat: 'CycloneDX',
+      specVersion: '1.6',
+      components: [{ ...component, properties }],
+    };
+    const buildId = await built(digest, { sbom: gzipSync(JSON.stringify(document)).toString('base64') });
+    await provenanceOf(digest);
+    const { id = '' } = await artifactOf(digest);
+    const releaseId = (await sdk.releases.create(projectId, { version: '1.0', artifactIds: [id] })).id;
+    const deploy = { kind: 'container' } as const;
+    const target = (
+      await sdk.environments.create(projectId, {
+        name: 'production',
+        repository: 'https://git.example.com/acme/web',
+        deploy,
+      })
+    ).id;
+    const impact = async (query: object) => await sdk.artifacts.impact(teamId, query);
+    expect(await impact({ packageName: 'crypto-suite' })).toMatchObject({
+      environments: [],
+      counts: { artifacts: 1, releases: 1 },
+    });
+    const promotion = await sdk.promotions.create(target, releaseId);
+    expect(promotion.state).toBe('pending');
+    await sdk.promotions.approve(target, promotion.id);
+    await runner.finish(await runner.take());
+    await waitFor('the deployment', async () => (await impact({ digest })).environments, {
+      holds: ({ length }) => length > 0,
+    });
+
+    for (const query of [
+      { packageName: 'crypto-suite' },
+      { packageName: 'pkg:deb/debian/libcs3@3' },
+      { digest },
+    ]) {
+      expect(await impact(query), JSON.stringify(query)).toMatchObject({
+        environments: [
+          { environmentId: target, environmentName: 'production', digest, promotionId: promotion.id },
+        ],
+        releases: [{ id: releaseId, version: '1.0' }],
+        artifacts: [{ id, digest }],
+        counts: { environments: 1, releases: 1, artifacts: 1 },
+        truncated: false,
+      });
+    }
+    expect((await impact({ commit: COMMIT })).artifacts?.map((each) => each.id)).toContain(id);
+    expect((await impact({ packageName: 'left-pad@none' })).counts).toEqual({
+      environments: 0,
+      releases: 0,
+      artifacts: 0,
+    });
+    expect(await refused(impact({}))).toBe('400 validation_failed');
+    expect(await refused(impact({ digest, commit: COMMIT }))).toBe('400 validation_failed');
+
+    const { nodes = [], edges = [], truncated } = await sdk.artifacts.lineage(teamId, digest);
+    const deployment = nodes.find(({ kind }) => kind === 'deployment')?.id;
+    expect(nodes.map((node) => `${node.kind} ${node.id}`)).toEqual([
+      `commit ${COMMIT}`,
+      `build ${buildId}`,
+      `artifact ${id}`,
+      `release ${releaseId}`,
+      `promotion ${promotion.id}`,
+      `deployment ${deployment}`,
+    ]);
+    expect(edges).toEqual([
+      { from: COMMIT, to: buildId, relation: 'built_by' },
+      { from: buildId, to: id, relation: 'produced' },
+      { from: id, to: releaseId, relation: 'in' },
+      { from: releaseId, to: promotion.id, relation: 'promoted_by' },
+      { from: promotion.id, to: deployment, relation: 'deployed_as' },
+    ]);
+    expect(truncated).toBe(false);
+  });
+
   it('of CI runs are the word of the run, for the team of its connection', async () => {
     const connection = await sdk.ci.createConnection(teamId, {
       provider: 'github',

@@ -4,7 +4,7 @@
  */
 import { problem } from '@svc/proto/http/json-text.ts';
 import type { ImpactRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
+import type { Who } from '../../platform/resource/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
 import { setsWith } from './sbom/store.ts';
 
@@ -36,14 +36,11 @@ interface Environment {
   readonly deployedAt: Date;
 }
 
-export async function impactOf(ctx: Ctx, request: ImpactRequest): Promise<Impact> {
-  const {
-    db: { sql },
-    teams: scope,
-  } = ctx;
+export async function impactOf({ db, teams }: Who, request: ImpactRequest): Promise<Impact> {
+  const { sql } = db;
   const { teamId } = request;
-  const { matches, newest, isCut } = await matching(ctx, request);
-  const ours = sql`a.team_id = ${teamId} and a.team_id = any(${[...scope.teamIds]}::text[])`;
+  const { matches, newest, isCut } = await matching({ db, teams }, request);
+  const ours = sql`a.team_id = ${teamId} and a.team_id = any(${[...teams.teamIds]}::text[])`;
   const heads = sql`
     from deployment_heads h join artifacts a on a.team_id = h.team_id and a.digest = h.digest
     where h.team_id = ${teamId} and ${ours} and ${matches}`;
@@ -79,7 +76,7 @@ interface Matching {
   readonly isCut: boolean;
 }
 
-async function matching({ db: { sql }, teams }: Ctx, request: ImpactRequest): Promise<Matching> {
+async function matching({ db: { sql }, teams }: Who, request: ImpactRequest): Promise<Matching> {
   const { teamId, digest, commit, packageName } = request;
   const given = [digest, commit, packageName].filter((each) => each !== undefined).length;
   if (given !== 1)
