@@ -33,7 +33,7 @@ export const commands: readonly CommandSpec[] = [
     operation: { method: 'POST', path: '/environments/{environmentId}/promotions/{promotionId}/complete', body: '*' },
     positionals: [
       { name: 'promotionId', flag: 'promotion-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'promotion-id', description: 'Promotion id.' },
-      { name: 'status', flag: 'status', type: 'enum', values: ['deployed', 'failed'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'status', description: 'How it ended.' },
+      { name: 'status', flag: 'status', type: 'enum', values: ['deployed', 'failed'], repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'status', description: 'End.' },
     ],
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MANIFEST } from '../features/manifest.ts';
+import { ScopeSchema } from '../gen/svc/options/v1/options_pb.ts';
 import { buildModel } from './build-model.ts';
 import { ContractError } from './contract-error.ts';
 import { loadImage } from './image.ts';
@@ -28,6 +29,7 @@ interface Case {
 }
 
 const OK = 'no_scope: true';
+const SCOPES = ScopeSchema.values.filter(({ number }) => number !== 0).map(({ name }) => name);
 const PAGE = 'page: {items: "things", default_limit: 5, max_limit: 10}';
 const THINGS = 'repeated string things = 1; optional string next_cursor = 2;';
 const PAGING = 'optional uint32 limit = 1; optional string cursor = 2;';
@@ -73,8 +75,7 @@ const CASES: readonly Case[] = [
   {
     name: 'UnknownScope',
     op: `${OK} scope: 99`,
-    problem:
-      'scope 99 is not in the list; allowed are SCOPE_TEAM_READ, SCOPE_TEAM_MANAGE, SCOPE_PROJECT_READ, SCOPE_PROJECT_WRITE, SCOPE_RUN_READ, SCOPE_RUN_WRITE, SCOPE_RUNNER_READ, SCOPE_RUNNER_MANAGE, SCOPE_CI_READ, SCOPE_CI_WRITE, SCOPE_CI_MANAGE, SCOPE_STAFF, SCOPE_AUDIT_READ, SCOPE_KEY_MANAGE, SCOPE_ARTIFACT_READ, SCOPE_ARTIFACT_WRITE',
+    problem: `scope 99 is not in the list; allowed are ${SCOPES.join(', ')}`,
   },
   {
     name: 'StaffWithTeamScope',

@@ -450,7 +450,7 @@ export interface Attestation {
   readonly createdAt: string;
 }
 
-/** How many there are, counted to 10,000. */
+/** Numbers of what was found, counted to 10,000. */
 export interface ImpactCounts {
   /** Environments. */
   readonly environments: number;

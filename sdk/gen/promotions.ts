@@ -114,14 +114,14 @@ export interface PromotionsRejectParams {
 
 /** Parameters of `promotions.complete`. */
 export interface PromotionsCompleteParams {
-  /** How it ended. */
+  /** End. */
   status: CompletionStatus;
   /** Address at which it runs, `http://…` or `https://…`. */
   url?: string;
 }
 
 /**
- * How a deploy elsewhere ended.
+ * End of a deploy elsewhere.
  *
  * - `deployed`: It runs.
  * - `failed`: It does not.
@@ -148,11 +148,11 @@ export interface Promotion {
   readonly artifactId?: string;
   /** State. */
   readonly state: PromotionState;
-  /** Why it was rejected; absent unless it was. */
+  /** Kind of its rejection; absent unless it was rejected. */
   readonly rejection?: PromotionRejection;
-  /** What was said with the rejection, or what went wrong with the deploy; absent if nothing was. */
+  /** Words of whoever rejected it, or the problem of the deploy; absent if there are none. */
   readonly reason?: string;
-  /** What it waits for; absent once it has ended. */
+  /** Next thing that it waits for; absent once it has ended. */
   readonly waitingFor?: PromotionWaiting;
   /** Account that asked for it. */
   readonly requestedBy: string;
@@ -172,7 +172,7 @@ export interface Promotion {
   readonly approvedAt?: string;
   /** Time at which it ended; absent before. */
   readonly endedAt?: string;
-  /** What the policies say; of the answer of `create` alone. */
+  /** Word of the policies; of the answer of `create` alone. */
   readonly policyPreview?: PromotionPolicyPreview;
 }
 
@@ -190,7 +190,7 @@ export interface PromotionOverride {
   reason: string;
 }
 
-/** What the policies say of a promotion at the moment of its creation. */
+/** Word of the policies about a promotion at the moment of its creation. */
 export interface PromotionPolicyPreview {
   /** True if they would let it pass. */
   readonly allowed: boolean;
@@ -201,7 +201,7 @@ export interface PromotionPolicyPreview {
 }
 
 /**
- * Why a promotion was rejected.
+ * Kind of a rejection.
  *
  * - `rejected`: Somebody rejected it.
  * - `superseded`: A newer one of its environment was approved.
@@ -217,7 +217,7 @@ export interface PromotionRule {
   readonly policyName: string;
   /** Rule. */
   readonly ruleId: string;
-  /** What it asks for. */
+  /** Message of the rule. */
   readonly message: string;
 }
 
@@ -232,7 +232,7 @@ export interface PromotionRule {
  */
 export type PromotionState = 'pending' | 'approved' | 'deployed' | 'rejected' | 'failed';
 
-/** What a promotion waits for. */
+/** Next thing that a promotion waits for. */
 export interface PromotionWaiting {
   /** For programs. */
   readonly code: PromotionWaitingCode;
@@ -241,7 +241,7 @@ export interface PromotionWaiting {
 }
 
 /**
- * What an open promotion waits for.
+ * Next thing that an open promotion waits for.
  *
  * - `approval`: People who approve it.
  * - `no_deploy_target`: The environment had no deploy target: `complete` ends it.

@@ -95,7 +95,7 @@ export interface Release {
   readonly createdBy: string;
   /** Time at which it was made. */
   readonly createdAt: string;
-  /** What it is of, ordered by digest. Of a list: empty. */
+  /** Its artifacts, ordered by digest. Of a list: empty. */
   readonly artifacts: readonly ReleaseArtifact[];
 }
 
@@ -105,7 +105,7 @@ export interface ReleaseArtifact {
   readonly id: string;
   /** Digest, `sha256:<64 hexadecimal digits>`. */
   readonly digest: string;
-  /** What it is. */
+  /** Kind. */
   readonly kind: ArtifactKind;
   /** Name. */
   readonly name: string;

@@ -185,7 +185,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
       },
     );
     expect(found.environments).toMatchObject([{ environmentId, address: build.address }]);
-    const { nodes = [] } = await sdk.artifacts.lineage(teamId, newest?.id ?? '');
+    const { nodes } = await sdk.artifacts.lineage(teamId, newest?.id ?? '');
     expect(nodes.map(({ kind }) => kind)).toEqual(
       expect.arrayContaining(['commit', 'build', 'artifact', 'release', 'promotion', 'deployment']),
     );

@@ -194,7 +194,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     };
     const buildId = await built(digest, { sbom: gzipSync(JSON.stringify(document)).toString('base64') });
     await provenanceOf(digest);
-    const { id = '' } = await artifactOf(digest);
+    const { id } = await artifactOf(digest);
     const releaseId = (await sdk.releases.create(projectId, { version: '1.0', artifactIds: [id] })).id;
     const deploy = { kind: 'container' } as const;
     const target = (
@@ -241,7 +241,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     expect(await refused(impact({}))).toBe('400 validation_failed');
     expect(await refused(impact({ digest, commit: COMMIT }))).toBe('400 validation_failed');
 
-    const { nodes = [], edges = [], truncated } = await sdk.artifacts.lineage(teamId, digest);
+    const { nodes, edges, truncated } = await sdk.artifacts.lineage(teamId, digest);
     const deployment = nodes.find(({ kind }) => kind === 'deployment')?.id;
     expect(nodes.map((node) => `${node.kind} ${node.id}`)).toEqual([
       `commit ${COMMIT}`,

@@ -966,7 +966,7 @@ export const AttestEvaluationRequestSchema: GenMessage<AttestEvaluationRequest> 
   messageDesc(file_svc_artifacts_v1_artifacts, 18);
 
 /**
- * What is asked after: exactly one of the three.
+ * Digest, commit or package that is asked after: exactly one of the three.
  *
  * @generated from message svc.artifacts.v1.ImpactRequest
  */
@@ -1106,7 +1106,7 @@ export const ImpactedReleaseSchema: GenMessage<ImpactedRelease> = /*@__PURE__*/
   messageDesc(file_svc_artifacts_v1_artifacts, 21);
 
 /**
- * How many there are, counted to 10,000.
+ * Numbers of what was found, counted to 10,000.
  *
  * @generated from message svc.artifacts.v1.ImpactCounts
  */

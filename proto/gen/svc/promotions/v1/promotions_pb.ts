@@ -21,7 +21,7 @@ export const file_svc_promotions_v1_promotions: GenFile = /*@__PURE__*/
   fileDesc("CiJzdmMvcHJvbW90aW9ucy92MS9wcm9tb3Rpb25zLnByb3RvEhFzdmMucHJvbW90aW9ucy52MSJhChBQcm9tb3Rpb25XYWl0aW5nEjoKBGNvZGUYASABKA4yJy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25XYWl0aW5nQ29kZUID4EEDEhEKBHRleHQYAiABKAlCA+BBAyJWChFQcm9tb3Rpb25BcHByb3ZhbBIUCgd1c2VyX2lkGAEgASgJQgPgQQMSKwoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMibQoNUHJvbW90aW9uUnVsZRIWCglwb2xpY3lfaWQYASABKAlCA+BBAxIYCgtwb2xpY3lfbmFtZRgCIAEoCUID4EEDEhQKB3J1bGVfaWQYAyABKAlCA+BBAxIUCgdtZXNzYWdlGAQgASgJQgPgQQMinAEKFlByb21vdGlvblBvbGljeVByZXZpZXcSFAoHYWxsb3dlZBgBIAEoCEID4EEDEjUKBmRlbmllZBgCIAMoCzIgLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJ1bGVCA+BBAxI1CgZ3YXJuZWQYAyADKAsyIC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25SdWxlQgPgQQMiiQgKCVByb21vdGlvbhIPCgJpZBgBIAEoCUID4EEDEhQKB3RlYW1faWQYAiABKAlCA+BBAxIXCgpwcm9qZWN0X2lkGAMgASgJQgPgQQMSGwoOZW52aXJvbm1lbnRfaWQYBCABKAlCA+BBAxIdChBlbnZpcm9ubWVudF9uYW1lGAUgASgJQgPgQQMSFwoKcmVsZWFzZV9pZBgGIAEoCUID4EEDEhQKB3ZlcnNpb24YByABKAlCA+BBAxIdCgthcnRpZmFjdF9pZBgIIAEoCUID4EEDSACIAQESNQoFc3RhdGUYCSABKA4yIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25TdGF0ZUID4EEDEkIKCXJlamVjdGlvbhgKIAEoDjIlLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJlamVjdGlvbkID4EEDSAGIAQESGAoGcmVhc29uGAsgASgJQgPgQQNIAogBARJCCgt3YWl0aW5nX2ZvchgMIAEoCzIjLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbldhaXRpbmdCA+BBA0gDiAEBEhkKDHJlcXVlc3RlZF9ieRgNIAEoCUID4EEDEjwKCWFwcHJvdmFscxgOIAMoCzIkLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkFwcHJvdmFsQgPgQQMSIQoPb3ZlcnJpZGVfcmVhc29uGA8gASgJQgPgQQNIBIgBARIaCghidWlsZF9pZBgQIAEoCUID4EEDSAWIAQESGAoGZGlnZXN0GBEgASgJQgPgQQNIBogBARIVCgN1cmwYEiABKAlCA+BBA0gHiAEBEjMKCmNyZWF0ZWRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOQoLYXBwcm92ZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICIgBARI2CghlbmRlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gJiAEBEksKDnBvbGljeV9wcmV2aWV3GBYgASgLMikuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUG9saWN5UHJldmlld0ID4EEDSAqIAQFCDgoMX2FydGlmYWN0X2lkQgwKCl9yZWplY3Rpb25CCQoHX3JlYXNvbkIOCgxfd2FpdGluZ19mb3JCEgoQX292ZXJyaWRlX3JlYXNvbkILCglfYnVpbGRfaWRCCQoHX2RpZ2VzdEIGCgRfdXJsQg4KDF9hcHByb3ZlZF9hdEILCglfZW5kZWRfYXRCEQoPX3BvbGljeV9wcmV2aWV3IoABCgtMaXN0UmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECEh4KBWxpbWl0GAIgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAMgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IidAoMTGlzdFJlc3BvbnNlEjUKCnByb21vdGlvbnMYASADKAsyHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25CA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIk0KCkdldFJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAiKDAQoNQ3JlYXRlUmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhcKCnJlbGVhc2VfaWQYAiABKAlCA+BBAhIjCgthcnRpZmFjdF9pZBgDIAEoCUIJukgGcgQQARhASACIAQFCDgoMX2FydGlmYWN0X2lkIkEKEVByb21vdGlvbk92ZXJyaWRlEiwKBnJlYXNvbhgBIAEoCUIc4EECukgWchQQCBj0AzINXlxTW1xzXFNdKlxTJCKbAQoOQXBwcm92ZVJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAhI7CghvdmVycmlkZRgDIAEoCzIkLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbk92ZXJyaWRlSACIAQFCCwoJX292ZXJyaWRlInMKDVJlamVjdFJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAhIhCgZyZWFzb24YAyABKAlCEeBBArpIC3IJEAEY9AMyAlxTIs0BCg9Db21wbGV0ZVJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAhJCCgZzdGF0dXMYAyABKA4yIy5zdmMucHJvbW90aW9ucy52MS5Db21wbGV0aW9uU3RhdHVzQg3gQQK6SAeCAQQQASAAEi0KA3VybBgEIAEoCUIbukgYchYY0A8yEV5odHRwcz86Ly9bXlxzXSskSACIAQFCBgoEX3VybCrEAQoOUHJvbW90aW9uU3RhdGUSHwobUFJPTU9USU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXUFJPTU9USU9OX1NUQVRFX1BFTkRJTkcQARIcChhQUk9NT1RJT05fU1RBVEVfQVBQUk9WRUQQAhIcChhQUk9NT1RJT05fU1RBVEVfREVQTE9ZRUQQAxIcChhQUk9NT1RJT05fU1RBVEVfUkVKRUNURUQQBBIaChZQUk9NT1RJT05fU1RBVEVfRkFJTEVEEAUqoAEKElByb21vdGlvblJlamVjdGlvbhIjCh9QUk9NT1RJT05fUkVKRUNUSU9OX1VOU1BFQ0lGSUVEEAASIAocUFJPTU9USU9OX1JFSkVDVElPTl9SRUpFQ1RFRBABEiIKHlBST01PVElPTl9SRUpFQ1RJT05fU1VQRVJTRURFRBACEh8KG1BST01PVElPTl9SRUpFQ1RJT05fRVhQSVJFRBADKrECChRQcm9tb3Rpb25XYWl0aW5nQ29kZRImCiJQUk9NT1RJT05fV0FJVElOR19DT0RFX1VOU1BFQ0lGSUVEEAASIwofUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9BUFBST1ZBTBABEisKJ1BST01PVElPTl9XQUlUSU5HX0NPREVfTk9fREVQTE9ZX1RBUkdFVBACEioKJlBST01PVElPTl9XQUlUSU5HX0NPREVfQU1CSUdVT1VTX0lNQUdFEAMSKwonUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9FTlZJUk9OTUVOVF9CVVNZEAQSIQodUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9SVU5ORVIQBRIjCh9QUk9NT1RJT05fV0FJVElOR19DT0RFX0VYVEVSTkFMEAYqcwoQQ29tcGxldGlvblN0YXR1cxIhCh1DT01QTEVUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh4KGkNPTVBMRVRJT05fU1RBVFVTX0RFUExPWUVEEAESHAoYQ09NUExFVElPTl9TVEFUVVNfRkFJTEVEEAIy0QkKEVByb21vdGlvbnNTZXJ2aWNlEtQBCgRMaXN0Eh4uc3ZjLnByb21vdGlvbnMudjEuTGlzdFJlcXVlc3QaHy5zdmMucHJvbW90aW9ucy52MS5MaXN0UmVzcG9uc2UiigGQAgGKtRhSYhEKCnByb21vdGlvbnMQMhjIAaoBAmlkqgEFc3RhdGWqAQd2ZXJzaW9uqgEPd2FpdGluZ0Zvci5jb2RlqgEHYnVpbGRJZKoBCWNyZWF0ZWRBdILT5JMCKxIpL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMShwEKA0dldBIdLnN2Yy5wcm9tb3Rpb25zLnYxLkdldFJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24iQ5ACAYLT5JMCOhI4L2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMve3Byb21vdGlvbl9pZH0SmQIKBkNyZWF0ZRIgLnN2Yy5wcm9tb3Rpb25zLnYxLkNyZWF0ZVJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24izgGKtRiVARIOZW52aXJvbm1lbnRfaWQSCnJlbGVhc2VfaWQqCnJlbGVhc2VfaWRYyQGaAWcKF0EgcmVsZWFzZSB0byBwcm9kdWN0aW9uEiVwcm9tb3Rpb25zIGNyZWF0ZSByZWxfMDEgLS1lbnYgZW52XzAxGiVwcm9tb3Rpb25zLmNyZWF0ZSgnZW52XzAxJywgJ3JlbF8wMScpgtPkkwIuOgEqIikvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucxKdAQoHQXBwcm92ZRIhLnN2Yy5wcm9tb3Rpb25zLnYxLkFwcHJvdmVSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIlGKtRgCQAOC0+STAkU6ASoiQC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L2FwcHJvdmUSmgEKBlJlamVjdBIgLnN2Yy5wcm9tb3Rpb25zLnYxLlJlamVjdFJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24iUIq1GAJAA4LT5JMCRDoBKiI/L2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMve3Byb21vdGlvbl9pZH0vcmVqZWN0ErQBCghDb21wbGV0ZRIiLnN2Yy5wcm9tb3Rpb25zLnYxLkNvbXBsZXRlUmVxdWVzdBocLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbiJmirUYFioMcHJvbW90aW9uX2lkKgZzdGF0dXOC0+STAkY6ASoiQS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L2NvbXBsZXRlGkuKtRhHCgpwcm9tb3Rpb25zEgpwcm9tb3Rpb25zGiVSZWxlYXNlcyBvbiB0aGVpciB3YXkgdG8gZW52aXJvbm1lbnRzKAEwBTgRQBJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
- * What a promotion waits for.
+ * Next thing that a promotion waits for.
  *
  * @generated from message svc.promotions.v1.PromotionWaiting
  */
@@ -104,7 +104,7 @@ export type PromotionRule = Message<"svc.promotions.v1.PromotionRule"> & {
   ruleId: string;
 
   /**
-   * What it asks for.
+   * Message of the rule.
    *
    * @generated from field: string message = 4;
    */
@@ -119,7 +119,7 @@ export const PromotionRuleSchema: GenMessage<PromotionRule> = /*@__PURE__*/
   messageDesc(file_svc_promotions_v1_promotions, 2);
 
 /**
- * What the policies say of a promotion at the moment of its creation.
+ * Word of the policies about a promotion at the moment of its creation.
  *
  * @generated from message svc.promotions.v1.PromotionPolicyPreview
  */
@@ -223,21 +223,21 @@ export type Promotion = Message<"svc.promotions.v1.Promotion"> & {
   state: PromotionState;
 
   /**
-   * Why it was rejected; absent unless it was.
+   * Kind of its rejection; absent unless it was rejected.
    *
    * @generated from field: optional svc.promotions.v1.PromotionRejection rejection = 10;
    */
   rejection?: PromotionRejection | undefined;
 
   /**
-   * What was said with the rejection, or what went wrong with the deploy; absent if nothing was.
+   * Words of whoever rejected it, or the problem of the deploy; absent if there are none.
    *
    * @generated from field: optional string reason = 11;
    */
   reason?: string | undefined;
 
   /**
-   * What it waits for; absent once it has ended.
+   * Next thing that it waits for; absent once it has ended.
    *
    * @generated from field: optional svc.promotions.v1.PromotionWaiting waiting_for = 12;
    */
@@ -307,7 +307,7 @@ export type Promotion = Message<"svc.promotions.v1.Promotion"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * What the policies say; of the answer of `create` alone.
+   * Word of the policies; of the answer of `create` alone.
    *
    * @generated from field: optional svc.promotions.v1.PromotionPolicyPreview policy_preview = 22;
    */
@@ -413,7 +413,7 @@ export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
   messageDesc(file_svc_promotions_v1_promotions, 7);
 
 /**
- * What is asked for.
+ * Promotion that is asked for.
  *
  * @generated from message svc.promotions.v1.CreateRequest
  */
@@ -539,7 +539,7 @@ export const RejectRequestSchema: GenMessage<RejectRequest> = /*@__PURE__*/
   messageDesc(file_svc_promotions_v1_promotions, 11);
 
 /**
- * How the deploy ended.
+ * End of the deploy.
  *
  * @generated from message svc.promotions.v1.CompleteRequest
  */
@@ -559,7 +559,7 @@ export type CompleteRequest = Message<"svc.promotions.v1.CompleteRequest"> & {
   promotionId: string;
 
   /**
-   * How it ended.
+   * End.
    *
    * @generated from field: svc.promotions.v1.CompletionStatus status = 3;
    */
@@ -636,7 +636,7 @@ export const PromotionStateSchema: GenEnum<PromotionState> = /*@__PURE__*/
   enumDesc(file_svc_promotions_v1_promotions, 0);
 
 /**
- * Why a promotion was rejected.
+ * Kind of a rejection.
  *
  * @generated from enum svc.promotions.v1.PromotionRejection
  */
@@ -677,7 +677,7 @@ export const PromotionRejectionSchema: GenEnum<PromotionRejection> = /*@__PURE__
   enumDesc(file_svc_promotions_v1_promotions, 1);
 
 /**
- * What an open promotion waits for.
+ * Next thing that an open promotion waits for.
  *
  * @generated from enum svc.promotions.v1.PromotionWaitingCode
  */
@@ -739,7 +739,7 @@ export const PromotionWaitingCodeSchema: GenEnum<PromotionWaitingCode> = /*@__PU
   enumDesc(file_svc_promotions_v1_promotions, 2);
 
 /**
- * How a deploy elsewhere ended.
+ * End of a deploy elsewhere.
  *
  * @generated from enum svc.promotions.v1.CompletionStatus
  */

@@ -43,7 +43,7 @@ export type ReleaseArtifact = Message<"svc.releases.v1.ReleaseArtifact"> & {
   digest: string;
 
   /**
-   * What it is.
+   * Kind.
    *
    * @generated from field: svc.artifacts.v1.ArtifactKind kind = 3;
    */
@@ -134,7 +134,7 @@ export type Release = Message<"svc.releases.v1.Release"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * What it is of, ordered by digest. Of a list: empty.
+   * Its artifacts, ordered by digest. Of a list: empty.
    *
    * @generated from field: repeated svc.releases.v1.ReleaseArtifact artifacts = 10;
    */
