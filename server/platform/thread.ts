@@ -7,6 +7,7 @@ import type { ResourceLimits } from 'node:worker_threads';
 
 /** A thread that nobody needs takes some 20 MB. */
 const IDLE_MS = 10_000;
+const YOUNG_MB = 32;
 
 export interface ThreadOptions {
   /** The TypeScript file that the thread runs. `build.mjs` lists it, so that it lies beside the bundle. */
@@ -77,10 +78,11 @@ export function createThread<Question, Answer>(options: ThreadOptions): Thread<Q
 }
 
 /** Starts the entry from beside this file in the bundle, where it is JavaScript, and from its source in a checkout. */
-function startWorker({ entry, memoryMb }: ThreadOptions): Worker {
+export function startWorker({ entry, memoryMb }: Pick<ThreadOptions, 'entry' | 'memoryMb'>): Worker {
   const resourceLimits: ResourceLimits = {
     maxOldGenerationSizeMb: memoryMb,
-    maxYoungGenerationSizeMb: 32,
+    maxYoungGenerationSizeMb: YOUNG_MB,
+    // For what is as deep as a document or an expression may be.
     stackSizeMb: 4,
   };
   const name = entry.pathname.replace(/^.*\/|\.worker\.ts$/g, '');

@@ -338,6 +338,30 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     );
     expect(await bad({ caseResults: 'all good' })).toBe('400 validation_failed');
     expect(await statementsOf(digest)).toHaveLength(2);
+
+    const policy = await sdk.policies.create(teamId, {
+      name: 'good models alone',
+      projectId,
+      document: {
+        on: ['release.create'],
+        rules: [
+          {
+            id: 'score',
+            message: 'a model needs 0.9 on MMLU',
+            require:
+              "artifacts.all(a, a.kind != 'model' || a.evaluations.exists(e, e.suiteId == 'mmlu' && e.score >= 0.9))",
+          },
+        ],
+      },
+    });
+    await sdk.policies.enable(teamId, policy.id);
+    const { id } = await sdk.artifacts.get(teamId, digest);
+    const release = async () =>
+      await sdk.releases.create(projectId, { version: 'model-1', artifactIds: [id] });
+    expect(await refused(release())).toBe('403 policy_denied');
+    await sdk.artifacts.attestEvaluation(teamId, digest, { ...evaluation, score: 0.95 });
+    expect((await release()).version).toBe('model-1');
+    await sdk.policies.disable(teamId, policy.id);
   });
 
   it('verify without the service: by @sigstore/verify, and by openssl over what DSSE signs; a flipped byte fails both', async () => {

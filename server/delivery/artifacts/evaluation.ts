@@ -8,7 +8,7 @@ import { problem } from '@svc/proto/http/json-text.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { auditActor } from '../../platform/ledger/index.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { attest } from '../attestations/index.ts';
+import { attest, EVALUATION_SUFFIX } from '../attestations/index.ts';
 import type { Attestation } from '../attestations/index.ts';
 import type { Signer } from '../signingkeys/index.ts';
 import { refuseMore } from './statements.ts';
@@ -56,7 +56,7 @@ export async function attestEvaluation(
       purpose: 'platform',
       dedupeKey: `evaluation:${digest}:${hash}`,
       at: now,
-      predicateType: `${typeBase}/evaluation/v1`,
+      predicateType: `${typeBase}${EVALUATION_SUFFIX}`,
       subjects: [{ name, digest }],
       predicate,
       entry: { action: 'artifact.evaluated', actor, requestId: ctx.call.requestId },

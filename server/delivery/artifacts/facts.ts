@@ -2,7 +2,7 @@
 import { notFound } from '../../platform/not-found.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { attestationFacts, keysFor } from '../attestations/index.ts';
-import type { AttestationFacts } from '../attestations/index.ts';
+import type { AttestationFacts, EvaluationFacts } from '../attestations/index.ts';
 
 export interface ArtifactFacts {
   readonly id: string;
@@ -16,11 +16,7 @@ export interface ArtifactFacts {
   readonly commit: string;
   readonly runner: string;
   readonly attestations: readonly AttestationFacts[];
-  readonly evaluations: ReadonlyArray<{
-    readonly suiteId: string;
-    readonly score: number;
-    readonly evaluatedAt: string;
-  }>;
+  readonly evaluations: readonly EvaluationFacts[];
   readonly sbom: {
     readonly present: boolean;
     readonly packages: number;
@@ -50,9 +46,9 @@ export async function artifactFacts(
     const row = rows.get(id);
     if (row === undefined) throw notFound('artifact');
     const { packages, unread, ...artifact } = row;
-    const attestations = stated.get(artifact.digest) ?? [];
+    const { attestations = [], evaluations = [] } = stated.get(artifact.digest) ?? {};
     const sbom = { present: artifact.packageSetId !== null, packages, unread };
-    return { ...artifact, attestations, evaluations: [], sbom };
+    return { ...artifact, attestations, evaluations, sbom };
   });
 }
 

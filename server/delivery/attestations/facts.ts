@@ -4,7 +4,7 @@ import type { TeamScope } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Attestation } from './attest.ts';
 import type { Statement } from './envelope.ts';
-import { PROVENANCE_TYPE } from './statement.ts';
+import { EVALUATION_SUFFIX, PROVENANCE_TYPE } from './statement.ts';
 import { verifyBundle } from './verify.ts';
 import type { Keys } from './verify.ts';
 
@@ -25,9 +25,24 @@ export interface AttestationFacts {
   readonly builderId: string;
 }
 
+/** Of an evaluation that the service recorded. */
+export interface EvaluationFacts {
+  readonly suiteId: string;
+  readonly score: number;
+  readonly evaluatedAt: string;
+}
+
+export interface StatedFacts {
+  readonly attestations: readonly AttestationFacts[];
+  readonly evaluations: readonly EvaluationFacts[];
+}
+
 const NONE: AttestationFacts = { predicateType: '', verified: false, signer: '', builderId: '' };
 /** One more than a policy takes stands for what is not read: part of the statements would be a lie, and this is refused. */
-const TOO_MANY: readonly AttestationFacts[] = Array.from({ length: ATTESTATIONS_MAX + 1 }, () => NONE);
+const TOO_MANY: StatedFacts = {
+  attestations: Array.from({ length: ATTESTATIONS_MAX + 1 }, () => NONE),
+  evaluations: [],
+};
 
 interface Found extends Pick<Attestation, 'predicateType' | 'source' | 'createdAt'> {
   readonly digest: string;
@@ -45,7 +60,7 @@ export interface Asked {
 export async function attestationFacts(
   { db, teams, keys }: Asked,
   digests: readonly string[],
-): Promise<ReadonlyMap<string, readonly AttestationFacts[]>> {
+): Promise<ReadonlyMap<string, StatedFacts>> {
   const rows = await db.sql<Found[]>`
     select digest, predicate_type as "predicateType", source, created_at as "createdAt",
       case when place <= ${ATTESTATIONS_MAX}::int and bytes <= ${BUNDLES_BYTES_MAX}::int then bundle end as bundle
@@ -64,19 +79,41 @@ export async function attestationFacts(
     if (same === undefined) byDigest.set(row.digest, [row]);
     else same.push(row);
   }
-  const facts = new Map<string, readonly AttestationFacts[]>();
+  const facts = new Map<string, StatedFacts>();
   for (const [digest, found] of byDigest) {
     const isRead = found.every(({ bundle }) => bundle !== null);
-    facts.set(digest, isRead ? found.map((row) => factsOf(row, keys)) : TOO_MANY);
+    facts.set(digest, isRead ? statedBy(found, keys) : TOO_MANY);
     await nextTurn(); // A hundred signatures take some 15 ms.
   }
   return facts;
 }
 
-function factsOf({ bundle, digest, createdAt, source, predicateType }: Found, keys: Keys): AttestationFacts {
+function statedBy(found: readonly Found[], keys: Keys): StatedFacts {
+  const all = found.map((row) => factsOf(row, keys));
+  return {
+    attestations: all.map(({ facts }) => facts),
+    evaluations: all.flatMap(({ facts, evaluation }) => (facts.verified && evaluation ? [evaluation] : [])),
+  };
+}
+
+interface Facts {
+  readonly facts: AttestationFacts;
+  readonly evaluation: EvaluationFacts | undefined;
+}
+
+function factsOf({ bundle, digest, createdAt, source, predicateType }: Found, keys: Keys): Facts {
   const expected = { digest, storedAt: createdAt, isOurs: source === 'platform' };
   const { status, signer = '', statement } = verifyBundle(bundle ?? new Uint8Array(), keys, expected);
-  return { predicateType, verified: status === 'valid', signer, builderId: builderOf(statement) };
+  const evaluation = source === 'platform' ? evaluationOf(statement) : undefined;
+  const facts = { predicateType, verified: status === 'valid', signer, builderId: builderOf(statement) };
+  return { facts, evaluation };
+}
+
+/** As the service itself writes one. */
+function evaluationOf(statement: Statement | undefined): EvaluationFacts | undefined {
+  if (statement?.predicateType.endsWith(EVALUATION_SUFFIX) !== true) return undefined;
+  const { suiteId, score, evaluatedAt } = statement.json['predicate'] as EvaluationFacts;
+  return { suiteId, score, evaluatedAt };
 }
 
 function builderOf(statement: Statement | undefined): string {

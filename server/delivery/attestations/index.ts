@@ -9,9 +9,9 @@ export { attest, storeAttestation } from './attest.ts';
 export type { Attestation, AttestDeps, Stated } from './attest.ts';
 export { BUNDLE_BYTES_MAX, readEnvelope, readStatement } from './envelope.ts';
 export { attestationFacts, ATTESTATIONS_MAX } from './facts.ts';
-export type { AttestationFacts } from './facts.ts';
+export type { AttestationFacts, EvaluationFacts } from './facts.ts';
 export { attestations, attestationSubjects } from './schema.ts';
-export { PROVENANCE_TYPE } from './statement.ts';
+export { EVALUATION_SUFFIX, PROVENANCE_TYPE } from './statement.ts';
 export { verifyBundle } from './verify.ts';
 export type { Keys, VerificationStatus, Verified } from './verify.ts';
 

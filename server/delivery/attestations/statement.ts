@@ -2,6 +2,8 @@
 import canonicalize from 'canonicalize';
 
 export const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
+/** Behind ATTESTATION_TYPE_BASE. */
+export const EVALUATION_SUFFIX = '/evaluation/v1';
 
 export interface Subject {
   readonly name: string;

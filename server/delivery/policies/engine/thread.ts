@@ -1,9 +1,9 @@
 /** A thread that judges, and how it is started. It knows nothing of turns and limits of time: see `policy-runner.ts`. */
-import { Worker } from 'node:worker_threads';
+import { startWorker } from '../../../platform/thread.ts';
 import type { Judged, PolicyAtGate } from './verdict.ts';
 
-/** Of what lives longer than a moment. The stack is for plans as deep as an expression has nodes. */
-const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
+/** Of what lives longer than a moment. */
+const MEMORY_MB = 64;
 
 export interface Gate {
   /** As `printInput` prints it. */
@@ -29,7 +29,7 @@ export interface Listener {
 }
 
 export function startThread(listener: Listener): Thread {
-  const worker = startWorker();
+  const worker = startWorker({ entry: new URL('./policy.worker.ts', import.meta.url), memoryMb: MEMORY_MB });
   // A server that stops does not wait for it.
   worker.unref();
   let isHeard = true;
@@ -54,16 +54,4 @@ export function startThread(listener: Listener): Thread {
       void worker.terminate();
     },
   };
-}
-
-/** The worker lies beside this file: as JavaScript in the bundle, as TypeScript in a checkout. */
-function startWorker(): Worker {
-  const options = { name: 'policies', resourceLimits: RESOURCE_LIMITS };
-  if (!import.meta.url.endsWith('.ts'))
-    return new Worker(new URL('./policy.worker.js', import.meta.url), { ...options, execArgv: [] });
-  // A thread cannot be started from a TypeScript file, so it starts from a line that brings the loader of the checkout in first.
-  const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'));
-  const entry = JSON.stringify(new URL('./policy.worker.ts', import.meta.url).href);
-  const code = `import(${loader}).then(({ register }) => { register(); return import(${entry}); })`;
-  return new Worker(code, { ...options, eval: true, execArgv: ['--conditions=source'] });
 }
