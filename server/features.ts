@@ -87,7 +87,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     spacesFeature,
     graphFeature,
     incidentsFeature,
-    residencyFeature,
+    residencyFeature(system, signing),
     signing,
     attestationsFeature,
     artifactsFeature(system, { signer: signing.signer, reportedRun: ci.reportedRun }),

@@ -343,10 +343,12 @@ export const groups: readonly GroupSpec[] = [
   {
     group: 'residency',
     area: 'delivery',
-    summary: 'Attestations of where an environment\'s work is done',
+    summary: 'Attestations of where work is done, and where artifacts were made and run',
     feature: 'host.compliance.residency_chain',
     commands: [
+      { words: ['attest-artifact'], summary: 'Records where the artifact was built, where it is stored and where it runs now, as the next link of the artifact\'s chain' },
       { words: ['attest-environment'], summary: 'Records where the environment\'s work goes now, as the next link of the environment\'s chain' },
+      { words: ['list-for-artifact'], summary: 'Lists attestations of one artifact, newest first' },
       { words: ['list-for-environment'], summary: 'Lists attestations of one environment, newest first' },
     ],
     load: async () => (await import('./residency.ts')).commands,

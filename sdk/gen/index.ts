@@ -105,7 +105,7 @@ export type { CompletionStatus, Promotion, PromotionApproval, PromotionOverride,
 export type { Operator, Region } from './regions.ts';
 export type { RegistriesAddParams, RegistriesUpdateParams, Registry } from './registries.ts';
 export type { Release, ReleaseArtifact, ReleasesCreateParams, ReleasesListPageParams, ReleasesListResponse } from './releases.ts';
-export type { ResidencyAttestation, ResidencyListForEnvironmentPageParams, ResidencyListForEnvironmentResponse } from './residency.ts';
+export type { ArtifactResidencyAttestation, ResidencyAttestation, ResidencyListForArtifactPageParams, ResidencyListForArtifactResponse, ResidencyListForEnvironmentPageParams, ResidencyListForEnvironmentResponse } from './residency.ts';
 export type { RunnerGroup, RunnerGroupsCreateParams, RunnerGroupsUpdateParams } from './runner-groups.ts';
 export type { Health, Lease, Runner, RunnerEvent, RunnersCreateEnrollTokenResponse, RunnersDiagnoseParams, RunnersDiagnoseResponse, RunnersEvent, RunnersHistoryPageParams, RunnersListHistoryResponse, RunnersListParams, RunnersPauseParams, RunnersUpdateParams, SelfDiagnostics, StuckItem, StuckWork, TeamHealth, Waiting, WaitingReason, WorkSelector, WorkSelectorInput } from './runners.ts';
 export type { EndReason, Isolation, Limits, LogEvent, LogStream, Network, Purpose, RunState, SandboxRun, SandboxRunsCreateParams, SandboxRunsListPageParams, SandboxRunsListParams, SandboxRunsListResponse, SandboxRunsStreamLogsParams } from './sandbox-runs.ts';
@@ -172,7 +172,7 @@ export interface Resources {
   readonly registries: Registries;
   /** Versions of a project, each of fixed artifacts. */
   readonly releases: Releases;
-  /** Attestations of where an environment's work is done. */
+  /** Attestations of where work is done, and where artifacts were made and run. */
   readonly residency: Residency;
   /** Groups of runners. */
   readonly runnerGroups: RunnerGroups;

@@ -3,9 +3,9 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import type { Operator } from './regions.ts';
 
 /**
- * Attestations of environments. Each one records the region that the team's work goes to at that moment and names the digest of the one before
- * it, so that none can be changed or taken out of the middle without its being seen. It is this service's own record: the hop into the companion
- * service is not built. Artifacts do not exist in this version, so there are no attestations of artifacts.
+ * Attestations of environments and of artifacts. Each one records what is known at that moment, of an environment the region that the team's work goes to, of an artifact where it was built,
+ * where it is stored and where it runs, and names the digest of the one before it, so that none can be changed or taken out of the middle without its being seen. It is this service's own record: the hop into the companion
+ * service is not built.
  */
 export class Residency {
   readonly #client: Client;
@@ -50,6 +50,43 @@ export class Residency {
   attestEnvironment(environmentId: string, options?: CallOptions): ApiPromise<ResidencyAttestation> {
     return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/residency-attestations', body: '*' }, { environmentId }, options);
   }
+
+  /**
+   * Lists attestations of one artifact, newest first. Errors: `not_found` (404).
+   *
+   * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
+   *
+   * Needs: scope `artifact:read`, the platform feature `host.compliance.residency_chain`.
+   *
+   * @experimental
+   */
+  listForArtifact(teamId: string, artifactId: string, options?: CallOptions): PagePromise<ArtifactResidencyAttestation> {
+    return this.#client.list({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/residency-attestations', items: 'attestations' }, { teamId, artifactId }, options);
+  }
+
+  /**
+   * Lists attestations of one artifact, newest first. Errors: `not_found` (404).
+   *
+   * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
+   *
+   * Needs: scope `artifact:read`, the platform feature `host.compliance.residency_chain`.
+   *
+   * @experimental
+   */
+  listForArtifactPage(teamId: string, artifactId: string, params?: ResidencyListForArtifactPageParams, options?: CallOptions): ApiPromise<ResidencyListForArtifactResponse> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/residency-attestations' }, { teamId, artifactId, ...params }, options);
+  }
+
+  /**
+   * Records where the artifact was built, where it is stored and where it runs now, as the next link of the artifact's chain. The service signs it a moment later, as a statement about the artifact. Errors: `not_found` (404).
+   *
+   * Needs: scope `artifact:write`, role `admin` on the team, the platform feature `host.compliance.residency_chain`.
+   *
+   * @experimental
+   */
+  attestArtifact(teamId: string, artifactId: string, options?: CallOptions): ApiPromise<ArtifactResidencyAttestation> {
+    return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/residency-attestations', body: '*' }, { teamId, artifactId }, options);
+  }
 }
 
 /** Parameters of `residency.listForEnvironmentPage`. */
@@ -58,6 +95,45 @@ export interface ResidencyListForEnvironmentPageParams {
   limit?: number;
   /** `nextCursor` of the page before. */
   cursor?: string;
+}
+
+/** Parameters of `residency.listForArtifactPage`. */
+export interface ResidencyListForArtifactPageParams {
+  /** Attestations per page, 1 to 200. Default: 50. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+/** One link of an artifact's chain. */
+export interface ArtifactResidencyAttestation {
+  /** Attestation id, `ara_…`. */
+  readonly id: string;
+  /** Team that the artifact belongs to. */
+  readonly teamId: string;
+  /** Artifact. */
+  readonly artifactId: string;
+  /** Digest of the artifact. */
+  readonly artifactDigest: string;
+  /** Place in the artifact's chain, from 1, without gaps. */
+  readonly sequence: number;
+  /** Regions of the builds that published it, as `<region id> <operator>` and as they were recorded when each build ended. Sorted; empty if no build of the platform did. */
+  readonly builtIn: readonly string[];
+  /** Hosts of the registries that it is stored in, as far as they are known. Sorted. */
+  readonly storedIn: readonly string[];
+  /** Regions of the environments in which it runs now. Sorted. */
+  readonly deployedIn: readonly string[];
+  /** Account that attested it. */
+  readonly attestedBy: string;
+  /** Time at which it was attested. */
+  readonly attestedAt: string;
+  /** `digest` of the attestation before; absent on the first one. */
+  readonly previousDigest?: string;
+  /**
+   * SHA-256 in hexadecimal digits of the lines `svc-residency-artifact-v1`, `id`, `teamId`, `artifactId`, `artifactDigest`, `sequence`, `builtIn`, `storedIn`, `deployedIn` (each joined by commas), `attestedBy`,
+   * `attestedAt` (RFC 3339 with milliseconds) and `previousDigest` (empty on the first one), joined by line feeds.
+   */
+  readonly digest: string;
 }
 
 /** One link of an environment's chain. */
@@ -85,6 +161,14 @@ export interface ResidencyAttestation {
    * `attestedBy`, `attestedAt` (RFC 3339 with milliseconds) and `previousDigest` (empty on the first one), joined by line feeds.
    */
   readonly digest: string;
+}
+
+/** One page. */
+export interface ResidencyListForArtifactResponse {
+  /** Newest first. */
+  readonly attestations: readonly ArtifactResidencyAttestation[];
+  /** Cursor of the next page; absent on the last one. */
+  readonly nextCursor?: string;
 }
 
 /** One page. */

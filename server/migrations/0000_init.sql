@@ -1762,6 +1762,23 @@ CREATE TABLE "releases" (
 	"created_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "artifact_residency_attestations" (
+	"artifact_id" text NOT NULL,
+	"artifact_digest" text NOT NULL,
+	"sequence" integer NOT NULL,
+	"built_in" text[] NOT NULL,
+	"stored_in" text[] NOT NULL,
+	"deployed_in" text[] NOT NULL,
+	"attested_by" text NOT NULL,
+	"attested_at" timestamp with time zone NOT NULL,
+	"previous_digest" text,
+	"digest" text NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "artifact_residency_attestations_first" CHECK (("artifact_residency_attestations"."sequence" = 1) = ("artifact_residency_attestations"."previous_digest" is null))
+);
+--> statement-breakpoint
 CREATE TABLE "signing_keys" (
 	"id" text PRIMARY KEY NOT NULL,
 	"purpose" text NOT NULL,
@@ -1821,6 +1838,10 @@ CREATE UNIQUE INDEX "promotions_build" ON "promotions" USING btree ("build_id") 
 CREATE UNIQUE INDEX "releases_team_id" ON "releases" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "releases_version" ON "releases" USING btree ("project_id","version_key");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "artifact_residency_attestations_team_id" ON "artifact_residency_attestations" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "artifact_residency_attestations_chain" ON "artifact_residency_attestations" USING btree ("team_id","artifact_id","sequence");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "signing_keys_hint" ON "signing_keys" USING btree ("hint");
 --> statement-breakpoint
@@ -1907,5 +1928,7 @@ ALTER TABLE "release_artifacts" ADD CONSTRAINT "release_artifacts_release_fk" FO
 ALTER TABLE "release_artifacts" ADD CONSTRAINT "release_artifacts_artifact_fk" FOREIGN KEY ("team_id","artifact_id") REFERENCES "public"."artifacts"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "releases" ADD CONSTRAINT "releases_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "artifact_residency_attestations" ADD CONSTRAINT "artifact_residency_attestations_artifact_fk" FOREIGN KEY ("team_id","artifact_id") REFERENCES "public"."artifacts"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "environments" ADD CONSTRAINT "environments_required_approvals" CHECK ("environments"."required_approvals" between 1 and 5);

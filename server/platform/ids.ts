@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 
 /** Prefixes of rows that are no plain resources, and of those whose features make ids themselves. */
 export type IdPrefix =
+  | 'ara'
   | 'art'
   | 'ats'
   | 'att'

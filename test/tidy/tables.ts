@@ -29,8 +29,9 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   ci_connections: { readers: ['connect/timeline'] },
   ci_pipelines: { readers: ['connect/timeline'] },
   ci_runs: { readers: ['connect/timeline'] },
-  deployment_heads: { readers: ['delivery/artifacts'] },
-  deployments: { readers: ['delivery/artifacts'] },
+  artifact_sources: { readers: ['delivery/residency'] },
+  deployment_heads: { readers: ['delivery/artifacts', 'delivery/residency'] },
+  deployments: { readers: ['delivery/artifacts', 'delivery/residency'] },
   environments: {
     readers: [
       'apps/projects',

@@ -1,9 +1,10 @@
-/** Residency: a chain of attestations that say in which region an environment's work was run, and who operates it. */
-import type { Feature } from '../../platform/feature.ts';
+/** Residency: chains of attestations that say in which region an environment's work was run, and where an artifact was made, is stored and runs. */
+import type { Feature, System } from '../../platform/feature.ts';
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import {
+  ArtifactResidencyAttestationSchema,
   ResidencyAttestationSchema,
   ResidencyService,
 } from '@svc/proto/gen/svc/residency/v1/residency_pb.ts';
@@ -12,9 +13,12 @@ import type { Environment } from '../../apps/environments/index.ts';
 import { regionOfTeam } from '../../engine/regions/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { newId } from '../../platform/ids.ts';
+import { artifactRows } from '../artifacts/index.ts';
+import type { Signer } from '../signingkeys/index.ts';
 import { change, rowsOf, shown } from '../../platform/resource/index.ts';
-import { nextLink } from './chain.ts';
-import { residencyAttestations } from './schema.ts';
+import { attestArtifact, artifactLinks, bySequence, signJob } from './artifacts.ts';
+import { digestOf, nextLink } from './chain.ts';
+import { artifactResidencyAttestations, residencyAttestations } from './schema.ts';
 
 const rows = rowsOf(residencyAttestations);
 const byPlace = { by: residencyAttestations.sequence, descending: true };
@@ -29,6 +33,17 @@ export function createResidency(): Handlers<Ctx> {
     },
     attestEnvironment: async ({ environmentId }, ctx: Ctx) =>
       shown(ResidencyAttestationSchema, await attest(ctx, await environmentRows.find(ctx, environmentId))),
+    listForArtifact: async (request, ctx: Ctx) => {
+      const { id } = await artifactRows.find(ctx, request.artifactId);
+      const query = { ...bySequence, where: eq(artifactResidencyAttestations.artifactId, id) };
+      const { items, ...page } = await artifactLinks.page(ctx, { ...request, of: id }, query);
+      return { ...page, attestations: items.map((row) => shown(ArtifactResidencyAttestationSchema, row)) };
+    },
+    attestArtifact: async ({ artifactId }, ctx: Ctx) =>
+      shown(
+        ArtifactResidencyAttestationSchema,
+        await attestArtifact(ctx, await artifactRows.find(ctx, artifactId)),
+      ),
   });
 }
 
@@ -55,8 +70,13 @@ async function attest(ctx: Ctx, environment: Environment) {
     const attestedAt = ctx.clock.now();
     const id = newId('att', attestedAt.getTime());
     const fact = { id, teamId, environmentId, regionId, operator, attestedBy: ctx.caller.userId, attestedAt };
-    return await rows.insert(tx, nextLink(fact, last));
+    return await rows.insert(tx, nextLink(fact, last, digestOf));
   });
 }
 
-export const residencyFeature: Feature = { services: [createResidency()] };
+export function residencyFeature({ config, db }: System, { signer }: { readonly signer: Signer }): Feature {
+  return {
+    services: [createResidency()],
+    jobs: [signJob({ db, signer, typeBase: config.attestationTypeBase })],
+  };
+}

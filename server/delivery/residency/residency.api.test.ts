@@ -7,6 +7,7 @@ import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 
 const postgresHere = await has('postgres');
@@ -54,6 +55,62 @@ describe.skipIf(!postgresHere)('residency', () => {
   beforeEach(async () => {
     const project = await sdk.projects.create({ name: 'residency', teamId });
     environmentId = (await sdk.environments.create(project.id, { name: 'production' })).id;
+  });
+
+  it('of an artifact is a chain of its own, with where it was built, is stored and runs, and the service signs it', async () => {
+    const artifact = await sdk.artifacts.declare(teamId, {
+      name: 'registry.example.com:5000/acme/web',
+      kind: 'image',
+      digest: `sha256:${'5'.repeat(64)}`,
+    });
+    await server.db.sql`
+      insert into artifact_sources (team_id, artifact_id, origin, ref, region_id, operator, at)
+      values (${teamId}, ${artifact.id}, 'build', 'bld_1', 'reg_b', 'customer', now()), (${teamId}, ${artifact.id}, 'build', 'bld_2', 'reg_a', 'service', now())`;
+    const first = await sdk.residency.attestArtifact(teamId, artifact.id);
+    expect(first).toMatchObject({
+      sequence: 1,
+      artifactDigest: artifact.digest,
+      builtIn: ['reg_a service', 'reg_b customer'],
+      storedIn: ['registry.example.com:5000'],
+      deployedIn: [],
+    });
+    await Promise.all([1, 2, 3].map(async () => await sdk.residency.attestArtifact(teamId, artifact.id)));
+    const chain = (await sdk.residency.listForArtifact(teamId, artifact.id)).toReversed();
+    expect(chain.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
+    for (const [n, link] of chain.entries()) {
+      expect(link.previousDigest).toBe(chain[n - 1]?.digest);
+      const lists = [link.builtIn, link.storedIn, link.deployedIn].map((list) => (list ?? []).join(','));
+      const fields = [
+        link.id,
+        link.teamId,
+        link.artifactId,
+        link.artifactDigest,
+        link.sequence,
+        ...lists,
+        link.attestedBy,
+      ];
+      const at = new Date(link.attestedAt).toISOString();
+      const lines = ['svc-residency-artifact-v1', ...fields, at, link.previousDigest ?? ''];
+      expect(link.digest).toBe(createHash('sha256').update(lines.join('\n')).digest('hex'));
+    }
+    const signed = await waitFor(
+      'four statements',
+      async () => await sdk.artifacts.attestations(teamId, artifact.id),
+      {
+        holds: ({ length }) => length === 4,
+      },
+    );
+    expect(signed.map(({ verification }) => verification?.status)).toEqual([
+      'valid',
+      'valid',
+      'valid',
+      'valid',
+    ]);
+    expect(signed.at(-1)?.statement).toMatchObject({ predicate: { digest: first.digest } });
+    const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'viewer' })).token);
+    expect(await refused(viewer.residency.attestArtifact(teamId, artifact.id))).toBe('403 role_insufficient');
+    const other = sdkOf((await stranger(server)).token);
+    expect(await refused(other.residency.listForArtifact(teamId, artifact.id))).toBe('404 not_found');
   });
 
   it('is a chain that follows the region of the team', async () => {

@@ -2,7 +2,7 @@
 // @generated from file svc/residency/v1/residency.proto (package svc.residency.v1, syntax proto3)
 /* eslint-disable */
 
-// Residency: in which region an environment's work was said to be, and by whom.
+// Residency: in which region the work of an environment, or the making and running of an artifact, was said to be, and by whom.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/residency/v1/residency.proto.
  */
 export const file_svc_residency_v1_residency: GenFile = /*@__PURE__*/
-  fileDesc("CiBzdmMvcmVzaWRlbmN5L3YxL3Jlc2lkZW5jeS5wcm90bxIQc3ZjLnJlc2lkZW5jeS52MSLWAgoUUmVzaWRlbmN5QXR0ZXN0YXRpb24SDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSGwoOZW52aXJvbm1lbnRfaWQYAyABKAlCA+BBAxIVCghzZXF1ZW5jZRgEIAEoDUID4EEDEhYKCXJlZ2lvbl9pZBgFIAEoCUID4EEDEi8KCG9wZXJhdG9yGAYgASgOMhguc3ZjLnJlZ2lvbnMudjEuT3BlcmF0b3JCA+BBAxIYCgthdHRlc3RlZF9ieRgHIAEoCUID4EEDEjQKC2F0dGVzdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiEKD3ByZXZpb3VzX2RpZ2VzdBgJIAEoCUID4EEDSACIAQESEwoGZGlnZXN0GAogASgJQgPgQQNCEgoQX3ByZXZpb3VzX2RpZ2VzdCKOAQoZTGlzdEZvckVudmlyb25tZW50UmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECEh4KBWxpbWl0GAIgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAMgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IijgEKGkxpc3RGb3JFbnZpcm9ubWVudFJlc3BvbnNlEkEKDGF0dGVzdGF0aW9ucxgBIAMoCzImLnN2Yy5yZXNpZGVuY3kudjEuUmVzaWRlbmN5QXR0ZXN0YXRpb25CA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIjcKGEF0dGVzdEVudmlyb25tZW50UmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECMtEEChBSZXNpZGVuY3lTZXJ2aWNlEosCChJMaXN0Rm9yRW52aXJvbm1lbnQSKy5zdmMucmVzaWRlbmN5LnYxLkxpc3RGb3JFbnZpcm9ubWVudFJlcXVlc3QaLC5zdmMucmVzaWRlbmN5LnYxLkxpc3RGb3JFbnZpcm9ubWVudFJlc3BvbnNlIpkBkAIBirUYVWITCgxhdHRlc3RhdGlvbnMQMhjIAaoBCHNlcXVlbmNlqgECaWSqAQhyZWdpb25JZKoBCG9wZXJhdG9yqgEKYXR0ZXN0ZWRCeaoBCmF0dGVzdGVkQXSC0+STAjcSNS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9yZXNpZGVuY3ktYXR0ZXN0YXRpb25zErIBChFBdHRlc3RFbnZpcm9ubWVudBIqLnN2Yy5yZXNpZGVuY3kudjEuQXR0ZXN0RW52aXJvbm1lbnRSZXF1ZXN0GiYuc3ZjLnJlc2lkZW5jeS52MS5SZXNpZGVuY3lBdHRlc3RhdGlvbiJJirUYBUADWMkBgtPkkwI6OgEqIjUvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcmVzaWRlbmN5LWF0dGVzdGF0aW9ucxp6irUYdgoJcmVzaWRlbmN5EglyZXNpZGVuY3kaM0F0dGVzdGF0aW9ucyBvZiB3aGVyZSBhbiBlbnZpcm9ubWVudCdzIHdvcmsgaXMgZG9uZSIfaG9zdC5jb21wbGlhbmNlLnJlc2lkZW5jeV9jaGFpbigBMAU4A0AEUANiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_regions_v1_regions]);
+  fileDesc("CiBzdmMvcmVzaWRlbmN5L3YxL3Jlc2lkZW5jeS5wcm90bxIQc3ZjLnJlc2lkZW5jeS52MSLWAgoUUmVzaWRlbmN5QXR0ZXN0YXRpb24SDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSGwoOZW52aXJvbm1lbnRfaWQYAyABKAlCA+BBAxIVCghzZXF1ZW5jZRgEIAEoDUID4EEDEhYKCXJlZ2lvbl9pZBgFIAEoCUID4EEDEi8KCG9wZXJhdG9yGAYgASgOMhguc3ZjLnJlZ2lvbnMudjEuT3BlcmF0b3JCA+BBAxIYCgthdHRlc3RlZF9ieRgHIAEoCUID4EEDEjQKC2F0dGVzdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEiEKD3ByZXZpb3VzX2RpZ2VzdBgJIAEoCUID4EEDSACIAQESEwoGZGlnZXN0GAogASgJQgPgQQNCEgoQX3ByZXZpb3VzX2RpZ2VzdCKOAQoZTGlzdEZvckVudmlyb25tZW50UmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECEh4KBWxpbWl0GAIgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAMgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IijgEKGkxpc3RGb3JFbnZpcm9ubWVudFJlc3BvbnNlEkEKDGF0dGVzdGF0aW9ucxgBIAMoCzImLnN2Yy5yZXNpZGVuY3kudjEuUmVzaWRlbmN5QXR0ZXN0YXRpb25CA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIjcKGEF0dGVzdEVudmlyb25tZW50UmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECIvkCChxBcnRpZmFjdFJlc2lkZW5jeUF0dGVzdGF0aW9uEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhgKC2FydGlmYWN0X2lkGAMgASgJQgPgQQMSHAoPYXJ0aWZhY3RfZGlnZXN0GAQgASgJQgPgQQMSFQoIc2VxdWVuY2UYBSABKA1CA+BBAxIVCghidWlsdF9pbhgGIAMoCUID4EEDEhYKCXN0b3JlZF9pbhgHIAMoCUID4EEDEhgKC2RlcGxveWVkX2luGAggAygJQgPgQQMSGAoLYXR0ZXN0ZWRfYnkYCSABKAlCA+BBAxI0CgthdHRlc3RlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIhCg9wcmV2aW91c19kaWdlc3QYCyABKAlCA+BBA0gAiAEBEhMKBmRpZ2VzdBgMIAEoCUID4EEDQhIKEF9wcmV2aW91c19kaWdlc3QiqAEKFkxpc3RGb3JBcnRpZmFjdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIYCgthcnRpZmFjdF9pZBgCIAEoCUID4EECEh4KBWxpbWl0GAMgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAQgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IikwEKF0xpc3RGb3JBcnRpZmFjdFJlc3BvbnNlEkkKDGF0dGVzdGF0aW9ucxgBIAMoCzIuLnN2Yy5yZXNpZGVuY3kudjEuQXJ0aWZhY3RSZXNpZGVuY3lBdHRlc3RhdGlvbkID4EEDEh0KC25leHRfY3Vyc29yGAIgASgJQgPgQQNIAIgBAUIOCgxfbmV4dF9jdXJzb3IiUQoVQXR0ZXN0QXJ0aWZhY3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoLYXJ0aWZhY3RfaWQYAiABKAlCA+BBAjK8CAoQUmVzaWRlbmN5U2VydmljZRKLAgoSTGlzdEZvckVudmlyb25tZW50Eisuc3ZjLnJlc2lkZW5jeS52MS5MaXN0Rm9yRW52aXJvbm1lbnRSZXF1ZXN0Giwuc3ZjLnJlc2lkZW5jeS52MS5MaXN0Rm9yRW52aXJvbm1lbnRSZXNwb25zZSKZAZACAYq1GFViEwoMYXR0ZXN0YXRpb25zEDIYyAGqAQhzZXF1ZW5jZaoBAmlkqgEIcmVnaW9uSWSqAQhvcGVyYXRvcqoBCmF0dGVzdGVkQnmqAQphdHRlc3RlZEF0gtPkkwI3EjUvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcmVzaWRlbmN5LWF0dGVzdGF0aW9ucxKyAQoRQXR0ZXN0RW52aXJvbm1lbnQSKi5zdmMucmVzaWRlbmN5LnYxLkF0dGVzdEVudmlyb25tZW50UmVxdWVzdBomLnN2Yy5yZXNpZGVuY3kudjEuUmVzaWRlbmN5QXR0ZXN0YXRpb24iSYq1GAVAA1jJAYLT5JMCOjoBKiI1L2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Jlc2lkZW5jeS1hdHRlc3RhdGlvbnMSjQIKD0xpc3RGb3JBcnRpZmFjdBIoLnN2Yy5yZXNpZGVuY3kudjEuTGlzdEZvckFydGlmYWN0UmVxdWVzdBopLnN2Yy5yZXNpZGVuY3kudjEuTGlzdEZvckFydGlmYWN0UmVzcG9uc2UipAGQAgGKtRhWOA9iEwoMYXR0ZXN0YXRpb25zEDIYyAGqAQhzZXF1ZW5jZaoBAmlkqgEHYnVpbHRJbqoBCHN0b3JlZEluqgEKZGVwbG95ZWRJbqoBCmF0dGVzdGVkQXSC0+STAkESPy90ZWFtcy97dGVhbV9pZH0vYXJ0aWZhY3RzL3thcnRpZmFjdF9pZH0vcmVzaWRlbmN5LWF0dGVzdGF0aW9ucxLAAQoOQXR0ZXN0QXJ0aWZhY3QSJy5zdmMucmVzaWRlbmN5LnYxLkF0dGVzdEFydGlmYWN0UmVxdWVzdBouLnN2Yy5yZXNpZGVuY3kudjEuQXJ0aWZhY3RSZXNpZGVuY3lBdHRlc3RhdGlvbiJVirUYBzgQQANYyQGC0+STAkQ6ASoiPy90ZWFtcy97dGVhbV9pZH0vYXJ0aWZhY3RzL3thcnRpZmFjdF9pZH0vcmVzaWRlbmN5LWF0dGVzdGF0aW9ucxqRAYq1GIwBCglyZXNpZGVuY3kSCXJlc2lkZW5jeRpJQXR0ZXN0YXRpb25zIG9mIHdoZXJlIHdvcmsgaXMgZG9uZSwgYW5kIHdoZXJlIGFydGlmYWN0cyB3ZXJlIG1hZGUgYW5kIHJ1biIfaG9zdC5jb21wbGlhbmNlLnJlc2lkZW5jeV9jaGFpbigBMAU4A0AEUANiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_regions_v1_regions]);
 
 /**
  * One link of an environment's chain.
@@ -192,9 +192,206 @@ export const AttestEnvironmentRequestSchema: GenMessage<AttestEnvironmentRequest
   messageDesc(file_svc_residency_v1_residency, 3);
 
 /**
- * Attestations of environments. Each one records the region that the team's work goes to at that moment and names the digest of the one before
- * it, so that none can be changed or taken out of the middle without its being seen. It is this service's own record: the hop into the companion
- * service is not built. Artifacts do not exist in this version, so there are no attestations of artifacts.
+ * One link of an artifact's chain.
+ *
+ * @generated from message svc.residency.v1.ArtifactResidencyAttestation
+ */
+export type ArtifactResidencyAttestation = Message<"svc.residency.v1.ArtifactResidencyAttestation"> & {
+  /**
+   * Attestation id, `ara_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Team that the artifact belongs to.
+   *
+   * @generated from field: string team_id = 2;
+   */
+  teamId: string;
+
+  /**
+   * Artifact.
+   *
+   * @generated from field: string artifact_id = 3;
+   */
+  artifactId: string;
+
+  /**
+   * Digest of the artifact.
+   *
+   * @generated from field: string artifact_digest = 4;
+   */
+  artifactDigest: string;
+
+  /**
+   * Place in the artifact's chain, from 1, without gaps.
+   *
+   * @generated from field: uint32 sequence = 5;
+   */
+  sequence: number;
+
+  /**
+   * Regions of the builds that published it, as `<region id> <operator>` and as they were recorded when each build ended. Sorted; empty if no build of the platform did.
+   *
+   * @generated from field: repeated string built_in = 6;
+   */
+  builtIn: string[];
+
+  /**
+   * Hosts of the registries that it is stored in, as far as they are known. Sorted.
+   *
+   * @generated from field: repeated string stored_in = 7;
+   */
+  storedIn: string[];
+
+  /**
+   * Regions of the environments in which it runs now. Sorted.
+   *
+   * @generated from field: repeated string deployed_in = 8;
+   */
+  deployedIn: string[];
+
+  /**
+   * Account that attested it.
+   *
+   * @generated from field: string attested_by = 9;
+   */
+  attestedBy: string;
+
+  /**
+   * Time at which it was attested.
+   *
+   * @generated from field: google.protobuf.Timestamp attested_at = 10;
+   */
+  attestedAt?: Timestamp | undefined;
+
+  /**
+   * `digest` of the attestation before; absent on the first one.
+   *
+   * @generated from field: optional string previous_digest = 11;
+   */
+  previousDigest?: string | undefined;
+
+  /**
+   * SHA-256 in hexadecimal digits of the lines `svc-residency-artifact-v1`, `id`, `teamId`, `artifactId`, `artifactDigest`, `sequence`, `builtIn`, `storedIn`, `deployedIn` (each joined by commas), `attestedBy`,
+   * `attestedAt` (RFC 3339 with milliseconds) and `previousDigest` (empty on the first one), joined by line feeds.
+   *
+   * @generated from field: string digest = 12;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message svc.residency.v1.ArtifactResidencyAttestation.
+ * Use `create(ArtifactResidencyAttestationSchema)` to create a new message.
+ */
+export const ArtifactResidencyAttestationSchema: GenMessage<ArtifactResidencyAttestation> = /*@__PURE__*/
+  messageDesc(file_svc_residency_v1_residency, 4);
+
+/**
+ * Selects an artifact and a page.
+ *
+ * @generated from message svc.residency.v1.ListForArtifactRequest
+ */
+export type ListForArtifactRequest = Message<"svc.residency.v1.ListForArtifactRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Id of the artifact.
+   *
+   * @generated from field: string artifact_id = 2;
+   */
+  artifactId: string;
+
+  /**
+   * Attestations per page, 1 to 200. Default: 50.
+   *
+   * @generated from field: optional uint32 limit = 3;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `nextCursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 4;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.residency.v1.ListForArtifactRequest.
+ * Use `create(ListForArtifactRequestSchema)` to create a new message.
+ */
+export const ListForArtifactRequestSchema: GenMessage<ListForArtifactRequest> = /*@__PURE__*/
+  messageDesc(file_svc_residency_v1_residency, 5);
+
+/**
+ * One page.
+ *
+ * @generated from message svc.residency.v1.ListForArtifactResponse
+ */
+export type ListForArtifactResponse = Message<"svc.residency.v1.ListForArtifactResponse"> & {
+  /**
+   * Newest first.
+   *
+   * @generated from field: repeated svc.residency.v1.ArtifactResidencyAttestation attestations = 1;
+   */
+  attestations: ArtifactResidencyAttestation[];
+
+  /**
+   * Cursor of the next page; absent on the last one.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.residency.v1.ListForArtifactResponse.
+ * Use `create(ListForArtifactResponseSchema)` to create a new message.
+ */
+export const ListForArtifactResponseSchema: GenMessage<ListForArtifactResponse> = /*@__PURE__*/
+  messageDesc(file_svc_residency_v1_residency, 6);
+
+/**
+ * Selects an artifact.
+ *
+ * @generated from message svc.residency.v1.AttestArtifactRequest
+ */
+export type AttestArtifactRequest = Message<"svc.residency.v1.AttestArtifactRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Id of the artifact.
+   *
+   * @generated from field: string artifact_id = 2;
+   */
+  artifactId: string;
+};
+
+/**
+ * Describes the message svc.residency.v1.AttestArtifactRequest.
+ * Use `create(AttestArtifactRequestSchema)` to create a new message.
+ */
+export const AttestArtifactRequestSchema: GenMessage<AttestArtifactRequest> = /*@__PURE__*/
+  messageDesc(file_svc_residency_v1_residency, 7);
+
+/**
+ * Attestations of environments and of artifacts. Each one records what is known at that moment, of an environment the region that the team's work goes to, of an artifact where it was built,
+ * where it is stored and where it runs, and names the digest of the one before it, so that none can be changed or taken out of the middle without its being seen. It is this service's own record: the hop into the companion
+ * service is not built.
  *
  * @generated from service svc.residency.v1.ResidencyService
  */
@@ -218,6 +415,26 @@ export const ResidencyService: GenService<{
     methodKind: "unary";
     input: typeof AttestEnvironmentRequestSchema;
     output: typeof ResidencyAttestationSchema;
+  },
+  /**
+   * Lists attestations of one artifact, newest first. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.residency.v1.ResidencyService.ListForArtifact
+   */
+  listForArtifact: {
+    methodKind: "unary";
+    input: typeof ListForArtifactRequestSchema;
+    output: typeof ListForArtifactResponseSchema;
+  },
+  /**
+   * Records where the artifact was built, where it is stored and where it runs now, as the next link of the artifact's chain. The service signs it a moment later, as a statement about the artifact. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.residency.v1.ResidencyService.AttestArtifact
+   */
+  attestArtifact: {
+    methodKind: "unary";
+    input: typeof AttestArtifactRequestSchema;
+    output: typeof ArtifactResidencyAttestationSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_residency_v1_residency, 0);

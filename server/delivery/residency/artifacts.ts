@@ -1,0 +1,105 @@
+/** Where artifacts were built, as it was recorded then, where they are stored, and where they run now. */
+import { eq } from 'drizzle-orm';
+import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { newId } from '../../platform/ids.ts';
+import { addJob, doubling } from '../../platform/jobs/index.ts';
+import type { JobKind } from '../../platform/jobs/index.ts';
+import { change, rowsOf } from '../../platform/resource/index.ts';
+import type { RowOf } from '../../platform/resource/index.ts';
+import { systemScope } from '../../platform/authorise.ts';
+import { artifactRows } from '../artifacts/index.ts';
+import type { Artifact } from '../artifacts/index.ts';
+import { attest } from '../attestations/index.ts';
+import type { AttestDeps } from '../attestations/index.ts';
+import { artifactDigestOf, nextLink } from './chain.ts';
+import { artifactResidencyAttestations } from './schema.ts';
+
+type Link = RowOf<typeof artifactResidencyAttestations>;
+
+const SIGN_JOB = 'residency.sign';
+
+export const artifactLinks = rowsOf(artifactResidencyAttestations);
+export const bySequence = { by: artifactResidencyAttestations.sequence, descending: true };
+
+export async function attestArtifact(ctx: Ctx, artifact: Artifact): Promise<Link> {
+  const { id: artifactId, teamId, digest: artifactDigest } = artifact;
+  const details = ({ sequence, digest, builtIn, storedIn, deployedIn }: Link) => ({
+    sequence,
+    digest,
+    builtIn,
+    storedIn,
+    deployedIn,
+  });
+  return await change(ctx, { action: 'residency.artifact_attested', on: artifact, details }, async (tx) => {
+    await artifactRows.lock(tx, artifactId); // Attestations of one artifact take turns.
+    const places = await placesOf(tx, artifact);
+    const of = eq(artifactResidencyAttestations.artifactId, artifactId);
+    const [last] = await artifactLinks.list(tx, { ...bySequence, where: of, max: 1 });
+    const attestedAt = ctx.clock.now();
+    const id = newId('ara', attestedAt.getTime());
+    const fact = {
+      id,
+      teamId,
+      artifactId,
+      artifactDigest,
+      ...places,
+      attestedBy: ctx.caller.userId,
+      attestedAt,
+    };
+    const link = nextLink(fact, last, artifactDigestOf);
+    const { builtIn, storedIn, deployedIn } = link;
+    const row = { ...link, builtIn: [...builtIn], storedIn: [...storedIn], deployedIn: [...deployedIn] };
+    const made = await artifactLinks.insert(tx, row);
+    await addJob(tx.db, { teamId, kind: SIGN_JOB, lane: `residency ${artifactId}`, payload: { id } });
+    return made;
+  });
+}
+
+/** Sorted by their characters, each once. */
+const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted();
+
+async function placesOf({ db: { sql }, teams }: Ctx, { id, teamId, digest, uri, name }: Artifact) {
+  const [row] = await sql<Array<{ builtIn: string[]; deployedIn: string[] }>>`
+    select
+      array(select distinct region_id || ' ' || operator from artifact_sources
+        where team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[]) and artifact_id = ${id} and origin = 'build' and region_id is not null) as "builtIn",
+      array(select distinct d.region_id from deployment_heads h join deployments d on d.build_id = h.build_id
+        where h.team_id = ${teamId} and h.digest = ${digest}) as "deployedIn"`;
+  const { builtIn = [], deployedIn = [] } = row ?? {};
+  return { builtIn: sorted(builtIn), storedIn: sorted(hostsOf(uri ?? name)), deployedIn: sorted(deployedIn) };
+}
+
+/** The registry of an image's address. */
+function hostsOf(address: string): readonly string[] {
+  if (problemOfImage(address) !== undefined) return [];
+  const { host } = parseImage(address);
+  return host === undefined ? [] : [host];
+}
+
+/** The service's signature under a link, made by a job: the signer may be far away. */
+export function signJob(deps: AttestDeps & { readonly typeBase: string }): JobKind<{ id: string }> {
+  return {
+    kind: SIGN_JOB,
+    attempts: 1_000,
+    backoff: doubling(1_000, 600_000),
+    concurrency: 2,
+    perTeam: 1,
+    timeoutMs: 60_000,
+    run: async ({ teamId, payload: { id } }) => {
+      const who = { db: deps.db, teams: systemScope(teamId) };
+      const [link] = await artifactLinks.list(who, { where: eq(artifactResidencyAttestations.id, id) });
+      if (link === undefined) return; // Its team is gone.
+      const { createdAt: _made, artifactDigest, attestedAt, ...said } = link;
+      await attest(deps, {
+        teamId,
+        purpose: 'platform',
+        dedupeKey: `residency:${id}`,
+        at: attestedAt,
+        predicateType: `${deps.typeBase}/residency/v1`,
+        subjects: [{ name: link.artifactId, digest: artifactDigest }],
+        predicate: { ...said, artifactDigest, attestedAt: attestedAt.toISOString() },
+      });
+    },
+  };
+}
