@@ -208,6 +208,28 @@ export const commands: readonly CommandSpec[] = [
   },
   {
     group: 'artifacts',
+    words: ['passport'],
+    summary: 'Returns the passport of an artifact',
+    description: 'Returns the passport of an artifact: everything that is known of it in one signed document, made by a job two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404, the job has not run yet).',
+    operation: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/passport' },
+    positionals: [
+      { name: 'artifactId', flag: 'artifact-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'artifact-id', description: 'Id or digest of the artifact.' },
+    ],
+    flags: [
+      { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
+    ],
+    destructive: false,
+    stream: false,
+    empty: false,
+    columns: [],
+    secrets: [],
+    examples: [],
+    auth: 'required',
+    stability: 'stable',
+    deprecated: false,
+  },
+  {
+    group: 'artifacts',
     words: ['report-for-run'],
     summary: 'Reports an artifact that a CI run made',
     description: 'Reports an artifact that a CI run made: the word of the run, and recorded as that, with what is known of the run. A digest that is known already is the same artifact with one more source. Errors: `not_found` (404, CI run), `ci_connection_paused` (409), `limit_reached` (409, 200,000 a team).',

@@ -98,6 +98,7 @@ export const groups: readonly GroupSpec[] = [
       { words: ['lineage'], summary: 'Returns where an artifact came from and where it went' },
       { words: ['list'], summary: 'Lists artifacts of a team, newest first' },
       { words: ['packages'], summary: 'Lists what an artifact is made of, in the order of package URLs' },
+      { words: ['passport'], summary: 'Returns the passport of an artifact' },
       { words: ['report-for-run'], summary: 'Reports an artifact that a CI run made' },
       { words: ['upload'], summary: 'Stores a statement that somebody else signed' },
       { words: ['upload-sbom'], summary: 'Says what an artifact is made of' },

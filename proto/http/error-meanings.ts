@@ -57,6 +57,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   misdirected: 'The request came to an address for which it was not meant.',
   name_taken: 'Another one has this name already.',
   not_found: 'It does not exist, or the caller may not know that it does.',
+  passport_not_ready:
+    'The passport of the artifact is not made yet; it is two seconds after the last event about the artifact.',
   password_weak: 'The password is too easy to guess.',
   policy_denied:
     'A policy of the team refuses this; `details.failed` has the rules that do not hold, each with its policy and its message.',

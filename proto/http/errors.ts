@@ -66,6 +66,7 @@ export const ERRORS = {
   misdirected: entry(421, Code.InvalidArgument),
   name_taken: entry(409, Code.AlreadyExists),
   not_found: entry(404, Code.NotFound),
+  passport_not_ready: entry(404, Code.NotFound, true),
   password_weak: entry(400, Code.InvalidArgument),
   policy_denied: entry(403, Code.PermissionDenied),
   policy_document_invalid: entry(400, Code.InvalidArgument),

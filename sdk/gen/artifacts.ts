@@ -140,6 +140,16 @@ export class Artifacts {
   }
 
   /**
+   * Returns the passport of an artifact: everything that is known of it in one signed document, made by a job two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404, the
+   * job has not run yet).
+   *
+   * Needs: scope `artifact:read`.
+   */
+  passport(teamId: string, artifactId: string, options?: CallOptions): ApiPromise<ArtifactPassport> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/passport' }, { teamId, artifactId }, options);
+  }
+
+  /**
    * Says what an artifact is made of: a document of CycloneDX (JSON, 1.4 to 1.7) or SPDX (JSON, 2.2, 2.3, 3.0). Packages of an image that a build published are listed by its runner, and the first document of an artifact stands. The
    * same document again changes nothing. Errors: `not_found` (404), `validation_failed` (400, the document cannot be read), `state_conflict` (409, another document is there).
    *
@@ -340,6 +350,20 @@ export interface ArtifactPackage {
   readonly purl: string;
   /** Licences, as the document names them. */
   readonly licenses: readonly string[];
+}
+
+/** Everything that is known of an artifact. */
+export interface ArtifactPassport {
+  /** Artifact. */
+  readonly artifactId: string;
+  /** Number of the document, from 1: one more with each change. */
+  readonly revision: number;
+  /** The document: `artifact`, `sources`, `sbom`, `attestations`, `evaluations` (the latest of each suite), `releases`, `promotions`, `deployments`, each at most 100, and `gaps`: what is missing, in words. */
+  readonly document: Readonly<Record<string, JsonValue>>;
+  /** Sigstore bundle of the service: a statement about the artifact, whose predicate is the document with its revision. */
+  readonly bundle: Readonly<Record<string, JsonValue>>;
+  /** Time at which it was made. */
+  readonly createdAt: string;
 }
 
 /** State of the list of an artifact's packages. */

@@ -1551,6 +1551,16 @@ CREATE TABLE "sboms" (
 	CONSTRAINT "sboms_team_id_sha256_pk" PRIMARY KEY("team_id","sha256")
 );
 --> statement-breakpoint
+CREATE TABLE "artifact_passports" (
+	"team_id" text NOT NULL,
+	"artifact_id" text NOT NULL,
+	"revision" integer NOT NULL,
+	"document" jsonb NOT NULL,
+	"bundle" "bytea" NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "artifact_passports_artifact_id_revision_pk" PRIMARY KEY("artifact_id","revision")
+);
+--> statement-breakpoint
 CREATE TABLE "artifact_sources" (
 	"team_id" text NOT NULL,
 	"artifact_id" text NOT NULL,
@@ -1894,6 +1904,8 @@ ALTER TABLE "package_sets" ADD CONSTRAINT "package_sets_team_id_teams_id_fk" FOR
 ALTER TABLE "packages" ADD CONSTRAINT "packages_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "sboms" ADD CONSTRAINT "sboms_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "artifact_passports" ADD CONSTRAINT "artifact_passports_artifact_fk" FOREIGN KEY ("team_id","artifact_id") REFERENCES "public"."artifacts"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "artifact_sources" ADD CONSTRAINT "artifact_sources_artifact_fk" FOREIGN KEY ("team_id","artifact_id") REFERENCES "public"."artifacts"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint

@@ -29,6 +29,8 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/connect/ci/oidc/',
     'server/connect/ci/webhooks/',
     'server/delivery/artifacts/catalogue.ts',
+    'server/delivery/artifacts/passport.ts',
+    'server/delivery/artifacts/passport-due.ts',
     'server/delivery/artifacts/store-sbom.ts',
     'server/delivery/promotions/ended.ts',
     'server/engine/builds/offer.ts',

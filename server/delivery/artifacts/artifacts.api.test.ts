@@ -261,6 +261,48 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     expect(truncated).toBe(false);
   });
 
+  it('have a signed passport with what is known and what is missing, a new one for each change and none for the same', async () => {
+    const name = `image-${(digests += 1)}`;
+    const digest = freshDigest();
+    const { id } = await sdk.artifacts.declare(teamId, { name, kind: 'image', digest, projectId });
+    expect(await refused(sdk.artifacts.passport(teamId, id))).toBe('404 passport_not_ready');
+    expect(await refused(sdk.artifacts.passport(teamId, 'art_none'))).toBe('404 not_found');
+    const first = await waitFor('a passport', async () => await sdk.artifacts.passport(teamId, id));
+    expect(first).toMatchObject({
+      artifactId: id,
+      revision: 1,
+      document: {
+        artifact: { id, digest, kind: 'image', name },
+        sources: [{ origin: 'declared' }],
+        releases: [],
+        gaps: [
+          'no build of the platform made it',
+          'it has no provenance that verifies',
+          'it is not known what it is made of',
+        ],
+      },
+    });
+    await sdk.artifacts.declare(teamId, { name, kind: 'image', digest, projectId });
+    const { version, id: releaseId } = await sdk.releases.create(projectId, {
+      version: `p${digests}`,
+      artifactIds: [id],
+    });
+    const second = await waitFor('the next passport', async () => {
+      const { revision, document, bundle } = await sdk.artifacts.passport(teamId, id);
+      return revision > 1 ? { revision, document, bundle } : undefined;
+    });
+    expect(second).toMatchObject({
+      revision: 2,
+      document: { gaps: first.document?.['gaps'], releases: [{ id: releaseId, version }] },
+    });
+    const { payload } = (second.bundle as { dsseEnvelope: { payload: string } }).dsseEnvelope;
+    expect(JSON.parse(Buffer.from(payload, 'base64').toString('utf8'))).toMatchObject({
+      subject: [{ name, digest: { sha256: digest.slice('sha256:'.length) } }],
+      predicateType: 'https://svc.example/attestations/passport/v1',
+      predicate: { revision: 2, ...second.document },
+    });
+  });
+
   it('of CI runs are the word of the run, for the team of its connection', async () => {
     const connection = await sdk.ci.createConnection(teamId, {
       provider: 'github',

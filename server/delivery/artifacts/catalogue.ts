@@ -7,6 +7,7 @@ import type { Job, JobKind } from '../../platform/jobs/index.ts';
 import { doubling, jobsAdded } from '../../platform/jobs/index.ts';
 import { attest, PROVENANCE_TYPE } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
+import { passportDue } from './passport-due.ts';
 import { provenanceOf, SBOM_MEDIA_TYPE } from './provenance.ts';
 import type { BuildFacts } from './provenance.ts';
 import { recordArtifact } from './record.ts';
@@ -106,4 +107,5 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
     subjects: [{ name, digest }],
     predicate: provenanceOf(deps.typeBase, teamId, facts),
   });
+  await passportDue(deps.db, { id, teamId });
 }

@@ -1,4 +1,5 @@
 /** Artifacts: what was built, of what, by whom, and what is stated about it. */
+import type { JsonObject } from '@bufbuild/protobuf';
 import { and, asc, eq, inArray } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -7,6 +8,7 @@ import {
   ArtifactSchema,
   ArtifactsService,
   ArtifactPackageSchema,
+  ArtifactPassportSchema,
   ImpactResponseSchema,
   LineageResponseSchema,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
@@ -28,6 +30,8 @@ import { attestEvaluation } from './evaluation.ts';
 import type { EvaluationDeps } from './evaluation.ts';
 import { impactOf } from './impact.ts';
 import { lineageOf } from './lineage.ts';
+import { passportJob, passportOf } from './passport.ts';
+import { passportDue, passportsDue } from './passport-due.ts';
 import { recordArtifact } from './record.ts';
 import { createSbomReader } from './sbom/sbom-reader.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
@@ -93,8 +97,10 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       return { ...page, attestations: items.map((row) => presentAttestation(row, digest, keys)) };
     },
     upload: async ({ teamId, artifactId, bundle }, ctx: Ctx) => {
-      const { digest } = await find(ctx, teamId, artifactId);
+      const about = await find(ctx, teamId, artifactId);
+      const { digest } = about;
       const stored = await upload(ctx, { teamId, digest, bundle: Buffer.from(bundle, 'utf8') });
+      await passportDue(ctx.db, about);
       return presentAttestation(stored, digest, await keysFor(ctx, ctx.clock.now()));
     },
     packages: async (request, ctx: Ctx) => {
@@ -117,9 +123,19 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
     },
     lineage: async ({ teamId, artifactId }, ctx: Ctx) =>
       shown(LineageResponseSchema, await lineageOf(ctx, await find(ctx, teamId, artifactId))),
+    passport: async ({ teamId, artifactId }, ctx: Ctx) => {
+      const passport = await passportOf(ctx, await find(ctx, teamId, artifactId));
+      const bundle = JSON.parse(Buffer.from(passport.bundle).toString('utf8')) as JsonObject;
+      return shown(ArtifactPassportSchema, {
+        ...passport,
+        document: passport.document as JsonObject,
+        bundle,
+      });
+    },
     uploadSbom: async ({ teamId, artifactId, document }, ctx: Ctx) => {
       const artifact = await find(ctx, teamId, artifactId);
       await uploadSbom(deps.reader, ctx, { artifact, document });
+      await passportDue(ctx.db, artifact);
       return await present(ctx, await rows.find(ctx, artifact.id));
     },
     reportForRun: async (request, ctx: Ctx) =>
@@ -127,6 +143,7 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
     attestEvaluation: async (request, ctx: Ctx) => {
       const about = await find(ctx, request.teamId, request.artifactId);
       const stated = await attestEvaluation(deps, ctx, { about, request });
+      await passportDue(ctx.db, about);
       return presentAttestation(stated, about.digest, await keysFor(ctx, ctx.clock.now()));
     },
   });
@@ -219,15 +236,19 @@ async function declare(ctx: Ctx, request: DeclareRequest): Promise<Artifact> {
 }
 
 export function artifactsFeature(
-  { config, db, publicUrl }: System,
+  { config, db, clock, publicUrl }: System,
   deps: Pick<ArtifactsDeps, 'signer' | 'reportedRun'>,
 ): Feature {
   const { signer } = deps;
+  const typeBase = config.attestationTypeBase;
   const reader = createSbomReader();
   return {
-    services: [createArtifacts({ ...deps, typeBase: config.attestationTypeBase, reader })],
-    effects: [catalogued],
-    jobs: [catalogueJob({ db, signer, reader, publicUrl, typeBase: config.attestationTypeBase })],
+    services: [createArtifacts({ ...deps, typeBase, reader })],
+    effects: [catalogued, passportsDue],
+    jobs: [
+      catalogueJob({ db, signer, reader, publicUrl, typeBase }),
+      passportJob({ db, signer, clock, typeBase }),
+    ],
     stop: async () => await reader.stop(),
   };
 }

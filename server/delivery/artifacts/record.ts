@@ -2,6 +2,7 @@
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { rowId } from '../../platform/sql.ts';
+import { passportDue } from './passport-due.ts';
 import type { artifacts, artifactSources } from './schema.ts';
 
 export type NewArtifact = Pick<typeof artifacts.$inferInsert, 'teamId' | 'digest' | 'kind' | 'name'> & {
@@ -13,10 +14,11 @@ export type NewSource = Pick<typeof artifactSources.$inferInsert, 'origin' | 're
 
 /** `isNew`: the artifact was not known before. What is known of it is kept, what was missing is added. */
 export async function recordArtifact(
-  { sql }: Database,
+  db: Database,
   { teamId, digest, kind, name, uri, mediaType }: NewArtifact,
   source: NewSource & { readonly at: Date },
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const { sql } = db;
   const { at } = source;
   const text = (column: keyof NewSource): string | null => source[column] ?? null;
   const [row] = await sql<Array<{ id: string; isNew: boolean }>>`
@@ -43,5 +45,6 @@ export async function recordArtifact(
     )
     select * from artifact`;
   if (row === undefined) throw new Error(`artifact ${digest} was not recorded`);
+  await passportDue(db, { id: row.id, teamId });
   return row;
 }

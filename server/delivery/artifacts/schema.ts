@@ -1,5 +1,15 @@
 import { sql } from 'drizzle-orm';
-import { bigint, foreignKey, index, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  foreignKey,
+  integer,
+  jsonb,
+  index,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
 import {
   ArtifactKind,
   ArtifactKindSchema,
@@ -7,7 +17,7 @@ import {
   ArtifactOriginSchema,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { Operator, OperatorSchema } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
-import { id, instant } from '../../platform/db/columns.ts';
+import { bytes, id, instant } from '../../platform/db/columns.ts';
 import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
 
 /** Known by their digests. Nothing refers to a build, an environment or a project: evidence outlives them. */
@@ -69,6 +79,28 @@ export const artifactSources = pgTable(
       columns: [t.teamId, t.artifactId],
       foreignColumns: [artifacts.teamId, artifacts.id],
       name: 'artifact_sources_artifact_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** Everything that was known of an artifact at a moment, one row a change. */
+export const artifactPassports = pgTable(
+  'artifact_passports',
+  {
+    teamId: id('team_id').notNull(),
+    artifactId: id('artifact_id').notNull(),
+    revision: integer('revision').notNull(),
+    document: jsonb('document').$type<Record<string, unknown>>().notNull(),
+    /** The Sigstore bundle of the document. */
+    bundle: bytes('bundle').notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.artifactId, t.revision] }),
+    foreignKey({
+      columns: [t.teamId, t.artifactId],
+      foreignColumns: [artifacts.teamId, artifacts.id],
+      name: 'artifact_passports_artifact_fk',
     }).onDelete('cascade'),
   ],
 );

@@ -40,13 +40,11 @@ export async function attest({ db, signer }: AttestDeps, stated: Stated): Promis
   const { teamId, dedupeKey, purpose, predicateType, subjects, at } = stated;
   const known = await stored(db, teamId, dedupeKey);
   if (known !== undefined) return known;
-  const payload = statementBytes(stated);
-  const { hint, signature } = await signer.sign(purpose, paeOf(PAYLOAD_TYPE, payload));
   const row = {
     teamId,
     predicateType,
     source: 'platform',
-    bundle: bundleOf({ payload, signature, hint }),
+    bundle: await signedBundle(signer, purpose, stated),
     dedupeKey,
     uploadedBy: null,
   } as const;
@@ -62,6 +60,17 @@ export async function attest({ db, signer }: AttestDeps, stated: Stated): Promis
     if (first === undefined) throw error;
     return first;
   }
+}
+
+/** The Sigstore bundle of a statement of the service. */
+export async function signedBundle(
+  signer: Signer,
+  purpose: Purpose,
+  statement: StatementInit,
+): Promise<Buffer> {
+  const payload = statementBytes(statement);
+  const { hint, signature } = await signer.sign(purpose, paeOf(PAYLOAD_TYPE, payload));
+  return bundleOf({ payload, signature, hint });
 }
 
 async function stored(

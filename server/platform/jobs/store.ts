@@ -44,9 +44,13 @@ export async function addJob(db: Database, job: NewJob): Promise<void> {
   await sql`
     insert into jobs (id, team_id, kind, key, lane, payload, due_at, created_at)
     values (${newId('job')}, ${teamId}, ${kind}, ${key}, ${lane}, ${sql.json(payload)}, now() + ${ms(sql, inMs)}, now())
-    on conflict (kind, key) where state <> 'dead' do update set payload = excluded.payload, version = jobs.version + 1, attempts = 0,
-      last_error = null, due_at = case when jobs.state = 'running' then jobs.due_at else excluded.due_at end`;
+    ${again(sql)}`;
   wakeWorkers(db);
+}
+
+function again(sql: SqlTag): Fragment {
+  return sql`on conflict (kind, key) where state <> 'dead' do update set payload = excluded.payload, version = jobs.version + 1, attempts = 0,
+    last_error = null, due_at = case when jobs.state = 'running' then jobs.due_at else excluded.due_at end`;
 }
 
 /** Adds a job for each of `rows` (team_id, lane, payload), as a part of the statement that makes them. */
@@ -54,6 +58,19 @@ export function jobsAdded(sql: SqlTag, kind: string, rows: Fragment): Fragment {
   return sql`
     insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
     select ${rowId(sql, 'job')}, r.team_id, ${kind}, r.lane, r.payload, now(), now() from (${rows}) r`;
+}
+
+/** The same for rows with a key (team_id, lane, key, payload), which is theirs alone, as `addJob` does it. */
+export function keyedJobsAdded(
+  sql: SqlTag,
+  { kind, inMs }: Required<Pick<NewJob, 'kind' | 'inMs'>>,
+  rows: Fragment,
+): Fragment {
+  return sql`
+    insert into jobs (id, team_id, kind, key, lane, payload, due_at, created_at)
+    select ${rowId(sql, 'job')}, r.team_id, ${kind}, r.key, r.lane, r.payload, now() + ${ms(sql, inMs)}, now() from (${rows}) r
+    order by r.key
+    ${again(sql)}`;
 }
 
 /** Whether a job of this key is open. */

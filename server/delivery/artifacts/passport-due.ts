@@ -1,0 +1,29 @@
+/** When a passport is made: two seconds after the last event about its artifact. */
+import type { Database } from '../../platform/db/index.ts';
+import type { EventEffect } from '../../platform/feature.ts';
+import { addJob, keyedJobsAdded } from '../../platform/jobs/index.ts';
+
+export const PASSPORT_JOB = 'artifacts.passport';
+export const AFTER_MS = 2_000;
+
+export interface About {
+  readonly id: string;
+  readonly teamId: string;
+}
+
+/** Something about the artifact has changed. */
+export async function passportDue(db: Database, { id, teamId }: About): Promise<void> {
+  const payload = { artifactId: id };
+  await addJob(db, { teamId, kind: PASSPORT_JOB, key: id, lane: `passport ${id}`, payload, inMs: AFTER_MS });
+}
+
+/** CTE `passports_due`: the same for artifacts of releases, by the events of the CTE `published`. */
+export const passportsDue: EventEffect = (sql) => sql`
+  passports_due as (${keyedJobsAdded(
+    sql,
+    { kind: PASSPORT_JOB, inMs: AFTER_MS },
+    sql`
+      select distinct r.team_id, r.artifact_id as key, 'passport ' || r.artifact_id as lane, jsonb_build_object('artifactId', r.artifact_id) as payload
+      from published e join release_artifacts r on r.team_id = e.team_id and r.release_id = e.payload ->> 'releaseId'
+      where e.kind = 'release.created' or e.kind like 'promotion.%'`,
+  )})`;

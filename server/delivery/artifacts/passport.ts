@@ -1,0 +1,120 @@
+/**
+ * Passports: everything that is known of an artifact in one signed document. One job an artifact, two seconds after the last event about it, so that a burst of events makes one. What has
+ * not changed makes no new one.
+ */
+import canonicalize from 'canonicalize';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { doubling } from '../../platform/jobs/index.ts';
+import type { JobKind } from '../../platform/jobs/index.ts';
+import type { Who } from '../../platform/resource/index.ts';
+import { systemScope } from '../../platform/authorise.ts';
+import { signedBundle } from '../attestations/index.ts';
+import type { AttestDeps } from '../attestations/index.ts';
+import { artifactFacts } from './facts.ts';
+import type { ArtifactFacts } from './facts.ts';
+import { AFTER_MS, PASSPORT_JOB } from './passport-due.ts';
+import type { About } from './passport-due.ts';
+
+const SHOWN_MAX = 100;
+
+export interface PassportDeps extends AttestDeps {
+  readonly clock: Clock;
+  readonly typeBase: string;
+}
+
+export function passportJob(deps: PassportDeps): JobKind<{ artifactId: string }> {
+  return {
+    kind: PASSPORT_JOB,
+    attempts: 100,
+    backoff: doubling(2_000, 600_000),
+    concurrency: 2,
+    perTeam: 1,
+    timeoutMs: 30_000,
+    run: async ({ teamId, payload: { artifactId } }) => await makePassport(deps, { teamId, id: artifactId }),
+  };
+}
+
+async function makePassport(deps: PassportDeps, { teamId, id }: About): Promise<void> {
+  const { db, signer, clock, typeBase } = deps;
+  const who = { db, clock, teams: systemScope(teamId) };
+  const [facts] = await artifactFacts(who, teamId, [id]);
+  if (facts === undefined) return;
+  const document = { ...(await gathered(who, { teamId, id }, facts)), gaps: gapsOf(facts) };
+  const last = await readPassport(who, id);
+  if (last !== undefined && canonicalize(last.document) === canonicalize(document)) return;
+  const revision = (last?.revision ?? 0) + 1;
+  const bundle = await signedBundle(signer, 'platform', {
+    predicateType: `${typeBase}/passport/v1`,
+    subjects: [{ name: facts.name, digest: facts.digest }],
+    predicate: { revision, ...document },
+  });
+  await db.sql`
+    insert into artifact_passports (team_id, artifact_id, revision, document, bundle, created_at)
+    values (${teamId}, ${id}, ${revision}, ${db.sql.json(document)}, ${bundle}, ${clock.now()})
+    on conflict do nothing`;
+}
+
+/** Parts of the document that stand in tables, oldest first. */
+async function gathered({ db: { sql }, teams }: Who, { teamId, id }: About, facts: ArtifactFacts) {
+  const { digest, kind, name, attestations, evaluations, sbom } = facts;
+  const ours = sql`x.team_id = ${teamId} and x.team_id = any(${[...teams.teamIds]}::text[])`;
+  const holding = sql`(select r.release_id from release_artifacts r where r.team_id = ${teamId} and r.artifact_id = ${id})`;
+  type Part = ReadonlyArray<Readonly<Record<string, string | null>>>;
+  const [tables] = await sql<Array<{ sources: Part; releases: Part; promotions: Part; deployments: Part }>>`
+    select
+      (select coalesce(json_agg(json_build_object('origin', x.origin, 'ref', x.ref, 'repository', x.repository, 'commit', x.commit, 'runnerId', x.runner_id, 'regionId', x.region_id) order by x.at, x.ref), '[]')
+        from (select * from artifact_sources x where ${ours} and x.artifact_id = ${id} order by x.at, x.ref limit ${SHOWN_MAX}::int) x) as sources,
+      (select coalesce(json_agg(json_build_object('id', x.id, 'version', x.version) order by x.id), '[]')
+        from (select * from releases x where ${ours} and x.id in ${holding} order by x.id limit ${SHOWN_MAX}::int) x) as releases,
+      (select coalesce(json_agg(json_build_object('id', x.id, 'environment', x.environment_name, 'state', x.state) order by x.id), '[]')
+        from (select * from promotions x where ${ours} and x.release_id in ${holding} order by x.id limit ${SHOWN_MAX}::int) x) as promotions,
+      (select coalesce(json_agg(json_build_object('id', x.id, 'environment', x.environment_name, 'how', x.how, 'regionId', x.region_id) order by x.id), '[]')
+        from (select * from deployments x where ${ours} and x.digest = ${digest} order by x.id limit ${SHOWN_MAX}::int) x) as deployments`;
+  const latest = new Map(
+    evaluations
+      .toSorted((a, b) => (a.evaluatedAt < b.evaluatedAt ? -1 : 1))
+      .map((each) => [each.suiteId, each]),
+  );
+  return {
+    artifact: { id, digest, kind, name },
+    sbom,
+    attestations,
+    evaluations: [...latest.values()],
+    ...tables,
+  };
+}
+
+function gapsOf({ origin, attestations, sbom }: ArtifactFacts): readonly string[] {
+  const hasProvenance = attestations.some(({ verified, builderId }) => verified && builderId !== '');
+  return [
+    ...(origin === 'build' ? [] : ['no build of the platform made it']),
+    ...(hasProvenance ? [] : ['it has no provenance that verifies']),
+    ...(sbom.present ? [] : ['it is not known what it is made of']),
+    ...sbom.unread.map((part) => `not read: ${part}`),
+  ];
+}
+
+export interface Passport {
+  readonly artifactId: string;
+  readonly revision: number;
+  readonly document: Record<string, unknown>;
+  readonly bundle: Uint8Array;
+  readonly createdAt: Date;
+}
+
+/** The newest one; undefined: none was made yet. */
+async function readPassport({ db: { sql }, teams }: Who, id: string): Promise<Passport | undefined> {
+  const [row] = await sql<Passport[]>`
+    select artifact_id as "artifactId", revision, document, bundle, created_at as "createdAt" from artifact_passports
+    where artifact_id = ${id} and team_id = any(${[...teams.teamIds]}::text[]) order by revision desc limit 1`;
+  return row;
+}
+
+export async function passportOf(who: Who, { id }: About): Promise<Passport> {
+  const passport = await readPassport(who, id);
+  if (passport !== undefined) return passport;
+  throw apiError('passport_not_ready', 'the passport of the artifact is not made yet; try again', {
+    retryAfterMs: AFTER_MS,
+  });
+}
