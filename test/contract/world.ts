@@ -7,6 +7,7 @@ import type { ApiKeysCreateParams } from '@svc/sdk';
 import postgres from 'postgres';
 import { KEY_SCOPE, TEAM_SCOPES } from '../../server/platform/scopes.ts';
 import type { Platform, Sdk } from '../e2e/platform.ts';
+import { waitFor } from '../setup/wait-for.ts';
 
 type Scopes = NonNullable<ApiKeysCreateParams['scopes']>;
 
@@ -149,6 +150,13 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   const { createIndependentRunner } = await import('../e2e/independent-runner.ts');
   const runnerId = await createIndependentRunner(platform.url).enroll(enrollToken, 'matrix');
   const strangerKey = await stranger.sdk.apiKeys.create('stranger', all);
+  await waitFor('the passport of the artifact with its promotion, and the end of all jobs', async () => {
+    const { document } = await sdk.artifacts.passport(team.id, artifact.id);
+    const [{ count } = { count: 1 }] = await sql<
+      Array<{ count: number }>
+    >`select count(*)::int as count from jobs`;
+    return JSON.stringify(document).includes(promotion.id) && count === 0;
+  });
 
   return {
     teamId: team.id,

@@ -20,8 +20,7 @@ export const requests: Requests = {
     fields: ({ teamId }) => ({ teamId, packageName: 'openssl' }),
   },
   'svc.artifacts.v1.ArtifactsService/Lineage': { givesNothing: true, fields: artifact },
-  // Its job runs two seconds after the last event about the artifact.
-  'svc.artifacts.v1.ArtifactsService/Passport': { givesNothing: true, fields: artifact, status: 404 },
+  'svc.artifacts.v1.ArtifactsService/Passport': { givesNothing: true, fields: artifact },
   'svc.artifacts.v1.ArtifactsService/UploadSbom': {
     givesNothing: true,
     fields: (world) => ({ ...artifact(world), document: Buffer.from('none').toString('base64') }),
