@@ -17,6 +17,7 @@ export {
 export { discoverDefinition, parseDefinition, READERS_VERSION } from './parse.ts';
 export type { DefinitionFile } from './parse.ts';
 export { CI_DEFINITION_PROVIDERS } from './types.ts';
+export { readYamlValue } from './value.ts';
 export type {
   CiDefinitionProvider,
   DefinedJob,
