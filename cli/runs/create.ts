@@ -1,5 +1,6 @@
 /** `svc runs create` */
 import { SandboxRuns, SvcApiError, type SandboxRun } from '@svc/sdk';
+import { patience, type Patience } from '../follow/watch.ts';
 import {
   defineOwn,
   type Context,
@@ -11,7 +12,7 @@ import {
 import { operationOf } from '../shell/operation.ts';
 import { describeRun, exitCodeOfRun, isOver, noteGoesOn } from './outcome.ts';
 import { copyOutput } from './output.ts';
-import { patience, watchRun, type Patience } from './watch.ts';
+import { watchRun } from './watch.ts';
 
 const ARGS = {
   wait: { type: 'boolean', alias: 'w', description: 'Wait for the run to end, then print it.' },

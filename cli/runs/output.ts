@@ -4,7 +4,7 @@ import { noteMissing } from '../follow/flags.ts';
 import { persistently } from '../follow/persist.ts';
 import { createStamper, type Stamper } from '../follow/stamps.ts';
 import type { Context } from '../shell/command.ts';
-import type { Patience } from './watch.ts';
+import type { Patience } from '../follow/watch.ts';
 
 export interface OutputOptions {
   readonly params: SandboxRunsStreamLogsParams;

@@ -1,9 +1,10 @@
 /** `svc runs wait` */
 import type { SandboxRun } from '@svc/sdk';
+import { patience } from '../follow/watch.ts';
 import type { Context, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 import { describeRun, exitCodeOfRun, isOver, noteGoesOn } from './outcome.ts';
-import { patience, watchRun } from './watch.ts';
+import { watchRun } from './watch.ts';
 
 export function wait(): Own {
   return {
