@@ -107,9 +107,33 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Shows changes of features as they come',
     load: async () => (await import('./features/watch.ts')).watch,
   },
+  'policies create': {
+    summary: 'Creates a policy from a document in YAML or JSON; it is disabled until "enable"',
+    load: async () => (await import('./policies/write.ts')).create,
+  },
+  'policies simulate': {
+    summary: 'Tells what a policy, or a draft of it, would newly have refused; ends with 3 if anything',
+    load: async () => (await import('./policies/simulate.ts')).simulate,
+  },
+  'policies update-document': {
+    summary: 'Replaces the document of a policy from YAML or JSON, in force at once',
+    load: async () => (await import('./policies/write.ts')).updateDocument,
+  },
+  'promotions approve': {
+    summary: 'Shows what a promotion changes against what runs now, asks, and approves it',
+    load: async () => (await import('./promotions/approve.ts')).approve,
+  },
+  'promotions create': {
+    summary: 'Asks for a release to go to an environment',
+    load: async () => (await import('./promotions/create.ts')).create,
+  },
   'registries add': {
     summary: 'Adds a container registry; its password is read from standard input, a file or the terminal',
     load: async () => (await import('./registries/add.ts')).add,
+  },
+  'releases create': {
+    summary: 'Creates a release, of artifacts or of the image of a build',
+    load: async () => (await import('./releases/create.ts')).create,
   },
   'runners enroll': {
     summary: 'Issues a one-shot enrollment token, and the command that uses it',

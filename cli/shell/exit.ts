@@ -9,6 +9,8 @@ export const EXIT = {
   failed: 1,
   /** Wrong command line. */
   usage: 2,
+  /** A simulation: something would newly be refused. */
+  refusing: 3,
   /** 401: no credential, or not a valid one. */
   auth: 4,
   notFound: 5,
