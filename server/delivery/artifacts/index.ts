@@ -31,13 +31,14 @@ import type { EvaluationDeps } from './evaluation.ts';
 import { impactOf } from './impact.ts';
 import { lineageOf } from './lineage.ts';
 import { passportJob, passportOf } from './passport.ts';
+import type { Passport } from './passport.ts';
 import { passportDue, passportsDue } from './passport-due.ts';
 import { recordArtifact } from './record.ts';
 import { createSbomReader } from './sbom/sbom-reader.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
 import { packageCount, packagesOfSet } from './sbom/store.ts';
 import { artifacts, artifactSources } from './schema.ts';
-import { attestationRows, presentAttestation, upload } from './statements.ts';
+import { attestationRows, bundleJson, presentAttestation, upload } from './statements.ts';
 import { uploadSbom } from './upload-sbom.ts';
 
 export { artifactFacts, artifactOfDigest } from './facts.ts';
@@ -123,15 +124,8 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
     },
     lineage: async ({ teamId, artifactId }, ctx: Ctx) =>
       shown(LineageResponseSchema, await lineageOf(ctx, await find(ctx, teamId, artifactId))),
-    passport: async ({ teamId, artifactId }, ctx: Ctx) => {
-      const passport = await passportOf(ctx, await find(ctx, teamId, artifactId));
-      const bundle = JSON.parse(Buffer.from(passport.bundle).toString('utf8')) as JsonObject;
-      return shown(ArtifactPassportSchema, {
-        ...passport,
-        document: passport.document as JsonObject,
-        bundle,
-      });
-    },
+    passport: async ({ teamId, artifactId }, ctx: Ctx) =>
+      presentPassport(await passportOf(ctx, await find(ctx, teamId, artifactId))),
     uploadSbom: async ({ teamId, artifactId, document }, ctx: Ctx) => {
       const artifact = await find(ctx, teamId, artifactId);
       await uploadSbom(deps.reader, ctx, { artifact, document });
@@ -147,6 +141,11 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       return presentAttestation(stated, about.digest, await keysFor(ctx, ctx.clock.now()));
     },
   });
+}
+
+function presentPassport(passport: Passport) {
+  const document = passport.document as JsonObject;
+  return shown(ArtifactPassportSchema, { ...passport, document, bundle: bundleJson(passport.bundle) });
 }
 
 function listed(ctx: Ctx, { teamId, kind, projectId, commit }: ListRequest) {

@@ -88,6 +88,10 @@ export async function refuseMore({ db }: Ctx, teamId: string, digest: string): P
   );
 }
 
+export function bundleJson(bundle: Uint8Array): JsonObject {
+  return JSON.parse(Buffer.from(bundle).toString('utf8')) as JsonObject;
+}
+
 export function presentAttestation(row: Attestation, digest: string, keys: Keys) {
   const { bundle, createdAt: storedAt, teamId, ledgerSeq } = row;
   const verified = verifyBundle(bundle, keys, { digest, storedAt, isOurs: row.source === 'platform' });
@@ -96,7 +100,7 @@ export function presentAttestation(row: Attestation, digest: string, keys: Keys)
     ...row,
     verification,
     statement: statement?.json as JsonObject | undefined,
-    bundle: JSON.parse(Buffer.from(bundle).toString('utf8')) as JsonObject,
+    bundle: bundleJson(bundle),
     sha256: Buffer.from(row.sha256).toString('hex'),
     ledger: { chain: teamId, seq: ledgerSeq },
   });
