@@ -15,6 +15,7 @@ import { timelineFeature } from './connect/timeline/index.ts';
 import { artifactsFeature } from './delivery/artifacts/index.ts';
 import { attestationsFeature } from './delivery/attestations/index.ts';
 import { auditFeature } from './delivery/audit/index.ts';
+import { complianceFeature } from './delivery/compliance/index.ts';
 import { policiesFeature } from './delivery/policies/index.ts';
 import { promotionsFeature } from './delivery/promotions/index.ts';
 import { releasesFeature } from './delivery/releases/index.ts';
@@ -94,6 +95,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     policies,
     releasesFeature(system, { gates, signer: signing.signer }),
     promotionsFeature(system, { gates, deployImage: builds.deployImage }),
+    complianceFeature(system, signing.signer),
     maintenanceFeature,
     auditFeature(system),
   ];

@@ -178,6 +178,19 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./ci.ts')).commands,
   },
   {
+    group: 'compliance',
+    area: 'delivery',
+    summary: 'Evidence of a period, for auditors',
+    commands: [
+      { words: ['assemble'], summary: 'Begins to assemble a package' },
+      { words: ['export'], summary: 'Returns the package as a tar file' },
+      { words: ['get'], summary: 'Returns one package' },
+      { words: ['list'], summary: 'Lists packages of a team, newest first' },
+      { words: ['mark-legal-reviewed'], summary: 'Says that a lawyer of the team, or who stands in for one, has read the package and lets it go out' },
+    ],
+    load: async () => (await import('./compliance.ts')).commands,
+  },
+  {
     group: 'environments',
     area: 'apps',
     summary: 'Environments of a project',

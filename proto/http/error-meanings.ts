@@ -49,6 +49,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   key_unknown: 'No runner is enrolled with this key.',
   key_weak: 'The public key of the runner is not safe to use.',
   last_owner: 'The team would be left without an owner.',
+  legal_review_required:
+    'The compliance package was not marked as reviewed yet, `details.state` says where it stands; an owner of the team marks it.',
   limit_reached: 'There are as many as there may be; `details.limit` says how many.',
   log_digest_mismatch:
     'What was sent is not the output that its digest stands for; `details.nextOffset` says where to go on.',

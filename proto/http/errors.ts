@@ -59,6 +59,7 @@ export const ERRORS = {
   key_unknown: entry(401, Code.Unauthenticated),
   key_weak: entry(400, Code.InvalidArgument),
   last_owner: entry(409, Code.FailedPrecondition),
+  legal_review_required: entry(403, Code.PermissionDenied),
   limit_reached: entry(409, Code.FailedPrecondition),
   log_digest_mismatch: entry(409, Code.Aborted),
   log_gap: entry(409, Code.OutOfRange),

@@ -8,7 +8,7 @@ import { release } from 'node:os';
 import { join, resolve } from 'node:path';
 import { writeDurably } from '../disk/durable-file.ts';
 import { baseRootTar } from '../executor/base-image.ts';
-import { writeTar } from '../executor/tar.ts';
+import { writeTar } from '@svc/proto/archive/tar.ts';
 import type { Engine } from '../executor/engine.ts';
 import { VERSION } from '../platform/version.ts';
 import { containedCall } from './contained-engine.ts';

@@ -33,6 +33,8 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `release:write`: Create releases, ask for promotions, say how deploys elsewhere ended. Approving a promotion needs the role admin besides.
  * - `policy:read`: Read policies and what they decided.
  * - `policy:manage`: Create, change, try, enable and disable policies.
+ * - `compliance:read`: Read compliance packages and export those that were reviewed.
+ * - `compliance:manage`: Assemble compliance packages. Marking one as reviewed needs the role owner besides.
  */
 export type Scope =
   | 'team:read'
@@ -54,4 +56,6 @@ export type Scope =
   | 'release:read'
   | 'release:write'
   | 'policy:read'
-  | 'policy:manage';
+  | 'policy:manage'
+  | 'compliance:read'
+  | 'compliance:manage';

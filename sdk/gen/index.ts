@@ -13,6 +13,7 @@ import { Auth } from './auth.ts';
 import { BuildSteps } from './build-steps.ts';
 import { Builds } from './builds.ts';
 import { Ci } from './ci.ts';
+import { Compliance } from './compliance.ts';
 import { Environments } from './environments.ts';
 import { Graph } from './graph.ts';
 import { Incidents } from './incidents.ts';
@@ -53,6 +54,7 @@ export { Auth } from './auth.ts';
 export { BuildSteps } from './build-steps.ts';
 export { Builds } from './builds.ts';
 export { Ci } from './ci.ts';
+export { Compliance } from './compliance.ts';
 export { Environments } from './environments.ts';
 export { Graph } from './graph.ts';
 export { Incidents } from './incidents.ts';
@@ -92,6 +94,7 @@ export type { BuildStep, Direction } from './build-steps.ts';
 export type { Build, BuildEvent, BuildPhaseTimes, BuildState, BuildTrace, BuildTrigger, BuildsCreateParams, BuildsListPageParams, BuildsListResponse, BuildsStreamLogsParams, BuildsUnlockResponse, DeployDecision, Phase } from './builds.ts';
 export type { CiConnection, CiCreateConnectionParams, CiDelivery, CiDeliveryState, CiDiscovery, CiJob, CiListConnectionsPageParams, CiListConnectionsResponse, CiListDeliveriesPageParams, CiListDeliveriesResponse, CiListPipelinesPageParams, CiListPipelinesResponse, CiListRunJobsPageParams, CiListRunJobsResponse, CiListRunsForPipelinePageParams, CiListRunsForPipelineResponse, CiPipeline, CiProvider, CiReportParams, CiRotateWebhookSecretParams, CiRun, CiSetConnectionTokenParams, CiStatus, CiUpdateConnectionParams, CiUpdateRunParams, CiWebhook, CiWebhookWithSecret, CommitStatusMode, ConnectionStatus, DeployEvidence, DiscoveredPipeline, DiscoveryProblem, DiscoveryState, ExchangedToken, Forge, GenericMapping, GenericMappingInput, IngestMode, NotTaken, OidcPin, OidcPolicy, OidcPolicyInput, ReportedJob, SubscriptionState, WebhookScheme } from './ci.ts';
 export type { Role, Scope } from './common.ts';
+export type { ComplianceListPageParams, ComplianceListResponse, ComplianceMarkLegalReviewedParams, CompliancePackage, CompliancePackageState } from './compliance.ts';
 export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams, GitCredentials } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
 export type { Incident, IncidentSeverity, IncidentState, IncidentsListPageParams, IncidentsListResponse } from './incidents.ts';
@@ -148,6 +151,8 @@ export interface Resources {
   readonly builds: Builds;
   /** Runs of external CI systems. */
   readonly ci: Ci;
+  /** Evidence of a period, for auditors. */
+  readonly compliance: Compliance;
   /** Environments of a project. */
   readonly environments: Environments;
   /** Connections between teams, projects, environments, runs and commits. */
@@ -218,6 +223,7 @@ export function createResources(client: Client): Resources {
     buildSteps: new BuildSteps(client),
     builds: new Builds(client),
     ci: new Ci(client),
+    compliance: new Compliance(client),
     environments: new Environments(client),
     graph: new Graph(client),
     incidents: new Incidents(client),

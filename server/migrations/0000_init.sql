@@ -1627,6 +1627,38 @@ CREATE TABLE "trusted_keys" (
 	"created_at" timestamp with time zone NOT NULL
 );
 --> statement-breakpoint
+CREATE TABLE "compliance_packages" (
+	"state" text DEFAULT 'assembling' NOT NULL,
+	"period_start" timestamp with time zone NOT NULL,
+	"period_end" timestamp with time zone NOT NULL,
+	"partial" boolean NOT NULL,
+	"covers_until" timestamp with time zone NOT NULL,
+	"requested_by" text NOT NULL,
+	"assembled_at" timestamp with time zone,
+	"reason" text,
+	"size_bytes" integer,
+	"sha256" text,
+	"manifest_sha256" text,
+	"legal_reviewed_by" text,
+	"legal_reviewed_at" timestamp with time zone,
+	"legal_review_note" text,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "compliance_packages_state" CHECK ("state" in ('assembling', 'assembled', 'failed', 'legal_reviewed')),
+	CONSTRAINT "compliance_packages_reason" CHECK ("reason" in ('too_large', 'internal')),
+	CONSTRAINT "compliance_packages_failed" CHECK (("compliance_packages"."state" = 'failed') = ("compliance_packages"."reason" is not null)),
+	CONSTRAINT "compliance_packages_there" CHECK (("compliance_packages"."state" in ('assembled', 'legal_reviewed')) = ("compliance_packages"."sha256" is not null))
+);
+--> statement-breakpoint
+CREATE TABLE "compliance_pieces" (
+	"team_id" text NOT NULL,
+	"package_id" text NOT NULL,
+	"place" integer NOT NULL,
+	"bytes" "bytea" NOT NULL,
+	CONSTRAINT "compliance_pieces_package_id_place_pk" PRIMARY KEY("package_id","place")
+);
+--> statement-breakpoint
 CREATE TABLE "policies" (
 	"name" text NOT NULL,
 	"project_id" text,
@@ -1827,6 +1859,10 @@ CREATE UNIQUE INDEX "trusted_keys_name" ON "trusted_keys" USING btree ("team_id"
 --> statement-breakpoint
 CREATE UNIQUE INDEX "trusted_keys_hint" ON "trusted_keys" USING btree ("team_id","hint");
 --> statement-breakpoint
+CREATE UNIQUE INDEX "compliance_packages_team_id" ON "compliance_packages" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "compliance_packages_under_way" ON "compliance_packages" USING btree ("team_id","period_start","period_end") WHERE "compliance_packages"."state" = 'assembling';
+--> statement-breakpoint
 CREATE UNIQUE INDEX "policies_team_id" ON "policies" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "policies_name" ON "policies" USING btree ("team_id","name");
@@ -1875,6 +1911,8 @@ CREATE INDEX "policy_decisions_policy" ON "policy_decisions" USING btree ("team_
 --> statement-breakpoint
 CREATE INDEX "policy_gates_action" ON "policy_gates" USING btree ("team_id","action","id");
 --> statement-breakpoint
+CREATE INDEX "policy_gates_subject" ON "policy_gates" USING btree ("team_id","subject","id");
+--> statement-breakpoint
 CREATE INDEX "deployment_heads_digest" ON "deployment_heads" USING btree ("team_id","digest");
 --> statement-breakpoint
 CREATE INDEX "deployments_digest" ON "deployments" USING btree ("team_id","digest","id");
@@ -1916,6 +1954,10 @@ ALTER TABLE "attestation_subjects" ADD CONSTRAINT "attestation_subjects_attestat
 ALTER TABLE "attestations" ADD CONSTRAINT "attestations_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "trusted_keys" ADD CONSTRAINT "trusted_keys_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "compliance_packages" ADD CONSTRAINT "compliance_packages_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "compliance_pieces" ADD CONSTRAINT "compliance_pieces_package_fk" FOREIGN KEY ("team_id","package_id") REFERENCES "public"."compliance_packages"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "policies" ADD CONSTRAINT "policies_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint

@@ -23,6 +23,11 @@ export const EVENTS: Readonly<Record<string, EventKind>> = {
     delivered: true,
   },
   'build.finished': { when: 'A build has ended.', scope: 'project:read', delivered: true },
+  'compliance.package_ready': {
+    when: 'A compliance package is assembled and waits for its review.',
+    scope: 'compliance:read',
+    notifies: true,
+  },
   'policy.denied': { when: 'A policy has refused an act.', scope: 'policy:read', delivered: true },
   'promotion.approved': {
     when: 'The last approval of a promotion was given.',

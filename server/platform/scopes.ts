@@ -15,7 +15,16 @@ const VIEWER = [
   'release:read',
 ];
 const DEVELOPER = [...VIEWER, 'project:write', 'run:write', 'ci:write', 'artifact:write', 'release:write'];
-const ADMIN = [...DEVELOPER, 'team:manage', 'runner:manage', 'ci:manage', 'audit:read', 'policy:manage'];
+const ADMIN = [
+  ...DEVELOPER,
+  'team:manage',
+  'runner:manage',
+  'ci:manage',
+  'audit:read',
+  'policy:manage',
+  'compliance:read',
+  'compliance:manage',
+];
 
 /** Owners differ from admins by what RPCs ask a least role for, not by scopes. */
 const GRANTED: Readonly<Record<Role, ReadonlySet<string>>> = {

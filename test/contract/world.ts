@@ -19,6 +19,8 @@ export interface World {
   readonly policyId: string;
   readonly releaseId: string;
   readonly promotionId: string;
+  /** Assembled, or about to be. */
+  readonly packageId: string;
   readonly buildId: string;
   readonly variableId: string;
   readonly stepId: string;
@@ -126,6 +128,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   });
   const release = await sdk.releases.create(project.id, { version: '1.0', artifactIds: [artifact.id] });
   const promotion = await sdk.promotions.create(environment.id, release.id);
+  const compliance = await sdk.compliance.assemble(team.id, '2026-01-01', '2026-01-31');
   const step = await sdk.buildSteps.add(environment.id, 'true');
   const build = await sdk.builds.create(environment.id);
   const space = await sdk.spaces.create('matrix');
@@ -166,6 +169,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     policyId: policy.id,
     releaseId: release.id,
     promotionId: promotion.id,
+    packageId: compliance.id,
     buildId: build.id,
     variableId: variable.id,
     stepId: step.id,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { writeTar, type TarEntry } from '../../executor/tar.ts';
+import { writeTar, type TarEntry } from '@svc/proto/archive/tar.ts';
 import { catalogue, type Catalogue } from './catalogue.ts';
 
 const signal = new AbortController().signal;

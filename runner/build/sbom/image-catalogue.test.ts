@@ -6,7 +6,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { testContext, type TestContext } from '../../../test/setup/runner/build-context.ts';
 import { collectedLog } from '../../../test/setup/runner/collected-log.ts';
 import { failureText, findProgram, runCommand } from '../../executor/command.ts';
-import { writeTar } from '../../executor/tar.ts';
+import { writeTar } from '@svc/proto/archive/tar.ts';
 import { createBuilder } from '../builder.ts';
 import type { BuildContext } from '../context.ts';
 import { createControl } from '../control.ts';

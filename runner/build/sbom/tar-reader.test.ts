@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { writeTar } from '../../executor/tar.ts';
+import { writeTar } from '@svc/proto/archive/tar.ts';
 import { readTar, type TarEntry } from './tar-reader.ts';
 
 const signal = new AbortController().signal;

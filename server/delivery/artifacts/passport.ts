@@ -9,7 +9,7 @@ import { doubling } from '../../platform/jobs/index.ts';
 import type { JobKind } from '../../platform/jobs/index.ts';
 import type { Who } from '../../platform/resource/index.ts';
 import { systemScope } from '../../platform/authorise.ts';
-import { signedBundle } from '../attestations/index.ts';
+import { signStatement } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
 import { artifactFacts } from './facts.ts';
 import type { ArtifactFacts } from './facts.ts';
@@ -44,7 +44,7 @@ async function makePassport(deps: PassportDeps, { teamId, id }: About): Promise<
   const last = await readPassport(who, id);
   if (last !== undefined && canonicalize(last.document) === canonicalize(document)) return;
   const revision = (last?.revision ?? 0) + 1;
-  const bundle = await signedBundle(signer, 'platform', {
+  const bundle = await signStatement(signer, 'platform', {
     predicateType: `${typeBase}/passport/v1`,
     subjects: [{ name: facts.name, digest: facts.digest }],
     predicate: { revision, ...document },

@@ -44,7 +44,7 @@ export async function attest({ db, signer }: AttestDeps, stated: Stated): Promis
     teamId,
     predicateType,
     source: 'platform',
-    bundle: await signedBundle(signer, purpose, stated),
+    bundle: await signStatement(signer, purpose, stated),
     dedupeKey,
     uploadedBy: null,
   } as const;
@@ -63,7 +63,7 @@ export async function attest({ db, signer }: AttestDeps, stated: Stated): Promis
 }
 
 /** The Sigstore bundle of a statement of the service. */
-export async function signedBundle(
+export async function signStatement(
   signer: Signer,
   purpose: Purpose,
   statement: StatementInit,

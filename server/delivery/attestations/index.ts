@@ -5,7 +5,7 @@ import { readKeys } from '../signingkeys/index.ts';
 import { createTrustedKeys, readTrusted } from './trusted-keys.ts';
 import type { Keys } from './verify.ts';
 
-export { attest, signedBundle, storeAttestation } from './attest.ts';
+export { attest, signStatement, storeAttestation } from './attest.ts';
 export type { Attestation, AttestDeps, Stated } from './attest.ts';
 export { BUNDLE_BYTES_MAX, readEnvelope, readStatement } from './envelope.ts';
 export { attestationFacts, ATTESTATIONS_MAX } from './facts.ts';

@@ -5,6 +5,15 @@ import { createSigner } from './checkpoint.ts';
 import { startCheckpoints } from './checkpointer.ts';
 import { createAudit } from './service.ts';
 
+export { createCheckpointFile } from './checkpoint-file.ts';
+export type { CheckpointFile } from './checkpoint-file.ts';
+export { createSigner as createCheckpointSigner } from './checkpoint.ts';
+export type { Signer as CheckpointSigner } from './checkpoint.ts';
+export { gatherEvidence } from './evidence.ts';
+export { streamEntries } from './store.ts';
+export { verifyChain } from './verify.ts';
+export type { Report } from './verify.ts';
+
 export function auditFeature({ config, clock, db, secrets, onError }: System): Feature {
   const file = createCheckpointFile(config.dataDir);
   const signer = createSigner(secrets);

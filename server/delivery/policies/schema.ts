@@ -89,6 +89,8 @@ export const policyGates = teamTable(
   (t) => [
     // The newest gates of an action, for simulations: ids are made in the order of time.
     index('policy_gates_action').on(t.teamId, t.action, t.id),
+    // What one build or promotion has passed.
+    index('policy_gates_subject').on(t.teamId, t.subject, t.id),
     check('policy_gates_overridden', sql`(${t.outcome} = 'overridden') = (${t.overrideReason} is not null)`),
   ],
 );

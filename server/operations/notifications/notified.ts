@@ -19,6 +19,7 @@ export function notified(sql: SqlTag): Fragment {
           when 'runner.recovered' then 'The runners of ' || t.name || ' take work again'
           when 'promotion.created' then ${promoted} || ' waits for your approval'
           when 'promotion.failed' then ${promoted} || ' failed'
+          when 'compliance.package_ready' then 'A compliance package of ' || t.name || ' waits for its review'
           when 'webhook_endpoint.disabled' then 'The webhook endpoint at ' || coalesce(e.payload ->> 'host', '') || ' was switched off'
           else 'The runner ' || coalesce(e.payload ->> 'name', '') || ' is refused new work'
         end,
@@ -27,6 +28,7 @@ export function notified(sql: SqlTag): Fragment {
           when 'runner.recovered' then 'A runner is in contact and ready; what waited is being offered.'
           when 'promotion.created' then 'svc promotions approve ' || coalesce(e.payload ->> 'promotionId', '') || ' --env ' || coalesce(e.payload ->> 'environmentId', '')
           when 'promotion.failed' then coalesce(e.payload ->> 'reason', '')
+          when 'compliance.package_ready' then 'svc compliance mark-legal-reviewed ' || coalesce(e.payload ->> 'packageId', '') || ' --team ' || e.team_id
           when 'webhook_endpoint.disabled' then 'It is told nothing any more, because ' || coalesce(e.payload ->> 'reason', '')
             || '. When it answers again: svc webhook-endpoints update ' || coalesce(e.payload ->> 'endpointId', '') || ' --team ' || e.team_id || ' --enabled'
           else 'Its own durations differed from the measured ones ' || coalesce(e.payload ->> 'strikes', '') || ' times; an owner lets it go on with svc runners clear-divergence-flag.'

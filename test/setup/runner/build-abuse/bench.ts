@@ -10,7 +10,7 @@ import type { BuildEngine } from '../../../../runner/executor/executor.ts';
 import { ENGINE_TIMEOUTS, engineArgv } from '../../../../runner/executor/engine.ts';
 import { findProgram } from '../../../../runner/executor/command.ts';
 import { listMounts } from '../../../../runner/executor/procfs.ts';
-import { writeTar, type TarEntry } from '../../../../runner/executor/tar.ts';
+import { writeTar, type TarEntry } from '@svc/proto/archive/tar.ts';
 import { createBuilder, type Builder, type Isolation } from '../../../../runner/build/builder.ts';
 import type { BuildContext } from '../../../../runner/build/context.ts';
 import { createControl } from '../../../../runner/build/control.ts';

@@ -14,7 +14,7 @@ import type {
 import { makeSpec, shell } from '../executor-fixtures.ts';
 import type { Collected, Finished, SpecChanges } from '../executor-fixtures.ts';
 import { listMounts } from '../../../../runner/executor/procfs.ts';
-import { writeTar } from '../../../../runner/executor/tar.ts';
+import { writeTar } from '@svc/proto/archive/tar.ts';
 
 const AT_ONCE = 3;
 const CONTAINERS_FILE = 'overlay-containers/containers.json';

@@ -1,4 +1,4 @@
-/** Writes the part of the ustar format that a root filesystem needs: folders, files and links, all owned by root. */
+/** Writes the part of the ustar format that a root filesystem or a package of evidence needs: folders, files and links, all owned by root. */
 
 const BLOCK = 512;
 
@@ -10,14 +10,29 @@ export type TarEntry =
 const TYPE_FLAG = { file: '0', link: '2', directory: '5' } as const;
 
 /** Time stamps are zero, so the same entries give the same bytes. */
-export function writeTar(entries: readonly TarEntry[]): Buffer {
-  return Buffer.concat([...entries.flatMap(blocks), Buffer.alloc(2 * BLOCK)]);
+export function writeTar(entries: Iterable<TarEntry>): Buffer {
+  return Buffer.concat([...tarPieces(entries)]);
 }
 
-function blocks(entry: TarEntry): Buffer[] {
-  const content = entry.type === 'file' ? Buffer.from(entry.content) : Buffer.alloc(0);
-  const padding = (BLOCK - (content.length % BLOCK)) % BLOCK;
-  return [header(entry, content.length), content, Buffer.alloc(padding)];
+/** The same in pieces, of which contents are no copies. */
+export function* tarPieces(entries: Iterable<TarEntry>): Generator<Uint8Array> {
+  for (const entry of entries) {
+    const content = entry.type === 'file' ? entry.content : new Uint8Array();
+    yield header(entry, content.length);
+    yield content;
+    yield new Uint8Array(paddingOf(content.length));
+  }
+  yield new Uint8Array(END);
+}
+
+const END = 2 * BLOCK;
+const paddingOf = (size: number): number => (BLOCK - (size % BLOCK)) % BLOCK;
+
+/** What files of these sizes make of a tar file, its end included. */
+export function tarBytes(sizes: Iterable<number>): number {
+  let total = END;
+  for (const size of sizes) total += BLOCK + size + paddingOf(size);
+  return total;
 }
 
 function header(entry: TarEntry, size: number): Buffer {

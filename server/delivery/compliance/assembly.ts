@@ -1,0 +1,131 @@
+/**
+ * Assembles packages:
+ *
+ *     assembling ──job──> assembled ──an owner──> legal_reviewed
+ *         └──too large, or given up──> failed
+ *
+ * What must hold: a package is stored with its state, its entry in the ledger and its event, or not at all; a job that is done again finds the state moved and does nothing.
+ */
+import { and, eq } from 'drizzle-orm';
+import { systemScope } from '../../platform/authorise.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { addEvent } from '../../platform/events.ts';
+import { addJob, doubling } from '../../platform/jobs/index.ts';
+import type { Job, JobKind } from '../../platform/jobs/index.ts';
+import { appendAudit } from '../../platform/ledger/index.ts';
+import type { AuditActor } from '../../platform/ledger/index.ts';
+import { PackageTooLarge } from './archive.ts';
+import { makePackage } from './package.ts';
+import type { Made, PackageDeps } from './package.ts';
+import { compliancePackages } from './schema.ts';
+import { packageRows, storePieces } from './store.ts';
+import type { CompliancePackage } from './store.ts';
+import { createHash } from 'node:crypto';
+
+const ASSEMBLY_JOB = 'compliance.assembly';
+const SERVICE: AuditActor = { kind: 'system', id: 'compliance', display: 'compliance' };
+
+interface Payload extends Readonly<Record<string, unknown>> {
+  readonly packageId: string;
+}
+
+export interface AssemblyDeps extends PackageDeps {
+  readonly clock: Clock;
+}
+
+export async function addAssembly(
+  db: Database,
+  { id, teamId }: Pick<CompliancePackage, 'id' | 'teamId'>,
+): Promise<void> {
+  const payload: Payload = { packageId: id };
+  await addJob(db, { teamId, kind: ASSEMBLY_JOB, lane: `compliance package ${id}`, payload });
+}
+
+export function assemblyJob(deps: AssemblyDeps): JobKind<Payload> {
+  return {
+    kind: ASSEMBLY_JOB,
+    attempts: 10,
+    backoff: doubling(2_000, 600_000),
+    // Each holds a package in memory.
+    concurrency: 1,
+    perTeam: 1,
+    timeoutMs: 600_000,
+    run: async (job, signal) => await assemble(deps, job, signal),
+    gaveUp: async ({ teamId, payload }) => await fail(deps.db, { teamId, id: payload.packageId }, 'internal'),
+  };
+}
+
+const isUnderWay = eq(compliancePackages.state, 'assembling');
+
+async function assemble(
+  deps: AssemblyDeps,
+  { teamId, payload }: Job<Payload>,
+  signal: AbortSignal,
+): Promise<void> {
+  const who = { db: deps.db, teams: systemScope(teamId) };
+  const where = and(eq(compliancePackages.id, payload.packageId), isUnderWay);
+  const [row] = await packageRows.list(who, { where, max: 1 });
+  if (row === undefined) return; // Done before, or gone with its team.
+  const assembledAt = deps.clock.now();
+  try {
+    const made = await makePackage(deps, { row, assembledAt, signal });
+    await store(deps.db, { row, assembledAt, made });
+  } catch (error) {
+    if (!(error instanceof PackageTooLarge)) throw error;
+    await fail(deps.db, row, 'too_large');
+  }
+}
+
+async function store(
+  db: Database,
+  {
+    row,
+    assembledAt,
+    made,
+  }: { readonly row: CompliancePackage; readonly assembledAt: Date; readonly made: Made },
+): Promise<void> {
+  const { id, teamId, requestedBy, periodStart, periodEnd, coversUntil } = row;
+  const { archive, manifestSha256, counts } = made;
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  for (const piece of archive.pieces()) {
+    hash.update(piece);
+    sizeBytes += piece.length;
+  }
+  const sha256 = hash.digest('hex');
+  await db.transact(async (tx) => {
+    const who = { db: tx, teams: systemScope(teamId) };
+    const set = { state: 'assembled', assembledAt, sizeBytes, sha256, manifestSha256 } as const;
+    if ((await packageRows.update(who, id, { set, where: isUnderWay })) === undefined) return;
+    await storePieces(tx, row, archive.pieces());
+    const period = { periodStart, periodEnd, coversUntil };
+    const payload = { packageId: id, ...period };
+    await addEvent(tx, { teamId, kind: 'compliance.package_ready', key: id, payload, at: assembledAt });
+    const details = {
+      requestedBy,
+      sha256,
+      manifestSha256,
+      counts,
+      ...Object.fromEntries(Object.entries(period).map(([name, at]) => [name, at.toISOString()])),
+    };
+    const act = {
+      chain: teamId,
+      action: 'compliance.assembled',
+      actor: SERVICE,
+      target: id,
+      details,
+      requestId: '',
+    };
+    await appendAudit(tx, act, assembledAt);
+  });
+}
+
+async function fail(
+  db: Database,
+  { id, teamId }: Pick<CompliancePackage, 'id' | 'teamId'>,
+  reason: 'too_large' | 'internal',
+): Promise<void> {
+  const set = { state: 'failed', reason } as const;
+  await packageRows.update({ db, teams: systemScope(teamId) }, id, { set, where: isUnderWay });
+}

@@ -1,0 +1,350 @@
+/** Compliance packages over the real door: what a period leaves behind is packed twice, unpacked, and checked by a shell that knows nothing of the service. */
+import { execFile, execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { createSvcSDK } from '@svc/sdk';
+import type { CompliancePackage, SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { join as joinTeam, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
+import { appendAudit } from '../../platform/ledger/index.ts';
+
+const postgresHere = await has('postgres');
+const DAY_MS = 24 * 60 * 60_000;
+const DIRECT = `sha256:${'1'.repeat(64)}`;
+const PROMOTED = `sha256:${'2'.repeat(64)}`;
+/** All that verify.sh may use beside its shell. */
+const PROGRAMS = ['basename', 'cat', 'comm', 'dirname', 'mktemp', 'openssl', 'rm', 'sha256sum', 'sort', 'wc'];
+
+interface Population {
+  readonly number: number;
+  readonly how: string;
+  readonly digest: string;
+  readonly exceptions: readonly string[];
+  readonly promotion: { readonly approvals: ReadonlyArray<{ readonly userId: string }> } | null;
+  readonly artifact: { readonly commit: string } | null;
+  readonly decisions: ReadonlyArray<{ readonly action: string; readonly outcome: string }>;
+}
+
+describe.skipIf(!postgresHere)('compliance packages', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let admin: SvcSDK;
+  let adminId: string;
+  let teamId: string;
+  let environmentId: string;
+  let period: readonly [string, string];
+  let folder: string;
+  let programs: string;
+  let reviewed: CompliancePackage;
+  let unpacked: string;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      const { status, code } = error as SvcApiError;
+      return `${status} ${code}`;
+    }
+    return 'not refused';
+  };
+  const assembled = async (...[start, end]: readonly [string, string]): Promise<CompliancePackage> => {
+    const { id } = await admin.compliance.assemble(teamId, start, end);
+    return await waitFor(`package ${id}`, async () => await admin.compliance.get(teamId, id), {
+      holds: ({ state }) => state !== 'assembling',
+    });
+  };
+  const reviewedPackage = async (): Promise<CompliancePackage> => {
+    const { id, state, reason } = await assembled(...period);
+    expect([state, reason]).toEqual(['assembled', undefined]);
+    return await sdk.compliance.markLegalReviewed(teamId, id, { note: 'read' });
+  };
+  const unpack = async ({ id }: CompliancePackage): Promise<string> => {
+    const bytes = await admin.compliance.export(teamId, id);
+    const place = join(folder, id);
+    mkdirSync(place);
+    execFileSync('tar', ['-xf', '-', '-C', place], { input: bytes });
+    return place;
+  };
+  const json = (place: string, path: string): unknown => JSON.parse(readFileSync(join(place, path), 'utf8'));
+  const filesOf = (place: string): string[] =>
+    readdirSync(place, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(place.length + 1))
+      .toSorted();
+  const verify = async (place: string, ...args: readonly string[]): Promise<string> =>
+    await new Promise((resolve) => {
+      const env = { PATH: programs };
+      execFile('/bin/sh', [join(place, 'verify.sh'), ...args], { env }, (error, stdout, stderr) =>
+        resolve(`${error === null ? 0 : error.code} ${stdout}${stderr}`),
+      );
+    });
+  const changedCopy = (name: string, change: (place: string) => void): string => {
+    const place = join(folder, name);
+    cpSync(unpacked, place, { recursive: true });
+    change(place);
+    return place;
+  };
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'svc-compliance-'));
+    programs = join(folder, 'programs');
+    mkdirSync(programs);
+    for (const name of PROGRAMS)
+      symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(programs, name));
+    server = await startTestServer({
+      env: { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' },
+    });
+    sdk = sdkOf(server.first.apiKey);
+    teamId = (await sdk.teams.create('makers')).id;
+    const person = await joinTeam(server, server.first.apiKey, { teamId, role: 'admin' });
+    admin = sdkOf(person.token);
+    adminId = person.userId;
+    const start = new Date().toISOString();
+    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
+    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
+    const { token } = await sdk.runners.createEnrollToken(teamId);
+    const runner = await scriptedRunner(server.baseUrl, token);
+    const projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
+    environmentId = (
+      await sdk.environments.create(projectId, {
+        name: 'production',
+        repository: 'https://git.example.com/acme/web',
+        deploy: { kind: 'container' },
+      })
+    ).id;
+    await sdk.builds.create(environmentId);
+    await runner.finish(await runner.take(), { digest: DIRECT });
+    const declared = { name: IMAGE, kind: 'image', digest: PROMOTED, uri: `${IMAGE}:latest` } as const;
+    const artifact = await sdk.artifacts.declare(teamId, declared);
+    const release = await sdk.releases.create(projectId, {
+      version: '1.0',
+      artifactIds: [artifact.id ?? ''],
+    });
+    const promotion = await sdk.promotions.create(environmentId, release.id);
+    await admin.promotions.approve(environmentId, promotion.id);
+    await runner.finish(await runner.take());
+    const policy = await admin.policies.create(teamId, {
+      name: 'any',
+      document: { on: ['deploy'], rules: [{ id: 'any', message: 'any', require: 'true' }] },
+    });
+    await admin.policies.enable(teamId, policy.id);
+    await admin.policies.disable(teamId, policy.id);
+    await admin.policies.enable(teamId, policy.id);
+    await waitFor(
+      'deployments and what is stated about their artifacts',
+      async () => {
+        const [row] = await server.db.sql<Array<{ deployments: number; stated: number }>>`
+          select (select count(*)::int from deployments where team_id = ${teamId}) as deployments,
+            (select count(distinct digest)::int from attestation_subjects where team_id = ${teamId}) as stated`;
+        return row;
+      },
+      { holds: (row) => row?.deployments === 2 && row.stated === 2 },
+    );
+    // A server whose clock is a day behind writes one entry between two of the period.
+    await server.db.transact(async (tx) => {
+      const actor = { kind: 'system', id: 'test', display: 'a slow clock' } as const;
+      const act = { chain: teamId, actor, action: 'test.out_of_order', target: teamId, requestId: '' };
+      await appendAudit(tx, act, new Date(Date.now() - DAY_MS));
+      await appendAudit(tx, { ...act, action: 'test.in_order' }, new Date());
+    });
+    await waitFor('the next millisecond', async () => await Promise.resolve(Date.now()), {
+      holds: (now) => now > Date.parse(start),
+    });
+    period = [start, new Date(Date.now() + 1).toISOString()];
+    await waitFor('the end of the period', async () => await Promise.resolve(Date.now()), {
+      holds: (now) => now >= Date.parse(period[1]),
+    });
+    reviewed = await reviewedPackage();
+    unpacked = await unpack(reviewed);
+  });
+  afterAll(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('hold the population with commits, approvals and decisions, and name what an auditor asks about first', () => {
+    const all = json(unpacked, 'changes/population.json') as readonly Population[];
+    const population = all.toSorted((a, b) => a.number - b.number);
+    expect(population).toMatchObject([
+      {
+        how: 'direct',
+        digest: DIRECT,
+        promotion: null,
+        artifact: { commit: 'c'.repeat(40) },
+        exceptions: ['direct', 'no_package_list'],
+        decisions: [{ action: 'build.create', outcome: 'allow' }],
+      },
+      {
+        how: 'promotion',
+        digest: PROMOTED,
+        promotion: { approvals: [{ userId: adminId }] },
+        exceptions: ['unverified_provenance', 'no_package_list'],
+      },
+    ]);
+    const kinds = (json(unpacked, 'changes/exceptions.json') as ReadonlyArray<{ kind: string }>).map(
+      ({ kind }) => kind,
+    );
+    expect(kinds.toSorted()).toEqual([
+      'direct',
+      'no_package_list',
+      'no_package_list',
+      'policy_disabled',
+      'unverified_provenance',
+    ]);
+    const folders = ['artifacts', 'attestations', 'controls', 'policies', 'promotions', 'releases'];
+    for (const name of folders) expect(readdirSync(join(unpacked, name)), name).not.toEqual([]);
+    expect(json(unpacked, 'access/members.json')).toHaveLength(2);
+  });
+
+  it('take the ledger by place: an entry out of the order of time is in, and the part is intact', () => {
+    const lines = gunzipSync(readFileSync(join(unpacked, 'ledger/entries.ndjson.gz')))
+      .toString()
+      .trim()
+      .split('\n');
+    const entries = lines.map((line) => JSON.parse(line) as { seq: number; action: string; at: number });
+    const [first] = entries;
+    expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, n) => (first?.seq ?? 0) + n));
+    const late = entries.find(({ action }) => action === 'test.out_of_order');
+    expect(late?.at).toBeLessThan(Date.parse(period[0]));
+    expect(json(unpacked, 'ledger/verification.json')).toMatchObject({
+      finding: 'intact',
+      last: entries.at(-1)?.seq,
+    });
+    expect(json(unpacked, 'ledger/checkpoint.json')).toMatchObject({ seq: entries.at(-1)?.seq });
+  });
+
+  it('of one period differ in id, time of assembly and signature alone', async () => {
+    const other = await unpack(await reviewedPackage());
+    expect(filesOf(other)).toEqual(filesOf(unpacked));
+    const differing = filesOf(unpacked).filter(
+      (path) => !readFileSync(join(unpacked, path)).equals(readFileSync(join(other, path))),
+    );
+    expect(differing).toEqual(['MANIFEST.json', 'manifest.sigstore.json']);
+    const manifests = [unpacked, other].map(
+      (place) => json(place, 'MANIFEST.json') as Record<string, unknown>,
+    );
+    const [one, two] = manifests.map(({ id: _id, assembledAt: _at, ...rest }) => rest);
+    expect(one).toEqual(two);
+    expect(manifests[0]?.['id']).not.toBe(manifests[1]?.['id']);
+  });
+
+  it('are checked by a shell without the service, with its key or with one that is brought along', async () => {
+    expect(await verify(unpacked)).toBe('0 all files are as they were signed\n');
+    const keys = (await server.call('GET /signing-keys')).body['keys'] as ReadonlyArray<{
+      readonly purpose: string;
+      readonly publicKey: string;
+    }>;
+    for (const { purpose, publicKey } of keys) {
+      const path = join(folder, `${purpose}.pem`);
+      writeFileSync(path, publicKey);
+      const said = await verify(unpacked, path);
+      if (purpose === 'platform') expect(said).toBe('0 all files are as they were signed\n');
+      else expect(said).toMatch(/^1 changed: manifest.sigstore.json, its signature/);
+    }
+  });
+
+  it('name each file that was changed, is missing, or was added', async () => {
+    const place = changedCopy('changed', (copy) => {
+      appendFileSync(join(copy, 'changes/exceptions.json'), ' ');
+      rmSync(join(copy, 'access/members.json'));
+      writeFileSync(join(copy, 'controls/.more.json'), '{}');
+    });
+    expect(await verify(place)).toBe(
+      [
+        '1 missing: access/members.json',
+        'changed: changes/exceptions.json',
+        'additional: controls/.more.json\n',
+      ].join('\n'),
+    );
+    const manifest = changedCopy('manifest', (copy) => appendFileSync(join(copy, 'MANIFEST.json'), ' '));
+    expect(await verify(manifest)).toBe('1 changed: MANIFEST.json\n');
+    const bundle = changedCopy('bundle', (copy) => {
+      const path = join(copy, 'manifest.sigstore.json');
+      const text = readFileSync(path, 'utf8');
+      const payload = /"payload":"([^"]*)"/.exec(text)?.[1] ?? '';
+      const forged = Buffer.from(payload, 'base64')
+        .toString()
+        .replace(/"name":"M/, '"name":"m');
+      writeFileSync(path, text.replace(payload, Buffer.from(forged).toString('base64')));
+    });
+    expect(await verify(bundle)).toMatch(/^1 changed: manifest.sigstore.json, its signature/);
+  });
+
+  it('are exported only when an owner has marked them as reviewed, and each act is in the ledger', async () => {
+    const { id, sizeBytes, selfReviewed } = await assembled(...period);
+    expect(sizeBytes).toBeGreaterThan(10_000);
+    expect(selfReviewed).toBe(false);
+    expect(await refused(admin.compliance.export(teamId, id))).toBe('403 legal_review_required');
+    expect(await refused(admin.compliance.markLegalReviewed(teamId, id))).toBe('403 role_insufficient');
+    const marked = await sdk.compliance.markLegalReviewed(teamId, id, { note: 'read' });
+    expect(marked).toMatchObject({ state: 'legal_reviewed', legalReviewNote: 'read', selfReviewed: false });
+    expect(await sdk.compliance.markLegalReviewed(teamId, id)).toEqual(marked);
+    await admin.compliance.export(teamId, id);
+    await admin.compliance.export(teamId, id);
+    const actions = (await sdk.audit.list(teamId))
+      .filter(({ target }) => target === id)
+      .map(({ action }) => action);
+    expect(actions).toEqual([
+      'compliance.exported',
+      'compliance.exported',
+      'compliance.legal_reviewed',
+      'compliance.assembled',
+    ]);
+    const told = await waitFor(
+      'the notification',
+      async () => (await admin.notifications.list()).filter(({ body }) => body?.includes(id)),
+      { holds: (some) => some.length > 0 },
+    );
+    expect(told).toMatchObject([{ kind: 'compliance.package_ready' }]);
+  });
+
+  it('of a period under way are one, and of a period that has not ended are partial', async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const asked = await Promise.all(
+      Array.from({ length: 5 }, async () => await admin.compliance.assemble(teamId, today, today)),
+    );
+    expect(new Set(asked.map(({ id }) => id)).size).toBeLessThan(5);
+    expect(asked[0]).toMatchObject({ partial: true });
+    expect(Date.parse(asked[0]?.coversUntil ?? '')).toBeLessThan(Date.parse(asked[0]?.periodEnd ?? ''));
+  });
+
+  it('are hidden from other teams, and closed to developers', async () => {
+    const other = sdkOf((await stranger(server)).token);
+    const otherTeam = (await other.teams.create('others')).id;
+    for (const team of [teamId, otherTeam]) {
+      expect(await refused(other.compliance.get(team, reviewed.id))).toBe('404 not_found');
+      expect(await refused(other.compliance.export(team, reviewed.id))).toBe('404 not_found');
+      expect(await refused(other.compliance.markLegalReviewed(team, reviewed.id))).toBe('404 not_found');
+    }
+    const person = await joinTeam(server, server.first.apiKey, { teamId, role: 'developer' });
+    expect(await refused(sdkOf(person.token).compliance.list(teamId))).toBe('403 role_insufficient');
+    expect(await refused(admin.compliance.assemble(teamId, '2026-02-30', '2026-03-01'))).toBe(
+      '400 validation_failed',
+    );
+  });
+
+  it('have the same population when the environment is gone', async () => {
+    await sdk.environments.delete(environmentId);
+    const after = await unpack(await reviewedPackage());
+    const path = 'changes/population.json';
+    expect(readFileSync(join(after, path), 'utf8')).toBe(readFileSync(join(unpacked, path), 'utf8'));
+  });
+});

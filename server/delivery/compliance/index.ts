@@ -1,0 +1,97 @@
+/** Compliance packages: the evidence of a period, assembled by a job, reviewed by an owner, and exported only then. */
+import { and, eq, ne } from 'drizzle-orm';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import {
+  CompliancePackageSchema,
+  ComplianceService,
+} from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
+import type { AssembleRequest } from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { change, lockTeam, shown, transition } from '../../platform/resource/index.ts';
+import { createCheckpointFile, createCheckpointSigner } from '../audit/index.ts';
+import type { Signer } from '../signingkeys/index.ts';
+import { addAssembly, assemblyJob } from './assembly.ts';
+import { readPeriod } from './period.ts';
+import { compliancePackages } from './schema.ts';
+import { packageRows as rows, readPieces } from './store.ts';
+import type { CompliancePackage } from './store.ts';
+
+/** Of a team, failed ones not counted: each has 64 MiB at most. */
+const PACKAGES_MAX = 100;
+
+const show = (row: CompliancePackage) =>
+  shown(CompliancePackageSchema, { ...row, selfReviewed: row.legalReviewedBy === row.requestedBy });
+
+function createCompliance(): Handlers<Ctx> {
+  return implement(ComplianceService, {
+    list: async (request, ctx: Ctx) => {
+      const { items, ...page } = await rows.page(ctx, { ...request, of: request.teamId }, {});
+      return { ...page, packages: items.map(show) };
+    },
+    assemble: async (request, ctx: Ctx) => show(await assemble(ctx, request)),
+    get: async ({ packageId }, ctx: Ctx) => show(await rows.find(ctx, packageId)),
+    markLegalReviewed: async ({ packageId: id, note = null }, ctx: Ctx) => {
+      const { userId } = ctx.caller;
+      const reviewed = await transition(ctx, {
+        rows,
+        id,
+        from: ['assembled'],
+        to: 'legal_reviewed',
+        set: { legalReviewedBy: userId, legalReviewedAt: ctx.clock.now(), legalReviewNote: note },
+        action: 'compliance.legal_reviewed',
+        details: ({ sha256, requestedBy }) => ({ sha256, note, selfReviewed: requestedBy === userId }),
+      });
+      return show(reviewed);
+    },
+    export: async ({ packageId }, ctx: Ctx) => {
+      const found = await rows.find(ctx, packageId);
+      const { state } = found;
+      if (state !== 'legal_reviewed')
+        throw apiError(
+          'legal_review_required',
+          `the package is ${state}, it is exported only when an owner has marked it as reviewed`,
+          { details: { state } },
+        );
+      const data = await readPieces(ctx, packageId);
+      const details = ({ sha256 }: CompliancePackage) => ({ sha256 });
+      await change(ctx, { action: 'compliance.exported', details }, async () => await Promise.resolve(found));
+      return { contentType: 'application/x-tar', data };
+    },
+  });
+}
+
+async function assemble(ctx: Ctx, request: AssembleRequest): Promise<CompliancePackage> {
+  const { teamId } = request;
+  const period = readPeriod(request, ctx.clock.now());
+  return await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
+    await lockTeam(tx, teamId); // Of two of one period that come at once the second one finds the first.
+    const where = and(
+      eq(compliancePackages.teamId, teamId),
+      eq(compliancePackages.state, 'assembling'),
+      eq(compliancePackages.periodStart, period.periodStart),
+      eq(compliancePackages.periodEnd, period.periodEnd),
+    );
+    const [underWay] = await rows.list(tx, { where, max: 1 });
+    if (underWay !== undefined) return underWay;
+    await rows.atMost(tx, { teamId, max: PACKAGES_MAX, where: ne(compliancePackages.state, 'failed') });
+    const made = await rows.insert(tx, { teamId, ...period, requestedBy: ctx.caller.userId });
+    await addAssembly(db, made);
+    return made;
+  });
+}
+
+export function complianceFeature({ config, db, clock, secrets }: System, signer: Signer): Feature {
+  const deps = {
+    db,
+    clock,
+    signer,
+    typeBase: config.attestationTypeBase,
+    file: createCheckpointFile(config.dataDir),
+    checkpoints: createCheckpointSigner(secrets),
+  };
+  return { services: [createCompliance()], jobs: [assemblyJob(deps)] };
+}

@@ -1,0 +1,141 @@
+/** Makes the files of a package, and what of them is signed. Everything that differs between two packages of equal data is the id, the time of assembly and the signature. */
+import { keysFor, signStatement } from '../attestations/index.ts';
+import { pemOf, readKeys } from '../signingkeys/index.ts';
+import type { Signer, SigningKey } from '../signingkeys/index.ts';
+import { systemScope } from '../../platform/authorise.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { createArchive, sha256Of } from './archive.ts';
+import type { Archive } from './archive.ts';
+import { CONTROLS } from './controls.ts';
+import { README, VERIFY_SH } from './documents.ts';
+import { addArtifacts, addMembers, addPolicies, addPromotions, addReleases } from './evidence.ts';
+import { addLedger, inSnapshot } from './ledger.ts';
+import type { LedgerDeps } from './ledger.ts';
+import { addPopulation } from './population.ts';
+import type { Reading } from './reading.ts';
+import type { CompliancePackage } from './store.ts';
+
+export interface PackageDeps extends LedgerDeps {
+  readonly db: Database;
+  readonly signer: Signer;
+  /** Beginning of the types of our own statements. */
+  readonly typeBase: string;
+}
+
+export interface Made {
+  readonly archive: Archive;
+  readonly manifestSha256: string;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export interface Making {
+  readonly row: CompliancePackage;
+  readonly assembledAt: Date;
+  readonly signal: AbortSignal;
+}
+
+/** Throws `PackageTooLarge`. The signer is asked when the snapshot is closed: it may be far away. */
+export async function makePackage(deps: PackageDeps, making: Making): Promise<Made> {
+  const archive = createArchive();
+  const counts = await inSnapshot(deps.db, async (db) => await addEvidence(deps, db, { ...making, archive }));
+  for (const [path, controls] of Object.entries(CONTROLS)) archive.add(path, controls);
+  archive.add('README.txt', README);
+  archive.add('verify.sh', VERIFY_SH);
+  archive.add(
+    'SHA256SUMS',
+    archive
+      .files()
+      .map(({ path, sha256 }) => `${sha256}  ${path}\n`)
+      .join(''),
+  );
+  const { id: packageId, teamId, periodStart, periodEnd } = making.row;
+  const manifest = Buffer.from(manifestOf(deps.typeBase, making, { archive, counts }));
+  const manifestSha256 = sha256Of(manifest);
+  const statement = {
+    subjects: [{ name: 'MANIFEST.json', digest: `sha256:${manifestSha256}` }],
+    predicateType: `${deps.typeBase}/compliance-package/v1`,
+    predicate: {
+      packageId,
+      teamId,
+      periodStart: periodStart.toISOString(),
+      periodEnd: periodEnd.toISOString(),
+      assembledAt: making.assembledAt.toISOString(),
+    },
+  };
+  archive.add('MANIFEST.json', manifest);
+  archive.add('manifest.sigstore.json', await signStatement(deps.signer, 'platform', statement));
+  return { archive, manifestSha256, counts };
+}
+
+async function addEvidence(
+  deps: PackageDeps,
+  db: Database,
+  { row, assembledAt, signal, archive }: Making & { readonly archive: Archive },
+): Promise<Readonly<Record<string, number>>> {
+  const { teamId, periodStart: start, coversUntil: until } = row;
+  const teams = systemScope(teamId);
+  const reading: Reading = { db, teamId, teams, start, until, archive, signal };
+  const ledger = await addLedger(deps, reading);
+  const changes = await addPopulation(reading, ledger, await keysFor({ db, teams }, assembledAt));
+  const releases = await addReleases(reading);
+  const promotions = await addPromotions(reading);
+  const stated = await addArtifacts(reading);
+  const policyRevisions = await addPolicies(reading);
+  const members = await addMembers(reading);
+  addKeys(archive, await readKeys(db, assembledAt), until);
+  return {
+    exceptions: changes.exceptions,
+    deployments: changes.deployments,
+    ledgerEntries: ledger.entries,
+    releases,
+    promotions,
+    ...stated,
+    policyRevisions,
+    members,
+  };
+}
+
+/** A key has a line of its own, which verify.sh goes by. */
+function addKeys(archive: Archive, keys: readonly SigningKey[], until: Date): void {
+  const lines = keys.map(({ id, purpose, hint, publicKey }) =>
+    JSON.stringify({ id, purpose, hint, publicKey: pemOf({ publicKey }) }),
+  );
+  archive.add('signing-keys.json', `{"keys":[\n${lines.join(',\n')}\n]}\n`);
+  archive.add(
+    'keys/rotations.json',
+    keys
+      .filter(({ createdAt }) => createdAt < until)
+      .map(({ id, purpose, hint, createdAt, activeFrom, revokedAt, compromisedSince, revokeReason }) => ({
+        id,
+        purpose,
+        hint,
+        createdAt,
+        activeFrom,
+        revokedAt,
+        compromisedSince,
+        revokeReason,
+      })),
+  );
+}
+
+/** A file has a line of its own, which verify.sh goes by. */
+function manifestOf(
+  typeBase: string,
+  { row, assembledAt }: Making,
+  { archive, counts }: Pick<Made, 'archive' | 'counts'>,
+): string {
+  const { id, teamId, periodStart, periodEnd, partial, coversUntil } = row;
+  const head = JSON.stringify({
+    format: `${typeBase}/compliance-package/v1`,
+    id,
+    teamId,
+    assembledAt,
+    periodStart,
+    periodEnd,
+    partial,
+    coversUntil,
+    counts,
+  });
+  const files = archive.files().map((file) => JSON.stringify(file));
+  return `${head.slice(0, -1)},"files":[\n${files.join(',\n')}\n]}\n`;
+}

@@ -1,0 +1,46 @@
+/** What the parts of a package are read with: one snapshot of the database, and the period. */
+import type { TeamScope } from '../../platform/context.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { Archive } from './archive.ts';
+
+export interface Reading {
+  /** The handle of the one transaction. */
+  readonly db: Database;
+  readonly teamId: string;
+  readonly teams: TeamScope;
+  readonly start: Date;
+  /** The first moment behind what is covered. */
+  readonly until: Date;
+  readonly archive: Archive;
+  readonly signal: AbortSignal;
+}
+
+/** Rows in the order of their ids, piece by piece: `read` takes those behind an id. */
+export async function* keyset<Row extends { readonly id: string }>(
+  { signal }: Pick<Reading, 'signal'>,
+  size: number,
+  read: (after: string, take: number) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  for (let after = ''; ;) {
+    signal.throwIfAborted();
+    const rows = await read(after, size);
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    yield rows;
+    if (rows.length < size) return;
+    after = last.id;
+  }
+}
+
+export function groupBy<Row>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+): ReadonlyMap<string, readonly Row[]> {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) {
+    const same = groups.get(keyOf(row));
+    if (same === undefined) groups.set(keyOf(row), [row]);
+    else same.push(row);
+  }
+  return groups;
+}

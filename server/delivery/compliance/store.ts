@@ -1,0 +1,67 @@
+/** Rows of packages, and the bytes of one. */
+import { and, asc, eq, gt } from 'drizzle-orm';
+import type { Database } from '../../platform/db/index.ts';
+import { inTeams, rowsOf } from '../../platform/resource/index.ts';
+import type { RowOf, Who } from '../../platform/resource/index.ts';
+import { compliancePackages, compliancePieces } from './schema.ts';
+
+export type CompliancePackage = RowOf<typeof compliancePackages>;
+
+export const packageRows = rowsOf(compliancePackages);
+
+type PackageId = Pick<CompliancePackage, 'id' | 'teamId'>;
+
+const PIECE_BYTES = 1_048_576;
+/** At once from the database. */
+const PIECES = 4;
+
+export async function storePieces(
+  { orm }: Database,
+  { id: packageId, teamId }: PackageId,
+  parts: Iterable<Uint8Array>,
+): Promise<void> {
+  let place = 0;
+  for (const bytes of inPieces(parts)) {
+    await orm.insert(compliancePieces).values({ teamId, packageId, place, bytes });
+    place += 1;
+  }
+}
+
+/** Of the same size each, but for the last one. */
+export function* inPieces(parts: Iterable<Uint8Array>, size = PIECE_BYTES): Generator<Uint8Array> {
+  let piece = Buffer.alloc(size);
+  let filled = 0;
+  for (const part of parts) {
+    for (let at = 0; at < part.length;) {
+      const taken = Math.min(part.length - at, size - filled);
+      piece.set(part.subarray(at, at + taken), filled);
+      at += taken;
+      filled += taken;
+      if (filled < size) continue;
+      yield piece;
+      piece = Buffer.alloc(size);
+      filled = 0;
+    }
+  }
+  if (filled > 0) yield piece.subarray(0, filled);
+}
+
+export async function readPieces(who: Who, packageId: string): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for (;;) {
+    const rows = await who.db.orm
+      .select({ bytes: compliancePieces.bytes })
+      .from(compliancePieces)
+      .where(
+        and(
+          inTeams(compliancePieces, who.teams),
+          eq(compliancePieces.packageId, packageId),
+          gt(compliancePieces.place, parts.length - 1),
+        ),
+      )
+      .orderBy(asc(compliancePieces.place))
+      .limit(PIECES);
+    parts.push(...rows.map(({ bytes }) => bytes));
+    if (rows.length < PIECES) return Buffer.concat(parts);
+  }
+}
