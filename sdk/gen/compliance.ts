@@ -120,7 +120,7 @@ export interface CompliancePackage {
   readonly createdAt: string;
   /** Time at which it was there. */
   readonly assembledAt?: string;
-  /** Why it failed: `too_large` (more than 64 MiB; choose a shorter period) or `internal`. */
+  /** Reason of the failure: `too_large` (more than 64 MiB; choose a shorter period) or `internal`. */
   readonly reason?: string;
   /** Size of the tar file. */
   readonly sizeBytes?: number;

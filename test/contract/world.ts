@@ -19,7 +19,7 @@ export interface World {
   readonly policyId: string;
   readonly releaseId: string;
   readonly promotionId: string;
-  /** Assembled, or about to be. */
+  /** Reviewed, so that it can be exported. */
   readonly packageId: string;
   readonly buildId: string;
   readonly variableId: string;
@@ -128,7 +128,11 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   });
   const release = await sdk.releases.create(project.id, { version: '1.0', artifactIds: [artifact.id] });
   const promotion = await sdk.promotions.create(environment.id, release.id);
-  const compliance = await sdk.compliance.assemble(team.id, '2026-01-01', '2026-01-31');
+  const { id: packageId } = await sdk.compliance.assemble(team.id, '2026-01-01', '2026-01-31');
+  await waitFor('the compliance package', async () => await sdk.compliance.get(team.id, packageId), {
+    holds: ({ state }) => state === 'assembled',
+  });
+  await sdk.compliance.markLegalReviewed(team.id, packageId);
   const step = await sdk.buildSteps.add(environment.id, 'true');
   const build = await sdk.builds.create(environment.id);
   const space = await sdk.spaces.create('matrix');
@@ -169,7 +173,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     policyId: policy.id,
     releaseId: release.id,
     promotionId: promotion.id,
-    packageId: compliance.id,
+    packageId,
     buildId: build.id,
     variableId: variable.id,
     stepId: step.id,

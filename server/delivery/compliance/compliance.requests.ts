@@ -13,6 +13,5 @@ export const requests: Requests = {
   },
   'svc.compliance.v1.ComplianceService/Get': { givesNothing: true, fields: found },
   'svc.compliance.v1.ComplianceService/MarkLegalReviewed': { givesNothing: true, fields: found },
-  // Nobody has reviewed the package of the world when the matrix asks.
   'svc.compliance.v1.ComplianceService/Export': { givesNothing: true, fields: found },
 };

@@ -99,7 +99,7 @@ export type CompliancePackage = Message<"svc.compliance.v1.CompliancePackage"> &
   assembledAt?: Timestamp | undefined;
 
   /**
-   * Why it failed: `too_large` (more than 64 MiB; choose a shorter period) or `internal`.
+   * Reason of the failure: `too_large` (more than 64 MiB; choose a shorter period) or `internal`.
    *
    * @generated from field: optional string reason = 11;
    */
