@@ -9,10 +9,12 @@ export const PACKAGE_BYTES_MAX = 64 * 1_048_576;
 /** For what is added when all else is there: the signature and the tar file's end. */
 const RESERVED_BYTES = 65_536;
 const MODE = 0o644;
+const BLOCK_CHARS = 65_536;
 
 export class PackageTooLarge extends Error {
-  constructor(bytesMax: number) {
-    super(`the package has more than ${bytesMax} bytes`);
+  /** `limit`: how many of what. */
+  constructor(limit: string) {
+    super(`the package has more than ${limit}`);
     this.name = 'PackageTooLarge';
   }
 }
@@ -37,17 +39,17 @@ export interface Archive {
 }
 
 export function createArchive(bytesMax = PACKAGE_BYTES_MAX): Archive {
-  const contents = new Map<string, Uint8Array>();
+  const contents = new Map<string, { readonly content: Uint8Array; readonly sha256: string }>();
   let left = bytesMax - RESERVED_BYTES;
   const atMost = (size: number): void => {
-    if (size > left) throw new PackageTooLarge(bytesMax);
+    if (size > left) throw new PackageTooLarge(`${bytesMax} bytes`);
   };
   const put = (path: string, content: Uint8Array): void => {
     if (contents.has(path)) throw new Error(`${path} is in the package already`);
     const size = tarBytes([content.length]);
     atMost(size);
     left -= size;
-    contents.set(path, content);
+    contents.set(path, { content, sha256: sha256Of(content) });
   };
   const collect = () => {
     const parts: Uint8Array[] = [];
@@ -86,17 +88,29 @@ export function createArchive(bytesMax = PACKAGE_BYTES_MAX): Archive {
     },
     addGzip: async (path, lines) => {
       const zipped = collect();
-      await pipeline(Readable.from(lines), createGzip(), async (parts: AsyncIterable<Buffer>) => {
+      await pipeline(Readable.from(inBlocks(lines)), createGzip(), async (parts: AsyncIterable<Buffer>) => {
         for await (const part of parts) zipped.push(part);
       });
       put(path, zipped.whole());
     },
-    files: () =>
-      sorted().map(([path, content]) => ({ path, sha256: sha256Of(content), size: content.length })),
-    pieces: () => tarPieces(sorted().map(([path, content]) => ({ type: 'file', path, mode: MODE, content }))),
+    files: () => sorted().map(([path, { content, sha256 }]) => ({ path, sha256, size: content.length })),
+    pieces: () =>
+      tarPieces(sorted().map(([path, { content }]) => ({ type: 'file', path, mode: MODE, content }))),
   };
 }
 
 export function sha256Of(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
+}
+
+/** A line by itself costs the streams more than its compression does. */
+async function* inBlocks(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let block = '';
+  for await (const line of lines) {
+    block += line;
+    if (block.length < BLOCK_CHARS) continue;
+    yield block;
+    block = '';
+  }
+  if (block !== '') yield block;
 }

@@ -21,7 +21,6 @@ import type { Made, PackageDeps } from './package.ts';
 import { compliancePackages } from './schema.ts';
 import { packageRows, storePieces } from './store.ts';
 import type { CompliancePackage } from './store.ts';
-import { createHash } from 'node:crypto';
 
 const ASSEMBLY_JOB = 'compliance.assembly';
 const SERVICE: AuditActor = { kind: 'system', id: 'compliance', display: 'compliance' };
@@ -87,18 +86,12 @@ async function store(
 ): Promise<void> {
   const { id, teamId, requestedBy, periodStart, periodEnd, coversUntil } = row;
   const { archive, manifestSha256, counts } = made;
-  const hash = createHash('sha256');
-  let sizeBytes = 0;
-  for (const piece of archive.pieces()) {
-    hash.update(piece);
-    sizeBytes += piece.length;
-  }
-  const sha256 = hash.digest('hex');
   await db.transact(async (tx) => {
     const who = { db: tx, teams: systemScope(teamId) };
+    if ((await packageRows.lock(who, id)).state !== 'assembling') return;
+    const { sizeBytes, sha256 } = await storePieces(tx, row, archive.pieces());
     const set = { state: 'assembled', assembledAt, sizeBytes, sha256, manifestSha256 } as const;
-    if ((await packageRows.update(who, id, { set, where: isUnderWay })) === undefined) return;
-    await storePieces(tx, row, archive.pieces());
+    await packageRows.update(who, id, { set });
     const period = { periodStart, periodEnd, coversUntil };
     const payload = { packageId: id, ...period };
     await addEvent(tx, { teamId, kind: 'compliance.package_ready', key: id, payload, at: assembledAt });

@@ -6,10 +6,12 @@ import { gatherEvidence, streamEntries, verifyChain } from '../audit/index.ts';
 import type { CheckpointFile, CheckpointSigner, Report } from '../audit/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { PackageTooLarge } from './archive.ts';
+import { keyset } from './reading.ts';
 import type { Reading } from './reading.ts';
 
-/** Acts on builds and policies that are held while the rest is read, some 300 bytes each. */
+/** Builds that deployed, and acts on them and on policies, that are held while the rest is read: some 300 bytes each. */
 const ACTS_MAX = 100_000;
+const PIECE = 1_000;
 
 export interface LedgerDeps {
   readonly file: CheckpointFile;
@@ -35,7 +37,7 @@ export interface LedgerPart {
   readonly last: number | undefined;
   readonly entries: number;
   readonly finding: Report['finding'];
-  /** By build: who submitted, approved and rolled back. */
+  /** By build that deployed: who submitted, approved and rolled back. */
   readonly ofBuilds: ReadonlyMap<string, readonly LedgerAct[]>;
   /** Of policies that were disabled and enabled, and of acts that went on past a policy. */
   readonly ofPolicies: readonly PolicyAct[];
@@ -59,6 +61,7 @@ export async function addLedger(deps: LedgerDeps, reading: Reading): Promise<Led
     entriesRead: report.entries,
     hash: report.hash,
   });
+  const deployed = await deployedBuilds(reading);
   const ofBuilds = new Map<string, LedgerAct[]>();
   const ofPolicies: PolicyAct[] = [];
   let entries = 0;
@@ -70,12 +73,13 @@ export async function addLedger(deps: LedgerDeps, reading: Reading): Promise<Led
       yield `${JSON.stringify(row)}\n`;
       const { seq, at, action, actor, target, details } = row;
       const isOfPolicy = POLICY_ACTIONS.has(action);
-      const buildId = BUILD_ACTIONS.has(action) ? details['buildId'] : undefined;
-      if (!isOfPolicy && typeof buildId !== 'string') continue;
-      if ((acts += 1) > ACTS_MAX) throw new PackageTooLarge(ACTS_MAX);
+      const { buildId } = details;
+      const isOfBuild = BUILD_ACTIONS.has(action) && typeof buildId === 'string' && deployed.has(buildId);
+      if (!isOfPolicy && !isOfBuild) continue;
+      if ((acts += 1) > ACTS_MAX) throw new PackageTooLarge(`${ACTS_MAX} acts on builds and policies`);
       const act = { seq, at: new Date(at).toISOString(), action, actor: actor.display, actorId: actor.id };
       if (isOfPolicy) ofPolicies.push({ ...act, policyId: target });
-      if (typeof buildId !== 'string') continue;
+      if (!isOfBuild) continue;
       const same = ofBuilds.get(buildId);
       if (same === undefined) ofBuilds.set(buildId, [act]);
       else same.push(act);
@@ -87,6 +91,22 @@ export async function addLedger(deps: LedgerDeps, reading: Reading): Promise<Led
     archive.add('ledger/checkpoint.json', deps.checkpoints.sign({ chain, seq, hash, at: until.getTime() }));
   }
   return { first: place?.first, last: place?.last, entries, finding: report.finding, ofBuilds, ofPolicies };
+}
+
+async function deployedBuilds(reading: Reading): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for await (const rows of keyset(reading, PIECE, async (...next) => await buildsBehind(reading, ...next))) {
+    for (const { buildId } of rows) found.add(buildId);
+    if (found.size > ACTS_MAX) throw new PackageTooLarge(`${ACTS_MAX} deployments`);
+  }
+  return found;
+}
+
+async function buildsBehind({ db, teams, start, until }: Reading, after: string, take: number) {
+  return await db.sql<Array<{ id: string; buildId: string }>>`
+    select id, build_id as "buildId" from deployments
+    where team_id = any(${[...teams.teamIds]}::text[]) and deployed_at >= ${start} and deployed_at < ${until} and id > ${after}
+    order by id limit ${take}::int`;
 }
 
 /** Undefined: no entry has a time in the period. */

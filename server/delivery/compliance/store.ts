@@ -1,4 +1,5 @@
 /** Rows of packages, and the bytes of one. */
+import { createHash } from 'node:crypto';
 import { and, asc, eq, gt } from 'drizzle-orm';
 import type { Database } from '../../platform/db/index.ts';
 import { inTeams, rowsOf } from '../../platform/resource/index.ts';
@@ -15,16 +16,22 @@ const PIECE_BYTES = 1_048_576;
 /** At once from the database. */
 const PIECES = 4;
 
+/** Answers what they are as a whole. */
 export async function storePieces(
   { orm }: Database,
   { id: packageId, teamId }: PackageId,
   parts: Iterable<Uint8Array>,
-): Promise<void> {
+): Promise<{ readonly sizeBytes: number; readonly sha256: string }> {
+  const hash = createHash('sha256');
   let place = 0;
+  let sizeBytes = 0;
   for (const bytes of inPieces(parts)) {
     await orm.insert(compliancePieces).values({ teamId, packageId, place, bytes });
+    hash.update(bytes);
+    sizeBytes += bytes.length;
     place += 1;
   }
+  return { sizeBytes, sha256: hash.digest('hex') };
 }
 
 /** Of the same size each, but for the last one. */
