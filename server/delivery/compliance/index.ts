@@ -55,7 +55,7 @@ function createCompliance(): Handlers<Ctx> {
           `the package is ${state}, it is exported only when an owner has marked it as reviewed`,
           { details: { state } },
         );
-      const data = await readPieces(ctx, packageId);
+      const data = await readPieces(ctx, found);
       const details = ({ sha256 }: CompliancePackage) => ({ sha256 });
       await change(ctx, { action: 'compliance.exported', details }, async () => await Promise.resolve(found));
       return { contentType: 'application/x-tar', data };

@@ -33,8 +33,6 @@ export interface PolicyAct extends LedgerAct {
 }
 
 export interface LedgerPart {
-  readonly first: number | undefined;
-  readonly last: number | undefined;
   readonly entries: number;
   readonly finding: Report['finding'];
   /** By build that deployed: who submitted, approved and rolled back. */
@@ -90,7 +88,7 @@ export async function addLedger(deps: LedgerDeps, reading: Reading): Promise<Led
     const { last: seq, hash } = place;
     archive.add('ledger/checkpoint.json', deps.checkpoints.sign({ chain, seq, hash, at: until.getTime() }));
   }
-  return { first: place?.first, last: place?.last, entries, finding: report.finding, ofBuilds, ofPolicies };
+  return { entries, finding: report.finding, ofBuilds, ofPolicies };
 }
 
 async function deployedBuilds(reading: Reading): Promise<ReadonlySet<string>> {

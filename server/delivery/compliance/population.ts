@@ -180,7 +180,7 @@ async function described(
   });
 }
 
-interface Known {
+export interface Known {
   readonly how: Row['how'];
   readonly promotion:
     | (Promotion & { readonly approvals: ReadonlyArray<{ readonly userId: string }> })
@@ -191,7 +191,14 @@ interface Known {
   readonly ledger: ReadonlyArray<Pick<PolicyAct, 'action' | 'actorId'>>;
 }
 
-function doubtsOf({ how, promotion, artifact, provenance, decisions, ledger }: Known): readonly Doubt[] {
+export function doubtsOf({
+  how,
+  promotion,
+  artifact,
+  provenance,
+  decisions,
+  ledger,
+}: Known): readonly Doubt[] {
   const isOverridden =
     (promotion?.overrideReason ?? null) !== null || decisions.some(({ outcome }) => outcome === 'overridden');
   const bySelf = promotion?.approvals.some(({ userId }) => userId === promotion.requestedBy) ?? false;

@@ -1,6 +1,6 @@
 /** Rows of packages, and the bytes of one. */
 import { createHash } from 'node:crypto';
-import { and, asc, eq, gt } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import type { Database } from '../../platform/db/index.ts';
 import { inTeams, rowsOf } from '../../platform/resource/index.ts';
 import type { RowOf, Who } from '../../platform/resource/index.ts';
@@ -13,8 +13,6 @@ export const packageRows = rowsOf(compliancePackages);
 type PackageId = Pick<CompliancePackage, 'id' | 'teamId'>;
 
 const PIECE_BYTES = 1_048_576;
-/** At once from the database. */
-const PIECES = 4;
 
 /** Answers what they are as a whole. */
 export async function storePieces(
@@ -53,22 +51,26 @@ export function* inPieces(parts: Iterable<Uint8Array>, size = PIECE_BYTES): Gene
   if (filled > 0) yield piece.subarray(0, filled);
 }
 
-export async function readPieces(who: Who, packageId: string): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  for (;;) {
-    const rows = await who.db.orm
+export async function readPieces(
+  who: Who,
+  { id: packageId, sizeBytes }: Pick<CompliancePackage, 'id' | 'sizeBytes'>,
+): Promise<Buffer> {
+  const whole = Buffer.alloc(sizeBytes ?? 0);
+  let read = 0;
+  for (let place = 0; read < whole.length; place += 1) {
+    const [row] = await who.db.orm
       .select({ bytes: compliancePieces.bytes })
       .from(compliancePieces)
       .where(
         and(
           inTeams(compliancePieces, who.teams),
           eq(compliancePieces.packageId, packageId),
-          gt(compliancePieces.place, parts.length - 1),
+          eq(compliancePieces.place, place),
         ),
-      )
-      .orderBy(asc(compliancePieces.place))
-      .limit(PIECES);
-    parts.push(...rows.map(({ bytes }) => bytes));
-    if (rows.length < PIECES) return Buffer.concat(parts);
+      );
+    if (row === undefined) throw new Error(`piece ${place} of package ${packageId} is missing`);
+    whole.set(row.bytes, read);
+    read += row.bytes.length;
   }
+  return whole;
 }
