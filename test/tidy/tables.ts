@@ -13,7 +13,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
     writers: ['access/auth'],
     readers: ['access/auth', 'features/platformfeatures', 'platform'],
   },
-  artifact_sources: { readers: ['delivery/compliance'] },
+  artifact_sources: { readers: ['delivery/compliance', 'delivery/residency'] },
   artifacts: { readers: ['delivery/compliance'] },
   attestation_subjects: { readers: ['delivery/compliance'] },
   attestations: { readers: ['delivery/compliance'] },
@@ -33,7 +33,6 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   ci_connections: { readers: ['connect/timeline'] },
   ci_pipelines: { readers: ['connect/timeline'] },
   ci_runs: { readers: ['connect/timeline'] },
-  artifact_sources: { readers: ['delivery/residency'] },
   deployment_heads: { readers: ['delivery/artifacts', 'delivery/residency'] },
   deployments: { readers: ['delivery/artifacts', 'delivery/residency', 'delivery/compliance'] },
   environments: {

@@ -161,7 +161,7 @@ async function described(
         approvals: (approvals.get(promotion.id) ?? []).map(({ userId, at }) => ({ userId, at })),
       },
       artifact,
-      provenance: (stated.get(digest) ?? []).some(
+      provenance: (stated.get(digest)?.attestations ?? []).some(
         ({ predicateType, verified }) => predicateType === PROVENANCE_TYPE && verified,
       )
         ? 'valid'
