@@ -87,6 +87,10 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Prints the completion script of a shell',
     load: async () => (await import('./completion/print.ts')).command,
   },
+  'compliance verify': {
+    summary: 'Verifies a compliance package on this machine; ends with 1 when it does not hold',
+    load: async () => (await import('./compliance/verify.ts')).command,
+  },
   'features companion': {
     summary: 'Lists features of the companion service, as it answered last',
     load: async () => (await import('./features/companion.ts')).companion,

@@ -1,4 +1,4 @@
-/** Where `svc artifacts verify` takes keys from. */
+/** Where keys to verify with are taken from. */
 import { createReadStream } from 'node:fs';
 import { readUpTo } from '../shell/bytes.ts';
 import type { Context } from '../shell/command.ts';
@@ -10,6 +10,13 @@ import { keysOf, parseKeys, type VerificationKey } from './keys.ts';
 /** A key of the service takes some 700 bytes in the list. */
 const BYTES_MAX = 1_048_576;
 const ANSWER_MS = 30_000;
+
+export const KEYS_ARG = {
+  type: 'string',
+  valueHint: 'path|url',
+  description:
+    'Public keys: a file or an https address with the list of /signing-keys, a JWK set, or PEM. Default: /signing-keys of the server in use.',
+} as const;
 
 /** `given`: a file or an address. Undefined: the server in use is asked. */
 export async function findKeys(

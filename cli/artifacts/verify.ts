@@ -1,13 +1,12 @@
 /** `svc artifacts verify`: a signed statement, checked on this machine. */
 import { createReadStream } from 'node:fs';
 import { readUpTo } from '../shell/bytes.ts';
-import { defineOwn, type Context, type ContextOf, type OwnArgs } from '../shell/command.ts';
+import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
-import { EXIT } from '../shell/exit.ts';
-import { neutraliseLine, padEnd } from '../shell/text.ts';
-import { verifyBundle, type Check } from './checks.ts';
+import { verifyBundle } from './checks.ts';
 import { BUNDLE_BYTES_MAX } from './envelope.ts';
-import { findKeys } from './key-source.ts';
+import { findKeys, KEYS_ARG } from './key-source.ts';
+import { printVerification } from './print-verification.ts';
 import { digestOfFile, imageOf, isDigest } from './subject.ts';
 
 const ARGS = {
@@ -23,12 +22,7 @@ const ARGS = {
     valueHint: 'path',
     description: 'The signed statement: a Sigstore bundle 0.1 to 0.3, or a DSSE envelope.',
   },
-  keys: {
-    type: 'string',
-    valueHint: 'path|url',
-    description:
-      'Public keys: a file or an https address with the list of /signing-keys, a JWK set, or PEM. Default: /signing-keys of the server in use.',
-  },
+  keys: KEYS_ARG,
 } satisfies OwnArgs;
 
 export const command = defineOwn({
@@ -52,16 +46,13 @@ export const command = defineOwn({
 });
 
 async function verifyArtifact(context: ContextOf<typeof ARGS>): Promise<number> {
-  const { args, signal, output } = context;
+  const { args, signal } = context;
   const { artifact } = args;
   const bundle = await bundleOf(args.bundle, signal);
   const subject = isDigest(artifact)
     ? artifact
     : (imageOf(artifact)?.digest ?? (await digestOfFile(artifact, signal)));
-  const verification = verifyBundle(bundle, subject, await findKeys(context, args.keys));
-  if (output.format === 'json' || output.format === 'jsonl') await output.value(verification);
-  else await printChecks(context, verification.checks);
-  return verification.ok ? EXIT.ok : EXIT.failed;
+  return await printVerification(context, verifyBundle(bundle, subject, await findKeys(context, args.keys)));
 }
 
 async function bundleOf(path: string, signal: AbortSignal): Promise<Buffer> {
@@ -70,18 +61,5 @@ async function bundleOf(path: string, signal: AbortSignal): Promise<Buffer> {
   } catch (error) {
     signal.throwIfAborted();
     throw new UsageError(`cannot read the file of --bundle: ${(error as Error).message}`);
-  }
-}
-
-async function printChecks({ output }: Context, checks: readonly Check[]): Promise<void> {
-  const rows = checks.map(({ check, ok, detail }) => ({ result: ok ? 'ok' : 'FAILED', check, detail }));
-  if (output.format === 'tsv') {
-    await output.rows([rows], ['result', 'check', 'detail']);
-    return;
-  }
-  // Not as a table, which cuts off what is longer than a line: the end of a detail is what is wrong.
-  for (const { result, check, detail } of rows) {
-    const word = output.paint(result === 'ok' ? 'green' : 'red', padEnd(result, 6));
-    await output.raw(`${word}  ${padEnd(check, 12)}  ${neutraliseLine(detail)}\n`);
   }
 }

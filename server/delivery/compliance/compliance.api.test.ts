@@ -1,5 +1,6 @@
 /** Compliance packages over the real door: what a period leaves behind is packed twice, unpacked, and checked by a shell that knows nothing of the service. */
 import { execFile, execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   appendFileSync,
   cpSync,
@@ -286,6 +287,33 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
       writeFileSync(path, text.replace(payload, Buffer.from(forged).toString('base64')));
     });
     expect(await verify(bundle)).toMatch(/^1 changed: manifest.sigstore.json, its signature/);
+  });
+
+  it('are not believed for a statement of the service about something else, whatever its predicate holds', async () => {
+    const place = changedCopy('forged', (copy) => {
+      const path = join(copy, 'MANIFEST.json');
+      writeFileSync(path, readFileSync(path, 'utf8').replace('"exceptions":', '"exceptions" :'));
+    });
+    const sha256 = createHash('sha256')
+      .update(readFileSync(join(place, 'MANIFEST.json')))
+      .digest('hex');
+    const about = { name: 'MANIFEST.json', kind: 'file', digest: `sha256:${sha256}` } as const;
+    const { id } = await admin.artifacts.declare(teamId, about);
+    const { bundle } = await admin.artifacts.attestEvaluation(teamId, id, {
+      suiteId: 'any',
+      suiteName: 'any',
+      score: 1,
+      evaluatedAt: new Date().toISOString(),
+      methodologyVersion: '1',
+      caseResults: [
+        {
+          predicateType: 'https://svc.example/attestations/compliance-package/v1',
+          subject: [{ digest: { sha256 }, name: 'MANIFEST.json' }],
+        },
+      ],
+    });
+    writeFileSync(join(place, 'manifest.sigstore.json'), JSON.stringify(bundle));
+    expect(await verify(place)).toMatch(/^1 changed: /);
   });
 
   it('are exported only when an owner has marked them as reviewed, and each act is in the ledger', async () => {

@@ -76,9 +76,12 @@ fi
 openssl dgst -sha256 -verify "$work/key.pem" -signature "$work/signature" "$work/pae" > /dev/null 2>&1 ||
   fail 'changed: manifest.sigstore.json, its signature is not that of the key'
 sum=$(sha256sum < MANIFEST.json)
+# The end of the statement is its own type and subject, whatever its predicate holds.
+about="\"subject\":[{\"digest\":{\"sha256\":\"${'$'}{sum%% *}\"},\"name\":\"MANIFEST.json\"}]}"
 case $(cat "$work/payload") in
-  *"\"sha256\":\"${'$'}{sum%% *}\""*) ;;
-  *) fail 'changed: MANIFEST.json' ;;
+  *"/compliance-package/v1\",$about") ;;
+  *"/compliance-package/v1\",\"subject\":"*) fail 'changed: MANIFEST.json' ;;
+  *) fail 'changed: manifest.sigstore.json is a statement about something else' ;;
 esac
 
 : > "$work/sums"
