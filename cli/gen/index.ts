@@ -221,10 +221,10 @@ export const groups: readonly GroupSpec[] = [
   {
     group: 'graph',
     area: 'workspace',
-    summary: 'Connections between teams, projects, environments, runs and commits',
+    summary: 'Connections between teams, projects, environments, runs, artifacts, releases and commits',
     feature: 'host.graph',
     commands: [
-      { words: ['commit'], summary: 'Returns the runs of a commit, over all teams of the caller, and the environments that they are connected to' },
+      { words: ['commit'], summary: 'Returns the runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that were made of it' },
       { words: ['edges'], summary: 'Returns a node with what is around it, in both directions of the edges' },
       { words: ['node'], summary: 'Returns one node' },
     ],

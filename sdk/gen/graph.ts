@@ -2,10 +2,11 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 
 /**
- * Nodes and edges: a team contains projects, a project contains environments, a team ran sandbox runs. A run is also connected to an
+ * Nodes and edges: a team contains projects, a project contains environments and releases, a team ran sandbox runs. Artifacts are in releases, and promotions lead from releases to environments. A run is also connected to an
  * environment or a commit when its labels say so: `environment` with the id of an environment of the same team, `commit` with the
  * full SHA. Each node is authorised like the resource that it stands for; what the caller may not see is not in the answer, and asking for it
- * reads like asking for what does not exist. A credential without `team:read` or `run:read` sees no teams or runs.
+ * reads like asking for what does not exist. A credential without the scope of a
+ * resource sees none of its nodes.
  */
 export class Graph {
   readonly #client: Client;
@@ -15,7 +16,7 @@ export class Graph {
   }
 
   /**
-   * Returns one node. Errors: `not_found` (404), `scope_missing` (403, a team without `team:read`, a run without `run:read`).
+   * Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run without `run:read`, an artifact without `artifact:read`, a release or promotion without `release:read`).
    *
    * Needs: scope `project:read`, the platform feature `host.graph`.
    *
@@ -39,8 +40,8 @@ export class Graph {
   }
 
   /**
-   * Returns the runs of a commit, over all teams of the caller, and the environments that they are connected to. Errors: `not_found` (404, no visible run
-   * carries the commit).
+   * Returns the runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that were made of it. Errors: `not_found` (404, nothing
+   * visible carries the commit).
    *
    * Needs: scope `run:read`, the platform feature `host.graph`.
    *
@@ -54,20 +55,23 @@ export class Graph {
 /**
  * Relation between two nodes.
  *
- * - `contains`: A team contains a project, a project contains an environment.
+ * - `contains`: A team contains a project, a project contains environments and releases.
  * - `ran`: A team or an environment ran a run.
+ * - `in`: An artifact is in a release.
+ * - `promoted_by`: A release was promoted by a promotion.
+ * - `promoted_to`: A promotion leads to an environment.
  */
-export type EdgeRelation = 'contains' | 'ran';
+export type EdgeRelation = 'contains' | 'ran' | 'in' | 'promoted_by' | 'promoted_to';
 
-/** Runs of a commit and their environments. */
+/** Runs and artifacts of a commit, and the environments of the runs. */
 export interface GraphCommitResponse {
   /** The SHA in lower case. */
   readonly sha: string;
-  /** The newest runs of the commit, at most 50, then the environments that they are connected to. */
+  /** The newest runs of the commit, at most 50, then the environments that they are connected to, then the newest artifacts, at most 50. */
   readonly nodes: readonly GraphNode[];
   /** Edges from the environments to the runs. */
   readonly edges: readonly GraphEdge[];
-  /** True if there are more runs. */
+  /** True if there are more runs or artifacts. */
   readonly truncated: boolean;
 }
 
@@ -89,7 +93,7 @@ export interface GraphEdgesResponse {
   readonly edges: readonly GraphEdge[];
   /** Steps that were walked at most: the depth after clamping. */
   readonly depth: number;
-  /** True if there is more than fits: at most 200 nodes, and of one step the newest 50 runs. */
+  /** True if there is more than fits: at most 200 nodes, and of one step the newest 50 runs, artifacts, releases or promotions. */
   readonly truncated: boolean;
 }
 
@@ -103,9 +107,9 @@ export interface GraphNode {
   readonly id: string;
   /** Team that it is, or that it belongs to. */
   readonly teamId: string;
-  /** Name for people; of a run the first word of its command. */
+  /** Name for people; of a run the first word of its command, of a release and a promotion the version. */
   readonly name: string;
-  /** State of a run (`queued`, `running`, `succeeded` …); absent for all else. */
+  /** State of a run (`queued`, `running`, `succeeded` …) or a promotion (`pending`, `approved` …); absent for all else. */
   readonly state?: string;
   /** Time at which it was created. */
   readonly createdAt: string;
@@ -118,5 +122,15 @@ export interface GraphNode {
  * - `project`: A project.
  * - `environment`: An environment.
  * - `run`: A sandbox run.
+ * - `artifact`: An artifact.
+ * - `release`: A release.
+ * - `promotion`: A promotion.
  */
-export type NodeKind = 'team' | 'project' | 'environment' | 'run';
+export type NodeKind =
+  | 'team'
+  | 'project'
+  | 'environment'
+  | 'run'
+  | 'artifact'
+  | 'release'
+  | 'promotion';

@@ -155,7 +155,7 @@ export interface Resources {
   readonly compliance: Compliance;
   /** Environments of a project. */
   readonly environments: Environments;
-  /** Connections between teams, projects, environments, runs and commits. */
+  /** Connections between teams, projects, environments, runs, artifacts, releases and commits. */
   readonly graph: Graph;
   /** Incidents of an environment. */
   readonly incidents: Incidents;

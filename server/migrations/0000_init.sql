@@ -1919,6 +1919,8 @@ CREATE INDEX "deployments_digest" ON "deployments" USING btree ("team_id","diges
 --> statement-breakpoint
 CREATE INDEX "promotions_newest" ON "promotions" USING btree ("environment_id","id");
 --> statement-breakpoint
+CREATE INDEX "promotions_release" ON "promotions" USING btree ("release_id","id");
+--> statement-breakpoint
 CREATE INDEX "promotions_pending" ON "promotions" USING btree ("environment_id","id") WHERE "promotions"."state" = 'pending';
 --> statement-breakpoint
 CREATE INDEX "release_artifacts_of" ON "release_artifacts" USING btree ("team_id","artifact_id","release_id");

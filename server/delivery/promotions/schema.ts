@@ -47,6 +47,8 @@ export const promotions = teamTable(
   },
   (t) => [
     index('promotions_newest').on(t.environmentId, t.id),
+    // Those of a release: lineage, graph.
+    index('promotions_release').on(t.releaseId, t.id),
     // Those that a newer one supersedes, and those that expire.
     index('promotions_pending')
       .on(t.environmentId, t.id)

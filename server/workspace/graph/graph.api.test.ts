@@ -6,7 +6,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { newKey, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { NODES_MAX, RUNS_MAX } from './walk.ts';
+import { NODES_MAX, HISTORY_MAX } from './walk.ts';
 
 const postgresHere = await has('postgres');
 const SHA = '0123456789abcdef0123456789abcdef01234567';
@@ -111,6 +111,34 @@ describe.skipIf(!postgresHere)('the graph', () => {
     expect(spelt(found)).toEqual([`${ref('environment', environmentId)} ran ${ref('run', runId)}`]);
   });
 
+  it('leads from a commit over its artifact and release to where it was promoted', async () => {
+    const sha = 'd'.repeat(40);
+    const digest = `sha256:${'d'.repeat(64)}`;
+    const shopId = (await sdk.projects.create({ name: 'shop', teamId })).id;
+    const liveId = (await sdk.environments.create(shopId, { name: 'live' })).id;
+    const artifact = await sdk.artifacts.declare(teamId, { name: 'app', kind: 'image', digest, commit: sha });
+    const artifactRef = ref('artifact', artifact.id ?? '');
+    const release = await sdk.releases.create(shopId, { version: '1', artifactIds: [artifact.id ?? ''] });
+    const promotion = await sdk.promotions.create(liveId, release.id);
+    const [releaseRef, promotionRef] = [ref('release', release.id), ref('promotion', promotion.id)];
+    expect(await sdk.graph.commit(sha)).toMatchObject({ nodes: [{ ref: artifactRef, name: 'app' }] });
+    const around = await sdk.graph.edges(artifactRef, 3);
+    expect(spelt(around)).toEqual(
+      [
+        `${artifactRef} in ${releaseRef}`,
+        `${ref('project', shopId)} contains ${releaseRef}`,
+        `${releaseRef} promoted_by ${promotionRef}`,
+        `${promotionRef} promoted_to ${ref('environment', liveId)}`,
+        `${ref('project', shopId)} contains ${ref('environment', liveId)}`,
+        `${ref('team', teamId)} contains ${ref('project', shopId)}`,
+      ].toSorted(),
+    );
+    expect(refs(await sdk.graph.edges(ref('environment', liveId)))).toContain(promotionRef);
+    expect(await sdk.graph.node(promotionRef)).toMatchObject({ name: '1', state: 'pending', teamId });
+    for (const each of [artifactRef, releaseRef, promotionRef])
+      expect(await refused(otherSdk.graph.node(each))).toBe('404 not_found');
+  });
+
   it("answers another team's node and commit like a missing one", async () => {
     const plain = async (path: string) => {
       const { status, text } = await server.call(`GET ${path}`, { as: otherKey });
@@ -177,10 +205,10 @@ describe.skipIf(!postgresHere)('the graph', () => {
 
     const one = ref('environment', siblingId);
     const labels = { environment: siblingId, commit: 'b'.repeat(40) };
-    for (let n = 0; n <= RUNS_MAX; n += 1)
+    for (let n = 0; n <= HISTORY_MAX; n += 1)
       await sdk.sandboxRuns.create(teamId, { command: ['true'], labels });
     expect(await sdk.graph.edges(one)).toMatchObject({ truncated: true });
-    expect((await sdk.graph.edges(one)).nodes).toHaveLength(RUNS_MAX + 2);
+    expect((await sdk.graph.edges(one)).nodes).toHaveLength(HISTORY_MAX + 2);
     expect(await sdk.graph.commit('b'.repeat(40))).toMatchObject({ truncated: true });
     expect((await sdk.graph.edges(ref('project', id), 1)).truncated).toBe(false);
   });

@@ -8,8 +8,8 @@ import type { Ctx } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { parseRef, presentEdge, presentNode, refOf, SCOPE_OF } from './node.ts';
 import type { Edge, Node, NodeKind } from './node.ts';
-import { environmentsOfRuns, findNode, runsOfCommit } from './store.ts';
-import { clampDepth, RUNS_MAX, walk } from './walk.ts';
+import { artifactsOfCommit, environmentsOfRuns, findNode, runsOfCommit } from './store.ts';
+import { clampDepth, HISTORY_MAX, walk } from './walk.ts';
 
 export function createGraph(): Handlers<Ctx> {
   return implement(GraphService, {
@@ -50,9 +50,11 @@ async function nodeOf(ctx: Ctx, ref: string): Promise<Node> {
 }
 
 async function commit(ctx: Ctx, sha: string) {
-  const found = await runsOfCommit(ctx.db, ctx.teams, { sha, take: RUNS_MAX + 1 });
-  const runs = found.slice(0, RUNS_MAX);
-  if (runs.length === 0) throw notFound('commit');
+  const asked = { sha, take: HISTORY_MAX + 1 };
+  const found = await runsOfCommit(ctx.db, ctx.teams, asked);
+  const made = maySee(ctx, 'artifact') ? await artifactsOfCommit(ctx.db, ctx.teams, asked) : [];
+  const [runs, artifacts] = [found, made].map((some) => some.slice(0, HISTORY_MAX)) as [Node[], Node[]];
+  if (runs.length + artifacts.length === 0) throw notFound('commit');
   const runIds = runs.map(({ id }) => id);
   const hung = maySee(ctx, 'environment') ? await environmentsOfRuns(ctx.db, ctx.teams, runIds) : [];
   const environments = new Map<string, Node>();
@@ -63,9 +65,9 @@ async function commit(ctx: Ctx, sha: string) {
   }
   return {
     sha,
-    nodes: [...runs, ...environments.values()].map(presentNode),
+    nodes: [...runs, ...environments.values(), ...artifacts].map(presentNode),
     edges: edges.map(presentEdge),
-    truncated: found.length > RUNS_MAX,
+    truncated: found.length > HISTORY_MAX || made.length > HISTORY_MAX,
   };
 }
 

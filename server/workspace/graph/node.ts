@@ -2,14 +2,15 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { EdgeRelation, NodeKind as NodeKindNumber } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
 
-export type NodeKind = 'team' | 'project' | 'environment' | 'run';
+export type NodeKind = 'team' | 'project' | 'environment' | 'run' | 'artifact' | 'release' | 'promotion';
+export type Relation = 'contains' | 'ran' | 'in' | 'promoted_by' | 'promoted_to';
 
 export interface Node {
   readonly kind: NodeKind;
   readonly id: string;
   readonly teamId: string;
   readonly name: string;
-  /** Of a run. */
+  /** Of a run and of a promotion. */
   readonly state: string | null;
   readonly createdAt: Date;
 }
@@ -17,7 +18,7 @@ export interface Node {
 export interface Edge {
   readonly from: string;
   readonly to: string;
-  readonly relation: 'contains' | 'ran';
+  readonly relation: Relation;
 }
 
 /** What a credential must hold to see a node of a kind: the same as for the resource that it stands for. */
@@ -26,6 +27,9 @@ export const SCOPE_OF: Readonly<Record<NodeKind, string>> = {
   project: 'project:read',
   environment: 'project:read',
   run: 'run:read',
+  artifact: 'artifact:read',
+  release: 'release:read',
+  promotion: 'release:read',
 };
 
 const NUMBERS: Readonly<Record<NodeKind, NodeKindNumber>> = {
@@ -33,6 +37,17 @@ const NUMBERS: Readonly<Record<NodeKind, NodeKindNumber>> = {
   project: NodeKindNumber.PROJECT,
   environment: NodeKindNumber.ENVIRONMENT,
   run: NodeKindNumber.RUN,
+  artifact: NodeKindNumber.ARTIFACT,
+  release: NodeKindNumber.RELEASE,
+  promotion: NodeKindNumber.PROMOTION,
+};
+
+const RELATIONS: Readonly<Record<Relation, EdgeRelation>> = {
+  contains: EdgeRelation.CONTAINS,
+  ran: EdgeRelation.RAN,
+  in: EdgeRelation.IN,
+  promoted_by: EdgeRelation.PROMOTED_BY,
+  promoted_to: EdgeRelation.PROMOTED_TO,
 };
 
 export function refOf({ kind, id }: Pick<Node, 'kind' | 'id'>): string {
@@ -57,5 +72,5 @@ export function presentNode(node: Node) {
 }
 
 export function presentEdge({ from, to, relation }: Edge) {
-  return { from, to, relation: relation === 'ran' ? EdgeRelation.RAN : EdgeRelation.CONTAINS };
+  return { from, to, relation: RELATIONS[relation] };
 }

@@ -1,7 +1,7 @@
 /** Nodes in the database: read from the tables of the resources, always within the teams of a TeamScope. */
 import type { TeamScope } from '../../platform/context.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { Node, NodeKind } from './node.ts';
+import type { Node, NodeKind, Relation } from './node.ts';
 
 type Fragment = ReturnType<SqlTag>;
 
@@ -15,6 +15,12 @@ const COLUMNS: Readonly<Record<NodeKind, (sql: SqlTag) => Fragment>> = {
     sql`'environment' as kind, e.id, e.team_id as "teamId", e.name, null as state, e.created_at as "createdAt"`,
   run: (sql) => sql`
     'run' as kind, w.id, w.team_id as "teamId", coalesce(w.spec -> 'command' ->> 0, '') as name, w.state, w.created_at as "createdAt"`,
+  artifact: (sql) =>
+    sql`'artifact' as kind, a.id, a.team_id as "teamId", a.name, null as state, a.created_at as "createdAt"`,
+  release: (sql) =>
+    sql`'release' as kind, r.id, r.team_id as "teamId", r.version as name, null as state, r.created_at as "createdAt"`,
+  promotion: (sql) => sql`
+    'promotion' as kind, m.id, m.team_id as "teamId", m.version as name, m.state, m.created_at as "createdAt"`,
 };
 
 export async function findNode(
@@ -32,6 +38,12 @@ export async function findNode(
       sql<Node[]>`select ${columns} from environments e where e.id = ${id} and e.team_id = any(${teamIds})`,
     run: () => sql<Node[]>`
       select ${columns} from work_items w where w.id = ${id} and w.kind = 'run' and w.team_id = any(${teamIds})`,
+    artifact: () =>
+      sql<Node[]>`select ${columns} from artifacts a where a.id = ${id} and a.team_id = any(${teamIds})`,
+    release: () =>
+      sql<Node[]>`select ${columns} from releases r where r.id = ${id} and r.team_id = any(${teamIds})`,
+    promotion: () =>
+      sql<Node[]>`select ${columns} from promotions m where m.id = ${id} and m.team_id = any(${teamIds})`,
   };
   const [row] = await statements[kind]();
   return row;
@@ -51,6 +63,8 @@ interface Asked {
 export interface Step {
   readonly side: 'parent' | 'child';
   readonly kind: NodeKind;
+  /** Default: `contains`. */
+  readonly relation?: Relation;
   read(db: Database, scope: TeamScope, asked: Asked): Promise<readonly Neighbour[]>;
 }
 
@@ -114,23 +128,91 @@ async function environmentOfRuns({ sql }: Database, scope: TeamScope, { teamId, 
     where w.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and w.id = any(${[...ids]}) limit ${take}`;
 }
 
+async function releasesOfProjects({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select r.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
+      select ${COLUMNS.release(sql)} from releases r
+      where r.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and r.project_id = asked.id order by r.id desc limit ${take}
+    ) r order by r.id desc limit ${take}`;
+}
+
+async function projectOfReleases({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select ${COLUMNS.project(sql)}, r.id as "of" from releases r join projects p on p.team_id = r.team_id and p.id = r.project_id
+    where r.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and r.id = any(${[...ids]}) limit ${take}`;
+}
+
+async function artifactsOfReleases({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select ${COLUMNS.artifact(sql)}, x.release_id as "of" from release_artifacts x join artifacts a on a.team_id = x.team_id and a.id = x.artifact_id
+    where x.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and x.release_id = any(${[...ids]}) order by a.id desc limit ${take}`;
+}
+
+async function releasesOfArtifacts({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select r.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
+      select ${COLUMNS.release(sql)} from release_artifacts x join releases r on r.team_id = x.team_id and r.id = x.release_id
+      where x.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and x.artifact_id = asked.id order by x.release_id desc limit ${take}
+    ) r order by r.id desc limit ${take}`;
+}
+
+async function promotionsOfReleases({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select m.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
+      select ${COLUMNS.promotion(sql)} from promotions m
+      where m.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and m.release_id = asked.id order by m.id desc limit ${take}
+    ) m order by m.id desc limit ${take}`;
+}
+
+async function releaseOfPromotions({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select ${COLUMNS.release(sql)}, m.id as "of" from promotions m join releases r on r.team_id = m.team_id and r.id = m.release_id
+    where m.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and m.id = any(${[...ids]}) limit ${take}`;
+}
+
+async function promotionsOfEnvironments({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select m.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
+      select ${COLUMNS.promotion(sql)} from promotions m
+      where m.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and m.environment_id = asked.id order by m.id desc limit ${take}
+    ) m order by m.id desc limit ${take}`;
+}
+
+async function environmentOfPromotions({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select ${COLUMNS.environment(sql)}, m.id as "of" from promotions m join environments e on e.team_id = m.team_id and e.id = m.environment_id
+    where m.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and m.id = any(${[...ids]}) limit ${take}`;
+}
+
 /** The steps from nodes of each kind to their neighbours. */
 export const STEPS: Readonly<Record<NodeKind, readonly Step[]>> = {
   team: [
     { side: 'child', kind: 'project', read: projectsOfTeam },
-    { side: 'child', kind: 'run', read: runsOfTeam },
+    { side: 'child', kind: 'run', relation: 'ran', read: runsOfTeam },
   ],
   project: [
     { side: 'parent', kind: 'team', read: teamOfProjects },
     { side: 'child', kind: 'environment', read: environmentsOfProjects },
+    { side: 'child', kind: 'release', read: releasesOfProjects },
   ],
   environment: [
     { side: 'parent', kind: 'project', read: projectOfEnvironments },
-    { side: 'child', kind: 'run', read: runsOfEnvironments },
+    { side: 'child', kind: 'run', relation: 'ran', read: runsOfEnvironments },
+    { side: 'parent', kind: 'promotion', relation: 'promoted_to', read: promotionsOfEnvironments },
   ],
   run: [
-    { side: 'parent', kind: 'environment', read: environmentOfRuns },
-    { side: 'parent', kind: 'team', read: teamOfRuns },
+    { side: 'parent', kind: 'environment', relation: 'ran', read: environmentOfRuns },
+    { side: 'parent', kind: 'team', relation: 'ran', read: teamOfRuns },
+  ],
+  artifact: [{ side: 'child', kind: 'release', relation: 'in', read: releasesOfArtifacts }],
+  release: [
+    { side: 'parent', kind: 'project', read: projectOfReleases },
+    { side: 'parent', kind: 'artifact', relation: 'in', read: artifactsOfReleases },
+    { side: 'child', kind: 'promotion', relation: 'promoted_by', read: promotionsOfReleases },
+  ],
+  promotion: [
+    { side: 'parent', kind: 'release', relation: 'promoted_by', read: releaseOfPromotions },
+    { side: 'child', kind: 'environment', relation: 'promoted_to', read: environmentOfPromotions },
   ],
 };
 
@@ -158,4 +240,16 @@ export async function environmentsOfRuns(
     select ${COLUMNS.environment(sql)}, w.id as "of" from work_items w
     join environments e on e.team_id = w.team_id and e.id = w.labels ->> 'environment'
     where w.team_id = any(${[...scope.teamIds]}) and w.id = any(${[...runIds]}) order by w.created_at desc, w.id desc`;
+}
+
+/** Artifacts that came of the commit, newest first. */
+export async function artifactsOfCommit(
+  { sql }: Database,
+  scope: TeamScope,
+  { sha, take }: { readonly sha: string; readonly take: number },
+): Promise<readonly Node[]> {
+  return await sql<Node[]>`
+    select ${COLUMNS.artifact(sql)} from artifacts a
+    where a.id in (select x.artifact_id from artifact_sources x where x.team_id = any(${[...scope.teamIds]}) and x.commit = ${sha})
+    order by a.id desc limit ${take}`;
 }

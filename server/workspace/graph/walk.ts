@@ -10,8 +10,9 @@ import { STEPS } from './store.ts';
 import type { Step } from './store.ts';
 
 export const NODES_MAX = 200;
-/** Of one step, so that a team's runs do not crowd out what else it has. */
-export const RUNS_MAX = 50;
+/** Of one step to what grows with a team's history, so that it does not crowd out what else there is. */
+export const HISTORY_MAX = 50;
+const LASTING: ReadonlySet<NodeKind> = new Set(['team', 'project', 'environment']);
 const DEPTH_MAX = 3;
 const DEPTH_DEFAULT = 1;
 
@@ -74,7 +75,7 @@ async function neighbours(
   let truncated = false;
   for (const [kind, asked] of byKind(frontier)) {
     for (const step of STEPS[kind].filter((candidate) => maySee(candidate.kind))) {
-      const take = step.kind === 'run' ? RUNS_MAX : NODES_MAX;
+      const take = LASTING.has(step.kind) ? NODES_MAX : HISTORY_MAX;
       const rows = await step.read(db, scope, { teamId, ids: asked.map(({ id }) => id), take: take + 1 });
       truncated ||= rows.length > take;
       for (const { of, ...node } of rows.slice(0, take))
@@ -90,8 +91,8 @@ function byKind(nodes: readonly Node[]): ReadonlyMap<NodeKind, readonly Node[]> 
   return groups;
 }
 
-/** Edges point from what contains or ran to what is contained or was run, whichever way they were walked. */
+/** Edges point from what was there first to what came of it, whichever way they were walked. */
 function edgeOf(step: Step, asked: Pick<Node, 'kind' | 'id'>, found: Node): Edge {
   const [from, to] = step.side === 'child' ? [asked, found] : [found, asked];
-  return { from: refOf(from), to: refOf(to), relation: to.kind === 'run' ? 'ran' : 'contains' };
+  return { from: refOf(from), to: refOf(to), relation: step.relation ?? 'contains' };
 }

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/graph/v1/graph.proto.
  */
 export const file_svc_graph_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvZ3JhcGgvdjEvZ3JhcGgucHJvdG8SDHN2Yy5ncmFwaC52MSLaAQoJR3JhcGhOb2RlEhAKA3JlZhgBIAEoCUID4EEDEikKBGtpbmQYAiABKA4yFi5zdmMuZ3JhcGgudjEuTm9kZUtpbmRCA+BBAxIPCgJpZBgDIAEoCUID4EEDEhQKB3RlYW1faWQYBCABKAlCA+BBAxIRCgRuYW1lGAUgASgJQgPgQQMSFwoFc3RhdGUYBiABKAlCA+BBA0gAiAEBEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCCAoGX3N0YXRlImIKCUdyYXBoRWRnZRIRCgRmcm9tGAEgASgJQgPgQQMSDwoCdG8YAiABKAlCA+BBAxIxCghyZWxhdGlvbhgDIAEoDjIaLnN2Yy5ncmFwaC52MS5FZGdlUmVsYXRpb25CA+BBAyJiCgtOb2RlUmVxdWVzdBJTCgNyZWYYASABKAlCRuBBArpIQHI+MjxeZ3JhcGg6KHRlYW18cHJvamVjdHxlbnZpcm9ubWVudHxydW4pOlthLXpdK19bMC05YS16XXsxLDMwfSQigQEKDEVkZ2VzUmVxdWVzdBJTCgNyZWYYASABKAlCRuBBArpIQHI+MjxeZ3JhcGg6KHRlYW18cHJvamVjdHxlbnZpcm9ubWVudHxydW4pOlthLXpdK19bMC05YS16XXsxLDMwfSQSEgoFZGVwdGgYAiABKAVIAIgBAUIICgZfZGVwdGgilQEKDUVkZ2VzUmVzcG9uc2USKwoFbm9kZXMYASADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhOb2RlQgPgQQMSKwoFZWRnZXMYAiADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhFZGdlQgPgQQMSEgoFZGVwdGgYAyABKA1CA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyJLCg1Db21taXRSZXF1ZXN0EjoKA3NoYRgBIAEoCUIt4EECukgnciUyI14oWzAtOWEtZkEtRl17NDB9fFswLTlhLWZBLUZdezY0fSkkIpQBCg5Db21taXRSZXNwb25zZRIQCgNzaGEYASABKAlCA+BBAxIrCgVub2RlcxgCIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaE5vZGVCA+BBAxIrCgVlZGdlcxgDIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaEVkZ2VCA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyp+CghOb2RlS2luZBIZChVOT0RFX0tJTkRfVU5TUEVDSUZJRUQQABISCg5OT0RFX0tJTkRfVEVBTRABEhUKEU5PREVfS0lORF9QUk9KRUNUEAISGQoVTk9ERV9LSU5EX0VOVklST05NRU5UEAMSEQoNTk9ERV9LSU5EX1JVThAEKmAKDEVkZ2VSZWxhdGlvbhIdChlFREdFX1JFTEFUSU9OX1VOU1BFQ0lGSUVEEAASGgoWRURHRV9SRUxBVElPTl9DT05UQUlOUxABEhUKEUVER0VfUkVMQVRJT05fUkFOEAIyuQQKDEdyYXBoU2VydmljZRLLAQoETm9kZRIZLnN2Yy5ncmFwaC52MS5Ob2RlUmVxdWVzdBoXLnN2Yy5ncmFwaC52MS5HcmFwaE5vZGUijgGQAgGKtRhtmgFqChtXaGVyZSBhbiBlbnZpcm9ubWVudCBzdGFuZHMSI2dyYXBoIG5vZGUgZ3JhcGg6ZW52aXJvbm1lbnQ6ZW52XzAxGiZncmFwaC5ub2RlKCdncmFwaDplbnZpcm9ubWVudDplbnZfMDEnKYLT5JMCFBISL2dyYXBoL25vZGVzL3tyZWZ9EoEBCgVFZGdlcxIaLnN2Yy5ncmFwaC52MS5FZGdlc1JlcXVlc3QaGy5zdmMuZ3JhcGgudjEuRWRnZXNSZXNwb25zZSI/kAIBirUYGBIDcmVmEgVkZXB0aBoFZGVwdGgqA3JlZoLT5JMCGhIYL2dyYXBoL25vZGVzL3tyZWZ9L2VkZ2VzEmoKBkNvbW1pdBIbLnN2Yy5ncmFwaC52MS5Db21taXRSZXF1ZXN0Ghwuc3ZjLmdyYXBoLnYxLkNvbW1pdFJlc3BvbnNlIiWQAgGKtRgCOAWC0+STAhYSFC9ncmFwaC9jb21taXRzL3tzaGF9GmuKtRhnCgVncmFwaBIFZ3JhcGgaQ0Nvbm5lY3Rpb25zIGJldHdlZW4gdGVhbXMsIHByb2plY3RzLCBlbnZpcm9ubWVudHMsIHJ1bnMgYW5kIGNvbW1pdHMiCmhvc3QuZ3JhcGgoATAJOANQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChhzdmMvZ3JhcGgvdjEvZ3JhcGgucHJvdG8SDHN2Yy5ncmFwaC52MSLaAQoJR3JhcGhOb2RlEhAKA3JlZhgBIAEoCUID4EEDEikKBGtpbmQYAiABKA4yFi5zdmMuZ3JhcGgudjEuTm9kZUtpbmRCA+BBAxIPCgJpZBgDIAEoCUID4EEDEhQKB3RlYW1faWQYBCABKAlCA+BBAxIRCgRuYW1lGAUgASgJQgPgQQMSFwoFc3RhdGUYBiABKAlCA+BBA0gAiAEBEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCCAoGX3N0YXRlImIKCUdyYXBoRWRnZRIRCgRmcm9tGAEgASgJQgPgQQMSDwoCdG8YAiABKAlCA+BBAxIxCghyZWxhdGlvbhgDIAEoDjIaLnN2Yy5ncmFwaC52MS5FZGdlUmVsYXRpb25CA+BBAyJ9CgtOb2RlUmVxdWVzdBJuCgNyZWYYASABKAlCYeBBArpIW3JZMldeZ3JhcGg6KHRlYW18cHJvamVjdHxlbnZpcm9ubWVudHxydW58YXJ0aWZhY3R8cmVsZWFzZXxwcm9tb3Rpb24pOlthLXpdK19bMC05YS16XXsxLDMwfSQinAEKDEVkZ2VzUmVxdWVzdBJuCgNyZWYYASABKAlCYeBBArpIW3JZMldeZ3JhcGg6KHRlYW18cHJvamVjdHxlbnZpcm9ubWVudHxydW58YXJ0aWZhY3R8cmVsZWFzZXxwcm9tb3Rpb24pOlthLXpdK19bMC05YS16XXsxLDMwfSQSEgoFZGVwdGgYAiABKAVIAIgBAUIICgZfZGVwdGgilQEKDUVkZ2VzUmVzcG9uc2USKwoFbm9kZXMYASADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhOb2RlQgPgQQMSKwoFZWRnZXMYAiADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhFZGdlQgPgQQMSEgoFZGVwdGgYAyABKA1CA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyJLCg1Db21taXRSZXF1ZXN0EjoKA3NoYRgBIAEoCUIt4EECukgnciUyI14oWzAtOWEtZkEtRl17NDB9fFswLTlhLWZBLUZdezY0fSkkIpQBCg5Db21taXRSZXNwb25zZRIQCgNzaGEYASABKAlCA+BBAxIrCgVub2RlcxgCIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaE5vZGVCA+BBAxIrCgVlZGdlcxgDIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaEVkZ2VCA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyrGAQoITm9kZUtpbmQSGQoVTk9ERV9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOTk9ERV9LSU5EX1RFQU0QARIVChFOT0RFX0tJTkRfUFJPSkVDVBACEhkKFU5PREVfS0lORF9FTlZJUk9OTUVOVBADEhEKDU5PREVfS0lORF9SVU4QBBIWChJOT0RFX0tJTkRfQVJUSUZBQ1QQBRIVChFOT0RFX0tJTkRfUkVMRUFTRRAGEhcKE05PREVfS0lORF9QUk9NT1RJT04QByq0AQoMRWRnZVJlbGF0aW9uEh0KGUVER0VfUkVMQVRJT05fVU5TUEVDSUZJRUQQABIaChZFREdFX1JFTEFUSU9OX0NPTlRBSU5TEAESFQoRRURHRV9SRUxBVElPTl9SQU4QAhIUChBFREdFX1JFTEFUSU9OX0lOEAMSHQoZRURHRV9SRUxBVElPTl9QUk9NT1RFRF9CWRAEEh0KGUVER0VfUkVMQVRJT05fUFJPTU9URURfVE8QBTLPBAoMR3JhcGhTZXJ2aWNlEssBCgROb2RlEhkuc3ZjLmdyYXBoLnYxLk5vZGVSZXF1ZXN0Ghcuc3ZjLmdyYXBoLnYxLkdyYXBoTm9kZSKOAZACAYq1GG2aAWoKG1doZXJlIGFuIGVudmlyb25tZW50IHN0YW5kcxIjZ3JhcGggbm9kZSBncmFwaDplbnZpcm9ubWVudDplbnZfMDEaJmdyYXBoLm5vZGUoJ2dyYXBoOmVudmlyb25tZW50OmVudl8wMScpgtPkkwIUEhIvZ3JhcGgvbm9kZXMve3JlZn0SgQEKBUVkZ2VzEhouc3ZjLmdyYXBoLnYxLkVkZ2VzUmVxdWVzdBobLnN2Yy5ncmFwaC52MS5FZGdlc1Jlc3BvbnNlIj+QAgGKtRgYEgNyZWYSBWRlcHRoGgVkZXB0aCoDcmVmgtPkkwIaEhgvZ3JhcGgvbm9kZXMve3JlZn0vZWRnZXMSagoGQ29tbWl0Ehsuc3ZjLmdyYXBoLnYxLkNvbW1pdFJlcXVlc3QaHC5zdmMuZ3JhcGgudjEuQ29tbWl0UmVzcG9uc2UiJZACAYq1GAI4BYLT5JMCFhIUL2dyYXBoL2NvbW1pdHMve3NoYX0agAGKtRh8CgVncmFwaBIFZ3JhcGgaWENvbm5lY3Rpb25zIGJldHdlZW4gdGVhbXMsIHByb2plY3RzLCBlbnZpcm9ubWVudHMsIHJ1bnMsIGFydGlmYWN0cywgcmVsZWFzZXMgYW5kIGNvbW1pdHMiCmhvc3QuZ3JhcGgoATAJOANQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One node.
@@ -55,14 +55,14 @@ export type GraphNode = Message<"svc.graph.v1.GraphNode"> & {
   teamId: string;
 
   /**
-   * Name for people; of a run the first word of its command.
+   * Name for people; of a run the first word of its command, of a release and a promotion the version.
    *
    * @generated from field: string name = 5;
    */
   name: string;
 
   /**
-   * State of a run (`queued`, `running`, `succeeded` …); absent for all else.
+   * State of a run (`queued`, `running`, `succeeded` …) or a promotion (`pending`, `approved` …); absent for all else.
    *
    * @generated from field: optional string state = 6;
    */
@@ -125,7 +125,7 @@ export const GraphEdgeSchema: GenMessage<GraphEdge> = /*@__PURE__*/
  */
 export type NodeRequest = Message<"svc.graph.v1.NodeRequest"> & {
   /**
-   * `graph:<kind>:<id>`, kind one of `team`, `project`, `environment`, `run`: `graph:environment:env_…`.
+   * `graph:<kind>:<id>`, kind one of `team`, `project`, `environment`, `run`, `artifact`, `release`, `promotion`: `graph:environment:env_…`.
    *
    * @generated from field: string ref = 1;
    */
@@ -195,7 +195,7 @@ export type EdgesResponse = Message<"svc.graph.v1.EdgesResponse"> & {
   depth: number;
 
   /**
-   * True if there is more than fits: at most 200 nodes, and of one step the newest 50 runs.
+   * True if there is more than fits: at most 200 nodes, and of one step the newest 50 runs, artifacts, releases or promotions.
    *
    * @generated from field: bool truncated = 4;
    */
@@ -231,7 +231,7 @@ export const CommitRequestSchema: GenMessage<CommitRequest> = /*@__PURE__*/
   messageDesc(file_svc_graph_v1_graph, 5);
 
 /**
- * Runs of a commit and their environments.
+ * Runs and artifacts of a commit, and the environments of the runs.
  *
  * @generated from message svc.graph.v1.CommitResponse
  */
@@ -244,7 +244,7 @@ export type CommitResponse = Message<"svc.graph.v1.CommitResponse"> & {
   sha: string;
 
   /**
-   * The newest runs of the commit, at most 50, then the environments that they are connected to.
+   * The newest runs of the commit, at most 50, then the environments that they are connected to, then the newest artifacts, at most 50.
    *
    * @generated from field: repeated svc.graph.v1.GraphNode nodes = 2;
    */
@@ -258,7 +258,7 @@ export type CommitResponse = Message<"svc.graph.v1.CommitResponse"> & {
   edges: GraphEdge[];
 
   /**
-   * True if there are more runs.
+   * True if there are more runs or artifacts.
    *
    * @generated from field: bool truncated = 4;
    */
@@ -312,6 +312,27 @@ export enum NodeKind {
    * @generated from enum value: NODE_KIND_RUN = 4;
    */
   RUN = 4,
+
+  /**
+   * An artifact.
+   *
+   * @generated from enum value: NODE_KIND_ARTIFACT = 5;
+   */
+  ARTIFACT = 5,
+
+  /**
+   * A release.
+   *
+   * @generated from enum value: NODE_KIND_RELEASE = 6;
+   */
+  RELEASE = 6,
+
+  /**
+   * A promotion.
+   *
+   * @generated from enum value: NODE_KIND_PROMOTION = 7;
+   */
+  PROMOTION = 7,
 }
 
 /**
@@ -334,7 +355,7 @@ export enum EdgeRelation {
   UNSPECIFIED = 0,
 
   /**
-   * A team contains a project, a project contains an environment.
+   * A team contains a project, a project contains environments and releases.
    *
    * @generated from enum value: EDGE_RELATION_CONTAINS = 1;
    */
@@ -346,6 +367,27 @@ export enum EdgeRelation {
    * @generated from enum value: EDGE_RELATION_RAN = 2;
    */
   RAN = 2,
+
+  /**
+   * An artifact is in a release.
+   *
+   * @generated from enum value: EDGE_RELATION_IN = 3;
+   */
+  IN = 3,
+
+  /**
+   * A release was promoted by a promotion.
+   *
+   * @generated from enum value: EDGE_RELATION_PROMOTED_BY = 4;
+   */
+  PROMOTED_BY = 4,
+
+  /**
+   * A promotion leads to an environment.
+   *
+   * @generated from enum value: EDGE_RELATION_PROMOTED_TO = 5;
+   */
+  PROMOTED_TO = 5,
 }
 
 /**
@@ -355,16 +397,17 @@ export const EdgeRelationSchema: GenEnum<EdgeRelation> = /*@__PURE__*/
   enumDesc(file_svc_graph_v1_graph, 1);
 
 /**
- * Nodes and edges: a team contains projects, a project contains environments, a team ran sandbox runs. A run is also connected to an
+ * Nodes and edges: a team contains projects, a project contains environments and releases, a team ran sandbox runs. Artifacts are in releases, and promotions lead from releases to environments. A run is also connected to an
  * environment or a commit when its labels say so: `environment` with the id of an environment of the same team, `commit` with the
  * full SHA. Each node is authorised like the resource that it stands for; what the caller may not see is not in the answer, and asking for it
- * reads like asking for what does not exist. A credential without `team:read` or `run:read` sees no teams or runs.
+ * reads like asking for what does not exist. A credential without the scope of a
+ * resource sees none of its nodes.
  *
  * @generated from service svc.graph.v1.GraphService
  */
 export const GraphService: GenService<{
   /**
-   * Returns one node. Errors: `not_found` (404), `scope_missing` (403, a team without `team:read`, a run without `run:read`).
+   * Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run without `run:read`, an artifact without `artifact:read`, a release or promotion without `release:read`).
    *
    * @generated from rpc svc.graph.v1.GraphService.Node
    */
@@ -384,8 +427,8 @@ export const GraphService: GenService<{
     output: typeof EdgesResponseSchema;
   },
   /**
-   * Returns the runs of a commit, over all teams of the caller, and the environments that they are connected to. Errors: `not_found` (404, no visible run
-   * carries the commit).
+   * Returns the runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that were made of it. Errors: `not_found` (404, nothing
+   * visible carries the commit).
    *
    * @generated from rpc svc.graph.v1.GraphService.Commit
    */
