@@ -97,6 +97,8 @@ export function engineEnv(context: BuildContext): Record<string, string> {
     ...base(context, ENGINE_NAMES),
     ...(home === undefined ? {} : { HOME: home }),
     DOCKER_BUILDKIT: '1',
+    // With its own attestations Docker pushes an index, whose digest is not that of the image that runs. Old ones ignore the name.
+    BUILDX_NO_DEFAULT_ATTESTATIONS: '1',
   };
 }
 
