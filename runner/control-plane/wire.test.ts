@@ -163,6 +163,8 @@ const report: Required<ReportRequest> = {
     address: '',
     phase: 'deploying',
     phases: [{ phase: 'cloning', durationMs: 1 }],
+    sbom: '',
+    sbomProblem: '',
   },
 };
 const reported: Required<ReportReply> = { accepted: true, repeated: true };

@@ -243,7 +243,7 @@ describe.skipIf(!there)('gates', () => {
   it('cost another team one gate of a policy that takes all of its time, however many wait', async () => {
     const policyId = await enabled(documentOf(ENDLESS));
     await enabled(documentOf('true'), otherId);
-    const hurried = createGates({ db, runner: new PolicyRunner({ gateMs: 250, waitingMax: 32 }) });
+    const hurried = createGates({ db, runner: new PolicyRunner({ gateMs: 500, waitingMax: 32 }) });
     const ended: string[] = [];
     const pass = async (of: string): Promise<void> => {
       const answer = await said(hurried.pass(ctxOf(), passage({ teamId: of })));
@@ -251,7 +251,8 @@ describe.skipIf(!there)('gates', () => {
     };
     await Promise.all([pass(teamId), pass(teamId), pass(otherId)]);
     hurried.close();
-    expect(ended).toEqual(['policy_denied', 'passed', 'policy_denied']);
+    expect(ended.toSorted()).toEqual(['passed', 'policy_denied', 'policy_denied']);
+    expect(ended.indexOf('passed'), 'behind one gate at most').toBeLessThan(2);
     const decisions =
       await sql`select distinct outcome, reason from policy_decisions where policy_id = ${policyId}`;
     expect(decisions).toEqual([{ outcome: 'error', reason: 'time' }]);
