@@ -42,6 +42,7 @@ import { attestationRows, bundleJson, presentAttestation, upload } from './state
 import { uploadSbom } from './upload-sbom.ts';
 
 export { artifactFacts, artifactOfDigest } from './facts.ts';
+export { passportDue } from './passport-due.ts';
 export type { ArtifactFacts } from './facts.ts';
 export { packagesOfSets, PACKAGES_MAX } from './sbom/store.ts';
 export type { PackageFacts } from './sbom/store.ts';

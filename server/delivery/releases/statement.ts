@@ -6,6 +6,7 @@ import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { addJob, doubling } from '../../platform/jobs/index.ts';
 import type { Job, JobKind } from '../../platform/jobs/index.ts';
+import { passportDue } from '../artifacts/index.ts';
 import { attest } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
 import { artifactsOf, releaseRows } from './store.ts';
@@ -58,4 +59,5 @@ async function state(deps: StatementDeps, { teamId, payload }: Job<Payload>): Pr
     subjects: of.map(({ name: subject, digest }) => ({ name: subject, digest })),
     predicate: { purl: formatPurl({ type: 'generic', name, version }), releaseId: id },
   });
+  for (const artifact of of) await passportDue(deps.db, { id: artifact.id, teamId });
 }

@@ -8,7 +8,7 @@ import type { JobKind } from '../../platform/jobs/index.ts';
 import { change, rowsOf } from '../../platform/resource/index.ts';
 import type { RowOf } from '../../platform/resource/index.ts';
 import { systemScope } from '../../platform/authorise.ts';
-import { artifactRows } from '../artifacts/index.ts';
+import { artifactRows, passportDue } from '../artifacts/index.ts';
 import type { Artifact } from '../artifacts/index.ts';
 import { attest } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
@@ -100,6 +100,7 @@ export function signJob(deps: AttestDeps & { readonly typeBase: string }): JobKi
         subjects: [{ name: link.artifactId, digest: artifactDigest }],
         predicate: { ...said, artifactDigest, attestedAt: attestedAt.toISOString() },
       });
+      await passportDue(deps.db, { id: link.artifactId, teamId });
     },
   };
 }
