@@ -3,19 +3,10 @@ import type { Place } from './place.ts';
 import { navigate, path } from './router.ts';
 
 export function PlacePickers({ place }: { readonly place: Place }) {
-  const { projects, project, environments, environment } = place;
+  const { environments, environment } = place;
   return (
     <div class="pickers">
-      <label class="picker">
-        <span>Project</span>
-        <select value={project?.id ?? ''} onChange={(event) => go('project', event.currentTarget.value)}>
-          {projects.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <ProjectPicker place={place} />
       <label class="picker">
         <span>Environment</span>
         <select value={environment?.id ?? ''} onChange={(event) => go('env', event.currentTarget.value)}>
@@ -27,6 +18,21 @@ export function PlacePickers({ place }: { readonly place: Place }) {
         </select>
       </label>
     </div>
+  );
+}
+
+export function ProjectPicker({ place: { projects, project } }: { readonly place: Place }) {
+  return (
+    <label class="picker">
+      <span>Project</span>
+      <select value={project?.id ?? ''} onChange={(event) => go('project', event.currentTarget.value)}>
+        {projects.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -1,8 +1,8 @@
 /** One build: how it stands, where its time went, what it wrote, and what can be done with it. */
 import { useEffect } from 'preact/hooks';
-import type { ComponentChildren } from 'preact';
 import type { Build, Environment } from '@svc/sdk';
 import { isMissing, sentence } from '../../api.ts';
+import { Fact } from '../../fact.tsx';
 import { createLive, every } from '../../live.ts';
 import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
@@ -223,14 +223,5 @@ function Facts({ build, now }: { readonly build: Build; readonly now: number }) 
         </Fact>
       </dl>
     </section>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

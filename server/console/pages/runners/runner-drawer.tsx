@@ -1,9 +1,9 @@
 /** One runner: what it is, what can be done with it, and what it held. Its place is in the address, so that it can be linked to. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { ComponentChildren } from 'preact';
 import type { Lease, Runner, Team } from '@svc/sdk';
 import { explain, isUnauthenticated } from '../../api.ts';
+import { Fact } from '../../fact.tsx';
 import { Icon } from '../../icons.tsx';
 import type { LastGood } from '../../last-good.ts';
 import { Modal } from '../../modal.tsx';
@@ -114,15 +114,6 @@ function Facts({ runner }: { readonly runner: Runner }) {
         </Fact>
       )}
     </dl>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -1,0 +1,227 @@
+/** One artifact: where it came from, who says what about it, what it is made of, and where it went. */
+import type { ComponentChildren } from 'preact';
+import type {
+  Artifact,
+  ArtifactsAttestationsResponse,
+  ArtifactSource,
+  ArtifactsLineageResponse,
+} from '@svc/sdk';
+import { isMissing, sentence } from '../../api.ts';
+import { Fact } from '../../fact.tsx';
+import { Failed } from '../../reading.tsx';
+import { setParams } from '../../router.ts';
+import { Ago } from '../../time.tsx';
+import { useLastGood } from '../../use-last-good.ts';
+import { artifacts } from './calls.ts';
+import { Standing } from './standing.tsx';
+import { cameOf, KIND, ORIGIN, provenanceOf, STATUS, statementName } from './words.ts';
+
+interface Known {
+  readonly artifact: Artifact;
+  readonly said: ArtifactsAttestationsResponse;
+  readonly lineage: ArtifactsLineageResponse;
+  /** Undefined: there is no passport yet. */
+  readonly gaps: readonly string[] | undefined;
+}
+
+async function readArtifact(teamId: string, id: string): Promise<Known> {
+  const [artifact, said, lineage, gaps] = await Promise.all([
+    artifacts.get(teamId, id),
+    artifacts.attestationsPage(teamId, id),
+    artifacts.lineage(teamId, id),
+    readGaps(teamId, id),
+  ]);
+  return { artifact, said, lineage, gaps };
+}
+
+async function readGaps(teamId: string, id: string): Promise<readonly string[] | undefined> {
+  try {
+    const { gaps } = (await artifacts.passport(teamId, id)).document;
+    return Array.isArray(gaps) ? gaps.map(String) : [];
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+export interface ArtifactViewProps {
+  readonly teamId: string;
+  readonly artifactId: string;
+  readonly version: string;
+}
+
+export function ArtifactView({ teamId, artifactId, version }: ArtifactViewProps) {
+  const read = useLastGood(async () => await readArtifact(teamId, artifactId));
+  const known = read.data.value;
+  const unknown = read.unknown.value;
+  return (
+    <>
+      <button
+        class="button button-small"
+        type="button"
+        onClick={() => setParams({ artifact: undefined }, { replace: true })}
+      >
+        ‹ Release {version}
+      </button>
+      {known !== undefined ? (
+        <Parts of={known} />
+      ) : unknown === undefined ? (
+        <p class="muted">Reading the artifact…</p>
+      ) : (
+        <Failed what="The artifact" why={unknown.why} again={() => void read.load()} />
+      )}
+    </>
+  );
+}
+
+function Parts({ of: { artifact, said, lineage, gaps } }: { readonly of: Known }) {
+  return (
+    <>
+      <dl class="facts">
+        <Fact name="Kind">{artifact.kind}</Fact>
+        <Fact name="Digest">
+          <code>{artifact.digest}</code>
+        </Fact>
+        <Fact name="First seen">
+          <Ago at={artifact.createdAt} />
+        </Fact>
+        <Fact name="Provenance">
+          <Standing of={provenanceOf(said.attestations)} />
+        </Fact>
+        <Fact name="Packages">{packagesOf(artifact)}</Fact>
+      </dl>
+      <Part id="sources" title="Sources">
+        <ul class="artifacts">
+          {artifact.sources.map((source) => (
+            <Source key={`${source.origin} ${source.ref}`} source={source} />
+          ))}
+        </ul>
+      </Part>
+      <Part id="statements" title="Statements">
+        <Statements of={said} />
+      </Part>
+      <Part id="gaps" title="What its passport misses">
+        <Gaps gaps={gaps} />
+      </Part>
+      <Part id="lineage" title="Lineage">
+        <Lineage of={lineage} />
+      </Part>
+    </>
+  );
+}
+
+function packagesOf({ sbom }: Artifact): string {
+  if (sbom?.packages !== undefined) return sbom.packages.toLocaleString('en');
+  return sbom?.problem === undefined ? 'not known' : `not known: ${sbom.problem}`;
+}
+
+interface PartProps {
+  readonly id: string;
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+function Part({ id, title, children }: PartProps) {
+  return (
+    <section class="part" aria-labelledby={`${id}-title`}>
+      <h3 id={`${id}-title`}>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+function Source({ source }: { readonly source: ArtifactSource }) {
+  const of = [source.projectName, source.environmentName].filter(Boolean).join(', ');
+  return (
+    <li>
+      <span>
+        <strong>{ORIGIN[source.origin]}</strong>
+        {of !== '' && ` · ${of}`}{' '}
+        <span class="muted">
+          <Ago at={source.at} />
+        </span>
+      </span>
+      <span class="muted">
+        <code>{source.ref}</code>
+        {source.repository !== undefined && ` · ${source.repository}`}
+        {source.commit !== undefined && (
+          <>
+            {' · '}
+            <code>{source.commit}</code>
+          </>
+        )}
+      </span>
+    </li>
+  );
+}
+
+function Statements({ of: { attestations, nextCursor } }: { readonly of: ArtifactsAttestationsResponse }) {
+  if (attestations.length === 0) return <p class="muted">Nothing is stated about it.</p>;
+  return (
+    <>
+      <ul class="artifacts">
+        {attestations.map(({ id, predicateType, verification, createdAt }) => (
+          <li key={id}>
+            <span class="statement">
+              <strong title={predicateType}>{statementName({ predicateType })}</strong>
+              <Standing of={STATUS[verification.status]} />
+            </span>
+            <span class="muted">
+              {verification.signer !== undefined && `by ${verification.signer}, `}
+              <Ago at={createdAt} />
+              {verification.problem !== undefined && `. ${sentence(verification.problem)}`}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {nextCursor !== undefined && <p class="muted">These are the newest; there are more.</p>}
+    </>
+  );
+}
+
+function Gaps({ gaps }: { readonly gaps: readonly string[] | undefined }) {
+  if (gaps === undefined) return <p class="muted">It has no passport yet.</p>;
+  if (gaps.length === 0) return <p>Nothing.</p>;
+  return (
+    <ul class="gaps">
+      {gaps.map((gap) => (
+        <li key={gap}>{sentence(gap)}</li>
+      ))}
+    </ul>
+  );
+}
+
+function Lineage({ of }: { readonly of: ArtifactsLineageResponse }) {
+  return (
+    <>
+      <ol class="changes">
+        {of.nodes.map((node) => {
+          const before = cameOf(node, of);
+          return (
+            <li
+              key={`${node.kind} ${node.id}`}
+              class={node.kind === 'artifact' ? 'change change-on' : 'change'}
+            >
+              <p class="change-head">
+                <span class="change-move">
+                  {KIND[node.kind]} {node.name}
+                  {node.state !== undefined && `, ${node.state}`}
+                </span>
+                {node.at !== undefined && (
+                  <span class="muted">
+                    <Ago at={node.at} />
+                  </span>
+                )}
+              </p>
+              <p class="change-by muted">
+                <code>{node.id}</code>
+                {before !== '' && ` · of ${before}`}
+              </p>
+            </li>
+          );
+        })}
+      </ol>
+      {of.truncated && <p class="muted">There is more behind it than is shown.</p>}
+    </>
+  );
+}

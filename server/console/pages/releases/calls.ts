@@ -1,0 +1,7 @@
+/** What the page asks of the server. */
+import { Artifacts, Promotions, Releases } from '@svc/sdk';
+import { client } from '../../api.ts';
+
+export const artifacts = new Artifacts(client);
+export const promotions = new Promotions(client);
+export const releases = new Releases(client);

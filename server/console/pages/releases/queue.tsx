@@ -1,0 +1,94 @@
+/** Promotions that wait: for people first of all, then for a runner or for whoever deploys them. */
+import type { Environment, Promotion } from '@svc/sdk';
+import { sentence } from '../../api.ts';
+import { follow, hrefWith } from '../../router.ts';
+import type { SignedIn } from '../../session.ts';
+import { Ago } from '../../time.tsx';
+import { Standing } from './standing.tsx';
+import { asked } from './store.ts';
+import { standing, waitingIn, whyNot } from './words.ts';
+import type { Column } from './words.ts';
+
+export interface QueueProps {
+  readonly columns: readonly Column[];
+  readonly session: SignedIn;
+}
+
+export function Queue({ columns, session }: QueueProps) {
+  const waiting = waitingIn(columns);
+  return (
+    <section class="queue" aria-labelledby="queue-title">
+      <h2 id="queue-title">What waits</h2>
+      {waiting.length === 0 ? (
+        <p class="muted">No promotion waits for anything.</p>
+      ) : (
+        <table class="table queue-table" role="table">
+          <caption class="visually-hidden">Promotions that wait, newest first</caption>
+          <thead role="rowgroup">
+            <tr role="row">
+              {['Release', 'To', 'State', 'Waits for', 'Asked for', 'Approval'].map((name) => (
+                <th key={name} scope="col" role="columnheader">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody role="rowgroup">
+            {waiting.map(({ promotion, environment }) => (
+              <Row key={promotion.id} promotion={promotion} environment={environment} session={session} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly promotion: Promotion;
+  readonly environment: Environment;
+  readonly session: SignedIn;
+}
+
+function Row({ promotion, environment, session }: RowProps) {
+  return (
+    <tr role="row" class="row">
+      <th scope="row" role="rowheader">
+        <a class="release-link" href={hrefWith({ release: promotion.releaseId })} onClick={follow}>
+          {promotion.version}
+        </a>
+      </th>
+      <td role="cell">{environment.name}</td>
+      <td role="cell">
+        <Standing of={standing(promotion, false)} />
+      </td>
+      <td role="cell">{promotion.waitingFor !== undefined && sentence(promotion.waitingFor.text)}</td>
+      <td role="cell" class="muted">
+        <Ago at={promotion.createdAt} />
+      </td>
+      <td role="cell" class="cell-approve">
+        {promotion.state === 'pending' && (
+          <Decision promotion={promotion} environment={environment} session={session} />
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Decision({ promotion, environment, session: { who } }: RowProps) {
+  const role = who.teams.find(({ teamId }) => teamId === promotion.teamId)?.role;
+  const hindrance = whyNot(promotion, environment, { userId: who.userId, role });
+  if (hindrance !== undefined) return <span class="muted">{hindrance}</span>;
+  return (
+    <button
+      class="button button-small"
+      type="button"
+      aria-label={`Approve ${promotion.version} for ${environment.name}`}
+      onClick={() => {
+        asked.value = promotion.id;
+      }}
+    >
+      Approve
+    </button>
+  );
+}

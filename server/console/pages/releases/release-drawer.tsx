@@ -1,0 +1,101 @@
+/** One release with its artifacts, and one of these. Both places are in the address, so that they can be linked to. */
+import type { Project, Release } from '@svc/sdk';
+import { isMissing } from '../../api.ts';
+import { Fact } from '../../fact.tsx';
+import { Icon } from '../../icons.tsx';
+import { Modal } from '../../modal.tsx';
+import { Failed } from '../../reading.tsx';
+import { follow, hrefWith, param, setParams } from '../../router.ts';
+import { Ago } from '../../time.tsx';
+import { useLastGood } from '../../use-last-good.ts';
+import { ArtifactView } from './artifact-view.tsx';
+import { releases } from './calls.ts';
+import { shortDigest } from './words.ts';
+
+const TITLE = 'release-title';
+
+const close = (): void => setParams({ release: undefined, artifact: undefined }, { replace: true });
+
+export interface ReleaseDrawerProps {
+  readonly project: Project;
+  readonly releaseId: string;
+}
+
+export function ReleaseDrawer({ project, releaseId }: ReleaseDrawerProps) {
+  const read = useLastGood(async (): Promise<Release | 'absent'> => {
+    try {
+      return await releases.get(project.id, releaseId);
+    } catch (error) {
+      if (isMissing(error)) return 'absent';
+      throw error;
+    }
+  });
+  const known = read.data.value;
+  const unknown = read.unknown.value;
+  const artifactId = param('artifact');
+  const release = known === 'absent' ? undefined : known;
+  const artifact = release?.artifacts.find(({ id }) => id === artifactId);
+  return (
+    // Another dialog for each thing: the focus is at its beginning then.
+    <Modal key={artifactId ?? ''} class="drawer" labelledBy={TITLE} onClose={close} lightDismiss>
+      <header class="drawer-head">
+        <h2 id={TITLE}>{artifact?.name ?? `Release ${release?.version ?? ''}`}</h2>
+        <button class="button button-quiet button-icon" type="button" aria-label="Close" onClick={close}>
+          <Icon of="close" />
+        </button>
+      </header>
+      <div class="drawer-body">
+        {known === 'absent' ? (
+          <p>There is no such release in {project.name}.</p>
+        ) : release === undefined ? (
+          unknown === undefined ? (
+            <p class="muted">Reading the release…</p>
+          ) : (
+            <Failed what="The release" why={unknown.why} again={() => void read.load()} />
+          )
+        ) : artifact === undefined ? (
+          <Contents release={release} isLost={artifactId !== undefined} />
+        ) : (
+          <ArtifactView teamId={release.teamId} artifactId={artifact.id} version={release.version} />
+        )}
+      </div>
+    </Modal>
+  );
+}
+
+/** `isLost`: the address names an artifact that the release does not have. */
+function Contents({ release, isLost }: { readonly release: Release; readonly isLost: boolean }) {
+  return (
+    <>
+      <dl class="facts">
+        <Fact name="Made">
+          <Ago at={release.createdAt} />
+        </Fact>
+        <Fact name="Digest">
+          <code>{release.digest}</code>
+        </Fact>
+        {release.notes !== '' && <Fact name="Notes">{release.notes}</Fact>}
+      </dl>
+      <section class="part" aria-labelledby="artifacts-title">
+        <h3 id="artifacts-title">Artifacts</h3>
+        {isLost && <p class="muted">The artifact of this address is none of them.</p>}
+        {release.artifacts.length === 0 ? (
+          <p class="muted">It has none.</p>
+        ) : (
+          <ul class="artifacts">
+            {release.artifacts.map(({ id, name, kind, digest }) => (
+              <li key={id}>
+                <a class="release-link" href={hrefWith({ artifact: id })} onClick={follow}>
+                  {name}
+                </a>
+                <span class="muted">
+                  {kind} · <code title={digest}>{shortDigest(digest)}</code>
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+    </>
+  );
+}

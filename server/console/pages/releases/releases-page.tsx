@@ -1,0 +1,122 @@
+/** Releases of the project that the address names, against its environments, and what waits to be approved. */
+import { useEffect } from 'preact/hooks';
+import type { Environment, Project } from '@svc/sdk';
+import { createLive, every } from '../../live.ts';
+import { Missing } from '../../missing.tsx';
+import { NoEnvironment, ProjectPicker } from '../../place-pickers.tsx';
+import { readPlace } from '../../place.ts';
+import { Failed, Reading } from '../../reading.tsx';
+import { follow, param } from '../../router.ts';
+import type { SignedIn } from '../../session.ts';
+import { StaleNotice } from '../../stale-notice.tsx';
+import { useLastGood } from '../../use-last-good.ts';
+import { ApproveDialog } from './approve-dialog.tsx';
+import { Matrix } from './matrix.tsx';
+import { Queue } from './queue.tsx';
+import { ReleaseDrawer } from './release-drawer.tsx';
+import { asked, closeDialog, ENVIRONMENTS_MAX, POLL_MS, readDelivery, withPromotion } from './store.ts';
+
+export function ReleasesPage({ session }: { readonly session: SignedIn }) {
+  const place = useLastGood(readPlace);
+  const [env, project] = [param('env'), param('project')];
+  useEffect(() => {
+    if (place.data.peek() !== undefined) void place.load();
+  }, [env, project]);
+  const known = place.data.value;
+  if (known?.missing === true) return <Missing />;
+  const unknown = place.unknown.value;
+  if (known === undefined) {
+    return (
+      <>
+        <h1>Releases</h1>
+        {unknown === undefined ? (
+          <Reading what="your projects" />
+        ) : (
+          <Failed what="Your projects" why={unknown.why} again={() => void place.load()} />
+        )}
+      </>
+    );
+  }
+  const all = known.environments;
+  // One environment by its address, such as those that have no column.
+  const shown = env === undefined ? all.slice(0, ENVIRONMENTS_MAX) : all.filter(({ id }) => id === env);
+  return (
+    <div class="releases">
+      <h1>Releases</h1>
+      <div class="bar">
+        <div class="pickers">
+          <ProjectPicker place={known} />
+        </div>
+        {known.project !== undefined && shown.length < all.length && (
+          <p class="muted">
+            {env === undefined
+              ? `The first ${ENVIRONMENTS_MAX} of ${all.length} environments; `
+              : 'One environment; '}
+            <a href={`/console/releases?project=${encodeURIComponent(known.project.id)}`} onClick={follow}>
+              show the project
+            </a>
+          </p>
+        )}
+      </div>
+      <StaleNotice of={place} />
+      {known.project === undefined || shown.length === 0 ? (
+        <NoEnvironment place={known} />
+      ) : (
+        <ProjectReleases
+          key={`${known.project.id} ${env ?? ''}`}
+          project={known.project}
+          environments={shown}
+          session={session}
+        />
+      )}
+    </div>
+  );
+}
+
+interface ProjectReleasesProps {
+  readonly project: Project;
+  readonly environments: readonly Environment[];
+  readonly session: SignedIn;
+}
+
+function ProjectReleases({ project, environments, session }: ProjectReleasesProps) {
+  const read = useLastGood(async () => await readDelivery(project.id, environments));
+  useEffect(
+    () =>
+      createLive().follow({
+        open: (ending) => every(POLL_MS, ending),
+        onEvent: async () => await read.load(),
+        onLost: read.markStale,
+      }),
+    [],
+  );
+  useEffect(() => closeDialog, []);
+  const known = read.data.value;
+  const unknown = read.unknown.value;
+  if (known === undefined) {
+    if (unknown === undefined) return <Reading what="the releases" />;
+    return <Failed what="The releases" why={unknown.why} again={() => void read.load()} />;
+  }
+  const releaseId = param('release');
+  // As it was read last: others may have approved it while it is asked about.
+  const promotion = known.columns.flatMap((column) => column.promotions).find(({ id }) => id === asked.value);
+  const environment = environments.find(({ id }) => id === promotion?.environmentId);
+  return (
+    <>
+      <StaleNotice of={read} />
+      <Queue columns={known.columns} session={session} />
+      <Matrix project={project} of={known} doubtful={unknown !== undefined} />
+      {releaseId !== undefined && <ReleaseDrawer key={releaseId} project={project} releaseId={releaseId} />}
+      {promotion !== undefined && environment !== undefined && (
+        <ApproveDialog
+          key={promotion.id}
+          promotion={promotion}
+          environment={environment}
+          userId={session.who.userId}
+          onAnswer={(answered) => read.replace(withPromotion(read.data.peek() ?? known, answered))}
+          onRefusal={() => void read.load()}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+/** Releases of a project, and what was promoted to each of its environments. */
+import { signal } from '@preact/signals';
+import type { Environment, Promotion, Release } from '@svc/sdk';
+import { onForget } from '../../session.ts';
+import { promotions, releases } from './calls.ts';
+import type { Column } from './words.ts';
+
+/** No stream tells of promotions. Each reading asks once for each environment. */
+export const POLL_MS = 10_000;
+export const RELEASES_PAGE = 50;
+/** The most that the API gives at once: what is older than these is said to be unread. */
+const PROMOTIONS_MAX = 200;
+/** Columns that are shown side by side; each of the others has an address of its own. */
+export const ENVIRONMENTS_MAX = 20;
+
+export interface Delivery {
+  readonly releases: readonly Release[];
+  readonly nextCursor?: string;
+  readonly columns: readonly Column[];
+}
+
+export async function readDelivery(
+  projectId: string,
+  environments: readonly Environment[],
+): Promise<Delivery> {
+  const [page, ...columns] = await Promise.all([
+    releases.listPage(projectId, { limit: RELEASES_PAGE }),
+    ...environments.map(async (environment): Promise<Column> => {
+      const read = await promotions.listPage(environment.id, { limit: PROMOTIONS_MAX });
+      return { environment, promotions: read.promotions, isWhole: read.nextCursor === undefined };
+    }),
+  ]);
+  return { ...page, columns };
+}
+
+/** The same with one promotion as the server answered it. */
+export function withPromotion(delivery: Delivery, answered: Promotion): Delivery {
+  const columns = delivery.columns.map((column) => ({
+    ...column,
+    promotions: column.promotions.map((each) => (each.id === answered.id ? answered : each)),
+  }));
+  return { ...delivery, columns };
+}
+
+/** Id of the promotion that is asked about at the moment. */
+export const asked = signal<string | undefined>(undefined);
+
+export function closeDialog(): void {
+  asked.value = undefined;
+}
+
+onForget(closeDialog);

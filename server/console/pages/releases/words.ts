@@ -1,0 +1,146 @@
+/** What the page says about promotions and artifacts, in plain words. */
+import type {
+  ArtifactOrigin,
+  Attestation,
+  Environment,
+  LineageKind,
+  LineageNode,
+  ArtifactsLineageResponse,
+  Promotion,
+  Release,
+  VerificationStatus,
+} from '@svc/sdk';
+
+export type Tone = 'good' | 'quiet' | 'warn' | 'bad' | 'busy';
+type Said = readonly [word: string, tone: Tone];
+
+/** An environment with its promotions, newest first. */
+export interface Column {
+  readonly environment: Environment;
+  readonly promotions: readonly Promotion[];
+  /** Whether these are all that there are. */
+  readonly isWhole: boolean;
+}
+
+/** `isCurrent`: nothing was promoted there behind it. */
+export function standing(promotion: Promotion, isCurrent: boolean): Said {
+  switch (promotion.state) {
+    case 'pending':
+      return ['Pending', 'warn'];
+    case 'approved':
+      return ['Approved', promotion.buildId === undefined ? 'warn' : 'busy'];
+    case 'deployed':
+      return isCurrent ? ['Deployed', 'good'] : ['Deployed before', 'quiet'];
+    case 'failed':
+      return ['Failed', 'bad'];
+    case 'rejected':
+      if (promotion.rejection === 'superseded') return ['Superseded', 'quiet'];
+      return promotion.rejection === 'expired' ? ['Expired', 'quiet'] : ['Rejected', 'bad'];
+  }
+}
+
+export const sinceOf = ({ createdAt, approvedAt, endedAt }: Promotion): string =>
+  endedAt ?? approvedAt ?? createdAt;
+
+/** The one whose deploy ended last. */
+export function currentOf({ promotions }: Column): Promotion | undefined {
+  return promotions
+    .filter(({ state }) => state === 'deployed')
+    .toSorted((a, b) => Date.parse(sinceOf(b)) - Date.parse(sinceOf(a)))[0];
+}
+
+/** The newest promotion of a release there, and before it the one that is deployed now, if that is another. */
+export function cellOf(column: Column, { id, createdAt }: Release): readonly Promotion[] | 'unread' {
+  const current = currentOf(column);
+  const newest = column.promotions.find(({ releaseId }) => releaseId === id);
+  const oldest = column.promotions.at(-1);
+  // A promotion is never older than its release.
+  if (newest === undefined && !column.isWhole && oldest !== undefined)
+    return Date.parse(createdAt) <= Date.parse(oldest.createdAt) ? 'unread' : [];
+  if (newest === undefined) return [];
+  return current === undefined || current.releaseId !== id || current === newest
+    ? [newest]
+    : [current, newest];
+}
+
+/** Those that wait for people, for a runner, or for whoever deploys them; newest first. */
+export function waitingIn(columns: readonly Column[]): { promotion: Promotion; environment: Environment }[] {
+  return columns
+    .flatMap(({ promotions, environment }) =>
+      promotions
+        .filter(({ state }) => state === 'pending' || state === 'approved')
+        .map((promotion) => ({ promotion, environment })),
+    )
+    .toSorted((a, b) => Date.parse(b.promotion.createdAt) - Date.parse(a.promotion.createdAt));
+}
+
+/** Approvals that count there. */
+export function approvalsOf(
+  { approvals, requestedBy }: Promotion,
+  { allowSelfApproval }: Environment,
+): number {
+  return approvals.filter(({ userId }) => allowSelfApproval || userId !== requestedBy).length;
+}
+
+/** Why a person cannot approve; undefined: they can. `role`: absent for staff who look on. */
+export function whyNot(
+  { approvals, requestedBy }: Promotion,
+  { allowSelfApproval }: Environment,
+  { userId, role }: { readonly userId: string; readonly role: string | undefined },
+): string | undefined {
+  if (role !== undefined && role !== 'admin' && role !== 'owner') return 'An admin of the team approves it.';
+  if (approvals.some((approval) => approval.userId === userId)) return 'You have approved it.';
+  return !allowSelfApproval && requestedBy === userId
+    ? 'You asked for it: somebody else has to approve it.'
+    : undefined;
+}
+
+/** `sha256:` and twelve digits. */
+export const shortDigest = (digest: string): string => digest.slice(0, 19);
+
+export const ORIGIN: Readonly<Record<ArtifactOrigin, string>> = {
+  build: 'Published by a build',
+  ci_run: 'Reported by a CI run',
+  declared: 'Declared',
+};
+
+export const STATUS: Readonly<Record<VerificationStatus, Said>> = {
+  valid: ['Verified', 'good'],
+  unverified: ['Unverified', 'warn'],
+  invalid: ['Invalid', 'bad'],
+  key_revoked: ['Key revoked', 'bad'],
+};
+
+const PROVENANCE = /^https:\/\/slsa\.dev\/provenance\//;
+
+/** `Provenance`, or the last part of its type that is no version: `Residency`. */
+export function statementName({ predicateType }: Pick<Attestation, 'predicateType'>): string {
+  if (PROVENANCE.test(predicateType)) return 'Provenance';
+  const name = predicateType.split('/').findLast((part) => !/^v?[\d.]*$/.test(part)) ?? predicateType;
+  return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('-', ' ')}`;
+}
+
+export function provenanceOf(statements: readonly Attestation[]): Said {
+  const all = statements.filter(({ predicateType }) => PROVENANCE.test(predicateType));
+  const best = all.find(({ verification }) => verification.status === 'valid') ?? all[0];
+  return best === undefined ? ['None', 'quiet'] : STATUS[best.verification.status];
+}
+
+export const KIND: Readonly<Record<LineageKind, string>> = {
+  commit: 'Commit',
+  build: 'Build',
+  ci_run: 'CI run',
+  artifact: 'Artifact',
+  release: 'Release',
+  promotion: 'Promotion',
+  deployment: 'Deployment',
+};
+
+/** What a node of a lineage came of: `Build web, Build api`. */
+export function cameOf(node: LineageNode, { nodes, edges }: ArtifactsLineageResponse): string {
+  const from = new Set(edges.filter(({ to }) => to === node.id).map((edge) => edge.from));
+  return nodes
+    .filter(({ id }) => from.has(id))
+    .map(({ kind, name }) => `${KIND[kind]} ${name}`.trim())
+    .join(', ');
+}
