@@ -41,9 +41,11 @@ export async function impactOf({ db, teams }: Who, request: ImpactRequest): Prom
   const { teamId } = request;
   const { matches, newest, isCut } = await matching({ db, teams }, request);
   const ours = sql`a.team_id = ${teamId} and a.team_id = any(${[...teams.teamIds]}::text[])`;
+  // With a limit the planner cannot turn it around, and begin with all artifacts of a package.
   const heads = sql`
-    from deployment_heads h join artifacts a on a.team_id = h.team_id and a.digest = h.digest
-    where h.team_id = ${teamId} and ${ours} and ${matches}`;
+    from deployment_heads h cross join lateral (
+      select from artifacts a where a.team_id = h.team_id and a.digest = h.digest and ${ours} and ${matches} limit 1
+    ) a where h.team_id = ${teamId}`;
   const holding = sql`
     from (select distinct ra.release_id from release_artifacts ra join artifacts a on a.id = ra.artifact_id where ra.team_id = ${teamId} and ${ours} and ${matches}) ra
       join releases r on r.id = ra.release_id`;

@@ -1,6 +1,6 @@
 /** Artifacts: what was built, of what, by whom, and what is stated about it. */
 import type { JsonObject } from '@bufbuild/protobuf';
-import { and, asc, eq, inArray } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import {
@@ -159,13 +159,14 @@ function listed(ctx: Ctx, { teamId, kind, projectId, commit }: ListRequest) {
   );
 }
 
-/** Artifacts with a source for which `where` holds; undefined: any. */
+/** Artifacts with a source for which `where` holds; undefined: any. In the order of the list, so that a page ends with its rows and not with all that is newer than its last. */
 function fromSource({ db }: Ctx, teamId: string, where: ReturnType<typeof eq> | undefined) {
   if (where === undefined) return undefined;
   const sources = db.orm
-    .select({ id: artifactSources.artifactId })
+    .selectDistinct({ id: artifactSources.artifactId })
     .from(artifactSources)
-    .where(and(eq(artifactSources.teamId, teamId), where));
+    .where(and(eq(artifactSources.teamId, teamId), where))
+    .orderBy(desc(artifactSources.artifactId));
   return inArray(artifacts.id, sources);
 }
 
@@ -179,13 +180,15 @@ async function find(ctx: Ctx, teamId: string, idOrDigest: string): Promise<Artif
 
 async function present({ db, teams }: Ctx, row: Artifact) {
   const { packageSetId, sbomProblem: problem, sbomSha256: sha256, sbomUnread: unread } = row;
-  const packages = packageSetId === null ? undefined : await packageCount(db.sql, teams, packageSetId);
-  const sources = await db.orm
-    .select()
-    .from(artifactSources)
-    .where(and(eq(artifactSources.teamId, row.teamId), eq(artifactSources.artifactId, row.id)))
-    .orderBy(asc(artifactSources.at), asc(artifactSources.ref))
-    .limit(SOURCES_SHOWN_MAX);
+  const [packages, sources] = await Promise.all([
+    packageSetId === null ? undefined : packageCount(db.sql, teams, packageSetId),
+    db.orm
+      .select()
+      .from(artifactSources)
+      .where(and(eq(artifactSources.teamId, row.teamId), eq(artifactSources.artifactId, row.id)))
+      .orderBy(asc(artifactSources.at), asc(artifactSources.ref))
+      .limit(SOURCES_SHOWN_MAX),
+  ]);
   return shown(ArtifactSchema, { ...row, sources, sbom: { packages, unread, problem, sha256 } });
 }
 

@@ -110,7 +110,7 @@ export async function packagesOfSets(
 
 /**
  * Ids of the sets that hold a package of that name, the newest first. A name is that of any type, `@scope/name`, `group:artifact`, or a purl, which with a version means
- * that one alone. Packages of deb and apk go by the name of their source as well.
+ * that one alone. Packages of deb and apk go by the name of their source as well. Of each package the newest sets alone are read: one that everything holds is in all of them.
  */
 export async function setsWith(
   sql: SqlTag,
@@ -127,8 +127,9 @@ export async function setsWith(
         and (${type}::text is null or type = ${type}::text) and (${version}::text is null or version = ${version}::text)
         and starts_with(purl, ${prefix}::text)
     )
-    select distinct m.set_id as id from found join package_set_members m on m.package_id = found.id
-    order by id desc limit ${limit}::int`;
+    select distinct m.set_id as id from found cross join lateral (
+      select set_id from package_set_members where package_id = found.id order by set_id desc limit ${limit}::int
+    ) m order by id desc limit ${limit}::int`;
   return rows.map(({ id }) => id);
 }
 
