@@ -17,6 +17,8 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   throughput: () => import('./throughput.ts'),
   polls: () => import('./polls.ts'),
   timeline: () => import('./timeline.ts'),
+  'supply-chain': () => import('./supply-chain.ts'),
+  gates: () => import('./gates.ts'),
   logs: () => import('./logs.ts'),
   webhooks: () => import('./webhooks.ts'),
   wake: () => import('./wake.ts'),
