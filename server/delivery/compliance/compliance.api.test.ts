@@ -262,6 +262,17 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
     }
   });
 
+  it('are checked by svc with the keys of the service', async () => {
+    const path = join(folder, 'package.tar');
+    const keys = join(folder, 'signing-keys.json');
+    writeFileSync(path, await admin.compliance.export(teamId, reviewed.id));
+    writeFileSync(keys, (await server.call('GET /signing-keys')).text);
+    const line = ['cli/dist/main.js', 'compliance', 'verify', path, '--keys', keys, '--json'];
+    const said = JSON.parse(execFileSync(process.execPath, line, { encoding: 'utf8' })) as object;
+    expect(said).toMatchObject({ ok: true });
+    expect(said).toHaveProperty('predicateType', 'https://svc.example/attestations/compliance-package/v1');
+  });
+
   it('name each file that was changed, is missing, or was added', async () => {
     const place = changedCopy('changed', (copy) => {
       appendFileSync(join(copy, 'changes/exceptions.json'), ' ');
