@@ -94,7 +94,7 @@ describe.skipIf(!there).each([
     await pass(100);
     const early = await pass(50);
     await pass(600);
-    // While a snapshot from before is held, by the analysis of a table or the like, dead entries are read by whatever plan; what grows by its plan stays.
+    // While another transaction holds what was deleted, each ended item is read once more, by whatever plan, and no more when it is over; what grows by its plan stays.
     const late: number[] = [];
     for (let n = 0; n < 10 && !(Math.min(...late) < early + 60); n += 1) late.push(await pass(50));
     expect(Math.min(...late), `of ${late.join(', ')}`).toBeLessThan(early + 60);
