@@ -1,4 +1,4 @@
-/** Whether a signed statement holds: each thing that must be right, and what was seen. */
+/** Checks each thing that must be right about a signed statement, and says what it saw. */
 import { verify } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { checkedPayloadType, paeOf, readEnvelope, readStatement } from './envelope.ts';

@@ -7,7 +7,7 @@ import { parseTime } from '../shell/time.ts';
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 const BUNDLE_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(?:\.v(0\.3)\+json|\+json;version=(0\.[123]))$/;
 const STATEMENT_TYPES = new Set(['https://in-toto.io/Statement/v1', 'https://in-toto.io/Statement/v0.1']);
-/** What the service makes and takes is smaller. */
+/** The service makes and takes smaller ones. */
 export const BUNDLE_BYTES_MAX = 1_048_576;
 const SUBJECTS_MAX = 1_000;
 /** Characters of a text from a bundle that a message repeats. */
@@ -32,7 +32,7 @@ export interface Statement {
   readonly finishedOn: string | undefined;
 }
 
-/** What is signed: lengths are in bytes. */
+/** Returns the bytes that DSSE signs; it gives lengths in bytes. */
 export function paeOf(type: string, body: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`DSSEv1 ${Buffer.byteLength(type)} ${type} ${body.length} `), body]);
 }

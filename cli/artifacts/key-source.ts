@@ -1,4 +1,4 @@
-/** Where keys to verify with are taken from. */
+/** Reads keys to verify with, from a file, an address or the server in use. */
 import { createReadStream } from 'node:fs';
 import { readUpTo } from '../shell/bytes.ts';
 import type { Context } from '../shell/command.ts';

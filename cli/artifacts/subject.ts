@@ -1,4 +1,4 @@
-/** What an artifact is called on the command line: a file, or an image with its digest. */
+/** Reads how the command line names an artifact: as a file, or as an image with its digest. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { UsageError } from '../shell/errors.ts';

@@ -16,14 +16,18 @@ const release = (id: string, minute: number): Release => ({
   createdAt: at(minute),
   artifacts: [],
 });
-const promotion = (id: string, releaseId: string, minute: number, more: Partial<Promotion>): Promotion => ({
+/** Asked for at that minute. */
+const promotion = (
+  id: string,
+  minute: number,
+  more: Partial<Promotion> & Pick<Promotion, 'releaseId'>,
+): Promotion => ({
   id,
   teamId: 'team_1',
   projectId: 'prj_1',
   environmentId: 'env_1',
   environmentName: 'production',
-  releaseId,
-  version: releaseId,
+  version: more.releaseId,
   state: 'pending',
   requestedBy: 'user_1',
   approvals: [],
@@ -38,11 +42,11 @@ const column = (isWhole: boolean, ...promotions: Promotion[]): Column => ({
 });
 
 describe('cellOf()', () => {
-  const first = promotion('a', 'one', 1, { state: 'deployed', endedAt: at(2) });
-  const second = promotion('b', 'two', 3, { state: 'deployed', endedAt: at(4) });
+  const first = promotion('a', 1, { releaseId: 'one', state: 'deployed', endedAt: at(2) });
+  const second = promotion('b', 3, { releaseId: 'two', state: 'deployed', endedAt: at(4) });
 
   it('tells what runs beside what was asked for since', () => {
-    const again = promotion('c', 'two', 5, { state: 'rejected' });
+    const again = promotion('c', 5, { releaseId: 'two', state: 'rejected' });
     expect(cellOf(column(true, again, second, first), release('two', 0))).toEqual([second, again]);
     expect(cellOf(column(true, again, second, first), release('one', 0))).toEqual([first]);
     expect(cellOf(column(true), release('one', 0))).toEqual([]);
@@ -57,7 +61,7 @@ describe('cellOf()', () => {
 describe('standing()', () => {
   it('has a word for each state, and another for what was replaced', () => {
     const word = (more: Partial<Promotion>, isCurrent = false): string =>
-      standing(promotion('a', 'one', 1, more), isCurrent)[0];
+      standing(promotion('a', 1, { releaseId: 'one', ...more }), isCurrent)[0];
     expect(word({})).toBe('Pending');
     expect(word({ state: 'approved' })).toBe('Approved');
     expect(word({ state: 'deployed' }, true)).toBe('Deployed');
@@ -72,11 +76,11 @@ describe('standing()', () => {
 describe('waitingIn()', () => {
   it('takes what is open of all environments, newest first', () => {
     const open = [
-      promotion('b', 'two', 3, {}),
-      promotion('c', 'one', 2, { state: 'approved' }),
-      promotion('d', 'one', 1, { state: 'deployed' }),
+      promotion('b', 3, { releaseId: 'two' }),
+      promotion('c', 2, { releaseId: 'one', state: 'approved' }),
+      promotion('d', 1, { releaseId: 'one', state: 'deployed' }),
     ];
-    const other = column(true, promotion('e', 'one', 4, {}));
+    const other = column(true, promotion('e', 4, { releaseId: 'one' }));
     expect(waitingIn([column(true, ...open), other]).map((each) => each.promotion.id)).toEqual([
       'e',
       'b',
@@ -86,7 +90,8 @@ describe('waitingIn()', () => {
 });
 
 describe('approvals', () => {
-  const approved = promotion('a', 'one', 1, {
+  const approved = promotion('a', 1, {
+    releaseId: 'one',
     approvals: [
       { userId: 'user_1', at: at(1) },
       { userId: 'user_2', at: at(2) },
@@ -99,7 +104,7 @@ describe('approvals', () => {
   });
 
   it('are offered to who can give one', () => {
-    const asked = promotion('a', 'one', 1, {});
+    const asked = promotion('a', 1, { releaseId: 'one' });
     const can = (userId: string, role: string | undefined) => whyNot(asked, environment, { userId, role });
     expect(can('user_2', 'admin')).toBeUndefined();
     expect(can('user_2', undefined)).toBeUndefined();
