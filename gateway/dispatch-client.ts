@@ -1,5 +1,5 @@
 /**
- * The dispatch service over gRPC, at one or several servers in turn. What is asked all the time travels together: a server has at most two requests of a kind under way, and what comes
+ * The dispatch service over gRPC, at one or several servers in turn. What is asked travels together: a server has at most two requests of a kind under way, and what comes
  * meanwhile goes into the next one.
  *
  * A server that failed by its transport is passed over for a while; when all have failed the next one in turn is tried anyway. An
@@ -15,7 +15,6 @@ import {
   type DescMethodUnary,
   type Message,
   type MessageInitShape,
-  type MessageShape,
 } from '@bufbuild/protobuf';
 import {
   Client as Channel,
@@ -25,7 +24,7 @@ import {
   status,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { MANY, type Dispatch, type ManyName } from '@svc/proto/dispatch/dispatch.ts';
+import { CALLS, type CallName, type Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { readRefusal } from '@svc/proto/dispatch/refusal.ts';
 import { DispatchService, type Refusal } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -46,16 +45,17 @@ interface Limits {
 }
 
 /** Asks that carry data or wait for a lock take longer than look-ups. An answer to a poll may be an offer of a megabyte. */
-const LIMITS: Readonly<Record<ManyName, Limits>> = {
+const LIMITS: Readonly<Record<CallName, Limits>> = {
+  // Held by the server for a second.
+  watchFeatures: { deadlineMs: 4_000, tryMs: 2_000, itemsMax: 1 },
+  // Repeatable as well: one whose token was used by its first try is answered as that was.
+  enroll: { deadlineMs: 10_000, tryMs: 5_000, itemsMax: 16 },
   resolveKey: { deadlineMs: 5_000, tryMs: 3_000, itemsMax: 100 },
   poll: { deadlineMs: 5_000, tryMs: 3_000, itemsMax: 32 },
   heartbeat: { deadlineMs: 10_000, tryMs: 10_000, itemsMax: 64 },
   appendLogs: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 16 },
   report: { deadlineMs: 20_000, tryMs: 20_000, itemsMax: 32 },
 };
-/** Both limit one try: a server answers within a second, and what takes longer is tried at the next one. */
-const ENROLL_MS = 5_000;
-const WATCH_MS = 2_000;
 /** Requests of a kind under way at one server. */
 const REQUESTS_MAX = 2;
 /** Bytes of output, or of documents, in a request; the server takes 4 MiB. */
@@ -103,17 +103,15 @@ interface Endpoint {
 
 export function connectDispatch(options: DispatchClientOptions): DispatchClient {
   const servers = new Servers(options.urls.map(openEndpoint), options);
-  const { enroll, watchFeatures } = DispatchService.method;
   return {
     client: {
-      resolveKey: askMany(servers, 'resolveKey'),
-      poll: askMany(servers, 'poll'),
-      heartbeat: askMany(servers, 'heartbeat'),
-      appendLogs: askMany(servers, 'appendLogs'),
-      report: askMany(servers, 'report'),
-      enroll: async (request) => await servers.call(enroll, request, { timeoutMs: ENROLL_MS }),
-      watchFeatures: async (request, signal) =>
-        await servers.call(watchFeatures, request, { timeoutMs: WATCH_MS, signal }),
+      watchFeatures: caller(servers, 'watchFeatures'),
+      enroll: caller(servers, 'enroll'),
+      resolveKey: caller(servers, 'resolveKey'),
+      poll: caller(servers, 'poll'),
+      heartbeat: caller(servers, 'heartbeat'),
+      appendLogs: caller(servers, 'appendLogs'),
+      report: caller(servers, 'report'),
     },
     ready: () => servers.ready(),
     close: () => servers.close(),
@@ -155,7 +153,7 @@ function bytesOf({ logs, report }: WithBytes): number {
 }
 
 /** The name says which messages these are. */
-function askMany<Name extends ManyName>(servers: Servers, name: Name): Dispatch[Name] {
+function caller<Name extends CallName>(servers: Servers, name: Name): Dispatch[Name] {
   const method = DispatchService.method[name];
   const { deadlineMs, tryMs, itemsMax } = LIMITS[name];
   const send = inBatches<Asked, Message>({
@@ -185,7 +183,7 @@ function askMany<Name extends ManyName>(servers: Servers, name: Name): Dispatch[
     }
   };
   const askOne = async (init: MessageInitShape<DescMessage>): Promise<Message> => {
-    const ask = create<DescMessage>(MANY[name].ask, init);
+    const ask = create<DescMessage>(CALLS[name].ask, init);
     const asked = { ask, isRepeatable: (ask as WithNonce).caller?.nonce === undefined, isOver: false };
     return await new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -202,11 +200,6 @@ function askMany<Name extends ManyName>(servers: Servers, name: Name): Dispatch[
 
 /** Nobody knows what became of it. */
 class TransportFailed extends Error {}
-
-interface CallOptions {
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
-}
 
 class Servers {
   readonly #endpoints: readonly Endpoint[];
@@ -250,50 +243,22 @@ class Servers {
     asks: readonly Message[],
     timeoutMs: number,
   ): Promise<Array<Message | Error>> {
-    const { answers, refusals } = (await this.#send(
-      method,
-      { asks } as MessageInitShape<typeof method.input>,
-      {
-        timeoutMs,
-      },
-    )) as Message & { readonly answers: readonly Message[]; readonly refusals: readonly Refusal[] };
-    const outcomes: Array<Message | Error> = [...answers];
-    for (const { at, error } of refusals) outcomes[at] = readRefusal(error);
-    return outcomes;
-  }
-
-  /** Repeats the request once if its transport failed. So the method must be repeatable, as an enrollment is: one whose token was used by its first try is answered as that was. */
-  async call<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    request: MessageInitShape<I>,
-    options: CallOptions,
-  ): Promise<MessageShape<O>> {
-    const send = async (): Promise<Message> => await this.#send(method, request, options);
-    try {
-      const response = await send().catch(async (error: unknown) => {
-        if (!(error instanceof TransportFailed) || options.signal?.aborted || this.#closed) throw error;
-        return await send();
-      });
-      return response as MessageShape<O>;
-    } catch (error) {
-      if (options.signal?.aborted) throw apiError('client_closed', 'the call was given up');
-      throw error instanceof TransportFailed ? noServer() : error;
-    }
-  }
-
-  async #send<I extends DescMessage>(
-    method: DescMethodUnary<I>,
-    request: MessageInitShape<I>,
-    options: CallOptions,
-  ): Promise<Message> {
     if (this.#closed)
       throw apiError('unavailable', 'the gateway is stopping; try again', { retryAfterMs: 1_000 });
     const endpoint = this.#pick(method.name);
     const { underWay } = endpoint;
     underWay.set(method.name, (underWay.get(method.name) ?? 0) + 1);
     try {
-      const bytes = bufferOf(toBinary(method.input, create(method.input, request)));
-      return fromBinary(method.output, await this.#request(endpoint, { method, bytes }, options));
+      const request = create(method.input, { asks } as MessageInitShape<typeof method.input>);
+      const bytes = bufferOf(toBinary(method.input, request));
+      const response = await this.#request(endpoint, { method, bytes, deadline: Date.now() + timeoutMs });
+      const { answers, refusals } = fromBinary(method.output, response) as Message & {
+        readonly answers: readonly Message[];
+        readonly refusals: readonly Refusal[];
+      };
+      const outcomes: Array<Message | Error> = [...answers];
+      for (const { at, error } of refusals) outcomes[at] = readRefusal(error);
+      return outcomes;
     } finally {
       underWay.set(method.name, (underWay.get(method.name) ?? 1) - 1);
     }
@@ -315,30 +280,22 @@ class Servers {
 
   async #request(
     endpoint: Endpoint,
-    { method, bytes }: { readonly method: DescMethodUnary; readonly bytes: Buffer },
-    { timeoutMs, signal }: CallOptions,
+    {
+      method,
+      bytes,
+      deadline,
+    }: { readonly method: DescMethodUnary; readonly bytes: Buffer; readonly deadline: number },
   ): Promise<Buffer> {
     return await new Promise((resolve, reject) => {
-      const onAbort = (): void => call.cancel();
       const onAnswer = (error: ServiceError | null, response: Buffer = EMPTY): void => {
-        signal?.removeEventListener('abort', onAbort);
         if (error === null) return resolve(response);
         const refused = errorFromTrailers(error.metadata);
         if (refused !== undefined) return reject(this.#judge(refused, endpoint));
-        if (signal?.aborted !== true) this.#passOver(endpoint, error);
+        this.#passOver(endpoint, error);
         reject(new TransportFailed(error.details));
       };
-      const call = endpoint.channel.makeUnaryRequest(
-        `/${method.parent.typeName}/${method.name}`,
-        asIs,
-        asIs,
-        bytes,
-        this.#metadata,
-        { deadline: Date.now() + timeoutMs },
-        onAnswer,
-      );
-      signal?.addEventListener('abort', onAbort, { once: true });
-      if (signal?.aborted) onAbort();
+      const path = `/${method.parent.typeName}/${method.name}`;
+      endpoint.channel.makeUnaryRequest(path, asIs, asIs, bytes, this.#metadata, { deadline }, onAnswer);
     });
   }
 

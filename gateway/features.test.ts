@@ -1,7 +1,7 @@
 /** A gateway that follows the servers' platform features: which answers it believes, and what it does without any. */
 import { create } from '@bufbuild/protobuf';
-import { WatchFeaturesResponseSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import type { WatchFeaturesResponse } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { FeaturesAnswerSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import type { FeaturesAnswer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { pino } from 'pino';
@@ -19,18 +19,18 @@ type Reply = Error | { revision: string; disabled?: string[]; hidden?: string[] 
 class Servers {
   reply: Reply = { revision: '0' };
   asked: string[] = [];
-  watchFeatures = async ({ revision = '' }): Promise<WatchFeaturesResponse> => {
+  watchFeatures = async ({ revision = '' }): Promise<FeaturesAnswer> => {
     this.asked.push(revision);
     if (!(this.reply instanceof Error) && this.reply.revision === revision)
       await new Promise((resolve) => setTimeout(resolve, 20));
     if (this.reply instanceof Error) throw this.reply;
-    return create(WatchFeaturesResponseSchema, this.reply);
+    return create(FeaturesAnswerSchema, this.reply);
   };
 }
 
 const clock = new ShiftedClock();
 let following: FeatureFollower | undefined;
-afterEach(async () => await following?.stop());
+afterEach(() => following?.stop());
 
 function follow(
   servers: Servers,
@@ -74,7 +74,7 @@ describe('following features', () => {
     const open = follow(servers);
     await open.follower.first(10);
     expect(open.follower.gate(poll)).toBe('open');
-    await open.follower.stop();
+    open.follower.stop();
     const closed = follow(servers, false);
     expect(closed.follower.gate(poll)).toBe('hidden');
     servers.reply = { revision: '7' };

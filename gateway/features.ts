@@ -28,7 +28,8 @@ export interface FeatureFollower {
   onChange(listener: () => void): () => void;
   /** Resolves with the first answer, or after `ms` without one. */
   first(ms: number): Promise<void>;
-  stop(): Promise<void>;
+  /** What was asked is not waited for: it takes up to a second, and nobody hears of it any more. */
+  stop(): void;
 }
 
 export interface FollowerOptions {
@@ -57,6 +58,7 @@ export function followFeatures(options: FollowerOptions): FeatureFollower {
   const first = new Promise<void>((resolve) => (onFirst = resolve));
 
   const take = (next: Answer): void => {
+    if (stopping.signal.aborted) return;
     const nowMs = clock.monotonicMs();
     const lags = last !== undefined && switchesOf(next) < switchesOf(last) && nowMs - heardMs < LAG_MS;
     if (lags) return;
@@ -71,10 +73,7 @@ export function followFeatures(options: FollowerOptions): FeatureFollower {
 
   const ask = async (): Promise<number> => {
     try {
-      const { revision, disabled, hidden } = await dispatch.watchFeatures(
-        { revision: last?.revision ?? '' },
-        stopping.signal,
-      );
+      const { revision, disabled, hidden } = await dispatch.watchFeatures({ revision: last?.revision ?? '' });
       failing = false;
       take({ revision, disabled: new Set(disabled), hidden: new Set(hidden) });
       return PACE_MS;
@@ -89,7 +88,7 @@ export function followFeatures(options: FollowerOptions): FeatureFollower {
     }
   };
 
-  const asking = (async () => {
+  void (async () => {
     while (!stopping.signal.aborted) await waitUntil(await ask(), stopping.signal);
   })();
 
@@ -105,10 +104,7 @@ export function followFeatures(options: FollowerOptions): FeatureFollower {
       return () => void listeners.delete(listener);
     },
     first: async (ms) => await within(ms, first),
-    stop: async () => {
-      stopping.abort();
-      await asking;
-    },
+    stop: () => stopping.abort(),
   };
 }
 

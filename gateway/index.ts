@@ -19,10 +19,9 @@ import type { Registry } from 'prom-client';
 import { systemClock, type Clock } from '@svc/proto/process/clock.ts';
 import { KeyCache } from './key-cache.ts';
 import { createMetrics } from './metrics.ts';
-import { POOL_TIMES, type PoolTimes } from './pool.ts';
+import { POOL_TIMES, type PoolDeps, type PoolTimes } from './pool.ts';
 import { Polls } from './polls.ts';
 import { createRunnerService } from './service.ts';
-import { TimerWheel } from './timer-wheel.ts';
 import {
   revokedError,
   Verification,
@@ -41,6 +40,7 @@ export interface GatewayOptions {
   readonly publicUrls: readonly string[] | (() => readonly string[]);
   readonly log: Logger;
   readonly clock?: Clock;
+  readonly after?: PoolDeps['after'];
   readonly random?: () => number;
   /** Default: open. The door asks for every call. */
   readonly gate?: (rpc: RpcInfo) => Gate;
@@ -74,7 +74,7 @@ export function startGateway(options: GatewayOptions): Gateway {
     clock,
     log,
     metrics,
-    wheel: new TimerWheel(clock),
+    after: options.after ?? after,
     random: options.random ?? Math.random,
     times: { ...POOL_TIMES, ...options.times },
   });
@@ -126,6 +126,11 @@ const POLL_RPCS: Readonly<Record<PollKind, RpcInfo>> = {
 /** What a held poll is told when its gate closes: what its next call will hear from the gate itself, so that a runner has one case to know. */
 function refusalOf(rpc: RpcInfo, gate: (rpc: RpcInfo) => Gate): ApiError | undefined {
   return gateRefusal(gate(rpc), rpc.feature);
+}
+
+function after(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
 }
 
 function once<T extends object>(make: () => T): () => T {

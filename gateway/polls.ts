@@ -15,7 +15,7 @@ import { inBatches } from '@svc/proto/process/batches.ts';
 import type { Logger } from 'pino';
 import { Pool, poolKey, type Asked, type PoolDeps, type PoolOwner } from './pool.ts';
 import type { Nonce } from './verification.ts';
-import { Waiter, type PollAsk, type PollKind, type WaiterOwner } from './waiter.ts';
+import { Waiter, type PollAsk, type PollKind } from './waiter.ts';
 import { within } from './within.ts';
 
 /** Polls of one runner held at once; the oldest gives way to a new one. */
@@ -32,7 +32,7 @@ export type PollsDeps = Omit<PoolDeps, 'background' | 'order'> & {
   readonly log: Logger;
 };
 
-export class Polls implements WaiterOwner, PoolOwner {
+export class Polls implements PoolOwner {
   readonly #deps: PollsDeps;
   readonly #poolDeps: PoolDeps;
   readonly #byRunner = new Map<string, Waiter[]>();
@@ -68,15 +68,16 @@ export class Polls implements WaiterOwner, PoolOwner {
   /** Resolves with the offer, or undefined for an empty answer; rejects with an ApiError. */
   poll(ask: PollAsk, nonce?: Nonce): Promise<Offer | undefined> {
     if (this.#stopping || ask.call.aborted) return Promise.resolve(undefined);
-    const waiter = new Waiter(this, ask, nonce);
+    const waiter = new Waiter(ask, nonce);
     const older = this.#heldUnder(ask);
     // The client repeats a poll when it lost the connection of the first one: nobody reads that answer.
     if (older !== undefined) this.#finish(older, 'empty');
     this.#makeRoom(ask.caller.runnerId);
     this.#register(waiter);
-    if (ask.untilMs > this.#deps.clock.monotonicMs()) this.#deps.wheel.arm(waiter, ask.untilMs);
+    const holdMs = ask.untilMs - this.#deps.clock.monotonicMs();
+    if (holdMs > 0) this.#arm(waiter, holdMs);
     else waiter.late = true;
-    ask.call.onAborted = waiter;
+    ask.call.onAborted = { handleAborted: () => this.#finish(waiter, 'gone') };
     void this.#ask(waiter);
     return waiter.promise;
   }
@@ -126,14 +127,12 @@ export class Polls implements WaiterOwner, PoolOwner {
     this.#pools.clear();
   }
 
-  onDue(waiter: Waiter): void {
-    if (waiter.state !== 'asking' || waiter.late) return this.#finish(waiter, 'empty');
-    waiter.late = true;
-    this.#deps.wheel.arm(waiter, this.#deps.clock.monotonicMs() + LATE_ANSWER_MS);
-  }
-
-  onGone(waiter: Waiter): void {
-    this.#finish(waiter, 'gone');
+  #arm(waiter: Waiter, ms: number): void {
+    waiter.disarm = this.#deps.after(ms, () => {
+      if (waiter.state !== 'asking' || waiter.late) return this.#finish(waiter, 'empty');
+      waiter.late = true;
+      this.#arm(waiter, LATE_ANSWER_MS);
+    });
   }
 
   async askAgain(waiter: Waiter): Promise<Asked> {
@@ -282,7 +281,7 @@ export class Polls implements WaiterOwner, PoolOwner {
   #deregister(waiter: Waiter): void {
     const { runnerId } = waiter.ask.caller;
     waiter.pool?.remove(waiter);
-    this.#deps.wheel.disarm(waiter);
+    waiter.disarm();
     waiter.ask.call.onAborted = undefined;
     const held = this.#byRunner.get(runnerId) ?? [];
     held.splice(held.indexOf(waiter), 1);

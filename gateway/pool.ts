@@ -9,7 +9,6 @@
 import type { Clock } from '@svc/proto/process/clock.ts';
 import type { Subscription, WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Metrics } from './metrics.ts';
-import { TimerEntry, type TimerWheel } from './timer-wheel.ts';
 import type { PollKind, Waiter } from './waiter.ts';
 
 export interface PoolTimes {
@@ -34,7 +33,8 @@ const SEEKERS_MAX = 64;
 
 export interface PoolDeps {
   readonly queue: WorkQueue;
-  readonly wheel: TimerWheel;
+  /** Runs what is given in so many milliseconds. Returns what gives it up. */
+  readonly after: (ms: number, run: () => void) => () => void;
   readonly clock: Clock;
   /** Numbers asks and hints in the order in which they come. */
   readonly order: () => number;
@@ -60,7 +60,7 @@ export interface PoolName {
   readonly kind: PollKind;
 }
 
-export class Pool extends TimerEntry {
+export class Pool {
   readonly key: string;
   readonly #name: PoolName;
   readonly #owner: PoolOwner;
@@ -80,9 +80,9 @@ export class Pool extends TimerEntry {
   /** An ask failed, so an item may wait whose hint is used up. Until the pool was found empty. */
   #uncertain = false;
   #closed = false;
+  #disarm = (): void => undefined;
 
   constructor(name: PoolName, owner: PoolOwner, deps: PoolDeps) {
-    super();
     this.key = poolKey(name.poolId, name.kind);
     this.#name = name;
     this.#owner = owner;
@@ -113,14 +113,17 @@ export class Pool extends TimerEntry {
 
   /** Sets the timer for whatever is next; also called when the broker comes or goes. */
   rearm(): void {
+    this.#disarm();
     if (this.#closed) return;
-    const { wheel, random, clock } = this.#deps;
-    if (this.#waiting.size === 0) return wheel.arm(this, this.#lingerUntilMs);
+    const { after, random, clock } = this.#deps;
+    const nowMs = clock.monotonicMs();
     const interval = this.#intervalMs();
-    wheel.arm(this, Math.max(this.#askedMs, clock.monotonicMs() - interval) + interval * (1 + random() / 4));
+    const nextMs = Math.max(this.#askedMs, nowMs - interval) + interval * (1 + random() / 4);
+    const atMs = this.#waiting.size === 0 ? this.#lingerUntilMs : nextMs;
+    this.#disarm = after(atMs - nowMs, () => this.#onDue());
   }
 
-  onDue(): void {
+  #onDue(): void {
     this.#adjustSubscription();
     if (this.#waiting.size === 0) return this.#owner.forget(this);
     if (this.#deps.clock.monotonicMs() - this.#askedMs >= this.#intervalMs()) this.#askUnhinted();
@@ -130,7 +133,7 @@ export class Pool extends TimerEntry {
   /** Ends the subscription. Polls that still wait are the owner's business. */
   close(): void {
     this.#closed = true;
-    this.#deps.wheel.disarm(this);
+    this.#disarm();
     this.#adjustSubscription();
   }
 

@@ -77,14 +77,14 @@ export async function startProcess(config: Config, log: Logger): Promise<Gateway
       stopping = true;
       await running.stop(config.stopGraceMs);
       await opened.close(config.stopGraceMs);
-      await features.stop();
+      features.stop();
       await queue.close();
       dispatch.close();
     };
     return { port, stop };
   } catch (error) {
     await gateway?.stop(0);
-    await features.stop();
+    features.stop();
     await queue.close();
     dispatch.close();
     throw error;

@@ -3,7 +3,6 @@ import type { Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { UnaryCall } from '@svc/proto/http/call.ts';
 import type { WorkHint } from '@svc/proto/queue/queue.ts';
 import type { Pool } from './pool.ts';
-import { TimerEntry } from './timer-wheel.ts';
 import type { Nonce } from './verification.ts';
 
 export type PollKind = WorkHint['kind'];
@@ -32,7 +31,7 @@ export interface PollAsk {
  */
 export type WaiterState = 'asking' | 'ready' | 'refused' | 'done';
 
-export class Waiter extends TimerEntry {
+export class Waiter {
   readonly ask: PollAsk;
   readonly promise: Promise<Offer | undefined>;
   state: WaiterState = 'asking';
@@ -45,35 +44,18 @@ export class Waiter extends TimerEntry {
   pool: Pool | undefined = undefined;
   /** Where the server last said that the runner may receive work. */
   poolId: string | undefined = undefined;
-  resolve!: (offer: Offer | undefined) => void;
-  reject!: (error: Error) => void;
-  readonly #owner: WaiterOwner;
-
   /** Of the request, until the server was asked for the first time. */
   nonce: Nonce | undefined;
+  disarm = (): void => undefined;
+  resolve!: (offer: Offer | undefined) => void;
+  reject!: (error: Error) => void;
 
-  constructor(owner: WaiterOwner, ask: PollAsk, nonce?: Nonce) {
-    super();
-    this.nonce = nonce;
-    this.#owner = owner;
+  constructor(ask: PollAsk, nonce?: Nonce) {
     this.ask = ask;
+    this.nonce = nonce;
     this.promise = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
     });
   }
-
-  onDue(): void {
-    this.#owner.onDue(this);
-  }
-
-  /** The waiter itself listens: no closure for each parked poll. */
-  handleAborted(): void {
-    this.#owner.onGone(this);
-  }
-}
-
-export interface WaiterOwner {
-  onDue(waiter: Waiter): void;
-  onGone(waiter: Waiter): void;
 }

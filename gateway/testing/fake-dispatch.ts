@@ -2,10 +2,10 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { AskInit, Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import {
+  FeaturesAnswerSchema,
   KeyAnswerSchema,
   OfferSchema,
   PollAnswerSchema,
-  WatchFeaturesResponseSchema,
   WorkKind,
   type Offer,
 } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
@@ -90,7 +90,7 @@ export class FakeDispatch {
       await this.#enter('watchFeatures', request);
       // A real server holds the question for a second; tests wait for changes, not for seconds.
       if (this.gates.revision === request.revision) await new Promise((resolve) => setTimeout(resolve, 20));
-      return create(WatchFeaturesResponseSchema, this.gates);
+      return create(FeaturesAnswerSchema, this.gates);
     },
     enroll: async (request) => {
       await this.#enter('enroll', request);

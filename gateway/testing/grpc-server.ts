@@ -1,7 +1,7 @@
 /** The dispatch service on a real gRPC port, in front of a fake: what a server does with its trailers. */
 import { create, fromBinary, toBinary, type Message, type MessageInitShape } from '@bufbuild/protobuf';
 import { Metadata, Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
-import { isMany, type Dispatch } from '@svc/proto/dispatch/dispatch.ts';
+import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { ERROR_TRAILER, writeRefusal } from '@svc/proto/dispatch/refusal.ts';
 import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import { apiError, toApiError } from '@svc/proto/http/errors.ts';
@@ -43,8 +43,7 @@ export async function startGrpcServer(client: Dispatch, token: string, port = 0)
       return create(method.output, { answers, refusals } as MessageInitShape<typeof method.output>);
     };
     const answer = async (call: ServerUnaryCall<Message, Message>): Promise<Message> => {
-      if (call.metadata.get('authorization')[0] === `Bearer ${token}`)
-        return isMany(method.localName) ? many(call.request) : one(call.request);
+      if (call.metadata.get('authorization')[0] === `Bearer ${token}`) return many(call.request);
       throw apiError('credentials_invalid', 'wrong token');
     };
     const handle = (call: ServerUnaryCall<Message, Message>, reply: sendUnaryData<Message>): void => {

@@ -40,7 +40,15 @@ export function createWorld(): World {
       );
       const queue = broker.connect();
       const publicUrls = ['https://cp.example.com'];
-      const gateway = startGateway({ dispatch: dispatch.client, queue, publicUrls, log, clock, ...options });
+      const gateway = startGateway({
+        dispatch: dispatch.client,
+        queue,
+        publicUrls,
+        log,
+        clock,
+        after: clock.after,
+        ...options,
+      });
       const door: OpenDoor = await createDoor({ apps: [gateway.app], log }).listen({
         port: 0,
         host: '127.0.0.1',

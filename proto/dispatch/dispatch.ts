@@ -2,6 +2,8 @@
 import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import {
   AppendLogsAskSchema,
+  FeaturesAnswerSchema,
+  FeaturesAskSchema,
   HeartbeatAskSchema,
   KeyAnswerSchema,
   KeyAskSchema,
@@ -9,19 +11,18 @@ import {
   PollAskSchema,
   ReportAskSchema,
 } from '../gen/svc/dispatch/v1/dispatch_pb.ts';
-import type {
-  WatchFeaturesRequestSchema,
-  WatchFeaturesResponse,
-} from '../gen/svc/dispatch/v1/dispatch_pb.ts';
 import {
+  EnrollRequestSchema,
+  EnrollResponseSchema,
   HeartbeatResponseSchema,
   LogsResponseSchema,
   ReportResponseSchema,
 } from '../gen/svc/runner/v1/runner_pb.ts';
-import type { EnrollRequestSchema, EnrollResponse } from '../gen/svc/runner/v1/runner_pb.ts';
 
-/** The RPCs whose requests carry many asks (`asks`, `answers`, `refusals`). */
-export const MANY = {
+/** What is asked and answered, by the RPC whose requests carry it (`asks`, `answers`, `refusals`). */
+export const CALLS = {
+  watchFeatures: { ask: FeaturesAskSchema, answer: FeaturesAnswerSchema },
+  enroll: { ask: EnrollRequestSchema, answer: EnrollResponseSchema },
   resolveKey: { ask: KeyAskSchema, answer: KeyAnswerSchema },
   poll: { ask: PollAskSchema, answer: PollAnswerSchema },
   heartbeat: { ask: HeartbeatAskSchema, answer: HeartbeatResponseSchema },
@@ -29,22 +30,11 @@ export const MANY = {
   report: { ask: ReportAskSchema, answer: ReportResponseSchema },
 } as const;
 
-export type ManyName = keyof typeof MANY;
-export type Ask<Name extends ManyName> = MessageShape<(typeof MANY)[Name]['ask']>;
-export type AskInit<Name extends ManyName> = MessageInitShape<(typeof MANY)[Name]['ask']>;
-export type AnswerOf<Name extends ManyName> = MessageShape<(typeof MANY)[Name]['answer']>;
-export type AnswerInit<Name extends ManyName> = MessageInitShape<(typeof MANY)[Name]['answer']>;
-
-export const isMany = (name: string): name is ManyName => Object.hasOwn(MANY, name);
+export type CallName = keyof typeof CALLS;
+export type Ask<Name extends CallName> = MessageShape<(typeof CALLS)[Name]['ask']>;
+export type AskInit<Name extends CallName> = MessageInitShape<(typeof CALLS)[Name]['ask']>;
+export type AnswerOf<Name extends CallName> = MessageShape<(typeof CALLS)[Name]['answer']>;
+export type AnswerInit<Name extends CallName> = MessageInitShape<(typeof CALLS)[Name]['answer']>;
 
 /** Failures are ApiErrors. */
-export type Dispatch = {
-  readonly [Name in ManyName]: (ask: AskInit<Name>) => Promise<AnswerOf<Name>>;
-} & {
-  enroll(request: MessageInitShape<typeof EnrollRequestSchema>): Promise<EnrollResponse>;
-  /** The signal gives the call up. */
-  watchFeatures(
-    request: MessageInitShape<typeof WatchFeaturesRequestSchema>,
-    signal?: AbortSignal,
-  ): Promise<WatchFeaturesResponse>;
-};
+export type Dispatch = { readonly [Name in CallName]: (ask: AskInit<Name>) => Promise<AnswerOf<Name>> };

@@ -63,7 +63,7 @@ const earlyAck: Mutant = {
   replacements: [
     {
       file: 'server/engine/work/poll.ts',
-      find: '  const asked = inputs.map(',
+      find: '  const columns = ({ runnerId, bootId, pollId',
       replace: `  const willing = inputs.filter(({ wantsWork }) => wantsWork);
   const taken = await sql\`
     update work_items set run_after = 'infinity' where id in (
@@ -75,7 +75,7 @@ const earlyAck: Mutant = {
     returning id\`;
   if (taken.length > 0) await new Promise((resolve) => setTimeout(resolve, ${DELIVERED_EARLY_MS}));
   globalThis.deliveredEarly = taken.map(({ id }) => id);
-  const asked = inputs.map(`,
+  const columns = ({ runnerId, bootId, pollId`,
     },
     {
       file: 'server/engine/work/poll.ts',

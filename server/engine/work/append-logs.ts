@@ -9,15 +9,14 @@
 import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { inBatches } from '@svc/proto/process/batches.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import { batching, refuseStale } from './batching.ts';
+import { callsInBatches } from './batching.ts';
 import type { LeaseStatus } from './heartbeat.ts';
 import { preparePartitions } from './log-retention.ts';
 import { cutPieces, encodeRuns } from './log-runs.ts';
 import type { LogPiece } from './log-runs.ts';
-import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
-import type { Nonce } from './nonces.ts';
+import { asked, freshness, isFresh } from './nonces.ts';
+import type { Freshness, Signed } from './nonces.ts';
 import { staleEpoch } from './report.ts';
 import type { WorkSettings } from './settings.ts';
 import { begun, contact, deadline } from './sql.ts';
@@ -26,17 +25,15 @@ import type { Fragment } from '../../platform/sql.ts';
 
 export type { LogPiece, LogStreamWord } from './log-runs.ts';
 
-export interface AppendInput {
+export interface AppendInput extends Signed {
   readonly runnerId: string;
-  /** The nonce of the request. */
-  readonly nonce?: Nonce | undefined;
   readonly kind: WorkKind;
   readonly id: string;
   readonly epoch: number;
   /** Of the first byte, all streams of the epoch counted together. */
   readonly offset: number;
   readonly pieces: readonly LogPiece[];
-  readonly end?: { readonly bytes: number; readonly sha256: string };
+  readonly end?: { readonly bytes: number; readonly sha256: string } | undefined;
 }
 
 export interface AppendOutcome {
@@ -47,9 +44,7 @@ export interface AppendOutcome {
 }
 
 /** What became of a segment. All else is null where `found` is false: the output is not this runner's to write. */
-interface Row {
-  readonly fresh: boolean;
-  readonly store_known: boolean;
+interface Row extends Freshness {
   readonly found: boolean;
   readonly log_offset: number;
   readonly log_limit: number;
@@ -73,8 +68,7 @@ const TRIES_MAX = 4;
 const NO_PARTITION = '23514';
 
 /** An append that goes into a statement. */
-interface Append {
-  readonly input: AppendInput;
+interface Append extends AppendInput {
   readonly segment: Segment;
 }
 
@@ -87,20 +81,12 @@ const TOGETHER_BYTES_MAX = 1_048_576;
 export type AppendLogs = (input: AppendInput) => Promise<AppendOutcome>;
 
 export function createAppendLogs(sql: SqlTag, settings: WorkSettings): AppendLogs {
-  const store = inBatches<Append, Row>({
-    ...batching,
+  const store = callsInBatches<Append, Row>(sql, {
     itemsMax: ITEMS_MAX,
     sizeMax: TOGETHER_BYTES_MAX,
     sizeOf: ({ segment }) => bytesOf(segment.pieces),
-    keysOf: ({ input: { id, nonce } }) => [id, ...nonceKey({ nonce })],
-    run: async (appends) => {
-      const rows = await withPartition(sql, async () => await storeTogether(sql, settings, appends));
-      return await refuseStale(
-        sql,
-        appends.map(({ input }) => input),
-        rows,
-      );
-    },
+    keyOf: ({ id }) => id,
+    run: async (appends) => await withPartition(sql, async () => await storeTogether(sql, settings, appends)),
   });
   return async (input) => await append(sql, store, input);
 }
@@ -154,7 +140,7 @@ async function storeFitting(
 ): Promise<{ row: Row; nextOffset: number }> {
   let segment: Segment = { from: input.offset, to: end, pieces: input.pieces, cut: false };
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const row = await store({ input: tries === 0 ? { ...input, nonce } : input, segment });
+    const row = await store({ ...input, segment, nonce: tries === 0 ? nonce : undefined });
     if (!row.found) throw staleEpoch(input, 'its output is not this runner’s to write');
     if (row.next_offset !== null) return { row, nextOffset: row.next_offset };
     if (row.log_offset < input.offset) throw gap(input.id, input.offset, row.log_offset);
@@ -201,27 +187,10 @@ async function withPartition<T>(sql: SqlTag, run: () => Promise<T>): Promise<T> 
   }
 }
 
-/** The columns of an append, and its bytes. */
-function encode({ input, segment: { from, to, pieces, cut } }: Append, n: number) {
-  const { id, epoch, runnerId, kind, end, nonce } = input;
-  const { runs, missing } = encodeRuns(pieces);
-  const data = joined(pieces);
-  const asked = {
-    n,
-    id,
-    epoch,
-    runner_id: runnerId,
-    kind,
-    from,
-    to,
-    cut,
-    closes: end?.bytes === to,
-    runs,
-    missing,
-    length: data.length,
-    ...nonceColumns(nonce),
-  };
-  return { asked, data };
+function columns({ id, epoch, runnerId, kind, end, segment: { from, to, pieces, cut } }: Append) {
+  const closes = end?.bytes === to;
+  const length = bytesOf(pieces);
+  return { id, epoch, runner_id: runnerId, kind, from, to, cut, closes, ...encodeRuns(pieces), length };
 }
 
 async function storeTogether(
@@ -229,14 +198,9 @@ async function storeTogether(
   settings: WorkSettings,
   appends: readonly Append[],
 ): Promise<readonly Row[]> {
-  const encoded = appends.map(encode);
+  const types = sql`id text, epoch bigint, runner_id text, kind text, "from" bigint, "to" bigint, cut boolean, closes boolean, runs int[], missing bigint, length int`;
   return await sql<Row[]>`
-    with asked as materialized (
-      select * from json_to_recordset(${sql.json(encoded.map(({ asked }) => asked))}::json)
-        as a(n int, id text, epoch bigint, runner_id text, kind text, "from" bigint, "to" bigint, cut boolean, closes boolean, runs int[], missing bigint,
-          length int, ${nonceTypes(sql)})
-    ),
-    ${freshNonces(sql)},
+    with ${asked(sql, appends, { columns, types })},
     item as materialized (
       select a.n, w.id, w.team_id, w.epoch, w.state, w.log_offset, w.log_limit, w.log_truncated, w.log_complete, w.log_sha256, ${deadline(sql, settings)} as deadline_at,
         w.cancel_requested_at is not null as cancel, x.ended_at is null and x.expires_at > clock_timestamp() as live,
@@ -265,10 +229,10 @@ async function storeTogether(
     stored as (
       insert into work_logs (work_id, team_id, day, epoch, "offset", runs, data, at)
       select h.id, h.team_id, v.log_day, h.epoch, h.log_offset, a.runs, decode(d.data, 'base64'), clock_timestamp()
-      from advanced v join item h on h.n = v.n join asked a on a.n = v.n join (values ${dataRows(sql, encoded)}) d(n, data) on d.n = v.n
+      from advanced v join item h on h.n = v.n join asked a on a.n = v.n join (values ${dataRows(sql, appends)}) d(n, data) on d.n = v.n
       where a.length > 0
     )
-    select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, h.id is not null as found,
+    select a.n, ${freshness(sql)}, h.id is not null as found,
       h.log_offset, h.log_limit, h.log_truncated, h.log_complete, encode(h.log_sha256, 'hex') as log_sha256,
       v.log_offset as next_offset, h.cancel, h.live
     from asked a left join item h on h.n = a.n left join advanced v on v.n = a.n
@@ -276,11 +240,14 @@ async function storeTogether(
 }
 
 /** The bytes beside the rest, each a parameter of its own. The driver sends bytes in hex: base64 is two thirds of that and takes it half of the time. */
-function dataRows(sql: SqlTag, appends: ReadonlyArray<{ readonly data: Buffer }>): Fragment {
-  const [first, ...others] = appends.map(({ data }, n) => sql`(${n}::int, ${data.toString('base64')}::text)`);
+function dataRows(sql: SqlTag, appends: readonly Append[]): Fragment {
+  const [first, ...others] = appends.map(
+    ({ segment: { pieces } }, n) => sql`(${n}::int, ${joined(pieces).toString('base64')}::text)`,
+  );
   return others.reduce((rows, row) => sql`${rows}, ${row}`, first ?? sql`(null::int, null::text)`);
 }
 
+/** Most often one piece, which need not be copied. */
 function joined(pieces: readonly LogPiece[]): Buffer {
   const [first] = pieces;
   if (first === undefined || pieces.length > 1) return Buffer.concat(pieces.map(({ data }) => data));

@@ -1,9 +1,11 @@
 /** How the statements of dispatch take what comes together. */
 import { apiError } from '@svc/proto/http/errors.ts';
+import { inBatches } from '@svc/proto/process/batches.ts';
+import type { Batching } from '@svc/proto/process/batches.ts';
 import { isConnectionError } from '../../platform/db/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { notFresh } from './nonces.ts';
-import type { Nonce } from './nonces.ts';
+import type { Freshness, Signed } from './nonces.ts';
 
 /** Calls of one kind that wait; more than that means that the database is gone. */
 const WAITING_MAX = 20_000;
@@ -20,14 +22,27 @@ export const batching = {
   divides: (error: unknown): boolean => !isConnectionError(error),
 };
 
-/** The rows as they are, but for those whose nonce was not fresh: an error in their place. */
-export async function refuseStale<Row extends { readonly fresh: boolean; readonly store_known: boolean }>(
+interface Calls<Call, Row> extends Pick<Batching<Call, Row>, 'itemsMax' | 'sizeOf' | 'sizeMax'> {
+  /** Those that share it never go into one statement. */
+  keyOf(call: Call): string;
+  /** One statement, a row for each call. */
+  run(calls: readonly Call[]): Promise<readonly Row[]>;
+}
+
+/** Calls of runners, in batches. One whose nonce was not fresh did nothing, and is refused. */
+export function callsInBatches<Call extends Signed, Row extends Freshness>(
   sql: SqlTag,
-  calls: ReadonlyArray<{ readonly nonce?: Nonce | undefined }>,
-  rows: readonly Row[],
-): Promise<ReadonlyArray<Row | Error>> {
-  if (rows.every(({ fresh }) => fresh)) return rows;
-  return await Promise.all(
-    rows.map(async (row, at) => (row.fresh ? row : await notFresh(sql, row.store_known, calls[at]?.nonce))),
-  );
+  { keyOf, run, ...limits }: Calls<Call, Row>,
+): (call: Call) => Promise<Row> {
+  return inBatches<Call, Row>({
+    ...batching,
+    ...limits,
+    keysOf: (call) => [keyOf(call), ...(call.nonce ? [`${call.nonce.keyId}\n${call.nonce.nonce}`] : [])],
+    run: async (calls) => {
+      const rows = await run(calls);
+      const judged = async (row: Row, at: number): Promise<Row | Error> =>
+        row.fresh ? row : await notFresh(sql, row, calls[at]?.nonce);
+      return await Promise.all(rows.map(judged));
+    },
+  });
 }

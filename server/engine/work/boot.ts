@@ -4,7 +4,7 @@
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import type { Nonce } from './nonces.ts';
+import type { Signed } from './nonces.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
 
 /** Makes a boot id that was never seen the current one. Does nothing for one that was seen before. */
@@ -27,10 +27,11 @@ async function takeOver(sql: SqlTag, { runnerId, bootId }: RunnerRef): Promise<v
  * Runs a statement of a runner. When it changed nothing because its process is new, the process takes over and the statement runs once
  * more, without the nonce, which is used up: a process pays for this once in its life, and the usual call checks it in passing.
  */
-export async function asCurrentProcess<
-  Input extends RunnerRef & { readonly nonce?: Nonce | undefined },
-  T extends CallingRunner,
->(sql: SqlTag, input: Input, statement: (input: Input) => Promise<T | undefined>): Promise<T> {
+export async function asCurrentProcess<Input extends RunnerRef & Signed, T extends CallingRunner>(
+  sql: SqlTag,
+  input: Input,
+  statement: (input: Input) => Promise<T | undefined>,
+): Promise<T> {
   const { runnerId } = input;
   let row = await statement(input);
   if (row !== undefined && !row.current && !row.revoked) {

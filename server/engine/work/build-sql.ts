@@ -37,11 +37,11 @@ export function boundRunner(sql: SqlTag): Fragment {
 
 /** What came of a build, as far as its runner says. */
 export interface BuildOutcome {
-  readonly commit: string | undefined;
-  readonly buildType: 'auto' | 'dockerfile' | 'buildpack' | undefined;
-  readonly image: string | undefined;
-  readonly digest: string | undefined;
-  readonly address: string | undefined;
+  readonly commit?: string | undefined;
+  readonly buildType?: 'auto' | 'dockerfile' | 'buildpack' | undefined;
+  readonly image?: string | undefined;
+  readonly digest?: string | undefined;
+  readonly address?: string | undefined;
   /** The phase that it ended in; 0 when it was not reported. */
   readonly phase: number;
   /** One entry for each phase that was entered. */

@@ -5,22 +5,14 @@
 import { create } from '@bufbuild/protobuf';
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { MANY } from '@svc/proto/dispatch/dispatch.ts';
-import type { AnswerInit, Ask, Dispatch, ManyName } from '@svc/proto/dispatch/dispatch.ts';
-import {
-  WatchFeaturesResponseSchema,
-  WorkKind as WireKind,
-} from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { CALLS } from '@svc/proto/dispatch/dispatch.ts';
+import type { AnswerInit, Ask, CallName, Dispatch } from '@svc/proto/dispatch/dispatch.ts';
+import { WorkKind as WireKind } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { Caller, OfferSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import {
-  EnrollRequestSchema,
-  EnrollResponseSchema,
-  LeaseStateSchema,
-} from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { LeaseStateSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type {
   BuildOfferSchema,
   BuildResult,
-  EnrollRequest,
   IntervalsSchema,
   LeaseState,
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
@@ -62,7 +54,7 @@ export interface DispatchDeps {
   /** See builds/offer.ts. */
   buildOffer(grant: Grant, offerMs: number): Promise<MessageInitShape<typeof BuildOfferSchema>>;
   /** See runners/enroll.ts. */
-  enroll(request: EnrollRequest): Promise<MessageInitShape<typeof EnrollResponseSchema>>;
+  readonly enroll: One<'enroll'>;
   /** Something is due for a hint. */
   wakeRelay(): void;
   /** A notice that could not be sent; what it would have said is found out a moment later anyway. */
@@ -133,39 +125,31 @@ function buildOutcome(build: BuildResult | undefined): BuildOutcome | undefined 
 export function createDispatch(deps: DispatchDeps): Dispatch {
   const { heartbeat, appendLogs } = leaseCalls(deps);
   return {
+    watchFeatures: serve('watchFeatures', async ({ revision }) => await watchGates(deps.features, revision)),
+    enroll: serve('enroll', deps.enroll),
     resolveKey: serve('resolveKey', createKeys(deps.db.sql)),
     poll: serve('poll', pollCall(deps)),
     heartbeat: serve('heartbeat', heartbeat),
     appendLogs: serve('appendLogs', appendLogs),
     report: serve('report', reportCall(deps)),
-    enroll: async (request) =>
-      await refusing(async () =>
-        create(EnrollResponseSchema, await deps.enroll(create(EnrollRequestSchema, request))),
-      ),
-    watchFeatures: async ({ revision = '' }, signal) =>
-      create(WatchFeaturesResponseSchema, await watchGates(deps.features, revision, signal)),
   };
 }
 
 /** How an ask is answered. */
-type One<Name extends ManyName> = (ask: Ask<Name>) => Promise<AnswerInit<Name>>;
+type One<Name extends CallName> = (ask: Ask<Name>) => Promise<AnswerInit<Name>>;
 
-function serve<Name extends ManyName>(name: Name, one: One<Name>): Dispatch[Name] {
-  const { ask: askSchema, answer: answerSchema }: { ask: DescMessage; answer: DescMessage } = MANY[name];
+function serve<Name extends CallName>(name: Name, one: One<Name>): Dispatch[Name] {
+  const { ask: askSchema, answer: answerSchema }: { ask: DescMessage; answer: DescMessage } = CALLS[name];
   // The two schemas are those of the name.
-  const call = async (ask: MessageInitShape<DescMessage>): Promise<Message> =>
-    await refusing(async () =>
-      create(answerSchema, (await one(create(askSchema, ask) as Ask<Name>)) as MessageInitShape<DescMessage>),
-    );
+  const call = async (ask: MessageInitShape<DescMessage>): Promise<Message> => {
+    try {
+      const answer = await one(create(askSchema, ask) as Ask<Name>);
+      return create(answerSchema, answer as MessageInitShape<DescMessage>);
+    } catch (error) {
+      throw toApiError(mapDatabaseError(error));
+    }
+  };
   return call as Dispatch[Name];
-}
-
-async function refusing<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw toApiError(mapDatabaseError(error));
-  }
 }
 
 function pollCall(deps: DispatchDeps): One<'poll'> {
@@ -229,23 +213,14 @@ function leaseCalls(deps: DispatchDeps): { heartbeat: One<'heartbeat'>; appendLo
       };
     },
     appendLogs: async ({ caller, kind, logs }) => {
-      const { runnerId, nonce } = callerOf(caller);
-      const { id, epoch, offset, chunks, end } = required(logs, 'logs');
-      const stored = await append({
-        runnerId,
-        nonce,
-        kind: kindWord(kind),
-        id,
-        epoch,
-        offset,
-        pieces: chunks.map(({ stream, data, missingBytes }) => ({
-          stream: streamWord(stream),
-          data,
-          missing: missingBytes ?? 0,
-        })),
-        ...(end === undefined ? {} : { end }),
-      });
-      wake.notify(id);
+      const { chunks, ...output } = required(logs, 'logs');
+      const pieces = chunks.map(({ stream, data, missingBytes: missing = 0 }) => ({
+        stream: streamWord(stream),
+        data,
+        missing,
+      }));
+      const stored = await append({ ...output, ...callerOf(caller), kind: kindWord(kind), pieces });
+      wake.notify(output.id);
       return { nextOffset: stored.nextOffset, complete: stored.complete, state: leaseState(stored.status) };
     },
   };
@@ -255,26 +230,12 @@ function reportCall(deps: DispatchDeps): One<'report'> {
   const { db, settings, queue, wake, onError } = deps;
   const reportTo = createReport(db.sql, settings);
   return async ({ caller, kind, report }) => {
-    const { runnerId, nonce } = callerOf(caller);
-    const { id, epoch, reportId, reason, exitCode, message, durationMs, waitedMs, build } = required(
-      report,
-      'report',
-    );
-    const done = await reportTo({
-      runnerId,
-      nonce,
-      kind: kindWord(kind),
-      id,
-      epoch,
-      reportId,
-      reason: reasonWord(reason),
-      exitCode,
-      message,
-      durationMs,
-      waitedMs: waitedMs ?? 0,
-      build: buildOutcome(build),
-    });
-    wake.notify(id);
+    const told = required(report, 'report');
+    const { runnerId, ...signed } = callerOf(caller);
+    const reason = reasonWord(told.reason);
+    const build = buildOutcome(told.build);
+    const done = await reportTo({ ...told, ...signed, runnerId, kind: kindWord(kind), reason, build });
+    wake.notify(told.id);
     // The next build of the environment is due now.
     if (kind === WireKind.BUILD) deps.wakeRelay();
     if (done.strikes !== undefined && done.strikes >= settings.strikesMax)

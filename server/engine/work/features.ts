@@ -35,18 +35,13 @@ export function gatesNow(features: FeatureGates): GatesAnswer {
   return { revision: `${features.revision()} ${disabled.join(',')} ${hidden.join(',')}`, disabled, hidden };
 }
 
-/** Answers as soon as the revision is not `known` any more, after `WATCH_MS` at the latest, or when the caller is gone. */
-export async function watchGates(
-  features: FeatureGates,
-  known: string,
-  signal?: AbortSignal,
-): Promise<GatesAnswer> {
-  const now = gatesNow(features);
-  if (now.revision !== known) return now;
-  await waitUntil(WATCH_MS, signal, (done) =>
-    features.onChange(() => {
-      if (gatesNow(features).revision !== known) done();
-    }),
-  );
+/** Answers as soon as the revision is not `known` any more, after `WATCH_MS` at the latest. */
+export async function watchGates(features: FeatureGates, known: string): Promise<GatesAnswer> {
+  if (gatesNow(features).revision === known)
+    await waitUntil(WATCH_MS, undefined, (done) =>
+      features.onChange(() => {
+        if (gatesNow(features).revision !== known) done();
+      }),
+    );
   return gatesNow(features);
 }

@@ -14,7 +14,6 @@ import {
   ResolveKeyResponseSchema,
 } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { ResolveKeyResponse } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
-import { EnrollRequestSchema, EnrollResponseSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { startDispatchGrpc } from './grpc.ts';
 import type { DispatchGrpc } from './grpc.ts';
@@ -42,10 +41,7 @@ describe('the internal port', () => {
       if (keyId === 'broken') throw new Error('a secret of the inside');
       return create(KeyAnswerSchema, { known: true, runnerId: `runner of ${keyId}` });
     },
-    enroll: async ({ token }) => {
-      if (token !== 'good') throw apiError('token_invalid', 'the token is unknown');
-      return create(EnrollResponseSchema, { runnerId: 'rnr_1' });
-    },
+    enroll: unused,
     poll: unused,
     heartbeat: unused,
     appendLogs: unused,
@@ -86,14 +82,9 @@ describe('the internal port', () => {
       await unary(path, toBinary(ResolveKeyRequestSchema, request), metadata),
     );
   };
-  const enroll = async (token: string) =>
-    await unary(
-      `/${DispatchService.typeName}/Enroll`,
-      toBinary(EnrollRequestSchema, create(EnrollRequestSchema, { token })),
-    );
 
   it('answers a call that carries the token', async () => {
-    expect(fromBinary(EnrollResponseSchema, await enroll('good'))).toMatchObject({ runnerId: 'rnr_1' });
+    expect(await resolve(['k1'])).toMatchObject({ answers: [{ runnerId: 'runner of k1' }], refusals: [] });
   });
 
   it.each([
@@ -105,14 +96,14 @@ describe('the internal port', () => {
   });
 
   it('sends a refusal with its code and its words', async () => {
-    const error: ServiceError = await enroll('bad').then(
+    const error: ServiceError = await resolve(['k1'], bearer('another-token-of-it')).then(
       () => Promise.reject(new Error('it was not refused')),
       (thrown: ServiceError) => thrown,
     );
     expect(error.code).toBe(status.UNAUTHENTICATED);
     expect(JSON.parse(String(error.metadata.get(ERROR_TRAILER)[0]))).toMatchObject({
-      code: 'token_invalid',
-      message: 'the token is unknown',
+      code: 'credentials_invalid',
+      message: 'the internal token is missing or wrong; check INTERNAL_TOKEN',
     });
   });
 

@@ -7,7 +7,6 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { DescMethodUnary, Message, MessageInitShape } from '@bufbuild/protobuf';
 import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import type { ServerUnaryCall, ServiceError, sendUnaryData, status } from '@grpc/grpc-js';
-import { isMany } from '@svc/proto/dispatch/dispatch.ts';
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { ERROR_TRAILER, writeRefusal } from '@svc/proto/dispatch/refusal.ts';
 import { DispatchService } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
@@ -118,19 +117,17 @@ const wrongToken = (): ApiError =>
   apiError('credentials_invalid', 'the internal token is missing or wrong; check INTERNAL_TOKEN');
 
 function serve(server: Server, method: DescMethodUnary, { isAllowed, onError, dispatch }: Serving): void {
-  const answer = answerOf(method, dispatch, onError);
+  const judged = (thrown: unknown): ApiError => {
+    const error = toApiError(thrown);
+    if (error.status >= 500) onError(error);
+    return error;
+  };
+  const answer = answerOf(method, dispatch, judged);
   const handle = (call: ServerUnaryCall<Message, Message>, reply: sendUnaryData<Message>): void => {
     if (!isAllowed(call.metadata)) return reply(failure(wrongToken()));
-    const gone = new AbortController();
-    // Said at the end of every call as well.
-    call.on('cancelled', () => gone.abort());
-    answer(call.request, gone.signal).then(
+    answer(call.request).then(
       (message) => reply(null, message),
-      (thrown: unknown) => {
-        const error = toApiError(thrown);
-        if (error.status >= 500) onError(error);
-        reply(failure(error));
-      },
+      (thrown: unknown) => reply(failure(judged(thrown))),
     );
   };
   server.register(
@@ -146,28 +143,25 @@ function serve(server: Server, method: DescMethodUnary, { isAllowed, onError, di
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
-type Answer = (request: Message, signal: AbortSignal) => Promise<Message>;
+type Answer = (message: Message) => Promise<Message>;
 
-/** Calls by name; which message belongs to which name is the descriptor's. */
+/** Calls by name, once for each ask; which message belongs to which name is the descriptor's. */
 function answerOf(
   { localName, output }: DescMethodUnary,
   dispatch: Dispatch,
-  onError: (error: unknown) => void,
+  judged: (thrown: unknown) => ApiError,
 ): Answer {
-  const own = (dispatch as unknown as Readonly<Record<string, Answer | undefined>>)[localName];
-  if (own === undefined) throw new Error(`${localName} is in the contract and not in the dispatch service`);
-  if (!isMany(localName)) return own;
-  return async (request, signal) => {
+  const one = (dispatch as unknown as Readonly<Record<string, Answer | undefined>>)[localName];
+  if (one === undefined) throw new Error(`${localName} is in the contract and not in the dispatch service`);
+  return async (request) => {
     const { asks } = request as Message & { readonly asks: readonly Message[] };
     const refusals: Array<{ readonly at: number; readonly error: string }> = [];
     const answers = await Promise.all(
       asks.map(async (ask, at) => {
         try {
-          return await own(ask, signal);
+          return await one(ask);
         } catch (thrown) {
-          const error = toApiError(thrown);
-          if (error.status >= 500) onError(error);
-          refusals.push({ at, error: writeRefusal(error) });
+          refusals.push({ at, error: writeRefusal(judged(thrown)) });
           return {};
         }
       }),

@@ -3,12 +3,11 @@
  * the runners say of themselves: a lease is `ok` only together with its phase. A renewal writes the narrow row of the lease and no index; the item's row is written when an offer is accepted
  * or a phase entered. Rows are locked in the order runners, leases, items, each by id, as everywhere, so that two statements never wait for each other in a circle.
  */
-import { inBatches } from '@svc/proto/process/batches.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import { batching, refuseStale } from './batching.ts';
+import { callsInBatches } from './batching.ts';
 import { enterPhases } from './build-sql.ts';
-import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
-import type { Nonce } from './nonces.ts';
+import { asked, freshness, isFresh } from './nonces.ts';
+import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { begun, contact, deadline, openLease, runnerColumns } from './sql.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
@@ -30,9 +29,7 @@ export interface Told extends Held {
 /** `ok`: renewed. `cancelled`: stop it and report. `superseded`: not (any more) this runner's. */
 export type LeaseStatus = 'ok' | 'cancelled' | 'superseded';
 
-export interface HeartbeatInput extends RunnerRef {
-  /** The nonce of the request; undefined once it was used. */
-  readonly nonce?: Nonce | undefined;
+export interface HeartbeatInput extends RunnerRef, Signed {
   readonly leases: readonly Told[];
   readonly draining: boolean;
   readonly diagnostics?:
@@ -62,10 +59,8 @@ export interface HeartbeatOutcome extends CallingRunner {
 /** Undefined: there is no such runner. When `current` is false nothing was changed. */
 export type Heartbeat = (input: HeartbeatInput) => Promise<HeartbeatOutcome | undefined>;
 
-interface Row extends CallingRunner {
+interface Row extends CallingRunner, Freshness {
   readonly id: string | null;
-  readonly fresh: boolean;
-  readonly store_known: boolean;
   /** `<id> <epoch>` of what was renewed, and of what was found cancelled. */
   readonly renewed: string[];
   readonly cancelled: string[];
@@ -74,12 +69,11 @@ interface Row extends CallingRunner {
 const ITEMS_MAX = 64;
 
 export function createHeartbeat(sql: SqlTag, settings: WorkSettings): Heartbeat {
-  const beat = inBatches<HeartbeatInput, Row>({
-    ...batching,
+  const beat = callsInBatches<HeartbeatInput, Row>(sql, {
     itemsMax: ITEMS_MAX,
     // Two of one runner would both renew the same rows, and one of the two would be lost.
-    keysOf: ({ runnerId, nonce }) => [runnerId, ...nonceKey({ nonce })],
-    run: async (inputs) => await refuseStale(sql, inputs, await beatTogether(sql, settings, inputs)),
+    keyOf: ({ runnerId }) => runnerId,
+    run: async (inputs) => await beatTogether(sql, settings, inputs),
   });
   return async (input) => outcomeOf(input, await beat(input));
 }
@@ -95,21 +89,14 @@ function outcomeOf({ leases }: HeartbeatInput, row: Row): HeartbeatOutcome | und
   return { ...row, leases: leases.map(({ id, epoch }) => ({ id, epoch, status: statusOf({ id, epoch }) })) };
 }
 
-function askedColumns(
-  { runnerId, bootId, draining, diagnostics, facts, labels, nonce }: HeartbeatInput,
-  n: number,
-) {
-  return {
-    n,
-    runner_id: runnerId,
-    boot_id: bootId,
-    draining_now: draining,
-    diagnostics,
-    ...facts,
-    labels,
-    ...nonceColumns(nonce),
-  };
-}
+const columns = ({ runnerId, bootId, draining, diagnostics, facts, labels }: HeartbeatInput) => ({
+  runner_id: runnerId,
+  boot_id: bootId,
+  draining_now: draining,
+  diagnostics,
+  ...facts,
+  labels,
+});
 
 /** CTE `noted`: what the runners of `me` say of themselves. */
 function noteRunners(sql: SqlTag): Fragment {
@@ -131,7 +118,7 @@ async function beatTogether(
   settings: WorkSettings,
   inputs: readonly HeartbeatInput[],
 ): Promise<readonly Row[]> {
-  const asked = inputs.map(askedColumns);
+  const types = sql`runner_id text, boot_id text, draining_now boolean, diagnostics jsonb, labels jsonb, version text, os text, arch text, isolation text, executor text`;
   const told = inputs.flatMap(({ leases }, n) =>
     leases.map(({ id, epoch, phase = 0, phaseOffset = null }) => ({
       n,
@@ -145,18 +132,13 @@ async function beatTogether(
   const reportsPhases = told.some(({ phase }) => phase > 0);
   const reported = reportsPhases ? sql`case w.kind when 'build' then a.phase else 0 end` : sql`0`;
   return await sql<Row[]>`
-    with asked as materialized (
-      select * from json_to_recordset(${sql.json(asked)}::json)
-        as a(n int, runner_id text, boot_id text, draining_now boolean, diagnostics jsonb, labels jsonb, version text, os text, arch text,
-          isolation text, executor text, ${nonceTypes(sql)})
-    ),
+    with ${asked(sql, inputs, { columns, types })},
     told as materialized (
       -- A lease that is named twice counts once.
       select n, id, epoch, max(phase) as phase, max(phase_offset) as phase_offset
       from json_to_recordset(${sql.json(told)}::json) as t(n int, id text, epoch bigint, phase int, phase_offset bigint)
       group by n, id, epoch
     ),
-    ${freshNonces(sql)},
     me as materialized (
       select a.n, ${runnerColumns(sql, settings)}
       from asked a join runners r on r.id = a.runner_id
@@ -181,7 +163,7 @@ async function beatTogether(
     ),
     ${reportsPhases ? sql`${enterPhases(sql)},` : sql``}
     ${noteRunners(sql)}
-    select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, me.id,
+    select a.n, ${freshness(sql)}, me.id,
       me.revoked, me.current, me.draining, me.paused, me.flagged, me.outdated, me.upgradable, me.diagnostics_wanted,
       coalesce(h.renewed, '{}') as renewed, coalesce(h.cancelled, '{}') as cancelled
     from asked a left join me on me.n = a.n left join (

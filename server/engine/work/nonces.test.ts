@@ -10,8 +10,8 @@ import { has } from '../../../test/setup/needs.ts';
 import { startEmbeddedPostgres } from '../../platform/db/embedded.ts';
 import { migrate, openDatabase } from '../../platform/db/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import { freshNonces, isFresh, nonceColumns, nonceTypes, notFresh, storeIsKnown } from './nonces.ts';
-import type { Nonce } from './nonces.ts';
+import { asked, freshness, notFresh } from './nonces.ts';
+import type { Freshness, Nonce } from './nonces.ts';
 
 const there = await has('postgres');
 
@@ -27,14 +27,12 @@ const fresh = (more: Partial<Nonce> = {}): Nonce => ({
 function createStore(sql: SqlTag) {
   return {
     use: async (nonce: Nonce): Promise<boolean> => {
-      const [row] = await sql<Array<{ fresh: boolean; store_known: boolean }>>`
-        with asked as materialized (
-          select * from json_to_recordset(${sql.json([nonceColumns(nonce)])}::json) as a(${nonceTypes(sql)})
-        ),
-        ${freshNonces(sql)}
-        select ${isFresh(sql)} as fresh, ${storeIsKnown(sql)} from asked a`;
+      const columns = () => ({ key_id: nonce.keyId });
+      const [row] = await sql<Freshness[]>`
+        with ${asked(sql, [{ nonce }], { columns, types: sql`key_id text` })}
+        select ${freshness(sql)} from asked a`;
       if (row!.fresh) return true;
-      const error = await notFresh(sql, row!.store_known, nonce);
+      const error = await notFresh(sql, row!, nonce);
       if (error.code !== 'replayed') throw error;
       return false;
     },

@@ -25,23 +25,37 @@ function rowId({ keyId, nonce }: Nonce): string {
   return createHash('sha256').update(keyId).update('\n').update(nonce).digest('hex').slice(0, 32);
 }
 
-/** The columns that `freshNonces` reads of `asked`. */
-export const nonceTypes = (sql: SqlTag): Fragment => sql`nonce uuid, signed_at float8`;
-
-/** Both null: the call brings none, or has used it up. */
-export interface NonceColumns {
-  readonly nonce: string | null;
-  readonly signed_at: number | null;
+/** A call of a runner. */
+export interface Signed {
+  /** The nonce of its request; undefined: it brings none, or has used it up. */
+  readonly nonce?: Nonce | undefined;
 }
 
-export function nonceColumns(nonce: Nonce | undefined): NonceColumns {
-  if (nonce === undefined) return { nonce: null, signed_at: null };
-  return { nonce: rowId(nonce), signed_at: Math.floor(nonce.created.getTime() / 1_000) };
+/** How calls stand in a statement: their columns and the types of these, besides `n` and those of the nonce. */
+export interface Columns<Call extends Signed> {
+  columns(call: Call): object;
+  readonly types: Fragment;
 }
 
-/** CTE `fresh`: the nonces of the rows of the CTE `asked` that were not used before; they are used now. A nonce may be there once: see `nonceKey`. */
-export function freshNonces(sql: SqlTag): Fragment {
+/**
+ * CTEs `asked`, a row for each call, numbered by `n`, and `fresh`: their nonces that were not used before; they are used now. Calls that share a nonce must not stand in one statement, which would
+ * find it fresh for both: see `callsInBatches`.
+ */
+export function asked<Call extends Signed>(
+  sql: SqlTag,
+  calls: readonly Call[],
+  { columns, types }: Columns<Call>,
+): Fragment {
+  const rows = calls.map((call, n) => ({
+    n,
+    ...columns(call),
+    nonce: call.nonce && rowId(call.nonce),
+    signed_at: call.nonce && Math.floor(call.nonce.created.getTime() / 1_000),
+  }));
   return sql`
+    asked as materialized (
+      select * from json_to_recordset(${sql.json(rows)}::json) as a(n int, ${types}, nonce uuid, signed_at float8)
+    ),
     fresh as (
       insert into nonces (bucket, id)
       select (floor(a.signed_at / 60)::bigint % 8)::smallint, a.nonce
@@ -59,17 +73,23 @@ export function isFresh(sql: SqlTag): Fragment {
   return sql`(a.nonce is null or a.nonce in (select id from fresh))`;
 }
 
-/** Calls that share a nonce must not stand in one statement, which would find it fresh for both. */
-export const nonceKey = ({ nonce }: { readonly nonce?: Nonce | undefined }): readonly string[] =>
-  nonce === undefined ? [] : [`${nonce.keyId}\n${nonce.nonce}`];
+/** What became of the nonce of a call. */
+export interface Freshness {
+  readonly fresh: boolean;
+  readonly store_known: boolean;
+}
 
-/** For the select list of a statement with `fresh`. */
-export function storeIsKnown(sql: SqlTag): Fragment {
-  return sql`exists (select from nonce_store) as store_known`;
+/** Columns of a `Freshness`, for the select list over `asked`. */
+export function freshness(sql: SqlTag): Fragment {
+  return sql`${isFresh(sql)} as fresh, exists (select from nonce_store) as store_known`;
 }
 
 /** Why a call was not fresh. A store that was emptied by a crash begins anew: from now on it knows every nonce again, and nothing from before. */
-export async function notFresh(sql: SqlTag, isKnown: boolean, nonce: Nonce | undefined): Promise<ApiError> {
+export async function notFresh(
+  sql: SqlTag,
+  { store_known: isKnown }: Freshness,
+  nonce: Nonce | undefined,
+): Promise<ApiError> {
   if (isKnown)
     return apiError('replayed', `nonce ${nonce?.nonce} was used before; sign every attempt with a fresh one`);
   await sql`insert into nonce_store (since) values (clock_timestamp()) on conflict do nothing`;

@@ -3,16 +3,15 @@
  * leases and reads what is to be executed; `skip locked` sends concurrent ones past each other. Nothing is remembered between statements: a lost answer is found again by its poll id.
  */
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
-import { inBatches } from '@svc/proto/process/batches.ts';
 import { isUniqueViolation, nextEpoch } from '../../platform/db/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { ms } from '../../platform/sql.ts';
 import type { Fragment } from '../../platform/sql.ts';
-import { batching, refuseStale } from './batching.ts';
+import { callsInBatches } from './batching.ts';
 import { boundRunner, isTurn } from './build-sql.ts';
-import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
-import type { Nonce } from './nonces.ts';
+import { asked, freshness, isFresh } from './nonces.ts';
+import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { mayReceive, runnerColumns } from './sql.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
@@ -29,14 +28,12 @@ export interface Grant {
   readonly spec: Record<string, unknown>;
 }
 
-export interface PollInput extends RunnerRef {
+export interface PollInput extends RunnerRef, Signed {
   readonly kind: WorkKind;
   readonly pollId: string;
   readonly notReady: readonly string[];
   /** False: the poll only reports the runner's state. */
   readonly wantsWork: boolean;
-  /** The nonce of the request; undefined once it was used. */
-  readonly nonce?: Nonce | undefined;
 }
 
 export interface PollOutcome extends CallingRunner {
@@ -49,10 +46,7 @@ export interface PollOutcome extends CallingRunner {
 /** Undefined: there is no such runner. */
 export type Poll = (input: PollInput) => Promise<PollOutcome | undefined>;
 
-type Row = CallingRunner & {
-  readonly n: number;
-  readonly fresh: boolean;
-  readonly store_known: boolean;
+interface Row extends CallingRunner, Freshness {
   readonly team_id: string | null;
   /** Its item went to a poll of another class, or its group got something meanwhile. */
   readonly outrun: boolean;
@@ -64,7 +58,7 @@ type Row = CallingRunner & {
   readonly epoch: number;
   readonly attempt: number;
   readonly spec: Record<string, unknown>;
-};
+}
 
 const POLL_INDEX = 'work_items_poll';
 /** Which builds a poll may have depends on its runner: each is asked for alone. */
@@ -83,14 +77,11 @@ export function createPoll(sql: SqlTag, settings: WorkSettings): Poll {
 }
 
 function lane(sql: SqlTag, settings: WorkSettings, kind: WorkKind): (input: PollInput) => Promise<Row> {
-  return inBatches<PollInput, Row>({
-    ...batching,
+  return callsInBatches(sql, {
     itemsMax: ITEMS_MAX[kind],
-    keysOf: ({ runnerId, pollId, nonce }) => [`${runnerId} ${pollId}`, ...nonceKey({ nonce })],
-    run: async (inputs) => {
-      const rows = await againOnSamePoll(async () => await pollTogether(sql, settings, { kind, inputs }));
-      return await refuseStale(sql, inputs, rows);
-    },
+    keyOf: ({ runnerId, pollId }) => `${runnerId} ${pollId}`,
+    run: async (inputs) =>
+      await againOnSamePoll(async () => await pollTogether(sql, settings, { kind, inputs })),
   });
 }
 
@@ -257,21 +248,16 @@ export async function pollTogether(
   settings: WorkSettings,
   { kind, inputs }: { readonly kind: WorkKind; readonly inputs: readonly PollInput[] },
 ): Promise<readonly Row[]> {
-  const asked = inputs.map(({ runnerId, bootId, pollId, notReady, wantsWork, nonce }, n) => ({
-    n,
+  const columns = ({ runnerId, bootId, pollId, notReady, wantsWork }: PollInput) => ({
     runner_id: runnerId,
     boot_id: bootId,
     poll_id: pollId,
     lease: wantsWork ? newId('lse') : null,
     not_ready: notReady,
-    ...nonceColumns(nonce),
-  }));
+  });
+  const types = sql`runner_id text, boot_id text, poll_id text, lease text, not_ready text[]`;
   return await sql<Row[]>`
-    with asked as materialized (
-      select * from json_to_recordset(${sql.json(asked)}::json)
-        as a(n int, runner_id text, boot_id text, poll_id text, lease text, not_ready text[], ${nonceTypes(sql)})
-    ),
-    ${freshNonces(sql)},
+    with ${asked(sql, inputs, { columns, types })},
     me as materialized (
       select c.*, ${mayReceive(sql)} as may_receive
       from (
@@ -294,7 +280,7 @@ export async function pollTogether(
     ${grantChosen(sql, settings)},
     ${settings.feedServicePool ? sql`${chargeTurns(sql)},` : sql``}
     ${countGrants(sql)}
-    select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, me.team_id,
+    select a.n, ${freshness(sql)}, me.team_id,
       me.revoked, me.current, me.may_receive, me.draining, me.paused, me.flagged, me.outdated, me.upgradable, me.diagnostics_wanted,
       w.id is null and exists (
         select from takers t join picked p on p.class = t.class and p.place = t.place where t.n = a.n

@@ -5,11 +5,10 @@
 import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { inBatches } from '@svc/proto/process/batches.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
-import { batching, refuseStale } from './batching.ts';
-import { freshNonces, isFresh, nonceColumns, nonceKey, nonceTypes, storeIsKnown } from './nonces.ts';
-import type { Nonce } from './nonces.ts';
+import { callsInBatches } from './batching.ts';
+import { asked, freshness, isFresh } from './nonces.ts';
+import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { buildFacts, keepSbom, reportedPhases, settleBuilds } from './build-sql.ts';
 import type { BuildOutcome } from './build-sql.ts';
@@ -21,21 +20,19 @@ import type { Fragment } from '../../platform/sql.ts';
 /** Largest value of an integer column: 24 days in milliseconds. */
 const INT_MAX = 2_147_483_647;
 
-export interface ReportInput {
+export interface ReportInput extends Signed {
   readonly runnerId: string;
-  /** The nonce of the request. */
-  readonly nonce?: Nonce | undefined;
   readonly kind: WorkKind;
   readonly id: string;
   readonly epoch: number;
   readonly reportId: string;
   readonly reason: EndReasonWord;
-  readonly exitCode: number | undefined;
-  readonly message: string | undefined;
+  readonly exitCode?: number | undefined;
+  readonly message?: string | undefined;
   /** Duration that the runner measured itself. */
-  readonly durationMs: number | undefined;
+  readonly durationMs?: number | undefined;
   /** How long the report waited in the runner's outbox before this call; differs between repetitions and is not part of the report. */
-  readonly waitedMs: number;
+  readonly waitedMs?: number | undefined;
   /** Builds only. */
   readonly build?: BuildOutcome | undefined;
 }
@@ -63,9 +60,7 @@ export interface Reported {
 /** Throws `stale_epoch` when the item is not this runner's to end. */
 export type Report = (input: ReportInput) => Promise<Reported>;
 
-interface Accepted {
-  readonly fresh: boolean;
-  readonly store_known: boolean;
+interface Accepted extends Freshness {
   readonly accepted: boolean;
   readonly strikes: number | null;
 }
@@ -75,12 +70,10 @@ const ITEMS_MAX: Readonly<Record<WorkKind, number>> = { run: 32, build: 1 };
 
 export function createReport(sql: SqlTag, settings: WorkSettings): Report {
   const lane = (kind: WorkKind) =>
-    inBatches<ReportInput, Accepted>({
-      ...batching,
+    callsInBatches<ReportInput, Accepted>(sql, {
       itemsMax: ITEMS_MAX[kind],
-      keysOf: ({ id, nonce }) => [id, ...nonceKey({ nonce })],
-      run: async (inputs) =>
-        await refuseStale(sql, inputs, await acceptTogether(sql, settings, { kind, inputs })),
+      keyOf: ({ id }) => id,
+      run: async (inputs) => await acceptTogether(sql, settings, { kind, inputs }),
     });
   const accept = { run: lane('run'), build: lane('build') };
   return async (input) => {
@@ -127,8 +120,7 @@ async function acceptTogether(
   settings: WorkSettings,
   { kind, inputs }: { readonly kind: WorkKind; readonly inputs: readonly ReportInput[] },
 ): Promise<readonly Accepted[]> {
-  const asked = inputs.map((input, n) => ({
-    n,
+  const columns = (input: ReportInput) => ({
     id: input.id,
     epoch: input.epoch,
     runner_id: input.runnerId,
@@ -139,18 +131,13 @@ async function acceptTogether(
     exit_code: input.exitCode ?? null,
     message: input.message ?? null,
     duration_ms: input.durationMs === undefined ? null : Math.min(input.durationMs, INT_MAX),
-    waited_ms: input.waitedMs,
+    waited_ms: input.waitedMs ?? 0,
     phase: input.build?.phase ?? 0,
-    ...nonceColumns(input.nonce),
-  }));
-  const build = inputs[0]?.build ?? NOTHING_SAID;
+  });
+  const types = sql`id text, epoch bigint, runner_id text, report_id text, digest text, outcome text, reason text, exit_code int, message text, duration_ms int, waited_ms bigint, phase int`;
+  const build: BuildOutcome = inputs[0]?.build ?? { phase: 0, phases: [] };
   return await sql<Accepted[]>`
-    with asked as materialized (
-      select * from json_to_recordset(${sql.json(asked)}::json)
-        as a(n int, id text, epoch bigint, runner_id text, report_id text, digest text, outcome text, reason text, exit_code int, message text,
-          duration_ms int, waited_ms bigint, phase int, ${nonceTypes(sql)})
-    ),
-    ${freshNonces(sql)},
+    with ${asked(sql, inputs, { columns, types })},
     at as materialized (
       -- To the millisecond, as the API shows it: the metered time is exactly the difference of the two times beside it.
       select date_trunc('milliseconds', clock_timestamp()) as now
@@ -187,7 +174,7 @@ async function acceptTogether(
     ${judgeDurations(sql, settings)},
     ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', { lost: false, outcome: build })}, ${reportedPhases(sql, 'ended', build)}, ${keepSbom(sql, 'ended', build)}` : sql``}
     ${announce(sql, 'ended', kind === 'build' ? buildFacts(sql, sql`select * from settled where id = e.build_id`, build) : undefined)}
-    select a.n, ${isFresh(sql)} as fresh, ${storeIsKnown(sql)}, e.n is not null as accepted, s.strikes
+    select a.n, ${freshness(sql)}, e.n is not null as accepted, s.strikes
     from asked a left join ended e on e.n = a.n left join strikes s on s.work_id = e.id
     order by a.n`;
 }
@@ -225,16 +212,6 @@ function judgeDurations(sql: SqlTag, settings: WorkSettings): Fragment {
       from strikes s where s.strikes = ${settings.strikesMax}::int
     )`;
 }
-
-const NOTHING_SAID: BuildOutcome = {
-  commit: undefined,
-  buildType: undefined,
-  image: undefined,
-  digest: undefined,
-  address: undefined,
-  phase: 0,
-  phases: [],
-};
 
 /** A success that published nothing where an image was to be published is none. What an item publishes never changes, so it may be read before. */
 async function refuseContradiction(sql: SqlTag, input: ReportInput): Promise<void> {

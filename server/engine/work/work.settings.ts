@@ -1,6 +1,7 @@
 /** Dispatch: its times, how much work of a team waits, and how long output is kept. */
 import { limit, number } from '@svc/proto/process/settings.ts';
 import type { Setting } from '@svc/proto/process/settings.ts';
+import { defaultWorkSettings as defaults } from './settings.ts';
 
 const HOUR = 3_600_000;
 
@@ -9,7 +10,11 @@ const dispatchTime = (name: string, fallback: number, about: string): Setting<nu
   number(name, { about, unit: 'ms', fallback, min: 10, max: HOUR });
 
 export const limits = {
-  queuedRunsPerTeamMax: limit('LIMIT_QUEUED_RUNS_PER_TEAM', 10_000, 'Sandbox runs of one team that wait.'),
+  queuedRunsPerTeamMax: limit(
+    'LIMIT_QUEUED_RUNS_PER_TEAM',
+    defaults.queuedMax,
+    'Sandbox runs of one team that wait.',
+  ),
 };
 
 export const settings = {
@@ -26,25 +31,41 @@ export const dispatch = {
   pollWaitMs: number('POLL_WAIT_MS', {
     about: 'How long a poll of a runner waits for work.',
     unit: 'ms',
-    fallback: 30_000,
+    fallback: defaults.pollWaitMs,
     min: 10,
     max: 50_000,
   }),
-  heartbeatMs: dispatchTime('HEARTBEAT_MS', 15_000, 'Time between heartbeats of a runner.'),
-  offerMs: dispatchTime('OFFER_MS', 15_000, 'How long an offer waits for the first heartbeat.'),
-  leaseMs: dispatchTime('LEASE_MS', 60_000, 'Lease of work that runs, at least three heartbeats.'),
-  graceMs: dispatchTime('LEASE_GRACE_MS', 2_000, 'How long after its end a lease is still honoured.'),
-  sweepEveryMs: dispatchTime('SWEEP_EVERY_MS', 2_000, 'Time between searches for leases that have ended.'),
-  relayEveryMs: dispatchTime('RELAY_EVERY_MS', 1_000, 'Time between searches for unsent pointers to work.'),
+  heartbeatMs: dispatchTime('HEARTBEAT_MS', defaults.heartbeatMs, 'Time between heartbeats of a runner.'),
+  offerMs: dispatchTime('OFFER_MS', defaults.offerMs, 'How long an offer waits for the first heartbeat.'),
+  leaseMs: dispatchTime('LEASE_MS', defaults.leaseMs, 'Lease of work that runs, at least three heartbeats.'),
+  graceMs: dispatchTime(
+    'LEASE_GRACE_MS',
+    defaults.graceMs,
+    'How long after its end a lease is still honoured.',
+  ),
+  sweepEveryMs: dispatchTime(
+    'SWEEP_EVERY_MS',
+    defaults.sweepEveryMs,
+    'Time between searches for leases that have ended.',
+  ),
+  relayEveryMs: dispatchTime(
+    'RELAY_EVERY_MS',
+    defaults.relayEveryMs,
+    'Time between searches for unsent pointers to work.',
+  ),
   silentMs: dispatchTime(
     'RUNNER_SILENT_MS',
-    60_000,
+    defaults.silentMs,
     'A runner is silent after this long without a heartbeat, at least two of them.',
   ),
-  stuckMs: dispatchTime('RUNNER_STUCK_MS', 60_000, 'Work counts as stuck after it has waited this long.'),
+  stuckMs: dispatchTime(
+    'RUNNER_STUCK_MS',
+    defaults.stuckMs,
+    'Work counts as stuck after it has waited this long.',
+  ),
   watchEveryMs: dispatchTime(
     'RUNNER_WATCH_EVERY_MS',
-    5_000,
+    defaults.watchEveryMs,
     'Time between searches for teams without a working runner.',
   ),
 };

@@ -10,7 +10,7 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
-import type { BuildOffer, EnrollRequestSchema, EnrollResponseSchema, HeartbeatRequest as HeartbeatRequest$1, HeartbeatResponse as HeartbeatResponse$1, LogsRequest, LogsResponse, ReportRequest as ReportRequest$1, ReportResponse as ReportResponse$1, RunOffer } from "../../runner/v1/runner_pb.ts";
+import type { BuildOffer, EnrollRequest as EnrollRequest$1, EnrollResponse as EnrollResponse$1, HeartbeatRequest as HeartbeatRequest$1, HeartbeatResponse as HeartbeatResponse$1, LogsRequest, LogsResponse, ReportRequest as ReportRequest$1, ReportResponse as ReportResponse$1, RunOffer } from "../../runner/v1/runner_pb.ts";
 import { file_svc_runner_v1_runner } from "../../runner/v1/runner_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/dispatch/v1/dispatch.proto.
  */
 export const file_svc_dispatch_v1_dispatch: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zdmMvZGlzcGF0Y2gvdjEvZGlzcGF0Y2gucHJvdG8SD3N2Yy5kaXNwYXRjaC52MSJkCgZDYWxsZXISEQoJcnVubmVyX2lkGAEgASgJEg8KB3RlYW1faWQYAiABKAkSDwoHYm9vdF9pZBgDIAEoCRIlCgVub25jZRgEIAEoCzIWLnN2Yy5kaXNwYXRjaC52MS5Ob25jZSJTCgVOb25jZRIOCgZrZXlfaWQYASABKAkSDQoFbm9uY2UYAiABKAkSKwoHY3JlYXRlZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJAoHUmVmdXNhbBIKCgJhdBgBIAEoDRINCgVlcnJvchgCIAEoCSI6ChFSZXNvbHZlS2V5UmVxdWVzdBIlCgRhc2tzGAEgAygLMhcuc3ZjLmRpc3BhdGNoLnYxLktleUFzayIYCgZLZXlBc2sSDgoGa2V5X2lkGAEgASgJIm0KElJlc29sdmVLZXlSZXNwb25zZRIrCgdhbnN3ZXJzGAEgAygLMhouc3ZjLmRpc3BhdGNoLnYxLktleUFuc3dlchIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsImMKCUtleUFuc3dlchINCgVrbm93bhgBIAEoCBIRCglydW5uZXJfaWQYAiABKAkSDwoHdGVhbV9pZBgDIAEoCRISCgpwdWJsaWNfa2V5GAQgASgMEg8KB3Jldm9rZWQYBSABKAgiNQoLUG9sbFJlcXVlc3QSJgoEYXNrcxgBIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5Qb2xsQXNrIo4BCgdQb2xsQXNrEicKBmNhbGxlchgBIAEoCzIXLnN2Yy5kaXNwYXRjaC52MS5DYWxsZXISJwoEa2luZBgCIAEoDjIZLnN2Yy5kaXNwYXRjaC52MS5Xb3JrS2luZBIPCgdwb2xsX2lkGAMgASgJEg0KBXNsb3RzGAQgASgNEhEKCW5vdF9yZWFkeRgFIAMoCSJoCgxQb2xsUmVzcG9uc2USLAoHYW5zd2VycxgBIAMoCzIbLnN2Yy5kaXNwYXRjaC52MS5Qb2xsQW5zd2VyEioKCHJlZnVzYWxzGAIgAygLMhguc3ZjLmRpc3BhdGNoLnYxLlJlZnVzYWwihQEKClBvbGxBbnN3ZXISEwoLbWF5X3JlY2VpdmUYASABKAgSDAoEaG9sZBgCIAEoCBIPCgdwb29sX2lkGAMgASgJEioKBW9mZmVyGAQgASgLMhYuc3ZjLmRpc3BhdGNoLnYxLk9mZmVySACIAQESDQoFd2FpdHMYBSABKAhCCAoGX29mZmVyImMKBU9mZmVyEiYKA3J1bhgBIAEoCzIXLnN2Yy5ydW5uZXIudjEuUnVuT2ZmZXJIABIqCgVidWlsZBgCIAEoCzIZLnN2Yy5ydW5uZXIudjEuQnVpbGRPZmZlckgAQgYKBHdvcmsiPwoQSGVhcnRiZWF0UmVxdWVzdBIrCgRhc2tzGAEgAygLMh0uc3ZjLmRpc3BhdGNoLnYxLkhlYXJ0YmVhdEFzayJrCgxIZWFydGJlYXRBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchIyCgloZWFydGJlYXQYAiABKAsyHy5zdmMucnVubmVyLnYxLkhlYXJ0YmVhdFJlcXVlc3QicgoRSGVhcnRiZWF0UmVzcG9uc2USMQoHYW5zd2VycxgBIAMoCzIgLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVzcG9uc2USKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCJBChFBcHBlbmRMb2dzUmVxdWVzdBIsCgRhc2tzGAEgAygLMh4uc3ZjLmRpc3BhdGNoLnYxLkFwcGVuZExvZ3NBc2siiwEKDUFwcGVuZExvZ3NBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchInCgRraW5kGAIgASgOMhkuc3ZjLmRpc3BhdGNoLnYxLldvcmtLaW5kEigKBGxvZ3MYAyABKAsyGi5zdmMucnVubmVyLnYxLkxvZ3NSZXF1ZXN0Im4KEkFwcGVuZExvZ3NSZXNwb25zZRIsCgdhbnN3ZXJzGAEgAygLMhsuc3ZjLnJ1bm5lci52MS5Mb2dzUmVzcG9uc2USKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCI5Cg1SZXBvcnRSZXF1ZXN0EigKBGFza3MYASADKAsyGi5zdmMuZGlzcGF0Y2gudjEuUmVwb3J0QXNrIosBCglSZXBvcnRBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchInCgRraW5kGAIgASgOMhkuc3ZjLmRpc3BhdGNoLnYxLldvcmtLaW5kEiwKBnJlcG9ydBgDIAEoCzIcLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVxdWVzdCJsCg5SZXBvcnRSZXNwb25zZRIuCgdhbnN3ZXJzGAEgAygLMh0uc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXNwb25zZRIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsIigKFFdhdGNoRmVhdHVyZXNSZXF1ZXN0EhAKCHJldmlzaW9uGAEgASgJIksKFVdhdGNoRmVhdHVyZXNSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoCRIQCghkaXNhYmxlZBgCIAMoCRIOCgZoaWRkZW4YAyADKAkqTQoIV29ya0tpbmQSGQoVV09SS19LSU5EX1VOU1BFQ0lGSUVEEAASEQoNV09SS19LSU5EX1JVThABEhMKD1dPUktfS0lORF9CVUlMRBACMtwECg9EaXNwYXRjaFNlcnZpY2USXgoNV2F0Y2hGZWF0dXJlcxIlLnN2Yy5kaXNwYXRjaC52MS5XYXRjaEZlYXR1cmVzUmVxdWVzdBomLnN2Yy5kaXNwYXRjaC52MS5XYXRjaEZlYXR1cmVzUmVzcG9uc2USRQoGRW5yb2xsEhwuc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXF1ZXN0Gh0uc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXNwb25zZRJVCgpSZXNvbHZlS2V5EiIuc3ZjLmRpc3BhdGNoLnYxLlJlc29sdmVLZXlSZXF1ZXN0GiMuc3ZjLmRpc3BhdGNoLnYxLlJlc29sdmVLZXlSZXNwb25zZRJDCgRQb2xsEhwuc3ZjLmRpc3BhdGNoLnYxLlBvbGxSZXF1ZXN0Gh0uc3ZjLmRpc3BhdGNoLnYxLlBvbGxSZXNwb25zZRJSCglIZWFydGJlYXQSIS5zdmMuZGlzcGF0Y2gudjEuSGVhcnRiZWF0UmVxdWVzdBoiLnN2Yy5kaXNwYXRjaC52MS5IZWFydGJlYXRSZXNwb25zZRJVCgpBcHBlbmRMb2dzEiIuc3ZjLmRpc3BhdGNoLnYxLkFwcGVuZExvZ3NSZXF1ZXN0GiMuc3ZjLmRpc3BhdGNoLnYxLkFwcGVuZExvZ3NSZXNwb25zZRJJCgZSZXBvcnQSHi5zdmMuZGlzcGF0Y2gudjEuUmVwb3J0UmVxdWVzdBofLnN2Yy5kaXNwYXRjaC52MS5SZXBvcnRSZXNwb25zZRoQirUYDBoIRGlzcGF0Y2goA2IGcHJvdG8z", [file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runner_v1_runner]);
+  fileDesc("Ch5zdmMvZGlzcGF0Y2gvdjEvZGlzcGF0Y2gucHJvdG8SD3N2Yy5kaXNwYXRjaC52MSJkCgZDYWxsZXISEQoJcnVubmVyX2lkGAEgASgJEg8KB3RlYW1faWQYAiABKAkSDwoHYm9vdF9pZBgDIAEoCRIlCgVub25jZRgEIAEoCzIWLnN2Yy5kaXNwYXRjaC52MS5Ob25jZSJTCgVOb25jZRIOCgZrZXlfaWQYASABKAkSDQoFbm9uY2UYAiABKAkSKwoHY3JlYXRlZBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJAoHUmVmdXNhbBIKCgJhdBgBIAEoDRINCgVlcnJvchgCIAEoCSI6ChFSZXNvbHZlS2V5UmVxdWVzdBIlCgRhc2tzGAEgAygLMhcuc3ZjLmRpc3BhdGNoLnYxLktleUFzayIYCgZLZXlBc2sSDgoGa2V5X2lkGAEgASgJIm0KElJlc29sdmVLZXlSZXNwb25zZRIrCgdhbnN3ZXJzGAEgAygLMhouc3ZjLmRpc3BhdGNoLnYxLktleUFuc3dlchIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsImMKCUtleUFuc3dlchINCgVrbm93bhgBIAEoCBIRCglydW5uZXJfaWQYAiABKAkSDwoHdGVhbV9pZBgDIAEoCRISCgpwdWJsaWNfa2V5GAQgASgMEg8KB3Jldm9rZWQYBSABKAgiNQoLUG9sbFJlcXVlc3QSJgoEYXNrcxgBIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5Qb2xsQXNrIo4BCgdQb2xsQXNrEicKBmNhbGxlchgBIAEoCzIXLnN2Yy5kaXNwYXRjaC52MS5DYWxsZXISJwoEa2luZBgCIAEoDjIZLnN2Yy5kaXNwYXRjaC52MS5Xb3JrS2luZBIPCgdwb2xsX2lkGAMgASgJEg0KBXNsb3RzGAQgASgNEhEKCW5vdF9yZWFkeRgFIAMoCSJoCgxQb2xsUmVzcG9uc2USLAoHYW5zd2VycxgBIAMoCzIbLnN2Yy5kaXNwYXRjaC52MS5Qb2xsQW5zd2VyEioKCHJlZnVzYWxzGAIgAygLMhguc3ZjLmRpc3BhdGNoLnYxLlJlZnVzYWwihQEKClBvbGxBbnN3ZXISEwoLbWF5X3JlY2VpdmUYASABKAgSDAoEaG9sZBgCIAEoCBIPCgdwb29sX2lkGAMgASgJEioKBW9mZmVyGAQgASgLMhYuc3ZjLmRpc3BhdGNoLnYxLk9mZmVySACIAQESDQoFd2FpdHMYBSABKAhCCAoGX29mZmVyImMKBU9mZmVyEiYKA3J1bhgBIAEoCzIXLnN2Yy5ydW5uZXIudjEuUnVuT2ZmZXJIABIqCgVidWlsZBgCIAEoCzIZLnN2Yy5ydW5uZXIudjEuQnVpbGRPZmZlckgAQgYKBHdvcmsiPwoQSGVhcnRiZWF0UmVxdWVzdBIrCgRhc2tzGAEgAygLMh0uc3ZjLmRpc3BhdGNoLnYxLkhlYXJ0YmVhdEFzayJrCgxIZWFydGJlYXRBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchIyCgloZWFydGJlYXQYAiABKAsyHy5zdmMucnVubmVyLnYxLkhlYXJ0YmVhdFJlcXVlc3QicgoRSGVhcnRiZWF0UmVzcG9uc2USMQoHYW5zd2VycxgBIAMoCzIgLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVzcG9uc2USKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCJBChFBcHBlbmRMb2dzUmVxdWVzdBIsCgRhc2tzGAEgAygLMh4uc3ZjLmRpc3BhdGNoLnYxLkFwcGVuZExvZ3NBc2siiwEKDUFwcGVuZExvZ3NBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchInCgRraW5kGAIgASgOMhkuc3ZjLmRpc3BhdGNoLnYxLldvcmtLaW5kEigKBGxvZ3MYAyABKAsyGi5zdmMucnVubmVyLnYxLkxvZ3NSZXF1ZXN0Im4KEkFwcGVuZExvZ3NSZXNwb25zZRIsCgdhbnN3ZXJzGAEgAygLMhsuc3ZjLnJ1bm5lci52MS5Mb2dzUmVzcG9uc2USKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCI5Cg1SZXBvcnRSZXF1ZXN0EigKBGFza3MYASADKAsyGi5zdmMuZGlzcGF0Y2gudjEuUmVwb3J0QXNrIosBCglSZXBvcnRBc2sSJwoGY2FsbGVyGAEgASgLMhcuc3ZjLmRpc3BhdGNoLnYxLkNhbGxlchInCgRraW5kGAIgASgOMhkuc3ZjLmRpc3BhdGNoLnYxLldvcmtLaW5kEiwKBnJlcG9ydBgDIAEoCzIcLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVxdWVzdCJsCg5SZXBvcnRSZXNwb25zZRIuCgdhbnN3ZXJzGAEgAygLMh0uc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXNwb25zZRIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsIjsKDUVucm9sbFJlcXVlc3QSKgoEYXNrcxgBIAMoCzIcLnN2Yy5ydW5uZXIudjEuRW5yb2xsUmVxdWVzdCJsCg5FbnJvbGxSZXNwb25zZRIuCgdhbnN3ZXJzGAEgAygLMh0uc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXNwb25zZRIqCghyZWZ1c2FscxgCIAMoCzIYLnN2Yy5kaXNwYXRjaC52MS5SZWZ1c2FsIkIKFFdhdGNoRmVhdHVyZXNSZXF1ZXN0EioKBGFza3MYASADKAsyHC5zdmMuZGlzcGF0Y2gudjEuRmVhdHVyZXNBc2siHwoLRmVhdHVyZXNBc2sSEAoIcmV2aXNpb24YASABKAkidQoVV2F0Y2hGZWF0dXJlc1Jlc3BvbnNlEjAKB2Fuc3dlcnMYASADKAsyHy5zdmMuZGlzcGF0Y2gudjEuRmVhdHVyZXNBbnN3ZXISKgoIcmVmdXNhbHMYAiADKAsyGC5zdmMuZGlzcGF0Y2gudjEuUmVmdXNhbCJECg5GZWF0dXJlc0Fuc3dlchIQCghyZXZpc2lvbhgBIAEoCRIQCghkaXNhYmxlZBgCIAMoCRIOCgZoaWRkZW4YAyADKAkqTQoIV29ya0tpbmQSGQoVV09SS19LSU5EX1VOU1BFQ0lGSUVEEAASEQoNV09SS19LSU5EX1JVThABEhMKD1dPUktfS0lORF9CVUlMRBACMuAECg9EaXNwYXRjaFNlcnZpY2USXgoNV2F0Y2hGZWF0dXJlcxIlLnN2Yy5kaXNwYXRjaC52MS5XYXRjaEZlYXR1cmVzUmVxdWVzdBomLnN2Yy5kaXNwYXRjaC52MS5XYXRjaEZlYXR1cmVzUmVzcG9uc2USSQoGRW5yb2xsEh4uc3ZjLmRpc3BhdGNoLnYxLkVucm9sbFJlcXVlc3QaHy5zdmMuZGlzcGF0Y2gudjEuRW5yb2xsUmVzcG9uc2USVQoKUmVzb2x2ZUtleRIiLnN2Yy5kaXNwYXRjaC52MS5SZXNvbHZlS2V5UmVxdWVzdBojLnN2Yy5kaXNwYXRjaC52MS5SZXNvbHZlS2V5UmVzcG9uc2USQwoEUG9sbBIcLnN2Yy5kaXNwYXRjaC52MS5Qb2xsUmVxdWVzdBodLnN2Yy5kaXNwYXRjaC52MS5Qb2xsUmVzcG9uc2USUgoJSGVhcnRiZWF0EiEuc3ZjLmRpc3BhdGNoLnYxLkhlYXJ0YmVhdFJlcXVlc3QaIi5zdmMuZGlzcGF0Y2gudjEuSGVhcnRiZWF0UmVzcG9uc2USVQoKQXBwZW5kTG9ncxIiLnN2Yy5kaXNwYXRjaC52MS5BcHBlbmRMb2dzUmVxdWVzdBojLnN2Yy5kaXNwYXRjaC52MS5BcHBlbmRMb2dzUmVzcG9uc2USSQoGUmVwb3J0Eh4uc3ZjLmRpc3BhdGNoLnYxLlJlcG9ydFJlcXVlc3QaHy5zdmMuZGlzcGF0Y2gudjEuUmVwb3J0UmVzcG9uc2UaEIq1GAwaCERpc3BhdGNoKANiBnByb3RvMw", [file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runner_v1_runner]);
 
 /**
  * A runner whose signature was verified.
@@ -675,11 +675,81 @@ export const ReportResponseSchema: GenMessage<ReportResponse> = /*@__PURE__*/
   messageDesc(file_svc_dispatch_v1_dispatch, 20);
 
 /**
- * State that the gateway knows.
+ * Enrollments.
+ *
+ * @generated from message svc.dispatch.v1.EnrollRequest
+ */
+export type EnrollRequest = Message<"svc.dispatch.v1.EnrollRequest"> & {
+  /**
+   * One for each runner.
+   *
+   * @generated from field: repeated svc.runner.v1.EnrollRequest asks = 1;
+   */
+  asks: EnrollRequest$1[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.EnrollRequest.
+ * Use `create(EnrollRequestSchema)` to create a new message.
+ */
+export const EnrollRequestSchema: GenMessage<EnrollRequest> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 21);
+
+/**
+ * Answers to enrollments.
+ *
+ * @generated from message svc.dispatch.v1.EnrollResponse
+ */
+export type EnrollResponse = Message<"svc.dispatch.v1.EnrollResponse"> & {
+  /**
+   * One for each ask.
+   *
+   * @generated from field: repeated svc.runner.v1.EnrollResponse answers = 1;
+   */
+  answers: EnrollResponse$1[];
+
+  /**
+   * Asks that were refused.
+   *
+   * @generated from field: repeated svc.dispatch.v1.Refusal refusals = 2;
+   */
+  refusals: Refusal[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.EnrollResponse.
+ * Use `create(EnrollResponseSchema)` to create a new message.
+ */
+export const EnrollResponseSchema: GenMessage<EnrollResponse> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 22);
+
+/**
+ * States that gateways know.
  *
  * @generated from message svc.dispatch.v1.WatchFeaturesRequest
  */
 export type WatchFeaturesRequest = Message<"svc.dispatch.v1.WatchFeaturesRequest"> & {
+  /**
+   * One for each gateway.
+   *
+   * @generated from field: repeated svc.dispatch.v1.FeaturesAsk asks = 1;
+   */
+  asks: FeaturesAsk[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.WatchFeaturesRequest.
+ * Use `create(WatchFeaturesRequestSchema)` to create a new message.
+ */
+export const WatchFeaturesRequestSchema: GenMessage<WatchFeaturesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 23);
+
+/**
+ * State that the gateway knows.
+ *
+ * @generated from message svc.dispatch.v1.FeaturesAsk
+ */
+export type FeaturesAsk = Message<"svc.dispatch.v1.FeaturesAsk"> & {
   /**
    * Revision of the last answer; empty at first.
    *
@@ -689,18 +759,46 @@ export type WatchFeaturesRequest = Message<"svc.dispatch.v1.WatchFeaturesRequest
 };
 
 /**
- * Describes the message svc.dispatch.v1.WatchFeaturesRequest.
- * Use `create(WatchFeaturesRequestSchema)` to create a new message.
+ * Describes the message svc.dispatch.v1.FeaturesAsk.
+ * Use `create(FeaturesAskSchema)` to create a new message.
  */
-export const WatchFeaturesRequestSchema: GenMessage<WatchFeaturesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 21);
+export const FeaturesAskSchema: GenMessage<FeaturesAsk> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 24);
 
 /**
- * State of the gates.
+ * States of the gates.
  *
  * @generated from message svc.dispatch.v1.WatchFeaturesResponse
  */
 export type WatchFeaturesResponse = Message<"svc.dispatch.v1.WatchFeaturesResponse"> & {
+  /**
+   * One for each ask.
+   *
+   * @generated from field: repeated svc.dispatch.v1.FeaturesAnswer answers = 1;
+   */
+  answers: FeaturesAnswer[];
+
+  /**
+   * Asks that were refused.
+   *
+   * @generated from field: repeated svc.dispatch.v1.Refusal refusals = 2;
+   */
+  refusals: Refusal[];
+};
+
+/**
+ * Describes the message svc.dispatch.v1.WatchFeaturesResponse.
+ * Use `create(WatchFeaturesResponseSchema)` to create a new message.
+ */
+export const WatchFeaturesResponseSchema: GenMessage<WatchFeaturesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 25);
+
+/**
+ * State of the gates.
+ *
+ * @generated from message svc.dispatch.v1.FeaturesAnswer
+ */
+export type FeaturesAnswer = Message<"svc.dispatch.v1.FeaturesAnswer"> & {
   /**
    * Changes whenever a gate does.
    *
@@ -724,11 +822,11 @@ export type WatchFeaturesResponse = Message<"svc.dispatch.v1.WatchFeaturesRespon
 };
 
 /**
- * Describes the message svc.dispatch.v1.WatchFeaturesResponse.
- * Use `create(WatchFeaturesResponseSchema)` to create a new message.
+ * Describes the message svc.dispatch.v1.FeaturesAnswer.
+ * Use `create(FeaturesAnswerSchema)` to create a new message.
  */
-export const WatchFeaturesResponseSchema: GenMessage<WatchFeaturesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_dispatch_v1_dispatch, 22);
+export const FeaturesAnswerSchema: GenMessage<FeaturesAnswer> = /*@__PURE__*/
+  messageDesc(file_svc_dispatch_v1_dispatch, 26);
 
 /**
  * Kind of work.
@@ -765,7 +863,7 @@ export const WorkKindSchema: GenEnum<WorkKind> = /*@__PURE__*/
   enumDesc(file_svc_dispatch_v1_dispatch, 0);
 
 /**
- * Dispatch of work to runners. What gateways ask for all the time is asked for many at once: a request carries what came together, an answer belongs to the
+ * Dispatch of work to runners. Whatever gateways ask for is asked for many at once: a request carries what came together, an answer belongs to the
  * ask in the same place, and a refusal of one is nobody else's. Every ask about a runner carries its `Caller`, whose signature the gateway has verified.
  *
  * @generated from service svc.dispatch.v1.DispatchService
