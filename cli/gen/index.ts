@@ -317,6 +317,7 @@ export const groups: readonly GroupSpec[] = [
       { words: ['create'], summary: 'Asks for a release of the environment\'s project to go to the environment' },
       { words: ['get'], summary: 'Returns one promotion' },
       { words: ['list'], summary: 'Lists promotions to an environment, newest first' },
+      { words: ['preview'], summary: 'Returns what a promotion changes' },
       { words: ['reject'], summary: 'Rejects a promotion' },
     ],
     load: async () => (await import('./promotions.ts')).commands,

@@ -121,6 +121,28 @@ export const commands: readonly CommandSpec[] = [
   },
   {
     group: 'promotions',
+    words: ['preview'],
+    summary: 'Returns what a promotion changes',
+    description: 'Returns what a promotion changes: what its environment runs now, what it brings and what differs, and, while it is pending, what the policies would say if the caller gave the last approval now. Computed at the call; nothing is kept of it. Errors: `not_found` (404).',
+    operation: { method: 'GET', path: '/environments/{environmentId}/promotions/{promotionId}/preview' },
+    positionals: [
+      { name: 'promotionId', flag: 'promotion-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'promotion-id', description: 'Promotion id.' },
+    ],
+    flags: [
+      { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
+    ],
+    destructive: false,
+    stream: false,
+    empty: false,
+    columns: [],
+    secrets: [],
+    examples: [{ title: 'What a promotion changes', cli: 'promotions preview prm_01 --env env_01' }],
+    auth: 'required',
+    stability: 'stable',
+    deprecated: false,
+  },
+  {
+    group: 'promotions',
     words: ['reject'],
     summary: 'Rejects a promotion',
     description: 'Rejects a promotion. Errors: `not_found` (404), `promotion_not_pending` (409).',

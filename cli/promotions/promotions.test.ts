@@ -100,75 +100,68 @@ describe('svc promotions create', () => {
 });
 
 const digestOf = (n: number): string => `sha256:${String(n).repeat(64)}`;
-const imageOf = (n: number) => ({
-  id: `art_${n}`,
-  teamId: 'team_1',
-  digest: digestOf(n),
-  name: 'acme/web',
+const artifact = (n: number) => ({
   kind: 'image',
-  sources: [{ origin: 'declared' }, { origin: 'build', commit: String(n).repeat(40) }],
+  name: 'acme/web',
+  before: digestOf(n),
+  after: digestOf(2),
 });
-const pkg = (name: string, version: string, type = 'deb') => ({ type, name, version, licenses: [] });
-const build = (n: number, more: object = {}) => ({
-  id: `bld_${n}`,
-  state: 'succeeded',
-  digest: digestOf(n),
-  phases: [{ phase: 'publishing' }, { phase: 'deploying' }],
-  ...more,
-});
-
-interface World {
-  readonly builds?: readonly object[];
-  readonly old?: readonly object[];
-  readonly now?: readonly object[];
-}
-
+const SINCE = '2026-11-19T08:00:00.000Z';
 /** The environment runs image 1 of release 1.3.0, and the promotion brings image 2. */
-function world({ builds = [build(1)], old = [], now = [] }: World = {}): void {
-  api.on(GET, { body: promotion });
+const preview = {
+  promotion,
+  running: { version: '1.3.0', digest: digestOf(1), commit: '1'.repeat(40), since: SINCE },
+  brought: { version: '1.4.0', digest: digestOf(2), commit: '2'.repeat(40) },
+  artifacts: [artifact(1)],
+  packages: { added: 0, removed: 0, changed: 0, changes: [] },
+  approvals: 0,
+  requiredApprovals: 1,
+  policies: { allowed: true, denied: [], warned: [] },
+};
+const PREVIEW = `${GET}/preview`;
+const pkg = (name: string, before: readonly string[], after: readonly string[]) => ({
+  type: 'deb',
+  name,
+  before,
+  after,
+});
+
+function world(more: object = {}): void {
+  api.on(PREVIEW, { body: { ...preview, ...more } });
   api.on(APPROVE, { body: { ...ended, state: 'approved' } });
-  api.on('GET /projects/prj_1/releases/rel_1', {
-    body: { artifacts: [imageOf(2), { id: 'art_9', kind: 'file' }] },
-  });
-  api.on('GET /environments/env_1/builds', { body: { builds } });
-  api.on('GET /environments/env_1/promotions', { body: { promotions: [promotion] } });
-  api.on('GET /environments/env_1/promotions/prm_0', { body: { ...promotion, version: '1.3.0' } });
-  api.on('GET /teams/team_1/artifact-impact', (response, { target }) => {
-    const runs = target.includes(encodeURIComponent(digestOf(1)));
-    const environments = runs ? [{ environmentId: 'env_1', promotionId: 'prm_0' }] : [];
-    response.setHeader('content-type', 'application/json');
-    response.end(JSON.stringify({ environments }));
-  });
-  for (const [n, packages] of [
-    [1, old],
-    [2, now],
-  ] as const) {
-    for (const key of [`art_${n}`, encodeURIComponent(digestOf(n))])
-      api.on(`GET /teams/team_1/artifacts/${key}`, { body: imageOf(n) });
-    api.on(`GET /teams/team_1/artifacts/art_${n}/packages`, { body: { packages } });
-  }
 }
 const line = 'promotions approve env_1 prm_1';
 const isApproved = (): boolean => api.asked.some(({ method }) => method === 'POST');
-const RUNS = 'production runs 1.3.0, commit 111111111111';
+const RUNS = `production runs 1.3.0, commit 111111111111, since ${SINCE}`;
 const BRINGS = 'prm_1 brings 1.4.0, commit 222222222222';
 
 describe('svc promotions approve', () => {
-  it('shows versions, commits and packages, asks, and approves', async () => {
+  it('shows versions, commits, artifacts, packages and rules, asks, and approves', async () => {
+    const changes = [
+      pkg('new', [], ['']),
+      pkg('gone', ['1'], []),
+      pkg('openssl', ['3.0.1'], ['3.0.2', '3.0.3', '3.0.4', '3.0.5']),
+    ];
+    const rule = { policyName: 'main', ruleId: 'r1', message: 'build main' };
     world({
-      // One that deployed nothing, and one whose image runs no more.
-      builds: [build(4, { phases: [] }), build(3), build(1)],
-      old: [pkg('openssl', '3.0.1'), pkg('gone', '1'), pkg('left', '1', 'npm'), pkg('left', '2', 'npm')],
-      now: [pkg('openssl', '3.0.2'), pkg('new', ''), pkg('left', '2', 'npm'), pkg('left', '1', 'npm')],
+      artifacts: [{ kind: 'file', name: 'notes', after: digestOf(3) }, artifact(1)],
+      packages: { added: 1, removed: 1, changed: 1, changes },
+      policies: { allowed: false, denied: [rule], warned: [{ ...rule, ruleId: 'r2' }] },
     });
     const { code, out, err, io } = await svc(api, line, { terminal: true, answers: ['y'] });
     expect(err.split('\n')).toEqual([
       RUNS,
       BRINGS,
+      'artifacts: 1 added, 0 removed, 1 changed',
+      `+ notes (file) ${digestOf(3)}`,
+      `~ acme/web (image) ${digestOf(1)} → ${digestOf(2)}`,
       'packages: 1 added, 1 removed, 1 changed',
       '+ new (deb) of no known version',
       '- gone (deb) 1',
-      '~ openssl (deb) 3.0.1 → 3.0.2',
+      '~ openssl (deb) 3.0.1 → 3.0.2, 3.0.3, 3.0.4, …',
+      'approvals: 0 of 1',
+      'refused by policy main, rule r1: build main',
+      'warned by policy main, rule r2: build main',
       'promotion prm_1 of 1.4.0 to production is approved',
       '',
     ]);
@@ -190,94 +183,54 @@ describe('svc promotions approve', () => {
     expect(isApproved()).toBe(false);
     const words = ['promotions', 'approve', 'prm_1', '--env', 'env_1', '--yes'];
     const forced = await svc(api, [...words, '--override-reason', 'the fix cannot wait']);
-    expect([forced.code, forced.err]).toEqual([
-      0,
-      expect.stringContaining(`${RUNS}\n${BRINGS}\npackages: 0 added`),
-    ]);
+    expect([forced.code, forced.err]).toEqual([0, expect.stringContaining(`${RUNS}\n${BRINGS}\n`)]);
     expect(api.asked.at(-1)?.body).toEqual({ override: { reason: 'the fix cannot wait' } });
   });
 
-  it('shows the first twenty differences and counts the rest, over pages', async () => {
-    world();
-    const names = Array.from({ length: 30 }, (_, n) => pkg(`p${n}`, '1'));
-    const more = { body: { packages: names.slice(0, 15), nextCursor: 'c2' } };
-    api.on('GET /teams/team_1/artifacts/art_2/packages', more, { body: { packages: names.slice(15) } });
-    const { err } = await svc(api, `${line} --yes`);
-    const lines = err.trim().split('\n');
-    expect(lines.slice(2, 4)).toEqual(['packages: 30 added, 0 removed, 0 changed', '+ p0 (deb) 1']);
-    expect(lines.slice(-2)).toEqual(['+ p19 (deb) 1', 'and 10 more']);
-    expect(api.asked.filter(({ target }) => target.endsWith('packages?limit=1000&cursor=c2'))).toHaveLength(
-      1,
-    );
+  it('shows the first twenty differences and counts the rest', async () => {
+    const changes = Array.from({ length: 100 }, (_, n) => pkg(`p${n}`, [], ['1']));
+    world({ packages: { added: 130, removed: 0, changed: 0, changes } });
+    const lines = (await svc(api, `${line} --yes`)).err.trim().split('\n');
+    const packages = lines.slice(lines.indexOf('packages: 130 added, 0 removed, 0 changed'));
+    expect([packages[1], packages[20], packages[21]]).toEqual([
+      '+ p0 (deb) 1',
+      '+ p19 (deb) 1',
+      'and 110 more',
+    ]);
   });
 
-  it('does not compare lists without an end', async () => {
-    world();
-    const endless = { packages: [pkg('p', '1')], nextCursor: 'again' };
-    api.on('GET /teams/team_1/artifacts/art_2/packages', { body: endless });
-    expect((await svc(api, `${line} --yes`)).err).toContain(
-      'packages are not compared: acme/web, artifact art_2, has more than 50000',
-    );
-    expect(api.asked.filter(({ target }) => target.includes('art_2/packages'))).toHaveLength(50);
-  });
-
-  it.each<[string, () => void, string]>([
-    [
-      'nothing is known of the packages',
-      () => api.on('GET /teams/team_1/artifacts/art_1/packages', apiError(404, 'not_found', 'none')),
-      'packages are not compared: nothing is known of those of acme/web, artifact art_1',
-    ],
+  const notCompared = { packages: undefined, packagesProblem: 'there are not two images' };
+  it.each<[string, object, string]>([
     [
       'nothing runs there',
-      () => api.on('GET /environments/env_1/builds', { body: { builds: [] } }),
-      `production runs nothing that is known\n${BRINGS}\npackages are not compared: there are not two images`,
+      { running: undefined, ...notCompared },
+      `production runs nothing that is known\n${BRINGS}\n`,
     ],
     [
-      'the release has several images',
-      () => api.on('GET /projects/prj_1/releases/rel_1', { body: { artifacts: [imageOf(1), imageOf(2)] } }),
-      'prm_1 brings 1.4.0\npackages are not compared',
+      'packages are not compared',
+      { brought: { version: '1.4.0' }, ...notCompared },
+      'packages are not compared: there are not two images\napprovals: 0 of 1\n',
     ],
     [
-      'it runs already',
-      () => api.on('GET /projects/prj_1/releases/rel_1', { body: { artifacts: [imageOf(1)] } }),
-      'packages: the same image',
-    ],
-    [
-      'the artifacts may not be read',
-      () => api.on('GET /teams/team_1/artifact-impact', apiError(403, 'forbidden', 'no artifact:read')),
-      'warning: what changes is not known: no artifact:read',
+      'what runs came with no release',
+      { running: { digest: digestOf(1) } },
+      `production runs ${digestOf(1)}\n`,
     ],
   ])('says so when %s, and leaves it to who is asked', async (_what, change, said) => {
-    world();
-    change();
+    world(change);
     const { code, err } = await svc(api, `${line} --yes`);
     expect([code, err]).toEqual([0, expect.stringContaining(said)]);
   });
 
-  it('finds what runs among promotions where newer builds deployed nothing', async () => {
-    world({ builds: [build(4, { phases: [] })] });
-    const last = { ...promotion, state: 'deployed', buildId: 'bld_1', digest: digestOf(1) };
-    api.on('GET /environments/env_1/promotions', { body: { promotions: [promotion, last] } });
-    expect((await svc(api, `${line} --yes`)).err).toContain(`${RUNS}\n${BRINGS}\npackages: 0 added`);
-  });
-
-  it('compares with what was deployed elsewhere last', async () => {
-    world({ builds: [] });
-    const elsewhere = (n: number, endedAt: string) => ({
-      ...promotion,
-      state: 'deployed',
-      releaseId: `rel_${n}`,
-      version: `1.${n}.0`,
-      endedAt,
-    });
-    const promotions = [elsewhere(2, '2026-11-18T08:00:00Z'), elsewhere(3, '2026-11-19T08:00:00Z')];
-    api.on('GET /environments/env_1/promotions', { body: { promotions } });
-    api.on('GET /projects/prj_1/releases/rel_3', { body: { artifacts: [imageOf(1)] } });
-    expect((await svc(api, `${line} --yes`)).err).toContain(`${RUNS}\n${BRINGS}\npackages: 0 added`);
+  it('approves nothing whose changes it cannot show', async () => {
+    world();
+    api.on(PREVIEW, apiError(403, 'forbidden', 'no release:read'));
+    const { code, err } = await svc(api, `${line} --yes`);
+    expect([code, err, isApproved()]).toEqual([1, expect.stringContaining('no release:read'), false]);
   });
 
   it('asks nothing about a promotion that has ended: the server refuses it', async () => {
-    api.on(GET, { body: { ...ended, state: 'deployed' } });
+    world({ promotion: { ...ended, state: 'deployed' } });
     api.on(APPROVE, apiError(409, 'promotion_not_pending', 'promotion prm_1 is deployed'));
     const { code, err } = await svc(api, line, { terminal: true });
     expect([code, err]).toEqual([1, expect.stringContaining('promotion prm_1 is deployed')]);

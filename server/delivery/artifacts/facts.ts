@@ -26,7 +26,7 @@ export interface ArtifactFacts {
   readonly packageSetId: number | null;
 }
 
-type Row = Omit<ArtifactFacts, 'attestations' | 'evaluations' | 'sbom'> & {
+export type ArtifactRow = Omit<ArtifactFacts, 'attestations' | 'evaluations' | 'sbom'> & {
   readonly packages: number;
   readonly unread: readonly string[];
 };
@@ -52,12 +52,13 @@ export async function artifactFacts(
   });
 }
 
-async function readArtifacts(
+/** In any order. */
+export async function readArtifacts(
   { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
   teamId: string,
   artifactIds: readonly string[],
-): Promise<readonly Row[]> {
-  return await sql<Row[]>`
+): Promise<readonly ArtifactRow[]> {
+  return await sql<ArtifactRow[]>`
     select a.id, a.kind, a.name, a.digest, coalesce(s.origin, '') as origin, coalesce(s.repository, '') as repository,
       coalesce(s.branch, '') as branch, coalesce(s.commit, '') as commit, coalesce(s.runner_id, '') as runner,
       a.package_set_id as "packageSetId", coalesce(p.packages, 0) as packages, coalesce(a.sbom_unread, '{}') as unread

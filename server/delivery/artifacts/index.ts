@@ -41,9 +41,11 @@ import { artifacts, artifactSources } from './schema.ts';
 import { attestationRows, bundleJson, presentAttestation, upload } from './statements.ts';
 import { uploadSbom } from './upload-sbom.ts';
 
-export { artifactFacts, artifactOfDigest } from './facts.ts';
+export { artifactFacts, artifactOfDigest, readArtifacts } from './facts.ts';
 export { passportDue } from './passport-due.ts';
-export type { ArtifactFacts } from './facts.ts';
+export type { ArtifactFacts, ArtifactRow } from './facts.ts';
+export { comparePackages } from './sbom/compare.ts';
+export type { PackageChanges } from './sbom/compare.ts';
 export { packagesOfSets, PACKAGES_MAX } from './sbom/store.ts';
 export type { PackageFacts } from './sbom/store.ts';
 

@@ -10,10 +10,8 @@ import { eq, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
-import { projectRows } from '../../apps/projects/index.ts';
 import { findBuilds } from '../../engine/builds/index.ts';
 import type { DeployImage } from '../../engine/builds/index.ts';
-import { regionOfTeam } from '../../engine/regions/index.ts';
 import { requireRole } from '../../platform/authorise.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
@@ -25,6 +23,7 @@ import { artifactsOf, releaseRows } from '../releases/index.ts';
 import { deployWhatIsPromoted } from './image.ts';
 import { callerOf, noteMoves } from './moved.ts';
 import type { Moved } from './moved.ts';
+import { passageOf } from './passage.ts';
 import { settledBy } from './present.ts';
 import { promotions } from './schema.ts';
 import {
@@ -62,7 +61,7 @@ export async function create(
   { gates }: PromotionsDeps,
   ctx: Ctx,
   { environmentId, releaseId, artifactId }: Asked,
-): Promise<{ readonly environment: Environment; readonly promotion: Promotion; readonly preview: Passed }> {
+): Promise<{ readonly environment: Environment; readonly promotion: Promotion; readonly passed: Passed }> {
   const environment = await environmentRows.find(ctx, environmentId);
   const { teamId, projectId, name: environmentName } = environment;
   const release = await releaseRows.find(ctx, releaseId);
@@ -93,7 +92,7 @@ export async function create(
     artifacts,
     approvals: [],
   });
-  return { environment, promotion, preview: await gates.preview(ctx, passage) };
+  return { environment, promotion, passed: await gates.preview(ctx, passage) };
 }
 
 function refuseNoImage(artifacts: readonly Artifact[], artifactId: string): void {
@@ -259,42 +258,4 @@ function notPending({ id, state }: Promotion): Error {
     `promotion ${id} is ${state}, it does not wait for approvals any more`,
     { details: { state } },
   );
-}
-
-interface Passing extends Omit<Decision, 'override'> {
-  readonly action: 'promotion.create' | 'promotion.approve';
-  readonly artifacts: readonly Artifact[];
-}
-
-async function passageOf(
-  ctx: Ctx,
-  { action, environment, promotion, artifacts, approvals }: Passing,
-): Promise<Passage> {
-  const { id: environmentId, teamId, projectId, name, promotionsOnly, requiredApprovals } = environment;
-  const { id, releaseId, version, requestedBy } = promotion;
-  const [project, region] = await Promise.all([
-    projectRows.find(ctx, projectId),
-    regionOfTeam(ctx.db, teamId),
-  ]);
-  return {
-    action,
-    teamId,
-    projectId,
-    environmentId,
-    subject: id,
-    facts: {
-      project: { id: projectId, name: project.name },
-      environment: {
-        id: environmentId,
-        name,
-        region: region.id,
-        operator: region.operator,
-        promotionsOnly,
-        requiredApprovals,
-      },
-      release: { id: releaseId, version },
-      promotion: { id, requestedBy, approvals },
-    },
-    artifactIds: artifacts.map((artifact) => artifact.id),
-  };
 }

@@ -8,15 +8,22 @@ import type { Promotion } from './store.ts';
 
 export type Held = NonNullable<Promotion['held']>;
 
-/** The artifact that is deployed, or why none is. */
-export function choose(
+/** The image that was asked for, or the only one. Undefined: there is none, or there are several. */
+export function imageAsked(
   { artifactId }: Pick<Promotion, 'artifactId'>,
   artifacts: readonly Artifact[],
-): { readonly artifact: Artifact; readonly image: string } | { readonly held: Held } {
+): Artifact | undefined {
   const images = artifacts.filter(({ kind }) => kind === 'image');
-  if (images.length === 0) return { held: 'external' };
-  const artifact =
-    artifactId === null && images.length === 1 ? images[0] : images.find(({ id }) => id === artifactId);
+  return artifactId === null && images.length === 1 ? images[0] : images.find(({ id }) => id === artifactId);
+}
+
+/** The artifact that is deployed, or why none is. */
+export function choose(
+  promotion: Pick<Promotion, 'artifactId'>,
+  artifacts: readonly Artifact[],
+): { readonly artifact: Artifact; readonly image: string } | { readonly held: Held } {
+  if (!artifacts.some(({ kind }) => kind === 'image')) return { held: 'external' };
+  const artifact = imageAsked(promotion, artifacts);
   const image = artifact && imageOf(artifact);
   return artifact === undefined || image === undefined ? { held: 'ambiguous_image' } : { artifact, image };
 }

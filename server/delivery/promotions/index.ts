@@ -5,6 +5,7 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import {
   CompletionStatus,
   PromotionPolicyPreviewSchema,
+  PromotionPreviewSchema,
   PromotionsService,
 } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import type { Promotion as PromotionMessage } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
@@ -12,11 +13,13 @@ import { environmentRows } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { shown } from '../../platform/resource/index.ts';
+import type { Passed } from '../policies/index.ts';
 import { approve, complete, create, reject } from './acts.ts';
 import type { PromotionsDeps, Which } from './acts.ts';
 import { deployed } from './deployed.ts';
 import { ended, endedJob, expire } from './ended.ts';
 import { present, presentOne } from './present.ts';
+import { preview } from './preview.ts';
 import { promotions } from './schema.ts';
 import { findPromotion, promotionRows } from './store.ts';
 
@@ -33,11 +36,16 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
       return { ...page, promotions: await present(ctx, environment, items) };
     },
     get: async (which, ctx: Ctx) => await answer(ctx, which),
+    preview: async (which, ctx: Ctx) => {
+      const { environment, promotion, passed, ...changes } = await preview(deps, ctx, which);
+      const message = shown(PromotionPreviewSchema, { ...changes, policies: passed && saidOf(passed) });
+      message.promotion = await presentOne(ctx, environment, promotion);
+      return message;
+    },
     create: async (request, ctx: Ctx) => {
-      const { environment, promotion, preview } = await create(deps, ctx, request);
-      const { isAllowed: allowed, denied, warned } = preview;
+      const { environment, promotion, passed } = await create(deps, ctx, request);
       const message = await presentOne(ctx, environment, promotion);
-      message.policyPreview = shown(PromotionPolicyPreviewSchema, { allowed, denied, warned });
+      message.policyPreview = shown(PromotionPolicyPreviewSchema, saidOf(passed));
       return message;
     },
     approve: async (request, ctx: Ctx) => {
@@ -55,6 +63,8 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
     },
   });
 }
+
+const saidOf = ({ isAllowed: allowed, denied, warned }: Passed) => ({ allowed, denied, warned });
 
 async function answer(ctx: Ctx, which: Which): Promise<PromotionMessage> {
   const environment = await environmentRows.find(ctx, which.environmentId);

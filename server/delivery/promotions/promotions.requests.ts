@@ -8,6 +8,7 @@ const promotion = ({ environmentId, promotionId }: World) => ({ environmentId, p
 export const requests: Requests = {
   'svc.promotions.v1.PromotionsService/List': { fields: environment, givesNothing: true },
   'svc.promotions.v1.PromotionsService/Get': { fields: promotion, givesNothing: true },
+  'svc.promotions.v1.PromotionsService/Preview': { fields: promotion, givesNothing: true },
   'svc.promotions.v1.PromotionsService/Create': {
     fields: ({ environmentId, releaseId }) => ({ environmentId, releaseId }),
     givesNothing: true,

@@ -11,6 +11,8 @@ import { file_google_api_annotations } from "../../../google/api/annotations_pb.
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { ArtifactKind } from "../../artifacts/v1/artifacts_pb.ts";
+import { file_svc_artifacts_v1_artifacts } from "../../artifacts/v1/artifacts_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/promotions/v1/promotions.proto.
  */
 export const file_svc_promotions_v1_promotions: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdmMvcHJvbW90aW9ucy92MS9wcm9tb3Rpb25zLnByb3RvEhFzdmMucHJvbW90aW9ucy52MSJhChBQcm9tb3Rpb25XYWl0aW5nEjoKBGNvZGUYASABKA4yJy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25XYWl0aW5nQ29kZUID4EEDEhEKBHRleHQYAiABKAlCA+BBAyJWChFQcm9tb3Rpb25BcHByb3ZhbBIUCgd1c2VyX2lkGAEgASgJQgPgQQMSKwoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMibQoNUHJvbW90aW9uUnVsZRIWCglwb2xpY3lfaWQYASABKAlCA+BBAxIYCgtwb2xpY3lfbmFtZRgCIAEoCUID4EEDEhQKB3J1bGVfaWQYAyABKAlCA+BBAxIUCgdtZXNzYWdlGAQgASgJQgPgQQMinAEKFlByb21vdGlvblBvbGljeVByZXZpZXcSFAoHYWxsb3dlZBgBIAEoCEID4EEDEjUKBmRlbmllZBgCIAMoCzIgLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJ1bGVCA+BBAxI1CgZ3YXJuZWQYAyADKAsyIC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25SdWxlQgPgQQMiiQgKCVByb21vdGlvbhIPCgJpZBgBIAEoCUID4EEDEhQKB3RlYW1faWQYAiABKAlCA+BBAxIXCgpwcm9qZWN0X2lkGAMgASgJQgPgQQMSGwoOZW52aXJvbm1lbnRfaWQYBCABKAlCA+BBAxIdChBlbnZpcm9ubWVudF9uYW1lGAUgASgJQgPgQQMSFwoKcmVsZWFzZV9pZBgGIAEoCUID4EEDEhQKB3ZlcnNpb24YByABKAlCA+BBAxIdCgthcnRpZmFjdF9pZBgIIAEoCUID4EEDSACIAQESNQoFc3RhdGUYCSABKA4yIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25TdGF0ZUID4EEDEkIKCXJlamVjdGlvbhgKIAEoDjIlLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJlamVjdGlvbkID4EEDSAGIAQESGAoGcmVhc29uGAsgASgJQgPgQQNIAogBARJCCgt3YWl0aW5nX2ZvchgMIAEoCzIjLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbldhaXRpbmdCA+BBA0gDiAEBEhkKDHJlcXVlc3RlZF9ieRgNIAEoCUID4EEDEjwKCWFwcHJvdmFscxgOIAMoCzIkLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkFwcHJvdmFsQgPgQQMSIQoPb3ZlcnJpZGVfcmVhc29uGA8gASgJQgPgQQNIBIgBARIaCghidWlsZF9pZBgQIAEoCUID4EEDSAWIAQESGAoGZGlnZXN0GBEgASgJQgPgQQNIBogBARIVCgN1cmwYEiABKAlCA+BBA0gHiAEBEjMKCmNyZWF0ZWRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOQoLYXBwcm92ZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICIgBARI2CghlbmRlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gJiAEBEksKDnBvbGljeV9wcmV2aWV3GBYgASgLMikuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUG9saWN5UHJldmlld0ID4EEDSAqIAQFCDgoMX2FydGlmYWN0X2lkQgwKCl9yZWplY3Rpb25CCQoHX3JlYXNvbkIOCgxfd2FpdGluZ19mb3JCEgoQX292ZXJyaWRlX3JlYXNvbkILCglfYnVpbGRfaWRCCQoHX2RpZ2VzdEIGCgRfdXJsQg4KDF9hcHByb3ZlZF9hdEILCglfZW5kZWRfYXRCEQoPX3BvbGljeV9wcmV2aWV3IoABCgtMaXN0UmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECEh4KBWxpbWl0GAIgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAMgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IidAoMTGlzdFJlc3BvbnNlEjUKCnByb21vdGlvbnMYASADKAsyHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25CA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIk0KCkdldFJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAiKDAQoNQ3JlYXRlUmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhcKCnJlbGVhc2VfaWQYAiABKAlCA+BBAhIjCgthcnRpZmFjdF9pZBgDIAEoCUIJukgGcgQQARhASACIAQFCDgoMX2FydGlmYWN0X2lkIkEKEVByb21vdGlvbk92ZXJyaWRlEiwKBnJlYXNvbhgBIAEoCUIc4EECukgWchQQCBj0AzINXlxTW1xzXFNdKlxTJCKbAQoOQXBwcm92ZVJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAhI7CghvdmVycmlkZRgDIAEoCzIkLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbk92ZXJyaWRlSACIAQFCCwoJX292ZXJyaWRlInMKDVJlamVjdFJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAhIhCgZyZWFzb24YAyABKAlCEeBBArpIC3IJEAEY9AMyAlxTIs0BCg9Db21wbGV0ZVJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAhJCCgZzdGF0dXMYAyABKA4yIy5zdmMucHJvbW90aW9ucy52MS5Db21wbGV0aW9uU3RhdHVzQg3gQQK6SAeCAQQQASAAEi0KA3VybBgEIAEoCUIbukgYchYY0A8yEV5odHRwcz86Ly9bXlxzXSskSACIAQFCBgoEX3VybCrEAQoOUHJvbW90aW9uU3RhdGUSHwobUFJPTU9USU9OX1NUQVRFX1VOU1BFQ0lGSUVEEAASGwoXUFJPTU9USU9OX1NUQVRFX1BFTkRJTkcQARIcChhQUk9NT1RJT05fU1RBVEVfQVBQUk9WRUQQAhIcChhQUk9NT1RJT05fU1RBVEVfREVQTE9ZRUQQAxIcChhQUk9NT1RJT05fU1RBVEVfUkVKRUNURUQQBBIaChZQUk9NT1RJT05fU1RBVEVfRkFJTEVEEAUqoAEKElByb21vdGlvblJlamVjdGlvbhIjCh9QUk9NT1RJT05fUkVKRUNUSU9OX1VOU1BFQ0lGSUVEEAASIAocUFJPTU9USU9OX1JFSkVDVElPTl9SRUpFQ1RFRBABEiIKHlBST01PVElPTl9SRUpFQ1RJT05fU1VQRVJTRURFRBACEh8KG1BST01PVElPTl9SRUpFQ1RJT05fRVhQSVJFRBADKrECChRQcm9tb3Rpb25XYWl0aW5nQ29kZRImCiJQUk9NT1RJT05fV0FJVElOR19DT0RFX1VOU1BFQ0lGSUVEEAASIwofUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9BUFBST1ZBTBABEisKJ1BST01PVElPTl9XQUlUSU5HX0NPREVfTk9fREVQTE9ZX1RBUkdFVBACEioKJlBST01PVElPTl9XQUlUSU5HX0NPREVfQU1CSUdVT1VTX0lNQUdFEAMSKwonUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9FTlZJUk9OTUVOVF9CVVNZEAQSIQodUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9SVU5ORVIQBRIjCh9QUk9NT1RJT05fV0FJVElOR19DT0RFX0VYVEVSTkFMEAYqcwoQQ29tcGxldGlvblN0YXR1cxIhCh1DT01QTEVUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh4KGkNPTVBMRVRJT05fU1RBVFVTX0RFUExPWUVEEAESHAoYQ09NUExFVElPTl9TVEFUVVNfRkFJTEVEEAIy0QkKEVByb21vdGlvbnNTZXJ2aWNlEtQBCgRMaXN0Eh4uc3ZjLnByb21vdGlvbnMudjEuTGlzdFJlcXVlc3QaHy5zdmMucHJvbW90aW9ucy52MS5MaXN0UmVzcG9uc2UiigGQAgGKtRhSYhEKCnByb21vdGlvbnMQMhjIAaoBAmlkqgEFc3RhdGWqAQd2ZXJzaW9uqgEPd2FpdGluZ0Zvci5jb2RlqgEHYnVpbGRJZKoBCWNyZWF0ZWRBdILT5JMCKxIpL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMShwEKA0dldBIdLnN2Yy5wcm9tb3Rpb25zLnYxLkdldFJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24iQ5ACAYLT5JMCOhI4L2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMve3Byb21vdGlvbl9pZH0SmQIKBkNyZWF0ZRIgLnN2Yy5wcm9tb3Rpb25zLnYxLkNyZWF0ZVJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24izgGKtRiVARIOZW52aXJvbm1lbnRfaWQSCnJlbGVhc2VfaWQqCnJlbGVhc2VfaWRYyQGaAWcKF0EgcmVsZWFzZSB0byBwcm9kdWN0aW9uEiVwcm9tb3Rpb25zIGNyZWF0ZSByZWxfMDEgLS1lbnYgZW52XzAxGiVwcm9tb3Rpb25zLmNyZWF0ZSgnZW52XzAxJywgJ3JlbF8wMScpgtPkkwIuOgEqIikvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucxKdAQoHQXBwcm92ZRIhLnN2Yy5wcm9tb3Rpb25zLnYxLkFwcHJvdmVSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIlGKtRgCQAOC0+STAkU6ASoiQC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L2FwcHJvdmUSmgEKBlJlamVjdBIgLnN2Yy5wcm9tb3Rpb25zLnYxLlJlamVjdFJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24iUIq1GAJAA4LT5JMCRDoBKiI/L2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMve3Byb21vdGlvbl9pZH0vcmVqZWN0ErQBCghDb21wbGV0ZRIiLnN2Yy5wcm9tb3Rpb25zLnYxLkNvbXBsZXRlUmVxdWVzdBocLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbiJmirUYFioMcHJvbW90aW9uX2lkKgZzdGF0dXOC0+STAkY6ASoiQS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L2NvbXBsZXRlGkuKtRhHCgpwcm9tb3Rpb25zEgpwcm9tb3Rpb25zGiVSZWxlYXNlcyBvbiB0aGVpciB3YXkgdG8gZW52aXJvbm1lbnRzKAEwBTgRQBJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiJzdmMvcHJvbW90aW9ucy92MS9wcm9tb3Rpb25zLnByb3RvEhFzdmMucHJvbW90aW9ucy52MSJhChBQcm9tb3Rpb25XYWl0aW5nEjoKBGNvZGUYASABKA4yJy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25XYWl0aW5nQ29kZUID4EEDEhEKBHRleHQYAiABKAlCA+BBAyJWChFQcm9tb3Rpb25BcHByb3ZhbBIUCgd1c2VyX2lkGAEgASgJQgPgQQMSKwoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMibQoNUHJvbW90aW9uUnVsZRIWCglwb2xpY3lfaWQYASABKAlCA+BBAxIYCgtwb2xpY3lfbmFtZRgCIAEoCUID4EEDEhQKB3J1bGVfaWQYAyABKAlCA+BBAxIUCgdtZXNzYWdlGAQgASgJQgPgQQMinAEKFlByb21vdGlvblBvbGljeVByZXZpZXcSFAoHYWxsb3dlZBgBIAEoCEID4EEDEjUKBmRlbmllZBgCIAMoCzIgLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJ1bGVCA+BBAxI1CgZ3YXJuZWQYAyADKAsyIC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25SdWxlQgPgQQMiiQgKCVByb21vdGlvbhIPCgJpZBgBIAEoCUID4EEDEhQKB3RlYW1faWQYAiABKAlCA+BBAxIXCgpwcm9qZWN0X2lkGAMgASgJQgPgQQMSGwoOZW52aXJvbm1lbnRfaWQYBCABKAlCA+BBAxIdChBlbnZpcm9ubWVudF9uYW1lGAUgASgJQgPgQQMSFwoKcmVsZWFzZV9pZBgGIAEoCUID4EEDEhQKB3ZlcnNpb24YByABKAlCA+BBAxIdCgthcnRpZmFjdF9pZBgIIAEoCUID4EEDSACIAQESNQoFc3RhdGUYCSABKA4yIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25TdGF0ZUID4EEDEkIKCXJlamVjdGlvbhgKIAEoDjIlLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJlamVjdGlvbkID4EEDSAGIAQESGAoGcmVhc29uGAsgASgJQgPgQQNIAogBARJCCgt3YWl0aW5nX2ZvchgMIAEoCzIjLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbldhaXRpbmdCA+BBA0gDiAEBEhkKDHJlcXVlc3RlZF9ieRgNIAEoCUID4EEDEjwKCWFwcHJvdmFscxgOIAMoCzIkLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkFwcHJvdmFsQgPgQQMSIQoPb3ZlcnJpZGVfcmVhc29uGA8gASgJQgPgQQNIBIgBARIaCghidWlsZF9pZBgQIAEoCUID4EEDSAWIAQESGAoGZGlnZXN0GBEgASgJQgPgQQNIBogBARIVCgN1cmwYEiABKAlCA+BBA0gHiAEBEjMKCmNyZWF0ZWRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOQoLYXBwcm92ZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICIgBARI2CghlbmRlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gJiAEBEksKDnBvbGljeV9wcmV2aWV3GBYgASgLMikuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUG9saWN5UHJldmlld0ID4EEDSAqIAQFCDgoMX2FydGlmYWN0X2lkQgwKCl9yZWplY3Rpb25CCQoHX3JlYXNvbkIOCgxfd2FpdGluZ19mb3JCEgoQX292ZXJyaWRlX3JlYXNvbkILCglfYnVpbGRfaWRCCQoHX2RpZ2VzdEIGCgRfdXJsQg4KDF9hcHByb3ZlZF9hdEILCglfZW5kZWRfYXRCEQoPX3BvbGljeV9wcmV2aWV3IrYDCg5Qcm9tb3Rpb25JbWFnZRIcCgpyZWxlYXNlX2lkGAEgASgJQgPgQQNIAIgBARIZCgd2ZXJzaW9uGAIgASgJQgPgQQNIAYgBARIeCgxwcm9tb3Rpb25faWQYAyABKAlCA+BBA0gCiAEBEhoKCGJ1aWxkX2lkGAQgASgJQgPgQQNIA4gBARIdCgthcnRpZmFjdF9pZBgFIAEoCUID4EEDSASIAQESFgoEbmFtZRgGIAEoCUID4EEDSAWIAQESGAoGZGlnZXN0GAcgASgJQgPgQQNIBogBARIYCgZjb21taXQYCCABKAlCA+BBA0gHiAEBEhUKA3VybBgJIAEoCUID4EEDSAiIAQESMwoFc2luY2UYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICYgBAUINCgtfcmVsZWFzZV9pZEIKCghfdmVyc2lvbkIPCg1fcHJvbW90aW9uX2lkQgsKCV9idWlsZF9pZEIOCgxfYXJ0aWZhY3RfaWRCBwoFX25hbWVCCQoHX2RpZ2VzdEIJCgdfY29tbWl0QgYKBF91cmxCCAoGX3NpbmNlIqcBChdQcm9tb3Rpb25BcnRpZmFjdENoYW5nZRIxCgRraW5kGAEgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSGAoGYmVmb3JlGAMgASgJQgPgQQNIAIgBARIXCgVhZnRlchgEIAEoCUID4EEDSAGIAQFCCQoHX2JlZm9yZUIICgZfYWZ0ZXIiZwoWUHJvbW90aW9uUGFja2FnZUNoYW5nZRIRCgR0eXBlGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhMKBmJlZm9yZRgDIAMoCUID4EEDEhIKBWFmdGVyGAQgAygJQgPgQQMimgEKF1Byb21vdGlvblBhY2thZ2VDaGFuZ2VzEhIKBWFkZGVkGAEgASgFQgPgQQMSFAoHcmVtb3ZlZBgCIAEoBUID4EEDEhQKB2NoYW5nZWQYAyABKAVCA+BBAxI/CgdjaGFuZ2VzGAQgAygLMikuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUGFja2FnZUNoYW5nZUID4EEDIqoEChBQcm9tb3Rpb25QcmV2aWV3EjQKCXByb21vdGlvbhgBIAEoCzIcLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkID4EEDEjwKB3J1bm5pbmcYAiABKAsyIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25JbWFnZUID4EEDSACIAQESNwoHYnJvdWdodBgDIAEoCzIhLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkltYWdlQgPgQQMSQgoJYXJ0aWZhY3RzGAQgAygLMiouc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uQXJ0aWZhY3RDaGFuZ2VCA+BBAxJGCghwYWNrYWdlcxgFIAEoCzIqLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblBhY2thZ2VDaGFuZ2VzQgPgQQNIAYgBARIiChBwYWNrYWdlc19wcm9ibGVtGAYgASgJQgPgQQNIAogBARIWCglhcHByb3ZhbHMYByABKAVCA+BBAxIfChJyZXF1aXJlZF9hcHByb3ZhbHMYCCABKAVCA+BBAxJFCghwb2xpY2llcxgJIAEoCzIpLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblBvbGljeVByZXZpZXdCA+BBA0gDiAEBQgoKCF9ydW5uaW5nQgsKCV9wYWNrYWdlc0ITChFfcGFja2FnZXNfcHJvYmxlbUILCglfcG9saWNpZXMigAEKC0xpc3RSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQISHgoFbGltaXQYAiABKA1CCrpIByoFGMgBKAFIAIgBARIfCgZjdXJzb3IYAyABKAlCCrpIB3IFEAEYgARIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ0CgxMaXN0UmVzcG9uc2USNQoKcHJvbW90aW9ucxgBIAMoCzIcLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkID4EEDEh0KC25leHRfY3Vyc29yGAIgASgJQgPgQQNIAIgBAUIOCgxfbmV4dF9jdXJzb3IiTQoKR2V0UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECIlEKDlByZXZpZXdSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSGQoMcHJvbW90aW9uX2lkGAIgASgJQgPgQQIigwEKDUNyZWF0ZVJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIXCgpyZWxlYXNlX2lkGAIgASgJQgPgQQISIwoLYXJ0aWZhY3RfaWQYAyABKAlCCbpIBnIEEAEYQEgAiAEBQg4KDF9hcnRpZmFjdF9pZCJBChFQcm9tb3Rpb25PdmVycmlkZRIsCgZyZWFzb24YASABKAlCHOBBArpIFnIUEAgY9AMyDV5cU1tcc1xTXSpcUyQimwEKDkFwcHJvdmVSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSGQoMcHJvbW90aW9uX2lkGAIgASgJQgPgQQISOwoIb3ZlcnJpZGUYAyABKAsyJC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25PdmVycmlkZUgAiAEBQgsKCV9vdmVycmlkZSJzCg1SZWplY3RSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSGQoMcHJvbW90aW9uX2lkGAIgASgJQgPgQQISIQoGcmVhc29uGAMgASgJQhHgQQK6SAtyCRABGPQDMgJcUyLNAQoPQ29tcGxldGVSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSGQoMcHJvbW90aW9uX2lkGAIgASgJQgPgQQISQgoGc3RhdHVzGAMgASgOMiMuc3ZjLnByb21vdGlvbnMudjEuQ29tcGxldGlvblN0YXR1c0IN4EECukgHggEEEAEgABItCgN1cmwYBCABKAlCG7pIGHIWGNAPMhFeaHR0cHM/Oi8vW15cc10rJEgAiAEBQgYKBF91cmwqxAEKDlByb21vdGlvblN0YXRlEh8KG1BST01PVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1BST01PVElPTl9TVEFURV9QRU5ESU5HEAESHAoYUFJPTU9USU9OX1NUQVRFX0FQUFJPVkVEEAISHAoYUFJPTU9USU9OX1NUQVRFX0RFUExPWUVEEAMSHAoYUFJPTU9USU9OX1NUQVRFX1JFSkVDVEVEEAQSGgoWUFJPTU9USU9OX1NUQVRFX0ZBSUxFRBAFKqABChJQcm9tb3Rpb25SZWplY3Rpb24SIwofUFJPTU9USU9OX1JFSkVDVElPTl9VTlNQRUNJRklFRBAAEiAKHFBST01PVElPTl9SRUpFQ1RJT05fUkVKRUNURUQQARIiCh5QUk9NT1RJT05fUkVKRUNUSU9OX1NVUEVSU0VERUQQAhIfChtQUk9NT1RJT05fUkVKRUNUSU9OX0VYUElSRUQQAyqxAgoUUHJvbW90aW9uV2FpdGluZ0NvZGUSJgoiUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9VTlNQRUNJRklFRBAAEiMKH1BST01PVElPTl9XQUlUSU5HX0NPREVfQVBQUk9WQUwQARIrCidQUk9NT1RJT05fV0FJVElOR19DT0RFX05PX0RFUExPWV9UQVJHRVQQAhIqCiZQUk9NT1RJT05fV0FJVElOR19DT0RFX0FNQklHVU9VU19JTUFHRRADEisKJ1BST01PVElPTl9XQUlUSU5HX0NPREVfRU5WSVJPTk1FTlRfQlVTWRAEEiEKHVBST01PVElPTl9XQUlUSU5HX0NPREVfUlVOTkVSEAUSIwofUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9FWFRFUk5BTBAGKnMKEENvbXBsZXRpb25TdGF0dXMSIQodQ09NUExFVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIeChpDT01QTEVUSU9OX1NUQVRVU19ERVBMT1lFRBABEhwKGENPTVBMRVRJT05fU1RBVFVTX0ZBSUxFRBACMuQLChFQcm9tb3Rpb25zU2VydmljZRLUAQoETGlzdBIeLnN2Yy5wcm9tb3Rpb25zLnYxLkxpc3RSZXF1ZXN0Gh8uc3ZjLnByb21vdGlvbnMudjEuTGlzdFJlc3BvbnNlIooBkAIBirUYUmIRCgpwcm9tb3Rpb25zEDIYyAGqAQJpZKoBBXN0YXRlqgEHdmVyc2lvbqoBD3dhaXRpbmdGb3IuY29kZaoBB2J1aWxkSWSqAQljcmVhdGVkQXSC0+STAisSKS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zEocBCgNHZXQSHS5zdmMucHJvbW90aW9ucy52MS5HZXRSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIkOQAgGC0+STAjoSOC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9EpACCgdQcmV2aWV3EiEuc3ZjLnByb21vdGlvbnMudjEuUHJldmlld1JlcXVlc3QaIy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25QcmV2aWV3IrwBkAIBirUYbZoBagoYV2hhdCBhIHByb21vdGlvbiBjaGFuZ2VzEiZwcm9tb3Rpb25zIHByZXZpZXcgcHJtXzAxIC0tZW52IGVudl8wMRomcHJvbW90aW9ucy5wcmV2aWV3KCdlbnZfMDEnLCAncHJtXzAxJymC0+STAkISQC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L3ByZXZpZXcSmQIKBkNyZWF0ZRIgLnN2Yy5wcm9tb3Rpb25zLnYxLkNyZWF0ZVJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24izgGKtRiVARIOZW52aXJvbm1lbnRfaWQSCnJlbGVhc2VfaWQqCnJlbGVhc2VfaWRYyQGaAWcKF0EgcmVsZWFzZSB0byBwcm9kdWN0aW9uEiVwcm9tb3Rpb25zIGNyZWF0ZSByZWxfMDEgLS1lbnYgZW52XzAxGiVwcm9tb3Rpb25zLmNyZWF0ZSgnZW52XzAxJywgJ3JlbF8wMScpgtPkkwIuOgEqIikvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucxKdAQoHQXBwcm92ZRIhLnN2Yy5wcm9tb3Rpb25zLnYxLkFwcHJvdmVSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIlGKtRgCQAOC0+STAkU6ASoiQC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L2FwcHJvdmUSmgEKBlJlamVjdBIgLnN2Yy5wcm9tb3Rpb25zLnYxLlJlamVjdFJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24iUIq1GAJAA4LT5JMCRDoBKiI/L2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMve3Byb21vdGlvbl9pZH0vcmVqZWN0ErQBCghDb21wbGV0ZRIiLnN2Yy5wcm9tb3Rpb25zLnYxLkNvbXBsZXRlUmVxdWVzdBocLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbiJmirUYFioMcHJvbW90aW9uX2lkKgZzdGF0dXOC0+STAkY6ASoiQS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L2NvbXBsZXRlGkuKtRhHCgpwcm9tb3Rpb25zEgpwcm9tb3Rpb25zGiVSZWxlYXNlcyBvbiB0aGVpciB3YXkgdG8gZW52aXJvbm1lbnRzKAEwBTgRQBJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_artifacts_v1_artifacts, file_svc_options_v1_options]);
 
 /**
  * Next thing that a promotion waits for.
@@ -119,7 +121,7 @@ export const PromotionRuleSchema: GenMessage<PromotionRule> = /*@__PURE__*/
   messageDesc(file_svc_promotions_v1_promotions, 2);
 
 /**
- * Word of the policies about a promotion at the moment of its creation.
+ * Word of the policies about a promotion.
  *
  * @generated from message svc.promotions.v1.PromotionPolicyPreview
  */
@@ -307,7 +309,7 @@ export type Promotion = Message<"svc.promotions.v1.Promotion"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Word of the policies; of the answer of `create` alone.
+   * Word of the policies at its creation; of the answer of `create` alone.
    *
    * @generated from field: optional svc.promotions.v1.PromotionPolicyPreview policy_preview = 22;
    */
@@ -320,6 +322,293 @@ export type Promotion = Message<"svc.promotions.v1.Promotion"> & {
  */
 export const PromotionSchema: GenMessage<Promotion> = /*@__PURE__*/
   messageDesc(file_svc_promotions_v1_promotions, 4);
+
+/**
+ * Image that an environment runs, or that a promotion brings to it, and where it came from. What is absent is not known, or there is none.
+ *
+ * @generated from message svc.promotions.v1.PromotionImage
+ */
+export type PromotionImage = Message<"svc.promotions.v1.PromotionImage"> & {
+  /**
+   * Release that it came with.
+   *
+   * @generated from field: optional string release_id = 1;
+   */
+  releaseId?: string | undefined;
+
+  /**
+   * Version of the release.
+   *
+   * @generated from field: optional string version = 2;
+   */
+  version?: string | undefined;
+
+  /**
+   * Promotion that brought it.
+   *
+   * @generated from field: optional string promotion_id = 3;
+   */
+  promotionId?: string | undefined;
+
+  /**
+   * Build that deployed it.
+   *
+   * @generated from field: optional string build_id = 4;
+   */
+  buildId?: string | undefined;
+
+  /**
+   * Artifact; also absent where the release has several images of which none was chosen.
+   *
+   * @generated from field: optional string artifact_id = 5;
+   */
+  artifactId?: string | undefined;
+
+  /**
+   * Name of the artifact.
+   *
+   * @generated from field: optional string name = 6;
+   */
+  name?: string | undefined;
+
+  /**
+   * Digest.
+   *
+   * @generated from field: optional string digest = 7;
+   */
+  digest?: string | undefined;
+
+  /**
+   * Commit that it was built of.
+   *
+   * @generated from field: optional string commit = 8;
+   */
+  commit?: string | undefined;
+
+  /**
+   * Address at which it runs.
+   *
+   * @generated from field: optional string url = 9;
+   */
+  url?: string | undefined;
+
+  /**
+   * Time at which it was deployed.
+   *
+   * @generated from field: optional google.protobuf.Timestamp since = 10;
+   */
+  since?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.promotions.v1.PromotionImage.
+ * Use `create(PromotionImageSchema)` to create a new message.
+ */
+export const PromotionImageSchema: GenMessage<PromotionImage> = /*@__PURE__*/
+  messageDesc(file_svc_promotions_v1_promotions, 5);
+
+/**
+ * An artifact that differs, by its kind and its name.
+ *
+ * @generated from message svc.promotions.v1.PromotionArtifactChange
+ */
+export type PromotionArtifactChange = Message<"svc.promotions.v1.PromotionArtifactChange"> & {
+  /**
+   * Kind.
+   *
+   * @generated from field: svc.artifacts.v1.ArtifactKind kind = 1;
+   */
+  kind: ArtifactKind;
+
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Digest now; absent: it is added.
+   *
+   * @generated from field: optional string before = 3;
+   */
+  before?: string | undefined;
+
+  /**
+   * Digest that is brought; absent: it is removed.
+   *
+   * @generated from field: optional string after = 4;
+   */
+  after?: string | undefined;
+};
+
+/**
+ * Describes the message svc.promotions.v1.PromotionArtifactChange.
+ * Use `create(PromotionArtifactChangeSchema)` to create a new message.
+ */
+export const PromotionArtifactChangeSchema: GenMessage<PromotionArtifactChange> = /*@__PURE__*/
+  messageDesc(file_svc_promotions_v1_promotions, 6);
+
+/**
+ * A package that differs, by its type and its name.
+ *
+ * @generated from message svc.promotions.v1.PromotionPackageChange
+ */
+export type PromotionPackageChange = Message<"svc.promotions.v1.PromotionPackageChange"> & {
+  /**
+   * Type, such as `deb`.
+   *
+   * @generated from field: string type = 1;
+   */
+  type: string;
+
+  /**
+   * Name.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Versions now, at most 10, an empty one for one that is not known; none: it is added.
+   *
+   * @generated from field: repeated string before = 3;
+   */
+  before: string[];
+
+  /**
+   * Versions that are brought, at most 10; none: it is removed.
+   *
+   * @generated from field: repeated string after = 4;
+   */
+  after: string[];
+};
+
+/**
+ * Describes the message svc.promotions.v1.PromotionPackageChange.
+ * Use `create(PromotionPackageChangeSchema)` to create a new message.
+ */
+export const PromotionPackageChangeSchema: GenMessage<PromotionPackageChange> = /*@__PURE__*/
+  messageDesc(file_svc_promotions_v1_promotions, 7);
+
+/**
+ * Packages that differ between two images.
+ *
+ * @generated from message svc.promotions.v1.PromotionPackageChanges
+ */
+export type PromotionPackageChanges = Message<"svc.promotions.v1.PromotionPackageChanges"> & {
+  /**
+   * Number of those that are added.
+   *
+   * @generated from field: int32 added = 1;
+   */
+  added: number;
+
+  /**
+   * Number of those that are removed.
+   *
+   * @generated from field: int32 removed = 2;
+   */
+  removed: number;
+
+  /**
+   * Number of those of which other versions are brought.
+   *
+   * @generated from field: int32 changed = 3;
+   */
+  changed: number;
+
+  /**
+   * The first 100: added ones, then removed, then changed ones, each by name.
+   *
+   * @generated from field: repeated svc.promotions.v1.PromotionPackageChange changes = 4;
+   */
+  changes: PromotionPackageChange[];
+};
+
+/**
+ * Describes the message svc.promotions.v1.PromotionPackageChanges.
+ * Use `create(PromotionPackageChangesSchema)` to create a new message.
+ */
+export const PromotionPackageChangesSchema: GenMessage<PromotionPackageChanges> = /*@__PURE__*/
+  messageDesc(file_svc_promotions_v1_promotions, 8);
+
+/**
+ * What a promotion changes.
+ *
+ * @generated from message svc.promotions.v1.PromotionPreview
+ */
+export type PromotionPreview = Message<"svc.promotions.v1.PromotionPreview"> & {
+  /**
+   * The promotion.
+   *
+   * @generated from field: svc.promotions.v1.Promotion promotion = 1;
+   */
+  promotion?: Promotion | undefined;
+
+  /**
+   * What runs in the environment now: what the platform deployed there last or, if that was later, what somebody said to have deployed elsewhere. Absent: nothing is known to run.
+   *
+   * @generated from field: optional svc.promotions.v1.PromotionImage running = 2;
+   */
+  running?: PromotionImage | undefined;
+
+  /**
+   * What the promotion brings.
+   *
+   * @generated from field: svc.promotions.v1.PromotionImage brought = 3;
+   */
+  brought?: PromotionImage | undefined;
+
+  /**
+   * Artifacts that differ: those of the release against those of the release that runs or, where what runs came with none, against its image.
+   *
+   * @generated from field: repeated svc.promotions.v1.PromotionArtifactChange artifacts = 4;
+   */
+  artifacts: PromotionArtifactChange[];
+
+  /**
+   * Packages of the two images that differ; absent where they are not compared.
+   *
+   * @generated from field: optional svc.promotions.v1.PromotionPackageChanges packages = 5;
+   */
+  packages?: PromotionPackageChanges | undefined;
+
+  /**
+   * Why packages are not compared; absent where they are.
+   *
+   * @generated from field: optional string packages_problem = 6;
+   */
+  packagesProblem?: string | undefined;
+
+  /**
+   * Number of approvals that count now.
+   *
+   * @generated from field: int32 approvals = 7;
+   */
+  approvals: number;
+
+  /**
+   * Number that the environment asks for.
+   *
+   * @generated from field: int32 required_approvals = 8;
+   */
+  requiredApprovals: number;
+
+  /**
+   * Word of the policies about its approval, with the approvals that count now and that of the caller, if it would count; absent unless it is pending.
+   *
+   * @generated from field: optional svc.promotions.v1.PromotionPolicyPreview policies = 9;
+   */
+  policies?: PromotionPolicyPreview | undefined;
+};
+
+/**
+ * Describes the message svc.promotions.v1.PromotionPreview.
+ * Use `create(PromotionPreviewSchema)` to create a new message.
+ */
+export const PromotionPreviewSchema: GenMessage<PromotionPreview> = /*@__PURE__*/
+  messageDesc(file_svc_promotions_v1_promotions, 9);
 
 /**
  * Selects an environment and a page.
@@ -354,7 +643,7 @@ export type ListRequest = Message<"svc.promotions.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 5);
+  messageDesc(file_svc_promotions_v1_promotions, 10);
 
 /**
  * A page of promotions.
@@ -382,7 +671,7 @@ export type ListResponse = Message<"svc.promotions.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 6);
+  messageDesc(file_svc_promotions_v1_promotions, 11);
 
 /**
  * Selects a promotion.
@@ -410,7 +699,35 @@ export type GetRequest = Message<"svc.promotions.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 7);
+  messageDesc(file_svc_promotions_v1_promotions, 12);
+
+/**
+ * Selects a promotion.
+ *
+ * @generated from message svc.promotions.v1.PreviewRequest
+ */
+export type PreviewRequest = Message<"svc.promotions.v1.PreviewRequest"> & {
+  /**
+   * Environment id.
+   *
+   * @generated from field: string environment_id = 1;
+   */
+  environmentId: string;
+
+  /**
+   * Promotion id.
+   *
+   * @generated from field: string promotion_id = 2;
+   */
+  promotionId: string;
+};
+
+/**
+ * Describes the message svc.promotions.v1.PreviewRequest.
+ * Use `create(PreviewRequestSchema)` to create a new message.
+ */
+export const PreviewRequestSchema: GenMessage<PreviewRequest> = /*@__PURE__*/
+  messageDesc(file_svc_promotions_v1_promotions, 13);
 
 /**
  * Promotion that is asked for.
@@ -445,7 +762,7 @@ export type CreateRequest = Message<"svc.promotions.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 8);
+  messageDesc(file_svc_promotions_v1_promotions, 14);
 
 /**
  * Going on although a policy says no.
@@ -466,7 +783,7 @@ export type PromotionOverride = Message<"svc.promotions.v1.PromotionOverride"> &
  * Use `create(PromotionOverrideSchema)` to create a new message.
  */
 export const PromotionOverrideSchema: GenMessage<PromotionOverride> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 9);
+  messageDesc(file_svc_promotions_v1_promotions, 15);
 
 /**
  * An approval.
@@ -501,7 +818,7 @@ export type ApproveRequest = Message<"svc.promotions.v1.ApproveRequest"> & {
  * Use `create(ApproveRequestSchema)` to create a new message.
  */
 export const ApproveRequestSchema: GenMessage<ApproveRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 10);
+  messageDesc(file_svc_promotions_v1_promotions, 16);
 
 /**
  * A rejection.
@@ -536,7 +853,7 @@ export type RejectRequest = Message<"svc.promotions.v1.RejectRequest"> & {
  * Use `create(RejectRequestSchema)` to create a new message.
  */
 export const RejectRequestSchema: GenMessage<RejectRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 11);
+  messageDesc(file_svc_promotions_v1_promotions, 17);
 
 /**
  * End of the deploy.
@@ -578,7 +895,7 @@ export type CompleteRequest = Message<"svc.promotions.v1.CompleteRequest"> & {
  * Use `create(CompleteRequestSchema)` to create a new message.
  */
 export const CompleteRequestSchema: GenMessage<CompleteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 12);
+  messageDesc(file_svc_promotions_v1_promotions, 18);
 
 /**
  * State of a promotion.
@@ -799,6 +1116,17 @@ export const PromotionsService: GenService<{
     methodKind: "unary";
     input: typeof GetRequestSchema;
     output: typeof PromotionSchema;
+  },
+  /**
+   * Returns what a promotion changes: what its environment runs now, what it brings and what differs, and, while it is pending, what the policies would say if the caller gave the last approval now. Computed at the call; nothing is kept of it.
+   * Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.promotions.v1.PromotionsService.Preview
+   */
+  preview: {
+    methodKind: "unary";
+    input: typeof PreviewRequestSchema;
+    output: typeof PromotionPreviewSchema;
   },
   /**
    * Asks for a release of the environment's project to go to the environment. It is `pending` at first, also where nothing can be deployed, and says what it waits for and what the policies would say. Errors: `not_found` (404: environment, release or artifact),

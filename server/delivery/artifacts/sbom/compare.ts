@@ -1,0 +1,60 @@
+/** What differs between two sets of packages, by type and name: an image may have several versions of one package. */
+import type { TeamScope } from '../../../platform/context.ts';
+import type { SqlTag } from '../../../platform/db/index.ts';
+
+const CHANGES_MAX = 100;
+/** Of one package on one side: a lock file may have dozens. */
+const VERSIONS_MAX = 10;
+
+export interface PackageChange {
+  readonly type: string;
+  readonly name: string;
+  /** Empty: it is added. */
+  readonly before: readonly string[];
+  /** Empty: it is removed. */
+  readonly after: readonly string[];
+}
+
+export interface PackageChanges {
+  readonly added: number;
+  readonly removed: number;
+  readonly changed: number;
+  /** The first ones: added ones, then removed, then changed ones. */
+  readonly changes: readonly PackageChange[];
+}
+
+const NONE: PackageChanges = { added: 0, removed: 0, changed: 0, changes: [] };
+
+/** Of the sets with these ids. That of another team is empty. */
+export async function comparePackages(
+  sql: SqlTag,
+  scope: TeamScope,
+  { before, after }: { readonly before: number; readonly after: number },
+): Promise<PackageChanges> {
+  if (before === after) return NONE;
+  const rows = await sql<Array<PackageChange & Omit<PackageChanges, 'changes'>>>`
+    with named as (
+      select p.type, p.name,
+        coalesce(array_agg(distinct p.version order by p.version) filter (where m.set_id = ${before}::bigint), '{}') as before,
+        coalesce(array_agg(distinct p.version order by p.version) filter (where m.set_id = ${after}::bigint), '{}') as after
+      from package_set_members m join packages p on p.id = m.package_id
+      where m.team_id = any(${[...scope.teamIds]}::text[]) and m.set_id in (${before}::bigint, ${after}::bigint)
+      group by p.type, p.name
+    )
+    select type, name, before[1:${VERSIONS_MAX}::int] as before, after[1:${VERSIONS_MAX}::int] as after,
+      (count(*) filter (where before = '{}') over ())::int as added,
+      (count(*) filter (where after = '{}') over ())::int as removed,
+      (count(*) filter (where before <> '{}' and after <> '{}') over ())::int as changed
+    from named where before <> after
+    order by before <> '{}', after <> '{}', name, type limit ${CHANGES_MAX}::int`;
+  const [first] = rows;
+  if (first === undefined) return NONE;
+  const { added, removed, changed } = first;
+  const changes = rows.map(({ type, name, before: old, after: now }) => ({
+    type,
+    name,
+    before: old,
+    after: now,
+  }));
+  return { added, removed, changed, changes };
+}

@@ -1,0 +1,50 @@
+/** What policies are asked about a promotion: the one way for the act and for its preview. */
+import type { Environment } from '../../apps/environments/index.ts';
+import { projectRows } from '../../apps/projects/index.ts';
+import { regionOfTeam } from '../../engine/regions/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Artifact } from '../artifacts/index.ts';
+import type { Passage } from '../policies/index.ts';
+import type { Promotion } from './store.ts';
+
+export interface Passing {
+  readonly action: 'promotion.create' | 'promotion.approve';
+  readonly environment: Environment;
+  readonly promotion: Promotion;
+  readonly artifacts: readonly Artifact[];
+  /** People whose approval counts. */
+  readonly approvals: readonly string[];
+}
+
+export async function passageOf(
+  ctx: Ctx,
+  { action, environment, promotion, artifacts, approvals }: Passing,
+): Promise<Passage> {
+  const { id: environmentId, teamId, projectId, name, promotionsOnly, requiredApprovals } = environment;
+  const { id, releaseId, version, requestedBy } = promotion;
+  const [project, region] = await Promise.all([
+    projectRows.find(ctx, projectId),
+    regionOfTeam(ctx.db, teamId),
+  ]);
+  return {
+    action,
+    teamId,
+    projectId,
+    environmentId,
+    subject: id,
+    facts: {
+      project: { id: projectId, name: project.name },
+      environment: {
+        id: environmentId,
+        name,
+        region: region.id,
+        operator: region.operator,
+        promotionsOnly,
+        requiredApprovals,
+      },
+      release: { id: releaseId, version },
+      promotion: { id, requestedBy, approvals },
+    },
+    artifactIds: artifacts.map((artifact) => artifact.id),
+  };
+}

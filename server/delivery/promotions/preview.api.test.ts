@@ -1,0 +1,246 @@
+/** What a promotion is said to change, over the real doors, and that saying it leaves nothing behind. */
+import { createSvcSDK } from '@svc/sdk';
+import type { Promotion, SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { join, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
+
+const postgresHere = await has('postgres');
+const COMMIT = 'c'.repeat(40);
+const REPOSITORY = 'https://git.example.com/acme/web';
+
+describe.skipIf(!postgresHere)('the preview of a promotion', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let admin: SvcSDK;
+  let developer: SvcSDK;
+  let teamId: string;
+  let projectId: string;
+  let environmentId: string;
+  let runner: ScriptedRunner;
+  let names = 0;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const as = async (role: string): Promise<SvcSDK> =>
+    sdkOf((await join(server, server.first.apiKey, { teamId, role })).token);
+  const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
+  /** An image of these packages, `name@version` of npm each. */
+  const imageOf = async (...packages: string[]) => {
+    const digest = freshDigest();
+    const artifact = await sdk.artifacts.declare(teamId, {
+      name: IMAGE,
+      kind: 'image',
+      digest,
+      uri: `${IMAGE}:latest`,
+      commit: COMMIT,
+      repository: REPOSITORY,
+    });
+    const components = packages.map((purl) => ({ type: 'library', name: purl, purl: `pkg:npm/${purl}` }));
+    const bom = JSON.stringify({ bomFormat: 'CycloneDX', specVersion: '1.6', components });
+    const document = Buffer.from(bom).toString('base64');
+    if (packages.length > 0) await sdk.artifacts.uploadSbom(teamId, artifact.id, { document });
+    return { id: artifact.id, digest };
+  };
+  const fileOf = async (name: string) => {
+    const digest = freshDigest();
+    const { id } = await sdk.artifacts.declare(teamId, { name, kind: 'file', digest });
+    return { id, digest };
+  };
+  const promoted = async (...artifacts: ReadonlyArray<{ readonly id: string }>): Promise<Promotion> => {
+    const artifactIds = artifacts.map(({ id }) => id);
+    const { id } = await sdk.releases.create(projectId, { version: `1.${(names += 1)}`, artifactIds });
+    return await sdk.promotions.create(environmentId, id);
+  };
+  const previewOf = async ({ id }: Promotion, by = sdk) => await by.promotions.preview(environmentId, id);
+  const deploy = async ({ id }: Promotion): Promise<string> => {
+    const { buildId = '' } = await admin.promotions.approve(environmentId, id);
+    await runner.finish(await runner.take());
+    await waitFor('the deployment', async () => {
+      const rows = await server.db.sql`select from deployments where build_id = ${buildId}`;
+      return rows.length > 0;
+    });
+    return buildId;
+  };
+  const policy = async (require: string, mode = 'enforce') => {
+    const document = { on: ['promotion.approve'], mode, rules: [{ id: 'rule', message: 'no', require }] };
+    const name = `p${(names += 1)}`;
+    const { id } = await sdk.policies.create(teamId, { name, environmentId, document });
+    await sdk.policies.enable(teamId, id);
+    return { policyId: id, policyName: name, ruleId: 'rule', message: 'no' };
+  };
+
+  beforeAll(async () => {
+    // No lease ends by itself here, however slow the machine.
+    const env = { LEASE_MS: '3600000', OFFER_MS: '3600000' };
+    server = await startTestServer({ env });
+    sdk = sdkOf(server.first.apiKey);
+    teamId = (await sdk.teams.create('makers')).id;
+    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
+    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
+    projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
+    const { token } = await sdk.runners.createEnrollToken(teamId);
+    runner = await scriptedRunner(server.baseUrl, token);
+    admin = await as('admin');
+    developer = await as('developer');
+  });
+  afterAll(async () => await server?.stop());
+  beforeEach(async () => {
+    const deployTo = { kind: 'container' } as const;
+    const params = { name: `e${(names += 1)}`, repository: REPOSITORY, deploy: deployTo };
+    environmentId = (await sdk.environments.create(projectId, params)).id;
+  });
+
+  it('says what is brought where nothing runs', async () => {
+    const image = await imageOf();
+    const promotion = await promoted(image);
+    const { releaseId, version } = promotion;
+    const preview = await previewOf(promotion);
+    expect(preview).toMatchObject({
+      promotion: { id: promotion.id, state: 'pending' },
+      brought: {
+        releaseId,
+        version,
+        artifactId: image.id,
+        name: IMAGE,
+        digest: image.digest,
+        commit: COMMIT,
+      },
+      artifacts: [{ kind: 'image', name: IMAGE, after: image.digest }],
+      packagesProblem: 'there are not two images',
+      approvals: 0,
+      requiredApprovals: 1,
+      policies: { allowed: true, denied: [], warned: [] },
+    });
+    expect([preview.running, preview.packages]).toEqual([undefined, undefined]);
+  });
+
+  it('compares with what the platform deployed last: artifacts and packages', async () => {
+    const before = await imageOf('gone@1', 'same@1', 'left@1', 'left@2', '%40acme/web@1');
+    const old = [await fileOf('notes'), await fileOf('old')];
+    const running = await promoted(before, ...old);
+    const buildId = await deploy(running);
+    const after = await imageOf('new@1', 'same@1', 'left@2', 'left@3', '%40acme/web@1');
+    const come = [await fileOf('notes'), await fileOf('new')];
+    const preview = await previewOf(await promoted(after, ...come));
+    expect(preview.running).toMatchObject({
+      releaseId: running.releaseId,
+      version: running.version,
+      promotionId: running.id,
+      buildId,
+      artifactId: before.id,
+      digest: before.digest,
+      commit: COMMIT,
+      url: 'http://10.0.0.7:32768',
+      since: expect.stringMatching(/^\d{4}-/),
+    });
+    expect(preview.packages).toEqual({
+      added: 1,
+      removed: 1,
+      changed: 1,
+      changes: [
+        { type: 'npm', name: 'new', before: [], after: ['1'] },
+        { type: 'npm', name: 'gone', before: ['1'], after: [] },
+        { type: 'npm', name: 'left', before: ['1', '2'], after: ['2', '3'] },
+      ],
+    });
+    const changes = [
+      { kind: 'image', name: IMAGE, before: before.digest, after: after.digest },
+      { kind: 'file', name: 'notes', before: old[0]?.digest, after: come[0]?.digest },
+      { kind: 'file', name: 'new', after: come[1]?.digest },
+      { kind: 'file', name: 'old', before: old[1]?.digest },
+    ];
+    expect(preview.artifacts).toHaveLength(changes.length);
+    expect(preview.artifacts).toEqual(expect.arrayContaining(changes));
+    // The same image again, once it runs.
+    const same = await promoted(before);
+    expect(await previewOf(same)).toMatchObject({
+      packages: { added: 0, removed: 0, changed: 0, changes: [] },
+      artifacts: old.map(({ digest }) => ({ before: digest })),
+    });
+  });
+
+  it('compares with the image alone of a build that came with no release', async () => {
+    const digest = freshDigest();
+    await sdk.builds.create(environmentId);
+    const published = { image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' } as const;
+    await runner.finish(await runner.take(), published);
+    await waitFor('the artifact', async () => await sdk.artifacts.get(teamId, digest));
+    const after = await imageOf('new@1');
+    const promotion = await promoted(after);
+    const { running, packagesProblem, artifacts } = await waitFor(
+      'what runs',
+      async () => await previewOf(promotion),
+      { holds: (preview) => preview.running !== undefined },
+    );
+    expect(running).toMatchObject({ digest, commit: COMMIT });
+    expect([running?.version, running?.promotionId]).toEqual([undefined, undefined]);
+    expect(packagesProblem).toMatch(/^nothing is known of the packages of .*, artifact art_/);
+    expect(artifacts).toEqual([{ kind: 'image', name: IMAGE, before: digest, after: after.digest }]);
+  });
+
+  it('compares with what was deployed elsewhere, where that was later', async () => {
+    await deploy(await promoted(await imageOf('first@1')));
+    await sdk.environments.update(environmentId, { deploy: { kind: 'none' } });
+    const elsewhere = await promoted(await imageOf('second@1'));
+    await admin.promotions.approve(environmentId, elsewhere.id);
+    const url = 'https://shop.example.com';
+    await sdk.promotions.complete(environmentId, elsewhere.id, { status: 'deployed', url });
+    const next = await promoted(await imageOf('third@1'));
+    const { running, packages } = await previewOf(next);
+    expect(running).toMatchObject({ version: elsewhere.version, promotionId: elsewhere.id, url });
+    expect(running?.buildId).toBeUndefined();
+    expect(packages?.changes.map(({ name }) => name)).toEqual(['third', 'second']);
+    await sdk.environments.update(environmentId, { deploy: { kind: 'container' } });
+    await deploy(next);
+    expect((await previewOf(await promoted())).running).toMatchObject({ version: next.version });
+  });
+
+  it('counts all packages that differ and names a hundred, with ten versions of one', async () => {
+    await deploy(await promoted(await imageOf('same@1')));
+    const many = Array.from({ length: 120 }, (_, n) => `p${n}@1`);
+    const versions = Array.from({ length: 12 }, (_, n) => `a@${n}`);
+    const { packages } = await previewOf(await promoted(await imageOf('same@1', ...many, ...versions)));
+    expect(packages).toMatchObject({ added: 121, removed: 0, changed: 0 });
+    expect(packages?.changes).toHaveLength(100);
+    expect(packages?.changes[0]?.after).toHaveLength(10);
+  });
+
+  it('says what the policies would say to this caller, as the approval then does, and keeps nothing of it', async () => {
+    await sdk.environments.update(environmentId, { requiredApprovals: 2 });
+    const promotion = await promoted(await imageOf());
+    const two = await policy('size(promotion.approvals) >= 2');
+    const warns = await policy('false', 'warn');
+    const gates = async () =>
+      (await server.db.sql`select from policy_gates where team_id = ${teamId}`).length;
+    const before = await gates();
+    const said = async (by: SvcSDK) => (await previewOf(promotion, by)).policies;
+    expect(await said(admin)).toEqual({ allowed: false, denied: [two], warned: [warns] });
+    await admin.promotions.approve(environmentId, promotion.id);
+    expect(await previewOf(promotion, admin)).toMatchObject({
+      approvals: 1,
+      requiredApprovals: 2,
+      policies: { denied: [two] },
+    });
+    // A developer approves nothing, and an owner would be the second.
+    expect(await said(developer)).toMatchObject({ allowed: false });
+    expect(await said(sdk)).toEqual({ allowed: true, denied: [], warned: [warns] });
+    await sdk.environments.update(environmentId, { allowSelfApproval: false });
+    expect(await said(sdk)).toMatchObject({ allowed: false });
+    expect(await gates()).toBe(before);
+    await sdk.environments.update(environmentId, { allowSelfApproval: true });
+    await sdk.promotions.approve(environmentId, promotion.id);
+    expect(await said(sdk)).toBeUndefined();
+  });
+
+  it('is of the team alone', async () => {
+    const promotion = await promoted();
+    const { token } = await stranger(server);
+    const answer = previewOf(promotion, sdkOf(token)).catch((error: SvcApiError) => error.code);
+    expect(await answer).toBe('not_found');
+  });
+});

@@ -1,0 +1,182 @@
+/** What a promotion changes against what its environment runs, and what would be said to its approval now. Writes nothing. */
+import { environmentRows } from '../../apps/environments/index.ts';
+import type { Environment } from '../../apps/environments/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { artifactOfDigest, comparePackages, readArtifacts } from '../artifacts/index.ts';
+import type { Artifact, ArtifactRow, PackageChanges } from '../artifacts/index.ts';
+import type { Gates, Passed } from '../policies/index.ts';
+import { artifactsOf } from '../releases/index.ts';
+import { currentDeployment } from './deployments.ts';
+import { imageAsked } from './image.ts';
+import { passageOf } from './passage.ts';
+import { countedApprovals, deployedElsewhere, findPromotion, promotionRows } from './store.ts';
+import type { Promotion } from './store.ts';
+
+/** Of the contract. Columns are absent or null where nothing is known. */
+interface Image {
+  readonly releaseId?: string | undefined;
+  readonly version?: string | undefined;
+  readonly promotionId?: string | null;
+  readonly buildId?: string | undefined;
+  readonly artifactId?: string | undefined;
+  readonly name?: string | undefined;
+  readonly digest?: string | undefined;
+  readonly commit?: string | null;
+  readonly url?: string | null;
+  readonly since?: Date | null;
+}
+
+/** What runs, or what is brought. */
+interface Side {
+  readonly image: Image;
+  readonly artifact: ArtifactRow | undefined;
+  readonly artifacts: ReadonlyArray<Pick<ArtifactRow, 'kind' | 'name' | 'digest'>>;
+}
+
+interface ArtifactChange {
+  readonly kind: string;
+  readonly name: string;
+  readonly before?: string | undefined;
+  readonly after?: string | undefined;
+}
+
+export interface Preview {
+  readonly environment: Environment;
+  readonly promotion: Promotion;
+  readonly running: Image | undefined;
+  readonly brought: Image;
+  readonly artifacts: readonly ArtifactChange[];
+  readonly packages: PackageChanges | undefined;
+  readonly packagesProblem: string | undefined;
+  readonly approvals: number;
+  readonly requiredApprovals: number;
+  /** Of one that is pending. */
+  readonly passed: Passed | undefined;
+}
+
+export async function preview(
+  { gates }: { readonly gates: Gates },
+  ctx: Ctx,
+  which: { readonly environmentId: string; readonly promotionId: string },
+): Promise<Preview> {
+  const environment = await environmentRows.find(ctx, which.environmentId);
+  const promotion = await findPromotion(ctx, environment, which.promotionId);
+  const artifacts = await artifactsOf(ctx, promotion.releaseId);
+  const [brought, running, approvals] = await Promise.all([
+    broughtBy(ctx, promotion, artifacts),
+    runningIn(ctx, environment),
+    countedApprovals(ctx.db.sql, ctx.teams, {
+      promotion,
+      withoutRequester: !environment.allowSelfApproval,
+    }),
+  ]);
+  const compared = await packagesOf(ctx, running?.artifact, brought.artifact);
+  const asked = {
+    environment,
+    promotion,
+    artifacts,
+    approvals: withCaller(ctx, environment, { promotion, approvals }),
+  };
+  return {
+    environment,
+    promotion,
+    running: running?.image,
+    brought: brought.image,
+    artifacts: changesOf(running?.artifacts ?? [], brought.artifacts),
+    packages: typeof compared === 'string' ? undefined : compared,
+    packagesProblem: typeof compared === 'string' ? compared : undefined,
+    approvals: approvals.length,
+    requiredApprovals: environment.requiredApprovals,
+    passed:
+      promotion.state === 'pending'
+        ? await gates.preview(ctx, await passageOf(ctx, { ...asked, action: 'promotion.approve' }))
+        : undefined,
+  };
+}
+
+/** Who looks may be the one whose approval decides. */
+function withCaller(
+  { caller, teams }: Ctx,
+  { teamId, allowSelfApproval }: Environment,
+  { promotion, approvals }: { readonly promotion: Promotion; readonly approvals: readonly string[] },
+): readonly string[] {
+  const { userId } = caller;
+  const role = teams.role(teamId);
+  const mayApprove = role === 'admin' || role === 'owner';
+  const counts = mayApprove && (allowSelfApproval || promotion.requestedBy !== userId);
+  return counts ? [...new Set([...approvals, userId])] : approvals;
+}
+
+async function broughtBy(
+  ctx: Ctx,
+  { teamId, releaseId, version, artifactId }: Promotion,
+  artifacts: readonly Artifact[],
+): Promise<Side> {
+  const image = imageAsked({ artifactId }, artifacts);
+  return await sideOf(ctx, teamId, { image: { releaseId, version }, artifacts, artifactId: image?.id });
+}
+
+/** What the platform deployed there last, or what somebody deployed elsewhere after it. */
+async function runningIn(ctx: Ctx, { id, teamId }: Environment): Promise<Side | undefined> {
+  const [deployment, elsewhere] = await Promise.all([currentDeployment(ctx, id), deployedElsewhere(ctx, id)]);
+  const endedAt = elsewhere?.endedAt?.getTime() ?? 0;
+  if (elsewhere !== undefined && endedAt > (deployment?.deployedAt.getTime() ?? 0)) {
+    const brought = await broughtBy(ctx, elsewhere, await artifactsOf(ctx, elsewhere.releaseId));
+    const { id: promotionId, url, endedAt: since } = elsewhere;
+    return { ...brought, image: { ...brought.image, promotionId, url, since } };
+  }
+  if (deployment === undefined) return undefined;
+  const { digest, buildId, promotionId, address: url, deployedAt: since } = deployment;
+  const [by] = promotionId === null ? [] : [await promotionRows.find(ctx, promotionId)];
+  const artifactId = await artifactOfDigest(ctx, teamId, digest);
+  const release = by && { releaseId: by.releaseId, version: by.version };
+  return await sideOf(ctx, teamId, {
+    image: { ...release, digest, buildId, promotionId, url, since },
+    artifacts: by && (await artifactsOf(ctx, by.releaseId)),
+    artifactId,
+  });
+}
+
+interface Known {
+  readonly image: Image;
+  /** Of its release; undefined: it came with none, and is all that is known. */
+  readonly artifacts: readonly Artifact[] | undefined;
+  readonly artifactId: string | undefined;
+}
+
+async function sideOf(ctx: Ctx, teamId: string, { image, artifacts, artifactId }: Known): Promise<Side> {
+  const [artifact] = artifactId === undefined ? [] : await readArtifacts(ctx, teamId, [artifactId]);
+  if (artifact === undefined) return { image, artifact, artifacts: artifacts ?? [] };
+  const { id, name, digest, commit } = artifact;
+  return {
+    image: { ...image, artifactId: id, name, digest, commit: commit === '' ? null : commit },
+    artifact,
+    artifacts: artifacts ?? [artifact],
+  };
+}
+
+/** Of one kind and name there may be several: what both sides have is the same, and the others go in pairs. */
+function changesOf(before: Side['artifacts'], after: Side['artifacts']): readonly ArtifactChange[] {
+  const gone = before.filter(({ digest }) => !after.some((each) => each.digest === digest));
+  const come = after.filter(({ digest }) => !before.some((each) => each.digest === digest));
+  const changes = come.map(({ kind, name, digest }): ArtifactChange => {
+    const place = gone.findIndex((each) => each.kind === kind && each.name === name);
+    const [old] = place === -1 ? [] : gone.splice(place, 1);
+    return { kind, name, before: old?.digest, after: digest };
+  });
+  return [...changes, ...gone.map(({ kind, name, digest }) => ({ kind, name, before: digest }))];
+}
+
+/** Or why they are not compared. */
+async function packagesOf(
+  { db, teams }: Ctx,
+  before: ArtifactRow | undefined,
+  after: ArtifactRow | undefined,
+): Promise<PackageChanges | string> {
+  if (before === undefined || after === undefined) return 'there are not two images';
+  const unknown = ({ name, id }: ArtifactRow) =>
+    `nothing is known of the packages of ${name}, artifact ${id}`;
+  if (before.packageSetId === null) return unknown(before);
+  if (after.packageSetId === null) return unknown(after);
+  return await comparePackages(db.sql, teams, { before: before.packageSetId, after: after.packageSetId });
+}
