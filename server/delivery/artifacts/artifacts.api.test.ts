@@ -536,6 +536,37 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     expect(again).toMatchObject({ id: declared.id, name: 'web', kind: 'image' });
   });
 
+  it('are shown with all that is known, by id and by digest the same: oldest source first, without what is not known', async () => {
+    const digest = freshDigest();
+    const made = await sdk.artifacts.declare(teamId, { name: 'a "b"', kind: 'file', digest, commit: COMMIT });
+    const { ref, at } = made.sources![0]!;
+    await server.db.sql`
+      insert into artifact_sources (team_id, artifact_id, origin, ref, region_id, operator, branch, at)
+      select ${teamId}, ${made.id}, 'ci_run', 'cir_' || lpad(n::text, 3, '0'), 'reg_1', 'customer', 'main', '2026-01-01T00:00:00Z'
+      from generate_series(1, 2) n`;
+    const text = async (name: string): Promise<string> => {
+      const headers = { authorization: `Bearer ${server.first.apiKey}` };
+      return await (await fetch(`${server.baseUrl}/teams/${teamId}/artifacts/${name}`, { headers })).text();
+    };
+    const early = ['cir_001', 'cir_002'].map(
+      (run) =>
+        `{"origin":"ci_run","ref":"${run}","branch":"main","regionId":"reg_1","at":"2026-01-01T00:00:00Z"}`,
+    );
+    const own = `{"origin":"declared","ref":"${ref}","commit":"${COMMIT}","at":"${at}"}`;
+    const shown = (sources: readonly string[], sbom: string): string =>
+      `{"id":"${made.id}","teamId":"${teamId}","digest":"${digest}","kind":"file","name":"a \\"b\\"","createdAt":"${made.createdAt}","sources":[${sources.join(',')}],"sbom":${sbom}}`;
+    expect(await text(made.id ?? '')).toBe(shown([...early, own], '{"unread":[]}'));
+    const [set] = await server.db.sql<Array<{ id: number }>>`
+      insert into package_sets (team_id, digest, packages, created_at) values (${teamId}, 'set', 7, now()) returning id`;
+    await server.db.sql`
+      update artifacts set package_set_id = ${set!.id}, sbom_sha256 = 'ab', sbom_unread = '{rpm,"a,b"}', sbom_problem = 'none' where id = ${made.id}`;
+    expect(await text(digest)).toBe(
+      shown([...early, own], '{"packages":7,"unread":["rpm","a,b"],"problem":"none","sha256":"ab"}'),
+    );
+    await server.db.sql`delete from artifact_sources where artifact_id = ${made.id}`;
+    expect(await text(digest)).toContain('"sources":[],');
+  });
+
   it('are listed by project, kind and commit, and of another team nothing is there', async () => {
     const commit = '1234567890abcdef';
     const [file, model] = await Promise.all(

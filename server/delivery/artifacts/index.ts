@@ -1,6 +1,5 @@
 /** Artifacts: what was built, of what, by whom, and what is stated about it. */
-import type { JsonObject } from '@bufbuild/protobuf';
-import { and, asc, desc, eq, inArray } from 'drizzle-orm';
+import { and, desc, eq, inArray } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import {
@@ -8,7 +7,6 @@ import {
   ArtifactSchema,
   ArtifactsService,
   ArtifactPackageSchema,
-  ArtifactPassportSchema,
   ImpactResponseSchema,
   LineageResponseSchema,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
@@ -30,15 +28,15 @@ import { attestEvaluation } from './evaluation.ts';
 import type { EvaluationDeps } from './evaluation.ts';
 import { impactOf } from './impact.ts';
 import { lineageOf } from './lineage.ts';
-import { passportJob, passportOf } from './passport.ts';
-import type { Passport } from './passport.ts';
+import { passportJob } from './passport.ts';
 import { passportDue, passportsDue } from './passport-due.ts';
+import { presentArtifact, presentPassport } from './read.ts';
 import { recordArtifact } from './record.ts';
 import { createSbomReader } from './sbom/sbom-reader.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
-import { packageCount, packagesOfSet } from './sbom/store.ts';
+import { packagesOfSet } from './sbom/store.ts';
 import { artifacts, artifactSources } from './schema.ts';
-import { attestationRows, bundleJson, presentAttestation, upload } from './statements.ts';
+import { attestationRows, presentAttestation, upload } from './statements.ts';
 import { uploadSbom } from './upload-sbom.ts';
 
 export { artifactFacts, artifactOfDigest, readArtifacts } from './facts.ts';
@@ -55,7 +53,6 @@ export { artifacts } from './schema.ts';
 export type Artifact = RowOf<typeof artifacts>;
 
 const ARTIFACTS_MAX = 200_000;
-const SOURCES_SHOWN_MAX = 100;
 
 export const artifactRows = rowsOf(artifacts);
 const rows = artifactRows;
@@ -86,8 +83,8 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       const { items, ...page } = await rows.page(ctx, { ...request, of }, { where: listed(ctx, request) });
       return { ...page, artifacts: items.map((row) => shown(ArtifactSchema, row)) };
     },
-    get: async ({ teamId, artifactId }, ctx: Ctx) => await present(ctx, await find(ctx, teamId, artifactId)),
-    declare: async (request, ctx: Ctx) => await present(ctx, await declare(ctx, request)),
+    get: async ({ artifactId }, ctx: Ctx) => await presentArtifact(ctx, artifactId),
+    declare: async (request, ctx: Ctx) => await presentArtifact(ctx, (await declare(ctx, request)).id),
     attestations: async (request, ctx: Ctx) => {
       const { id, teamId, digest } = await find(ctx, request.teamId, request.artifactId);
       const about = ctx.db.orm
@@ -127,16 +124,17 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
     },
     lineage: async ({ teamId, artifactId }, ctx: Ctx) =>
       shown(LineageResponseSchema, await lineageOf(ctx, await find(ctx, teamId, artifactId))),
-    passport: async ({ teamId, artifactId }, ctx: Ctx) =>
-      presentPassport(await passportOf(ctx, await find(ctx, teamId, artifactId))),
+    passport: async ({ artifactId }, ctx: Ctx) => await presentPassport(ctx, artifactId),
     uploadSbom: async ({ teamId, artifactId, document }, ctx: Ctx) => {
       const artifact = await find(ctx, teamId, artifactId);
       await uploadSbom(deps.reader, ctx, { artifact, document });
       await passportDue(ctx.db, artifact);
-      return await present(ctx, await rows.find(ctx, artifact.id));
+      return await presentArtifact(ctx, artifact.id);
     },
-    reportForRun: async (request, ctx: Ctx) =>
-      await present(ctx, await reportForRun(ctx, request, await deps.reportedRun(ctx, request.runId))),
+    reportForRun: async (request, ctx: Ctx) => {
+      const { id } = await reportForRun(ctx, request, await deps.reportedRun(ctx, request.runId));
+      return await presentArtifact(ctx, id);
+    },
     attestEvaluation: async (request, ctx: Ctx) => {
       const about = await find(ctx, request.teamId, request.artifactId);
       const stated = await attestEvaluation(deps, ctx, { about, request });
@@ -144,11 +142,6 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       return presentAttestation(stated, about.digest, await keysFor(ctx, ctx.clock.now()));
     },
   });
-}
-
-function presentPassport(passport: Passport) {
-  const document = passport.document as JsonObject;
-  return shown(ArtifactPassportSchema, { ...passport, document, bundle: bundleJson(passport.bundle) });
 }
 
 function listed(ctx: Ctx, { teamId, kind, projectId, commit }: ListRequest) {
@@ -178,20 +171,6 @@ async function find(ctx: Ctx, teamId: string, idOrDigest: string): Promise<Artif
   const where = and(eq(artifacts.teamId, teamId), eq(artifacts.digest, idOrDigest));
   const [row] = await rows.list(ctx, { where, max: 1 });
   return row ?? (await rows.find(ctx, ''));
-}
-
-async function present({ db, teams }: Ctx, row: Artifact) {
-  const { packageSetId, sbomProblem: problem, sbomSha256: sha256, sbomUnread: unread } = row;
-  const [packages, sources] = await Promise.all([
-    packageSetId === null ? undefined : packageCount(db.sql, teams, packageSetId),
-    db.orm
-      .select()
-      .from(artifactSources)
-      .where(and(eq(artifactSources.teamId, row.teamId), eq(artifactSources.artifactId, row.id)))
-      .orderBy(asc(artifactSources.at), asc(artifactSources.ref))
-      .limit(SOURCES_SHOWN_MAX),
-  ]);
-  return shown(ArtifactSchema, { ...row, sources, sbom: { packages, unread, problem, sha256 } });
 }
 
 async function reportForRun(

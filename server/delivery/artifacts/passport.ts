@@ -3,7 +3,6 @@
  * not changed makes no new one.
  */
 import canonicalize from 'canonicalize';
-import { apiError } from '@svc/proto/http/errors.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { doubling } from '../../platform/jobs/index.ts';
 import type { JobKind } from '../../platform/jobs/index.ts';
@@ -13,8 +12,9 @@ import { signStatement } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
 import { artifactFacts } from './facts.ts';
 import type { ArtifactFacts } from './facts.ts';
-import { AFTER_MS, PASSPORT_JOB } from './passport-due.ts';
+import { PASSPORT_JOB } from './passport-due.ts';
 import type { About } from './passport-due.ts';
+import type { artifactPassports } from './schema.ts';
 
 const SHOWN_MAX = 100;
 
@@ -41,7 +41,7 @@ async function makePassport(deps: PassportDeps, { teamId, id }: About): Promise<
   const [facts] = await artifactFacts(who, teamId, [id]);
   if (facts === undefined) return;
   const document = { ...(await gathered(who, { teamId, id }, facts)), gaps: gapsOf(facts) };
-  const last = await readPassport(who, id);
+  const last = await lastOf(who, id);
   if (last !== undefined && canonicalize(last.document) === canonicalize(document)) return;
   const revision = (last?.revision ?? 0) + 1;
   const bundle = await signStatement(signer, 'platform', {
@@ -95,26 +95,10 @@ function gapsOf({ origin, attestations, sbom }: ArtifactFacts): readonly string[
   ];
 }
 
-export interface Passport {
-  readonly artifactId: string;
-  readonly revision: number;
-  readonly document: Record<string, unknown>;
-  readonly bundle: Uint8Array;
-  readonly createdAt: Date;
-}
-
-/** The newest one; undefined: none was made yet. */
-async function readPassport({ db: { sql }, teams }: Who, id: string): Promise<Passport | undefined> {
-  const [row] = await sql<Passport[]>`
-    select artifact_id as "artifactId", revision, document, bundle, created_at as "createdAt" from artifact_passports
+/** Undefined: none was made yet. */
+async function lastOf({ db: { sql }, teams }: Who, id: string) {
+  const [row] = await sql<Array<Pick<typeof artifactPassports.$inferSelect, 'revision' | 'document'>>>`
+    select revision, document from artifact_passports
     where artifact_id = ${id} and team_id = any(${[...teams.teamIds]}::text[]) order by revision desc limit 1`;
   return row;
-}
-
-export async function passportOf(who: Who, { id }: About): Promise<Passport> {
-  const passport = await readPassport(who, id);
-  if (passport !== undefined) return passport;
-  throw apiError('passport_not_ready', 'the passport of the artifact is not made yet; try again', {
-    retryAfterMs: AFTER_MS,
-  });
 }
