@@ -364,6 +364,10 @@ describe.skipIf(!postgresHere)('artifacts', () => {
       },
     });
     expect((await sdk.artifacts.attestEvaluation(teamId, digest, evaluation)).id).toBe(attested.id);
+    await server.db.sql`update attestations set bundle = 'edited' where id = ${attested.id ?? ''}`;
+    expect(await statementsOf(digest)).toMatchObject([
+      { id: attested.id, verification: { status: 'invalid' } },
+    ]);
     const run = await sdk.sandboxRuns.create(teamId, { command: ['true'] });
     const ofRun = await sdk.artifacts.attestEvaluation(teamId, digest, {
       ...evaluation,
@@ -379,7 +383,12 @@ describe.skipIf(!postgresHere)('artifacts', () => {
       '400 validation_failed',
     );
     expect(await bad({ caseResults: 'all good' })).toBe('400 validation_failed');
-    expect(await statementsOf(digest)).toHaveLength(2);
+    const first = await sdk.artifacts.attestationsPage(teamId, digest, { limit: 1 });
+    const cursor = first.nextCursor!;
+    const second = await sdk.artifacts.attestationsPage(teamId, digest, { limit: 1, cursor });
+    const ids = [first, second].flatMap((page) => page.attestations!.map(({ id }) => id));
+    expect(ids).toEqual([ofRun.id, attested.id]);
+    expect(second.nextCursor).toBeUndefined();
 
     const policy = await sdk.policies.create(teamId, {
       name: 'good models alone',

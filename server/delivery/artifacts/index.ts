@@ -21,8 +21,7 @@ import type { Feature, System } from '../../platform/feature.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { change, enumWord, rowsOf, shown } from '../../platform/resource/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
-import { attestations, attestationSubjects, keysFor } from '../attestations/index.ts';
+import { attestationsOf, keysFor } from '../attestations/index.ts';
 import { catalogued, catalogueJob } from './catalogue.ts';
 import { attestEvaluation } from './evaluation.ts';
 import type { EvaluationDeps } from './evaluation.ts';
@@ -30,13 +29,14 @@ import { impactOf } from './impact.ts';
 import { lineageOf } from './lineage.ts';
 import { passportJob } from './passport.ts';
 import { passportDue, passportsDue } from './passport-due.ts';
-import { presentArtifact, presentPassport } from './read.ts';
+import { findArtifact, presentArtifact, presentPassport } from './read.ts';
+import type { Artifact } from './read.ts';
 import { recordArtifact } from './record.ts';
 import { createSbomReader } from './sbom/sbom-reader.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
 import { packagesOfSet } from './sbom/store.ts';
 import { artifacts, artifactSources } from './schema.ts';
-import { attestationRows, presentAttestation, upload } from './statements.ts';
+import { presentAttestation, upload } from './statements.ts';
 import { uploadSbom } from './upload-sbom.ts';
 
 export { artifactFacts, artifactOfDigest, readArtifacts } from './facts.ts';
@@ -48,9 +48,8 @@ export { packagesOfSets, PACKAGES_MAX } from './sbom/store.ts';
 export type { PackageFacts } from './sbom/store.ts';
 
 export { builtFrom, imageOf } from './deployable.ts';
+export type { Artifact } from './read.ts';
 export { artifacts } from './schema.ts';
-
-export type Artifact = RowOf<typeof artifacts>;
 
 const ARTIFACTS_MAX = 200_000;
 
@@ -86,26 +85,24 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
     get: async ({ artifactId }, ctx: Ctx) => await presentArtifact(ctx, artifactId),
     declare: async (request, ctx: Ctx) => await presentArtifact(ctx, (await declare(ctx, request)).id),
     attestations: async (request, ctx: Ctx) => {
-      const { id, teamId, digest } = await find(ctx, request.teamId, request.artifactId);
-      const about = ctx.db.orm
-        .select({ id: attestationSubjects.attestationId })
-        .from(attestationSubjects)
-        .where(and(eq(attestationSubjects.teamId, teamId), eq(attestationSubjects.digest, digest)));
-      const [keys, { items, ...page }] = await Promise.all([
+      const [keys, { id, digest }] = await Promise.all([
         keysFor(ctx, ctx.clock.now()),
-        attestationRows.page(ctx, { ...request, of: id }, { where: inArray(attestations.id, about) }),
+        findArtifact(ctx, request.artifactId),
       ]);
-      return { ...page, attestations: items.map((row) => presentAttestation(row, digest, keys)) };
+      const page = openPage(ctx, id, request);
+      const found = await attestationsOf(ctx, digest, page);
+      const { items, ...next } = closePage(page, found, (row) => [row.id]);
+      return { ...next, attestations: items.map((row) => presentAttestation(row, digest, keys)) };
     },
     upload: async ({ teamId, artifactId, bundle }, ctx: Ctx) => {
-      const about = await find(ctx, teamId, artifactId);
+      const about = await findArtifact(ctx, artifactId);
       const { digest } = about;
       const stored = await upload(ctx, { teamId, digest, bundle: Buffer.from(bundle, 'utf8') });
       await passportDue(ctx.db, about);
       return presentAttestation(stored, digest, await keysFor(ctx, ctx.clock.now()));
     },
     packages: async (request, ctx: Ctx) => {
-      const { id, packageSetId } = await find(ctx, request.teamId, request.artifactId);
+      const { id, packageSetId } = await findArtifact(ctx, request.artifactId);
       if (packageSetId === null) throw notFound('list of packages');
       const page = openPage(ctx, id, request);
       const after = Number(page.after?.[0] ?? 0);
@@ -122,11 +119,11 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       const found = await rows.list(ctx, { where: inArray(artifacts.id, [...artifactIds]) });
       return shown(ImpactResponseSchema, { environments, releases, artifacts: found, counts, truncated });
     },
-    lineage: async ({ teamId, artifactId }, ctx: Ctx) =>
-      shown(LineageResponseSchema, await lineageOf(ctx, await find(ctx, teamId, artifactId))),
+    lineage: async ({ artifactId }, ctx: Ctx) =>
+      shown(LineageResponseSchema, await lineageOf(ctx, await findArtifact(ctx, artifactId))),
     passport: async ({ artifactId }, ctx: Ctx) => await presentPassport(ctx, artifactId),
-    uploadSbom: async ({ teamId, artifactId, document }, ctx: Ctx) => {
-      const artifact = await find(ctx, teamId, artifactId);
+    uploadSbom: async ({ artifactId, document }, ctx: Ctx) => {
+      const artifact = await findArtifact(ctx, artifactId);
       await uploadSbom(deps.reader, ctx, { artifact, document });
       await passportDue(ctx.db, artifact);
       return await presentArtifact(ctx, artifact.id);
@@ -136,7 +133,7 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       return await presentArtifact(ctx, id);
     },
     attestEvaluation: async (request, ctx: Ctx) => {
-      const about = await find(ctx, request.teamId, request.artifactId);
+      const about = await findArtifact(ctx, request.artifactId);
       const stated = await attestEvaluation(deps, ctx, { about, request });
       await passportDue(ctx.db, about);
       return presentAttestation(stated, about.digest, await keysFor(ctx, ctx.clock.now()));
@@ -163,14 +160,6 @@ function fromSource({ db }: Ctx, teamId: string, where: ReturnType<typeof eq> | 
     .where(and(eq(artifactSources.teamId, teamId), where))
     .orderBy(desc(artifactSources.artifactId));
   return inArray(artifacts.id, sources);
-}
-
-/** By its id or its digest. */
-async function find(ctx: Ctx, teamId: string, idOrDigest: string): Promise<Artifact> {
-  if (!idOrDigest.startsWith('sha256:')) return await rows.find(ctx, idOrDigest);
-  const where = and(eq(artifacts.teamId, teamId), eq(artifacts.digest, idOrDigest));
-  const [row] = await rows.list(ctx, { where, max: 1 });
-  return row ?? (await rows.find(ctx, ''));
 }
 
 async function reportForRun(

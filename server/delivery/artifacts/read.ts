@@ -14,7 +14,7 @@ import { bundleJson } from './statements.ts';
 
 const SOURCES_SHOWN_MAX = 100;
 
-type Artifact = RowOf<typeof artifacts>;
+export type Artifact = RowOf<typeof artifacts>;
 type Source = Omit<typeof artifactSources.$inferSelect, 'teamId' | 'artifactId' | 'operator'>;
 type Passport = typeof artifactPassports.$inferSelect;
 
@@ -34,6 +34,16 @@ type Row = Pick<
 function isNamed(sql: SqlTag, teams: TeamScope, idOrDigest: string): Fragment {
   const name = idOrDigest.startsWith('sha256:') ? sql`a.digest` : sql`a.id`;
   return sql`a.team_id = any(${[...teams.teamIds]}::text[]) and ${name} = ${idOrDigest}`;
+}
+
+export async function findArtifact({ db: { sql }, teams }: Who, idOrDigest: string): Promise<Artifact> {
+  const [row] = await sql<Artifact[]>`
+    select a.id, a.team_id as "teamId", a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.package_set_id as "packageSetId",
+      a.sbom_sha256 as "sbomSha256", a.sbom_unread as "sbomUnread", a.sbom_problem as "sbomProblem", a.created_at as "createdAt"
+    from artifacts a where ${isNamed(sql, teams, idOrDigest)}`;
+  if (row === undefined) throw notFound('artifact');
+  teams.require(row.teamId);
+  return row;
 }
 
 export async function presentArtifact({ db: { sql }, teams }: Who, idOrDigest: string) {

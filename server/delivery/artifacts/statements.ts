@@ -16,11 +16,11 @@ import {
   storeAttestation,
   verifyBundle,
 } from '../attestations/index.ts';
-import type { Attestation, Keys } from '../attestations/index.ts';
+import type { Attestation, Keys, ListedAttestation } from '../attestations/index.ts';
 
 const STATEMENTS_MAX = 1_000;
 
-export const attestationRows = rowsOf(attestations);
+const attestationRows = rowsOf(attestations);
 
 interface Uploading {
   readonly teamId: string;
@@ -88,16 +88,20 @@ export async function refuseMore({ db }: Ctx, teamId: string, digest: string): P
   );
 }
 
-export function bundleJson(bundle: Uint8Array): JsonObject {
-  return JSON.parse(Buffer.from(bundle).toString('utf8')) as JsonObject;
+/** Undefined: it is no JSON any more, which its verification says. */
+export function bundleJson(bundle: Uint8Array): JsonObject | undefined {
+  try {
+    return JSON.parse(Buffer.from(bundle).toString('utf8')) as JsonObject;
+  } catch {
+    return undefined;
+  }
 }
 
-export function presentAttestation(row: Attestation, digest: string, keys: Keys) {
+export function presentAttestation(row: ListedAttestation, digest: string, keys: Keys) {
   const { bundle, createdAt: storedAt, teamId, ledgerSeq } = row;
   const verified = verifyBundle(bundle, keys, { digest, storedAt, isOurs: row.source === 'platform' });
   const { statement, ...verification } = verified;
-  return shown(AttestationSchema, {
-    ...row,
+  return shown(AttestationSchema, row, {
     verification,
     statement: statement?.json as JsonObject | undefined,
     bundle: bundleJson(bundle),

@@ -8,7 +8,7 @@ import { TrustedKeySchema, TrustedKeysService } from '@svc/proto/gen/svc/trusted
 import type { Ctx } from '../../platform/context.ts';
 import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
 import type { RowOf, Who } from '../../platform/resource/index.ts';
-import { hintOf } from '../signingkeys/index.ts';
+import { hintOf, publicKeyOf } from '../signingkeys/index.ts';
 import { trustedKeys } from './schema.ts';
 import type { TrustedKey } from './verify.ts';
 
@@ -20,13 +20,10 @@ type Row = RowOf<typeof trustedKeys>;
 const rows = rowsOf(trustedKeys);
 const byName = { by: trustedKeys.name };
 
-const keyOf = ({ spki }: Row): KeyObject =>
-  createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' });
-
 const show = (row: Row) =>
   shown(TrustedKeySchema, {
     ...row,
-    publicKey: String(keyOf(row).export({ format: 'pem', type: 'spki' })),
+    publicKey: String(publicKeyOf(row.spki).export({ format: 'pem', type: 'spki' })),
   });
 
 const details = ({ name, hint }: Row) => ({ name, hint });
@@ -55,8 +52,11 @@ export function createTrustedKeys(): Handlers<Ctx> {
   });
 }
 
-export async function readTrusted(who: Who): Promise<readonly TrustedKey[]> {
-  return (await rows.list(who, byName)).map((row) => ({ ...row, publicKey: keyOf(row) }));
+export async function readTrusted({ db: { sql }, teams }: Who): Promise<readonly TrustedKey[]> {
+  const found = await sql<Array<Omit<TrustedKey, 'publicKey'> & Pick<Row, 'spki'>>>`
+    select id, name, hint, spki, predicate_types as "predicateTypes" from trusted_keys
+    where team_id = any(${[...teams.teamIds]}::text[]) order by name, id`;
+  return found.map((row) => ({ ...row, publicKey: publicKeyOf(row.spki) }));
 }
 
 /** SubjectPublicKeyInfo in DER. */

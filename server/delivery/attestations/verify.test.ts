@@ -168,6 +168,25 @@ describe('verifyBundle()', () => {
     expect(worth(made({ by: trusted }), keysWith({}, [believed()]), true).status).toBe('invalid');
   });
 
+  it('judges a bundle whose signature it knows by its bytes and by the keys as they are now', () => {
+    const bundle = made();
+    for (let n = 0; n < 2; n += 1) {
+      expect(worth(bundle).status).toBe('valid');
+      expect(worth(bundle, keysWith({ state: 'revoked' })).status).toBe('key_revoked');
+      expect(worth(bundle, keysWith({ publicKey: stranger.publicKey })).status).toBe('invalid');
+      expect(worth(bundle, { service: [], trusted: [] }).status).toBe('unverified');
+      const other = { digest: `sha256:${'2'.repeat(64)}`, storedAt: AT, isOurs: true };
+      expect(verifyBundle(bundle, keysWith(), other).status).toBe('invalid');
+    }
+    const { dsseEnvelope, ...rest } = JSON.parse(bundle.toString()) as { dsseEnvelope: { payload: string } };
+    const payload = Buffer.from(dsseEnvelope.payload, 'base64').toString().replace('"a":1', '"a":2');
+    const edited = { ...dsseEnvelope, payload: Buffer.from(payload).toString('base64') };
+    expect(worth(Buffer.from(JSON.stringify({ ...rest, dsseEnvelope: edited }))).status).toBe('invalid');
+    const byTrusted = made({ by: trusted });
+    expect(worth(byTrusted, keysWith({}, [believed()])).status).toBe('valid');
+    expect(worth(byTrusted).status).toBe('unverified');
+  });
+
   it('counts nothing of a revoked key, but what the ledger had before it was compromised', () => {
     const revoked = { state: 'revoked', revokedAt: AT, revokeReason: 'laptop stolen' } as const;
     expect(worth(made(), keysWith(revoked))).toMatchObject({

@@ -2,7 +2,7 @@
  * What a stored bundle is worth, the one place where that is decided: signature, payload type, statement type, subject and purpose of the key, all of them. A good signature about
  * something else is the classic hole, so nobody looks at less than all.
  */
-import { verify as verifyBytes } from 'node:crypto';
+import { hash, verify as verifyBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { Purpose, SigningKey } from '../signingkeys/index.ts';
 import { paeOf, readEnvelope, readStatement } from './envelope.ts';
@@ -57,17 +57,41 @@ export function verifyBundle(bundle: Uint8Array, keys: Keys, expected: Expected)
   }
   if (!statement.digests.includes(expected.digest))
     return { status: 'invalid', problem: `it is about something else than ${expected.digest}`, statement };
-  return { ...bySigner(envelope, statement, { keys, expected }), statement };
+  return { ...bySigner({ bundle, envelope, statement }, keys, expected), statement };
+}
+
+/**
+ * The key that signed a bundle, by the SHA-256 of the bundle's bytes; the oldest first. That never changes, and finding it out takes as long as all else of a read: what the key is worth is judged at each one. A
+ * key has one object, see `publicKeyOf`.
+ */
+const signers = new Map<string, KeyObject>();
+const SIGNERS_MAX = 20_000;
+
+function keep(name: string, publicKey: KeyObject): void {
+  signers.delete(name);
+  signers.set(name, publicKey);
+  const oldest = signers.size > SIGNERS_MAX ? signers.keys().next() : undefined;
+  if (oldest?.done === false) signers.delete(oldest.value);
+}
+
+interface Read {
+  readonly bundle: Uint8Array;
+  readonly envelope: Envelope;
+  readonly statement: Statement;
 }
 
 function bySigner(
-  envelope: Envelope,
-  { predicateType }: Statement,
-  { keys, expected }: { readonly keys: Keys; readonly expected: Expected },
+  { bundle, envelope, statement: { predicateType } }: Read,
+  keys: Keys,
+  expected: Expected,
 ): Verified {
-  const signed = paeOf(envelope.payloadType, envelope.payload);
-  const isBy = ({ publicKey }: { readonly publicKey: KeyObject }): boolean =>
-    isSignedBy(publicKey, signed, envelope.signature);
+  const name = hash('sha256', bundle, 'base64');
+  const isBy = ({ publicKey }: { readonly publicKey: KeyObject }): boolean => {
+    if (signers.get(name) === publicKey) return true;
+    if (!isSignedBy(publicKey, envelope)) return false;
+    keep(name, publicKey);
+    return true;
+  };
   const named = <K extends { readonly hint: string }>(all: readonly K[]): readonly K[] =>
     envelope.hint === '' ? all : all.filter(({ hint }) => hint === envelope.hint);
   const ours = named(keys.service).find(isBy);
@@ -115,10 +139,10 @@ export function maySign(purpose: Purpose, predicateType: string): boolean {
   return (purpose === 'platform') !== (predicateType === PROVENANCE_TYPE);
 }
 
-function isSignedBy(key: KeyObject, signed: Uint8Array, signature: Uint8Array): boolean {
+function isSignedBy(key: KeyObject, { payloadType, payload, signature }: Envelope): boolean {
   try {
     const algorithm = key.asymmetricKeyType === 'ed25519' ? undefined : 'sha256';
-    return verifyBytes(algorithm, signed, key, signature);
+    return verifyBytes(algorithm, paeOf(payloadType, payload), key, signature);
   } catch {
     return false; // A key of a kind that cannot verify this.
   }

@@ -29,6 +29,7 @@ export { readKeys } from './keys.ts';
 export type { SigningKey } from './keys.ts';
 export { hintOf } from './key-store.ts';
 export type { Purpose } from './key-store.ts';
+export { publicKeyOf } from './public-keys.ts';
 export type { Signer } from './signer.ts';
 
 const CHECK_EVERY_MS = 60_000;

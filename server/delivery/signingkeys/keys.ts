@@ -7,14 +7,13 @@
  * What must hold: nobody signs with a key before it was published for `PUBLISHED_MS`, for verifiers keep the list for five minutes. The first key of a purpose alone begins at
  * once: no list that anybody keeps has an older one.
  */
-import { createPublicKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { asc } from 'drizzle-orm';
 import type { SigningKeyState } from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { hintOf } from './key-store.ts';
 import type { KeyStore, Purpose } from './key-store.ts';
+import { publicKeyOf } from './public-keys.ts';
 import { signingKeys } from './schema.ts';
 
 export const PURPOSES: readonly Purpose[] = ['build_service', 'build_customer', 'platform'];
@@ -29,20 +28,12 @@ export type SigningKey = typeof signingKeys.$inferSelect & {
   readonly publicKey: KeyObject;
 };
 
-const publicKeys = new Map<string, KeyObject>();
-
-/** Made once for each key: parsing one costs as much as a verification. */
-function publicKeyOf({ hint, spki }: typeof signingKeys.$inferSelect): KeyObject {
-  const known = publicKeys.get(hint);
-  if (known !== undefined) return known;
-  const key = createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' });
-  publicKeys.set(hint, key);
-  return key;
-}
-
 /** All that ever were, oldest first: three a year and some. */
-export async function readKeys({ orm }: Pick<Database, 'orm'>, now: Date): Promise<readonly SigningKey[]> {
-  const rows = await orm.select().from(signingKeys).orderBy(asc(signingKeys.activeFrom), asc(signingKeys.id));
+export async function readKeys({ sql }: Pick<Database, 'sql'>, now: Date): Promise<readonly SigningKey[]> {
+  const rows = await sql<Array<typeof signingKeys.$inferSelect>>`
+    select id, purpose, spki, hint, private_sealed as "privateSealed", external_ref as "externalRef", created_at as "createdAt", active_from as "activeFrom",
+      revoked_at as "revokedAt", compromised_since as "compromisedSince", revoke_reason as "revokeReason"
+    from signing_keys order by active_from, id`;
   const active = new Map(
     rows.filter((row) => row.revokedAt === null && row.activeFrom <= now).map((row) => [row.purpose, row.id]),
   );
@@ -55,7 +46,7 @@ export async function readKeys({ orm }: Pick<Database, 'orm'>, now: Date): Promi
           : active.get(row.purpose) === row.id
             ? 'active'
             : 'retired';
-    return { ...row, state, publicKey: publicKeyOf(row) };
+    return { ...row, state, publicKey: publicKeyOf(row.spki) };
   });
 }
 

@@ -1,0 +1,21 @@
+/** Attestations as they are listed. */
+import type { Page } from '../../platform/paging.ts';
+import type { Who } from '../../platform/resource/index.ts';
+import type { Attestation } from './attest.ts';
+
+export type ListedAttestation = Omit<Attestation, 'dedupeKey' | 'uploadedBy'>;
+
+/** About an artifact, newest first. The key of the page is the id. */
+export async function attestationsOf(
+  { db: { sql }, teams }: Who,
+  digest: string,
+  { after, take }: Pick<Page, 'after' | 'take'>,
+): Promise<readonly ListedAttestation[]> {
+  const behind = after === undefined ? sql`` : sql`and s.attestation_id < ${String(after[0])}`;
+  return await sql<ListedAttestation[]>`
+    select a.id, a.team_id as "teamId", a.predicate_type as "predicateType", a.source, a.bundle, a.sha256,
+      a.ledger_seq as "ledgerSeq", a.created_at as "createdAt"
+    from attestation_subjects s join attestations a on a.team_id = s.team_id and a.id = s.attestation_id
+    where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = ${digest} ${behind}
+    order by s.attestation_id desc limit ${take}::int`;
+}
