@@ -28,7 +28,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'builds',
     words: ['create'],
     summary: 'Submits a build of a commit, or of the head of the environment\'s branch',
-    description: 'Submits a build of a commit, or of the head of the environment\'s branch. Durable when the call answers. Errors: `environment_incomplete` (409, no repository), `limit_reached` (409, queued builds of the environment, or different selections of runners).',
+    description: 'Submits a build of a commit, or of the head of the environment\'s branch. Durable when the call answers. Errors: `environment_incomplete` (409, no repository), `limit_reached` (409, queued builds of the environment, or different selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the deploy).',
     operation: { method: 'POST', path: '/environments/{environmentId}/builds', body: '*' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
@@ -36,6 +36,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'commit', flag: 'commit', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'commit', description: 'Commit, 40 or 64 hexadecimal digits. Default: the head of the environment\'s branch when the runner clones.' },
       { name: 'maxAttempts', flag: 'max-attempts', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'max-attempts', description: 'Attempts, 1 to 10: one that loses its runner goes back to the queue while some are left. Default: 3.' },
+      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger.' },
       { name: 'priority', flag: 'priority', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'priority', description: 'Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It moves nothing of other teams. Default: 0.' },
       { name: 'queueTimeoutSeconds', flag: 'queue-timeout-seconds', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'queue-timeout-seconds', description: 'Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails with the reason `queue_timeout`. Default: for as long as it takes.' },
       { name: 'runner.group', flag: 'runner-group', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'group', description: 'Name of a runner group.' },
@@ -55,7 +56,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'builds',
     words: ['deploy-approval'],
     summary: 'Decides about the deploy of a build that waits for it',
-    description: 'Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now).',
+    description: 'Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now), `policy_denied` (403, the build goes on waiting).',
     operation: { method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/deploy-approval', body: '*' },
     positionals: [
       { name: 'buildId', flag: 'build-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'build-id', description: 'Build id.' },
@@ -63,6 +64,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
+      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger.' },
     ],
     destructive: false,
     stream: false,
@@ -150,13 +152,14 @@ export const commands: readonly CommandSpec[] = [
     group: 'builds',
     words: ['rollback'],
     summary: 'Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing',
-    description: 'Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing. Errors: `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target), `environment_protected` (409: the environment takes promotions alone, and no promotion deployed this image there).',
+    description: 'Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing. Errors: `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target), `environment_protected` (409: the environment takes promotions alone, and no promotion deployed this image there), `policy_denied` (403).',
     operation: { method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/rollback', body: '*' },
     positionals: [
       { name: 'buildId', flag: 'build-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'build-id', description: 'Build id.' },
     ],
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
+      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger.' },
     ],
     destructive: true,
     stream: false,

@@ -6,7 +6,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'promotions',
     words: ['approve'],
     summary: 'Approves a promotion',
-    description: 'Approves a promotion. The same person again changes nothing. The last approval passes the policies; what they refuse is not approved, unless an owner overrides them with a reason. Errors: `not_found` (404), `promotion_not_pending` (409), `environment_protected` (409: the environment takes no approval of who asked), `policy_denied` (403), `limit_reached` (409, open builds of the environment).',
+    description: 'Approves a promotion. The same person again changes nothing. The last approval passes the policies, and the deploy that it makes passes them as well; what they refuse is not approved, unless an owner overrides them with a reason. Errors: `not_found` (404), `promotion_not_pending` (409), `environment_protected` (409: the environment takes no approval of who asked), `policy_denied` (403), `limit_reached` (409, open builds of the environment).',
     operation: { method: 'POST', path: '/environments/{environmentId}/promotions/{promotionId}/approve', body: '*' },
     positionals: [
       { name: 'promotionId', flag: 'promotion-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'promotion-id', description: 'Promotion id.' },

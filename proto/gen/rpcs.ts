@@ -535,7 +535,7 @@ export const rpcs: readonly RpcInfo[] = [
     idempotency: 'keyed',
     successStatus: 201,
     timeoutMs: 30000,
-    bodyBytesMax: 65536,
+    bodyBytesMax: 69920,
     rateLimit: 'submit',
     routes: [{ verb: 'POST', template: '/environments/{environment_id}/builds', segments: [{ literal: 'environments' }, { field: 'environmentId' }, { literal: 'builds' }], body: '*' }],
     teamInPath: false,

@@ -48,7 +48,7 @@ export class Builds {
 
   /**
    * Submits a build of a commit, or of the head of the environment's branch. Durable when the call answers. Errors:
-   * `environment_incomplete` (409, no repository), `limit_reached` (409, queued builds of the environment, or different selections of runners).
+   * `environment_incomplete` (409, no repository), `limit_reached` (409, queued builds of the environment, or different selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the deploy).
    *
    * Needs: scope `project:write`.
    *
@@ -72,12 +72,12 @@ export class Builds {
   /**
    * Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing. Errors:
    * `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target), `environment_protected` (409: the environment takes promotions alone,
-   * and no promotion deployed this image there).
+   * and no promotion deployed this image there), `policy_denied` (403).
    *
    * Needs: scope `project:write`.
    */
-  rollback(environmentId: string, buildId: string, options?: CallOptions): ApiPromise<Build> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/rollback', body: '*' }, { environmentId, buildId }, options);
+  rollback(environmentId: string, buildId: string, params?: BuildsRollbackParams, options?: CallOptions): ApiPromise<Build> {
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/rollback', body: '*' }, { environmentId, buildId, ...params }, options);
   }
 
   /**
@@ -100,12 +100,13 @@ export class Builds {
   }
 
   /**
-   * Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now).
+   * Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now),
+   * `policy_denied` (403, the build goes on waiting).
    *
    * Needs: scope `project:write`, role `admin` on the team.
    */
-  deployApproval(environmentId: string, buildId: string, decision: DeployDecision, options?: CallOptions): ApiPromise<Build> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/deploy-approval', body: '*' }, { environmentId, buildId, decision }, options);
+  deployApproval(environmentId: string, buildId: string, decision: DeployDecision, params?: BuildsDeployApprovalParams, options?: CallOptions): ApiPromise<Build> {
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/deploy-approval', body: '*' }, { environmentId, buildId, decision, ...params }, options);
   }
 
   /**
@@ -144,6 +145,20 @@ export interface BuildsCreateParams {
   queueTimeoutSeconds?: number;
   /** Attempts, 1 to 10: one that loses its runner goes back to the queue while some are left. Default: 3. */
   maxAttempts?: number;
+  /** Go on although a policy says no. Of owners alone. */
+  override?: BuildOverride;
+}
+
+/** Parameters of `builds.rollback`. */
+export interface BuildsRollbackParams {
+  /** Go on although a policy says no. Of owners alone; where the deploy waits for approval, it belongs to that. */
+  override?: BuildOverride;
+}
+
+/** Parameters of `builds.deployApproval`. */
+export interface BuildsDeployApprovalParams {
+  /** Approve it although a policy says no. Of owners alone. */
+  override?: BuildOverride;
 }
 
 /** Parameters of `builds.streamLogs`. */
@@ -248,6 +263,12 @@ export interface BuildEvent {
   readonly missingBytes?: number;
   /** Time at which the control plane stored the output, or learned of the phase; absent on events that say where the build stands. */
   readonly at?: string;
+}
+
+/** Going on although a policy says no. */
+export interface BuildOverride {
+  /** Reason, 8 to 500 characters without blanks around it. It stands in the ledger. */
+  reason: string;
 }
 
 /** One phase of a build with its times. */

@@ -3,9 +3,12 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import type { JsonValue } from './json.ts';
 
 /**
- * Policies of a team. A document names the acts that it is about (`on`: `build.create`, `release.create`, `promotion.create`, `promotion.approve`, and `deploy`, which is an approved deploy or a rollback), what
+ * Policies of a team. A document names the acts that it is about (`on`: `build.create`, `release.create`, `promotion.create`, `promotion.approve`, `deploy`), what
  * happens when a rule fails (`mode`: `enforce`, `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether there are policies or not: what the gate saw is kept for 90
  * days, so that a policy can be tried on what has happened before it is enabled. What cannot be judged is refused under `enforce`.
+ *
+ * Each deploy passes one gate `deploy`, when it is decided: a build that deploys by itself when it is submitted, one that waits for approval when that is given, a rollback and a promotion when they make their
+ * build. `artifacts` is the one image then. Of a build that has yet to make it, it has a branch, and the commit that was asked for, but no `digest`, statements or packages, so that a rule that asks for these fails.
  */
 export class Policies {
   readonly #client: Client;

@@ -191,7 +191,6 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
         promotion: null,
         artifact: { commit: 'c'.repeat(40) },
         exceptions: ['direct', 'no_package_list'],
-        decisions: [{ action: 'build.create', outcome: 'allow' }],
       },
       {
         how: 'promotion',
@@ -199,6 +198,13 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
         promotion: { approvals: [{ userId: adminId }] },
         exceptions: ['unverified_provenance', 'no_package_list'],
       },
+    ]);
+    const passed = population.map(({ decisions }) =>
+      decisions.map(({ action, outcome }) => `${action} ${outcome}`).toSorted(),
+    );
+    expect(passed).toEqual([
+      ['build.create allow', 'deploy allow'],
+      ['deploy allow', 'promotion.approve allow'],
     ]);
     const kinds = (json(unpacked, 'changes/exceptions.json') as ReadonlyArray<{ kind: string }>).map(
       ({ kind }) => kind,

@@ -213,7 +213,7 @@ export function doubtsOf({
   ];
 }
 
-/** By account where the gates are still kept, and by credential in the ledger. A rollback passes the gate of the build that it goes back to, which says nothing here. */
+/** By account where the gates are still kept, and by credential in the ledger. */
 function isApprovedBySubmitter(decisions: readonly Gate[], ledger: Known['ledger']): boolean {
   const passed = (action: string): readonly string[] =>
     decisions.filter((gate) => gate.action === action).map(({ actorId }) => actorId);

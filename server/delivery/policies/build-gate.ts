@@ -9,15 +9,23 @@ import type { Gates } from './passage.ts';
 export type { BuildGate } from '../../engine/builds/index.ts';
 
 export function createBuildGate(gates: Gates): BuildGate {
-  return async (ctx, { action, environment, build, digest = null }) => {
-    const { id: environmentId, name, teamId, projectId } = environment;
+  return async (ctx, { action, environment, build, image, promoted, override }) => {
+    const { id: environmentId, name, teamId, projectId, promotionsOnly, requiredApprovals } = environment;
     const teams = systemScope(teamId);
     const project = await projectRows.find({ db: ctx.db, teams }, projectId);
     const { id: region, operator } = await regionOfTeam(ctx.db, teamId);
-    const { id, number, branch, commit, trigger } = build;
-    const artifactId =
-      digest === null ? undefined : await artifactOfDigest({ db: ctx.db, teams }, teamId, digest);
-    await gates.pass(ctx, {
+    const { id, number, branch, trigger } = build;
+    const commit = build.commit ?? '';
+    const artifactId = image && (await artifactOfDigest({ db: ctx.db, teams }, teamId, image.digest));
+    const deployed = {
+      kind: 'image',
+      origin: 'build',
+      repository: environment.repository ?? '',
+      branch,
+      commit,
+      ...image,
+    };
+    return await gates.judge(ctx, {
       action,
       teamId,
       projectId,
@@ -25,17 +33,14 @@ export function createBuildGate(gates: Gates): BuildGate {
       subject: id,
       facts: {
         project: { id: projectId, name: project.name },
-        environment: {
-          id: environmentId,
-          name,
-          region,
-          operator,
-          promotionsOnly: false,
-          requiredApprovals: 1,
-        },
-        build: { id, number, branch, commit: commit ?? '', trigger },
+        environment: { id: environmentId, name, region, operator, promotionsOnly, requiredApprovals },
+        build: { id, number, branch, commit, trigger },
+        ...promoted,
       },
       artifactIds: artifactId === undefined ? [] : [artifactId],
+      // A rule about all artifacts must not hold because there is none.
+      uncatalogued: action === 'deploy' && artifactId === undefined ? [deployed] : [],
+      override,
     });
   };
 }

@@ -258,6 +258,36 @@ describe.skipIf(!there)('gates', () => {
     expect(decisions).toEqual([{ outcome: 'error', reason: 'time' }]);
   });
 
+  it('of one transaction have the time of one together, and those of the next have theirs', async () => {
+    const slow = await enabled(documentOf(ENDLESS, { on: ['build.create'], mode: 'audit' }));
+    await enabled(documentOf('true'));
+    const hurried = createGates({ db, runner: new PolicyRunner({ gateMs: 500, waitingMax: 32 }) });
+    const deploying = async (tx: Database) => await hurried.pass(ctxOf('owner', tx), passage());
+    const both = db.transact(async (tx) => {
+      await hurried.pass(ctxOf('owner', tx), passage({ action: 'build.create' }));
+      await deploying(tx);
+    });
+    expect(await said(both)).toMatch(/^policy_denied: the policy "pol_\w+" could not be judged \(time\)$/);
+    expect(await said(db.transact(deploying))).toBe('passed');
+    hurried.close();
+    // It was undone with the transaction, in which it was no denial.
+    expect(await sql`select 1 from policy_decisions where policy_id = ${slow}`).toHaveLength(0);
+  });
+
+  it('let a passage be judged before the act has its locks, and kept behind them', async () => {
+    await enabled(documentOf('false'));
+    const override = { reason: REASON };
+    await db.transact(async (tx) => {
+      const ctx = ctxOf('owner', tx);
+      const { keep, isOverridden } = await gates.judge(ctx, passage({ override }));
+      expect(isOverridden).toBe(true);
+      expect(await tx.sql`select 1 from audit_entries where chain = ${teamId}`).toHaveLength(0);
+      await keep(ctx);
+      expect(await tx.sql`select 1 from audit_entries where chain = ${teamId}`).toHaveLength(1);
+    });
+    expect(await outcomes()).toEqual(['overridden']);
+  });
+
   it('see artifacts as they are: first build, what is verified, packages by their set; and so does a replay', async () => {
     const { id, digest } = await artifact('app');
     await state(digest);

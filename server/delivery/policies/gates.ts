@@ -11,11 +11,12 @@ import { recordAct } from '../../platform/ledger/index.ts';
 import { artifactFacts, packagesOfSets } from '../artifacts/index.ts';
 import { emptyInput } from './engine/input.ts';
 import { PolicyRunner } from './engine/policy-runner.ts';
+import type { Allowance } from './engine/policy-runner.ts';
 import { decide } from './engine/verdict.ts';
 import type { Verdict } from './engine/verdict.ts';
 import { keepGate, policiesAt } from './gate-log.ts';
 import type { KeptGate, NamedPolicy } from './gate-log.ts';
-import type { FailedRule, Gates, Passage, Passed } from './passage.ts';
+import type { FailedRule, Gates, Judged, Passage, Passed } from './passage.ts';
 import { recordedInput, setsOf, withPackages } from './recorded-input.ts';
 import type { RecordedInput } from './recorded-input.ts';
 import { createTeamTurns } from './team-turns.ts';
@@ -30,7 +31,7 @@ export interface GatesDeps {
   readonly runner?: PolicyRunner;
 }
 
-interface Judged {
+interface Judgement {
   readonly input: RecordedInput;
   readonly verdicts: readonly Verdict[];
   readonly denied: readonly FailedRule[];
@@ -41,7 +42,14 @@ interface Judged {
 
 export function createGates({ db, runner = new PolicyRunner() }: GatesDeps): Gates & { close(): void } {
   const inTurn = createTeamTurns();
-  const judge = async (ctx: Ctx, passage: Passage): Promise<Judged> => {
+  // A transaction holds a connection and locks: however many gates it passes, policies hold it no longer than one.
+  const allowances = new WeakMap<Database, Allowance>();
+  const allowanceOf = (handle: Database): Allowance => {
+    const allowance = allowances.get(handle) ?? runner.allowance();
+    if (handle.inTransaction) allowances.set(handle, allowance);
+    return allowance;
+  };
+  const judgementOf = async (ctx: Ctx, passage: Passage): Promise<Judgement> => {
     const { teamId } = passage;
     const { sql } = ctx.db;
     // The team's alone: what the caller may see of other teams must not count here.
@@ -49,28 +57,38 @@ export function createGates({ db, runner = new PolicyRunner() }: GatesDeps): Gat
     const { teamName, policies } = await policiesAt(sql, passage);
     const artifacts = await artifactFacts({ ...ctx, teams }, teamId, passage.artifactIds);
     const team = { id: teamId, name: teamName };
-    const input = recordedInput({ ...inputOf(ctx, passage), team }, artifacts);
+    const input = recordedInput({ ...inputOf(ctx, passage), team }, artifacts, passage.uncatalogued);
     if (policies.length === 0) return { input, verdicts: [], denied: [], warned: [], firm: [] };
     const packages = await packagesOfSets(sql, teams, setsOf([input]));
     const full = withPackages(input, packages);
-    const verdicts = await inTurn(teamId, async () => await runner.judge(policies, full));
+    const verdicts = await inTurn(
+      teamId,
+      async () => await runner.judge(policies, full, allowanceOf(ctx.db)),
+    );
     return { input, verdicts, ...objections(policies, verdicts) };
   };
+  const judge = async (ctx: Ctx, passage: Passage): Promise<Judged> => {
+    checkOverride(ctx, passage);
+    const judgement = await judgementOf(ctx, passage);
+    const kept = keptOf(passage, judgement);
+    const keep = async (tx: Ctx): Promise<void> =>
+      kept.outcome === 'overridden' ? await keepOverridden(tx, kept) : await keepGate(tx.db.sql, kept);
+    if (kept.outcome !== 'deny') return { ...passedOf(judgement, kept), keep };
+    await keep(ctx);
+    ctx.db.afterRollback(async () => await keepGate(db.sql, kept));
+    throw denial(passage, judgement, kept);
+  };
   return {
+    judge,
     pass: async (ctx, passage) => {
-      checkOverride(ctx, passage);
-      const judged = await judge(ctx, passage);
-      const kept = keptOf(passage, judged);
-      if (kept.outcome === 'overridden') await keepOverridden(ctx, kept);
-      else await keepGate(ctx.db.sql, kept);
-      if (kept.outcome !== 'deny') return passedOf(judged, kept);
-      ctx.db.afterRollback(async () => await keepGate(db.sql, kept));
-      throw denial(passage, judged, kept);
+      const { keep, ...passed } = await judge(ctx, passage);
+      await keep(ctx);
+      return passed;
     },
     preview: async (ctx, passage) => {
       checkOverride(ctx, passage);
-      const judged = await judge(ctx, passage);
-      return passedOf(judged, { ...keptOf(passage, judged), gateId: '' });
+      const judgement = await judgementOf(ctx, passage);
+      return passedOf(judgement, { ...keptOf(passage, judgement), gateId: '' });
     },
     close: () => runner.close(),
   };
@@ -101,7 +119,7 @@ function checkOverride({ teams }: Ctx, { teamId, override }: Passage): void {
 function objections(
   policies: readonly NamedPolicy[],
   verdicts: readonly Verdict[],
-): Pick<Judged, 'denied' | 'warned' | 'firm'> {
+): Pick<Judgement, 'denied' | 'warned' | 'firm'> {
   const byId = new Map(policies.map((policy) => [policy.policyId, policy]));
   const nameOf = ({ policyId }: Verdict): string => byId.get(policyId)?.name ?? '';
   const rulesOf = (verdict: Verdict): readonly FailedRule[] => {
@@ -120,7 +138,7 @@ function objections(
   };
 }
 
-function keptOf(passage: Passage, { input, verdicts, denied, firm }: Judged): KeptGate {
+function keptOf(passage: Passage, { input, verdicts, denied, firm }: Judgement): KeptGate {
   const at = new Date(input.now);
   const isOverridden = denied.length > 0 && passage.override !== undefined && firm.length === 0;
   const refused = isOverridden ? 'overridden' : 'deny';
@@ -147,7 +165,7 @@ async function keepOverridden(ctx: Ctx, kept: KeptGate): Promise<void> {
   });
 }
 
-const passedOf = ({ denied, warned }: Judged, { gateId, outcome }: KeptGate): Passed => ({
+const passedOf = ({ denied, warned }: Judgement, { gateId, outcome }: KeptGate): Passed => ({
   gateId,
   isAllowed: outcome !== 'deny',
   isOverridden: outcome === 'overridden',
@@ -155,7 +173,7 @@ const passedOf = ({ denied, warned }: Judged, { gateId, outcome }: KeptGate): Pa
   warned,
 });
 
-function denial({ override }: Passage, { denied, firm }: Judged, { gateId }: KeptGate): Error {
+function denial({ override }: Passage, { denied, firm }: Judgement, { gateId }: KeptGate): Error {
   const said = denied[0]?.message ?? '';
   const why = override === undefined ? '' : `the policy "${firm[0]}" cannot be overridden: `;
   const failed = denied.slice(0, RULES_NAMED_MAX);

@@ -1,7 +1,7 @@
 /** What passes a gate: every act that policies are asked about goes through one of these, whether there are policies or not. */
 import type { Ctx } from '../../platform/context.ts';
 import type { PolicyAction } from './engine/document.ts';
-import type { PolicyInput } from './engine/input.ts';
+import type { PolicyArtifact, PolicyInput } from './engine/input.ts';
 
 export interface Passage {
   readonly action: PolicyAction;
@@ -14,6 +14,8 @@ export interface Passage {
   /** What the caller knows beside the actor, the team, the time and the artifacts. */
   readonly facts: Partial<Pick<PolicyInput, 'project' | 'environment' | 'build' | 'release' | 'promotion'>>;
   readonly artifactIds: readonly string[];
+  /** Images that are no artifacts, or not yet. What is left out is not known. */
+  readonly uncatalogued?: ReadonlyArray<Partial<Omit<PolicyArtifact, 'packages'>>>;
   /** An owner goes on although a policy says no, unless its document forbids that. */
   readonly override?: { readonly reason: string } | undefined;
 }
@@ -34,12 +36,20 @@ export interface Passed {
   readonly warned: readonly FailedRule[];
 }
 
+/** Let through, and not kept yet. */
+export interface Judged extends Passed {
+  /** Within the act's transaction, with its other locks taken: an override locks the head of the ledger. */
+  keep(ctx: Ctx): Promise<void>;
+}
+
 export interface Gates {
   /**
    * Throws `policy_denied` (403) with the failed rules. Each passage is kept, also a denied one, whose act is not. Within the act's transaction, so that one goes with the other; an override has its entry in
-   * the ledger, whose head is locked from then on: take the act's own locks before.
+   * the ledger, whose head is locked from then on: take the act's own locks before. All gates of one transaction have the time of one together.
    */
   pass(ctx: Ctx, passage: Passage): Promise<Passed>;
+  /** As `pass`, for acts that are judged before they lock anything: what is let through is kept when they have. */
+  judge(ctx: Ctx, passage: Passage): Promise<Judged>;
   /** What it would say now. Nothing is kept. */
   preview(ctx: Ctx, passage: Passage): Promise<Passed>;
 }

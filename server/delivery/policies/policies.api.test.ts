@@ -267,9 +267,12 @@ describe.skipIf(!postgresHere)('policies', () => {
       on: ['deploy'],
       rules: [{ id: 'no', message: 'nothing goes back', require: "build.trigger != 'rollback'" }],
     });
-    expect(await refused(sdk.builds.rollback(made.id, build.id))).toBe('403 policy_denied nothing goes back');
+    const back = await sdk.builds.rollback(made.id, build.id);
+    expect(await refused(sdk.builds.deployApproval(made.id, back.id, 'approve'))).toBe(
+      '403 policy_denied nothing goes back',
+    );
     expect(await sdk.policies.decisions(teamId, id)).toMatchObject([
-      { outcome: 'deny', revision: 2 },
+      { outcome: 'deny', revision: 2, subject: back.id, action: 'deploy' },
       { outcome: 'allow', revision: 1, subject: build.id, action: 'deploy' },
     ]);
   });

@@ -5,7 +5,9 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { ArtifactFacts } from '../artifacts/index.ts';
+import { emptyArtifact } from './engine/input.ts';
 import type { PolicyArtifact, PolicyInput } from './engine/input.ts';
+import type { Passage } from './passage.ts';
 
 type RecordedArtifact = Omit<PolicyArtifact, 'packages'> & {
   /** Id of the set; null: nothing is known of its packages. */
@@ -18,9 +20,16 @@ export type RecordedInput = Omit<PolicyInput, 'artifacts'> & {
 
 export type PackagesOfSets = ReadonlyMap<number, PolicyArtifact['packages']>;
 
-export const recordedInput = (input: PolicyInput, artifacts: readonly ArtifactFacts[]): RecordedInput => ({
+export const recordedInput = (
+  input: PolicyInput,
+  artifacts: readonly ArtifactFacts[],
+  uncatalogued: NonNullable<Passage['uncatalogued']> = [],
+): RecordedInput => ({
   ...input,
-  artifacts: artifacts.map(({ packageSetId, ...artifact }) => ({ ...artifact, packages: packageSetId })),
+  artifacts: [
+    ...artifacts.map(({ packageSetId, ...artifact }) => ({ ...artifact, packages: packageSetId })),
+    ...uncatalogued.map((artifact) => ({ ...emptyArtifact(), ...artifact, packages: null })),
+  ],
 });
 
 /** Of the text that hashes everywhere alike: the database keeps members in an order of its own. */

@@ -23,7 +23,7 @@ import { artifactsOf, releaseRows } from '../releases/index.ts';
 import { deployWhatIsPromoted } from './image.ts';
 import { callerOf, noteMoves } from './moved.ts';
 import type { Moved } from './moved.ts';
-import { passageOf } from './passage.ts';
+import { passageOf, promotedOf } from './passage.ts';
 import { settledBy } from './present.ts';
 import { promotions } from './schema.ts';
 import {
@@ -167,13 +167,14 @@ async function decide(
     approvals,
   });
   const { isOverridden } = await gates.pass(tx, { ...passage, override });
-  const deploying = await deployWhatIsPromoted(deployImage, tx, { environment, promotion, artifacts });
+  const promoted = promotedOf(promotion, approvals);
+  const asked = { environment, promotion, artifacts, promoted, override };
   const by = await callerOf(tx);
   const approved = await leavePending(tx, promotion, {
-    ...deploying,
+    overrideReason: isOverridden ? (override?.reason ?? null) : null,
+    ...(await deployWhatIsPromoted(deployImage, tx, asked)),
     state: 'approved',
     approvedAt: by.at,
-    overrideReason: isOverridden ? (override?.reason ?? null) : null,
   });
   const moves: Moved[] = [{ promotion: approved, word: 'approved' }];
   for (const older of await pendingBefore(tx, promotion)) {

@@ -2,7 +2,7 @@
 import type { Artifact } from '../artifacts/index.ts';
 import { builtFrom, imageOf } from '../artifacts/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
-import type { DeployImage } from '../../engine/builds/index.ts';
+import type { DeployImage, Override, Promoted } from '../../engine/builds/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Promotion } from './store.ts';
 
@@ -32,14 +32,16 @@ export interface Deploying {
   readonly environment: Environment;
   readonly promotion: Pick<Promotion, 'artifactId'>;
   readonly artifacts: readonly Artifact[];
+  readonly promoted: Promoted;
+  readonly override: Override | undefined;
 }
 
 /** Makes the build, or says why it does not: the columns that the promotion gets. */
 export async function deployWhatIsPromoted(
   deployImage: DeployImage,
   tx: Ctx,
-  { environment, promotion, artifacts }: Deploying,
-): Promise<Partial<Pick<Promotion, 'held' | 'buildId' | 'digest'>>> {
+  { environment, promotion, artifacts, promoted, override }: Deploying,
+): Promise<Partial<Pick<Promotion, 'held' | 'buildId' | 'digest' | 'overrideReason'>>> {
   const { deploy, branch, buildType } = environment;
   const chosen = choose(promotion, artifacts);
   if (deploy === null) return { held: 'no_deploy_target' };
@@ -47,7 +49,7 @@ export async function deployWhatIsPromoted(
   const { image, artifact } = chosen;
   const { digest } = artifact;
   const source = await builtFrom(tx.db, artifact);
-  const { id } = await deployImage(tx, {
+  const { id, isOverridden } = await deployImage(tx, {
     environment,
     deploy,
     trigger: 'promotion',
@@ -55,6 +57,8 @@ export async function deployWhatIsPromoted(
     // The promotion's approvals are those of its deploy.
     approval: 'none',
     of: { image, digest, branch: source?.branch ?? branch, commit: source?.commit ?? null, buildType },
+    promoted,
+    override,
   });
-  return { buildId: id, digest };
+  return { buildId: id, digest, ...(isOverridden && override && { overrideReason: override.reason }) };
 }

@@ -1,11 +1,17 @@
 /** What policies are asked about a promotion: the one way for the act and for its preview. */
 import type { Environment } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
+import type { Promoted } from '../../engine/builds/index.ts';
 import { regionOfTeam } from '../../engine/regions/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Artifact } from '../artifacts/index.ts';
 import type { Passage } from '../policies/index.ts';
 import type { Promotion } from './store.ts';
+
+export const promotedOf = (
+  { id, releaseId, version, requestedBy }: Promotion,
+  approvals: readonly string[],
+): Promoted => ({ release: { id: releaseId, version }, promotion: { id, requestedBy, approvals } });
 
 export interface Passing {
   readonly action: 'promotion.create' | 'promotion.approve';
@@ -21,7 +27,6 @@ export async function passageOf(
   { action, environment, promotion, artifacts, approvals }: Passing,
 ): Promise<Passage> {
   const { id: environmentId, teamId, projectId, name, promotionsOnly, requiredApprovals } = environment;
-  const { id, releaseId, version, requestedBy } = promotion;
   const [project, region] = await Promise.all([
     projectRows.find(ctx, projectId),
     regionOfTeam(ctx.db, teamId),
@@ -31,7 +36,7 @@ export async function passageOf(
     teamId,
     projectId,
     environmentId,
-    subject: id,
+    subject: promotion.id,
     facts: {
       project: { id: projectId, name: project.name },
       environment: {
@@ -42,8 +47,7 @@ export async function passageOf(
         promotionsOnly,
         requiredApprovals,
       },
-      release: { id: releaseId, version },
-      promotion: { id, requestedBy, approvals },
+      ...promotedOf(promotion, approvals),
     },
     artifactIds: artifacts.map((artifact) => artifact.id),
   };

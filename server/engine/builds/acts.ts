@@ -10,6 +10,7 @@ import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { cancel } from '../work/index.ts';
 import type { Placement, Wake } from '../work/index.ts';
+import type { BuildGate, Override, Promoted } from './gate.ts';
 import { findBuild, stateOf } from './row.ts';
 import type { BuildRow } from './row.ts';
 import { approveBuild, endWaiting, holderOf, wasPromoted } from './store.ts';
@@ -17,30 +18,11 @@ import type { NewBuild } from './store.ts';
 import { addBuild, addItem, placementIn } from './submit-item.ts';
 import type { SubmitItemDeps } from './submit-item.ts';
 
-/**
- * Asked within the transaction of the act and before its locks; throws what refuses the act. `build.create`: a build is to be made, and has no number yet, which is 0. `deploy`: an
- * image that was published is to be deployed.
- */
-export type BuildGate = (
-  ctx: Ctx,
-  asked: {
-    readonly action: 'build.create' | 'deploy';
-    readonly environment: Environment;
-    readonly build: {
-      readonly id: string;
-      readonly number: number;
-      readonly branch: string;
-      /** Null: the newest of the branch. */
-      readonly commit: string | null;
-      readonly trigger: string;
-    };
-    /** Of the image. */
-    readonly digest?: string | null;
-  },
-) => Promise<void>;
-
-export interface ActsDeps extends SubmitItemDeps {
+export interface DeployDeps extends SubmitItemDeps {
   readonly gate: BuildGate;
+}
+
+export interface ActsDeps extends DeployDeps {
   readonly queue: WorkQueue;
   readonly wake: Wake;
   wakeRelay(): void;
@@ -73,10 +55,12 @@ export async function createBuild(
     environment,
     commit,
     placement,
+    override,
   }: {
     readonly environment: Environment;
     readonly commit: string | undefined;
     readonly placement: Placement;
+    readonly override: Override | undefined;
   },
 ): Promise<string> {
   const { repository, branch, buildPath, submodules, buildType } = environment;
@@ -90,9 +74,15 @@ export async function createBuild(
   const build = { ...fresh(ctx, environment), approval: approvalOf({ ...environment, deploy }) };
   const { id } = build;
   await ctx.db.transact(async (db) => {
-    const asked = { id, number: 0, branch, commit: commit ?? null, trigger: 'manual' };
-    await deps.gate({ ...ctx, db }, { action: 'build.create', environment, build: asked });
-    const number = await addBuild({ ...ctx, db }, environment, {
+    const tx = { ...ctx, db };
+    const about = { id, number: 0, branch, commit: commit ?? null, trigger: 'manual' };
+    const asked = { environment, build: about, override };
+    const created = await deps.gate(tx, { ...asked, action: 'build.create' });
+    const deploying =
+      deploy === null || build.approval === 'required'
+        ? undefined
+        : { to: deploy, passed: await deps.gate(tx, { ...asked, action: 'deploy' }) };
+    const number = await addBuild(tx, environment, {
       ...build,
       state: 'open',
       trigger: 'manual',
@@ -105,22 +95,27 @@ export async function createBuild(
       workId: id,
     });
     const source = { repository, branch, buildPath, submodules, ...(commit === undefined ? {} : { commit }) };
-    const deploysNow = deploy !== null && build.approval === 'none';
-    const plan = { publishes: true, source, buildType, ...(deploysNow ? { deploy } : {}) };
-    await addItem(deps, { ctx, db, environment }, { workId: id, buildId: id, number, plan, placement });
+    const plan = { publishes: true, source, buildType };
+    const item = { workId: id, buildId: id, number, plan, deploying, placement };
+    await addItem(deps, { ctx, db, environment }, item);
+    await created.keep(tx);
     await recordAct(db, ctx, act('build.submitted', environment, { buildId: id, number }));
   });
   return id;
 }
 
-/** The image of a build with its digest; undefined while there is none. */
-const imageOf = ({ image, digest }: BuildRow): string | undefined =>
-  image === null || digest === null ? undefined : `${image}@${digest}`;
-
 export async function rollbackTo(
   deps: ActsDeps,
   ctx: Ctx,
-  { environment, target }: { readonly environment: Environment; readonly target: BuildRow },
+  {
+    environment,
+    target,
+    override,
+  }: {
+    readonly environment: Environment;
+    readonly target: BuildRow;
+    readonly override: Override | undefined;
+  },
 ): Promise<string> {
   const { state, image, digest, branch, commit, buildType } = target;
   const { deploy } = environment;
@@ -130,8 +125,6 @@ export async function rollbackTo(
     );
   if (deploy === null) throw notDeployable('the environment has no deploy target');
   return await ctx.db.transact(async (db) => {
-    const asked = { id: target.id, number: target.number, branch, commit, trigger: 'rollback' };
-    await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build: asked, digest });
     await refuseUnpromoted(db, environment, digest);
     const { id, number } = await deployImage(
       deps,
@@ -143,6 +136,7 @@ export async function rollbackTo(
         rollbackOf: target.id,
         approval: approvalOf(environment),
         of: { image, digest, branch, commit, buildType },
+        override,
       },
     );
     const details = { buildId: id, number, rollbackOf: target.id };
@@ -159,17 +153,32 @@ export interface ImageDeploy extends Pick<NewBuild, 'trigger' | 'rollbackOf' | '
     readonly image: string;
     readonly digest: string;
   };
+  readonly promoted?: Promoted;
+  readonly override: Override | undefined;
 }
 
-/** A build that deploys an existing image by its digest, on the environment's runner. Within the caller's transaction, under the environment's lock. */
+export interface ImageDeployed {
+  readonly id: string;
+  readonly number: number;
+  /** An owner let it pass its gate. */
+  readonly isOverridden: boolean;
+}
+
+/** A build that deploys an existing image by its digest, on the environment's runner. Within the caller's transaction. */
 export async function deployImage(
-  deps: SubmitItemDeps,
+  deps: DeployDeps,
   ctx: Ctx,
-  { environment, deploy, trigger, rollbackOf, approval, of }: ImageDeploy,
-): Promise<{ readonly id: string; readonly number: number }> {
+  { environment, deploy, trigger, rollbackOf, approval, of, promoted, override }: ImageDeploy,
+): Promise<ImageDeployed> {
   const build = { ...fresh(ctx, environment), approval };
   const { id } = build;
+  const { branch, commit, buildType, image: name, digest } = of;
+  const about = { id, number: 0, branch, commit, trigger };
+  const image = { name, digest };
   const waits = approval === 'required';
+  const passed = waits
+    ? undefined
+    : await deps.gate(ctx, { action: 'deploy', environment, build: about, image, promoted, override });
   const state = waits ? 'awaiting_approval' : 'open';
   const number = await addBuild(ctx, environment, {
     ...build,
@@ -179,29 +188,37 @@ export async function deployImage(
     rollbackOf,
     workId: id,
   });
-  const { buildType, image, digest } = of;
-  const plan = { publishes: false, buildType, deploy, deployImage: `${image}@${digest}` };
-  const item = { workId: id, buildId: id, number, plan, placement: placementIn(environment) };
-  if (!waits) await addItem(deps, { ctx, db: ctx.db, environment }, item);
-  return { id, number };
+  if (passed === undefined) return { id, number, isOverridden: false };
+  const deploying = { to: deploy, image: `${name}@${digest}`, passed };
+  const plan = { publishes: false, buildType };
+  const item = { workId: id, buildId: id, number, plan, deploying, placement: placementIn(environment) };
+  await addItem(deps, { ctx, db: ctx.db, environment }, item);
+  return { id, number, isOverridden: passed.isOverridden };
+}
+
+export interface Deciding {
+  readonly environment: Environment;
+  readonly build: BuildRow;
+  readonly override: Override | undefined;
 }
 
 export async function approve(
   deps: ActsDeps,
   ctx: Ctx,
-  { environment, build }: { readonly environment: Environment; readonly build: BuildRow },
+  { environment, build, override }: Deciding,
 ): Promise<void> {
   const { deploy } = environment;
-  const image = imageOf(build);
-  if (build.state !== 'awaiting_approval' || image === undefined) throw notWaiting(build);
+  const { image: name, digest } = build;
+  if (build.state !== 'awaiting_approval' || name === null || digest === null) throw notWaiting(build);
   if (deploy === null)
     throw notDeployable('the environment has no deploy target any more; set one, or reject the deploy');
   const workId = newId('bld', ctx.clock.now().getTime());
   await ctx.db.transact(async (db) => {
-    await refuseUnpromoted(db, environment, build.digest ?? '');
-    await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build, digest: build.digest });
+    await refuseUnpromoted(db, environment, digest);
+    const image = { name, digest };
+    const passed = await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build, image, override });
     if (!(await approveBuild(db, build, { workId, by: ctx.caller.userId }))) throw notWaiting(build);
-    const plan = { publishes: false, buildType: build.buildType, deploy, deployImage: image };
+    const plan = { publishes: false, buildType: build.buildType };
     // The build's own placement; that of a rollback, which has had no item yet, is the environment's.
     const { number, placement } = build;
     const item = {
@@ -209,6 +226,7 @@ export async function approve(
       buildId: build.id,
       number,
       plan,
+      deploying: { to: deploy, image: `${name}@${digest}`, passed },
       placement: placement ?? placementIn(environment),
     };
     await addItem(deps, { ctx, db, environment }, item);
@@ -220,7 +238,7 @@ export async function approve(
 export async function reject(
   deps: ActsDeps,
   ctx: Ctx,
-  { environment, build }: { readonly environment: Environment; readonly build: BuildRow },
+  { environment, build }: Pick<Deciding, 'environment' | 'build'>,
 ): Promise<void> {
   await ctx.db.transact(async (db) => {
     const end = { message: 'its deploy was rejected; the image stays', rejectedBy: ctx.caller.userId };

@@ -15,7 +15,7 @@ import { whyWaiting } from '../runners/index.ts';
 import { placementOf } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { approve, cancelBuild, createBuild, deployImage, reject, rollbackTo, unlock } from './acts.ts';
-import type { ActsDeps, ImageDeploy } from './acts.ts';
+import type { ActsDeps, ImageDeploy, ImageDeployed } from './acts.ts';
 import { placementIn } from './submit-item.ts';
 import { findBuild, listBuilds, stateOf, toMessage } from './row.ts';
 import type { BuildRow } from './row.ts';
@@ -23,7 +23,7 @@ import { followBuild } from './stream.ts';
 import { traceUrl } from './trace.ts';
 
 export { liesIn } from './image-targets.ts';
-export type { BuildGate } from './acts.ts';
+export type { BuildGate, Override, Promoted } from './gate.ts';
 export { findBuilds, stateOf } from './row.ts';
 export type { BuildRow } from './row.ts';
 export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targets.ts';
@@ -75,10 +75,10 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
       return toMessage(build, waiting?.get(build.workId));
     },
     create: async (request, ctx: Ctx) => {
-      const { environmentId, commit } = request;
+      const { environmentId, commit, override } = request;
       const environment = await environmentRows.find(ctx, environmentId);
       const placement = placementOf(request, placementIn(environment));
-      const buildId = await createBuild(deps, ctx, { environment, commit, placement });
+      const buildId = await createBuild(deps, ctx, { environment, commit, placement, override });
       return await answer(ctx, { environmentId, buildId });
     },
     cancel: async (which, ctx: Ctx) => {
@@ -86,9 +86,9 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
       await cancelBuild(deps, ctx, { environment, buildId: which.buildId });
       return await answer(ctx, which);
     },
-    rollback: async (which, ctx: Ctx) => {
+    rollback: async ({ override, ...which }, ctx: Ctx) => {
       const { environment, build } = await buildOf(ctx, which);
-      const buildId = await rollbackTo(deps, ctx, { environment, target: build });
+      const buildId = await rollbackTo(deps, ctx, { environment, target: build, override });
       return await answer(ctx, { environmentId: environment.id, buildId });
     },
     trace: async (which, ctx: Ctx) => {
@@ -100,10 +100,10 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
       const buildId = await unlock(deps, ctx, { environment, force: force ?? false });
       return buildId === undefined ? {} : { buildId };
     },
-    deployApproval: async ({ decision, ...which }, ctx: Ctx) => {
+    deployApproval: async ({ decision, override, ...which }, ctx: Ctx) => {
       const { environment, build } = await buildOf(ctx, which);
       const decide = decision === DeployDecision.APPROVE ? approve : reject;
-      await decide(deps, ctx, { environment, build });
+      await decide(deps, ctx, { environment, build, override });
       return await answer(ctx, which);
     },
     streamLogs: async ({ after, tailBytes, follow, ...which }, ctx: Ctx) => {
@@ -117,10 +117,7 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
 }
 
 /** See `deployImage`. */
-export type DeployImage = (
-  ctx: Ctx,
-  image: ImageDeploy,
-) => Promise<{ readonly id: string; readonly number: number }>;
+export type DeployImage = (ctx: Ctx, image: ImageDeploy) => Promise<ImageDeployed>;
 
 export interface BuildsFeatureDeps
   extends Pick<OfferDeps, 'targets' | 'leaseCredential'>, Pick<ActsDeps, 'gate'> {
@@ -133,7 +130,7 @@ export function buildsFeature(
 ): Feature & Pick<DispatchDeps, 'buildOffer'> & { readonly deployImage: DeployImage } {
   const { config, db, secrets } = system;
   return {
-    deployImage: async (ctx, image) => await deployImage({ ...engine, secrets }, ctx, image),
+    deployImage: async (ctx, image) => await deployImage({ ...engine, secrets, gate }, ctx, image),
     buildOffer: createBuildOffers({ ...config, ...images, sql: db.sql, secrets }),
     services: [createBuilds({ ...system, ...engine, gate, traceViewerUrl: config.traceViewerUrl })],
   };

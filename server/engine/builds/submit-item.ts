@@ -1,12 +1,13 @@
 /** Makes a build, and the items that runners execute for it, durable: each in one transaction with the row that it belongs to. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
-import type { Environment } from '../../apps/environments/index.ts';
+import type { Deploy, Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Placement, Submit } from '../work/index.ts';
+import type { PassedGate } from './gate.ts';
 import { BUILD_LIMITS, BUILD_PLACEMENT, imageRepository, readInput, sealBuildInput } from './spec.ts';
 import type { BuildSpec } from './spec.ts';
 import { insertBuild, nextNumber } from './store.ts';
@@ -42,11 +43,20 @@ export async function addBuild(ctx: Ctx, environment: Environment, build: NewBui
   return number;
 }
 
+/** No item deploys but by this: each has passed one gate `deploy`. */
+export interface Deploying {
+  readonly to: Deploy;
+  /** With its digest; absent: the one that the item makes. */
+  readonly image?: string;
+  readonly passed: PassedGate;
+}
+
 export interface Item {
   readonly workId: string;
   readonly buildId: string;
   readonly number: number;
-  readonly plan: Pick<BuildSpec, 'publishes' | 'source' | 'buildType' | 'deploy' | 'deployImage'>;
+  readonly plan: Pick<BuildSpec, 'publishes' | 'source' | 'buildType'>;
+  readonly deploying?: Deploying | undefined;
   readonly placement: Placement;
 }
 
@@ -54,7 +64,7 @@ export interface Item {
 export async function addItem(
   deps: SubmitItemDeps,
   { ctx, db, environment }: { readonly ctx: Ctx; readonly db: Database; readonly environment: Environment },
-  { workId, buildId, number, plan, placement }: Item,
+  { workId, buildId, number, plan, deploying, placement }: Item,
 ): Promise<void> {
   const project = await projectRows.find({ ...ctx, db }, environment.projectId);
   const input = await readInput(db, deps.secrets, {
@@ -63,6 +73,8 @@ export async function addItem(
   });
   const spec: BuildSpec = {
     ...plan,
+    ...(deploying && { deploy: deploying.to }),
+    ...(deploying?.image !== undefined && { deployImage: deploying.image }),
     number,
     repository: imageRepository(project.slug, environment),
     timeoutSeconds: environment.buildTimeoutSeconds,
@@ -87,4 +99,5 @@ export async function addItem(
       placement,
     },
   });
+  await deploying?.passed.keep({ ...ctx, db });
 }

@@ -77,7 +77,7 @@ export async function createBuildWorld(
     traceViewerUrl: 'https://traces.example.com/t/{traceId}',
     publicUrl: () => 'http://127.0.0.1:8080',
     wakeRelay: () => undefined,
-    gate: async () => undefined,
+    gate: async () => ({ isOverridden: false, keep: async () => undefined }),
     onError,
   });
   const options = { db, userId, teamIds: [teamId] };

@@ -10,7 +10,7 @@ import { startThread } from './thread.ts';
 import type { FromThread, Gate, Thread } from './thread.ts';
 import type { Judged, PolicyAtGate, Verdict } from './verdict.ts';
 
-/** Of all policies of a gate together. */
+/** Of all policies together that are judged in one allowance. */
 export const GATE_MS = 250;
 /** Gates that wait for the thread; behind as many endless ones, the last is answered after some 16 s. */
 const WAITING_MAX = 32;
@@ -28,7 +28,13 @@ interface Begun {
   beganMs: number;
 }
 
+/** Time of the thread that is left, for one gate or for several that share it. */
+export interface Allowance {
+  leftMs: number;
+}
+
 interface Turn extends Begun {
+  readonly allowance: Allowance;
   readonly answer: (verdicts: readonly Verdict[]) => void;
   late?: NodeJS.Timeout;
 }
@@ -50,8 +56,16 @@ export class PolicyRunner {
     this.#limits = limits;
   }
 
+  allowance(): Allowance {
+    return { leftMs: this.#limits.gateMs };
+  }
+
   /** One verdict for each policy, in their order. Throws `unavailable` (503) if too many gates wait. */
-  async judge(policies: readonly PolicyAtGate[], input: PolicyInput): Promise<readonly Verdict[]> {
+  async judge(
+    policies: readonly PolicyAtGate[],
+    input: PolicyInput,
+    allowance: Allowance = this.allowance(),
+  ): Promise<readonly Verdict[]> {
     if (policies.length === 0) return [];
     const { length } = this.#waiting;
     if (length >= this.#limits.waitingMax)
@@ -63,9 +77,10 @@ export class PolicyRunner {
     const printed = printInput(input);
     const turn = { gate: { input: '', policies }, judged: [], beganMs: 0 };
     if ('problem' in printed) return verdictsOf(turn, { reason: 'input', detail: printed.problem });
+    if (allowance.leftMs <= 0) return verdictsOf(turn, this.#late());
     if (this.#isClosed) return verdictsOf(turn, CLOSED);
     return await new Promise((answer) => {
-      this.#waiting.push({ ...turn, gate: { input: printed.text, policies }, answer });
+      this.#waiting.push({ ...turn, gate: { input: printed.text, policies }, allowance, answer });
       this.#next();
     });
   }
@@ -95,7 +110,7 @@ export class PolicyRunner {
     turn.beganMs = performance.now();
     this.#thread?.judge(turn.gate);
     // What arrived while the event loop was busy is heard before the gate is given up.
-    turn.late = setTimeout(() => setImmediate(() => this.#giveUp(turn)), this.#limits.gateMs);
+    turn.late = setTimeout(() => setImmediate(() => this.#giveUp(turn)), turn.allowance.leftMs);
   }
 
   #hear(message: FromThread): void {
@@ -114,10 +129,11 @@ export class PolicyRunner {
     if (turn !== this.#current) return;
     this.#thread?.end();
     this.#start();
-    this.#finish(turn, {
-      reason: 'time',
-      detail: `the policies of this gate took more than ${this.#limits.gateMs} ms`,
-    });
+    this.#finish(turn, this.#late());
+  }
+
+  #late(): Missing {
+    return { reason: 'time', detail: `the policies took more than ${this.#limits.gateMs} ms` };
   }
 
   /** The thread ended by itself. One that could not even start is not started again until somebody asks. */
@@ -133,6 +149,7 @@ export class PolicyRunner {
   #finish(turn: Turn, missing?: Missing): void {
     clearTimeout(turn.late);
     if (turn === this.#current) this.#current = undefined;
+    if (turn.beganMs > 0) turn.allowance.leftMs -= performance.now() - turn.beganMs;
     turn.answer(verdictsOf(turn, missing));
   }
 }

@@ -1140,7 +1140,7 @@ export const PromotionsService: GenService<{
     output: typeof PromotionSchema;
   },
   /**
-   * Approves a promotion. The same person again changes nothing. The last approval passes the policies; what they refuse is not approved, unless an owner overrides them with a reason. Errors: `not_found` (404), `promotion_not_pending` (409), `environment_protected` (409: the environment takes no approval of who asked),
+   * Approves a promotion. The same person again changes nothing. The last approval passes the policies, and the deploy that it makes passes them as well; what they refuse is not approved, unless an owner overrides them with a reason. Errors: `not_found` (404), `promotion_not_pending` (409), `environment_protected` (409: the environment takes no approval of who asked),
    * `policy_denied` (403), `limit_reached` (409, open builds of the environment).
    *
    * @generated from rpc svc.promotions.v1.PromotionsService.Approve

@@ -1,0 +1,266 @@
+/** The gate `deploy` over the real doors: each deploy passes one, however it came about, and one that is refused leaves nothing. */
+import { createSvcSDK } from '@svc/sdk';
+import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { DIGEST, IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { firstSession, join } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
+
+const postgresHere = await has('postgres');
+const REPOSITORY = 'https://git.example.com/acme/web';
+const COMMIT = 'c'.repeat(40);
+const override = { reason: 'the fix cannot wait' };
+const ruled = (require: string, more: object = {}) => ({
+  on: ['deploy'],
+  rules: [{ id: 'rule', message: `not so: ${require}`, require }],
+  ...more,
+});
+const NO = ruled('action == "none"');
+
+describe.skipIf(!postgresHere)('the gate of deploys', () => {
+  let server: TestServer;
+  let owner: SvcSDK;
+  let admin: SvcSDK;
+  let teamId: string;
+  let projectId: string;
+  let environmentId: string;
+  let runner: ScriptedRunner;
+  let names = 0;
+
+  const fresh = (what: string): string => `${what}-${(names += 1)}`;
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      const { status, code } = error as SvcApiError;
+      return `${status} ${code}`;
+    }
+    return 'not refused';
+  };
+  const enabled = async (document: object): Promise<string> => {
+    const params = { name: fresh('p'), document: { ...document }, environmentId };
+    const { id } = await owner.policies.create(teamId, params);
+    await owner.policies.enable(teamId, id);
+    return id;
+  };
+  /** Gates of the environment, oldest first. */
+  const gates = async () =>
+    await server.db.sql<Array<Record<string, unknown>>>`
+      select g.action, g.subject, g.outcome, i.input -> 'artifacts' as artifacts, i.input -> 'build' as build, i.input -> 'promotion' as promotion
+      from policy_gates g join policy_inputs i on i.team_id = g.team_id and i.sha256 = g.input_sha256
+      where g.environment_id = ${environmentId} order by g.id`;
+  const deploys = async () => (await gates()).filter(({ action }) => action === 'deploy');
+  const published = async (): Promise<void> => {
+    const image = { image: IMAGE, digest: DIGEST, commit: COMMIT, buildType: 'dockerfile' };
+    await runner.finish(await runner.take(), image);
+  };
+  const deployed = async (): Promise<string> => {
+    const { id } = await owner.builds.create(environmentId);
+    await published();
+    return id;
+  };
+  const submissions = async (): Promise<unknown> =>
+    await server.asOwner(
+      `select (select count(*)::int from builds where environment_id = '${environmentId}') as builds,
+        (select count(*)::int from work_items where team_id = '${teamId}') as items,
+        (select count(*)::int from audit_entries where chain = '${teamId}' and action like 'build.%') as entries`,
+    );
+
+  beforeAll(async () => {
+    const env = { LEASE_MS: '3600000', OFFER_MS: '3600000' };
+    server = await startTestServer({ env });
+    owner = sdkOf(await firstSession(server));
+    teamId = (await owner.teams.create('makers')).id;
+    const region = (await owner.regions.list()).find(({ operator }) => operator === 'customer');
+    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
+    projectId = (await owner.projects.create({ name: 'web', teamId })).id;
+    const { token } = await owner.runners.createEnrollToken(teamId);
+    runner = await scriptedRunner(server.baseUrl, token);
+    admin = sdkOf((await join(server, await firstSession(server), { teamId, role: 'admin' })).token);
+  });
+  afterAll(async () => await server?.stop());
+  beforeEach(async () => {
+    const deploy = { kind: 'container' } as const;
+    const made = { name: fresh('e'), repository: REPOSITORY, branch: 'main', deploy };
+    environmentId = (await owner.environments.create(projectId, made)).id;
+  });
+
+  it('is passed when a build is submitted that deploys by itself, whose image has no digest yet', async () => {
+    const { id } = await owner.builds.create(environmentId, { commit: COMMIT });
+    expect((await gates()).map(({ action, subject }) => [action, subject])).toEqual(
+      expect.arrayContaining([
+        ['build.create', id],
+        ['deploy', id],
+      ]),
+    );
+    expect(await deploys()).toMatchObject([
+      {
+        outcome: 'allow',
+        build: { id, number: 0, branch: 'main', commit: COMMIT, trigger: 'manual' },
+        artifacts: [
+          {
+            id: '',
+            kind: 'image',
+            origin: 'build',
+            name: '',
+            digest: '',
+            repository: REPOSITORY,
+            branch: 'main',
+            commit: COMMIT,
+            attestations: [],
+            packages: null,
+            sbom: { present: false },
+          },
+        ],
+      },
+    ]);
+    await published();
+    expect(await gates()).toHaveLength(2);
+  });
+
+  it.each([
+    ['takes promotions alone', { promotionsOnly: true }],
+    ['approves deploys', { deployApproval: true }],
+    ['deploys nothing', { deploy: { kind: 'none' } }],
+  ] as const)('is not passed by a build whose environment %s', async (_what, settings) => {
+    await owner.environments.update(environmentId, settings);
+    await enabled(NO);
+    await deployed();
+    expect((await gates()).map(({ action }) => action)).toEqual(['build.create']);
+  });
+
+  it('is passed once by an approved deploy, and by a rollback, which waits for its approval where deploys do', async () => {
+    await owner.environments.update(environmentId, { deployApproval: true });
+    const id = await deployed();
+    await waitFor('the artifact', async () => await owner.artifacts.get(teamId, DIGEST));
+    await owner.builds.deployApproval(environmentId, id, 'approve');
+    expect(await deploys()).toMatchObject([
+      { subject: id, build: { number: 1, trigger: 'manual' }, artifacts: [{ digest: DIGEST, name: IMAGE }] },
+    ]);
+    await runner.finish(await runner.take());
+    const waiting = await owner.builds.rollback(environmentId, id);
+    expect(await deploys()).toHaveLength(1);
+    await owner.builds.deployApproval(environmentId, waiting.id, 'approve');
+    await runner.finish(await runner.take());
+    await owner.environments.update(environmentId, { deployApproval: false });
+    const back = await owner.builds.rollback(environmentId, id);
+    await runner.finish(await runner.take());
+    const rolledBack = { build: { trigger: 'rollback' }, artifacts: [{ digest: DIGEST, branch: 'main' }] };
+    expect(await deploys()).toMatchObject([
+      { subject: id },
+      { subject: waiting.id, ...rolledBack },
+      { subject: back.id, ...rolledBack },
+    ]);
+  });
+
+  it('is passed once by the build of a promotion, which the same override lets through', async () => {
+    const digest = `sha256:${'e'.repeat(64)}`;
+    const params = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest` } as const;
+    const { id: artifactId } = await owner.artifacts.declare(teamId, params);
+    const release = { version: fresh('1'), artifactIds: [artifactId] };
+    const { id: releaseId } = await owner.releases.create(projectId, release);
+    const { id } = await owner.promotions.create(environmentId, releaseId);
+    await enabled(ruled('build.trigger != "promotion" || size(promotion.approvals) > 1'));
+    expect(await refused(admin.promotions.approve(environmentId, id))).toBe('403 policy_denied');
+    expect(await owner.promotions.get(environmentId, id)).toMatchObject({ state: 'pending', approvals: [] });
+    expect(await owner.builds.list(environmentId)).toEqual([]);
+    const approved = await owner.promotions.approve(environmentId, id, { override });
+    expect(approved).toMatchObject({ state: 'approved', overrideReason: override.reason });
+    expect(await deploys()).toMatchObject([
+      { outcome: 'deny', promotion: { id } },
+      {
+        outcome: 'overridden',
+        subject: approved.buildId,
+        build: { trigger: 'promotion' },
+        promotion: { id, approvals: [expect.any(String)] },
+        artifacts: [{ id: artifactId, digest }],
+      },
+    ]);
+    await runner.finish(await runner.take());
+  });
+
+  it('leaves nothing of what it refuses, and is asked anew each time', async () => {
+    const first = await deployed();
+    const before = await submissions();
+    const policyId = await enabled(NO);
+    const key = { idempotencyKey: fresh('key') };
+    expect(await refused(owner.builds.create(environmentId))).toBe('403 policy_denied');
+    expect(await refused(owner.builds.create(environmentId, {}, key))).toBe('403 policy_denied');
+    expect(await refused(owner.builds.rollback(environmentId, first))).toBe('403 policy_denied');
+    expect(await submissions()).toEqual(before);
+    expect(await owner.policies.decisions(teamId, policyId)).toMatchObject(
+      Array(3).fill({ action: 'deploy', outcome: 'deny', gateOutcome: 'deny' }),
+    );
+    await owner.policies.disable(teamId, policyId);
+    expect(await owner.builds.create(environmentId, {}, key)).toMatchObject({ number: 2 });
+    await published();
+    await owner.environments.update(environmentId, { deployApproval: true });
+    const id = await deployed();
+    await owner.policies.enable(teamId, policyId);
+    expect(await refused(owner.builds.deployApproval(environmentId, id, 'approve'))).toBe(
+      '403 policy_denied',
+    );
+    expect(await owner.builds.get(environmentId, id)).toMatchObject({ state: 'awaiting_approval' });
+    await owner.builds.deployApproval(environmentId, id, 'reject');
+  });
+
+  it('refuses a build whose image nobody can vouch for yet, and lets that image go out when it is known', async () => {
+    await enabled(
+      ruled(
+        "artifacts.all(a, a.attestations.exists(t, t.predicateType == 'https://slsa.dev/provenance/v1' && t.verified))",
+      ),
+    );
+    await enabled(ruled("artifacts.all(a, a.branch == 'main')"));
+    expect(await refused(owner.builds.create(environmentId))).toBe('403 policy_denied');
+    await owner.environments.update(environmentId, { deployApproval: true });
+    const id = await deployed();
+    await waitFor('provenance', async () => (await owner.artifacts.attestations(teamId, DIGEST))[0]);
+    await owner.builds.deployApproval(environmentId, id, 'approve');
+    await runner.finish(await runner.take());
+  });
+
+  it('comes behind roles and what is wrong with the request', async () => {
+    const id = await deployed();
+    await enabled(NO);
+    const viewer = sdkOf((await join(server, await firstSession(server), { teamId, role: 'viewer' })).token);
+    expect(await refused(viewer.builds.create(environmentId))).toBe('403 role_insufficient');
+    const running = await owner.builds.create(environmentId, { override });
+    expect(await refused(owner.builds.rollback(environmentId, running.id))).toBe('409 build_not_deployable');
+    expect(await refused(owner.builds.deployApproval(environmentId, running.id, 'approve'))).toBe(
+      '409 build_not_waiting',
+    );
+    await published();
+    await owner.environments.update(environmentId, { promotionsOnly: true });
+    expect(await refused(owner.builds.rollback(environmentId, id))).toBe('409 environment_protected');
+    expect((await deploys()).map(({ outcome }) => outcome)).toEqual(['allow', 'overridden']);
+  });
+
+  it('is overridden by an owner with a reason, unless the document forbids it', async () => {
+    const policyId = await enabled({ ...NO, on: ['build.create', 'deploy'] });
+    const short = { override: { reason: 'because' } };
+    expect(await refused(admin.builds.create(environmentId, { override }))).toBe('403 role_insufficient');
+    expect(await refused(owner.builds.create(environmentId, short))).toBe('400 validation_failed');
+    const { id } = await owner.builds.create(environmentId, { override });
+    await published();
+    const back = await owner.builds.rollback(environmentId, id, { override });
+    await runner.finish(await runner.take());
+    const entries = (await owner.audit.list(teamId)).filter(({ action }) => action === 'policy.overridden');
+    const [rolledBack, ...created] = entries
+      .filter(({ target }) => target === id || target === back.id)
+      .map(({ target, details }) => [target, details?.['action'], details?.['reason']]);
+    expect(rolledBack).toEqual([back.id, 'deploy', override.reason]);
+    // Newest first.
+    expect(created).toEqual([
+      [id, 'build.create', override.reason],
+      [id, 'deploy', override.reason],
+    ]);
+    await owner.policies.updateDocument(teamId, policyId, { ...NO, overridable: false });
+    expect(await refused(owner.builds.create(environmentId, { override }))).toBe('403 policy_denied');
+    expect(await refused(owner.builds.rollback(environmentId, id, { override }))).toBe('403 policy_denied');
+  });
+});
