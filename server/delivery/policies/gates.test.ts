@@ -352,11 +352,26 @@ describe.skipIf(!there)('gates', () => {
       insert into package_sets (team_id, digest, packages, created_at) values (${teamId}, '', 10001, now()) returning id`;
     await sql`update artifacts set package_set_id = ${set?.id ?? 0} where id = ${packed.id}`;
     expect(await said(gates.pass(ctxOf(), passage({ artifactIds: [stated.id, packed.id] })))).toBe('passed');
+    const notJudged = /^policy_denied: the policy "pol_\w+" could not be judged \(input\)$/;
+    const passing = async (...artifactIds: string[]): Promise<string> =>
+      await said(gates.pass(ctxOf(), passage({ artifactIds })));
     await enabled(documentOf('true'));
-    for (const { id } of [stated, packed])
-      expect(await said(gates.pass(ctxOf(), passage({ artifactIds: [id] })))).toMatch(
-        /^policy_denied: the policy "pol_\w+" could not be judged \(input\)$/,
-      );
+    expect(await passing(stated.id)).toMatch(notJudged);
+    expect(await passing(packed.id), 'no policy names packages').toBe('passed');
+    await enabled(documentOf('artifacts.all(a, size(a.packages) >= 0)'));
+    expect(await passing(packed.id)).toMatch(notJudged);
+  });
+
+  it('see all artifacts of the largest release', async () => {
+    const made: Array<{ id: string }> = [];
+    for (let n = 0; n < 101; n += 1) made.push(await artifact(`app-${n}`));
+    const ids = made.map(({ id }) => id);
+    const require = "size(artifacts) == 100 && artifacts.all(a, a.commit == 'c0ffee' && a.packages == [])";
+    await enabled(documentOf(require));
+    const { gateId } = await gates.pass(ctxOf(), passage({ artifactIds: ids.slice(0, 100) }));
+    const recorded = (await inputsOf(sql, systemScope(teamId), [gateId])).get(gateId);
+    expect(recorded?.artifacts.map(({ id }) => id)).toEqual(ids.slice(0, 100));
+    expect(await said(gates.pass(ctxOf(), passage({ artifactIds: ids })))).toContain('(input)');
   });
 
   it('keep what passed for 90 days', async () => {

@@ -9,6 +9,7 @@ import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
 import { artifactFacts, packagesOfSets } from '../artifacts/index.ts';
+import { namesPackages } from './engine/document.ts';
 import { emptyInput } from './engine/input.ts';
 import { PolicyRunner } from './engine/policy-runner.ts';
 import type { Allowance } from './engine/policy-runner.ts';
@@ -59,7 +60,8 @@ export function createGates({ db, runner = new PolicyRunner() }: GatesDeps): Gat
     const team = { id: teamId, name: teamName };
     const input = recordedInput({ ...inputOf(ctx, passage), team }, artifacts, passage.uncatalogued);
     if (policies.length === 0) return { input, verdicts: [], denied: [], warned: [], firm: [] };
-    const packages = await packagesOfSets(sql, teams, setsOf([input]));
+    const isRead = policies.some(({ document }) => namesPackages(document));
+    const packages = isRead ? await packagesOfSets(sql, teams, setsOf([input])) : undefined;
     const full = withPackages(input, packages);
     const verdicts = await inTurn(
       teamId,

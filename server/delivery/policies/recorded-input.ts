@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { ArtifactFacts } from '../artifacts/index.ts';
 import { emptyArtifact } from './engine/input.ts';
-import type { PolicyArtifact, PolicyInput } from './engine/input.ts';
+import type { Packages, PolicyArtifact, PolicyInput } from './engine/input.ts';
 import type { Passage } from './passage.ts';
 
 type RecordedArtifact = Omit<PolicyArtifact, 'packages'> & {
@@ -18,7 +18,7 @@ export type RecordedInput = Omit<PolicyInput, 'artifacts'> & {
   readonly artifacts: readonly RecordedArtifact[];
 };
 
-export type PackagesOfSets = ReadonlyMap<number, PolicyArtifact['packages']>;
+export type PackagesOfSets = ReadonlyMap<number, Packages>;
 
 export const recordedInput = (
   input: PolicyInput,
@@ -43,10 +43,11 @@ export const setsOf = (inputs: readonly RecordedInput[]): readonly number[] => [
   ...new Set(inputs.flatMap(({ artifacts }) => artifacts.flatMap(({ packages }) => packages ?? []))),
 ];
 
-export const withPackages = (recorded: RecordedInput, packages: PackagesOfSets): PolicyInput => ({
+/** Without them where no policy names them. */
+export const withPackages = (recorded: RecordedInput, packages: PackagesOfSets | undefined): PolicyInput => ({
   ...recorded,
   artifacts: recorded.artifacts.map(({ packages: set, ...artifact }) => ({
     ...artifact,
-    packages: set === null ? [] : (packages.get(set) ?? []),
+    packages: packages === undefined ? null : set === null ? [] : (packages.get(set) ?? []),
   })),
 });

@@ -1,6 +1,7 @@
 /** Judges by one document what past gates saw. Writes nothing. */
 import type { Ctx } from '../../platform/context.ts';
 import { packagesOfSets } from '../artifacts/index.ts';
+import { namesPackages } from './engine/document.ts';
 import type { PolicyDocument } from './engine/document.ts';
 import type { PolicyInput } from './engine/input.ts';
 import type { Replay } from './engine/replay.ts';
@@ -8,7 +9,7 @@ import type { Outcome } from './engine/verdict.ts';
 import { inputsOf, pastGates } from './gate-log.ts';
 import type { PastGate, PastGates } from './gate-log.ts';
 import { setsOf, withPackages } from './recorded-input.ts';
-import type { PackagesOfSets } from './recorded-input.ts';
+import type { PackagesOfSets, RecordedInput } from './recorded-input.ts';
 
 /** Inputs that are read at once. */
 const PAGE = 20;
@@ -42,7 +43,8 @@ export async function simulate(who: Who, replay: Replay, asked: Simulating): Pro
   const { document } = asked;
   const gates = await pastGates(who.db.sql, who.teams, { ...asked, actions: document.on });
   const replayedGates: PastGate[] = [];
-  const { verdicts, isCut } = await replay(document, inputs(who, gates, replayedGates));
+  const taken = inputs(who, { gates, taken: replayedGates, readsPackages: namesPackages(document) });
+  const { verdicts, isCut } = await replay(document, taken);
   const counts = { newlyDenied: 0, newlyAllowed: 0, unchanged: 0, errors: 0 };
   const results = replayedGates.slice(0, verdicts.length).map((gate, index): SimulatedGate => {
     const { outcome: now, failed } = verdicts[index] as (typeof verdicts)[number];
@@ -65,9 +67,15 @@ function changeOf(
   return isDenied ? 'newlyDenied' : 'newlyAllowed';
 }
 
-/** Of each gate that still has one; `taken` tells which these are. */
-async function* inputs(who: Who, gates: readonly PastGate[], taken: PastGate[]): AsyncGenerator<PolicyInput> {
-  const kept = new Map<string, PackagesOfSets>();
+interface Taking {
+  readonly gates: readonly PastGate[];
+  /** Told which of the gates still have an input. */
+  readonly taken: PastGate[];
+  readonly readsPackages: boolean;
+}
+
+async function* inputs(who: Who, { gates, taken, readsPackages }: Taking): AsyncGenerator<PolicyInput> {
+  const packagesOf = packagesReader(who);
   for (let from = 0; from < gates.length; from += PAGE) {
     const page = gates.slice(from, from + PAGE);
     const recorded = await inputsOf(
@@ -78,13 +86,21 @@ async function* inputs(who: Who, gates: readonly PastGate[], taken: PastGate[]):
     for (const gate of page) {
       const input = recorded.get(gate.id);
       if (input === undefined) continue; // Purged meanwhile.
-      const sets = setsOf([input]);
-      const key = sets.join(' ');
-      const packages = kept.get(key) ?? (await packagesOfSets(who.db.sql, who.teams, sets));
-      if (kept.size >= PACKAGES_KEPT) kept.clear();
-      kept.set(key, packages);
+      const packages = readsPackages ? await packagesOf(input) : undefined;
       taken.push(gate);
       yield withPackages(input, packages);
     }
   }
+}
+
+function packagesReader({ db, teams }: Who): (input: RecordedInput) => Promise<PackagesOfSets> {
+  const kept = new Map<string, PackagesOfSets>();
+  return async (input) => {
+    const sets = setsOf([input]);
+    const key = sets.join(' ');
+    const packages = kept.get(key) ?? (await packagesOfSets(db.sql, teams, sets));
+    if (kept.size >= PACKAGES_KEPT) kept.clear();
+    kept.set(key, packages);
+    return packages;
+  };
 }

@@ -39,6 +39,10 @@ export interface PolicyDocument {
   readonly rules: readonly PolicyRule[];
 }
 
+/** Whether a gate must read the packages of its artifacts for it. */
+export const namesPackages = ({ when = '', rules }: PolicyDocument): boolean =>
+  [when, ...rules.map(({ require }) => require)].some((text) => text.includes('packages'));
+
 export interface Problem extends Finding {
   /** JSON pointer into the document; `position` counts characters of the text there. */
   readonly where: string;

@@ -64,7 +64,8 @@ export const INPUT = {
     },
     release: { fields: { id: 'string', version: 'string' } },
     promotion: { fields: { id: 'string', requestedBy: 'string', approvals: strings(100) } },
-    artifacts: { list: ARTIFACT, max: 20 },
+    // As many as a release has.
+    artifacts: { list: ARTIFACT, max: 100 },
   },
 } as const satisfies ObjectShape;
 
@@ -80,9 +81,15 @@ type Of<S> = S extends 'bool'
           ? { readonly [K in keyof F]: Of<F[K]> }
           : never;
 
+export type Packages = Of<typeof ARTIFACT>['packages'];
+export type PolicyArtifact = Omit<Of<typeof ARTIFACT>, 'packages'> & {
+  /** Null: not read, because no policy names them. One that gets there all the same ends in an error. */
+  readonly packages: Packages | null;
+};
 /** JSON, as it is recorded: a timestamp is a text of RFC 3339, or empty for 1970. */
-export type PolicyInput = Of<typeof INPUT>;
-export type PolicyArtifact = Of<typeof ARTIFACT>;
+export type PolicyInput = Omit<Of<typeof INPUT>, 'artifacts'> & {
+  readonly artifacts: readonly PolicyArtifact[];
+};
 
 /** A text is quicker to hand to a thread than objects; this many characters, some 20,000 packages, are printed in about 10 ms. */
 export const INPUT_CHARS_MAX = 2_097_152;

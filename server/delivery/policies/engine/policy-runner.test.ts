@@ -1,6 +1,6 @@
 /** Policies are judged within their time, apart from each other and from other gates, whatever their rules do. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readDocument } from './document.ts';
+import { namesPackages, readDocument } from './document.ts';
 import type { PolicyDocument } from './document.ts';
 import { emptyArtifact, emptyInput } from './input.ts';
 import type { PolicyInput } from './input.ts';
@@ -132,6 +132,56 @@ it('gives rules every part of the input, empty where there is none', async () =>
     'allow',
     'allow',
   ]);
+});
+
+it('judges a release of a hundred artifacts that have 20,000 packages among them', async () => {
+  const provenance = {
+    predicateType: 'https://slsa.dev/provenance/v1',
+    verified: true,
+    signer: 's',
+    builderId: 'b',
+  };
+  const each = Array.from({ length: 100 }, (_, n) => ({
+    ...artifact,
+    kind: 'image',
+    name: `app-${n}`,
+    attestations: [provenance],
+    packages: packages.slice(0, 200).map((one) => ({ ...one, name: `${one.name}-of-${n}` })),
+  }));
+  const verified = policyOf(
+    'artifacts.all(a, a.attestations.exists(t, t.verified))',
+    'artifacts.size() == 100',
+  );
+  const licensed = policyOf("artifacts.all(a, a.packages.all(p, !('AGPL-3.0-only' in p.licenses)))");
+  const last = policyOf("artifacts.exists(a, a.packages.exists(p, p.name == 'package-199-of-99'))");
+  const release = { ...input, artifacts: each };
+  const all = [verified, licensed, last];
+  await patient.judge(all, release);
+  const verdicts = await patient.judge(all, release);
+  expect(spokenOf(verdicts)).toEqual(['allow', 'allow', 'allow']);
+  console.info(
+    `100 artifacts, 20,000 packages: ${verdicts.map(({ ms }) => ms.toFixed(1)).join(', ')} ms of ${GATE_MS}`,
+  );
+  const [one] = each;
+  const tooMany = await patient.judge([verified], { ...release, artifacts: [...each, one!] });
+  expect(tooMany[0]?.detail).toBe('input.artifacts has 101 elements: 100 are the limit');
+});
+
+it('ends in an error where a rule gets at packages that were not read, and takes them for no empty list', async () => {
+  const unread = { ...input, artifacts: [{ ...artifact, packages: null }] };
+  const rules = [
+    "artifacts.all(a, a['pack' + 'ages'].all(p, p.name != 'left-pad'))",
+    "artifacts.exists(a, size(a['pack' + 'ages']) == 0)",
+    "artifacts.all(a, a['pack' + 'ages'] == [])",
+    "true || artifacts[0]['pack' + 'ages'][0].name == ''",
+  ];
+  const documents = rules.map((require) => policyOf(require));
+  for (const { document } of documents) expect(namesPackages(document)).toBe(false);
+  expect(namesPackages(documentOf("artifacts.all(a, a['packages'] == [])"))).toBe(true);
+  expect(namesPackages({ ...documentOf('true'), when: 'artifacts[0].packages == []' })).toBe(true);
+  const verdicts = await patient.judge([...documents, policyOf("artifacts[0].name != ''")], unread);
+  expect(spokenOf(verdicts)).toEqual(['error rule', 'error rule', 'error rule', 'allow', 'allow']);
+  expect(verdicts[0]?.detail).toContain('must name what it reads');
 });
 
 it('refuses an input that is too large or misshapen', async () => {

@@ -10,7 +10,7 @@ export type Bindings = Record<string, CelInput>;
 
 /**
  * Follows the shape and not the JSON: what the shape does not name is left out, and what the JSON lacks is empty, as with an input that was recorded
- * before a field existed. Throws if a value is of another type.
+ * before a field existed. A list that is null was not read. Throws if a value is of another type.
  */
 export function bindingsOf(input: unknown): Bindings {
   const bindings = Object.create(null) as Bindings;
@@ -19,7 +19,17 @@ export function bindingsOf(input: unknown): Bindings {
   return bindings;
 }
 
+/** Of a part that was not handed over: whatever touches its elements throws. */
+const UNREAD = celList(
+  new Proxy<CelInput[]>([], {
+    get: () => {
+      throw new Error('the rule reaches what was not read: it must name what it reads, as in "a.packages"');
+    },
+  }),
+);
+
 function valueOf(shape: Shape, json: unknown, path: string): CelInput {
+  if (json === null && typeof shape !== 'string' && 'list' in shape) return UNREAD;
   const value = json ?? emptyOf(shape);
   if (typeof shape === 'string') return scalarOf(shape, value, path);
   if ('list' in shape) {
