@@ -17,6 +17,8 @@ const artifact = {
   digest,
   kind: 'image',
   name: 'registry.example.com/acme/web',
+  mediaType: 'application/vnd.oci.image.manifest.v1+json',
+  platform: 'linux/amd64',
   createdAt: '2026-11-20T08:00:00Z',
   sources: [
     {
@@ -61,6 +63,8 @@ describe('svc artifacts show', () => {
       'artifact   registry.example.com/acme/web (image)',
       'id         art_1',
       `digest     ${digest}`,
+      'type       application/vnd.oci.image.manifest.v1+json',
+      'platform   linux/amd64',
       'since      2026-11-20T08:00:00Z (4h ago)',
       'source     build bld_1 of web/production at commit 3f2a9c1d5e7b by runner rnr_1, region eu',
       'source     CI run cir_1 of https://github.com/acme/web',

@@ -40,11 +40,13 @@ async function showArtifact(context: Context): Promise<void> {
 const line = (label: string, text: string): string => `${padEnd(label, 9)}  ${text}`;
 
 function describeArtifact(artifact: Artifact, nowMs: number): string[] {
-  const { id, name, kind, digest, uri, createdAt, sources, sbom } = artifact;
+  const { id, name, kind, digest, uri, mediaType, platform, createdAt, sources, sbom } = artifact;
   const told: readonly (readonly [string, string])[] = [
     ['artifact', `${name} (${kind})`],
     ['id', id],
     ['digest', digest],
+    ...(mediaType === undefined ? [] : [['type', mediaType] as const]),
+    ...(platform === undefined ? [] : [['platform', platform] as const]),
     ['since', `${createdAt} (${formatRelative(Date.parse(createdAt), nowMs)})`],
     ...(uri === undefined ? [] : [['bytes', uri] as const]),
     ...sources.map((source) => ['source', describeSource(source)] as const),

@@ -85,6 +85,21 @@ export function formatPurl(purl: Purl): string {
   ].join('');
 }
 
+/**
+ * Of an image by its digest; `repository` is its name with its registry and without a tag. The examples of type `oci` in the specification encode the colon of the digest, and so do
+ * the tools that read such a purl.
+ */
+export function imagePurl(repository: string, digest: string, tag = ''): string {
+  const name = repository.slice(repository.lastIndexOf('/') + 1);
+  const purl = formatPurl({
+    type: 'oci',
+    name,
+    version: digest,
+    qualifiers: { repository_url: repository, tag },
+  });
+  return purl.replace('@sha256:', '@sha256%3A');
+}
+
 /** The name as its own ecosystem writes it: `@scope/name`, `group:artifact`, a module's path, or the bare name. */
 export function fullName({ type, namespace, name }: Pick<Purl, 'type' | 'namespace' | 'name'>): string {
   if (namespace === undefined || namespace === '') return name;

@@ -33,6 +33,8 @@ interface Listed {
 export interface BaseImages {
   /** Makes the images available that the text of a build may name. */
   provide(text: string): Promise<void>;
+  /** Whether the image with this id is one of them. */
+  holds(id: string): Promise<boolean>;
   /** Returns undefined while it holds nothing: an engine cannot read a store that it has not made. */
   store(): Promise<TeamStore | undefined>;
 }
@@ -50,6 +52,9 @@ export function createBaseImages(options: BaseImagesOptions): BaseImages {
       const now = last.then(async () => await sync(options, text));
       last = now.catch(() => undefined);
       await now;
+    },
+    async holds(id) {
+      return Object.values(await readNote(noteOf(await options.host.stores.bases()))).includes(id);
     },
     async store() {
       const store = await options.host.stores.bases();

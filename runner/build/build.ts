@@ -19,6 +19,7 @@ import type { RunningWork, StartContext, WorkOutcome } from '../work/run-work.ts
 import type { BuildPhase, WireBuildResult } from '../control-plane/wire.ts';
 import { call, engineEnv, type BuildContext } from './context.ts';
 import { admit, admitBuildpack, forgetDeployed, type Builder } from './builder.ts';
+import { builderBase, inspectBuilt, type BuiltImage } from './built-image.ts';
 import { BuildStopped, createControl, type BuildControl } from './control.ts';
 import type { AppLimits, Deployers } from './deployer.ts';
 import { detectRecipe, type Recipe } from './detect.ts';
@@ -145,12 +146,14 @@ class Build {
     }
     if (image !== undefined && source !== undefined) {
       const listed = await this.#listPackages(tag);
+      const built = await inspectBuilt(this.#context, tag);
       await this.#enter('publishing', `pushing ${image.name}:${image.tag}`);
-      const digest = await pushImage(this.#context, tag, image);
+      const pushed = await pushImage(this.#context, { tag, image, built });
       Object.assign(this.#result, {
-        digest,
+        ...pushed,
         image: image.name,
-        ...sbomReport(listed, { name: image.name, digest }),
+        ...sbomReport(listed, { name: image.name, digest: pushed.digest }),
+        ...this.#origin(built),
       });
       await this.#context.writeLine(`the registry confirmed ${this.#result.digest}`);
       deployed = `${image.name}@${this.#result.digest}`;
@@ -168,6 +171,13 @@ class Build {
     if (address === undefined) return;
     this.#result.address = address;
     await this.#context.writeLine(`${deploy.app} is up at ${address}`);
+  }
+
+  #origin({ platform, base }: BuiltImage): Pick<WireBuildResult, 'platform' | 'baseImages'> {
+    const { buildType } = this.#result;
+    const builder = buildType === 'buildpack' ? builderBase(this.#plan.builderImage) : [];
+    const baseImages = [...builder, ...(base === undefined ? [] : [base])];
+    return { ...(platform !== undefined && { platform }), ...(baseImages.length > 0 && { baseImages }) };
   }
 
   /** Of the image as it was built; a build does not fail for want of a list. */

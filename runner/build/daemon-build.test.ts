@@ -109,7 +109,13 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
       expect(build.report).toMatchObject({
         reason: 'exit',
         exitCode: 0,
-        build: { commit, buildType: 'dockerfile', image: `${images.host}/acme/web`, phase: 'deploying' },
+        build: {
+          commit,
+          buildType: 'dockerfile',
+          image: `${images.host}/acme/web`,
+          phase: 'deploying',
+          platform: expect.stringMatching(/^linux\/[a-z0-9_]+$/),
+        },
       });
       const result = build.report?.build;
       expect(result?.phases?.map(({ phase }) => phase)).toEqual([
@@ -123,6 +129,8 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
         headers: { accept: 'application/vnd.oci.image.manifest.v1+json' },
       });
       expect(manifest.headers.get('docker-content-digest')).toBe(result?.digest);
+      expect(manifest.headers.get('content-type')).toBe(result?.mediaType);
+      expect(result?.baseImages).toBeUndefined();
       expect(images.pushes).toEqual(['acme/web:b1']);
       expect(await (await fetch(`${result?.address}/index.html`)).text()).toBe('hello from the build\n');
       const held = '--format={{.EffectiveCaps}} {{.HostConfig.Memory}} {{.HostConfig.PidsLimit}}';
@@ -133,6 +141,43 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
       expect(await orphans(home, cp.runnerId)).toEqual([]);
     });
   }
+
+  it('names the image that it was built on, with its digest, and nothing of which it is not sure', async () => {
+    const { cp } = use(machine());
+    const [git, images] = [await gitServer(), await registry()];
+    const image = (tag: string) => ({
+      host: images.host,
+      namespace: 'acme',
+      repository: 'web',
+      tag,
+      insecure: true,
+    });
+    const builtOf = async (Dockerfile: string, tag: string) => {
+      const { url } = git.commit(tag, await appTree({ Dockerfile }));
+      const { report, output } = await built(cp, {
+        source: { repository: url, branch: 'main' },
+        image: image(tag),
+        buildType: 'dockerfile',
+      });
+      expect(report?.exitCode, output.toString()).toBe(0);
+      return report?.build;
+    };
+    const base = await builtOf('FROM scratch\nCOPY busybox /bin/busybox\n', 'base');
+    const name = `${images.host}/acme/web:base`;
+    const from = (stages: string) => `${stages}\nCOPY index.html /www/index.html\n`;
+    expect(await builtOf(from(`FROM ${name}`), 'one')).toMatchObject({
+      baseImages: [{ name, digest: base?.digest }],
+    });
+    // The last stage begins with another one, whose digest is that of nothing that can be had elsewhere.
+    const stages = `FROM ${name} AS first\nCOPY busybox /b\nFROM first`;
+    expect((await builtOf(from(stages), 'two'))?.baseImages).toBeUndefined();
+    // The operator's image, whose name says nothing of where it is from.
+    const given = `reg.example/given-${process.pid}:1`;
+    const own = await podman('images', '--quiet', '--no-trunc', '--filter=reference=localhost/svc-base');
+    await podman('tag', own.split('\n')[0] ?? '', given);
+    whenDone(async () => void (await podman('rmi', given)));
+    expect((await builtOf(from(`FROM ${given}`), 'three'))?.baseImages).toBeUndefined();
+  });
 
   it('fails without a Dockerfile, naming the file and what auto tried', async () => {
     const { cp } = use(machine());

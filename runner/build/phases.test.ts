@@ -5,10 +5,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { dokkuDeployer } from '../deploy/dokku.ts';
 import { testContext, type TestContext } from '../../test/setup/runner/build-context.ts';
 import type { BuildOffer } from '../control-plane/wire.ts';
+import type { BuiltImage } from './built-image.ts';
 import { buildImage } from './image.ts';
 import { packImage } from './pack.ts';
 import { BUILDER_IMAGE, PACK_VERSION } from './pinned.ts';
-import { pushImage } from './push.ts';
+import { pushImage, type Pushed } from './push.ts';
 
 const offer: Partial<BuildOffer> = {
   source: { repository: 'https://git.example/x.git', branch: 'main' },
@@ -29,10 +30,10 @@ const DIGEST = `sha256:${'a'.repeat(64)}`;
 /** Plays `podman push`: writes the digest where it is asked to. */
 const PUSHED = `for word; do case $word in --digestfile=*) printf ${DIGEST} >"\${word#*=}";; esac; done`;
 
-function push(context: TestContext): Promise<string> {
+function push(context: TestContext, built: BuiltImage = {}): Promise<Pushed> {
   const { image } = context.plan;
   if (image === undefined) throw new Error('the plan has no image');
-  return pushImage(context, 'localhost/svc-build:x', image);
+  return pushImage(context, { tag: 'localhost/svc-build:x', image, built });
 }
 
 describe('packImage()', () => {
@@ -123,7 +124,7 @@ describe('pushImage()', () => {
   it('uses credentials of this build alone and returns what the registry confirmed', async () => {
     const context = await testContext(offer);
     context.fake('podman', PUSHED);
-    expect(await push(context)).toBe(DIGEST);
+    expect(await push(context)).toEqual({ digest: DIGEST });
     const file = `${context.workspace.secrets}/registry/config.json`;
     expect(context.calls('podman')).toEqual([
       [
@@ -147,12 +148,38 @@ describe('pushImage()', () => {
       'podman',
       `if [ ! -f "$TMPDIR/once" ]; then touch "$TMPDIR/once"; echo "connection reset by peer" >&2; exit 125; fi\n${PUSHED}`,
     );
-    expect(await push(context)).toBe(DIGEST);
+    expect(await push(context)).toEqual({ digest: DIGEST });
     expect(context.text()).toContain('connection reset by peer; trying again in 1 s');
     const refused = await testContext(offer);
     refused.fake('podman', 'echo "unauthorized: authentication required" >&2; exit 125');
     await expect(push(refused)).rejects.toThrow('the registry refused the credentials');
     expect(refused.calls('podman')).toHaveLength(1);
+  });
+
+  const OCI = 'application/vnd.oci.image.manifest.v1+json';
+
+  it('asks podman for the type that the image has, so that it is certain, and for none where the registry refuses it', async () => {
+    const context = await testContext(offer);
+    context.fake('podman', PUSHED);
+    expect(await push(context, { manifestType: OCI })).toEqual({ digest: DIGEST, mediaType: OCI });
+    expect(context.calls('podman')[0]).toContain('--format=oci');
+    const strict = await testContext(offer);
+    strict.fake(
+      'podman',
+      `case "$*" in *--format=oci*) echo "uploading manifest 1: manifest invalid: manifest invalid" >&2; exit 125;; esac\n${PUSHED}`,
+    );
+    expect(await push(strict, { manifestType: OCI })).toEqual({ digest: DIGEST });
+    expect(strict.calls('podman').map((argv) => argv.includes('--format=oci'))).toEqual([true, false]);
+  });
+
+  it("takes docker's word on the type where it is about the digest that was pushed", async () => {
+    const pushed = async (digest: string) => {
+      const context = await testContext(offer, 'docker');
+      context.fake('docker', `echo "1: digest: ${DIGEST} size: 741"`);
+      return await push(context, { descriptor: { mediaType: OCI, digest } });
+    };
+    expect(await pushed(DIGEST)).toEqual({ digest: DIGEST, mediaType: OCI });
+    expect(await pushed(`sha256:${'b'.repeat(64)}`)).toEqual({ digest: DIGEST });
   });
 
   it('goes without TLS only where the target says so', async () => {

@@ -1,7 +1,8 @@
-/** Pushes the image and returns the digest that the registry confirmed. */
+/** Pushes the image and returns the digest that the registry confirmed, and the type of the manifest behind it. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pause } from '../platform/clock.ts';
+import type { BuiltImage } from './built-image.ts';
 import { fileBind, folderBind } from './containment-script.ts';
 import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed, withRetries } from './failure.ts';
@@ -15,7 +16,28 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/;
 const REFUSED =
   /unauthorized|authentication required|access to the resource is denied|denied:|forbidden|\b40[0134]\b|invalid (?:reference|tag)|name unknown|manifest invalid|server gave HTTP response to HTTPS client|certificate signed by unknown authority|x509/i;
 
-export async function pushImage(context: BuildContext, tag: string, image: ImagePlan): Promise<string> {
+/** A manifest of a type that a registry does not take. */
+const MANIFEST_REFUSED = /manifest invalid|unsupported/i;
+/** podman's names of the types that it writes. */
+const FORMATS: Readonly<Record<string, string>> = {
+  'application/vnd.oci.image.manifest.v1+json': 'oci',
+  'application/vnd.docker.distribution.manifest.v2+json': 'v2s2',
+};
+
+export interface PushOptions {
+  /** A name of the build's engine, see localTag. */
+  tag: string;
+  image: ImagePlan;
+  built: BuiltImage;
+}
+
+export interface Pushed {
+  digest: string;
+  /** Absent where it is not certain. */
+  mediaType?: string;
+}
+
+export async function pushImage(context: BuildContext, { tag, image, built }: PushOptions): Promise<Pushed> {
   const { engine } = context.engine;
   const destination = `${image.name}:${image.tag}`;
   await requireGuarded(image);
@@ -26,14 +48,16 @@ export async function pushImage(context: BuildContext, tag: string, image: Image
     const tagged = await engineCall(context, { args: ['tag', tag, destination], binds: [], network: 'none' });
     if (tagged.code !== 0) throw new MachineFailed(`docker cannot tag the image: ${lastLines(tagged)}`);
   }
-  const args =
-    engine.name === 'podman'
-      ? ['push', ...access.flags, `--digestfile=${digestFile}`, tag, destination]
-      : ['push', destination];
+  // podman falls back to another type by itself, and does not say so; of a type that is asked for by name it sends that one or fails.
+  let format = engine.name === 'podman' ? FORMATS[built.manifestType ?? ''] : undefined;
   const result = await withRetries(
     async () => {
+      const ofType = format === undefined ? [] : [`--format=${format}`];
       const pushed = await engineCall(context, {
-        args,
+        args:
+          engine.name === 'podman'
+            ? ['push', ...access.flags, ...ofType, `--digestfile=${digestFile}`, tag, destination]
+            : ['push', destination],
         binds: [fileBind(access.file), folderBind(context.workspace.temporary, true)],
         network: 'registry',
         env: access.env,
@@ -41,7 +65,9 @@ export async function pushImage(context: BuildContext, tag: string, image: Image
       });
       if (pushed.code === 0) return pushed;
       const message = `the image cannot be pushed to ${destination}: ${lastLines(pushed, 3)}`;
-      throw REFUSED.test(pushed.tail)
+      const isTypeRefused = format !== undefined && MANIFEST_REFUSED.test(pushed.tail);
+      if (isTypeRefused) format = undefined;
+      throw REFUSED.test(pushed.tail) && !isTypeRefused
         ? new BuildFailed(message + hint(pushed, image), pushed.code ?? 125)
         : new MachineFailed(message);
     },
@@ -55,8 +81,12 @@ export async function pushImage(context: BuildContext, tag: string, image: Image
       ? (await readFile(digestFile, 'utf8')).trim()
       : (/digest: (sha256:[0-9a-f]{64}) /.exec(result.tail)?.[1] ?? '');
   if (!DIGEST.test(digest)) throw new MachineFailed(`the registry confirmed no digest for ${destination}`);
-  return digest;
+  const mediaType = format === undefined ? typeOfDescriptor(built, digest) : built.manifestType;
+  return { digest, ...(mediaType !== undefined && { mediaType }) };
 }
+
+const typeOfDescriptor = ({ descriptor }: BuiltImage, digest: string): string | undefined =>
+  descriptor?.digest === digest ? descriptor.mediaType : undefined;
 
 function hint(result: ProcessResult, image: ImagePlan): string {
   if (/unauthorized|authentication required|denied|forbidden|\b40[13]\b/i.test(result.tail))

@@ -165,6 +165,9 @@ const report: Required<ReportRequest> = {
     phases: [{ phase: 'cloning', durationMs: 1 }],
     sbom: '',
     sbomProblem: '',
+    mediaType: '',
+    platform: '',
+    baseImages: [{ name: '', digest: '' }],
   },
 };
 const reported: Required<ReportReply> = { accepted: true, repeated: true };

@@ -232,6 +232,11 @@ export interface WirePhaseTime {
   durationMs: number;
 }
 
+export interface WireBaseImage {
+  name: string;
+  digest: string;
+}
+
 export interface WireBuildResult {
   commit?: string;
   buildType?: WireBuildType;
@@ -243,6 +248,9 @@ export interface WireBuildResult {
   /** Base64 of a gzipped document. */
   sbom?: string;
   sbomProblem?: string;
+  mediaType?: string;
+  platform?: string;
+  baseImages?: WireBaseImage[];
 }
 
 export interface ReportRequest {

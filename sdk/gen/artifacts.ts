@@ -308,7 +308,7 @@ export interface Artifact {
   readonly name: string;
   /** Address of its bytes, as far as it is known. */
   readonly uri?: string;
-  /** Media type. */
+  /** Media type; of an image of a build that of the manifest which its registry confirmed, such as `application/vnd.oci.image.manifest.v1+json`. Absent: not known. */
   readonly mediaType?: string;
   /** Time at which it was first seen. */
   readonly createdAt: string;
@@ -316,6 +316,8 @@ export interface Artifact {
   readonly sources: readonly ArtifactSource[];
   /** State of the list of its packages. Of a list of artifacts: absent. */
   readonly sbom?: ArtifactSbom;
+  /** Platform of an image of a build: operating system, architecture and, where it is known, the variant, such as `linux/amd64`. Absent: not known. */
+  readonly platform?: string;
 }
 
 /**

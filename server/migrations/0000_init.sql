@@ -1586,6 +1586,7 @@ CREATE TABLE "artifacts" (
 	"name" text NOT NULL,
 	"uri" text,
 	"media_type" text,
+	"platform" text,
 	"package_set_id" bigint,
 	"sbom_sha256" text,
 	"sbom_unread" text[] DEFAULT '{}' NOT NULL,

@@ -1,6 +1,6 @@
 /** Prints a catalogue as CycloneDX 1.6 JSON. It holds no time and no random number, so that equal input gives equal bytes, and with them an equal digest. */
 import { createHash } from 'node:crypto';
-import { formatPurl } from '@svc/proto/packages/purl.ts';
+import { imagePurl } from '@svc/proto/packages/purl.ts';
 import type { Catalogue, FoundPackage } from './collection.ts';
 
 /** That of RFC 4122 for URLs: it has none for digests, and any one that stays the same will do. */
@@ -71,13 +71,6 @@ function componentOf({ purl, name, version, licenses, source }: FoundPackage): o
     purl,
     ...(source === undefined ? {} : { properties: [{ name: 'svc:source', value: source }] }),
   };
-}
-
-/** The examples of type `oci` in the specification encode the colon of the digest, and so do the tools that read such a purl. */
-function imagePurl(image: string, digest: string): string {
-  const name = image.slice(image.lastIndexOf('/') + 1);
-  const purl = formatPurl({ type: 'oci', name, version: digest, qualifiers: { repository_url: image } });
-  return purl.replace('@sha256:', '@sha256%3A');
 }
 
 function uuidV5(name: string): string {

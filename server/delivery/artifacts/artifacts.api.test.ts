@@ -78,12 +78,16 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     await sdk.variables.set(environmentId, 'API_TOKEN', CANARY, { secret: true });
     await sdk.variables.set(environmentId, 'MODE', CANARY);
     const digest = freshDigest();
-    const buildId = await built(digest);
+    const mediaType = 'application/vnd.oci.image.manifest.v1+json';
+    const base = { name: 'registry.example.com:5000/library/debian:13', digest: freshDigest() };
+    const buildId = await built(digest, { mediaType, platform: 'linux/arm/v7', baseImages: [base] });
     expect(await artifactOf(digest)).toMatchObject({
       digest,
       kind: 'image',
       name: IMAGE,
       uri: `${IMAGE}@${digest}`,
+      mediaType,
+      platform: 'linux/arm/v7',
       sources: [
         {
           origin: 'build',
@@ -117,6 +121,10 @@ describe.skipIf(!postgresHere)('artifacts', () => {
             internalParameters: { buildId, runnerId: runner.runnerId, executor: 'podman' },
             resolvedDependencies: [
               { uri: 'git+https://git.example.com/acme/web@refs/heads/main', digest: { gitCommit: COMMIT } },
+              {
+                uri: `pkg:oci/debian@sha256%3A${base.digest.slice('sha256:'.length)}?repository_url=registry.example.com:5000%2Flibrary%2Fdebian&tag=13`,
+                digest: { sha256: base.digest.slice('sha256:'.length) },
+              },
             ],
           },
           runDetails: {
@@ -505,6 +513,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
           finishedAt: new Date().toISOString(),
           sbomSha256: null,
           sbomProblem: null,
+          imageFacts: { baseImages: [] },
           spec: { buildType: 'dockerfile' },
           runner: {
             id: runner.runnerId,

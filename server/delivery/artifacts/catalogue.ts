@@ -53,10 +53,11 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
   const { build } = facts;
   const { id: ref, digest, image: name, branch, commit, region, runner } = build;
   const { projectId, projectName, environmentId, environmentName } = build;
+  const { mediaType, platform } = build.imageFacts;
   const at = new Date(build.finishedAt);
   const { id } = await recordArtifact(
     deps.db,
-    { teamId, digest, kind: 'image', name, uri: `${name}@${digest}` },
+    { teamId, digest, kind: 'image', name, uri: `${name}@${digest}`, mediaType, platform },
     {
       origin: 'build',
       ref,

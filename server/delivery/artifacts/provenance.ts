@@ -2,7 +2,13 @@
  * Provenance of a build by SLSA v1. Its times and its runner are those of the lease: the service vouches for what it saw. Runners of customers are builders of their own, whom a consumer
  * may believe or not; names of variables stand here, never values.
  */
+import { imagePurl } from '@svc/proto/packages/purl.ts';
 import type { Operator } from '../../platform/resource/schema.ts';
+
+interface BaseImage {
+  readonly name: string;
+  readonly digest: string;
+}
 
 /** What the event of an ended build says; see `buildFacts` of the engine. */
 export interface BuildFacts {
@@ -24,6 +30,11 @@ export interface BuildFacts {
     readonly digest: string;
     readonly sbomSha256: string | null;
     readonly sbomProblem: string | null;
+    readonly imageFacts: {
+      readonly mediaType?: string;
+      readonly platform?: string;
+      readonly baseImages: readonly BaseImage[];
+    };
     readonly claimedAt: string;
     readonly finishedAt: string;
     readonly spec: {
@@ -88,10 +99,12 @@ export function provenanceOf(typeBase: string, teamId: string, facts: BuildFacts
         executor: runner.executor ?? '',
         isolation: runner.isolation ?? '',
       },
-      resolvedDependencies:
-        source === undefined || commit === null
+      resolvedDependencies: [
+        ...(source === undefined || commit === null
           ? []
-          : [{ uri: `git+${source.repository}@refs/heads/${branch}`, digest: { gitCommit: commit } }],
+          : [{ uri: `git+${source.repository}@refs/heads/${branch}`, digest: { gitCommit: commit } }]),
+        ...build.imageFacts.baseImages.map(baseImage),
+      ],
     },
     runDetails: {
       builder: { id: `${typeBase}/builders/${builder}` },
@@ -107,4 +120,11 @@ export function provenanceOf(typeBase: string, teamId: string, facts: BuildFacts
           }),
     },
   };
+}
+
+/** By its purl. The name has a registry, and a tag if any. */
+function baseImage({ name, digest }: BaseImage) {
+  const [, repository = name, tag = ''] = /^(.+?)(?::([^:/]+))?$/.exec(name) ?? [];
+  const uri = imagePurl(repository, digest, tag);
+  return { uri, digest: { sha256: digest.slice('sha256:'.length) } };
 }

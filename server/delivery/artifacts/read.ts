@@ -21,7 +21,7 @@ type Passport = typeof artifactPassports.$inferSelect;
 /** One for each source. */
 type Row = Pick<
   Artifact,
-  'id' | 'teamId' | 'digest' | 'kind' | 'name' | 'uri' | 'mediaType' | 'createdAt'
+  'id' | 'teamId' | 'digest' | 'kind' | 'name' | 'uri' | 'mediaType' | 'platform' | 'createdAt'
 > & {
   /** Null: it is not known what it is made of. */
   readonly packages: number | null;
@@ -38,7 +38,7 @@ function isNamed(sql: SqlTag, teams: TeamScope, idOrDigest: string): Fragment {
 
 export async function findArtifact({ db: { sql }, teams }: Who, idOrDigest: string): Promise<Artifact> {
   const [row] = await sql<Artifact[]>`
-    select a.id, a.team_id as "teamId", a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.package_set_id as "packageSetId",
+    select a.id, a.team_id as "teamId", a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.platform, a.package_set_id as "packageSetId",
       a.sbom_sha256 as "sbomSha256", a.sbom_unread as "sbomUnread", a.sbom_problem as "sbomProblem", a.created_at as "createdAt"
     from artifacts a where ${isNamed(sql, teams, idOrDigest)}`;
   if (row === undefined) throw notFound('artifact');
@@ -48,7 +48,7 @@ export async function findArtifact({ db: { sql }, teams }: Who, idOrDigest: stri
 
 export async function presentArtifact({ db: { sql }, teams }: Who, idOrDigest: string) {
   const rows = await sql<Row[]>`
-    select a.id, a.team_id as "teamId", a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.created_at as "createdAt",
+    select a.id, a.team_id as "teamId", a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.platform, a.created_at as "createdAt",
       p.packages, a.sbom_unread as unread, a.sbom_problem as problem, a.sbom_sha256 as sha256,
       s.origin, s.ref, s.project_id as "projectId", s.project_name as "projectName", s.environment_id as "environmentId",
       s.environment_name as "environmentName", s.repository, s.branch, s.commit, s.runner_id as "runnerId", s.region_id as "regionId", s.at

@@ -8,6 +8,7 @@ import type { artifacts, artifactSources } from './schema.ts';
 export type NewArtifact = Pick<typeof artifacts.$inferInsert, 'teamId' | 'digest' | 'kind' | 'name'> & {
   readonly uri?: string | undefined;
   readonly mediaType?: string | undefined;
+  readonly platform?: string | undefined;
 };
 export type NewSource = Pick<typeof artifactSources.$inferInsert, 'origin' | 'ref'> &
   Partial<Omit<typeof artifactSources.$inferInsert, 'teamId' | 'artifactId' | 'at' | 'origin' | 'ref'>>;
@@ -15,7 +16,7 @@ export type NewSource = Pick<typeof artifactSources.$inferInsert, 'origin' | 're
 /** `isNew`: the artifact was not known before. What is known of it is kept, what was missing is added. */
 export async function recordArtifact(
   db: Database,
-  { teamId, digest, kind, name, uri, mediaType }: NewArtifact,
+  { teamId, digest, kind, name, uri, mediaType, platform }: NewArtifact,
   source: NewSource & { readonly at: Date },
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
   const { sql } = db;
@@ -23,9 +24,10 @@ export async function recordArtifact(
   const text = (column: keyof NewSource): string | null => source[column] ?? null;
   const [row] = await sql<Array<{ id: string; isNew: boolean }>>`
     with artifact as (
-      insert into artifacts as a (id, team_id, digest, kind, name, uri, media_type, created_at)
-      values (${newId('art', at.getTime())}, ${teamId}, ${digest}, ${kind}, ${name}, ${uri ?? null}, ${mediaType ?? null}, ${at})
-      on conflict (team_id, digest) do update set uri = coalesce(a.uri, excluded.uri), media_type = coalesce(a.media_type, excluded.media_type)
+      insert into artifacts as a (id, team_id, digest, kind, name, uri, media_type, platform, created_at)
+      values (${newId('art', at.getTime())}, ${teamId}, ${digest}, ${kind}, ${name}, ${uri ?? null}, ${mediaType ?? null}, ${platform ?? null}, ${at})
+      on conflict (team_id, digest) do update set uri = coalesce(a.uri, excluded.uri), media_type = coalesce(a.media_type, excluded.media_type),
+        platform = coalesce(a.platform, excluded.platform)
       returning a.id, a.xmax = 0 as "isNew"
     ),
     source as (

@@ -30,6 +30,8 @@ export const artifacts = teamTable(
     name: text('name').notNull(),
     uri: text('uri'),
     mediaType: text('media_type'),
+    /** `os/arch[/variant]` */
+    platform: text('platform'),
     /** What it is made of; see sbom/schema.ts. */
     packageSetId: bigint('package_set_id', { mode: 'number' }),
     /** Its document; see sbom/schema.ts. */

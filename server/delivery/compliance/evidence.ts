@@ -78,7 +78,7 @@ async function artifacts(
   ...[after, take]: Next
 ): Rows<{ readonly digest: string }> {
   return await db.sql<Array<{ id: string; digest: string }>>`
-    select a.id, a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.created_at as "createdAt",
+    select a.id, a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.platform, a.created_at as "createdAt",
       a.package_set_id is not null as "hasPackages", a.sbom_sha256 as "sbomSha256", a.sbom_unread as "sbomUnread", a.sbom_problem as "sbomProblem",
       array(
         select jsonb_build_object('origin', s.origin, 'ref', s.ref, 'projectName', s.project_name, 'environmentName', s.environment_name,

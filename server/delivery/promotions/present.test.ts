@@ -110,6 +110,7 @@ describe('choose()', () => {
     name: 'registry.example.com/acme/web',
     uri: null,
     mediaType: null,
+    platform: null,
     packageSetId: null,
     sbomSha256: null,
     sbomUnread: [],

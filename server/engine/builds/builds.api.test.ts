@@ -5,6 +5,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
 import { chunkOf, DIGEST, IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import type { Offer, ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 
@@ -304,7 +305,8 @@ describe.skipIf(!postgresHere)('builds', () => {
       await runner.beat(offer, 'publishing');
       await loseRunner(offer);
       const before = await get(build.id);
-      const late = { build: { image: IMAGE, digest: DIGEST, commit: COMMIT } };
+      const digest = `sha256:${'1a7e'.repeat(16)}`;
+      const late = { build: { image: IMAGE, digest, commit: COMMIT, platform: 'linux/amd64' } };
       for (const other of [
         { ...offer, epoch: offer.epoch + 1 },
         { ...offer, epoch: 0 },
@@ -317,8 +319,13 @@ describe.skipIf(!postgresHere)('builds', () => {
           body: { error: { code: 'stale_epoch' } },
         });
       const after = await get(build.id);
-      expect(after).toMatchObject({ state: 'failed', needsDecision: true, image: IMAGE, digest: DIGEST });
+      expect(after).toMatchObject({ state: 'failed', needsDecision: true, image: IMAGE, digest });
       expect(after.message?.split('The runner reported afterwards')).toHaveLength(2);
+      const artifact = await waitFor(
+        'the artifact',
+        async () => await ok(`GET /teams/${teamId}/artifacts/${digest}`),
+      );
+      expect(artifact).toMatchObject({ platform: 'linux/amd64', sources: [{ ref: build.id }] });
       const refused = await call(`POST ${path}/builds/${build.id}/rollback`, {});
       expect(refused.code).toBe('build_not_deployable');
     });

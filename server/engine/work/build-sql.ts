@@ -49,6 +49,14 @@ export interface BuildOutcome {
   /** Base64 of what the image is made of, gzipped. */
   readonly sbom?: string | undefined;
   readonly sbomProblem?: string | undefined;
+  readonly imageFacts?: ImageFacts | undefined;
+}
+
+/** What the runner is sure of about the image. */
+export interface ImageFacts {
+  readonly mediaType?: string | undefined;
+  readonly platform?: string | undefined;
+  readonly baseImages: ReadonlyArray<{ readonly name: string; readonly digest: string }>;
 }
 
 /**
@@ -111,7 +119,7 @@ export function settleBuilds(
 export function buildFacts(
   sql: SqlTag,
   s: Fragment,
-  { sbom, sbomProblem }: Partial<BuildOutcome> = {},
+  { sbom, sbomProblem, imageFacts }: Partial<BuildOutcome> = {},
 ): Fragment {
   return sql`coalesce((
     select jsonb_build_object('build', jsonb_build_object(
@@ -122,7 +130,8 @@ export function buildFacts(
       'spec', w.spec - 'sealed', 'claimedAt', w.claimed_at, 'finishedAt', e.finished_at,
       'runner', jsonb_build_object('id', r.id, 'name', r.name, 'version', r.version, 'executor', r.executor, 'isolation', r.isolation, 'inServicePool', o.service_pool),
       'region', jsonb_build_object('id', g.id, 'operator', g.operator),
-      'sbomSha256', ${sbom === undefined ? null : sbomDigest(sbom)}::text, 'sbomProblem', ${sbomProblem ?? null}::text))
+      'sbomSha256', ${sbom === undefined ? null : sbomDigest(sbom)}::text, 'sbomProblem', ${sbomProblem ?? null}::text,
+      'imageFacts', ${sql.json(imageFacts ?? { baseImages: [] })}::jsonb))
     from (${s}) s join environments v on v.id = s.environment_id join projects p on p.id = v.project_id join work_items w on w.id = e.id
       join runners r on r.id = e.runner_id join teams o on o.id = r.team_id join teams t on t.id = w.team_id join regions g on g.id = t.region_id
     where s.digest is not null

@@ -108,6 +108,7 @@ function heartbeatInput({ caller, heartbeat }: Ask<'heartbeat'>): HeartbeatInput
 function buildOutcome(build: BuildResult | undefined): BuildOutcome | undefined {
   if (build === undefined) return undefined;
   const { commit, buildType, image, digest, address, phase, phases, sbom, sbomProblem } = build;
+  const { mediaType, platform, baseImages } = build;
   return {
     commit,
     buildType: buildType === undefined ? undefined : buildTypeWord(buildType),
@@ -118,6 +119,11 @@ function buildOutcome(build: BuildResult | undefined): BuildOutcome | undefined 
     phases: phases.map((each) => ({ phase: phaseNumber(each.phase), durationMs: each.durationMs })),
     sbom: sbom && Buffer.from(sbom.buffer, sbom.byteOffset, sbom.length).toString('base64'),
     sbomProblem,
+    imageFacts: {
+      mediaType,
+      platform,
+      baseImages: baseImages.map(({ name, digest: of }) => ({ name, digest: of })),
+    },
   };
 }
 

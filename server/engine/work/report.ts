@@ -250,7 +250,7 @@ async function keepLateReport(sql: SqlTag, input: ReportInput): Promise<void> {
     )
     insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
     select ${rowId(sql, 'evt')}, e.team_id, 'build.reported_late', e.id,
-      jsonb_build_object('workId', e.id, 'kind', 'build', 'epoch', e.epoch, 'attempt', e.attempt) || ${buildFacts(sql, sql`select * from settled`)}, clock_timestamp()
+      jsonb_build_object('workId', e.id, 'kind', 'build', 'epoch', e.epoch, 'attempt', e.attempt) || ${buildFacts(sql, sql`select * from settled`, { imageFacts: build.imageFacts })}, clock_timestamp()
     from settled b join work_items e on e.id = b.work_id
     on conflict (kind, dedupe_key) do nothing`;
 }
