@@ -1,12 +1,12 @@
 /** The page of releases: the matrix, the queue with its dialog, and the drawer of a release and its artifacts. */
 import { createSvcSDK } from '@svc/sdk';
-import type { Promotion, SvcSDK } from '@svc/sdk';
+import type { LineageEdge, LineageKind, LineageNode, Promotion, SvcSDK } from '@svc/sdk';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../setup/needs.ts';
 import { join } from '../setup/people.ts';
 import { waitFor } from '../setup/wait-for.ts';
-import { PHONE, startConsole } from './console.ts';
+import { DESKTOP, PHONE, startConsole } from './console.ts';
 import type { Console } from './console.ts';
 import { LOOK, startFleet } from './fleet.ts';
 import type { Fleet } from './fleet.ts';
@@ -109,6 +109,63 @@ describe.skipIf(!here)('the page of releases', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(new URL(page.url()).search).toBe(`?project=${projectId}`);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it.each([
+    ['1280 px, light', DESKTOP, 'light'],
+    ['390 px, dark', PHONE, 'dark'],
+  ] as const)('draws a lineage of any size and names at %s', async (_name, viewport, colorScheme) => {
+    const { projectId, artifact, release, path } = await project();
+    await environment(projectId, 'production');
+    const hostile = (n: number): string => `${n}<img src=x onerror="boom()">\u202e${'W'.repeat(300)}`;
+    const many = (kind: LineageKind, count: number, of: (n: number) => Partial<LineageNode> = () => ({})) =>
+      Array.from({ length: count }, (_, n): LineageNode => ({
+        kind,
+        id: `${kind}${n}`,
+        name: hostile(n),
+        ...of(n),
+      }));
+    const nodes = [
+      ...many('commit', 30),
+      ...many('build', 30),
+      ...many('artifact', 1),
+      ...many('release', 60),
+      ...many('promotion', 60, () => ({ state: 'deployed' })),
+      ...many('deployment', 60, () => ({ state: hostile(0), at: '2026-11-20T12:00:00Z' })),
+    ];
+    const edges = nodes.flatMap(({ kind, id }, n): LineageEdge[] => {
+      const from = {
+        commit: undefined,
+        build: nodes[n - 30]?.id,
+        artifact: undefined,
+        ci_run: undefined,
+        release: 'artifact0',
+      };
+      const to = kind === 'promotion' || kind === 'deployment' ? nodes[n - 60]?.id : from[kind];
+      return to === undefined ? [] : [{ from: to, to: id, relation: '' }];
+    });
+    for (const { id } of nodes.slice(30, 60)) edges.push({ from: id, to: 'artifact0', relation: '' });
+    const { page, complaints, close } = await fleet.open('/console/', fleet.owner, { viewport, colorScheme });
+    await page.route(
+      '**/lineage',
+      async (route) => await route.fulfill({ json: { nodes, edges, truncated: true } }),
+    );
+    await page.goto(`${path}&release=${release.id}&artifact=${artifact.id}`);
+    const drawer = page.getByRole('dialog', { name: artifact.name });
+    const drawing = drawer.locator('svg.lineage');
+    await drawing.waitFor();
+    expect(await drawing.locator('.lineage-box').count()).toBe(12 + 1 + 1 + 24 + 1);
+    expect(await drawing.locator('.lineage-more').allTextContents()).toEqual(['and 48 more', 'and 156 more']);
+    expect(await drawer.locator('.change').count()).toBe(nodes.length);
+    expect(await page.locator('img').count()).toBe(0);
+    // What hangs over an edge would be cut off.
+    const [right, ...boxes] = (await page.evaluate(
+      `[...document.querySelectorAll('svg.lineage, .lineage-box')].map((each) => each.getBoundingClientRect().right)`,
+    )) as number[];
+    expect(Math.max(...boxes)).toBeLessThanOrEqual(right ?? 0);
+    await passes(page, 'lineage');
     expect(complaints).toEqual([]);
     await close();
   });

@@ -1,7 +1,7 @@
 /**
  * Pictures of the console for docs/console, from a server with a few weeks of history:
  *
- *     node --import tsx test/console/screenshots.ts [folder] [features | fleet | timeline]
+ *     node --import tsx test/console/screenshots.ts [folder] [features | fleet | timeline | releases]
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { DESKTOP, PHONE, startConsole } from './console.ts';
 import { playScene, shootDegraded, shootFleet } from './screenshots-fleet.ts';
+import { playReleases, shootReleases } from './screenshots-releases.ts';
 import { playTimeline, shootTimeline } from './screenshots-timeline.ts';
 import { smallPng } from './small-png.ts';
 
@@ -138,10 +139,23 @@ async function shootTimelines(): Promise<void> {
   await console_.stop();
 }
 
+async function shootReleasesPage(): Promise<void> {
+  const console_ = await startConsole(PATIENT);
+  const scene = await playReleases(console_);
+  for (const { options, name } of VIEWS)
+    await shootReleases(
+      scene,
+      options,
+      async (page, what, fullPage) => await shoot(page, name(what), fullPage),
+    );
+  await console_.stop();
+}
+
 const wanted = (what: string): boolean => ONLY === undefined || ONLY === what;
 if (wanted('features')) await shootFeatures();
 if (wanted('fleet')) await shootRunnersAndBuilds();
 if (wanted('timeline')) await shootTimelines();
+if (wanted('releases')) await shootReleasesPage();
 companion.closeAllConnections();
 companion.close();
 console.log(`pictures are in ${OUT}`);

@@ -13,6 +13,7 @@ import { setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
 import { artifacts } from './calls.ts';
+import { LineageDrawing } from './lineage-drawing.tsx';
 import { Standing } from './standing.tsx';
 import { cameOf, KIND, ORIGIN, provenanceOf, STATUS, statementName } from './words.ts';
 
@@ -194,6 +195,7 @@ function Gaps({ gaps }: { readonly gaps: readonly string[] | undefined }) {
 function Lineage({ of }: { readonly of: ArtifactsLineageResponse }) {
   return (
     <>
+      <LineageDrawing of={of} />
       <ol class="changes">
         {of.nodes.map((node) => {
           const before = cameOf(node, of);

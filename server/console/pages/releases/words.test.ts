@@ -1,6 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Environment, Promotion, Release } from '@svc/sdk';
-import { approvalsOf, cameOf, cellOf, standing, statementName, waitingIn, whyNot } from './words.ts';
+import {
+  approvalsOf,
+  cameOf,
+  cellOf,
+  plain,
+  promotionState,
+  standing,
+  statementName,
+  waitingIn,
+  whyNot,
+} from './words.ts';
 import type { Column } from './words.ts';
 
 const at = (minute: number): string => new Date(Date.UTC(2026, 10, 20, 12, minute)).toISOString();
@@ -131,5 +141,23 @@ describe('cameOf()', () => {
     const lineage = { nodes: [build, artifact], edges, truncated: false };
     expect(cameOf(artifact, lineage)).toBe('Build production');
     expect(cameOf(build, lineage)).toBe('');
+  });
+});
+
+describe('promotionState()', () => {
+  it('has words for promotions alone, also for a state that is new', () => {
+    const node = { id: 'x', name: 'x' };
+    expect(promotionState({ ...node, kind: 'promotion', state: 'rejected' })).toEqual(['Rejected', 'bad']);
+    expect(promotionState({ ...node, kind: 'promotion', state: 'paused' })).toEqual(['paused', 'quiet']);
+    expect(promotionState({ ...node, kind: 'deployment', state: 'direct' })).toBeUndefined();
+    expect(promotionState({ ...node, kind: 'release' })).toBeUndefined();
+  });
+});
+
+describe('plain()', () => {
+  it('leaves out what is unseen, and cuts between characters', () => {
+    expect(plain('we\u202eb\u0000\n\u200b <b>', 80)).toBe('web <b>');
+    expect(plain('🚀🚀🚀', 3)).toBe('🚀🚀🚀');
+    expect(plain('🚀🚀🚀🚀', 3)).toBe('🚀🚀…');
   });
 });

@@ -136,6 +136,25 @@ export const KIND: Readonly<Record<LineageKind, string>> = {
   deployment: 'Deployment',
 };
 
+const STATES: Readonly<Record<string, Said>> = {
+  pending: ['Pending', 'warn'],
+  approved: ['Approved', 'busy'],
+  deployed: ['Deployed', 'good'],
+  rejected: ['Rejected', 'bad'],
+  failed: ['Failed', 'bad'],
+};
+
+/** Undefined for all but promotions. */
+export function promotionState({ kind, state }: LineageNode): Said | undefined {
+  return kind === 'promotion' && state !== undefined ? (STATES[state] ?? [state, 'quiet']) : undefined;
+}
+
+/** A name on one line, whatever stands in it: nothing that is unseen or turns the direction, and not without end. */
+export function plain(text: string, max: number): string {
+  const characters = [...text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')];
+  return characters.length > max ? `${characters.slice(0, max - 1).join('')}…` : characters.join('');
+}
+
 /** What a node of a lineage came of: `Build web, Build api`. */
 export function cameOf(node: LineageNode, { nodes, edges }: ArtifactsLineageResponse): string {
   const from = new Set(edges.filter(({ to }) => to === node.id).map((edge) => edge.from));
