@@ -10,6 +10,12 @@ export interface AskProps {
   readonly title: string;
   readonly verb: string;
   readonly danger?: boolean;
+  /** It is to be read before it is answered: the focus is at its heading first, and its buttons stay in view. */
+  readonly long?: boolean;
+  /** It cannot be done as things are; why stands in it. */
+  readonly blocked?: boolean;
+  /** What else can be done than this. */
+  readonly aside?: ComponentChildren;
   /** Does it, and resolves with what to tell about it. */
   readonly act: () => Promise<string>;
   readonly onClose: () => void;
@@ -18,12 +24,22 @@ export interface AskProps {
 
 const TITLE = 'ask-title';
 
-export function Ask({ title, verb, danger = false, act, onClose, children }: AskProps) {
+export function Ask({
+  title,
+  verb,
+  danger = false,
+  long = false,
+  blocked = false,
+  aside,
+  act,
+  onClose,
+  children,
+}: AskProps) {
   const sending = useSignal(false);
   const failure = useSignal<string | undefined>(undefined);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (sending.value) return;
+    if (sending.value || blocked) return;
     sending.value = true;
     failure.value = undefined;
     try {
@@ -38,9 +54,11 @@ export function Ask({ title, verb, danger = false, act, onClose, children }: Ask
     }
   };
   return (
-    <Modal class="confirm" labelledBy={TITLE} onClose={onClose}>
+    <Modal class={long ? 'confirm confirm-long' : 'confirm'} labelledBy={TITLE} onClose={onClose}>
       <form onSubmit={(event) => void submit(event)} noValidate>
-        <h2 id={TITLE}>{title}</h2>
+        <h2 id={TITLE} {...(long && { tabIndex: -1, 'data-first-focus': true })}>
+          {title}
+        </h2>
         {children}
         {failure.value !== undefined && (
           <Notice kind="bad" role="alert">
@@ -48,6 +66,7 @@ export function Ask({ title, verb, danger = false, act, onClose, children }: Ask
           </Notice>
         )}
         <div class="modal-foot">
+          {aside}
           <button class="button" type="button" data-first-focus={danger} onClick={onClose}>
             Go back
           </button>
@@ -55,7 +74,7 @@ export function Ask({ title, verb, danger = false, act, onClose, children }: Ask
             class={`button ${danger ? 'button-danger' : 'button-primary'}`}
             type="submit"
             data-first-focus={!danger}
-            aria-disabled={sending.value ? 'true' : undefined}
+            aria-disabled={sending.value || blocked ? 'true' : undefined}
           >
             {sending.value ? 'Waiting for the server…' : verb}
           </button>

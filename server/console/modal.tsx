@@ -1,4 +1,4 @@
-/** A native modal dialog: focus is kept inside, Escape closes it, and focus returns to where it was. */
+/** A native modal dialog: focus is kept inside, Escape closes it, and focus returns to where it was, or to the part of the page that this was in. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
@@ -18,6 +18,7 @@ export function Modal({ class: name, labelledBy, onClose, lightDismiss = false, 
   const here = useRef(true);
   useLayoutEffect(() => {
     const dialog = element.current;
+    const part = document.activeElement?.closest<HTMLElement>('[tabindex="-1"]');
     here.current = true;
     dialog?.showModal();
     dialog?.querySelector<HTMLElement>('[data-first-focus]')?.focus();
@@ -25,6 +26,9 @@ export function Modal({ class: name, labelledBy, onClose, lightDismiss = false, 
       here.current = false;
       // Before the element is gone: only closing gives the focus back.
       dialog?.close();
+      // What it would go to may be gone by now: a button of something that was done.
+      if (document.activeElement === document.body || dialog?.contains(document.activeElement) === true)
+        (part?.isConnected === true ? part : document.querySelector('main'))?.focus();
     };
   }, []);
   return (

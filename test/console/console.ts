@@ -44,6 +44,18 @@ const WITHIN_MS = 20_000;
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
+/** Each width in each colour scheme. */
+export const VIEWS = (
+  [
+    ['1280', DESKTOP],
+    ['390', PHONE],
+  ] as const
+).flatMap(([size, viewport]) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({
+    name: `${size} px, ${colorScheme}`,
+    options: { viewport, colorScheme },
+  })),
+);
 
 const CHROMIUM_ARGS = [
   '--no-sandbox',

@@ -147,9 +147,14 @@ export async function shootReleases(
     .getByText('2.3.0')
     .waitFor();
   await shoot(page, 'releases');
-  await page.getByRole('button', { name: 'Approve 2.5.0 for production' }).click();
-  await page.getByRole('dialog').getByText(IMAGE).waitFor();
-  await shoot(page, 'approval', false);
+  await page.getByRole('button', { name: 'Review 2.5.0 for production' }).click();
+  await page.getByRole('dialog').getByText('Policies refuse it').waitFor();
+  await shoot(page, 'review', false);
+  await page.getByRole('dialog').getByLabel('Override the policies').check();
+  await page.getByRole('dialog').getByLabel('Why').fill('the fix of CVE-2026-1234 cannot wait for the suite');
+  await shoot(page, 'override', false);
+  await page.getByRole('dialog').getByRole('button', { name: 'Reject…' }).click();
+  await shoot(page, 'reject', false);
   await page.goto(`${path}&release=${latest}&artifact=${artifactId}`);
   await page.locator('.lineage').scrollIntoViewIfNeeded();
   await shoot(page, 'artifact', false);

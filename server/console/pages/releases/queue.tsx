@@ -17,7 +17,7 @@ export interface QueueProps {
 export function Queue({ columns, session }: QueueProps) {
   const waiting = waitingIn(columns);
   return (
-    <section class="queue" aria-labelledby="queue-title">
+    <section class="queue" aria-labelledby="queue-title" tabIndex={-1}>
       <h2 id="queue-title">What waits</h2>
       {waiting.length === 0 ? (
         <p class="muted">No promotion waits for anything.</p>
@@ -58,12 +58,16 @@ function Row({ promotion, environment, session }: RowProps) {
           {promotion.version}
         </a>
       </th>
-      <td role="cell">{environment.name}</td>
-      <td role="cell">
+      <td role="cell" class="cell-to">
+        {environment.name}
+      </td>
+      <td role="cell" class="cell-state">
         <Standing of={standing(promotion, false)} />
       </td>
-      <td role="cell">{promotion.waitingFor !== undefined && sentence(promotion.waitingFor.text)}</td>
-      <td role="cell" class="muted">
+      <td role="cell" class="cell-waits">
+        {promotion.waitingFor !== undefined && sentence(promotion.waitingFor.text)}
+      </td>
+      <td role="cell" class="cell-asked muted">
         <Ago at={promotion.createdAt} />
       </td>
       <td role="cell" class="cell-approve">
@@ -77,18 +81,19 @@ function Row({ promotion, environment, session }: RowProps) {
 
 function Decision({ promotion, environment, session: { who } }: RowProps) {
   const role = who.teams.find(({ teamId }) => teamId === promotion.teamId)?.role;
-  const hindrance = whyNot(promotion, environment, { userId: who.userId, role });
-  if (hindrance !== undefined) return <span class="muted">{hindrance}</span>;
   return (
-    <button
-      class="button button-small"
-      type="button"
-      aria-label={`Approve ${promotion.version} for ${environment.name}`}
-      onClick={() => {
-        asked.value = promotion.id;
-      }}
-    >
-      Approve
-    </button>
+    <>
+      <button
+        class="button button-small"
+        type="button"
+        aria-label={`Review ${promotion.version} for ${environment.name}`}
+        onClick={() => {
+          asked.value = { promotionId: promotion.id, kind: 'review' };
+        }}
+      >
+        Review
+      </button>
+      <span class="muted">{whyNot(promotion, environment, { userId: who.userId, role })}</span>
+    </>
   );
 }

@@ -10,11 +10,15 @@ import { follow, param } from '../../router.ts';
 import type { SignedIn } from '../../session.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
 import { useLastGood } from '../../use-last-good.ts';
-import { ApproveDialog } from './approve-dialog.tsx';
 import { Matrix } from './matrix.tsx';
 import { Queue } from './queue.tsx';
+import { RejectDialog } from './reject-dialog.tsx';
 import { ReleaseDrawer } from './release-drawer.tsx';
+import { ReviewDialog } from './review-dialog.tsx';
+import type { ReviewDialogProps } from './review-dialog.tsx';
 import { asked, closeDialog, ENVIRONMENTS_MAX, POLL_MS, readDelivery, withPromotion } from './store.ts';
+import { currentOf } from './words.ts';
+import type { Column } from './words.ts';
 
 export function ReleasesPage({ session }: { readonly session: SignedIn }) {
   const place = useLastGood(readPlace);
@@ -98,25 +102,46 @@ function ProjectReleases({ project, environments, session }: ProjectReleasesProp
     return <Failed what="The releases" why={unknown.why} again={() => void read.load()} />;
   }
   const releaseId = param('release');
-  // As it was read last: others may have approved it while it is asked about.
-  const promotion = known.columns.flatMap((column) => column.promotions).find(({ id }) => id === asked.value);
-  const environment = environments.find(({ id }) => id === promotion?.environmentId);
   return (
     <>
       <StaleNotice of={read} />
       <Queue columns={known.columns} session={session} />
       <Matrix project={project} of={known} doubtful={unknown !== undefined} />
       {releaseId !== undefined && <ReleaseDrawer key={releaseId} project={project} releaseId={releaseId} />}
-      {promotion !== undefined && environment !== undefined && (
-        <ApproveDialog
-          key={promotion.id}
-          promotion={promotion}
-          environment={environment}
-          userId={session.who.userId}
-          onAnswer={(answered) => read.replace(withPromotion(read.data.peek() ?? known, answered))}
-          onRefusal={() => void read.load()}
-        />
-      )}
+      <Dialogs
+        columns={known.columns}
+        session={session}
+        onAnswer={(answered) => read.replace(withPromotion(read.data.peek() ?? known, answered))}
+        onRefusal={() => void read.load()}
+      />
     </>
+  );
+}
+
+interface DialogsProps extends Pick<ReviewDialogProps, 'onAnswer' | 'onRefusal'> {
+  readonly columns: readonly Column[];
+  readonly session: SignedIn;
+}
+
+function Dialogs({ columns, session: { who }, ...on }: DialogsProps) {
+  const about = asked.value;
+  // As it was read last: others may have approved it while it is asked about.
+  const column = columns.find(({ promotions }) => promotions.some(({ id }) => id === about?.promotionId));
+  const promotion = column?.promotions.find(({ id }) => id === about?.promotionId);
+  if (about === undefined || column === undefined || promotion === undefined) return null;
+  const { environment } = column;
+  const { id, state, approvals, teamId } = promotion;
+  if (about.kind === 'reject')
+    return <RejectDialog key={`${id} reject`} promotion={promotion} environment={environment} {...on} />;
+  const role = who.teams.find((team) => team.teamId === teamId)?.role;
+  return (
+    <ReviewDialog
+      key={id}
+      promotion={promotion}
+      environment={environment}
+      person={{ userId: who.userId, role }}
+      as={`${state} ${approvals.length} ${currentOf(column)?.id}`}
+      {...on}
+    />
   );
 }

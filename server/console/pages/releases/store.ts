@@ -42,8 +42,13 @@ export function withPromotion(delivery: Delivery, answered: Promotion): Delivery
   return { ...delivery, columns };
 }
 
-/** Id of the promotion that is asked about at the moment. */
-export const asked = signal<string | undefined>(undefined);
+/** What is asked about a promotion. */
+export interface Asked {
+  readonly promotionId: string;
+  readonly kind: 'review' | 'reject';
+}
+
+export const asked = signal<Asked | undefined>(undefined);
 
 export function closeDialog(): void {
   asked.value = undefined;

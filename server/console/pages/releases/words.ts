@@ -74,23 +74,25 @@ export function waitingIn(columns: readonly Column[]): { promotion: Promotion; e
     .toSorted((a, b) => Date.parse(b.promotion.createdAt) - Date.parse(a.promotion.createdAt));
 }
 
-/** Approvals that count there. */
-export function approvalsOf(
-  { approvals, requestedBy }: Promotion,
-  { allowSelfApproval }: Environment,
-): number {
-  return approvals.filter(({ userId }) => allowSelfApproval || userId !== requestedBy).length;
+export interface Person {
+  readonly userId: string;
+  /** Absent for staff who look on. */
+  readonly role: string | undefined;
 }
 
-/** Why a person cannot approve; undefined: they can. `role`: absent for staff who look on. */
+/** Whether they approve and reject. */
+export const decides = ({ role }: Person): boolean =>
+  role === undefined || role === 'admin' || role === 'owner';
+
+/** Why a person cannot approve; undefined: they can. */
 export function whyNot(
   { approvals, requestedBy }: Promotion,
   { allowSelfApproval }: Environment,
-  { userId, role }: { readonly userId: string; readonly role: string | undefined },
+  person: Person,
 ): string | undefined {
-  if (role !== undefined && role !== 'admin' && role !== 'owner') return 'An admin of the team approves it.';
-  if (approvals.some((approval) => approval.userId === userId)) return 'You have approved it.';
-  return !allowSelfApproval && requestedBy === userId
+  if (!decides(person)) return 'An admin of the team approves it.';
+  if (approvals.some(({ userId }) => userId === person.userId)) return 'You have approved it.';
+  return !allowSelfApproval && requestedBy === person.userId
     ? 'You asked for it: somebody else has to approve it.'
     : undefined;
 }

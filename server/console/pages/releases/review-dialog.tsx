@@ -1,0 +1,209 @@
+/** Shows what a promotion changes and what the policies say, and asks whether it is approved. */
+import { useSignal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import type { Environment, Promotion, PromotionRule } from '@svc/sdk';
+import { Ask } from '../../ask.tsx';
+import { Fact } from '../../fact.tsx';
+import { Notice } from '../../notice.tsx';
+import { Failed } from '../../reading.tsx';
+import { StaleNotice } from '../../stale-notice.tsx';
+import { Ago } from '../../time.tsx';
+import { useLastGood } from '../../use-last-good.ts';
+import { counted } from '../../words.ts';
+import { promotions } from './calls.ts';
+import { Changes, Images } from './changes.tsx';
+import { given, Reason } from './reason.tsx';
+import { refusalOf } from './refusal.ts';
+import { readReview } from './review.ts';
+import type { Review } from './review.ts';
+import { asked, closeDialog } from './store.ts';
+import { decides, whyNot } from './words.ts';
+import type { Person } from './words.ts';
+
+export interface ReviewDialogProps {
+  readonly promotion: Promotion;
+  readonly environment: Environment;
+  readonly person: Person;
+  /** Changes when what is shown may not be so any more. */
+  readonly as: string;
+  /** The promotion as the server answered it. */
+  readonly onAnswer: (promotion: Promotion) => void;
+  /** What is shown behind the dialog may be out of date. */
+  readonly onRefusal: () => void;
+}
+
+/** Of the contract. */
+const OVERRIDE_CHARS_MIN = 8;
+
+export function ReviewDialog({ promotion, environment, person, as, ...on }: ReviewDialogProps) {
+  const { id, version, state } = promotion;
+  const read = useLastGood(async () => await readReview(promotion, person.role === 'owner'));
+  useEffect(() => {
+    if (read.data.peek() !== undefined) void read.load();
+  }, [as]);
+  const overrides = useSignal(false);
+  const reason = useSignal('');
+  const review = read.data.value;
+  const unknown = read.unknown.value;
+  const hindrance =
+    state === 'pending' ? whyNot(promotion, environment, person) : 'It does not wait for approvals any more.';
+  const refused = review !== undefined && hindrance === undefined && isRefused(review);
+  const canOverride = refused && person.role === 'owner' && review.firm.length === 0;
+  const overriding = canOverride && overrides.value;
+  const approve = async (): Promise<string> => {
+    const override = overriding ? { override: { reason: given(reason, OVERRIDE_CHARS_MIN) } } : {};
+    try {
+      const answered = await promotions.approve(environment.id, id, override);
+      on.onAnswer(answered);
+      return answered.state === 'pending'
+        ? `Your approval of ${version} for ${environment.name} counts; it waits for more.`
+        : `${version} is approved for ${environment.name}.`;
+    } catch (error) {
+      on.onRefusal();
+      void read.load();
+      // Of an override the server says why it does not help.
+      const refusal = overriding ? undefined : refusalOf(error);
+      throw refusal === undefined ? error : new Error(refusal, { cause: error });
+    }
+  };
+  return (
+    <Ask
+      title={`Review ${version} for ${environment.name}`}
+      verb={overriding ? 'Override and approve' : 'Approve'}
+      danger={overriding}
+      long
+      blocked={review === undefined || hindrance !== undefined || (refused && !overriding)}
+      aside={state === 'pending' && decides(person) && <RejectInstead promotionId={id} />}
+      act={approve}
+      onClose={closeDialog}
+    >
+      {review !== undefined ? (
+        <>
+          <StaleNotice of={read} />
+          <p>{hindrance ?? consequence(environment, review)}</p>
+          <Facts promotion={promotion} person={person} of={review} />
+          <Changes of={review.preview} />
+          <Rules of={review} />
+          {canOverride && <Override on={overrides} reason={reason} />}
+        </>
+      ) : unknown === undefined ? (
+        <p class="muted" role="status">
+          Reading what it changes…
+        </p>
+      ) : (
+        <Failed what="What it changes" why={unknown.why} again={() => void read.load()} />
+      )}
+    </Ask>
+  );
+}
+
+const missingAfter = ({ preview: { approvals, requiredApprovals } }: Review): number =>
+  Math.max(0, requiredApprovals - approvals - 1);
+
+/** Policies are asked at the last approval. */
+const isRefused = (review: Review): boolean =>
+  missingAfter(review) === 0 && review.preview.policies?.allowed === false;
+
+function consequence({ deploy }: Environment, review: Review): string {
+  const missing = missingAfter(review);
+  if (missing > 0) return `It needs ${counted(missing, 'approval', 'approvals')} more after yours.`;
+  const then =
+    deploy === undefined
+      ? 'It is then for whoever deploys it to do so.'
+      : 'Its image is then deployed at once, in the place of what runs now.';
+  return `Yours is the last approval that it needs. ${then}`;
+}
+
+const RejectInstead = ({ promotionId }: { readonly promotionId: string }) => (
+  <button
+    class="button button-quiet"
+    type="button"
+    onClick={() => {
+      asked.value = { promotionId, kind: 'reject' };
+    }}
+  >
+    Reject…
+  </button>
+);
+
+interface FactsProps {
+  readonly promotion: Promotion;
+  readonly person: Person;
+  readonly of: Review;
+}
+
+function Facts({ promotion, person, of: { preview, names } }: FactsProps) {
+  const name = (userId: string): string => (userId === person.userId ? 'you' : (names.get(userId) ?? userId));
+  const { approvals, createdAt, requestedBy } = promotion;
+  return (
+    <dl class="facts">
+      <Images of={preview} />
+      <Fact name="Asked for">
+        <Ago at={createdAt} /> by {name(requestedBy)}
+      </Fact>
+      <Fact name="Approvals">
+        {preview.approvals} of {preview.requiredApprovals}
+        {approvals.length > 0 && `, by ${approvals.map(({ userId }) => name(userId)).join(', ')}`}
+      </Fact>
+    </dl>
+  );
+}
+
+function Rules({ of: review }: { readonly of: Review }) {
+  const { denied = [], warned = [] } = review.preview.policies ?? {};
+  const now = missingAfter(review) === 0;
+  return (
+    <>
+      {denied.length > 0 && (
+        <Notice kind="bad" role="status">
+          <strong>{now ? 'Policies refuse it.' : 'Policies would refuse the last approval.'}</strong>
+          <RuleList of={denied} />
+          {review.firm.length > 0 &&
+            `It cannot be overridden: ${review.firm.join(', ')} does not allow that.`}
+        </Notice>
+      )}
+      {warned.length > 0 && (
+        <Notice kind="warn">
+          <strong>Policies warn.</strong>
+          <RuleList of={warned} />
+        </Notice>
+      )}
+    </>
+  );
+}
+
+const RuleList = ({ of }: { readonly of: readonly PromotionRule[] }) => (
+  <ul>
+    {of.map(({ policyId, policyName, ruleId, message }) => (
+      <li key={`${policyId} ${ruleId}`}>
+        <strong>{policyName}:</strong> {message}
+      </li>
+    ))}
+  </ul>
+);
+
+function Override({ on, reason }: { readonly on: Signal<boolean>; readonly reason: Signal<string> }) {
+  return (
+    <>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={on.value}
+          onChange={(event) => {
+            on.value = event.currentTarget.checked;
+          }}
+        />
+        <span>Override the policies, as an owner</span>
+      </label>
+      {on.value && (
+        <Reason
+          id="override-reason"
+          label="Why it cannot wait"
+          hint={`At least ${OVERRIDE_CHARS_MIN} characters. It stands in the ledger and beside the promotion.`}
+          text={reason}
+        />
+      )}
+    </>
+  );
+}
