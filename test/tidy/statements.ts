@@ -39,6 +39,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/engine/registries/targets.ts',
     'server/engine/runners/degraded.ts',
     'server/engine/runners/enroll.ts',
+    'server/engine/evidence/',
     'server/engine/work/',
     'server/money/usage/',
     'server/operations/notifications/notified.ts',

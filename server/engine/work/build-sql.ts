@@ -5,8 +5,8 @@
  * environment that is held until the commit, so that no smaller one can appear later, and an ended build stays ended: once it is a build's turn, it
  * stays its turn until that build ends. So no wake-up can be lost, for there is none that counts: `roused` below only makes the next hint come at once.
  */
-import { createHash } from 'node:crypto';
 import type { SqlTag } from '../../platform/db/index.ts';
+import type { ImageEvidence } from '../evidence/index.ts';
 import { DEPLOYING, PUBLISHING } from './phases.ts';
 import type { Fragment } from '../../platform/sql.ts';
 
@@ -36,7 +36,7 @@ export function boundRunner(sql: SqlTag): Fragment {
 }
 
 /** What came of a build, as far as its runner says. */
-export interface BuildOutcome {
+export interface BuildOutcome extends ImageEvidence {
   readonly commit?: string | undefined;
   readonly buildType?: 'auto' | 'dockerfile' | 'buildpack' | undefined;
   readonly image?: string | undefined;
@@ -46,17 +46,6 @@ export interface BuildOutcome {
   readonly phase: number;
   /** One entry for each phase that was entered. */
   readonly phases: ReadonlyArray<{ readonly phase: number; readonly durationMs: number }>;
-  /** Base64 of what the image is made of, gzipped. */
-  readonly sbom?: string | undefined;
-  readonly sbomProblem?: string | undefined;
-  readonly imageFacts?: ImageFacts | undefined;
-}
-
-/** What the runner is sure of about the image. */
-export interface ImageFacts {
-  readonly mediaType?: string | undefined;
-  readonly platform?: string | undefined;
-  readonly baseImages: ReadonlyArray<{ readonly name: string; readonly digest: string }>;
 }
 
 /**
@@ -110,45 +99,6 @@ export function settleBuilds(
       where p.work_id = e.id and p.epoch = e.epoch and p.finished_at is null
         and not p.phase = any(${(outcome?.phases ?? []).map(({ phase }) => phase)}::int[])
     )`;
-}
-
-/**
- * Member `build` of the event of the ended item `e` (`id`, `runner_id`, `epoch`, `phase`, `state`, `finished_at`) of the build `s`, for those who keep evidence of it: when they read the event its environment may be
- * gone, and the build and the item with it. Nothing where it has no image.
- */
-export function buildFacts(
-  sql: SqlTag,
-  s: Fragment,
-  { sbom, sbomProblem, imageFacts }: Partial<BuildOutcome> = {},
-): Fragment {
-  return sql`coalesce((
-    select jsonb_build_object('build', jsonb_build_object(
-      'id', s.id, 'number', s.number, 'environmentId', s.environment_id, 'environmentName', v.name, 'projectId', p.id, 'projectName', p.name,
-      'trigger', s.trigger, 'rollbackOf', s.rollback_of, 'branch', s.branch, 'commit', s.commit, 'buildType', s.build_type,
-      'image', s.image, 'digest', s.digest, 'address', s.address, 'createdBy', s.created_by, 'approvedBy', s.approval_by,
-      'deployed', coalesce(s.address, '') <> '' or (e.phase >= ${DEPLOYING}::int and e.state = 'succeeded'),
-      'spec', w.spec - 'sealed', 'claimedAt', w.claimed_at, 'finishedAt', e.finished_at,
-      'runner', jsonb_build_object('id', r.id, 'name', r.name, 'version', r.version, 'executor', r.executor, 'isolation', r.isolation, 'inServicePool', o.service_pool),
-      'region', jsonb_build_object('id', g.id, 'operator', g.operator),
-      'sbomSha256', ${sbom === undefined ? null : sbomDigest(sbom)}::text, 'sbomProblem', ${sbomProblem ?? null}::text,
-      'imageFacts', ${sql.json(imageFacts ?? { baseImages: [] })}::jsonb))
-    from (${s}) s join environments v on v.id = s.environment_id join projects p on p.id = v.project_id join work_items w on w.id = e.id
-      join runners r on r.id = e.runner_id join teams o on o.id = r.team_id join teams t on t.id = w.team_id join regions g on g.id = t.region_id
-    where s.digest is not null
-  ), '{}'::jsonb)`;
-}
-
-const sbomDigest = (sbom: string): string => createHash('sha256').update(sbom, 'base64').digest('hex');
-
-/** CTE `sbom_kept`: what the image of the ended item is made of, by its digest: several builds with equal dependencies keep one. Whoever reads the event reads it. */
-export function keepSbom(sql: SqlTag, from: string, { sbom }: BuildOutcome): Fragment {
-  if (sbom === undefined) return sql``;
-  return sql`
-    sbom_kept as (
-      insert into sboms (team_id, sha256, document, created_at)
-      select e.team_id, ${sbomDigest(sbom)}, decode(${sbom}::text, 'base64'), clock_timestamp() from ${sql(from)} e
-      on conflict do nothing
-    ),`;
 }
 
 /**

@@ -23,6 +23,7 @@ import { mapDatabaseError } from '../../platform/db/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { enumNumber } from '../../platform/resource/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import { imageEvidence } from '../evidence/index.ts';
 import { createAppendLogs } from './append-logs.ts';
 import { asCurrentProcess } from './boot.ts';
 import type { BuildOutcome } from './build-sql.ts';
@@ -107,8 +108,7 @@ function heartbeatInput({ caller, heartbeat }: Ask<'heartbeat'>): HeartbeatInput
 
 function buildOutcome(build: BuildResult | undefined): BuildOutcome | undefined {
   if (build === undefined) return undefined;
-  const { commit, buildType, image, digest, address, phase, phases, sbom, sbomProblem } = build;
-  const { mediaType, platform, baseImages } = build;
+  const { commit, buildType, image, digest, address, phase, phases } = build;
   return {
     commit,
     buildType: buildType === undefined ? undefined : buildTypeWord(buildType),
@@ -117,13 +117,7 @@ function buildOutcome(build: BuildResult | undefined): BuildOutcome | undefined 
     address,
     phase: phaseNumber(phase),
     phases: phases.map((each) => ({ phase: phaseNumber(each.phase), durationMs: each.durationMs })),
-    sbom: sbom && Buffer.from(sbom.buffer, sbom.byteOffset, sbom.length).toString('base64'),
-    sbomProblem,
-    imageFacts: {
-      mediaType,
-      platform,
-      baseImages: baseImages.map(({ name, digest: of }) => ({ name, digest: of })),
-    },
+    ...imageEvidence(build),
   };
 }
 

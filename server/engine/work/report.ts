@@ -10,7 +10,10 @@ import { callsInBatches } from './batching.ts';
 import { asked, freshness, isFresh } from './nonces.ts';
 import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
-import { buildFacts, keepSbom, reportedPhases, settleBuilds } from './build-sql.ts';
+import { buildFacts, keepSbom } from '../evidence/index.ts';
+import type { ImageEvidence } from '../evidence/index.ts';
+import { reportedPhases, settleBuilds } from './build-sql.ts';
+import { DEPLOYING } from './phases.ts';
 import type { BuildOutcome } from './build-sql.ts';
 import { announce, endedColumns, openLease, wiped } from './sql.ts';
 import type { EndReasonWord, FinalState } from './states.ts';
@@ -173,11 +176,14 @@ async function acceptTogether(
     ),
     ${judgeDurations(sql, settings)},
     ${kind === 'build' ? sql`${settleBuilds(sql, 'ended', { lost: false, outcome: build })}, ${reportedPhases(sql, 'ended', build)}, ${keepSbom(sql, 'ended', build)}` : sql``}
-    ${announce(sql, 'ended', kind === 'build' ? buildFacts(sql, sql`select * from settled where id = e.build_id`, build) : undefined)}
+    ${announce(sql, 'ended', kind === 'build' ? evidence(sql, sql`select * from settled where id = e.build_id`, build) : undefined)}
     select a.n, ${freshness(sql)}, e.n is not null as accepted, s.strikes
     from asked a left join ended e on e.n = a.n left join strikes s on s.work_id = e.id
     order by a.n`;
 }
+
+const evidence = (sql: SqlTag, from: Fragment, said: ImageEvidence): Fragment =>
+  buildFacts(sql, { from, deployed: sql`(e.phase >= ${DEPLOYING}::int and e.state = 'succeeded')` }, said);
 
 /** CTEs `diverged`, `strikes` and what they need: a runner whose measure of `ended` differs too far from ours gets a strike, unless an outage explains it. */
 function judgeDurations(sql: SqlTag, settings: WorkSettings): Fragment {
@@ -250,7 +256,7 @@ async function keepLateReport(sql: SqlTag, input: ReportInput): Promise<void> {
     )
     insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
     select ${rowId(sql, 'evt')}, e.team_id, 'build.reported_late', e.id,
-      jsonb_build_object('workId', e.id, 'kind', 'build', 'epoch', e.epoch, 'attempt', e.attempt) || ${buildFacts(sql, sql`select * from settled`, { imageFacts: build.imageFacts })}, clock_timestamp()
+      jsonb_build_object('workId', e.id, 'kind', 'build', 'epoch', e.epoch, 'attempt', e.attempt) || ${evidence(sql, sql`select * from settled`, { imageFacts: build.imageFacts })}, clock_timestamp()
     from settled b join work_items e on e.id = b.work_id
     on conflict (kind, dedupe_key) do nothing`;
 }
