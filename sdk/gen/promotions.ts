@@ -292,7 +292,7 @@ export interface PromotionPreview {
   readonly approvals: number;
   /** Number that the environment asks for. */
   readonly requiredApprovals: number;
-  /** Word of the policies about its approval, with the approvals that count now and that of the caller, if it would count; absent unless it is pending. */
+  /** Word of the policies about its approval and the deploy that this makes, with the approvals that count now and that of the caller, if it would count; absent unless it is pending. */
   readonly policies?: PromotionPolicyPreview;
 }
 

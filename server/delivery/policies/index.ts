@@ -32,6 +32,7 @@ import type { Gates } from './passage.ts';
 import { policies, policyDecisions, policyGates, policyRevisions } from './schema.ts';
 import { simulate } from './simulation.ts';
 
+export { passageOfBuild } from './build-gate.ts';
 export type { FailedRule, Gates, Passage, Passed } from './passage.ts';
 
 const POLICIES_MAX = 200;

@@ -2,7 +2,7 @@
 import type { Artifact } from '../artifacts/index.ts';
 import { builtFrom, imageOf } from '../artifacts/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
-import type { DeployImage, Override, Promoted } from '../../engine/builds/index.ts';
+import type { DeployImage, ImageDeploy, Override, Promoted } from '../../engine/builds/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Promotion } from './store.ts';
 
@@ -28,10 +28,31 @@ export function choose(
   return artifact === undefined || image === undefined ? { held: 'ambiguous_image' } : { artifact, image };
 }
 
-export interface Deploying {
+interface Promoting {
   readonly environment: Environment;
   readonly promotion: Pick<Promotion, 'artifactId'>;
   readonly artifacts: readonly Artifact[];
+}
+
+/** What the build of a promotion deploys, or why there is none. */
+export async function deployOf(
+  { db }: Pick<Ctx, 'db'>,
+  { environment, promotion, artifacts }: Promoting,
+): Promise<{ readonly held: Held } | Pick<ImageDeploy, 'deploy' | 'of'>> {
+  const { deploy, branch, buildType } = environment;
+  const chosen = choose(promotion, artifacts);
+  if (deploy === null) return { held: 'no_deploy_target' };
+  if ('held' in chosen) return { held: chosen.held };
+  const { image, artifact } = chosen;
+  const { digest } = artifact;
+  const source = await builtFrom(db, artifact);
+  return {
+    deploy,
+    of: { image, digest, branch: source?.branch ?? branch, commit: source?.commit ?? null, buildType },
+  };
+}
+
+export interface Deploying extends Promoting {
   readonly promoted: Promoted;
   readonly override: Override | undefined;
 }
@@ -40,25 +61,20 @@ export interface Deploying {
 export async function deployWhatIsPromoted(
   deployImage: DeployImage,
   tx: Ctx,
-  { environment, promotion, artifacts, promoted, override }: Deploying,
+  { promoted, override, ...promoting }: Deploying,
 ): Promise<Partial<Pick<Promotion, 'held' | 'buildId' | 'digest' | 'overrideReason'>>> {
-  const { deploy, branch, buildType } = environment;
-  const chosen = choose(promotion, artifacts);
-  if (deploy === null) return { held: 'no_deploy_target' };
-  if ('held' in chosen) return { held: chosen.held };
-  const { image, artifact } = chosen;
-  const { digest } = artifact;
-  const source = await builtFrom(tx.db, artifact);
+  const deploying = await deployOf(tx, promoting);
+  if ('held' in deploying) return deploying;
   const { id, isOverridden } = await deployImage(tx, {
-    environment,
-    deploy,
+    ...deploying,
+    environment: promoting.environment,
     trigger: 'promotion',
     rollbackOf: null,
     // The promotion's approvals are those of its deploy.
     approval: 'none',
-    of: { image, digest, branch: source?.branch ?? branch, commit: source?.commit ?? null, buildType },
     promoted,
     override,
   });
+  const { digest } = deploying.of;
   return { buildId: id, digest, ...(isOverridden && override && { overrideReason: override.reason }) };
 }

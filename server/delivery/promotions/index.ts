@@ -13,7 +13,6 @@ import { environmentRows } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { shown } from '../../platform/resource/index.ts';
-import type { Passed } from '../policies/index.ts';
 import { approve, complete, create, reject } from './acts.ts';
 import type { PromotionsDeps, Which } from './acts.ts';
 import { deployed } from './deployed.ts';
@@ -37,15 +36,16 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
     },
     get: async (which, ctx: Ctx) => await answer(ctx, which),
     preview: async (which, ctx: Ctx) => {
-      const { environment, promotion, passed, ...changes } = await preview(deps, ctx, which);
-      const message = shown(PromotionPreviewSchema, { ...changes, policies: passed && saidOf(passed) });
+      const { environment, promotion, word, ...changes } = await preview(deps, ctx, which);
+      const message = shown(PromotionPreviewSchema, { ...changes, policies: word });
       message.promotion = await presentOne(ctx, environment, promotion);
       return message;
     },
     create: async (request, ctx: Ctx) => {
       const { environment, promotion, passed } = await create(deps, ctx, request);
+      const { isAllowed: allowed, denied, warned } = passed;
       const message = await presentOne(ctx, environment, promotion);
-      message.policyPreview = shown(PromotionPolicyPreviewSchema, saidOf(passed));
+      message.policyPreview = shown(PromotionPolicyPreviewSchema, { allowed, denied, warned });
       return message;
     },
     approve: async (request, ctx: Ctx) => {
@@ -63,8 +63,6 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
     },
   });
 }
-
-const saidOf = ({ isAllowed: allowed, denied, warned }: Passed) => ({ allowed, denied, warned });
 
 async function answer(ctx: Ctx, which: Which): Promise<PromotionMessage> {
   const environment = await environmentRows.find(ctx, which.environmentId);

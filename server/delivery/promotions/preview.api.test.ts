@@ -28,6 +28,14 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const as = async (role: string): Promise<SvcSDK> =>
     sdkOf((await join(server, server.first.apiKey, { teamId, role })).token);
+  const refused = async (call: PromiseLike<unknown>): Promise<string | undefined> => {
+    try {
+      await call;
+    } catch (error) {
+      return (error as SvcApiError).code;
+    }
+    return 'not refused';
+  };
   const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
   /** An image of these packages, `name@version` of npm each. */
   const imageOf = async (...packages: string[]) => {
@@ -66,8 +74,8 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     });
     return buildId;
   };
-  const policy = async (require: string, mode = 'enforce') => {
-    const document = { on: ['promotion.approve'], mode, rules: [{ id: 'rule', message: 'no', require }] };
+  const policy = async (require: string, { mode = 'enforce', on = ['promotion.approve'] } = {}) => {
+    const document = { on, mode, rules: [{ id: 'rule', message: 'no', require }] };
     const name = `p${(names += 1)}`;
     const { id } = await sdk.policies.create(teamId, { name, environmentId, document });
     await sdk.policies.enable(teamId, id);
@@ -214,7 +222,7 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     await sdk.environments.update(environmentId, { requiredApprovals: 2 });
     const promotion = await promoted(await imageOf());
     const two = await policy('size(promotion.approvals) >= 2');
-    const warns = await policy('false', 'warn');
+    const warns = await policy('false', { mode: 'warn' });
     const gates = async () =>
       (await server.db.sql`select from policy_gates where team_id = ${teamId}`).length;
     const before = await gates();
@@ -237,10 +245,26 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     expect(await said(sdk)).toBeUndefined();
   });
 
+  it('has the word on the deploy too, where the approval makes one, and each rule once', async () => {
+    const promotion = await promoted(await imageOf());
+    const onDeploy = await policy("build.trigger != 'promotion' || promotion.id == ''", { on: ['deploy'] });
+    const onBoth = await policy('false', { on: ['promotion.approve', 'deploy'] });
+    const policies = async () => (await previewOf(promotion)).policies;
+    expect(await policies()).toEqual({
+      allowed: false,
+      denied: expect.arrayContaining([onDeploy, onBoth]),
+      warned: [],
+    });
+    expect((await policies())?.denied).toHaveLength(2);
+    await sdk.policies.disable(teamId, onBoth.policyId);
+    expect(await refused(admin.promotions.approve(environmentId, promotion.id))).toBe('policy_denied');
+    await sdk.environments.update(environmentId, { deploy: { kind: 'none' } });
+    expect(await policies()).toEqual({ allowed: true, denied: [], warned: [] });
+  });
+
   it('is of the team alone', async () => {
     const promotion = await promoted();
     const { token } = await stranger(server);
-    const answer = previewOf(promotion, sdkOf(token)).catch((error: SvcApiError) => error.code);
-    expect(await answer).toBe('not_found');
+    expect(await refused(previewOf(promotion, sdkOf(token)))).toBe('not_found');
   });
 });

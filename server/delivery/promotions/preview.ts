@@ -4,11 +4,13 @@ import type { Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { artifactOfDigest, comparePackages, readArtifacts } from '../artifacts/index.ts';
 import type { Artifact, ArtifactRow, PackageChanges } from '../artifacts/index.ts';
-import type { Gates, Passed } from '../policies/index.ts';
+import { passageOfBuild } from '../policies/index.ts';
+import type { FailedRule, Gates } from '../policies/index.ts';
 import { artifactsOf } from '../releases/index.ts';
 import { currentDeployment } from './deployments.ts';
-import { imageAsked } from './image.ts';
-import { passageOf } from './passage.ts';
+import { deployOf, imageAsked } from './image.ts';
+import { passageOf, promotedOf } from './passage.ts';
+import type { Passing } from './passage.ts';
 import { countedApprovals, deployedElsewhere, findPromotion, promotionRows } from './store.ts';
 import type { Promotion } from './store.ts';
 
@@ -40,6 +42,13 @@ interface ArtifactChange {
   readonly after?: string | undefined;
 }
 
+/** Of the policies. */
+interface Word {
+  readonly allowed: boolean;
+  readonly denied: readonly FailedRule[];
+  readonly warned: readonly FailedRule[];
+}
+
 export interface Preview {
   readonly environment: Environment;
   readonly promotion: Promotion;
@@ -51,7 +60,7 @@ export interface Preview {
   readonly approvals: number;
   readonly requiredApprovals: number;
   /** Of one that is pending. */
-  readonly passed: Passed | undefined;
+  readonly word: Word | undefined;
 }
 
 export async function preview(
@@ -87,11 +96,30 @@ export async function preview(
     packagesProblem: typeof compared === 'string' ? compared : undefined,
     approvals: approvals.length,
     requiredApprovals: environment.requiredApprovals,
-    passed:
-      promotion.state === 'pending'
-        ? await gates.preview(ctx, await passageOf(ctx, { ...asked, action: 'promotion.approve' }))
-        : undefined,
+    word: promotion.state === 'pending' ? await wordOf(gates, ctx, asked) : undefined,
   };
+}
+
+/** Of all gates that the last approval passes: its own and, where it makes a build, that of the deploy. A policy may be on both. */
+async function wordOf(gates: Gates, ctx: Ctx, asked: Omit<Passing, 'action'>): Promise<Word> {
+  const { environment, promotion, approvals } = asked;
+  const passages = [await passageOf(ctx, { ...asked, action: 'promotion.approve' })];
+  const deploying = await deployOf(ctx, asked);
+  if (!('held' in deploying)) {
+    const { image: name, digest, branch, commit } = deploying.of;
+    const build = { id: '', number: 0, branch, commit, trigger: 'promotion' };
+    const promoted = promotedOf(promotion, approvals);
+    const of = { environment, build, image: { name, digest }, promoted };
+    passages.push(await passageOfBuild(ctx, { ...of, action: 'deploy' }));
+  }
+  const denied = new Map<string, FailedRule>();
+  const warned = new Map<string, FailedRule>();
+  for (const passage of passages) {
+    const said = await gates.preview(ctx, passage);
+    for (const rule of said.denied) denied.set(`${rule.policyId} ${rule.ruleId}`, rule);
+    for (const rule of said.warned) warned.set(`${rule.policyId} ${rule.ruleId}`, rule);
+  }
+  return { allowed: denied.size === 0, denied: [...denied.values()], warned: [...warned.values()] };
 }
 
 /** Who looks may be the one whose approval decides. */

@@ -23,7 +23,7 @@ import { followBuild } from './stream.ts';
 import { traceUrl } from './trace.ts';
 
 export { liesIn } from './image-targets.ts';
-export type { BuildGate, Override, Promoted } from './gate.ts';
+export type { AskedOfGate, BuildGate, Override, Promoted } from './gate.ts';
 export { findBuilds, stateOf } from './row.ts';
 export type { BuildRow } from './row.ts';
 export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targets.ts';
@@ -117,6 +117,7 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
 }
 
 /** See `deployImage`. */
+export type { ImageDeploy } from './acts.ts';
 export type DeployImage = (ctx: Ctx, image: ImageDeploy) => Promise<ImageDeployed>;
 
 export interface BuildsFeatureDeps

@@ -596,7 +596,7 @@ export type PromotionPreview = Message<"svc.promotions.v1.PromotionPreview"> & {
   requiredApprovals: number;
 
   /**
-   * Word of the policies about its approval, with the approvals that count now and that of the caller, if it would count; absent unless it is pending.
+   * Word of the policies about its approval and the deploy that this makes, with the approvals that count now and that of the caller, if it would count; absent unless it is pending.
    *
    * @generated from field: optional svc.promotions.v1.PromotionPolicyPreview policies = 9;
    */
