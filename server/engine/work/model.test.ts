@@ -14,6 +14,7 @@ import { NO_VIOLATIONS, violations } from '../../../test/setup/work/invariants.t
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 
+const HOUR = 3_600_000;
 const there = await has('postgres');
 const RUNS = Number(process.env['SVC_MODEL_RUNS'] ?? 40);
 const MAX_ATTEMPTS = 3;
@@ -210,7 +211,8 @@ const commands = [
 describe.skipIf(!there)('the state machine', () => {
   let world: World;
   beforeAll(async () => {
-    world = await createWorld({ graceMs: 1 });
+    // Time passes by command alone, however busy the machine is.
+    world = await createWorld({ graceMs: 1, offerMs: HOUR, leaseMs: HOUR });
   });
   afterAll(async () => await world.drop());
 
