@@ -51,10 +51,9 @@ export const VIEWS = (
     ['390', PHONE],
   ] as const
 ).flatMap(([size, viewport]) =>
-  (['light', 'dark'] as const).map((colorScheme) => ({
-    name: `${size} px, ${colorScheme}`,
-    options: { viewport, colorScheme },
-  })),
+  (['light', 'dark'] as const).map(
+    (colorScheme) => [`${size} px, ${colorScheme}`, { viewport, colorScheme }] as const,
+  ),
 );
 
 const CHROMIUM_ARGS = [

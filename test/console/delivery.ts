@@ -36,7 +36,8 @@ export async function startDelivery(console_: Console): Promise<Delivery> {
     },
     image: async (projectId, packages) => {
       const digest = `sha256:${String(next()).padStart(4, '0').padEnd(64, '0')}`;
-      const artifact = await sdk.artifacts.declare(teamId, { name: IMAGE, kind: 'image', digest, projectId });
+      const image = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest`, projectId } as const;
+      const artifact = await sdk.artifacts.declare(teamId, image);
       if (packages !== undefined) {
         const components = Object.entries(packages).map(([name, version]) => ({
           type: 'library',

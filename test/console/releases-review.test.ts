@@ -35,6 +35,18 @@ describe.skipIf(!here)('the review of a promotion', () => {
     const promotion = await sdk.promotions.create(production, second);
     return { path, production, promotionId: promotion.id };
   };
+  /** What the platform would deploy itself. */
+  const deployed = async () => {
+    const { sdk, project, image, release, environment } = delivery;
+    const { id: projectId, path } = await project();
+    const repository = 'https://git.example.com/acme/web';
+    const production = await environment(projectId, 'production', {
+      repository,
+      deploy: { kind: 'container' },
+    });
+    await sdk.promotions.create(production, await release(projectId, '1.0.0', await image(projectId)));
+    return { path, production };
+  };
   const focused = async (of: Locator): Promise<boolean> =>
     await of.evaluate((each) => each.matches(':focus'));
   const tabTo = async (page: Page, to: Locator): Promise<void> => {
@@ -214,6 +226,21 @@ describe.skipIf(!here)('the review of a promotion', () => {
     await page.keyboard.press('Escape');
     await closed(page);
 
+    // The deploy that an approval makes is asked about as well.
+    const deploys = await deployed();
+    await page.goto(deploys.path);
+    await reviewOf(page, '1.0.0', 'production').click();
+    const first = page.getByRole('dialog', { name: 'Review 1.0.0 for production' });
+    await first.getByText('What changes').waitFor();
+    await refuse(deploys.production, 'no deploys', { on: ['deploy'] });
+    await first.getByRole('button', { name: 'Approve' }).click();
+    await first.getByRole('alert').filter({ hasText: 'No deploys: every image needs provenance.' }).waitFor();
+    await first.getByLabel('Override the policies').check();
+    await first.getByLabel('Why it cannot wait').fill('the fix cannot wait');
+    await first.getByRole('button', { name: 'Override and approve' }).click();
+    await closed(page);
+    await cellOf(page, '1.0.0', 'production').filter({ hasText: 'Approved' }).waitFor();
+
     const late = await asked();
     await page.goto(late.path);
     await reviewOf(page, '2.0.0', 'production').click();
@@ -254,7 +281,7 @@ describe.skipIf(!here)('the review of a promotion', () => {
     await close();
   });
 
-  it.each(VIEWS)('is for everybody to use, at $name', async ({ name, options }) => {
+  it.each(VIEWS)('is for everybody to use, at %s', async (name, options) => {
     const { fleet, refuse } = delivery;
     const packages = (version: string) =>
       Object.fromEntries(
@@ -263,6 +290,8 @@ describe.skipIf(!here)('the review of a promotion', () => {
     const { path, production } = await asked({ before: packages('1.0.0'), after: packages('2.0.0') });
     await refuse(production, `provenance-first-${name}-${'long-'.repeat(5)}`);
     const { page, complaints, close } = await fleet.open(path, fleet.owner, options);
+    await reviewOf(page, '2.0.0', 'production').waitFor();
+    await passes(page, 'matrix and queue');
     await reviewOf(page, '2.0.0', 'production').click();
     const dialog = reviewed(page);
     await dialog.getByText('Packages: 130 changed').waitFor();

@@ -140,7 +140,7 @@ describe.skipIf(!here)('the page of releases', () => {
     await close();
   });
 
-  it.each(VIEWS)('draws a lineage of any size and names at $name', async ({ options }) => {
+  it.each(VIEWS)('draws a lineage of any size and names at %s', async (_name, options) => {
     const { fleet, environment } = delivery;
     const { projectId, artifact, releaseId, path } = await project();
     await environment(projectId, 'production');

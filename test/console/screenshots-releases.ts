@@ -21,8 +21,7 @@ type Version = keyof typeof VERSIONS;
 
 export interface Scene {
   readonly fleet: Fleet;
-  readonly production: string;
-  readonly latest: string;
+  readonly releaseId: string;
   readonly artifactId: string;
 }
 
@@ -132,11 +131,11 @@ export async function playReleases(console_: Console): Promise<Scene> {
   const open = await promote(onPremises, third.id);
   await sdk.promotions.approve(onPremises, open);
   await waitFor('a passport', async () => await sdk.artifacts.passport(fleet.teamId, second.artifactId));
-  return { fleet, production, latest: second.id, artifactId: second.artifactId };
+  return { fleet, releaseId: second.id, artifactId: second.artifactId };
 }
 
 export async function shootReleases(
-  { fleet, latest, artifactId }: Scene,
+  { fleet, releaseId, artifactId }: Scene,
   options: BrowserContextOptions,
   shoot: Shoot,
 ): Promise<void> {
@@ -150,12 +149,7 @@ export async function shootReleases(
   await page.getByRole('button', { name: 'Review 2.5.0 for production' }).click();
   await page.getByRole('dialog').getByText('Policies refuse it').waitFor();
   await shoot(page, 'review', false);
-  await page.getByRole('dialog').getByLabel('Override the policies').check();
-  await page.getByRole('dialog').getByLabel('Why').fill('the fix of CVE-2026-1234 cannot wait for the suite');
-  await shoot(page, 'override', false);
-  await page.getByRole('dialog').getByRole('button', { name: 'Reject…' }).click();
-  await shoot(page, 'reject', false);
-  await page.goto(`${path}&release=${latest}&artifact=${artifactId}`);
+  await page.goto(`${path}&release=${releaseId}&artifact=${artifactId}`);
   await page.locator('.lineage').scrollIntoViewIfNeeded();
   await shoot(page, 'artifact', false);
   await close();

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { DESKTOP, PHONE, startConsole } from './console.ts';
+import { PHONE, startConsole, VIEWS } from './console.ts';
 import { playScene, shootDegraded, shootFleet } from './screenshots-fleet.ts';
 import { playReleases, shootReleases } from './screenshots-releases.ts';
 import { playTimeline, shootTimeline } from './screenshots-timeline.ts';
@@ -29,17 +29,13 @@ async function shoot(page: Page, name: string, fullPage = true): Promise<void> {
   writeFileSync(join(OUT, `${name}.png`), smallPng(png));
 }
 
-const VIEWS = (
-  [
-    ['1280', DESKTOP],
-    ['390', PHONE],
-  ] as const
-).flatMap(([size, viewport]) =>
-  (['light', 'dark'] as const).map((colorScheme) => ({
-    options: { viewport, colorScheme, isMobile: size === '390', hasTouch: size === '390' },
-    name: (what: string): string => `${what}-${size}-${colorScheme}`,
-  })),
-);
+const PICTURES = VIEWS.map(([view, options]) => {
+  const isMobile = options.viewport === PHONE;
+  return {
+    options: { ...options, isMobile, hasTouch: isMobile },
+    name: (what: string): string => `${what}-${view.replace(' px, ', '-')}`,
+  };
+});
 
 const companion = createServer((_request, response) => {
   const shown = { enabled: false, blockedBy: [], visibility: 'public' };
@@ -89,7 +85,7 @@ async function shootFeatures(): Promise<void> {
   );
   passTime(38 * 60_000);
 
-  for (const { options, name } of VIEWS) {
+  for (const { options, name } of PICTURES) {
     const signIn = await console_.open('/console/features', options);
     await signIn.page.getByRole('button', { name: 'Sign in' }).waitFor();
     await shoot(signIn.page, name('sign-in'));
@@ -121,7 +117,7 @@ async function shootFeatures(): Promise<void> {
 async function shootRunnersAndBuilds(): Promise<void> {
   const console_ = await startConsole({ ...PATIENT, RUNNER_STUCK_MS: '1000', RUNNER_WATCH_EVERY_MS: '500' });
   const scene = await playScene(console_);
-  for (const { options, name } of VIEWS)
+  for (const { options, name } of PICTURES)
     await shootFleet(scene, options, async (page, what, fullPage) => await shoot(page, name(what), fullPage));
   await shootDegraded(console_, scene, shoot);
   await console_.stop();
@@ -130,7 +126,7 @@ async function shootRunnersAndBuilds(): Promise<void> {
 async function shootTimelines(): Promise<void> {
   const console_ = await startConsole(PATIENT);
   const scene = await playTimeline(console_);
-  for (const { options, name } of VIEWS)
+  for (const { options, name } of PICTURES)
     await shootTimeline(
       scene,
       options,
@@ -142,7 +138,7 @@ async function shootTimelines(): Promise<void> {
 async function shootReleasesPage(): Promise<void> {
   const console_ = await startConsole(PATIENT);
   const scene = await playReleases(console_);
-  for (const { options, name } of VIEWS)
+  for (const { options, name } of PICTURES)
     await shootReleases(
       scene,
       options,

@@ -1,15 +1,17 @@
-/** Policies that say no, in words. */
+/** Policies that say no. */
 import { SvcApiError } from '@svc/sdk';
+import type { PromotionRule } from '@svc/sdk';
 import { sentence } from '../../api.ts';
 
-/** Undefined when it was nothing of the kind. */
-export function refusalOf(error: unknown): string | undefined {
-  if (!(error instanceof SvcApiError) || error.code !== 'policy_denied') return undefined;
-  const { error: said } = error.body as {
-    error?: { details?: { failed?: readonly { policyName?: string; message: string }[] } };
-  };
-  const rules = (said?.details?.failed ?? []).map(({ policyName, message }) =>
-    sentence(policyName === undefined ? message : `${policyName}: ${message}`),
-  );
-  return rules.length === 0 ? undefined : `Policies refuse it. ${rules.join(' ')}`;
+type Rule = Pick<PromotionRule, 'policyId' | 'policyName' | 'message'>;
+
+/** Rules that refused it; none when it was nothing of the kind. */
+export function refusedBy(error: unknown): readonly Rule[] {
+  if (!(error instanceof SvcApiError) || error.code !== 'policy_denied') return [];
+  const { error: said } = error.body as { error?: { details?: { failed?: readonly Rule[] } } };
+  return said?.details?.failed ?? [];
+}
+
+export function refusal(rules: readonly Rule[]): string {
+  return `Policies refuse it. ${rules.map(({ policyName, message }) => sentence(`${policyName}: ${message}`)).join(' ')}`;
 }

@@ -14,7 +14,7 @@ import { counted } from '../../words.ts';
 import { promotions } from './calls.ts';
 import { Changes, Images } from './changes.tsx';
 import { given, Reason } from './reason.tsx';
-import { refusalOf } from './refusal.ts';
+import { refusal, refusedBy } from './refusal.ts';
 import { readReview } from './review.ts';
 import type { Review } from './review.ts';
 import { asked, closeDialog } from './store.ts';
@@ -38,7 +38,10 @@ const OVERRIDE_CHARS_MIN = 8;
 
 export function ReviewDialog({ promotion, environment, person, as, ...on }: ReviewDialogProps) {
   const { id, version, state } = promotion;
-  const read = useLastGood(async () => await readReview(promotion, person.role === 'owner'));
+  const isOwner = person.role === 'owner';
+  /** Ids of policies that refused the approval; there may be others than those of the preview by then. */
+  const refusing = useSignal<readonly string[]>([]);
+  const read = useLastGood(async () => await readReview(promotion, { isOwner, refused: refusing.peek() }));
   useEffect(() => {
     if (read.data.peek() !== undefined) void read.load();
   }, [as]);
@@ -49,7 +52,8 @@ export function ReviewDialog({ promotion, environment, person, as, ...on }: Revi
   const hindrance =
     state === 'pending' ? whyNot(promotion, environment, person) : 'It does not wait for approvals any more.';
   const refused = review !== undefined && hindrance === undefined && isRefused(review);
-  const canOverride = refused && person.role === 'owner' && review.firm.length === 0;
+  const isFirm = review === undefined || review.firm.length > 0;
+  const canOverride = isOwner && hindrance === undefined && !isFirm && (refused || refusing.value.length > 0);
   const overriding = canOverride && overrides.value;
   const approve = async (): Promise<string> => {
     const override = overriding ? { override: { reason: given(reason, OVERRIDE_CHARS_MIN) } } : {};
@@ -60,11 +64,12 @@ export function ReviewDialog({ promotion, environment, person, as, ...on }: Revi
         ? `Your approval of ${version} for ${environment.name} counts; it waits for more.`
         : `${version} is approved for ${environment.name}.`;
     } catch (error) {
+      const rules = refusedBy(error);
+      if (rules.length > 0) refusing.value = rules.map(({ policyId }) => policyId);
       on.onRefusal();
       void read.load();
       // Of an override the server says why it does not help.
-      const refusal = overriding ? undefined : refusalOf(error);
-      throw refusal === undefined ? error : new Error(refusal, { cause: error });
+      throw rules.length === 0 || overriding ? error : new Error(refusal(rules), { cause: error });
     }
   };
   return (
@@ -155,7 +160,7 @@ function Rules({ of: review }: { readonly of: Review }) {
   const now = missingAfter(review) === 0;
   return (
     <>
-      {denied.length > 0 && (
+      {denied.length + review.firm.length > 0 && (
         <Notice kind="bad" role="status">
           <strong>{now ? 'Policies refuse it.' : 'Policies would refuse the last approval.'}</strong>
           <RuleList of={denied} />

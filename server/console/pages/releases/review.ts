@@ -10,16 +10,23 @@ export interface Review {
   readonly preview: PromotionPreview;
   /** User names by id; empty when they could not be read. */
   readonly names: ReadonlyMap<string, string>;
-  /** Names of the policies that refuse it and cannot be overridden; of owners alone. */
+  /** Names of the policies that refuse it and cannot be overridden; only owners need them. */
   readonly firm: readonly string[];
+}
+
+export interface Reader {
+  readonly isOwner: boolean;
+  /** Policies that refused it, in case that the preview does not name them. */
+  readonly refused: readonly string[];
 }
 
 export async function readReview(
   { environmentId, id, teamId }: Promotion,
-  isOwner: boolean,
+  { isOwner, refused }: Reader,
 ): Promise<Review> {
   const [preview, names] = await Promise.all([promotions.preview(environmentId, id), readNames(teamId)]);
-  return { preview, names, firm: isOwner ? await readFirm(teamId, preview) : [] };
+  const denying = preview.policies?.denied.map(({ policyId }) => policyId) ?? [];
+  return { preview, names, firm: isOwner ? await readFirm(teamId, [...denying, ...refused]) : [] };
 }
 
 async function readNames(teamId: string): Promise<ReadonlyMap<string, string>> {
@@ -31,12 +38,10 @@ async function readNames(teamId: string): Promise<ReadonlyMap<string, string>> {
   }
 }
 
-async function readFirm(teamId: string, preview: PromotionPreview): Promise<readonly string[]> {
-  const ids = [...new Set(preview.policies?.denied.map(({ policyId }) => policyId))];
-  const denying = await Promise.all(
-    ids.slice(0, POLICIES_READ_MAX).map(async (id) => await readPolicy(teamId, id)),
-  );
-  return denying.flatMap((policy) => (policy?.document?.['overridable'] === false ? [policy.name] : []));
+async function readFirm(teamId: string, denying: readonly string[]): Promise<readonly string[]> {
+  const ids = [...new Set(denying)].slice(0, POLICIES_READ_MAX);
+  const read = await Promise.all(ids.map(async (id) => await readPolicy(teamId, id)));
+  return read.flatMap((policy) => (policy?.document?.['overridable'] === false ? [policy.name] : []));
 }
 
 async function readPolicy(teamId: string, id: string): Promise<Policy | undefined> {
