@@ -39,9 +39,7 @@ const OVERRIDE_CHARS_MIN = 8;
 export function ReviewDialog({ promotion, environment, person, as, ...on }: ReviewDialogProps) {
   const { id, version, state } = promotion;
   const isOwner = person.role === 'owner';
-  /** Ids of policies that refused the approval; there may be others than those of the preview by then. */
-  const refusing = useSignal<readonly string[]>([]);
-  const read = useLastGood(async () => await readReview(promotion, { isOwner, refused: refusing.peek() }));
+  const read = useLastGood(async () => await readReview(promotion, isOwner));
   useEffect(() => {
     if (read.data.peek() !== undefined) void read.load();
   }, [as]);
@@ -52,8 +50,7 @@ export function ReviewDialog({ promotion, environment, person, as, ...on }: Revi
   const hindrance =
     state === 'pending' ? whyNot(promotion, environment, person) : 'It does not wait for approvals any more.';
   const refused = review !== undefined && hindrance === undefined && isRefused(review);
-  const isFirm = review === undefined || review.firm.length > 0;
-  const canOverride = isOwner && hindrance === undefined && !isFirm && (refused || refusing.value.length > 0);
+  const canOverride = refused && isOwner && review.firm.length === 0;
   const overriding = canOverride && overrides.value;
   const approve = async (): Promise<string> => {
     const override = overriding ? { override: { reason: given(reason, OVERRIDE_CHARS_MIN) } } : {};
@@ -65,7 +62,6 @@ export function ReviewDialog({ promotion, environment, person, as, ...on }: Revi
         : `${version} is approved for ${environment.name}.`;
     } catch (error) {
       const rules = refusedBy(error);
-      if (rules.length > 0) refusing.value = rules.map(({ policyId }) => policyId);
       on.onRefusal();
       void read.load();
       // Of an override the server says why it does not help.
@@ -160,7 +156,7 @@ function Rules({ of: review }: { readonly of: Review }) {
   const now = missingAfter(review) === 0;
   return (
     <>
-      {denied.length + review.firm.length > 0 && (
+      {denied.length > 0 && (
         <Notice kind="bad" role="status">
           <strong>{now ? 'Policies refuse it.' : 'Policies would refuse the last approval.'}</strong>
           <RuleList of={denied} />

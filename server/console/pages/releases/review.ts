@@ -14,19 +14,13 @@ export interface Review {
   readonly firm: readonly string[];
 }
 
-export interface Reader {
-  readonly isOwner: boolean;
-  /** Policies that refused it, in case that the preview does not name them. */
-  readonly refused: readonly string[];
-}
-
 export async function readReview(
   { environmentId, id, teamId }: Promotion,
-  { isOwner, refused }: Reader,
+  isOwner: boolean,
 ): Promise<Review> {
   const [preview, names] = await Promise.all([promotions.preview(environmentId, id), readNames(teamId)]);
   const denying = preview.policies?.denied.map(({ policyId }) => policyId) ?? [];
-  return { preview, names, firm: isOwner ? await readFirm(teamId, [...denying, ...refused]) : [] };
+  return { preview, names, firm: isOwner ? await readFirm(teamId, denying) : [] };
 }
 
 async function readNames(teamId: string): Promise<ReadonlyMap<string, string>> {
