@@ -135,7 +135,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'artifacts',
     words: ['lineage'],
     summary: 'Returns where an artifact came from and where it went',
-    description: 'Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases, promotions and deployments behind it, at most 500. Computed at the call. Errors: `not_found` (404).',
+    description: 'Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases, promotions and deployments behind it, the newest 100 of each. Computed at the call. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/teams/{teamId}/artifacts/{artifactId}/lineage' },
     positionals: [
       { name: 'artifactId', flag: 'artifact-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'artifact-id', description: 'Id or digest of the artifact.' },

@@ -131,7 +131,7 @@ export class Artifacts {
   }
 
   /**
-   * Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases, promotions and deployments behind it, at most 500. Computed at the call. Errors: `not_found` (404).
+   * Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases, promotions and deployments behind it, the newest 100 of each. Computed at the call. Errors: `not_found` (404).
    *
    * Needs: scope `artifact:read`.
    */
@@ -436,7 +436,7 @@ export interface ArtifactsLineageResponse {
   readonly nodes: readonly LineageNode[];
   /** Edges. */
   readonly edges: readonly LineageEdge[];
-  /** True if there are more than 500 nodes. */
+  /** True if older ones were left out. */
   readonly truncated: boolean;
 }
 

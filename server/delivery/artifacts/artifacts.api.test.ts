@@ -267,6 +267,14 @@ describe.skipIf(!postgresHere)('artifacts', () => {
       { from: promotion.id, to: deployment, relation: 'deployed_as' },
     ]);
     expect(truncated).toBe(false);
+
+    await server.db.sql`
+      insert into artifact_sources (team_id, artifact_id, origin, ref, commit, at)
+      select ${teamId}, ${id}, 'ci_run', 'run_' || n, md5(n::text), now() + n * interval '1 s' from generate_series(1, 600) n`;
+    const busy = await sdk.artifacts.lineage(teamId, digest);
+    const [first, last] = [busy.nodes.find(({ kind }) => kind === 'ci_run')?.id, deployment];
+    expect([first, busy.nodes.at(-1)?.id, busy.truncated]).toEqual(['run_501', last, true]);
+    expect(busy.edges).toHaveLength(203);
   });
 
   it('have a signed passport with what is known and what is missing, a new one for each change and none for the same', async () => {

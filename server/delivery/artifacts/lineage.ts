@@ -1,7 +1,8 @@
 /** Where an artifact came from and where it went, computed from the rows themselves. */
 import type { Ctx } from '../../platform/context.ts';
 
-const NODES_MAX = 500;
+/** Of each kind, the newest; with the commits of the sources some 500 in all. */
+const EACH_MAX = 100;
 
 export interface LineageNode {
   readonly kind: 'commit' | 'build' | 'ci_run' | 'artifact' | 'release' | 'promotion' | 'deployment';
@@ -18,7 +19,7 @@ export interface LineageEdge {
 }
 
 /** A node with what it comes of: commits of sources, releases of promotions. */
-type Found = LineageNode & { readonly of: string | null };
+type Found = LineageNode & { readonly of: string | null; readonly repository?: string | null };
 
 interface About {
   readonly id: string;
@@ -31,26 +32,29 @@ interface About {
 export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About) {
   const { id, teamId, digest, name, createdAt: at } = artifact;
   const ours = sql`team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])`;
-  const [sources, releases, promotions, deployments] = await Promise.all([
-    sql<Array<Found & { repository: string | null }>>`
+  const found = await Promise.all([
+    sql<Found[]>`
       select origin as kind, ref as id, coalesce(environment_name, repository, '') as name, at, commit as of, repository
-      from artifact_sources where ${ours} and artifact_id = ${id} and origin <> 'declared' order by at, ref limit ${NODES_MAX}::int`,
+      from artifact_sources where ${ours} and artifact_id = ${id} and origin <> 'declared' order by at desc, ref desc limit ${EACH_MAX + 1}::int`,
     sql<Found[]>`
       select 'release' as kind, id, version as name, created_at as at, ${id} as of from releases
-      where ${ours} and id in (select release_id from release_artifacts where team_id = ${teamId} and artifact_id = ${id}) order by id limit ${NODES_MAX}::int`,
+      where ${ours} and id in (select release_id from release_artifacts where team_id = ${teamId} and artifact_id = ${id}) order by id desc limit ${EACH_MAX + 1}::int`,
     sql<Found[]>`
       select 'promotion' as kind, id, environment_name as name, state, created_at as at, release_id as of from promotions
-      where ${ours} and release_id in (select release_id from release_artifacts where team_id = ${teamId} and artifact_id = ${id}) order by id limit ${NODES_MAX}::int`,
+      where ${ours} and release_id in (select release_id from release_artifacts where team_id = ${teamId} and artifact_id = ${id}) order by id desc limit ${EACH_MAX + 1}::int`,
     sql<Found[]>`
       select 'deployment' as kind, id, environment_name as name, how as state, deployed_at as at, coalesce(promotion_id, ${id}) as of from deployments
-      where ${ours} and digest = ${digest} order by id limit ${NODES_MAX}::int`,
+      where ${ours} and digest = ${digest} order by id desc limit ${EACH_MAX + 1}::int`,
   ]);
+  const [sources = [], releases = [], promotions = [], deployments = []] = found.map((newest) =>
+    newest.slice(0, EACH_MAX).reverse(),
+  );
   const commits = new Map(
     sources.flatMap(({ of, repository }) =>
       of === null ? [] : [[of, { kind: 'commit', id: of, name: repository ?? '' } as const]],
     ),
   );
-  const all: readonly LineageNode[] = [
+  const nodes: readonly LineageNode[] = [
     ...commits.values(),
     ...sources,
     { kind: 'artifact', id, name, at },
@@ -58,7 +62,6 @@ export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About) {
     ...promotions,
     ...deployments,
   ];
-  const nodes = all.slice(0, NODES_MAX);
   const shown = new Set(nodes.map((node) => node.id));
   const edges: readonly LineageEdge[] = [
     ...sources.flatMap((source): LineageEdge[] => [
@@ -80,8 +83,6 @@ export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About) {
   return {
     nodes,
     edges: edges.filter(({ from, to }) => shown.has(from) && shown.has(to)),
-    truncated:
-      all.length > NODES_MAX ||
-      [sources, releases, promotions, deployments].some(({ length }) => length === NODES_MAX),
+    truncated: found.some(({ length }) => length > EACH_MAX),
   };
 }

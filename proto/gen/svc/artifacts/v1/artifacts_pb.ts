@@ -1329,7 +1329,7 @@ export type LineageResponse = Message<"svc.artifacts.v1.LineageResponse"> & {
   edges: LineageEdge[];
 
   /**
-   * True if there are more than 500 nodes.
+   * True if older ones were left out.
    *
    * @generated from field: bool truncated = 3;
    */
@@ -1717,7 +1717,7 @@ export const ArtifactsService: GenService<{
     output: typeof ImpactResponseSchema;
   },
   /**
-   * Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases, promotions and deployments behind it, at most 500. Computed at the call. Errors: `not_found` (404).
+   * Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases, promotions and deployments behind it, the newest 100 of each. Computed at the call. Errors: `not_found` (404).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Lineage
    */
