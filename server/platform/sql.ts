@@ -14,3 +14,10 @@ export function ms(sql: SqlTag, count: number): Fragment {
 export function rowId(sql: SqlTag, prefix: 'dep' | 'evt' | 'job' | 'msg' | 'ntf'): Fragment {
   return sql`${idHead(prefix)}::text || substr(replace(gen_random_uuid()::text, '-', ''), 17, 16)`;
 }
+
+/** By the clock that dates builds and deployments. */
+export async function databaseNow(sql: SqlTag): Promise<Date> {
+  const [row] = await sql<Array<{ now: Date }>>`select date_trunc('milliseconds', clock_timestamp()) as now`;
+  if (row === undefined) throw new Error('the database has no time');
+  return row.now;
+}

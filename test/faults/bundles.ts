@@ -83,20 +83,26 @@ async function bundle(entry: string, outfile: string, replacements: readonly Rep
   return outfile;
 }
 
+export type Preloads = Pick<Bundles, 'leash' | 'clock'>;
+
+export function writePreloads(folder: string): Preloads {
+  const preloads = { leash: join(folder, 'leash.cjs'), clock: join(folder, 'clock.cjs') };
+  writeFileSync(preloads.leash, LEASH_SOURCE);
+  writeFileSync(preloads.clock, CLOCK_SOURCE);
+  return preloads;
+}
+
 export async function buildBundles(folder: string): Promise<Bundles> {
   mkdirSync(folder, { recursive: true });
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const leash = join(folder, 'leash.cjs');
-  writeFileSync(leash, LEASH_SOURCE);
-  const clock = join(folder, 'clock.cjs');
-  writeFileSync(clock, CLOCK_SOURCE);
+  const preloads = writePreloads(folder);
   const [server, gateway, runnerSim, submitter] = await Promise.all([
     buildServer(folder, 'server', []),
     bundle('gateway/main.ts', join(folder, 'gateway.mjs'), []),
     bundle('test/faults/runner-sim.ts', join(folder, 'runner-sim.mjs'), []),
     bundle('test/faults/submitter.ts', join(folder, 'submitter.mjs'), []),
   ]);
-  return { server, gateway, runnerSim, submitter, leash, clock };
+  return { server, gateway, runnerSim, submitter, ...preloads };
 }
 
 /** One server, sound or mutated; its migrations lie beside it. */

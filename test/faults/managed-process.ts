@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { appendFileSync, closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bundles } from './bundles.ts';
+import type { Preloads } from './bundles.ts';
 import { clockFile } from './clock.ts';
 
 export interface ProcessSpec {
@@ -163,7 +163,7 @@ const NODE_READY_MS = 30_000;
 
 /** A Node program of ours: on the leash, and with a clock that can be stepped. */
 export function manageNode(
-  { leash, clock }: Bundles,
+  { leash, clock }: Preloads,
   folder: string,
   {
     name,

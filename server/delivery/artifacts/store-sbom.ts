@@ -16,6 +16,7 @@ interface Which {
 }
 
 const UNREAD_MAX = 100;
+const LOST = 'the list of packages that its runner reported is lost';
 
 /** `sha256`: of a stored document. */
 export async function storeSbom(
@@ -28,7 +29,8 @@ export async function storeSbom(
   const [stored] = await sql<Array<{ document: Uint8Array }>>`
     select document from sboms where team_id = ${teamId} and sha256 = ${sha256}
       and exists (select from artifacts a where a.id = ${id} and a.package_set_id is null)`;
-  if (stored === undefined) return;
+  // To one that has its packages it does nothing.
+  if (stored === undefined) return await noteProblem(sql, id, LOST);
   const read = await reader.read(stored.document, signal);
   if ('problem' in read) return await noteProblem(sql, id, read.problem);
   const unread = unreadOf(read);

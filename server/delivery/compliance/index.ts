@@ -11,6 +11,7 @@ import type { AssembleRequest } from '@svc/proto/gen/svc/compliance/v1/complianc
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { change, lockTeam, shown, transition } from '../../platform/resource/index.ts';
+import { databaseNow } from '../../platform/sql.ts';
 import { createCheckpointFile, createCheckpointSigner } from '../audit/index.ts';
 import type { Signer } from '../signingkeys/index.ts';
 import { addAssembly, assemblyJob } from './assembly.ts';
@@ -65,7 +66,8 @@ function createCompliance(): Handlers<Ctx> {
 
 async function assemble(ctx: Ctx, request: AssembleRequest): Promise<CompliancePackage> {
   const { teamId } = request;
-  const period = readPeriod(request, ctx.clock.now());
+  // That of a server may be wrong, and whether a period has ended must not depend on it.
+  const period = readPeriod(request, await databaseNow(ctx.db.sql));
   return await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
     await lockTeam(tx, teamId); // Of two of one period that come at once the second one finds the first.

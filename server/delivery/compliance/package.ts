@@ -2,8 +2,10 @@
 import { keysFor, signStatement } from '../attestations/index.ts';
 import { pemOf, readKeys } from '../signingkeys/index.ts';
 import type { Signer, SigningKey } from '../signingkeys/index.ts';
+import { isBehind } from '../../engine/outbox/index.ts';
 import { systemScope } from '../../platform/authorise.ts';
 import type { Database } from '../../platform/db/index.ts';
+import { JobNotYet } from '../../platform/jobs/index.ts';
 import { createArchive, sha256Of } from './archive.ts';
 import type { Archive } from './archive.ts';
 import { CONTROLS } from './controls.ts';
@@ -14,6 +16,9 @@ import type { LedgerDeps } from './ledger.ts';
 import { addPopulation } from './population.ts';
 import type { Reading } from './reading.ts';
 import type { CompliancePackage } from './store.ts';
+
+/** Events are published within a second of what happened. */
+const BEHIND_MS = 1_000;
 
 export interface PackageDeps extends LedgerDeps {
   readonly db: Database;
@@ -34,7 +39,7 @@ export interface Making {
   readonly signal: AbortSignal;
 }
 
-/** Throws `PackageTooLarge`. The signer is asked when the snapshot is closed: it may be far away. */
+/** Throws `PackageTooLarge`, and `JobNotYet` while events of the period are not published. The signer is asked when the snapshot is closed: it may be far away. */
 export async function makePackage(deps: PackageDeps, making: Making): Promise<Made> {
   const archive = createArchive();
   const counts = await inSnapshot(deps.db, async (db) => await addEvidence(deps, db, { ...making, archive }));
@@ -73,6 +78,8 @@ async function addEvidence(
   { row, assembledAt, signal, archive }: Making & { readonly archive: Archive },
 ): Promise<Readonly<Record<string, number>>> {
   const { teamId, periodStart: start, coversUntil: until } = row;
+  // Deployments are written when their events are published.
+  if (await isBehind(db.sql, teamId, until)) throw new JobNotYet(BEHIND_MS);
   const teams = systemScope(teamId);
   const reading: Reading = { db, teamId, teams, start, until, archive, signal };
   const ledger = await addLedger(deps, reading);

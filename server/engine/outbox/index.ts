@@ -34,6 +34,12 @@ export async function publish({ sql, effects, batch = BATCH }: PublishDeps): Pro
   return row?.count ?? 0;
 }
 
+/** Whether something that happened in the team before this time is not published yet, so that what comes of it is not there. */
+export async function isBehind(sql: SqlTag, teamId: string, until: Date): Promise<boolean> {
+  const left = await sql`select 1 from outbox where team_id = ${teamId} and created_at < ${until} limit 1`;
+  return left.length > 0;
+}
+
 function startOutbox({ db, onError }: System, effects: readonly EventEffect[]): Loop {
   return startLoop({
     everyMs: EVERY_MS,

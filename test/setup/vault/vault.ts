@@ -16,6 +16,8 @@ export interface TestVault {
   /** Answers nothing but 503, as a sealed one. */
   sealed: boolean;
   versionsOf(name: string): number;
+  /** Signatures that it made with the key. */
+  signaturesOf(name: string): number;
   stop(): Promise<void>;
 }
 
@@ -23,6 +25,7 @@ const TOKEN = 'hvs.test-token';
 
 export async function startVault(): Promise<TestVault> {
   const keys = new Map<string, Pair[]>();
+  const signatures = new Map<string, number>();
   const made = (): Pair => generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const answer = async (request: IncomingMessage): Promise<readonly [number, unknown?]> => {
     if (vault.sealed) return [503, { errors: ['Vault is sealed'] }];
@@ -47,6 +50,7 @@ export async function startVault(): Promise<TestVault> {
     const signature = sign('sha256', Buffer.from(String(body['input']), 'base64'), pair.privateKey).toString(
       'base64',
     );
+    signatures.set(name, (signatures.get(name) ?? 0) + 1);
     return [200, { data: { key_version: version, signature: `vault:v${version}:${signature}` } }];
   };
   const server = createServer((request, response) => {
@@ -61,6 +65,7 @@ export async function startVault(): Promise<TestVault> {
     token: TOKEN,
     sealed: false,
     versionsOf: (name) => keys.get(name)?.length ?? 0,
+    signaturesOf: (name) => signatures.get(name) ?? 0,
     stop: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
