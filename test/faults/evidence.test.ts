@@ -15,6 +15,13 @@ const MINUTE_MS = 60_000;
 const CATALOGUE = 'artifacts.catalogue';
 const KEY_OF_BUILDS = 'svc-build-customer';
 
+/** A list of packages as a runner sends it. */
+function listOf(name: string): string {
+  const component = { type: 'library', name, version: '1', purl: `pkg:deb/debian/${name}@1` };
+  const document = { bomFormat: 'CycloneDX', specVersion: '1.6', components: [component] };
+  return gzipSync(JSON.stringify(document)).toString('base64');
+}
+
 describe.skipIf(!postgresHere)('evidence', () => {
   let world: EvidenceWorld;
   let digests = 0;
@@ -54,15 +61,17 @@ describe.skipIf(!postgresHere)('evidence', () => {
     await one.process.start();
   };
   /** One artifact from one build, with one statement about how it was built. */
-  const expectOnce = async (digest: string, buildId: string): Promise<void> => {
-    const [statement, ...more] = await waitFor('provenance', async () => await statementsOf(digest), {
+  /** One valid statement of each of these types, and no other. */
+  const expectOnce = async (digest: string, buildId: string, types = ['provenance']): Promise<void> => {
+    await waitFor('provenance', async () => await statementsOf(digest), {
       ...WITHIN,
       holds: (some) => some.some(({ predicateType }) => predicateType?.includes('provenance')),
     });
     await world.untilDone(CATALOGUE);
-    expect(more).toEqual([]);
-    expect(statement?.verification).toMatchObject({ status: 'valid' });
-    expect(await statementsOf(digest)).toHaveLength(1);
+    const statements = await statementsOf(digest);
+    const typeOf = (full = ''): string => types.find((type) => full.includes(`/${type}/`)) ?? full;
+    expect(statements.map(({ predicateType }) => typeOf(predicateType)).toSorted()).toEqual(types);
+    expect(statements.map(({ verification }) => verification?.status)).toEqual(types.map(() => 'valid'));
     expect((await world.other.sdk.artifacts.get(world.teamId, digest)).sources).toMatchObject([
       { ref: buildId },
     ]);
@@ -70,7 +79,7 @@ describe.skipIf(!postgresHere)('evidence', () => {
       ({ action, details }) =>
         action === 'attestation.signed' && JSON.stringify(details?.['subjects']).includes(digest),
     );
-    expect(signed).toHaveLength(1);
+    expect(signed).toHaveLength(types.length);
   };
   const headOfLedger = () => ({
     lock: `select 1 from audit_heads where chain = '${world.teamId}' for update`,
@@ -109,7 +118,7 @@ describe.skipIf(!postgresHere)('evidence', () => {
   });
 
   it('is one artifact of a build whose runner was lost when it had published and told of it late, to a server that is killed', async () => {
-    const { submitted, environment, runner, sql, one } = world;
+    const { submitted, environment, runner, sql, one, other, teamId } = world;
     const digest = freshDigest();
     const environmentId = await environment();
     const { buildId, offer } = await submitted(environmentId, one.sdk);
@@ -118,22 +127,22 @@ describe.skipIf(!postgresHere)('evidence', () => {
     await sql`update work_leases set expires_at = now() - interval '1 hour' where work_id = ${offer.id} and ended_at is null`;
     const state = async () => (await one.sdk.builds.get(environmentId, buildId)).state;
     await waitFor('the end of the build', state, { ...WITHIN, holds: (it) => it === 'failed' });
-    const late = { build: { ...imageOf(digest), phases: [] } };
+    const late = { build: { ...imageOf(digest), sbom: listOf('zlib'), phases: [] } };
     const locked = { lock: 'lock table artifacts in exclusive mode', text: 'artifacts' };
     await killedAt(locked, {
       act: async () => expect((await runner.report(offer, late)).status).toBe(409),
     });
     expect((await runner.report(offer, late)).status).toBe(409);
-    await expectOnce(digest, buildId);
+    await expectOnce(digest, buildId, ['provenance', 'reference']);
+    const packages = async () => (await other.sdk.artifacts.get(teamId, digest)).sbom?.packages;
+    await waitFor('the list of packages', packages, { ...WITHIN, holds: (count) => count === 1 });
   });
 
   it('names the gap where the list of packages is lost before it was read', async () => {
     const { submitted, environment, runner, sql, one, other, teamId } = world;
     const digest = freshDigest();
     const { offer } = await submitted(await environment(), one.sdk);
-    const component = { type: 'library', name: 'zlib', version: '1', purl: 'pkg:deb/debian/zlib@1' };
-    const document = { bomFormat: 'CycloneDX', specVersion: '1.6', components: [component] };
-    const sbom = gzipSync(JSON.stringify(document)).toString('base64');
+    const sbom = listOf('gone');
     const locked = { lock: 'lock table artifacts in exclusive mode', text: 'artifacts' };
     await killedAt(locked, {
       act: async () => await runner.finish(offer, { ...imageOf(digest), sbom }),

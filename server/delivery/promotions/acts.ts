@@ -166,7 +166,7 @@ async function decide(
     artifacts,
     approvals,
   });
-  const { isOverridden } = await gates.pass(tx, { ...passage, override });
+  const { isOverridden, keep } = await gates.judge(tx, { ...passage, override });
   const promoted = promotedOf(promotion, approvals);
   const asked = { environment, promotion, artifacts, promoted, override };
   const by = await callerOf(tx);
@@ -176,6 +176,7 @@ async function decide(
     state: 'approved',
     approvedAt: by.at,
   });
+  await keep(tx);
   const moves: Moved[] = [{ promotion: approved, word: 'approved' }];
   for (const older of await pendingBefore(tx, promotion)) {
     const set = { state: 'rejected', rejection: 'superseded', endedAt: by.at } as const;

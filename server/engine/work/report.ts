@@ -244,19 +244,21 @@ async function keepLateReport(sql: SqlTag, input: ReportInput): Promise<void> {
     outcomeOf(input) === 'succeeded' ? 'it had finished' : `it had ended otherwise (${input.reason})`;
   await sql`
     with settled as (
-    update builds b set
-      commit = coalesce(b.commit, ${build.commit ?? null}::text), image = coalesce(b.image, ${build.image ?? null}::text),
-      digest = coalesce(b.digest, ${build.digest ?? null}::text), address = coalesce(b.address, ${build.address ?? null}::text),
-      message = coalesce(w.message, '') || '. The runner reported afterwards: ' || ${ending}::text
-        || coalesce('; digest ' || ${build.digest ?? null}::text, '') || coalesce('; bound to ' || ${build.address ?? null}::text, '')
-    from work_items w
-    where w.id = ${input.id} and w.epoch = ${input.epoch}::bigint and w.runner_id = ${input.runnerId} and b.id = w.build_id and b.work_id = w.id
-      and b.state = 'failed' and b.needs_decision and b.message is null
-    returning b.*
-    )
+      update builds b set
+        commit = coalesce(b.commit, ${build.commit ?? null}::text), image = coalesce(b.image, ${build.image ?? null}::text),
+        digest = coalesce(b.digest, ${build.digest ?? null}::text), address = coalesce(b.address, ${build.address ?? null}::text),
+        message = coalesce(w.message, '') || '. The runner reported afterwards: ' || ${ending}::text
+          || coalesce('; digest ' || ${build.digest ?? null}::text, '') || coalesce('; bound to ' || ${build.address ?? null}::text, '')
+      from work_items w
+      where w.id = ${input.id} and w.epoch = ${input.epoch}::bigint and w.runner_id = ${input.runnerId} and b.id = w.build_id and b.work_id = w.id
+        and b.state = 'failed' and b.needs_decision and b.message is null
+      returning b.*
+    ),
+    ${keepSbom(sql, 'settled', build)}
+    late as (select w.* from settled b join work_items w on w.id = b.work_id)
     insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
     select ${rowId(sql, 'evt')}, e.team_id, 'build.reported_late', e.id,
-      jsonb_build_object('workId', e.id, 'kind', 'build', 'epoch', e.epoch, 'attempt', e.attempt) || ${evidence(sql, sql`select * from settled`, { imageFacts: build.imageFacts })}, clock_timestamp()
-    from settled b join work_items e on e.id = b.work_id
+      jsonb_build_object('workId', e.id, 'kind', 'build', 'epoch', e.epoch, 'attempt', e.attempt) || ${evidence(sql, sql`select * from settled`, build)}, clock_timestamp()
+    from late e
     on conflict (kind, dedupe_key) do nothing`;
 }
