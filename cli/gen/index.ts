@@ -183,7 +183,8 @@ export const groups: readonly GroupSpec[] = [
     summary: 'Evidence of a period, for auditors',
     commands: [
       { words: ['assemble'], summary: 'Begins to assemble a package' },
-      { words: ['export'], summary: 'Returns the package as a tar file' },
+      { words: ['delete'], summary: 'Deletes a package that is not needed any more, exported or not' },
+      { words: ['export'], summary: 'Returns the package, or a part of it, as a tar file' },
       { words: ['get'], summary: 'Returns one package' },
       { words: ['list'], summary: 'Lists packages of a team, newest first' },
       { words: ['mark-legal-reviewed'], summary: 'Says that a lawyer of the team, or who stands in for one, has read the package and lets it go out' },

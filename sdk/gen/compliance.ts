@@ -35,7 +35,7 @@ export class Compliance {
   }
 
   /**
-   * Begins to assemble a package. While one of the same period is being assembled, that one is the answer. Errors: `validation_failed` (400), `limit_reached` (409, 100 a team, failed ones not counted).
+   * Begins to assemble a package. While one of the same period is being assembled, that one is the answer. Errors: `validation_failed` (400), `limit_reached` (409, 100 a team, failed ones not counted: delete those that are not needed any more).
    *
    * Needs: scope `compliance:manage`.
    *
@@ -65,14 +65,23 @@ export class Compliance {
   }
 
   /**
-   * Returns the package as a tar file. Each export has an entry in the ledger. Errors: `not_found` (404), `legal_review_required` (403).
+   * Returns the package, or a part of it, as a tar file. Each export has an entry in the ledger. Errors: `not_found` (404), `legal_review_required` (403).
    *
    * The bytes as they are; the `content-type` of `withResponse()` says what they are.
    *
    * Needs: scope `compliance:read`.
    */
-  export(teamId: string, packageId: string, options?: CallOptions): ApiPromise<Uint8Array> {
-    return this.#client.bytes({ method: 'GET', path: '/teams/{teamId}/compliance/packages/{packageId}/export', raw: true }, { teamId, packageId }, options);
+  export(teamId: string, packageId: string, params?: ComplianceExportParams, options?: CallOptions): ApiPromise<Uint8Array> {
+    return this.#client.bytes({ method: 'GET', path: '/teams/{teamId}/compliance/packages/{packageId}/export', raw: true }, { teamId, packageId, ...params }, options);
+  }
+
+  /**
+   * Deletes a package that is not needed any more, exported or not. What it was assembled from stays, and so do its entries in the ledger, to which one with its SHA-256 is added: a file of it that somebody has is verified as before. Errors: `not_found` (404), `state_conflict` (409: it is being assembled).
+   *
+   * Needs: scope `compliance:manage`, role `owner` on the team.
+   */
+  delete(teamId: string, packageId: string, options?: CallOptions): ApiPromise<void> {
+    return this.#client.call({ method: 'DELETE', path: '/teams/{teamId}/compliance/packages/{packageId}' }, { teamId, packageId }, options);
   }
 }
 
@@ -88,6 +97,12 @@ export interface ComplianceListPageParams {
 export interface ComplianceMarkLegalReviewedParams {
   /** Note, at most 2,000 bytes. Default: none. */
   note?: string;
+}
+
+/** Parameters of `compliance.export`. */
+export interface ComplianceExportParams {
+  /** Part. Default: `package`. */
+  part?: CompliancePart;
 }
 
 /** A page of packages. */
@@ -147,3 +162,11 @@ export interface CompliancePackage {
  * - `legal_reviewed`: An owner has marked it as reviewed: it can be exported.
  */
 export type CompliancePackageState = 'assembling' | 'assembled' | 'failed' | 'legal_reviewed';
+
+/**
+ * Part of a package.
+ *
+ * - `package`: All of it.
+ * - `manifest`: MANIFEST.json, which names each file of the package with its SHA-256, and manifest.sigstore.json, its signature.
+ */
+export type CompliancePart = 'package' | 'manifest';

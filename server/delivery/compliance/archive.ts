@@ -34,8 +34,8 @@ export interface Archive {
   addGzip(path: string, lines: AsyncIterable<string>): Promise<void>;
   /** Sorted by the bytes of their paths. */
   files(): readonly File[];
-  /** Of the tar file. */
-  pieces(): Generator<Uint8Array>;
+  /** Of the tar file; with paths, of one that has these files alone. */
+  pieces(paths?: readonly string[]): Generator<Uint8Array>;
 }
 
 export function createArchive(bytesMax = PACKAGE_BYTES_MAX): Archive {
@@ -94,8 +94,12 @@ export function createArchive(bytesMax = PACKAGE_BYTES_MAX): Archive {
       put(path, zipped.whole());
     },
     files: () => sorted().map(([path, { content, sha256 }]) => ({ path, sha256, size: content.length })),
-    pieces: () =>
-      tarPieces(sorted().map(([path, { content }]) => ({ type: 'file', path, mode: MODE, content }))),
+    pieces: (paths) =>
+      tarPieces(
+        sorted()
+          .filter(([path]) => paths === undefined || paths.includes(path))
+          .map(([path, { content }]) => ({ type: 'file', path, mode: MODE, content })),
+      ),
   };
 }
 

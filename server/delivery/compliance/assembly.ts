@@ -16,10 +16,10 @@ import type { Job, JobKind } from '../../platform/jobs/index.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
 import type { AuditActor } from '../../platform/ledger/index.ts';
 import { PackageTooLarge } from './archive.ts';
-import { makePackage } from './package.ts';
+import { makePackage, SIGNED } from './package.ts';
 import type { Made, PackageDeps } from './package.ts';
 import { compliancePackages } from './schema.ts';
-import { packageRows, storePieces } from './store.ts';
+import { packageRows, storeManifest, storePieces } from './store.ts';
 import type { CompliancePackage } from './store.ts';
 
 const ASSEMBLY_JOB = 'compliance.assembly';
@@ -90,6 +90,7 @@ async function store(
     const who = { db: tx, teams: systemScope(teamId) };
     if ((await packageRows.lock(who, id)).state !== 'assembling') return;
     const { sizeBytes, sha256 } = await storePieces(tx, row, archive.pieces());
+    await storeManifest(tx, row, archive.pieces(SIGNED));
     const set = { state: 'assembled', assembledAt, sizeBytes, sha256, manifestSha256 } as const;
     await packageRows.update(who, id, { set });
     const period = { periodStart, periodEnd, coversUntil };

@@ -361,6 +361,62 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
     expect(told).toMatchObject([{ kind: 'compliance.package_ready' }]);
   });
 
+  it('have a manifest that is exported alone, with its signature, under the same rules', async () => {
+    const { id } = await assembled(...period);
+    const manifestOf = async (packageId: string) =>
+      await admin.compliance.export(teamId, packageId, { part: 'manifest' });
+    expect(await refused(manifestOf(id))).toBe('403 legal_review_required');
+    const place = join(folder, 'manifest-alone');
+    mkdirSync(place);
+    execFileSync('tar', ['-xf', '-', '-C', place], { input: await manifestOf(reviewed.id) });
+    expect(filesOf(place)).toEqual(['MANIFEST.json', 'manifest.sigstore.json']);
+    for (const path of filesOf(place))
+      expect(readFileSync(join(place, path)).equals(readFileSync(join(unpacked, path))), path).toBe(true);
+    const keys = join(folder, 'keys.json');
+    writeFileSync(keys, (await server.call('GET /signing-keys')).text);
+    const [manifest = '', bundle = ''] = filesOf(place).map((path) => join(place, path));
+    const line = ['cli/dist/main.js', 'artifacts', 'verify', manifest, '--bundle', bundle, '--keys', keys];
+    expect(execFileSync(process.execPath, [...line, '--json'], { encoding: 'utf8' })).toContain('"ok": true');
+    const [entry] = await sdk.audit.list(teamId);
+    expect(entry).toMatchObject({
+      action: 'compliance.exported',
+      target: reviewed.id,
+      details: { sha256: reviewed.sha256, part: 'manifest' },
+    });
+    expect(await refused(admin.compliance.export(teamId, id, { part: 'all' as 'package' }))).toBe(
+      '400 validation_failed',
+    );
+  });
+
+  it('are a hundred at most, and an owner deletes those that are not needed, which the ledger keeps', async () => {
+    const { id, sha256, manifestSha256 } = await assembled(...period);
+    await server.db.sql`
+      insert into compliance_packages (id, team_id, created_at, state, period_start, period_end, partial, covers_until, requested_by, sha256)
+      select 'cmp_many_' || n, ${teamId}, now(), 'assembled', now(), now(), false, now(), ${adminId}, 'none' from generate_series(1, 100) n`;
+    await expect(admin.compliance.assemble(teamId, ...period)).rejects.toMatchObject({
+      code: 'limit_reached',
+      message: expect.stringMatching(/at most 100 are allowed; delete those that are not needed any more$/),
+    });
+    expect(await refused(admin.compliance.delete(teamId, id))).toBe('403 role_insufficient');
+    await sdk.compliance.delete(teamId, id);
+    await server.db.sql`delete from compliance_packages where id like 'cmp_many_%'`;
+    expect(await refused(admin.compliance.get(teamId, id))).toBe('404 not_found');
+    const [left] = await server.db.sql`select from compliance_pieces where package_id = ${id}`;
+    expect(left).toBeUndefined();
+    const [entry] = await sdk.audit.list(teamId);
+    expect(entry).toMatchObject({
+      action: 'compliance.deleted',
+      target: id,
+      details: { state: 'assembled', sha256, manifestSha256, periodStart: period[0], periodEnd: period[1] },
+    });
+    await server.db.sql`
+      insert into compliance_packages (id, team_id, created_at, state, period_start, period_end, partial, covers_until, requested_by)
+      values ('cmp_busy', ${teamId}, now(), 'assembling', now(), now(), false, now(), ${adminId})`;
+    expect(await refused(sdk.compliance.delete(teamId, 'cmp_busy'))).toBe('409 state_conflict');
+    await server.db.sql`delete from compliance_packages where id = 'cmp_busy'`;
+    expect(await refused(sdk.compliance.delete(teamId, id))).toBe('404 not_found');
+  });
+
   it('of a period under way are one, and of a period that has not ended are partial', async () => {
     const today = new Date().toISOString().slice(0, 10);
     const asked = await Promise.all(
@@ -378,6 +434,7 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
       expect(await refused(other.compliance.get(team, reviewed.id))).toBe('404 not_found');
       expect(await refused(other.compliance.export(team, reviewed.id))).toBe('404 not_found');
       expect(await refused(other.compliance.markLegalReviewed(team, reviewed.id))).toBe('404 not_found');
+      expect(await refused(other.compliance.delete(team, reviewed.id))).toBe('404 not_found');
     }
     const person = await joinTeam(server, server.first.apiKey, { teamId, role: 'developer' });
     expect(await refused(sdkOf(person.token).compliance.list(teamId))).toBe('403 role_insufficient');

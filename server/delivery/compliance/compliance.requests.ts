@@ -14,4 +14,5 @@ export const requests: Requests = {
   'svc.compliance.v1.ComplianceService/Get': { givesNothing: true, fields: found },
   'svc.compliance.v1.ComplianceService/MarkLegalReviewed': { givesNothing: true, fields: found },
   'svc.compliance.v1.ComplianceService/Export': { givesNothing: true, fields: found },
+  'svc.compliance.v1.ComplianceService/Delete': { givesNothing: true, fields: found, last: true },
 };

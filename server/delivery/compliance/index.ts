@@ -5,6 +5,7 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import {
   CompliancePackageSchema,
+  CompliancePart,
   ComplianceService,
 } from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
 import type { AssembleRequest } from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
@@ -17,7 +18,7 @@ import type { Signer } from '../signingkeys/index.ts';
 import { addAssembly, assemblyJob } from './assembly.ts';
 import { readPeriod } from './period.ts';
 import { compliancePackages } from './schema.ts';
-import { packageRows as rows, readPieces } from './store.ts';
+import { packageRows as rows, readManifest, readPieces } from './store.ts';
 import type { CompliancePackage } from './store.ts';
 
 /** Of a team, failed ones not counted: each has 64 MiB at most. */
@@ -47,7 +48,7 @@ function createCompliance(): Handlers<Ctx> {
       });
       return show(reviewed);
     },
-    export: async ({ packageId }, ctx: Ctx) => {
+    export: async ({ packageId, part }, ctx: Ctx) => {
       const found = await rows.find(ctx, packageId);
       const { state } = found;
       if (state !== 'legal_reviewed')
@@ -56,13 +57,37 @@ function createCompliance(): Handlers<Ctx> {
           `the package is ${state}, it is exported only when an owner has marked it as reviewed`,
           { details: { state } },
         );
-      const data = await readPieces(ctx, found);
-      const details = ({ sha256 }: CompliancePackage) => ({ sha256 });
+      const isManifest = part === CompliancePart.MANIFEST;
+      const data = isManifest ? await readManifest(ctx, found) : await readPieces(ctx, found);
+      const details = ({ sha256 }: CompliancePackage) => ({
+        sha256,
+        ...(isManifest && { part: 'manifest' }),
+      });
       await change(ctx, { action: 'compliance.exported', details }, async () => await Promise.resolve(found));
       return { contentType: 'application/x-tar', data };
     },
+    delete: async ({ packageId }, ctx: Ctx) => {
+      await change(ctx, { action: 'compliance.deleted', details: whatWas }, async (tx) => {
+        const gone = await rows.remove(tx, packageId, ne(compliancePackages.state, 'assembling'));
+        if (gone !== undefined) return gone;
+        const { state } = await rows.find(tx, packageId);
+        throw apiError('state_conflict', `the package is ${state}, it is deleted only when that has ended`, {
+          details: { resource: rows.kind, state },
+        });
+      });
+      return {};
+    },
   });
 }
+
+/** Who has a file of it finds it in the ledger all the same. */
+const whatWas = ({ state, sha256, manifestSha256, periodStart, periodEnd }: CompliancePackage) => ({
+  state,
+  sha256,
+  manifestSha256,
+  periodStart: periodStart.toISOString(),
+  periodEnd: periodEnd.toISOString(),
+});
 
 async function assemble(ctx: Ctx, request: AssembleRequest): Promise<CompliancePackage> {
   const { teamId } = request;
@@ -79,7 +104,12 @@ async function assemble(ctx: Ctx, request: AssembleRequest): Promise<ComplianceP
     );
     const [underWay] = await rows.list(tx, { where, max: 1 });
     if (underWay !== undefined) return underWay;
-    await rows.atMost(tx, { teamId, max: PACKAGES_MAX, where: ne(compliancePackages.state, 'failed') });
+    await rows.atMost(tx, {
+      teamId,
+      max: PACKAGES_MAX,
+      where: ne(compliancePackages.state, 'failed'),
+      hint: 'delete those that are not needed any more',
+    });
     const made = await rows.insert(tx, { teamId, ...period, requestedBy: ctx.caller.userId });
     await addAssembly(db, made);
     return made;

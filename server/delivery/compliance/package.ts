@@ -19,6 +19,10 @@ import type { CompliancePackage } from './store.ts';
 
 /** Events are published within a second of what happened. */
 const BEHIND_MS = 1_000;
+const MANIFEST = 'MANIFEST.json';
+const SIGNATURE = 'manifest.sigstore.json';
+/** The manifest, which names all other files, and its signature. */
+export const SIGNED: readonly string[] = [MANIFEST, SIGNATURE];
 
 export interface PackageDeps extends LedgerDeps {
   readonly db: Database;
@@ -57,7 +61,7 @@ export async function makePackage(deps: PackageDeps, making: Making): Promise<Ma
   const manifest = Buffer.from(manifestOf(deps.typeBase, making, { archive, counts }));
   const manifestSha256 = sha256Of(manifest);
   const statement = {
-    subjects: [{ name: 'MANIFEST.json', digest: `sha256:${manifestSha256}` }],
+    subjects: [{ name: MANIFEST, digest: `sha256:${manifestSha256}` }],
     predicateType: `${deps.typeBase}/compliance-package/v1`,
     predicate: {
       packageId,
@@ -67,8 +71,8 @@ export async function makePackage(deps: PackageDeps, making: Making): Promise<Ma
       assembledAt: making.assembledAt.toISOString(),
     },
   };
-  archive.add('MANIFEST.json', manifest);
-  archive.add('manifest.sigstore.json', await signStatement(deps.signer, 'platform', statement));
+  archive.add(MANIFEST, manifest);
+  archive.add(SIGNATURE, await signStatement(deps.signer, 'platform', statement));
   return { archive, manifestSha256, counts };
 }
 

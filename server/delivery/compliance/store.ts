@@ -13,6 +13,8 @@ export const packageRows = rowsOf(compliancePackages);
 type PackageId = Pick<CompliancePackage, 'id' | 'teamId'>;
 
 const PIECE_BYTES = 1_048_576;
+/** Beside those of the package, which are counted from 0. */
+const MANIFEST_PLACE = -1;
 
 /** Answers what they are as a whole. */
 export async function storePieces(
@@ -51,26 +53,39 @@ export function* inPieces(parts: Iterable<Uint8Array>, size = PIECE_BYTES): Gene
   if (filled > 0) yield piece.subarray(0, filled);
 }
 
+/** As a tar file of its own, in one piece. */
+export async function storeManifest(
+  { orm }: Database,
+  { id: packageId, teamId }: PackageId,
+  parts: Iterable<Uint8Array>,
+): Promise<void> {
+  const bytes = Buffer.concat([...parts]);
+  await orm.insert(compliancePieces).values({ teamId, packageId, place: MANIFEST_PLACE, bytes });
+}
+
+export const readManifest = async (who: Who, { id }: Pick<CompliancePackage, 'id'>): Promise<Uint8Array> =>
+  await readPiece(who, id, MANIFEST_PLACE);
+
 export async function readPieces(
   who: Who,
-  { id: packageId, sizeBytes }: Pick<CompliancePackage, 'id' | 'sizeBytes'>,
+  { id, sizeBytes }: Pick<CompliancePackage, 'id' | 'sizeBytes'>,
 ): Promise<Buffer> {
   const whole = Buffer.alloc(sizeBytes ?? 0);
   let read = 0;
   for (let place = 0; read < whole.length; place += 1) {
-    const [row] = await who.db.orm
-      .select({ bytes: compliancePieces.bytes })
-      .from(compliancePieces)
-      .where(
-        and(
-          inTeams(compliancePieces, who.teams),
-          eq(compliancePieces.packageId, packageId),
-          eq(compliancePieces.place, place),
-        ),
-      );
-    if (row === undefined) throw new Error(`piece ${place} of package ${packageId} is missing`);
-    whole.set(row.bytes, read);
-    read += row.bytes.length;
+    const bytes = await readPiece(who, id, place);
+    whole.set(bytes, read);
+    read += bytes.length;
   }
   return whole;
+}
+
+async function readPiece({ db, teams }: Who, packageId: string, place: number): Promise<Uint8Array> {
+  const of = and(eq(compliancePieces.packageId, packageId), eq(compliancePieces.place, place));
+  const [row] = await db.orm
+    .select({ bytes: compliancePieces.bytes })
+    .from(compliancePieces)
+    .where(and(inTeams(compliancePieces, teams), of));
+  if (row === undefined) throw new Error(`piece ${place} of package ${packageId} is missing`);
+  return row.bytes;
 }

@@ -49,6 +49,8 @@ export interface Limit {
   /** What the limit is of, and its rows. Default: the team, and all of its rows. */
   readonly of?: string;
   readonly where?: SQL;
+  /** The way out, for people. */
+  readonly hint?: string;
 }
 
 export interface Rows<T extends TeamTable> {
@@ -164,13 +166,18 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
   };
 }
 
-async function refuseMore(who: Who, table: Plain, { teamId, max, of = 'team', where }: Limit): Promise<void> {
+async function refuseMore(
+  who: Who,
+  table: Plain,
+  { teamId, max, of = 'team', where, hint }: Limit,
+): Promise<void> {
   await lockTeam(who, teamId);
   const current = await who.db.orm.$count(table, and(eq(table.teamId, teamId), where));
   if (current < max) return;
   const { name, kind } = resourceOf(table);
   const things = name.replaceAll('_', ' ');
-  throw apiError('limit_reached', `the ${of} has ${current} ${things}, at most ${max} are allowed`, {
+  const message = `the ${of} has ${current} ${things}, at most ${max} are allowed`;
+  throw apiError('limit_reached', hint === undefined ? message : `${message}; ${hint}`, {
     details: { resource: kind, limit: max, current },
   });
 }

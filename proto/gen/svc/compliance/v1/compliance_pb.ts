@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/compliance/v1/compliance.proto.
  */
 export const file_svc_compliance_v1_compliance: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdmMvY29tcGxpYW5jZS92MS9jb21wbGlhbmNlLnByb3RvEhFzdmMuY29tcGxpYW5jZS52MSLmBgoRQ29tcGxpYW5jZVBhY2thZ2USDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSPQoFc3RhdGUYAyABKA4yKS5zdmMuY29tcGxpYW5jZS52MS5Db21wbGlhbmNlUGFja2FnZVN0YXRlQgPgQQMSNQoMcGVyaW9kX3N0YXJ0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjMKCnBlcmlvZF9lbmQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFAoHcGFydGlhbBgGIAEoCEID4EEDEjUKDGNvdmVyc191bnRpbBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIZCgxyZXF1ZXN0ZWRfYnkYCCABKAlCA+BBAxIzCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjoKDGFzc2VtYmxlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gAiAEBEhgKBnJlYXNvbhgLIAEoCUID4EEDSAGIAQESHAoKc2l6ZV9ieXRlcxgMIAEoDUID4EEDSAKIAQESGAoGc2hhMjU2GA0gASgJQgPgQQNIA4gBARIhCg9tYW5pZmVzdF9zaGEyNTYYDiABKAlCA+BBA0gEiAEBEiMKEWxlZ2FsX3Jldmlld2VkX2J5GA8gASgJQgPgQQNIBYgBARI/ChFsZWdhbF9yZXZpZXdlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gGiAEBEiMKEWxlZ2FsX3Jldmlld19ub3RlGBEgASgJQgPgQQNIB4gBARIaCg1zZWxmX3Jldmlld2VkGBIgASgIQgPgQQNCDwoNX2Fzc2VtYmxlZF9hdEIJCgdfcmVhc29uQg0KC19zaXplX2J5dGVzQgkKB19zaGEyNTZCEgoQX21hbmlmZXN0X3NoYTI1NkIUChJfbGVnYWxfcmV2aWV3ZWRfYnlCFAoSX2xlZ2FsX3Jldmlld2VkX2F0QhQKEl9sZWdhbF9yZXZpZXdfbm90ZSKDAQoLTGlzdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInoKDExpc3RSZXNwb25zZRI7CghwYWNrYWdlcxgBIAMoCzIkLnN2Yy5jb21wbGlhbmNlLnYxLkNvbXBsaWFuY2VQYWNrYWdlQgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciJ3Cg9Bc3NlbWJsZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIiCgxwZXJpb2Rfc3RhcnQYAiABKAlCDOBBArpIBnIEEAoYKBIgCgpwZXJpb2RfZW5kGAMgASgJQgzgQQK6SAZyBBAKGCgiRQoKR2V0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhcKCnBhY2thZ2VfaWQYAiABKAlCA+BBAiJ7ChhNYXJrTGVnYWxSZXZpZXdlZFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIXCgpwYWNrYWdlX2lkGAIgASgJQgPgQQISHQoEbm90ZRgDIAEoCUIKukgHcgUQASjQD0gAiAEBQgcKBV9ub3RlIkgKDUV4cG9ydFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIXCgpwYWNrYWdlX2lkGAIgASgJQgPgQQIq5QEKFkNvbXBsaWFuY2VQYWNrYWdlU3RhdGUSKAokQ09NUExJQU5DRV9QQUNLQUdFX1NUQVRFX1VOU1BFQ0lGSUVEEAASJwojQ09NUExJQU5DRV9QQUNLQUdFX1NUQVRFX0FTU0VNQkxJTkcQARImCiJDT01QTElBTkNFX1BBQ0tBR0VfU1RBVEVfQVNTRU1CTEVEEAISIwofQ09NUExJQU5DRV9QQUNLQUdFX1NUQVRFX0ZBSUxFRBADEisKJ0NPTVBMSUFOQ0VfUEFDS0FHRV9TVEFURV9MRUdBTF9SRVZJRVdFRBAEMtAIChFDb21wbGlhbmNlU2VydmljZRLAAQoETGlzdBIeLnN2Yy5jb21wbGlhbmNlLnYxLkxpc3RSZXF1ZXN0Gh8uc3ZjLmNvbXBsaWFuY2UudjEuTGlzdFJlc3BvbnNlIneQAgGKtRhEYg8KCHBhY2thZ2VzEDIYyAGqAQJpZKoBBXN0YXRlqgELcGVyaW9kU3RhcnSqAQlwZXJpb2RFbmSqAQljcmVhdGVkQXSC0+STAiYSJC90ZWFtcy97dGVhbV9pZH0vY29tcGxpYW5jZS9wYWNrYWdlcxLYAgoIQXNzZW1ibGUSIi5zdmMuY29tcGxpYW5jZS52MS5Bc3NlbWJsZVJlcXVlc3QaJC5zdmMuY29tcGxpYW5jZS52MS5Db21wbGlhbmNlUGFja2FnZSKBAoq1GM0BEgd0ZWFtX2lkEgxwZXJpb2Rfc3RhcnQSCnBlcmlvZF9lbmQqDHBlcmlvZF9zdGFydCoKcGVyaW9kX2VuZFjKAZoBiQEKEVRoZSBmaXJzdCBxdWFydGVyEjhjb21wbGlhbmNlIGFzc2VtYmxlIDIwMjYtMDEtMDEgMjAyNi0wMy0zMSAtLXRlYW0gdGVhbV8wMRo6Y29tcGxpYW5jZS5hc3NlbWJsZSgndGVhbV8wMScsICcyMDI2LTAxLTAxJywgJzIwMjYtMDMtMzEnKYLT5JMCKToBKiIkL3RlYW1zL3t0ZWFtX2lkfS9jb21wbGlhbmNlL3BhY2thZ2VzEogBCgNHZXQSHS5zdmMuY29tcGxpYW5jZS52MS5HZXRSZXF1ZXN0GiQuc3ZjLmNvbXBsaWFuY2UudjEuQ29tcGxpYW5jZVBhY2thZ2UiPJACAYLT5JMCMxIxL3RlYW1zL3t0ZWFtX2lkfS9jb21wbGlhbmNlL3BhY2thZ2VzL3twYWNrYWdlX2lkfRK3AQoRTWFya0xlZ2FsUmV2aWV3ZWQSKy5zdmMuY29tcGxpYW5jZS52MS5NYXJrTGVnYWxSZXZpZXdlZFJlcXVlc3QaJC5zdmMuY29tcGxpYW5jZS52MS5Db21wbGlhbmNlUGFja2FnZSJPirUYAkAEgtPkkwJDOgEqIj4vdGVhbXMve3RlYW1faWR9L2NvbXBsaWFuY2UvcGFja2FnZXMve3BhY2thZ2VfaWR9L2xlZ2FsLXJldmlldxKNAQoGRXhwb3J0EiAuc3ZjLmNvbXBsaWFuY2UudjEuRXhwb3J0UmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkiS5ACAYq1GAR4wKkHgtPkkwI6EjgvdGVhbXMve3RlYW1faWR9L2NvbXBsaWFuY2UvcGFja2FnZXMve3BhY2thZ2VfaWR9L2V4cG9ydBpIirUYRAoKY29tcGxpYW5jZRIKY29tcGxpYW5jZRoiRXZpZGVuY2Ugb2YgYSBwZXJpb2QsIGZvciBhdWRpdG9ycygBMAU4FUAWYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiJzdmMvY29tcGxpYW5jZS92MS9jb21wbGlhbmNlLnByb3RvEhFzdmMuY29tcGxpYW5jZS52MSLmBgoRQ29tcGxpYW5jZVBhY2thZ2USDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSPQoFc3RhdGUYAyABKA4yKS5zdmMuY29tcGxpYW5jZS52MS5Db21wbGlhbmNlUGFja2FnZVN0YXRlQgPgQQMSNQoMcGVyaW9kX3N0YXJ0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjMKCnBlcmlvZF9lbmQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFAoHcGFydGlhbBgGIAEoCEID4EEDEjUKDGNvdmVyc191bnRpbBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIZCgxyZXF1ZXN0ZWRfYnkYCCABKAlCA+BBAxIzCgpjcmVhdGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjoKDGFzc2VtYmxlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gAiAEBEhgKBnJlYXNvbhgLIAEoCUID4EEDSAGIAQESHAoKc2l6ZV9ieXRlcxgMIAEoDUID4EEDSAKIAQESGAoGc2hhMjU2GA0gASgJQgPgQQNIA4gBARIhCg9tYW5pZmVzdF9zaGEyNTYYDiABKAlCA+BBA0gEiAEBEiMKEWxlZ2FsX3Jldmlld2VkX2J5GA8gASgJQgPgQQNIBYgBARI/ChFsZWdhbF9yZXZpZXdlZF9hdBgQIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gGiAEBEiMKEWxlZ2FsX3Jldmlld19ub3RlGBEgASgJQgPgQQNIB4gBARIaCg1zZWxmX3Jldmlld2VkGBIgASgIQgPgQQNCDwoNX2Fzc2VtYmxlZF9hdEIJCgdfcmVhc29uQg0KC19zaXplX2J5dGVzQgkKB19zaGEyNTZCEgoQX21hbmlmZXN0X3NoYTI1NkIUChJfbGVnYWxfcmV2aWV3ZWRfYnlCFAoSX2xlZ2FsX3Jldmlld2VkX2F0QhQKEl9sZWdhbF9yZXZpZXdfbm90ZSKDAQoLTGlzdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInoKDExpc3RSZXNwb25zZRI7CghwYWNrYWdlcxgBIAMoCzIkLnN2Yy5jb21wbGlhbmNlLnYxLkNvbXBsaWFuY2VQYWNrYWdlQgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciJ3Cg9Bc3NlbWJsZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIiCgxwZXJpb2Rfc3RhcnQYAiABKAlCDOBBArpIBnIEEAoYKBIgCgpwZXJpb2RfZW5kGAMgASgJQgzgQQK6SAZyBBAKGCgiRQoKR2V0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhcKCnBhY2thZ2VfaWQYAiABKAlCA+BBAiJ7ChhNYXJrTGVnYWxSZXZpZXdlZFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIXCgpwYWNrYWdlX2lkGAIgASgJQgPgQQISHQoEbm90ZRgDIAEoCUIKukgHcgUQASjQD0gAiAEBQgcKBV9ub3RlIpMBCg1FeHBvcnRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFwoKcGFja2FnZV9pZBgCIAEoCUID4EECEkAKBHBhcnQYAyABKA4yIS5zdmMuY29tcGxpYW5jZS52MS5Db21wbGlhbmNlUGFydEIKukgHggEEEAEgAEgAiAEBQgcKBV9wYXJ0IkgKDURlbGV0ZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIXCgpwYWNrYWdlX2lkGAIgASgJQgPgQQIiEAoORGVsZXRlUmVzcG9uc2Uq5QEKFkNvbXBsaWFuY2VQYWNrYWdlU3RhdGUSKAokQ09NUExJQU5DRV9QQUNLQUdFX1NUQVRFX1VOU1BFQ0lGSUVEEAASJwojQ09NUExJQU5DRV9QQUNLQUdFX1NUQVRFX0FTU0VNQkxJTkcQARImCiJDT01QTElBTkNFX1BBQ0tBR0VfU1RBVEVfQVNTRU1CTEVEEAISIwofQ09NUExJQU5DRV9QQUNLQUdFX1NUQVRFX0ZBSUxFRBADEisKJ0NPTVBMSUFOQ0VfUEFDS0FHRV9TVEFURV9MRUdBTF9SRVZJRVdFRBAEKmwKDkNvbXBsaWFuY2VQYXJ0Eh8KG0NPTVBMSUFOQ0VfUEFSVF9VTlNQRUNJRklFRBAAEhsKF0NPTVBMSUFOQ0VfUEFSVF9QQUNLQUdFEAESHAoYQ09NUExJQU5DRV9QQVJUX01BTklGRVNUEAIy5gkKEUNvbXBsaWFuY2VTZXJ2aWNlEsABCgRMaXN0Eh4uc3ZjLmNvbXBsaWFuY2UudjEuTGlzdFJlcXVlc3QaHy5zdmMuY29tcGxpYW5jZS52MS5MaXN0UmVzcG9uc2Uid5ACAYq1GERiDwoIcGFja2FnZXMQMhjIAaoBAmlkqgEFc3RhdGWqAQtwZXJpb2RTdGFydKoBCXBlcmlvZEVuZKoBCWNyZWF0ZWRBdILT5JMCJhIkL3RlYW1zL3t0ZWFtX2lkfS9jb21wbGlhbmNlL3BhY2thZ2VzEtgCCghBc3NlbWJsZRIiLnN2Yy5jb21wbGlhbmNlLnYxLkFzc2VtYmxlUmVxdWVzdBokLnN2Yy5jb21wbGlhbmNlLnYxLkNvbXBsaWFuY2VQYWNrYWdlIoECirUYzQESB3RlYW1faWQSDHBlcmlvZF9zdGFydBIKcGVyaW9kX2VuZCoMcGVyaW9kX3N0YXJ0KgpwZXJpb2RfZW5kWMoBmgGJAQoRVGhlIGZpcnN0IHF1YXJ0ZXISOGNvbXBsaWFuY2UgYXNzZW1ibGUgMjAyNi0wMS0wMSAyMDI2LTAzLTMxIC0tdGVhbSB0ZWFtXzAxGjpjb21wbGlhbmNlLmFzc2VtYmxlKCd0ZWFtXzAxJywgJzIwMjYtMDEtMDEnLCAnMjAyNi0wMy0zMScpgtPkkwIpOgEqIiQvdGVhbXMve3RlYW1faWR9L2NvbXBsaWFuY2UvcGFja2FnZXMSiAEKA0dldBIdLnN2Yy5jb21wbGlhbmNlLnYxLkdldFJlcXVlc3QaJC5zdmMuY29tcGxpYW5jZS52MS5Db21wbGlhbmNlUGFja2FnZSI8kAIBgtPkkwIzEjEvdGVhbXMve3RlYW1faWR9L2NvbXBsaWFuY2UvcGFja2FnZXMve3BhY2thZ2VfaWR9ErcBChFNYXJrTGVnYWxSZXZpZXdlZBIrLnN2Yy5jb21wbGlhbmNlLnYxLk1hcmtMZWdhbFJldmlld2VkUmVxdWVzdBokLnN2Yy5jb21wbGlhbmNlLnYxLkNvbXBsaWFuY2VQYWNrYWdlIk+KtRgCQASC0+STAkM6ASoiPi90ZWFtcy97dGVhbV9pZH0vY29tcGxpYW5jZS9wYWNrYWdlcy97cGFja2FnZV9pZH0vbGVnYWwtcmV2aWV3Eo0BCgZFeHBvcnQSIC5zdmMuY29tcGxpYW5jZS52MS5FeHBvcnRSZXF1ZXN0GhQuZ29vZ2xlLmFwaS5IdHRwQm9keSJLkAIBirUYBHjAqQeC0+STAjoSOC90ZWFtcy97dGVhbV9pZH0vY29tcGxpYW5jZS9wYWNrYWdlcy97cGFja2FnZV9pZH0vZXhwb3J0EpMBCgZEZWxldGUSIC5zdmMuY29tcGxpYW5jZS52MS5EZWxldGVSZXF1ZXN0GiEuc3ZjLmNvbXBsaWFuY2UudjEuRGVsZXRlUmVzcG9uc2UiRIq1GAdABFjMAXABgtPkkwIzKjEvdGVhbXMve3RlYW1faWR9L2NvbXBsaWFuY2UvcGFja2FnZXMve3BhY2thZ2VfaWR9GkiKtRhECgpjb21wbGlhbmNlEgpjb21wbGlhbmNlGiJFdmlkZW5jZSBvZiBhIHBlcmlvZCwgZm9yIGF1ZGl0b3JzKAEwBTgVQBZiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * A package.
@@ -342,6 +342,13 @@ export type ExportRequest = Message<"svc.compliance.v1.ExportRequest"> & {
    * @generated from field: string package_id = 2;
    */
   packageId: string;
+
+  /**
+   * Part. Default: `package`.
+   *
+   * @generated from field: optional svc.compliance.v1.CompliancePart part = 3;
+   */
+  part?: CompliancePart | undefined;
 };
 
 /**
@@ -350,6 +357,49 @@ export type ExportRequest = Message<"svc.compliance.v1.ExportRequest"> & {
  */
 export const ExportRequestSchema: GenMessage<ExportRequest> = /*@__PURE__*/
   messageDesc(file_svc_compliance_v1_compliance, 6);
+
+/**
+ * Selects a package.
+ *
+ * @generated from message svc.compliance.v1.DeleteRequest
+ */
+export type DeleteRequest = Message<"svc.compliance.v1.DeleteRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Package id.
+   *
+   * @generated from field: string package_id = 2;
+   */
+  packageId: string;
+};
+
+/**
+ * Describes the message svc.compliance.v1.DeleteRequest.
+ * Use `create(DeleteRequestSchema)` to create a new message.
+ */
+export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
+  messageDesc(file_svc_compliance_v1_compliance, 7);
+
+/**
+ * The response has no fields.
+ *
+ * @generated from message svc.compliance.v1.DeleteResponse
+ */
+export type DeleteResponse = Message<"svc.compliance.v1.DeleteResponse"> & {
+};
+
+/**
+ * Describes the message svc.compliance.v1.DeleteResponse.
+ * Use `create(DeleteResponseSchema)` to create a new message.
+ */
+export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
+  messageDesc(file_svc_compliance_v1_compliance, 8);
 
 /**
  * State of a package.
@@ -400,6 +450,40 @@ export const CompliancePackageStateSchema: GenEnum<CompliancePackageState> = /*@
   enumDesc(file_svc_compliance_v1_compliance, 0);
 
 /**
+ * Part of a package.
+ *
+ * @generated from enum svc.compliance.v1.CompliancePart
+ */
+export enum CompliancePart {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: COMPLIANCE_PART_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * All of it.
+   *
+   * @generated from enum value: COMPLIANCE_PART_PACKAGE = 1;
+   */
+  PACKAGE = 1,
+
+  /**
+   * MANIFEST.json, which names each file of the package with its SHA-256, and manifest.sigstore.json, its signature.
+   *
+   * @generated from enum value: COMPLIANCE_PART_MANIFEST = 2;
+   */
+  MANIFEST = 2,
+}
+
+/**
+ * Describes the enum svc.compliance.v1.CompliancePart.
+ */
+export const CompliancePartSchema: GenEnum<CompliancePart> = /*@__PURE__*/
+  enumDesc(file_svc_compliance_v1_compliance, 1);
+
+/**
  * Compliance packages of a team. A package holds the ledger of a period, the whole population of deployments with what was approved and decided about each, releases, promotions, artifacts with
  * their signed statements, policies, members and keys, in a tar file whose manifest is signed. It is evidence for controls; whether a control is met is for an assessor to say.
  *
@@ -417,7 +501,7 @@ export const ComplianceService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Begins to assemble a package. While one of the same period is being assembled, that one is the answer. Errors: `validation_failed` (400), `limit_reached` (409, 100 a team, failed ones not counted).
+   * Begins to assemble a package. While one of the same period is being assembled, that one is the answer. Errors: `validation_failed` (400), `limit_reached` (409, 100 a team, failed ones not counted: delete those that are not needed any more).
    *
    * @generated from rpc svc.compliance.v1.ComplianceService.Assemble
    */
@@ -447,7 +531,7 @@ export const ComplianceService: GenService<{
     output: typeof CompliancePackageSchema;
   },
   /**
-   * Returns the package as a tar file. Each export has an entry in the ledger. Errors: `not_found` (404), `legal_review_required` (403).
+   * Returns the package, or a part of it, as a tar file. Each export has an entry in the ledger. Errors: `not_found` (404), `legal_review_required` (403).
    *
    * @generated from rpc svc.compliance.v1.ComplianceService.Export
    */
@@ -455,6 +539,16 @@ export const ComplianceService: GenService<{
     methodKind: "unary";
     input: typeof ExportRequestSchema;
     output: typeof HttpBodySchema;
+  },
+  /**
+   * Deletes a package that is not needed any more, exported or not. What it was assembled from stays, and so do its entries in the ledger, to which one with its SHA-256 is added: a file of it that somebody has is verified as before. Errors: `not_found` (404), `state_conflict` (409: it is being assembled).
+   *
+   * @generated from rpc svc.compliance.v1.ComplianceService.Delete
+   */
+  delete: {
+    methodKind: "unary";
+    input: typeof DeleteRequestSchema;
+    output: typeof DeleteResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_compliance_v1_compliance, 0);
