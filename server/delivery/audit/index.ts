@@ -11,8 +11,8 @@ export { createSigner as createCheckpointSigner } from './checkpoint.ts';
 export type { Signer as CheckpointSigner } from './checkpoint.ts';
 export { gatherEvidence } from './evidence.ts';
 export { streamEntries } from './store.ts';
-export { verifyChain } from './verify.ts';
-export type { Report } from './verify.ts';
+export { ChainCheck } from './verify.ts';
+export type { Evidence, Report } from './verify.ts';
 
 export function auditFeature({ config, clock, db, secrets, onError }: System): Feature {
   const file = createCheckpointFile(config.dataDir);

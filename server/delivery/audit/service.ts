@@ -154,10 +154,11 @@ interface ExportedPart {
 async function* exportLines({ signer }: AuditDeps, ctx: Ctx, { chain, from, end }: ExportedPart) {
   const { sql } = ctx.db.behind;
   let last = end;
-  for await (const row of streamEntries(sql, chain, { after: from, signal: ctx.call.signal })) {
-    if (row.seq > end.seq) break;
-    last = row;
-    yield { position: String(row.seq), entry: showEntry(row) };
+  for await (const rows of streamEntries(sql, chain, { after: from, signal: ctx.call.signal })) {
+    const before = rows.filter(({ seq }) => seq <= end.seq);
+    for (const row of before) yield { position: String(row.seq), entry: showEntry(row) };
+    last = before.at(-1) ?? last;
+    if (before.length < rows.length) break;
   }
   const at = ctx.clock.now();
   const { seq, hash } = last;

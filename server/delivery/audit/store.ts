@@ -23,14 +23,17 @@ interface FlatRow {
   readonly place: string;
 }
 
-const PIECE = 500;
+const PIECE = 200;
 
 const columns = (sql: SqlTag) => sql`
   chain, seq, at, actor_kind as kind, actor_id as "actorId", actor_display as display, action, target, details,
   request_id as "requestId", previous_hash as "previousHash", hash, ctid::text as place`;
 
-function fromFlat({ kind, actorId, display, place: _place, ...rest }: FlatRow): AuditRow {
-  return { ...rest, actor: { kind, id: actorId, display } };
+/** Member by member: the rest of an object has a hidden class of its own, which stays until the next great collection. */
+function fromFlat(row: FlatRow): AuditRow {
+  const { chain, seq, at, action, target, details, requestId, previousHash, hash } = row;
+  const actor = { kind: row.kind, id: row.actorId, display: row.display };
+  return { chain, seq, at, action, target, details, requestId, previousHash, hash, actor };
 }
 
 export async function findHead(sql: SqlTag, chain: string): Promise<Head | undefined> {
@@ -50,18 +53,19 @@ export async function listEntries(
 }
 
 /**
- * Oldest first, from behind `after` on. The order is total even where somebody has taken the primary key away and put rows in twice:
- * no row is left out at the end of a piece.
+ * Oldest first, in pieces, from behind `after` on. The order is total even where somebody has taken the primary key away and put rows in twice: no row is left out at the end of a piece.
+ *
+ * A piece is emptied when the next one is asked for. Dead promises would hold its rows until the next great collection: 100 MB of a chain of 100,000 entries.
  */
 export async function* streamEntries(
   sql: SqlTag,
   chain: string,
   { after, signal }: { readonly after: number; readonly signal: AbortSignal },
-): AsyncGenerator<AuditRow> {
+): AsyncGenerator<readonly AuditRow[]> {
   let last: Pick<FlatRow, 'seq' | 'hash' | 'place'> | undefined;
   for (;;) {
     signal.throwIfAborted();
-    const rows: readonly FlatRow[] =
+    const rows: FlatRow[] =
       last === undefined
         ? await sql<FlatRow[]>`
             select ${columns(sql)} from audit_entries where chain = ${chain} and seq > ${after}::bigint
@@ -70,9 +74,12 @@ export async function* streamEntries(
             select ${columns(sql)} from audit_entries
             where chain = ${chain} and seq >= ${last.seq}::int and (seq, hash, ctid) > (${last.seq}::int, ${last.hash}, ${last.place}::text::tid)
             order by seq, hash, ctid limit ${PIECE}::int`;
-    for (const row of rows) yield fromFlat(row);
     last = rows.at(-1);
-    if (rows.length < PIECE) return;
+    const piece = rows.splice(0).map(fromFlat);
+    const isLast = piece.length < PIECE;
+    yield piece;
+    piece.length = 0;
+    if (isLast) return;
   }
 }
 

@@ -46,84 +46,98 @@ export interface Evidence {
 
 export interface VerifyDeps {
   head(): Promise<Head | undefined>;
-  rows(): AsyncGenerator<AuditRow>;
+  /** In pieces. */
+  rows(): AsyncGenerator<readonly AuditRow[]>;
 }
 
 /** How many entries may have been taken out, and the rest renumbered, for that still to be recognised. */
 const SHIFT_MAX = 1_000;
 
 export async function verifyChain(chain: string, deps: VerifyDeps, evidence: Evidence): Promise<Report> {
-  const headBefore = await deps.head();
-  const walk = new Walk(chain, evidence, headBefore);
-  const fault = await walk.run(deps.rows());
-  const { last } = walk;
-  const report = (found: Fault | undefined): Report => ({
-    chain,
-    finding: found?.finding ?? 'intact',
-    seq: found?.seq,
-    entries: walk.entries,
-    hash: last?.hash ?? '',
-    checkpoints: evidence.checkpoints,
-  });
-  if (fault !== undefined) return report(fault);
-  const seq = last?.seq ?? 0;
-  // Entry and head are committed together: an entry that was seen lies before the head that is read afterwards.
-  const headAfter = (await deps.head())?.seq ?? 0;
-  if (seq > headAfter) return report({ finding: 'order_broken', seq: headAfter + 1 });
-  if (walk.mismatch !== undefined) return report({ finding: 'rewritten', seq: walk.mismatch });
-  let furthest = headBefore?.seq ?? 0;
-  for (const anchor of evidence.anchors.keys()) furthest = Math.max(furthest, anchor);
-  if (furthest > seq) return report({ finding: 'tail_missing', seq: seq + 1 });
-  if (evidence.invalid !== undefined) return report({ finding: 'checkpoint_invalid', seq: evidence.invalid });
-  return report(undefined);
+  const check = new ChainCheck(chain, evidence, await deps.head());
+  for await (const rows of deps.rows()) if (!check.take(rows)) break;
+  return check.report(await deps.head());
 }
 
-class Walk {
+/** Of entries that somebody reads, each judged when the one behind it is there. */
+export class ChainCheck {
   readonly #chain: string;
   readonly #evidence: Evidence;
-  readonly #head: Head | undefined;
+  readonly #headBefore: Head | undefined;
+  #next: AuditRow | undefined;
   #previous: AuditRow | undefined;
-  last: AuditRow | undefined;
-  entries = 0;
+  #last: AuditRow | undefined;
+  #entries = 0;
+  #fault: Fault | undefined;
   /** Place of the first entry whose hash is another one than an anchor says. */
-  mismatch: number | undefined;
+  #mismatch: number | undefined;
 
-  constructor(chain: string, evidence: Evidence, head: Head | undefined) {
+  /** `headBefore`: as it was before the first entry was read. */
+  constructor(chain: string, evidence: Evidence, headBefore: Head | undefined) {
     this.#chain = chain;
     this.#evidence = evidence;
-    this.#head = head;
+    this.#headBefore = headBefore;
+    this.#compare(0, NO_HASH);
   }
 
-  async run(rows: AsyncGenerator<AuditRow>): Promise<Fault | undefined> {
-    this.#compare(0, NO_HASH);
-    try {
-      let next = await rows.next();
-      while (next.done !== true) {
-        const row = next.value;
-        next = await rows.next();
-        this.entries += 1;
-        const fault = this.#fault(row, next.done === true ? undefined : next.value);
-        if (fault !== undefined) return fault;
-        this.#compare(row.seq, row.hash);
-        this.#previous = this.last;
-        this.last = row;
-      }
-      return undefined;
-    } finally {
-      await rows.return(undefined);
+  /** Those that follow. False: something is wrong, and what comes then is not looked at. */
+  take(rows: readonly AuditRow[]): boolean {
+    for (const row of rows) {
+      this.#judge(row);
+      if (this.#fault !== undefined) return false;
+      this.#next = row;
     }
+    return true;
+  }
+
+  /** When all were taken. `headAfter`: as it is then. */
+  report(headAfter: Head | undefined): Report {
+    this.#judge(undefined);
+    const fault = this.#fault ?? this.#faultOfEnd(headAfter?.seq ?? 0);
+    return {
+      chain: this.#chain,
+      finding: fault?.finding ?? 'intact',
+      seq: fault?.seq,
+      entries: this.#entries,
+      hash: this.#last?.hash ?? '',
+      checkpoints: this.#evidence.checkpoints,
+    };
+  }
+
+  #faultOfEnd(headAfter: number): Fault | undefined {
+    const { anchors, invalid } = this.#evidence;
+    const seq = this.#last?.seq ?? 0;
+    // Entry and head are committed together: an entry that was seen lies before the head that is read afterwards.
+    if (seq > headAfter) return { finding: 'order_broken', seq: headAfter + 1 };
+    if (this.#mismatch !== undefined) return { finding: 'rewritten', seq: this.#mismatch };
+    let furthest = this.#headBefore?.seq ?? 0;
+    for (const anchor of anchors.keys()) furthest = Math.max(furthest, anchor);
+    if (furthest > seq) return { finding: 'tail_missing', seq: seq + 1 };
+    return invalid === undefined ? undefined : { finding: 'checkpoint_invalid', seq: invalid };
+  }
+
+  #judge(behind: AuditRow | undefined): void {
+    const row = this.#next;
+    if (row === undefined || this.#fault !== undefined) return;
+    this.#next = undefined;
+    this.#entries += 1;
+    this.#fault = this.#faultOf(row, behind);
+    if (this.#fault !== undefined) return;
+    this.#compare(row.seq, row.hash);
+    this.#previous = this.#last;
+    this.#last = row;
   }
 
   #compare(seq: number, hash: string): void {
-    if (this.mismatch !== undefined) return;
+    if (this.#mismatch !== undefined) return;
     const anchored = this.#evidence.anchors.get(seq);
     const differs = anchored !== undefined && (anchored.size > 1 || !anchored.has(hash));
-    if (differs || (this.#head?.seq === seq && this.#head.hash !== hash)) this.mismatch = seq;
+    if (differs || (this.#headBefore?.seq === seq && this.#headBefore.hash !== hash)) this.#mismatch = seq;
   }
 
-  #fault(row: AuditRow, next: AuditRow | undefined): Fault | undefined {
-    const lastSeq = this.last?.seq ?? 0;
-    const lastHash = this.last?.hash ?? NO_HASH;
+  #faultOf(row: AuditRow, next: AuditRow | undefined): Fault | undefined {
+    const lastSeq = this.#last?.seq ?? 0;
+    const lastHash = this.#last?.hash ?? NO_HASH;
     // Before anything else is judged by either of the two: which one was there first, the rows do not say.
     if (next?.seq === row.seq) return { finding: 'entry_duplicated', seq: row.seq };
     if (row.seq < 1) return { finding: 'order_broken', seq: 1 };
@@ -141,7 +155,7 @@ class Walk {
 
   /** The entry names another one as the one before it. */
   #brokenLink(row: AuditRow, next: AuditRow | undefined, isItself: boolean): Fault {
-    const lastHash = this.last?.hash ?? NO_HASH;
+    const lastHash = this.#last?.hash ?? NO_HASH;
     // Nobody touched this one: the one before it is not the one that was there when it was written.
     if (isItself) return { finding: 'order_broken', seq: Math.max(1, row.seq - 1) };
     if (entryHash({ chain: this.#chain, seq: row.seq, previousHash: lastHash }, row) === row.hash)

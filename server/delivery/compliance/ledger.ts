@@ -2,9 +2,10 @@
  * The part of the team's ledger. Entries are taken by their places and not by their times: servers' clocks differ, so that an entry of the period may stand between two that are not. The chain is
  * verified from its beginning to the end of the part.
  */
-import { gatherEvidence, streamEntries, verifyChain } from '../audit/index.ts';
-import type { CheckpointFile, CheckpointSigner, Report } from '../audit/index.ts';
+import { ChainCheck, gatherEvidence, streamEntries } from '../audit/index.ts';
+import type { CheckpointFile, CheckpointSigner, Evidence, Report } from '../audit/index.ts';
 import type { Database } from '../../platform/db/index.ts';
+import type { AuditRow } from '../../platform/ledger/entry.ts';
 import { PackageTooLarge } from './archive.ts';
 import { keyset } from './reading.ts';
 import type { Reading } from './reading.ts';
@@ -46,10 +47,25 @@ const POLICY_ACTIONS = new Set(['policy.disabled', 'policy.enabled', 'policy.ove
 
 type Place = { readonly first: number; readonly last: number; readonly hash: string };
 
+/** Each entry is read once, and verified on its way into the archive. */
 export async function addLedger(deps: LedgerDeps, reading: Reading): Promise<LedgerPart> {
   const { archive, until, teamId: chain } = reading;
   const place = await placeOf(reading);
-  const report = await verified(deps, reading, place);
+  const head = place && { seq: place.last, hash: place.hash };
+  const check = new ChainCheck(chain, await evidenceOf(deps, reading, head?.seq ?? 0), head);
+  const acts = createActs(await deployedBuilds(reading));
+  let entries = 0;
+  const lines = async function* (): AsyncGenerator<string> {
+    for await (const rows of entriesTo(reading, head?.seq ?? 0)) {
+      check.take(rows);
+      const part = place === undefined ? [] : rows.filter(({ seq }) => seq >= place.first);
+      entries += part.length;
+      for (const row of part) acts.see(row);
+      yield part.map((row) => `${JSON.stringify(row)}\n`).join('');
+    }
+  };
+  await archive.addGzip('ledger/entries.ndjson.gz', lines());
+  const report = check.report(head);
   archive.add('ledger/verification.json', {
     chain,
     first: place?.first ?? null,
@@ -59,36 +75,31 @@ export async function addLedger(deps: LedgerDeps, reading: Reading): Promise<Led
     entriesRead: report.entries,
     hash: report.hash,
   });
-  const deployed = await deployedBuilds(reading);
+  if (head !== undefined)
+    archive.add('ledger/checkpoint.json', deps.checkpoints.sign({ chain, ...head, at: until.getTime() }));
+  return { entries, finding: report.finding, ofBuilds: acts.ofBuilds, ofPolicies: acts.ofPolicies };
+}
+
+function createActs(deployed: ReadonlySet<string>) {
   const ofBuilds = new Map<string, LedgerAct[]>();
   const ofPolicies: PolicyAct[] = [];
-  let entries = 0;
   let acts = 0;
-  const lines = async function* (): AsyncGenerator<string> {
-    if (place === undefined) return;
-    for await (const row of partOf(reading, place)) {
-      entries += 1;
-      yield `${JSON.stringify(row)}\n`;
-      const { seq, at, action, actor, target, details } = row;
+  return {
+    ofBuilds,
+    ofPolicies,
+    see: ({ seq, at, action, actor, target, details: { buildId } }: AuditRow): void => {
       const isOfPolicy = POLICY_ACTIONS.has(action);
-      const { buildId } = details;
       const isOfBuild = BUILD_ACTIONS.has(action) && typeof buildId === 'string' && deployed.has(buildId);
-      if (!isOfPolicy && !isOfBuild) continue;
+      if (!isOfPolicy && !isOfBuild) return;
       if ((acts += 1) > ACTS_MAX) throw new PackageTooLarge(`${ACTS_MAX} acts on builds and policies`);
       const act = { seq, at: new Date(at).toISOString(), action, actor: actor.display, actorId: actor.id };
       if (isOfPolicy) ofPolicies.push({ ...act, policyId: target });
-      if (!isOfBuild) continue;
+      if (!isOfBuild) return;
       const same = ofBuilds.get(buildId);
       if (same === undefined) ofBuilds.set(buildId, [act]);
       else same.push(act);
-    }
+    },
   };
-  await archive.addGzip('ledger/entries.ndjson.gz', lines());
-  if (place !== undefined) {
-    const { last: seq, hash } = place;
-    archive.add('ledger/checkpoint.json', deps.checkpoints.sign({ chain, seq, hash, at: until.getTime() }));
-  }
-  return { entries, finding: report.finding, ofBuilds, ofPolicies };
 }
 
 async function deployedBuilds(reading: Reading): Promise<ReadonlySet<string>> {
@@ -119,30 +130,23 @@ async function placeOf({ db, teams, teamId, start, until }: Reading): Promise<Pl
   return row;
 }
 
-async function* partOf({ db, teamId, signal }: Reading, { first, last }: Pick<Place, 'first' | 'last'>) {
-  for await (const row of streamEntries(db.sql, teamId, { after: first - 1, signal })) {
-    if (row.seq > last) return;
-    yield row;
+/** From the beginning of the chain, in pieces. */
+async function* entriesTo({ db, teamId, signal }: Reading, last: number) {
+  for await (const rows of streamEntries(db.sql, teamId, { after: -2_000_000_000, signal })) {
+    const isOver = (rows.at(-1)?.seq ?? 0) > last;
+    yield isOver ? rows.filter(({ seq }) => seq <= last) : rows;
+    if (isOver) return;
   }
 }
 
-async function verified(
+async function evidenceOf(
   { file, checkpoints: signer }: LedgerDeps,
-  reading: Reading,
-  place: Place | undefined,
-): Promise<Report> {
-  const { teamId, signal } = reading;
+  { teamId, signal }: Reading,
+  last: number,
+): Promise<Evidence> {
   const known = (await gatherEvidence({ file, signer }, teamId, signal)).get(teamId);
-  const { last = 0, hash = '' } = place ?? {};
   const anchors = new Map([...(known?.anchors ?? [])].filter(([seq]) => seq <= last));
-  return await verifyChain(
-    teamId,
-    {
-      head: async () => await Promise.resolve(last === 0 ? undefined : { seq: last, hash }),
-      rows: () => partOf(reading, { first: -2_000_000_000, last }),
-    },
-    { anchors, checkpoints: 0, invalid: undefined },
-  );
+  return { anchors, checkpoints: 0, invalid: undefined };
 }
 
 /** The handle that is passed reads one state of the database from its first statement to its last. */
