@@ -63,6 +63,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/delivery/artifacts/record.ts',
     'server/delivery/artifacts/sbom/store.ts',
     'server/delivery/artifacts/upload-sbom.ts',
+    'server/delivery/attestations/attest.ts',
     'server/delivery/policies/gate-log.ts',
     'server/engine/builds/store.ts',
     'server/engine/runners/waiting.ts',

@@ -3,20 +3,17 @@
  * the same again is given what was stored first.
  */
 import { createHash } from 'node:crypto';
-import { and, eq } from 'drizzle-orm';
 import type { Database } from '../../platform/db/index.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
 import type { AuditActor } from '../../platform/ledger/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
 import type { Purpose, Signer } from '../signingkeys/index.ts';
 import { bundleOf, PAYLOAD_TYPE, paeOf } from './envelope.ts';
-import { attestations, attestationSubjects } from './schema.ts';
+import { columns } from './read.ts';
+import type { Attestation } from './read.ts';
 import { statementBytes } from './statement.ts';
 import type { StatementInit } from './statement.ts';
-
-export type Attestation = RowOf<typeof attestations>;
 
 export interface Stated extends StatementInit {
   readonly teamId: string;
@@ -74,14 +71,13 @@ export async function signStatement(
 }
 
 async function stored(
-  { orm }: Database,
+  { sql }: Database,
   teamId: string,
   dedupeKey: string,
 ): Promise<Attestation | undefined> {
-  const [row] = await orm
-    .select()
-    .from(attestations)
-    .where(and(eq(attestations.teamId, teamId), eq(attestations.dedupeKey, dedupeKey)));
+  const [row] = await sql<Attestation[]>`
+    select ${columns(sql)}, a.dedupe_key as "dedupeKey", a.uploaded_by as "uploadedBy"
+    from attestations a where a.team_id = ${teamId} and a.dedupe_key = ${dedupeKey}`;
   return row;
 }
 
@@ -94,7 +90,7 @@ export interface Storing {
 /** With its entry in the ledger, which has the bundle's hash. Throws the violation of `attestations_once` for what was stored before. */
 export async function storeAttestation(
   db: Database,
-  row: Omit<typeof attestations.$inferInsert, 'id' | 'createdAt' | 'sha256' | 'ledgerSeq'>,
+  row: Omit<Attestation, 'id' | 'createdAt' | 'sha256' | 'ledgerSeq'>,
   { digests, at, entry }: Storing,
 ): Promise<Attestation> {
   const { teamId, bundle, predicateType } = row;
@@ -103,12 +99,13 @@ export async function storeAttestation(
   return await db.transact(async (tx) => {
     const details = { predicateType, sha256: sha256.toString('hex'), subjects: [...digests] };
     const ledgerSeq = await appendAudit(tx, { ...entry, chain: teamId, target: id, details }, at);
-    const [made] = await tx.orm
-      .insert(attestations)
-      .values({ ...row, id, createdAt: at, sha256, ledgerSeq })
-      .returning();
-    const subjects = [...new Set(digests)].map((digest) => ({ teamId, digest, attestationId: id }));
-    await tx.orm.insert(attestationSubjects).values(subjects);
-    return made as Attestation;
+    await tx.sql`
+      with made as (
+        insert into attestations (id, team_id, predicate_type, source, bundle, sha256, dedupe_key, uploaded_by, ledger_seq, created_at)
+        values (${id}, ${teamId}, ${predicateType}, ${row.source}, ${bundle}, ${sha256}, ${row.dedupeKey}, ${row.uploadedBy}, ${ledgerSeq}::int, ${at})
+      )
+      insert into attestation_subjects (team_id, digest, attestation_id)
+      select ${teamId}, digest, ${id} from unnest(${[...new Set(digests)]}::text[]) digest`;
+    return { ...row, id, createdAt: at, sha256, ledgerSeq };
   });
 }

@@ -2,8 +2,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TeamScope } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
-import type { Attestation } from './attest.ts';
 import type { Statement } from './envelope.ts';
+import type { Attestation } from './read.ts';
 import { EVALUATION_SUFFIX, PROVENANCE_TYPE } from './statement.ts';
 import { verifyBundle } from './verify.ts';
 import type { Keys } from './verify.ts';

@@ -6,12 +6,12 @@ import { createTrustedKeys, readTrusted } from './trusted-keys.ts';
 import type { Keys } from './verify.ts';
 
 export { attest, signStatement, storeAttestation } from './attest.ts';
-export type { Attestation, AttestDeps, Stated } from './attest.ts';
+export type { AttestDeps, Stated } from './attest.ts';
 export { BUNDLE_BYTES_MAX, readEnvelope, readStatement } from './envelope.ts';
 export { attestationFacts, ATTESTATIONS_MAX } from './facts.ts';
 export type { AttestationFacts, EvaluationFacts } from './facts.ts';
 export { attestationsOf } from './read.ts';
-export type { ListedAttestation } from './read.ts';
+export type { Attestation, ListedAttestation } from './read.ts';
 export { attestations, attestationSubjects } from './schema.ts';
 export { EVALUATION_SUFFIX, PROVENANCE_TYPE } from './statement.ts';
 export { verifyBundle } from './verify.ts';
