@@ -18,6 +18,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   polls: () => import('./polls.ts'),
   timeline: () => import('./timeline.ts'),
   'supply-chain': () => import('./supply-chain.ts'),
+  attestations: () => import('./attestations.ts'),
   gates: () => import('./gates.ts'),
   logs: () => import('./logs.ts'),
   webhooks: () => import('./webhooks.ts'),
