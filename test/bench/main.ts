@@ -19,6 +19,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   timeline: () => import('./timeline.ts'),
   'supply-chain': () => import('./supply-chain.ts'),
   attestations: () => import('./attestations.ts'),
+  compliance: () => import('./compliance.ts'),
   gates: () => import('./gates.ts'),
   logs: () => import('./logs.ts'),
   webhooks: () => import('./webhooks.ts'),
