@@ -320,6 +320,7 @@ export const groups: readonly GroupSpec[] = [
       { words: ['list'], summary: 'Lists promotions to an environment, newest first' },
       { words: ['preview'], summary: 'Returns what a promotion changes' },
       { words: ['reject'], summary: 'Rejects a promotion' },
+      { words: ['running'], summary: 'Returns what runs now in each environment of a project, since when, and how it came there' },
     ],
     load: async () => (await import('./promotions.ts')).commands,
   },

@@ -59,6 +59,18 @@ export class Promotions {
   }
 
   /**
+   * Returns what runs now in each environment of a project, since when, and how it came there. An environment in which nothing is known to run is left out. Errors: `not_found` (404).
+   *
+   * Needs: scope `release:read`.
+   *
+   * @example What runs where
+   * await sdk.promotions.running('prj_01');
+   */
+  running(projectId: string, options?: CallOptions): ApiPromise<RunningImage[]> {
+    return this.#client.call({ method: 'GET', path: '/projects/{projectId}/running', returns: 'running' }, { projectId }, options);
+  }
+
+  /**
    * Asks for a release of the environment's project to go to the environment. It is `pending` at first, also where nothing can be deployed, and says what it waits for and what the policies would say. Errors: `not_found` (404: environment, release or artifact),
    * `validation_failed` (400: the artifact is no image), `limit_reached` (409, 100 pending ones an environment).
    *
@@ -212,7 +224,7 @@ export interface PromotionArtifactChange {
 
 /** Image that an environment runs, or that a promotion brings to it, and where it came from. What is absent is not known, or there is none. */
 export interface PromotionImage {
-  /** Release that it came with. */
+  /** Release that it came with. Of what runs and came with none: the newest of the project that holds it. */
   readonly releaseId?: string;
   /** Version of the release. */
   readonly version?: string;
@@ -354,4 +366,27 @@ export interface PromotionsListResponse {
   readonly promotions: readonly Promotion[];
   /** Cursor of the next page; absent on the last one. */
   readonly nextCursor?: string;
+}
+
+/**
+ * How what runs in an environment came there.
+ *
+ * - `promotion`: By a promotion.
+ * - `approved`: By a build whose deploy somebody approved.
+ * - `direct`: By a build that deployed by itself.
+ * - `rollback`: By a rollback.
+ * - `elsewhere`: By somebody who completed a promotion that no build of the platform deploys.
+ */
+export type RunningHow = 'promotion' | 'approved' | 'direct' | 'rollback' | 'elsewhere';
+
+/** What runs in an environment: what the platform deployed there last or, if that was later, what somebody said to have deployed elsewhere. */
+export interface RunningImage {
+  /** Environment. */
+  readonly environmentId: string;
+  /** Its name. */
+  readonly environmentName: string;
+  /** The image. */
+  readonly image: PromotionImage;
+  /** How it came there. */
+  readonly how: RunningHow;
 }

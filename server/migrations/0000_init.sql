@@ -1924,6 +1924,8 @@ CREATE INDEX "promotions_release" ON "promotions" USING btree ("release_id","id"
 --> statement-breakpoint
 CREATE INDEX "promotions_pending" ON "promotions" USING btree ("environment_id","id") WHERE "promotions"."state" = 'pending';
 --> statement-breakpoint
+CREATE INDEX "promotions_elsewhere" ON "promotions" USING btree ("environment_id","ended_at","id") WHERE "promotions"."state" = 'deployed' and "promotions"."build_id" is null;
+--> statement-breakpoint
 CREATE INDEX "release_artifacts_of" ON "release_artifacts" USING btree ("team_id","artifact_id","release_id");
 --> statement-breakpoint
 CREATE INDEX "releases_newest" ON "releases" USING btree ("project_id","id");

@@ -14,7 +14,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
     readers: ['access/auth', 'features/platformfeatures', 'platform'],
   },
   artifact_sources: { readers: ['delivery/compliance', 'delivery/residency', 'workspace/graph'] },
-  artifacts: { readers: ['delivery/compliance', 'workspace/graph'] },
+  artifacts: { readers: ['delivery/compliance', 'delivery/promotions', 'workspace/graph'] },
   attestation_subjects: { readers: ['delivery/compliance'] },
   attestations: { readers: ['delivery/compliance'] },
   audit_entries: { readers: ['delivery/audit', 'delivery/compliance'] },
@@ -72,8 +72,12 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
     owner: 'engine/regions',
     readers: ['access/teams', 'engine/evidence', 'engine/registries', 'engine/runners', 'engine/work'],
   },
-  release_artifacts: { readers: ['delivery/artifacts', 'delivery/compliance', 'workspace/graph'] },
-  releases: { readers: ['delivery/artifacts', 'delivery/compliance', 'workspace/graph'] },
+  release_artifacts: {
+    readers: ['delivery/artifacts', 'delivery/compliance', 'delivery/promotions', 'workspace/graph'],
+  },
+  releases: {
+    readers: ['delivery/artifacts', 'delivery/compliance', 'delivery/promotions', 'workspace/graph'],
+  },
   runner_boots: { writers: ['engine/work'] },
   runner_events: { writers: ['engine/work'] },
   runner_groups: { writers: ['engine/work'], readers: ['engine/runners', 'engine/work'] },

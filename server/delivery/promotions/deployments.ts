@@ -32,16 +32,6 @@ export async function currentDeployments(
   return await rows.list(who, { where: inArray(deployments.buildId, heads), max });
 }
 
-/** What the platform deployed last in the environment. */
-export async function currentDeployment(who: Who, environmentId: string): Promise<Deployment | undefined> {
-  const head = who.db.orm
-    .select({ id: deploymentHeads.buildId })
-    .from(deploymentHeads)
-    .where(and(inTeams(deploymentHeads, who.teams), eq(deploymentHeads.environmentId, environmentId)));
-  const [current] = await rows.list(who, { where: inArray(deployments.buildId, head), max: 1 });
-  return current;
-}
-
 /** Of one artifact, newest first. */
 export async function deploymentsOf(
   who: Who,

@@ -7,6 +7,7 @@ import {
   PromotionPolicyPreviewSchema,
   PromotionPreviewSchema,
   PromotionsService,
+  RunningImageSchema,
 } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import type { Promotion as PromotionMessage } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
@@ -19,6 +20,7 @@ import { deployed } from './deployed.ts';
 import { ended, endedJob, expire } from './ended.ts';
 import { present, presentOne } from './present.ts';
 import { preview } from './preview.ts';
+import { running } from './running.ts';
 import { promotions } from './schema.ts';
 import { findPromotion, promotionRows } from './store.ts';
 
@@ -40,6 +42,10 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
       const message = shown(PromotionPreviewSchema, { ...changes, policies: word });
       message.promotion = await presentOne(ctx, environment, promotion);
       return message;
+    },
+    running: async (request, ctx: Ctx) => {
+      const rows = await running(ctx, request);
+      return { running: rows.map((row) => shown(RunningImageSchema, row)) };
     },
     create: async (request, ctx: Ctx) => {
       const { environment, promotion, passed } = await create(deps, ctx, request);

@@ -2,31 +2,18 @@
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import { artifactOfDigest, comparePackages, readArtifacts } from '../artifacts/index.ts';
+import { comparePackages, readArtifacts } from '../artifacts/index.ts';
 import type { Artifact, ArtifactRow, PackageChanges } from '../artifacts/index.ts';
 import { passageOfBuild } from '../policies/index.ts';
 import type { FailedRule, Gates } from '../policies/index.ts';
 import { artifactsOf } from '../releases/index.ts';
-import { currentDeployment } from './deployments.ts';
 import { deployOf, imageAsked } from './image.ts';
 import { passageOf, promotedOf } from './passage.ts';
 import type { Passing } from './passage.ts';
-import { countedApprovals, deployedElsewhere, findPromotion, promotionRows } from './store.ts';
+import { factsOf, runningIn } from './running.ts';
+import type { Image } from './running.ts';
+import { countedApprovals, findPromotion } from './store.ts';
 import type { Promotion } from './store.ts';
-
-/** Of the contract. Columns are absent or null where nothing is known. */
-interface Image {
-  readonly releaseId?: string | undefined;
-  readonly version?: string | undefined;
-  readonly promotionId?: string | null;
-  readonly buildId?: string | undefined;
-  readonly artifactId?: string | undefined;
-  readonly name?: string | undefined;
-  readonly digest?: string | undefined;
-  readonly commit?: string | null;
-  readonly url?: string | null;
-  readonly since?: Date | null;
-}
 
 /** What runs, or what is brought. */
 interface Side {
@@ -73,7 +60,7 @@ export async function preview(
   const artifacts = await artifactsOf(ctx, promotion.releaseId);
   const [brought, running, approvals] = await Promise.all([
     broughtBy(ctx, promotion, artifacts),
-    runningIn(ctx, environment),
+    runningSide(ctx, environment),
     countedApprovals(ctx.db.sql, ctx.teams, {
       promotion,
       withoutRequester: !environment.allowSelfApproval,
@@ -141,46 +128,19 @@ async function broughtBy(
   artifacts: readonly Artifact[],
 ): Promise<Side> {
   const image = imageAsked({ artifactId }, artifacts);
-  return await sideOf(ctx, teamId, { image: { releaseId, version }, artifacts, artifactId: image?.id });
+  const [artifact] = image === undefined ? [] : await readArtifacts(ctx, teamId, [image.id]);
+  return { image: { releaseId, version, ...factsOf(artifact) }, artifact, artifacts };
 }
 
-/** What the platform deployed there last, or what somebody deployed elsewhere after it. */
-async function runningIn(ctx: Ctx, { id, teamId }: Environment): Promise<Side | undefined> {
-  const [deployment, elsewhere] = await Promise.all([currentDeployment(ctx, id), deployedElsewhere(ctx, id)]);
-  const endedAt = elsewhere?.endedAt?.getTime() ?? 0;
-  if (elsewhere !== undefined && endedAt > (deployment?.deployedAt.getTime() ?? 0)) {
-    const brought = await broughtBy(ctx, elsewhere, await artifactsOf(ctx, elsewhere.releaseId));
-    const { id: promotionId, url, endedAt: since } = elsewhere;
-    return { ...brought, image: { ...brought.image, promotionId, url, since } };
-  }
-  if (deployment === undefined) return undefined;
-  const { digest, buildId, promotionId, address: url, deployedAt: since } = deployment;
-  const [by] = promotionId === null ? [] : [await promotionRows.find(ctx, promotionId)];
-  const artifactId = await artifactOfDigest(ctx, teamId, digest);
-  const release = by && { releaseId: by.releaseId, version: by.version };
-  return await sideOf(ctx, teamId, {
-    image: { ...release, digest, buildId, promotionId, url, since },
-    artifacts: by && (await artifactsOf(ctx, by.releaseId)),
-    artifactId,
-  });
-}
-
-interface Known {
-  readonly image: Image;
-  /** Of its release; undefined: it came with none, and is all that is known. */
-  readonly artifacts: readonly Artifact[] | undefined;
-  readonly artifactId: string | undefined;
-}
-
-async function sideOf(ctx: Ctx, teamId: string, { image, artifacts, artifactId }: Known): Promise<Side> {
-  const [artifact] = artifactId === undefined ? [] : await readArtifacts(ctx, teamId, [artifactId]);
-  if (artifact === undefined) return { image, artifact, artifacts: artifacts ?? [] };
-  const { id, name, digest, commit } = artifact;
-  return {
-    image: { ...image, artifactId: id, name, digest, commit: commit === '' ? null : commit },
-    artifact,
-    artifacts: artifacts ?? [artifact],
-  };
+async function runningSide(ctx: Ctx, { id, teamId }: Environment): Promise<Side | undefined> {
+  const [running] = await runningIn(ctx, { teamId, environmentIds: [id] });
+  if (running === undefined) return undefined;
+  const { image, artifact } = running;
+  const { promotionId, releaseId } = image;
+  // A release of which the image alone was deployed is no release that runs.
+  const isRelease = typeof promotionId === 'string' && typeof releaseId === 'string';
+  const alone = artifact === undefined ? [] : [artifact];
+  return { image, artifact, artifacts: isRelease ? await artifactsOf(ctx, releaseId) : alone };
 }
 
 /** Of one kind and name there may be several: what both sides have is the same, and the others go in pairs. */

@@ -9,6 +9,10 @@ export const requests: Requests = {
   'svc.promotions.v1.PromotionsService/List': { fields: environment, givesNothing: true },
   'svc.promotions.v1.PromotionsService/Get': { fields: promotion, givesNothing: true },
   'svc.promotions.v1.PromotionsService/Preview': { fields: promotion, givesNothing: true },
+  'svc.promotions.v1.PromotionsService/Running': {
+    fields: ({ projectId }) => ({ projectId }),
+    givesNothing: true,
+  },
   'svc.promotions.v1.PromotionsService/Create': {
     fields: ({ environmentId, releaseId }) => ({ environmentId, releaseId }),
     givesNothing: true,

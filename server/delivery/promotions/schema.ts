@@ -53,6 +53,10 @@ export const promotions = teamTable(
     index('promotions_pending')
       .on(t.environmentId, t.id)
       .where(sql`${t.state} = 'pending'`),
+    // The one that was deployed elsewhere last.
+    index('promotions_elsewhere')
+      .on(t.environmentId, t.endedAt, t.id)
+      .where(sql`${t.state} = 'deployed' and ${t.buildId} is null`),
     // What ends with its build.
     uniqueIndex('promotions_build')
       .on(t.buildId)

@@ -1,5 +1,5 @@
 /** Rows of promotions and of their approvals. */
-import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, sql } from 'drizzle-orm';
 import type { Environment } from '../../apps/environments/index.ts';
 import type { Ctx, TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
@@ -71,25 +71,4 @@ export async function pendingBefore(
   const older = sql`${promotions.id} < ${id}`;
   const where = and(eq(promotions.environmentId, environmentId), eq(promotions.state, 'pending'), older);
   return await promotionRows.list(tx, { where });
-}
-
-/** The one that ended last of those that were deployed elsewhere. */
-export async function deployedElsewhere(
-  { db, teams }: Who,
-  environmentId: string,
-): Promise<Promotion | undefined> {
-  const [last] = await db.orm
-    .select()
-    .from(promotions)
-    .where(
-      and(
-        inTeams(promotions, teams),
-        eq(promotions.environmentId, environmentId),
-        eq(promotions.state, 'deployed'),
-        isNull(promotions.buildId),
-      ),
-    )
-    .orderBy(desc(promotions.endedAt), desc(promotions.id))
-    .limit(1);
-  return last;
 }

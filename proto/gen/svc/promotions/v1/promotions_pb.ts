@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/promotions/v1/promotions.proto.
  */
 export const file_svc_promotions_v1_promotions: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdmMvcHJvbW90aW9ucy92MS9wcm9tb3Rpb25zLnByb3RvEhFzdmMucHJvbW90aW9ucy52MSJhChBQcm9tb3Rpb25XYWl0aW5nEjoKBGNvZGUYASABKA4yJy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25XYWl0aW5nQ29kZUID4EEDEhEKBHRleHQYAiABKAlCA+BBAyJWChFQcm9tb3Rpb25BcHByb3ZhbBIUCgd1c2VyX2lkGAEgASgJQgPgQQMSKwoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMibQoNUHJvbW90aW9uUnVsZRIWCglwb2xpY3lfaWQYASABKAlCA+BBAxIYCgtwb2xpY3lfbmFtZRgCIAEoCUID4EEDEhQKB3J1bGVfaWQYAyABKAlCA+BBAxIUCgdtZXNzYWdlGAQgASgJQgPgQQMinAEKFlByb21vdGlvblBvbGljeVByZXZpZXcSFAoHYWxsb3dlZBgBIAEoCEID4EEDEjUKBmRlbmllZBgCIAMoCzIgLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJ1bGVCA+BBAxI1CgZ3YXJuZWQYAyADKAsyIC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25SdWxlQgPgQQMiiQgKCVByb21vdGlvbhIPCgJpZBgBIAEoCUID4EEDEhQKB3RlYW1faWQYAiABKAlCA+BBAxIXCgpwcm9qZWN0X2lkGAMgASgJQgPgQQMSGwoOZW52aXJvbm1lbnRfaWQYBCABKAlCA+BBAxIdChBlbnZpcm9ubWVudF9uYW1lGAUgASgJQgPgQQMSFwoKcmVsZWFzZV9pZBgGIAEoCUID4EEDEhQKB3ZlcnNpb24YByABKAlCA+BBAxIdCgthcnRpZmFjdF9pZBgIIAEoCUID4EEDSACIAQESNQoFc3RhdGUYCSABKA4yIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25TdGF0ZUID4EEDEkIKCXJlamVjdGlvbhgKIAEoDjIlLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJlamVjdGlvbkID4EEDSAGIAQESGAoGcmVhc29uGAsgASgJQgPgQQNIAogBARJCCgt3YWl0aW5nX2ZvchgMIAEoCzIjLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbldhaXRpbmdCA+BBA0gDiAEBEhkKDHJlcXVlc3RlZF9ieRgNIAEoCUID4EEDEjwKCWFwcHJvdmFscxgOIAMoCzIkLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkFwcHJvdmFsQgPgQQMSIQoPb3ZlcnJpZGVfcmVhc29uGA8gASgJQgPgQQNIBIgBARIaCghidWlsZF9pZBgQIAEoCUID4EEDSAWIAQESGAoGZGlnZXN0GBEgASgJQgPgQQNIBogBARIVCgN1cmwYEiABKAlCA+BBA0gHiAEBEjMKCmNyZWF0ZWRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOQoLYXBwcm92ZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICIgBARI2CghlbmRlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gJiAEBEksKDnBvbGljeV9wcmV2aWV3GBYgASgLMikuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUG9saWN5UHJldmlld0ID4EEDSAqIAQFCDgoMX2FydGlmYWN0X2lkQgwKCl9yZWplY3Rpb25CCQoHX3JlYXNvbkIOCgxfd2FpdGluZ19mb3JCEgoQX292ZXJyaWRlX3JlYXNvbkILCglfYnVpbGRfaWRCCQoHX2RpZ2VzdEIGCgRfdXJsQg4KDF9hcHByb3ZlZF9hdEILCglfZW5kZWRfYXRCEQoPX3BvbGljeV9wcmV2aWV3IrYDCg5Qcm9tb3Rpb25JbWFnZRIcCgpyZWxlYXNlX2lkGAEgASgJQgPgQQNIAIgBARIZCgd2ZXJzaW9uGAIgASgJQgPgQQNIAYgBARIeCgxwcm9tb3Rpb25faWQYAyABKAlCA+BBA0gCiAEBEhoKCGJ1aWxkX2lkGAQgASgJQgPgQQNIA4gBARIdCgthcnRpZmFjdF9pZBgFIAEoCUID4EEDSASIAQESFgoEbmFtZRgGIAEoCUID4EEDSAWIAQESGAoGZGlnZXN0GAcgASgJQgPgQQNIBogBARIYCgZjb21taXQYCCABKAlCA+BBA0gHiAEBEhUKA3VybBgJIAEoCUID4EEDSAiIAQESMwoFc2luY2UYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICYgBAUINCgtfcmVsZWFzZV9pZEIKCghfdmVyc2lvbkIPCg1fcHJvbW90aW9uX2lkQgsKCV9idWlsZF9pZEIOCgxfYXJ0aWZhY3RfaWRCBwoFX25hbWVCCQoHX2RpZ2VzdEIJCgdfY29tbWl0QgYKBF91cmxCCAoGX3NpbmNlIqcBChdQcm9tb3Rpb25BcnRpZmFjdENoYW5nZRIxCgRraW5kGAEgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSGAoGYmVmb3JlGAMgASgJQgPgQQNIAIgBARIXCgVhZnRlchgEIAEoCUID4EEDSAGIAQFCCQoHX2JlZm9yZUIICgZfYWZ0ZXIiZwoWUHJvbW90aW9uUGFja2FnZUNoYW5nZRIRCgR0eXBlGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhMKBmJlZm9yZRgDIAMoCUID4EEDEhIKBWFmdGVyGAQgAygJQgPgQQMimgEKF1Byb21vdGlvblBhY2thZ2VDaGFuZ2VzEhIKBWFkZGVkGAEgASgFQgPgQQMSFAoHcmVtb3ZlZBgCIAEoBUID4EEDEhQKB2NoYW5nZWQYAyABKAVCA+BBAxI/CgdjaGFuZ2VzGAQgAygLMikuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUGFja2FnZUNoYW5nZUID4EEDIqoEChBQcm9tb3Rpb25QcmV2aWV3EjQKCXByb21vdGlvbhgBIAEoCzIcLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkID4EEDEjwKB3J1bm5pbmcYAiABKAsyIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25JbWFnZUID4EEDSACIAQESNwoHYnJvdWdodBgDIAEoCzIhLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkltYWdlQgPgQQMSQgoJYXJ0aWZhY3RzGAQgAygLMiouc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uQXJ0aWZhY3RDaGFuZ2VCA+BBAxJGCghwYWNrYWdlcxgFIAEoCzIqLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblBhY2thZ2VDaGFuZ2VzQgPgQQNIAYgBARIiChBwYWNrYWdlc19wcm9ibGVtGAYgASgJQgPgQQNIAogBARIWCglhcHByb3ZhbHMYByABKAVCA+BBAxIfChJyZXF1aXJlZF9hcHByb3ZhbHMYCCABKAVCA+BBAxJFCghwb2xpY2llcxgJIAEoCzIpLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblBvbGljeVByZXZpZXdCA+BBA0gDiAEBQgoKCF9ydW5uaW5nQgsKCV9wYWNrYWdlc0ITChFfcGFja2FnZXNfcHJvYmxlbUILCglfcG9saWNpZXMigAEKC0xpc3RSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQISHgoFbGltaXQYAiABKA1CCrpIByoFGMgBKAFIAIgBARIfCgZjdXJzb3IYAyABKAlCCrpIB3IFEAEYgARIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ0CgxMaXN0UmVzcG9uc2USNQoKcHJvbW90aW9ucxgBIAMoCzIcLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkID4EEDEh0KC25leHRfY3Vyc29yGAIgASgJQgPgQQNIAIgBAUIOCgxfbmV4dF9jdXJzb3IiTQoKR2V0UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECIlEKDlByZXZpZXdSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSGQoMcHJvbW90aW9uX2lkGAIgASgJQgPgQQIigwEKDUNyZWF0ZVJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIXCgpyZWxlYXNlX2lkGAIgASgJQgPgQQISIwoLYXJ0aWZhY3RfaWQYAyABKAlCCbpIBnIEEAEYQEgAiAEBQg4KDF9hcnRpZmFjdF9pZCJBChFQcm9tb3Rpb25PdmVycmlkZRIsCgZyZWFzb24YASABKAlCHOBBArpIFnIUEAgY9AMyDV5cU1tcc1xTXSpcUyQimwEKDkFwcHJvdmVSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSGQoMcHJvbW90aW9uX2lkGAIgASgJQgPgQQISOwoIb3ZlcnJpZGUYAyABKAsyJC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25PdmVycmlkZUgAiAEBQgsKCV9vdmVycmlkZSJzCg1SZWplY3RSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSGQoMcHJvbW90aW9uX2lkGAIgASgJQgPgQQISIQoGcmVhc29uGAMgASgJQhHgQQK6SAtyCRABGPQDMgJcUyLNAQoPQ29tcGxldGVSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSGQoMcHJvbW90aW9uX2lkGAIgASgJQgPgQQISQgoGc3RhdHVzGAMgASgOMiMuc3ZjLnByb21vdGlvbnMudjEuQ29tcGxldGlvblN0YXR1c0IN4EECukgHggEEEAEgABItCgN1cmwYBCABKAlCG7pIGHIWGNAPMhFeaHR0cHM/Oi8vW15cc10rJEgAiAEBQgYKBF91cmwqxAEKDlByb21vdGlvblN0YXRlEh8KG1BST01PVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1BST01PVElPTl9TVEFURV9QRU5ESU5HEAESHAoYUFJPTU9USU9OX1NUQVRFX0FQUFJPVkVEEAISHAoYUFJPTU9USU9OX1NUQVRFX0RFUExPWUVEEAMSHAoYUFJPTU9USU9OX1NUQVRFX1JFSkVDVEVEEAQSGgoWUFJPTU9USU9OX1NUQVRFX0ZBSUxFRBAFKqABChJQcm9tb3Rpb25SZWplY3Rpb24SIwofUFJPTU9USU9OX1JFSkVDVElPTl9VTlNQRUNJRklFRBAAEiAKHFBST01PVElPTl9SRUpFQ1RJT05fUkVKRUNURUQQARIiCh5QUk9NT1RJT05fUkVKRUNUSU9OX1NVUEVSU0VERUQQAhIfChtQUk9NT1RJT05fUkVKRUNUSU9OX0VYUElSRUQQAyqxAgoUUHJvbW90aW9uV2FpdGluZ0NvZGUSJgoiUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9VTlNQRUNJRklFRBAAEiMKH1BST01PVElPTl9XQUlUSU5HX0NPREVfQVBQUk9WQUwQARIrCidQUk9NT1RJT05fV0FJVElOR19DT0RFX05PX0RFUExPWV9UQVJHRVQQAhIqCiZQUk9NT1RJT05fV0FJVElOR19DT0RFX0FNQklHVU9VU19JTUFHRRADEisKJ1BST01PVElPTl9XQUlUSU5HX0NPREVfRU5WSVJPTk1FTlRfQlVTWRAEEiEKHVBST01PVElPTl9XQUlUSU5HX0NPREVfUlVOTkVSEAUSIwofUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9FWFRFUk5BTBAGKnMKEENvbXBsZXRpb25TdGF0dXMSIQodQ09NUExFVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIeChpDT01QTEVUSU9OX1NUQVRVU19ERVBMT1lFRBABEhwKGENPTVBMRVRJT05fU1RBVFVTX0ZBSUxFRBACMuQLChFQcm9tb3Rpb25zU2VydmljZRLUAQoETGlzdBIeLnN2Yy5wcm9tb3Rpb25zLnYxLkxpc3RSZXF1ZXN0Gh8uc3ZjLnByb21vdGlvbnMudjEuTGlzdFJlc3BvbnNlIooBkAIBirUYUmIRCgpwcm9tb3Rpb25zEDIYyAGqAQJpZKoBBXN0YXRlqgEHdmVyc2lvbqoBD3dhaXRpbmdGb3IuY29kZaoBB2J1aWxkSWSqAQljcmVhdGVkQXSC0+STAisSKS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zEocBCgNHZXQSHS5zdmMucHJvbW90aW9ucy52MS5HZXRSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIkOQAgGC0+STAjoSOC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9EpACCgdQcmV2aWV3EiEuc3ZjLnByb21vdGlvbnMudjEuUHJldmlld1JlcXVlc3QaIy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25QcmV2aWV3IrwBkAIBirUYbZoBagoYV2hhdCBhIHByb21vdGlvbiBjaGFuZ2VzEiZwcm9tb3Rpb25zIHByZXZpZXcgcHJtXzAxIC0tZW52IGVudl8wMRomcHJvbW90aW9ucy5wcmV2aWV3KCdlbnZfMDEnLCAncHJtXzAxJymC0+STAkISQC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L3ByZXZpZXcSmQIKBkNyZWF0ZRIgLnN2Yy5wcm9tb3Rpb25zLnYxLkNyZWF0ZVJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24izgGKtRiVARIOZW52aXJvbm1lbnRfaWQSCnJlbGVhc2VfaWQqCnJlbGVhc2VfaWRYyQGaAWcKF0EgcmVsZWFzZSB0byBwcm9kdWN0aW9uEiVwcm9tb3Rpb25zIGNyZWF0ZSByZWxfMDEgLS1lbnYgZW52XzAxGiVwcm9tb3Rpb25zLmNyZWF0ZSgnZW52XzAxJywgJ3JlbF8wMScpgtPkkwIuOgEqIikvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucxKdAQoHQXBwcm92ZRIhLnN2Yy5wcm9tb3Rpb25zLnYxLkFwcHJvdmVSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIlGKtRgCQAOC0+STAkU6ASoiQC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L2FwcHJvdmUSmgEKBlJlamVjdBIgLnN2Yy5wcm9tb3Rpb25zLnYxLlJlamVjdFJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24iUIq1GAJAA4LT5JMCRDoBKiI/L2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMve3Byb21vdGlvbl9pZH0vcmVqZWN0ErQBCghDb21wbGV0ZRIiLnN2Yy5wcm9tb3Rpb25zLnYxLkNvbXBsZXRlUmVxdWVzdBocLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbiJmirUYFioMcHJvbW90aW9uX2lkKgZzdGF0dXOC0+STAkY6ASoiQS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L2NvbXBsZXRlGkuKtRhHCgpwcm9tb3Rpb25zEgpwcm9tb3Rpb25zGiVSZWxlYXNlcyBvbiB0aGVpciB3YXkgdG8gZW52aXJvbm1lbnRzKAEwBTgRQBJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_artifacts_v1_artifacts, file_svc_options_v1_options]);
+  fileDesc("CiJzdmMvcHJvbW90aW9ucy92MS9wcm9tb3Rpb25zLnByb3RvEhFzdmMucHJvbW90aW9ucy52MSJhChBQcm9tb3Rpb25XYWl0aW5nEjoKBGNvZGUYASABKA4yJy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25XYWl0aW5nQ29kZUID4EEDEhEKBHRleHQYAiABKAlCA+BBAyJWChFQcm9tb3Rpb25BcHByb3ZhbBIUCgd1c2VyX2lkGAEgASgJQgPgQQMSKwoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMibQoNUHJvbW90aW9uUnVsZRIWCglwb2xpY3lfaWQYASABKAlCA+BBAxIYCgtwb2xpY3lfbmFtZRgCIAEoCUID4EEDEhQKB3J1bGVfaWQYAyABKAlCA+BBAxIUCgdtZXNzYWdlGAQgASgJQgPgQQMinAEKFlByb21vdGlvblBvbGljeVByZXZpZXcSFAoHYWxsb3dlZBgBIAEoCEID4EEDEjUKBmRlbmllZBgCIAMoCzIgLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJ1bGVCA+BBAxI1CgZ3YXJuZWQYAyADKAsyIC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25SdWxlQgPgQQMiiQgKCVByb21vdGlvbhIPCgJpZBgBIAEoCUID4EEDEhQKB3RlYW1faWQYAiABKAlCA+BBAxIXCgpwcm9qZWN0X2lkGAMgASgJQgPgQQMSGwoOZW52aXJvbm1lbnRfaWQYBCABKAlCA+BBAxIdChBlbnZpcm9ubWVudF9uYW1lGAUgASgJQgPgQQMSFwoKcmVsZWFzZV9pZBgGIAEoCUID4EEDEhQKB3ZlcnNpb24YByABKAlCA+BBAxIdCgthcnRpZmFjdF9pZBgIIAEoCUID4EEDSACIAQESNQoFc3RhdGUYCSABKA4yIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25TdGF0ZUID4EEDEkIKCXJlamVjdGlvbhgKIAEoDjIlLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJlamVjdGlvbkID4EEDSAGIAQESGAoGcmVhc29uGAsgASgJQgPgQQNIAogBARJCCgt3YWl0aW5nX2ZvchgMIAEoCzIjLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbldhaXRpbmdCA+BBA0gDiAEBEhkKDHJlcXVlc3RlZF9ieRgNIAEoCUID4EEDEjwKCWFwcHJvdmFscxgOIAMoCzIkLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkFwcHJvdmFsQgPgQQMSIQoPb3ZlcnJpZGVfcmVhc29uGA8gASgJQgPgQQNIBIgBARIaCghidWlsZF9pZBgQIAEoCUID4EEDSAWIAQESGAoGZGlnZXN0GBEgASgJQgPgQQNIBogBARIVCgN1cmwYEiABKAlCA+BBA0gHiAEBEjMKCmNyZWF0ZWRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOQoLYXBwcm92ZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICIgBARI2CghlbmRlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gJiAEBEksKDnBvbGljeV9wcmV2aWV3GBYgASgLMikuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUG9saWN5UHJldmlld0ID4EEDSAqIAQFCDgoMX2FydGlmYWN0X2lkQgwKCl9yZWplY3Rpb25CCQoHX3JlYXNvbkIOCgxfd2FpdGluZ19mb3JCEgoQX292ZXJyaWRlX3JlYXNvbkILCglfYnVpbGRfaWRCCQoHX2RpZ2VzdEIGCgRfdXJsQg4KDF9hcHByb3ZlZF9hdEILCglfZW5kZWRfYXRCEQoPX3BvbGljeV9wcmV2aWV3IrYDCg5Qcm9tb3Rpb25JbWFnZRIcCgpyZWxlYXNlX2lkGAEgASgJQgPgQQNIAIgBARIZCgd2ZXJzaW9uGAIgASgJQgPgQQNIAYgBARIeCgxwcm9tb3Rpb25faWQYAyABKAlCA+BBA0gCiAEBEhoKCGJ1aWxkX2lkGAQgASgJQgPgQQNIA4gBARIdCgthcnRpZmFjdF9pZBgFIAEoCUID4EEDSASIAQESFgoEbmFtZRgGIAEoCUID4EEDSAWIAQESGAoGZGlnZXN0GAcgASgJQgPgQQNIBogBARIYCgZjb21taXQYCCABKAlCA+BBA0gHiAEBEhUKA3VybBgJIAEoCUID4EEDSAiIAQESMwoFc2luY2UYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICYgBAUINCgtfcmVsZWFzZV9pZEIKCghfdmVyc2lvbkIPCg1fcHJvbW90aW9uX2lkQgsKCV9idWlsZF9pZEIOCgxfYXJ0aWZhY3RfaWRCBwoFX25hbWVCCQoHX2RpZ2VzdEIJCgdfY29tbWl0QgYKBF91cmxCCAoGX3NpbmNlIrIBCgxSdW5uaW5nSW1hZ2USGwoOZW52aXJvbm1lbnRfaWQYASABKAlCA+BBAxIdChBlbnZpcm9ubWVudF9uYW1lGAIgASgJQgPgQQMSNQoFaW1hZ2UYAyABKAsyIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25JbWFnZUID4EEDEi8KA2hvdxgEIAEoDjIdLnN2Yy5wcm9tb3Rpb25zLnYxLlJ1bm5pbmdIb3dCA+BBAyKnAQoXUHJvbW90aW9uQXJ0aWZhY3RDaGFuZ2USMQoEa2luZBgBIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhgKBmJlZm9yZRgDIAEoCUID4EEDSACIAQESFwoFYWZ0ZXIYBCABKAlCA+BBA0gBiAEBQgkKB19iZWZvcmVCCAoGX2FmdGVyImcKFlByb21vdGlvblBhY2thZ2VDaGFuZ2USEQoEdHlwZRgBIAEoCUID4EEDEhEKBG5hbWUYAiABKAlCA+BBAxITCgZiZWZvcmUYAyADKAlCA+BBAxISCgVhZnRlchgEIAMoCUID4EEDIpoBChdQcm9tb3Rpb25QYWNrYWdlQ2hhbmdlcxISCgVhZGRlZBgBIAEoBUID4EEDEhQKB3JlbW92ZWQYAiABKAVCA+BBAxIUCgdjaGFuZ2VkGAMgASgFQgPgQQMSPwoHY2hhbmdlcxgEIAMoCzIpLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblBhY2thZ2VDaGFuZ2VCA+BBAyKqBAoQUHJvbW90aW9uUHJldmlldxI0Cglwcm9tb3Rpb24YASABKAsyHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25CA+BBAxI8CgdydW5uaW5nGAIgASgLMiEuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uSW1hZ2VCA+BBA0gAiAEBEjcKB2Jyb3VnaHQYAyABKAsyIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25JbWFnZUID4EEDEkIKCWFydGlmYWN0cxgEIAMoCzIqLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkFydGlmYWN0Q2hhbmdlQgPgQQMSRgoIcGFja2FnZXMYBSABKAsyKi5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25QYWNrYWdlQ2hhbmdlc0ID4EEDSAGIAQESIgoQcGFja2FnZXNfcHJvYmxlbRgGIAEoCUID4EEDSAKIAQESFgoJYXBwcm92YWxzGAcgASgFQgPgQQMSHwoScmVxdWlyZWRfYXBwcm92YWxzGAggASgFQgPgQQMSRQoIcG9saWNpZXMYCSABKAsyKS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25Qb2xpY3lQcmV2aWV3QgPgQQNIA4gBAUIKCghfcnVubmluZ0ILCglfcGFja2FnZXNCEwoRX3BhY2thZ2VzX3Byb2JsZW1CCwoJX3BvbGljaWVzIoABCgtMaXN0UmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECEh4KBWxpbWl0GAIgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAMgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IidAoMTGlzdFJlc3BvbnNlEjUKCnByb21vdGlvbnMYASADKAsyHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25CA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIk0KCkdldFJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAiJRCg5QcmV2aWV3UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECIikKDlJ1bm5pbmdSZXF1ZXN0EhcKCnByb2plY3RfaWQYASABKAlCA+BBAiJICg9SdW5uaW5nUmVzcG9uc2USNQoHcnVubmluZxgBIAMoCzIfLnN2Yy5wcm9tb3Rpb25zLnYxLlJ1bm5pbmdJbWFnZUID4EEDIoMBCg1DcmVhdGVSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSFwoKcmVsZWFzZV9pZBgCIAEoCUID4EECEiMKC2FydGlmYWN0X2lkGAMgASgJQgm6SAZyBBABGEBIAIgBAUIOCgxfYXJ0aWZhY3RfaWQiQQoRUHJvbW90aW9uT3ZlcnJpZGUSLAoGcmVhc29uGAEgASgJQhzgQQK6SBZyFBAIGPQDMg1eXFNbXHNcU10qXFMkIpsBCg5BcHByb3ZlUmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECEjsKCG92ZXJyaWRlGAMgASgLMiQuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uT3ZlcnJpZGVIAIgBAUILCglfb3ZlcnJpZGUicwoNUmVqZWN0UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECEiEKBnJlYXNvbhgDIAEoCUIR4EECukgLcgkQARj0AzICXFMizQEKD0NvbXBsZXRlUmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECEkIKBnN0YXR1cxgDIAEoDjIjLnN2Yy5wcm9tb3Rpb25zLnYxLkNvbXBsZXRpb25TdGF0dXNCDeBBArpIB4IBBBABIAASLQoDdXJsGAQgASgJQhu6SBhyFhjQDzIRXmh0dHBzPzovL1teXHNdKyRIAIgBAUIGCgRfdXJsKsQBCg5Qcm9tb3Rpb25TdGF0ZRIfChtQUk9NT1RJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIbChdQUk9NT1RJT05fU1RBVEVfUEVORElORxABEhwKGFBST01PVElPTl9TVEFURV9BUFBST1ZFRBACEhwKGFBST01PVElPTl9TVEFURV9ERVBMT1lFRBADEhwKGFBST01PVElPTl9TVEFURV9SRUpFQ1RFRBAEEhoKFlBST01PVElPTl9TVEFURV9GQUlMRUQQBSqgAQoSUHJvbW90aW9uUmVqZWN0aW9uEiMKH1BST01PVElPTl9SRUpFQ1RJT05fVU5TUEVDSUZJRUQQABIgChxQUk9NT1RJT05fUkVKRUNUSU9OX1JFSkVDVEVEEAESIgoeUFJPTU9USU9OX1JFSkVDVElPTl9TVVBFUlNFREVEEAISHwobUFJPTU9USU9OX1JFSkVDVElPTl9FWFBJUkVEEAMqsQIKFFByb21vdGlvbldhaXRpbmdDb2RlEiYKIlBST01PVElPTl9XQUlUSU5HX0NPREVfVU5TUEVDSUZJRUQQABIjCh9QUk9NT1RJT05fV0FJVElOR19DT0RFX0FQUFJPVkFMEAESKwonUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9OT19ERVBMT1lfVEFSR0VUEAISKgomUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9BTUJJR1VPVVNfSU1BR0UQAxIrCidQUk9NT1RJT05fV0FJVElOR19DT0RFX0VOVklST05NRU5UX0JVU1kQBBIhCh1QUk9NT1RJT05fV0FJVElOR19DT0RFX1JVTk5FUhAFEiMKH1BST01PVElPTl9XQUlUSU5HX0NPREVfRVhURVJOQUwQBipzChBDb21wbGV0aW9uU3RhdHVzEiEKHUNPTVBMRVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHgoaQ09NUExFVElPTl9TVEFUVVNfREVQTE9ZRUQQARIcChhDT01QTEVUSU9OX1NUQVRVU19GQUlMRUQQAiqrAQoKUnVubmluZ0hvdxIbChdSVU5OSU5HX0hPV19VTlNQRUNJRklFRBAAEhkKFVJVTk5JTkdfSE9XX1BST01PVElPThABEhgKFFJVTk5JTkdfSE9XX0FQUFJPVkVEEAISFgoSUlVOTklOR19IT1dfRElSRUNUEAMSGAoUUlVOTklOR19IT1dfUk9MTEJBQ0sQBBIZChVSVU5OSU5HX0hPV19FTFNFV0hFUkUQBTKEDgoRUHJvbW90aW9uc1NlcnZpY2US1AEKBExpc3QSHi5zdmMucHJvbW90aW9ucy52MS5MaXN0UmVxdWVzdBofLnN2Yy5wcm9tb3Rpb25zLnYxLkxpc3RSZXNwb25zZSKKAZACAYq1GFJiEQoKcHJvbW90aW9ucxAyGMgBqgECaWSqAQVzdGF0ZaoBB3ZlcnNpb26qAQ93YWl0aW5nRm9yLmNvZGWqAQdidWlsZElkqgEJY3JlYXRlZEF0gtPkkwIrEikvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucxKHAQoDR2V0Eh0uc3ZjLnByb21vdGlvbnMudjEuR2V0UmVxdWVzdBocLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbiJDkAIBgtPkkwI6EjgvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucy97cHJvbW90aW9uX2lkfRKQAgoHUHJldmlldxIhLnN2Yy5wcm9tb3Rpb25zLnYxLlByZXZpZXdSZXF1ZXN0GiMuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUHJldmlldyK8AZACAYq1GG2aAWoKGFdoYXQgYSBwcm9tb3Rpb24gY2hhbmdlcxImcHJvbW90aW9ucyBwcmV2aWV3IHBybV8wMSAtLWVudiBlbnZfMDEaJnByb21vdGlvbnMucHJldmlldygnZW52XzAxJywgJ3BybV8wMScpgtPkkwJCEkAvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucy97cHJvbW90aW9uX2lkfS9wcmV2aWV3Ep0CCgdSdW5uaW5nEiEuc3ZjLnByb21vdGlvbnMudjEuUnVubmluZ1JlcXVlc3QaIi5zdmMucHJvbW90aW9ucy52MS5SdW5uaW5nUmVzcG9uc2UiygGQAgGKtRicAZoBSgoPV2hhdCBydW5zIHdoZXJlEhlwcm9tb3Rpb25zIHJ1bm5pbmcgcHJqXzAxGhxwcm9tb3Rpb25zLnJ1bm5pbmcoJ3Byal8wMScpogEHcnVubmluZ6oBD2Vudmlyb25tZW50TmFtZaoBDWltYWdlLnZlcnNpb26qAQNob3eqAQtpbWFnZS5zaW5jZaoBDGltYWdlLmRpZ2VzdILT5JMCIBIeL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ydW5uaW5nEpkCCgZDcmVhdGUSIC5zdmMucHJvbW90aW9ucy52MS5DcmVhdGVSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIs4BirUYlQESDmVudmlyb25tZW50X2lkEgpyZWxlYXNlX2lkKgpyZWxlYXNlX2lkWMkBmgFnChdBIHJlbGVhc2UgdG8gcHJvZHVjdGlvbhIlcHJvbW90aW9ucyBjcmVhdGUgcmVsXzAxIC0tZW52IGVudl8wMRolcHJvbW90aW9ucy5jcmVhdGUoJ2Vudl8wMScsICdyZWxfMDEnKYLT5JMCLjoBKiIpL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMSnQEKB0FwcHJvdmUSIS5zdmMucHJvbW90aW9ucy52MS5BcHByb3ZlUmVxdWVzdBocLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbiJRirUYAkADgtPkkwJFOgEqIkAvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucy97cHJvbW90aW9uX2lkfS9hcHByb3ZlEpoBCgZSZWplY3QSIC5zdmMucHJvbW90aW9ucy52MS5SZWplY3RSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIlCKtRgCQAOC0+STAkQ6ASoiPy9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L3JlamVjdBK0AQoIQ29tcGxldGUSIi5zdmMucHJvbW90aW9ucy52MS5Db21wbGV0ZVJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24iZoq1GBYqDHByb21vdGlvbl9pZCoGc3RhdHVzgtPkkwJGOgEqIkEvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucy97cHJvbW90aW9uX2lkfS9jb21wbGV0ZRpLirUYRwoKcHJvbW90aW9ucxIKcHJvbW90aW9ucxolUmVsZWFzZXMgb24gdGhlaXIgd2F5IHRvIGVudmlyb25tZW50cygBMAU4EUASYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_artifacts_v1_artifacts, file_svc_options_v1_options]);
 
 /**
  * Next thing that a promotion waits for.
@@ -330,7 +330,7 @@ export const PromotionSchema: GenMessage<Promotion> = /*@__PURE__*/
  */
 export type PromotionImage = Message<"svc.promotions.v1.PromotionImage"> & {
   /**
-   * Release that it came with.
+   * Release that it came with. Of what runs and came with none: the newest of the project that holds it.
    *
    * @generated from field: optional string release_id = 1;
    */
@@ -408,6 +408,48 @@ export const PromotionImageSchema: GenMessage<PromotionImage> = /*@__PURE__*/
   messageDesc(file_svc_promotions_v1_promotions, 5);
 
 /**
+ * What runs in an environment: what the platform deployed there last or, if that was later, what somebody said to have deployed elsewhere.
+ *
+ * @generated from message svc.promotions.v1.RunningImage
+ */
+export type RunningImage = Message<"svc.promotions.v1.RunningImage"> & {
+  /**
+   * Environment.
+   *
+   * @generated from field: string environment_id = 1;
+   */
+  environmentId: string;
+
+  /**
+   * Its name.
+   *
+   * @generated from field: string environment_name = 2;
+   */
+  environmentName: string;
+
+  /**
+   * The image.
+   *
+   * @generated from field: svc.promotions.v1.PromotionImage image = 3;
+   */
+  image?: PromotionImage | undefined;
+
+  /**
+   * How it came there.
+   *
+   * @generated from field: svc.promotions.v1.RunningHow how = 4;
+   */
+  how: RunningHow;
+};
+
+/**
+ * Describes the message svc.promotions.v1.RunningImage.
+ * Use `create(RunningImageSchema)` to create a new message.
+ */
+export const RunningImageSchema: GenMessage<RunningImage> = /*@__PURE__*/
+  messageDesc(file_svc_promotions_v1_promotions, 6);
+
+/**
  * An artifact that differs, by its kind and its name.
  *
  * @generated from message svc.promotions.v1.PromotionArtifactChange
@@ -447,7 +489,7 @@ export type PromotionArtifactChange = Message<"svc.promotions.v1.PromotionArtifa
  * Use `create(PromotionArtifactChangeSchema)` to create a new message.
  */
 export const PromotionArtifactChangeSchema: GenMessage<PromotionArtifactChange> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 6);
+  messageDesc(file_svc_promotions_v1_promotions, 7);
 
 /**
  * A package that differs, by its type and its name.
@@ -489,7 +531,7 @@ export type PromotionPackageChange = Message<"svc.promotions.v1.PromotionPackage
  * Use `create(PromotionPackageChangeSchema)` to create a new message.
  */
 export const PromotionPackageChangeSchema: GenMessage<PromotionPackageChange> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 7);
+  messageDesc(file_svc_promotions_v1_promotions, 8);
 
 /**
  * Packages that differ between two images.
@@ -531,7 +573,7 @@ export type PromotionPackageChanges = Message<"svc.promotions.v1.PromotionPackag
  * Use `create(PromotionPackageChangesSchema)` to create a new message.
  */
 export const PromotionPackageChangesSchema: GenMessage<PromotionPackageChanges> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 8);
+  messageDesc(file_svc_promotions_v1_promotions, 9);
 
 /**
  * What a promotion changes.
@@ -608,7 +650,7 @@ export type PromotionPreview = Message<"svc.promotions.v1.PromotionPreview"> & {
  * Use `create(PromotionPreviewSchema)` to create a new message.
  */
 export const PromotionPreviewSchema: GenMessage<PromotionPreview> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 9);
+  messageDesc(file_svc_promotions_v1_promotions, 10);
 
 /**
  * Selects an environment and a page.
@@ -643,7 +685,7 @@ export type ListRequest = Message<"svc.promotions.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 10);
+  messageDesc(file_svc_promotions_v1_promotions, 11);
 
 /**
  * A page of promotions.
@@ -671,7 +713,7 @@ export type ListResponse = Message<"svc.promotions.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 11);
+  messageDesc(file_svc_promotions_v1_promotions, 12);
 
 /**
  * Selects a promotion.
@@ -699,7 +741,7 @@ export type GetRequest = Message<"svc.promotions.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 12);
+  messageDesc(file_svc_promotions_v1_promotions, 13);
 
 /**
  * Selects a promotion.
@@ -727,7 +769,49 @@ export type PreviewRequest = Message<"svc.promotions.v1.PreviewRequest"> & {
  * Use `create(PreviewRequestSchema)` to create a new message.
  */
 export const PreviewRequestSchema: GenMessage<PreviewRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 13);
+  messageDesc(file_svc_promotions_v1_promotions, 14);
+
+/**
+ * Selects a project.
+ *
+ * @generated from message svc.promotions.v1.RunningRequest
+ */
+export type RunningRequest = Message<"svc.promotions.v1.RunningRequest"> & {
+  /**
+   * Project id.
+   *
+   * @generated from field: string project_id = 1;
+   */
+  projectId: string;
+};
+
+/**
+ * Describes the message svc.promotions.v1.RunningRequest.
+ * Use `create(RunningRequestSchema)` to create a new message.
+ */
+export const RunningRequestSchema: GenMessage<RunningRequest> = /*@__PURE__*/
+  messageDesc(file_svc_promotions_v1_promotions, 15);
+
+/**
+ * What runs in the environments of a project.
+ *
+ * @generated from message svc.promotions.v1.RunningResponse
+ */
+export type RunningResponse = Message<"svc.promotions.v1.RunningResponse"> & {
+  /**
+   * Ordered by the names of the environments.
+   *
+   * @generated from field: repeated svc.promotions.v1.RunningImage running = 1;
+   */
+  running: RunningImage[];
+};
+
+/**
+ * Describes the message svc.promotions.v1.RunningResponse.
+ * Use `create(RunningResponseSchema)` to create a new message.
+ */
+export const RunningResponseSchema: GenMessage<RunningResponse> = /*@__PURE__*/
+  messageDesc(file_svc_promotions_v1_promotions, 16);
 
 /**
  * Promotion that is asked for.
@@ -762,7 +846,7 @@ export type CreateRequest = Message<"svc.promotions.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 14);
+  messageDesc(file_svc_promotions_v1_promotions, 17);
 
 /**
  * Going on although a policy says no.
@@ -783,7 +867,7 @@ export type PromotionOverride = Message<"svc.promotions.v1.PromotionOverride"> &
  * Use `create(PromotionOverrideSchema)` to create a new message.
  */
 export const PromotionOverrideSchema: GenMessage<PromotionOverride> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 15);
+  messageDesc(file_svc_promotions_v1_promotions, 18);
 
 /**
  * An approval.
@@ -818,7 +902,7 @@ export type ApproveRequest = Message<"svc.promotions.v1.ApproveRequest"> & {
  * Use `create(ApproveRequestSchema)` to create a new message.
  */
 export const ApproveRequestSchema: GenMessage<ApproveRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 16);
+  messageDesc(file_svc_promotions_v1_promotions, 19);
 
 /**
  * A rejection.
@@ -853,7 +937,7 @@ export type RejectRequest = Message<"svc.promotions.v1.RejectRequest"> & {
  * Use `create(RejectRequestSchema)` to create a new message.
  */
 export const RejectRequestSchema: GenMessage<RejectRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 17);
+  messageDesc(file_svc_promotions_v1_promotions, 20);
 
 /**
  * End of the deploy.
@@ -895,7 +979,7 @@ export type CompleteRequest = Message<"svc.promotions.v1.CompleteRequest"> & {
  * Use `create(CompleteRequestSchema)` to create a new message.
  */
 export const CompleteRequestSchema: GenMessage<CompleteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 18);
+  messageDesc(file_svc_promotions_v1_promotions, 21);
 
 /**
  * State of a promotion.
@@ -1090,6 +1174,61 @@ export const CompletionStatusSchema: GenEnum<CompletionStatus> = /*@__PURE__*/
   enumDesc(file_svc_promotions_v1_promotions, 3);
 
 /**
+ * How what runs in an environment came there.
+ *
+ * @generated from enum svc.promotions.v1.RunningHow
+ */
+export enum RunningHow {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: RUNNING_HOW_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * By a promotion.
+   *
+   * @generated from enum value: RUNNING_HOW_PROMOTION = 1;
+   */
+  PROMOTION = 1,
+
+  /**
+   * By a build whose deploy somebody approved.
+   *
+   * @generated from enum value: RUNNING_HOW_APPROVED = 2;
+   */
+  APPROVED = 2,
+
+  /**
+   * By a build that deployed by itself.
+   *
+   * @generated from enum value: RUNNING_HOW_DIRECT = 3;
+   */
+  DIRECT = 3,
+
+  /**
+   * By a rollback.
+   *
+   * @generated from enum value: RUNNING_HOW_ROLLBACK = 4;
+   */
+  ROLLBACK = 4,
+
+  /**
+   * By somebody who completed a promotion that no build of the platform deploys.
+   *
+   * @generated from enum value: RUNNING_HOW_ELSEWHERE = 5;
+   */
+  ELSEWHERE = 5,
+}
+
+/**
+ * Describes the enum svc.promotions.v1.RunningHow.
+ */
+export const RunningHowSchema: GenEnum<RunningHow> = /*@__PURE__*/
+  enumDesc(file_svc_promotions_v1_promotions, 4);
+
+/**
  * Promotions of releases to environments. A promotion is `pending` until as many people as the environment asks for have approved it. The last approval makes it `approved`, which is the approval of its deploy too, and, where that is possible, makes the build that
  * deploys the release's image by its digest; the end of this build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved` until whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects it,
  * when a newer one of its environment is approved, and after 30 days. Promotions outlive environments, releases and builds.
@@ -1127,6 +1266,16 @@ export const PromotionsService: GenService<{
     methodKind: "unary";
     input: typeof PreviewRequestSchema;
     output: typeof PromotionPreviewSchema;
+  },
+  /**
+   * Returns what runs now in each environment of a project, since when, and how it came there. An environment in which nothing is known to run is left out. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.promotions.v1.PromotionsService.Running
+   */
+  running: {
+    methodKind: "unary";
+    input: typeof RunningRequestSchema;
+    output: typeof RunningResponseSchema;
   },
   /**
    * Asks for a release of the environment's project to go to the environment. It is `pending` at first, also where nothing can be deployed, and says what it waits for and what the policies would say. Errors: `not_found` (404: environment, release or artifact),

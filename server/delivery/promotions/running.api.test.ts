@@ -1,0 +1,187 @@
+/** What is said to run, over the real doors, whatever way it came. */
+import { createSvcSDK } from '@svc/sdk';
+import type { RunningImage, SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
+
+const postgresHere = await has('postgres');
+const COMMIT = 'c'.repeat(40);
+const URL = 'http://10.0.0.7:32768';
+const deploy = { kind: 'container' } as const;
+
+describe.skipIf(!postgresHere)('what runs in the environments of a project', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let teamId: string;
+  let projectId: string;
+  let environmentId: string;
+  let runner: ScriptedRunner;
+  let names = 0;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const environment = async (name: string): Promise<string> => {
+    const repository = 'https://git.example.com/acme/web';
+    return (await sdk.environments.create(projectId, { name, repository, deploy })).id;
+  };
+  const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
+  const image = async (): Promise<{ id: string; digest: string }> => {
+    const digest = freshDigest();
+    const params = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest`, commit: COMMIT } as const;
+    return { id: (await sdk.artifacts.declare(teamId, params)).id, digest };
+  };
+  const release = async (artifactId: string, of = projectId) =>
+    await sdk.releases.create(of, { version: `1.${(names += 1)}`, artifactIds: [artifactId] });
+  /** Asked for and approved. */
+  const promoted = async (releaseId: string) => {
+    const { id } = await sdk.promotions.create(environmentId, releaseId);
+    return await sdk.promotions.approve(environmentId, id);
+  };
+  const finish = async (build?: object): Promise<string> => {
+    const offer = await runner.take();
+    await runner.finish(offer, { ...build });
+    return offer.id;
+  };
+  /** Once events have told of this build. */
+  const runsBy = async (buildId: string): Promise<RunningImage | undefined> =>
+    (
+      await waitFor('what runs', async () => await sdk.promotions.running(projectId), {
+        holds: (all) => all.some((each) => each.image?.buildId === buildId),
+      })
+    ).find((each) => each.environmentId === environmentId);
+  const directly = async (digest: string): Promise<RunningImage | undefined> => {
+    await sdk.builds.create(environmentId);
+    return await runsBy(await finish({ image: IMAGE, digest, commit: COMMIT, buildType: 'dockerfile' }));
+  };
+
+  beforeAll(async () => {
+    // No lease ends by itself here, however slow the machine.
+    const env = { LEASE_MS: '3600000', OFFER_MS: '3600000' };
+    server = await startTestServer({ env });
+    sdk = sdkOf(server.first.apiKey);
+    teamId = (await sdk.teams.create('makers')).id;
+    const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
+    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
+    const { token } = await sdk.runners.createEnrollToken(teamId);
+    runner = await scriptedRunner(server.baseUrl, token);
+  });
+  afterAll(async () => await server?.stop());
+  beforeEach(async () => {
+    projectId = (await sdk.projects.create({ name: `p${(names += 1)}`, teamId })).id;
+    environmentId = await environment('production');
+  });
+
+  it('is what was promoted, then what was deployed directly, then what was rolled back to', async () => {
+    expect(await sdk.promotions.running(projectId)).toEqual([]);
+    const first = await image();
+    const brought = await release(first.id);
+    const { id: promotionId, buildId = '' } = await promoted(brought.id);
+    await finish();
+    expect(await runsBy(buildId)).toEqual({
+      environmentId,
+      environmentName: 'production',
+      how: 'promotion',
+      image: {
+        releaseId: brought.id,
+        version: brought.version,
+        promotionId,
+        buildId,
+        artifactId: first.id,
+        name: IMAGE,
+        digest: first.digest,
+        commit: COMMIT,
+        url: URL,
+        since: expect.stringMatching(/^\d{4}-/),
+      },
+    });
+
+    const digest = freshDigest();
+    const direct = await directly(digest);
+    expect(direct).toMatchObject({ how: 'direct', image: { digest, url: URL } });
+    expect([direct?.image?.releaseId, direct?.image?.version, direct?.image?.promotionId]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+
+    // The newest release of the project that holds the image names what is not promoted.
+    const again = await release(first.id);
+    await release(first.id, (await sdk.projects.create({ name: `other${names}`, teamId })).id);
+    const back = await sdk.builds.rollback(environmentId, buildId);
+    await finish();
+    const rolledBack = await runsBy(back.id);
+    expect(rolledBack).toMatchObject({
+      how: 'rollback',
+      image: { releaseId: again.id, version: again.version, digest: first.digest, commit: COMMIT },
+    });
+    expect(rolledBack?.image?.promotionId).toBeUndefined();
+  });
+
+  it('names the release that is made of it afterwards', async () => {
+    const digest = freshDigest();
+    await directly(digest);
+    const artifact = await waitFor('the artifact', async () => await sdk.artifacts.get(teamId, digest));
+    const { id: releaseId, version } = await release(artifact.id);
+    expect(await sdk.promotions.running(projectId)).toMatchObject([
+      { how: 'direct', image: { releaseId, version, artifactId: artifact.id, digest, commit: COMMIT } },
+    ]);
+  });
+
+  it('is what somebody deployed elsewhere, for as long as nothing was deployed later', async () => {
+    await directly(freshDigest());
+    await sdk.environments.update(environmentId, { deploy: { kind: 'none' } });
+    const first = await image();
+    const { id: promotionId, releaseId } = await promoted((await release(first.id)).id);
+    expect(await sdk.promotions.running(projectId)).toMatchObject([{ how: 'direct' }]);
+    const url = 'https://shop.example.com';
+    await sdk.promotions.complete(environmentId, promotionId, { status: 'deployed', url });
+    const [elsewhere] = await sdk.promotions.running(projectId);
+    expect(elsewhere).toMatchObject({
+      how: 'elsewhere',
+      image: { releaseId, promotionId, artifactId: first.id, digest: first.digest, commit: COMMIT, url },
+    });
+    expect(elsewhere?.image?.buildId).toBeUndefined();
+    await sdk.environments.update(environmentId, { deploy });
+    expect(await directly(freshDigest())).toMatchObject({ how: 'direct' });
+  });
+
+  it('is known of a release with several images only where one was chosen', async () => {
+    await sdk.environments.update(environmentId, { deploy: { kind: 'none' } });
+    const [one, two] = [await image(), await image()];
+    const { id: releaseId } = await sdk.releases.create(projectId, {
+      version: '2.0.0',
+      artifactIds: [one.id, two.id],
+    });
+    const completed = async (more: object) => {
+      const { id } = await sdk.promotions.create(environmentId, releaseId, more);
+      await sdk.promotions.approve(environmentId, id);
+      await sdk.promotions.complete(environmentId, id, { status: 'deployed' });
+      const [runs] = await sdk.promotions.running(projectId);
+      expect(runs).toMatchObject({ how: 'elsewhere', image: { releaseId, promotionId: id } });
+      return runs?.image?.digest;
+    };
+    expect(await completed({})).toBeUndefined();
+    expect(await completed({ artifactId: two.id })).toBe(two.digest);
+  });
+
+  it('is of the environments that there are, by their names, and of the team alone', async () => {
+    const { digest } = await image();
+    const production = environmentId;
+    await directly(digest);
+    environmentId = await environment('canary');
+    await directly(digest);
+    const listed = async () =>
+      (await sdk.promotions.running(projectId)).map(({ environmentName }) => environmentName);
+    expect(await listed()).toEqual(['canary', 'production']);
+    await sdk.environments.delete(production);
+    expect(await listed()).toEqual(['canary']);
+    const { token } = await stranger(server);
+    const asked = sdkOf(token).promotions.running(projectId);
+    await expect(asked).rejects.toMatchObject({ code: 'not_found' } satisfies Partial<SvcApiError>);
+  });
+});
