@@ -682,18 +682,66 @@ CREATE TABLE "platform_feature_states" (
 	CONSTRAINT "platform_feature_states_state" CHECK ("platform_feature_states"."state" in ('enabled', 'disabled'))
 );
 --> statement-breakpoint
-CREATE TABLE "usage_days" (
+CREATE TABLE "cost_days" (
 	"team_id" text NOT NULL,
+	"period" date NOT NULL,
 	"day" date NOT NULL,
-	"kind" text NOT NULL,
-	"executed_by" text NOT NULL,
-	"count" integer NOT NULL,
+	"meter" text NOT NULL,
+	"price_id" text NOT NULL,
+	"project_id" text NOT NULL,
+	"environment_id" text NOT NULL,
+	"runner_id" text NOT NULL,
+	"events" integer NOT NULL,
 	"metered_ms" bigint NOT NULL,
 	"self_reported_ms" bigint NOT NULL,
 	"self_reported_count" integer NOT NULL,
-	CONSTRAINT "usage_days_team_id_day_kind_executed_by_pk" PRIMARY KEY("team_id","day","kind","executed_by"),
-	CONSTRAINT "usage_days_kind" CHECK ("usage_days"."kind" in ('run', 'build')),
-	CONSTRAINT "usage_days_executed_by" CHECK ("usage_days"."executed_by" in ('runner', 'service'))
+	CONSTRAINT "cost_days_pk" PRIMARY KEY("team_id","period","day","meter","price_id","project_id","environment_id","runner_id"),
+	CONSTRAINT "cost_days_meter" CHECK (meter in ('run.runner', 'run.service', 'build.runner', 'build.service'))
+);
+--> statement-breakpoint
+CREATE TABLE "cost_names" (
+	"team_id" text NOT NULL,
+	"id" text NOT NULL,
+	"name" text NOT NULL,
+	CONSTRAINT "cost_names_team_id_id_pk" PRIMARY KEY("team_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "prices" (
+	"id" text PRIMARY KEY NOT NULL,
+	"meter" text NOT NULL,
+	"currency" text NOT NULL,
+	"nanos_per_second" integer NOT NULL,
+	"from_at" timestamp with time zone NOT NULL,
+	"is_default" boolean DEFAULT false NOT NULL,
+	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "prices_in_force" UNIQUE("meter","currency","from_at"),
+	CONSTRAINT "prices_meter" CHECK (meter in ('run.runner', 'run.service', 'build.runner', 'build.service')),
+	CONSTRAINT "prices_currency" CHECK ("prices"."currency" ~ '^[a-z]{3}$'),
+	CONSTRAINT "prices_nanos_per_second" CHECK ("prices"."nanos_per_second" between 0 and 1000000000),
+	CONSTRAINT "prices_not_retroactive" CHECK ("prices"."is_default" or "prices"."from_at" >= "prices"."created_at")
+);
+--> statement-breakpoint
+CREATE TABLE "usage_events" (
+	"work_id" text NOT NULL,
+	"reported_at" timestamp with time zone NOT NULL,
+	"team_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"executed_by" text NOT NULL,
+	"epoch" integer NOT NULL,
+	"runner_id" text NOT NULL,
+	"build_id" text,
+	"environment_id" text,
+	"project_id" text,
+	"claimed_at" timestamp with time zone NOT NULL,
+	"metered_ms" integer NOT NULL,
+	"self_reported_ms" integer,
+	"price_id" text NOT NULL,
+	"rated" numeric(38, 0) NOT NULL,
+	"period" date NOT NULL,
+	CONSTRAINT "usage_events_work_id_reported_at_pk" PRIMARY KEY("work_id","reported_at"),
+	CONSTRAINT "usage_events_kind" CHECK ("usage_events"."kind" in ('run', 'build')),
+	CONSTRAINT "usage_events_executed_by" CHECK ("usage_events"."executed_by" in ('runner', 'service')),
+	CONSTRAINT "usage_events_metered_ms" CHECK ("usage_events"."metered_ms" >= 0)
 );
 --> statement-breakpoint
 CREATE TABLE "incidents" (
@@ -1104,8 +1152,6 @@ ALTER TABLE "work_reports" ADD CONSTRAINT "work_reports_item_fk" FOREIGN KEY ("t
 --> statement-breakpoint
 ALTER TABLE "platform_feature_states" ADD CONSTRAINT "platform_feature_states_last_change_id_platform_feature_changes_id_fk" FOREIGN KEY ("last_change_id") REFERENCES "public"."platform_feature_changes"("id") ON DELETE no action ON UPDATE no action;
 --> statement-breakpoint
-ALTER TABLE "usage_days" ADD CONSTRAINT "usage_days_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
---> statement-breakpoint
 ALTER TABLE "incidents" ADD CONSTRAINT "incidents_environment_fk" FOREIGN KEY ("team_id","environment_id") REFERENCES "public"."environments"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "maintenance_settings" ADD CONSTRAINT "maintenance_settings_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
@@ -1254,6 +1300,8 @@ CREATE INDEX "work_items_route" ON "work_items" USING btree ("route_id","team_id
 CREATE INDEX "work_items_queue_expiry" ON "work_items" USING btree ("queue_expires_at") WHERE "work_items"."state" = 'queued' and "work_items"."attempt" = 0 and "work_items"."queue_expires_at" is not null;
 --> statement-breakpoint
 CREATE INDEX "work_items_held" ON "work_items" USING btree ("team_id","kind") WHERE "work_items"."lease_id" is not null and "work_items"."offers" > 0;
+--> statement-breakpoint
+CREATE INDEX "usage_events_of_team" ON "usage_events" USING btree ("team_id","reported_at","work_id");
 --> statement-breakpoint
 -- Below: what drizzle cannot say.
 -- Nonces of signed requests. UNLOGGED: they matter for minutes, and a commit that wrote nothing else waits for no disk.
@@ -1428,6 +1476,23 @@ CREATE TRIGGER "platform_feature_changes_append_only" BEFORE UPDATE OR DELETE OR
 	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
 --> statement-breakpoint
 ALTER TABLE "platform_feature_changes" ENABLE ALWAYS TRIGGER "platform_feature_changes_append_only";
+--> statement-breakpoint
+CREATE TRIGGER "prices_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "prices"
+	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
+--> statement-breakpoint
+ALTER TABLE "prices" ENABLE ALWAYS TRIGGER "prices_append_only";
+--> statement-breakpoint
+CREATE TRIGGER "usage_events_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "usage_events"
+	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
+--> statement-breakpoint
+ALTER TABLE "usage_events" ENABLE ALWAYS TRIGGER "usage_events_append_only";
+--> statement-breakpoint
+-- 0.006 USD a minute, so that a fresh installation shows figures.
+INSERT INTO "prices" ("id", "meter", "currency", "nanos_per_second", "from_at", "is_default") VALUES
+	('prc_00000000000000000000000001', 'run.runner', 'usd', 100000, 'epoch', true),
+	('prc_00000000000000000000000002', 'run.service', 'usd', 100000, 'epoch', true),
+	('prc_00000000000000000000000003', 'build.runner', 'usd', 100000, 'epoch', true),
+	('prc_00000000000000000000000004', 'build.service', 'usd', 100000, 'epoch', true);
 --> statement-breakpoint
 -- Vacuum early: a turn moves with every few grants, and the least ones are what each claim reads first.
 ALTER TABLE "pool_turns" SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);

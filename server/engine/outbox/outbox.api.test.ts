@@ -12,7 +12,8 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { newId } from '../../platform/ids.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { counted } from '../../money/usage/index.ts';
+import { metered } from '../../money/metering/index.ts';
+import { announce } from '../work/sql.ts';
 import { notified } from '../../operations/notifications/index.ts';
 import { deliveriesMade } from '../../operations/webhookendpoints/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
@@ -24,7 +25,7 @@ import { TIMED } from '../../../test/setup/timed.ts';
 const publish = async (sql: SqlTag, batch?: number): Promise<number> =>
   await publishDue({
     sql,
-    effects: [counted, notified, deliveriesMade],
+    effects: [metered, notified, deliveriesMade],
     ...(batch === undefined ? {} : { batch }),
   });
 
@@ -424,13 +425,13 @@ describe.skipIf(!there)('events on their way out', () => {
         values (${newId('rnr')}, ${teamId}, ${newId('rnr')}, ${newId('rnr')}, '\\x00', now()) returning id`;
       const id = newId('run');
       await sql`
-        insert into work_items (id, team_id, kind, pool_id, state, spec, run_after, hint_due_at, created_by, created_at, finished_at,
-          metered_ms, self_reported_ms, runner_id)
-        values (${id}, ${teamId}, 'run', ${teamId}, 'succeeded', '{}', now(), now(), 'user_x', now(), ${new Date(at)},
-          ${meteredMs}, ${selfMs}, ${runner!.id})`;
-      await sql`
-        insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
-        values (${newId('evt')}, ${teamId}, 'work.finished', ${id}, ${sql.json({ kind: 'run' })}, now())`;
+        with ended as (
+          insert into work_items (id, team_id, kind, pool_id, state, spec, run_after, hint_due_at, created_by, created_at, claimed_at, finished_at,
+            metered_ms, self_reported_ms, runner_id)
+          values (${id}, ${teamId}, 'run', ${teamId}, 'succeeded', '{}', now(), now(), 'user_x', now(), ${new Date(Date.parse(at) - (meteredMs ?? 0))}, ${new Date(at)},
+            ${meteredMs}, ${selfMs}, ${runner!.id})
+          returning *
+        ), ${announce(sql, 'ended')} select 1`;
     };
 
     it('adds each piece of work once to its day, whatever number of workers publish', async () => {
@@ -476,6 +477,32 @@ describe.skipIf(!there)('events on their way out', () => {
         (await sdk.usage.get(teamId, { from: '2026-03-05', to: '2026-03-05' })).days ?? [];
       expect(await waitFor('the day', days, { holds: (list) => list.length > 0 })).toMatchObject([
         { executedBy: 'service', meteredSeconds: 2 },
+      ]);
+    });
+
+    it('keeps the time of a build whose environment is deleted before its event is published', async () => {
+      const project = await sdk.projects.create({ name: 'app', teamId });
+      const environment = await sdk.environments.create(project.id, {
+        name: 'production',
+        repository: 'https://git.example.com/acme/app.git',
+      });
+      const build = await sdk.builds.create(environment.id);
+      await ended('2026-03-06T12:00:00.000Z', 1_000, null);
+      await server.db.transact(async ({ sql }) => {
+        await sql`
+          with ended as (
+            update work_items set state = 'succeeded', claimed_at = '2026-03-07T11:59:58Z', finished_at = '2026-03-07T12:00:00Z', metered_ms = 2000,
+              runner_id = (select id from runners where team_id = ${teamId})
+            where build_id = ${build.id} returning *
+          ), ${announce(sql, 'ended')} select 1`;
+        await sql`delete from environments where id = ${environment.id}`;
+      });
+      while ((await publish(server.db.sql)) > 0);
+      const days = async () =>
+        (await sdk.usage.get(teamId, { from: '2026-03-06', to: '2026-03-07' })).days ?? [];
+      expect(await waitFor('both days', days, { holds: (list) => list.length > 1 })).toMatchObject([
+        { day: '2026-03-06', kind: 'run', meteredSeconds: 1 },
+        { day: '2026-03-07', kind: 'build', executedBy: 'runner', count: 1, meteredSeconds: 2 },
       ]);
     });
 

@@ -163,7 +163,7 @@ async function acceptTogether(
       from at, lease l join asked a on a.n = l.n
       -- The kind is tested in a form that no index serves: without statistics the planner would read all items of the kind.
       where w.id = l.work_id and w.epoch = l.epoch and (w.kind = ${kind}) is true and w.state in ('offered', 'running')
-      returning a.n, ${endedColumns(sql)}, w.self_reported_ms
+      returning a.n, ${endedColumns(sql)}
     ),
     kept as (
       insert into work_reports (work_id, team_id, epoch, report_id, outcome, digest, accepted_at)

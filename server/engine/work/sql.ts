@@ -94,7 +94,7 @@ export function begun(sql: SqlTag, when: Fragment): Fragment {
 
 /** What `announce` needs of an ended item `w`, for its RETURNING list: every column of a CTE costs at each call. */
 export function endedColumns(sql: SqlTag): Fragment {
-  return sql`w.id, w.team_id, w.kind, w.state, w.reason, w.exit_code, w.runner_id, w.epoch, w.attempt, w.metered_ms, w.finished_at, w.build_id, w.phase`;
+  return sql`w.id, w.team_id, w.kind, w.state, w.reason, w.exit_code, w.runner_id, w.epoch, w.attempt, w.metered_ms, w.self_reported_ms, w.claimed_at, w.finished_at, w.build_id, w.phase`;
 }
 
 /** Assignment: environment, input and credentials are for the runner alone, and nobody needs them any more when the item has ended. */
@@ -114,7 +114,8 @@ export function announce(sql: SqlTag, from: string, more: Fragment = sql`'{}'::j
       insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
       select 'evt_' || substr(e.id, strpos(e.id, '_') + 1), e.team_id, 'work.finished', e.id,
         jsonb_build_object('workId', e.id, 'kind', e.kind, 'state', e.state, 'reason', e.reason, 'exitCode', e.exit_code,
-          'runnerId', e.runner_id, 'epoch', e.epoch, 'attempt', e.attempt, 'meteredMs', e.metered_ms) || ${more},
+          'runnerId', e.runner_id, 'epoch', e.epoch, 'attempt', e.attempt, 'meteredMs', e.metered_ms,
+          'selfReportedMs', e.self_reported_ms, 'claimedAt', e.claimed_at, 'finishedAt', e.finished_at, 'buildId', e.build_id) || ${more},
         clock_timestamp()
       from ${sql(from)} e where e.finished_at is not null
       on conflict (kind, dedupe_key) do nothing

@@ -228,7 +228,7 @@ export const WorkKindSchema: GenEnum<WorkKind> = /*@__PURE__*/
 
 /**
  * Metered time, from lease timings of the control plane alone: from the claim to the report, on the UTC day of the report. Work counts once,
- * a moment after its report; work that ended without one is not metered. What runners say of themselves stands beside it, for
+ * a moment after its report, also when its environment is deleted by then; work that ended without one is not metered. What runners say of themselves stands beside it, for
  * reconciliation only.
  *
  * @generated from service svc.usage.v1.UsageService

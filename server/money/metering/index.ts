@@ -1,0 +1,60 @@
+/** Metered time, one event for each accepted report, at the price in force when the work was claimed. Costs, statements and usage are sums of it. */
+import { and, between, eq, gte, sql } from 'drizzle-orm';
+import type { AnyPgColumn } from 'drizzle-orm/pg-core';
+import type { Feature } from '../../platform/feature.ts';
+import { inTeams } from '../../platform/resource/index.ts';
+import type { Who } from '../../platform/resource/index.ts';
+import { metered } from './metered.ts';
+import { costDays } from './schema.ts';
+import type { UsageEvent } from './schema.ts';
+
+export { metered };
+
+export const meteringFeature: Feature = { effects: [metered] };
+
+export interface MeteredDay {
+  readonly day: string;
+  readonly kind: UsageEvent['kind'];
+  readonly executedBy: UsageEvent['executedBy'];
+  readonly count: number;
+  readonly meteredMs: number;
+  readonly selfReportedMs: number;
+  readonly selfReportedCount: number;
+}
+
+export interface Days {
+  readonly teamId: string;
+  /** Both included, `YYYY-MM-DD`. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Days with usage, oldest first; one entry for each kind and executor. */
+export async function meteredDays({ db, teams }: Who, { teamId, from, to }: Days): Promise<MeteredDay[]> {
+  const { day, meter, period, events } = costDays;
+  const kind = sql<MeteredDay['kind']>`split_part(${meter}, '.', 1)`;
+  const executedBy = sql<MeteredDay['executedBy']>`split_part(${meter}, '.', 2)`;
+  const total = (column: AnyPgColumn) => sql`sum(${column})`.mapWith(Number);
+  return await db.behind.orm
+    .select({
+      day,
+      kind,
+      executedBy,
+      count: total(events),
+      meteredMs: total(costDays.meteredMs),
+      selfReportedMs: total(costDays.selfReportedMs),
+      selfReportedCount: total(costDays.selfReportedCount),
+    })
+    .from(costDays)
+    .where(
+      and(
+        inTeams(costDays, teams),
+        eq(costDays.teamId, teamId),
+        // No day is of an earlier period: of the key only this part is read.
+        gte(period, `${from.slice(0, 7)}-01`),
+        between(day, from, to),
+      ),
+    )
+    .groupBy(day, meter)
+    .orderBy(day, kind, executedBy);
+}

@@ -1,0 +1,78 @@
+/** What ended work used, rated and summed up once, by the statement that publishes its event. */
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { Fragment } from '../../platform/sql.ts';
+
+/** Of the prices that work is rated by. */
+const CURRENCY = 'usd';
+
+/**
+ * CTEs `metered_work`, `metered`, `metered_days` and `metered_names`: an event of each report among the outbox rows of the CTE `published`, and its place in the sums. Time, epoch and runner come
+ * from the outbox row alone; whatever else is gone by now leaves the work without project and environment, and never without its time. A second row for one report adds nothing.
+ * Rows are written in the order of their keys, so that two workers wait for each other and never in a circle.
+ */
+export function metered(sql: SqlTag): Fragment {
+  return sql`
+    ${meteredWork(sql)},
+    metered as (
+      insert into usage_events (work_id, reported_at, team_id, kind, executed_by, epoch, runner_id, build_id, environment_id, project_id, claimed_at,
+        metered_ms, self_reported_ms, price_id, rated, period)
+      select work_id, reported_at, team_id, kind, executed_by, epoch, runner_id, build_id, environment_id, project_id, claimed_at,
+        metered_ms, self_reported_ms, price_id, metered_ms::numeric * nanos_per_second, date_trunc('month', reported_at at time zone 'UTC')::date
+      from metered_work order by work_id
+      on conflict (work_id, reported_at) do nothing
+      returning team_id, period, reported_at, kind, executed_by, price_id, project_id, environment_id, runner_id, metered_ms, self_reported_ms
+    ),
+    metered_days as (
+      insert into cost_days as d (team_id, period, day, meter, price_id, project_id, environment_id, runner_id,
+        events, metered_ms, self_reported_ms, self_reported_count)
+      select team_id, period, (reported_at at time zone 'UTC')::date, kind || '.' || executed_by, price_id,
+        coalesce(project_id, ''), coalesce(environment_id, ''), runner_id,
+        count(*), sum(metered_ms), coalesce(sum(self_reported_ms), 0), count(self_reported_ms)
+      from metered group by 1, 2, 3, 4, 5, 6, 7, 8 order by 1, 2, 3, 4, 5, 6, 7, 8
+      on conflict (team_id, period, day, meter, price_id, project_id, environment_id, runner_id) do update set
+        events = d.events + excluded.events, metered_ms = d.metered_ms + excluded.metered_ms,
+        self_reported_ms = d.self_reported_ms + excluded.self_reported_ms,
+        self_reported_count = d.self_reported_count + excluded.self_reported_count
+    ),
+    metered_names as (
+      insert into cost_names (team_id, id, name)
+      select distinct on (m.team_id, x.id) m.team_id, x.id, x.name
+      from (select team_id, project_id, environment_id, runner_id from metered_work group by 1, 2, 3, 4) m
+      cross join lateral (
+        select t.id, t.name from teams t where t.id = m.team_id
+        union all select p.id, p.name from projects p where p.id = m.project_id
+        union all select v.id, v.name from environments v where v.id = m.environment_id
+        union all select r.id, r.name from runners r where r.id = m.runner_id and r.team_id = m.team_id
+      ) x
+      where not exists (select from cost_names n where n.team_id = m.team_id and n.id = x.id and n.name = x.name)
+      order by 1, 2
+      on conflict (team_id, id) do update set name = excluded.name
+    )`;
+}
+
+/**
+ * CTE `metered_work`: who executed it is whose runner reported it, for an item's own pool moves with its team's region. Runners go with their team alone, so one that is gone was none of the
+ * service's. A run's label counts where it names an environment of the run's own team.
+ */
+function meteredWork(sql: SqlTag): Fragment {
+  return sql`
+    metered_work as materialized (
+      select e.dedupe_key as work_id, f."finishedAt" as reported_at, e.team_id, f.kind, case when o.service_pool then 'service' else 'runner' end as executed_by,
+        f.epoch, f."runnerId" as runner_id, f."buildId" as build_id, v.id as environment_id, v.project_id,
+        f."claimedAt" as claimed_at, f."meteredMs" as metered_ms, f."selfReportedMs" as self_reported_ms, c.id as price_id, c.nanos_per_second
+      from published e
+      cross join lateral jsonb_to_record(e.payload) f(kind text, "runnerId" text, epoch int, "buildId" text, "claimedAt" timestamptz, "finishedAt" timestamptz,
+        "meteredMs" int, "selfReportedMs" int)
+      left join runners r on r.id = f."runnerId"
+      left join teams o on o.id = r.team_id
+      left join builds b on b.id = f."buildId"
+      left join work_items w on w.id = e.dedupe_key and w.kind = 'run'
+      left join environments v on v.id = coalesce(b.environment_id, w.labels ->> 'environment') and v.team_id = e.team_id
+      cross join lateral (
+        select x.id, x.nanos_per_second from prices x
+        where x.meter = f.kind || case when o.service_pool then '.service' else '.runner' end and x.currency = ${CURRENCY}::text and x.from_at <= f."claimedAt"
+        order by x.from_at desc limit 1
+      ) c
+      where e.kind = 'work.finished' and f."meteredMs" is not null
+    )`;
+}
