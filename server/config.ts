@@ -25,6 +25,7 @@ import * as auth from './access/auth/auth.settings.ts';
 import * as teams from './access/teams/teams.settings.ts';
 import * as environments from './apps/environments/environments.settings.ts';
 import * as oidc from './connect/ci/oidc/oidc.settings.ts';
+import * as attestations from './delivery/attestations/attestations.settings.ts';
 import * as artifacts from './delivery/artifacts/artifacts.settings.ts';
 import * as signingKeys from './delivery/signingkeys/signingkeys.settings.ts';
 import * as door from './door/door.settings.ts';
@@ -184,6 +185,7 @@ export const SETTINGS = {
   ...oidc.settings,
   ...signingKeys.settings,
   ...artifacts.settings,
+  ...attestations.settings,
   limits: {
     ...door.limits,
     ...accounts.limits,

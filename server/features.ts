@@ -13,7 +13,7 @@ import { variablesFeature } from './apps/variables/index.ts';
 import { startCi } from './connect/ci/index.ts';
 import { timelineFeature } from './connect/timeline/index.ts';
 import { artifactsFeature } from './delivery/artifacts/index.ts';
-import { attestationsFeature } from './delivery/attestations/index.ts';
+import { attestationsFeature, trustRootOf } from './delivery/attestations/index.ts';
 import { auditFeature } from './delivery/audit/index.ts';
 import { complianceFeature } from './delivery/compliance/index.ts';
 import { policiesFeature } from './delivery/policies/index.ts';
@@ -57,7 +57,8 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
   const { engine } = working;
   const runners = runnersFeature(system, engine);
   const registries = registriesFeature(system);
-  const policies = policiesFeature(system);
+  const root = trustRootOf(system.config.sigstoreTrustedRoot);
+  const policies = policiesFeature(system, root);
   const builds = buildsFeature(system, { engine, gate: policies.buildGate, ...registries });
   const ci = startCi(system, gate);
   const signing = signingKeysFeature(system);
@@ -93,11 +94,11 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     residencyFeature(system, signing),
     signing,
     attestationsFeature,
-    artifactsFeature(system, { signer: signing.signer, reportedRun: ci.reportedRun }),
+    artifactsFeature(system, { signer: signing.signer, root, reportedRun: ci.reportedRun }),
     policies,
     releasesFeature(system, { gates, signer: signing.signer }),
     promotionsFeature(system, { gates, deployImage: builds.deployImage }),
-    complianceFeature(system, signing.signer),
+    complianceFeature(system, { signer: signing.signer, root }),
     maintenanceFeature,
     auditFeature(system),
   ];

@@ -481,6 +481,17 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./timeline.ts')).commands,
   },
   {
+    group: 'trusted-identities',
+    area: 'delivery',
+    summary: 'Identities whose keyless signatures on statements count',
+    commands: [
+      { words: ['add'], summary: 'Adds an identity' },
+      { words: ['list'], summary: 'Lists identities of a team by name, at most 20' },
+      { words: ['remove'], summary: 'Removes an identity' },
+    ],
+    load: async () => (await import('./trusted-identities.ts')).commands,
+  },
+  {
     group: 'trusted-keys',
     area: 'delivery',
     summary: 'Keys of others whose statements about artifacts count',

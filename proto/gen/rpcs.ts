@@ -36,6 +36,7 @@ import { SpacesService } from './svc/spaces/v1/spaces_pb.ts';
 import { TeamSharesService } from './svc/teamshares/v1/teamshares_pb.ts';
 import { TeamsService } from './svc/teams/v1/teams_pb.ts';
 import { TimelineService } from './svc/timeline/v1/timeline_pb.ts';
+import { TrustedIdentitiesService } from './svc/trustedidentities/v1/trustedidentities_pb.ts';
 import { TrustedKeysService } from './svc/trustedkeys/v1/trustedkeys_pb.ts';
 import { UsageService } from './svc/usage/v1/usage_pb.ts';
 import { VariablesService } from './svc/variables/v1/variables_pb.ts';
@@ -2953,6 +2954,47 @@ export const rpcs: readonly RpcInfo[] = [
     stream: { idField: 'position' },
     routes: [{ verb: 'GET', template: '/environments/{environment_id}/timeline/watch', segments: [{ literal: 'environments' }, { field: 'environmentId' }, { literal: 'timeline' }, { literal: 'watch' }], body: '' }],
     teamInPath: false,
+  },
+  {
+    id: 'svc.trustedidentities.v1.TrustedIdentitiesService/Add',
+    desc: TrustedIdentitiesService.method.add,
+    audience: 'public',
+    auth: 'required',
+    scope: 'team:manage',
+    idempotency: 'keyed',
+    successStatus: 201,
+    timeoutMs: 30000,
+    bodyBytesMax: 636000,
+    rateLimit: 'default',
+    routes: [{ verb: 'POST', template: '/teams/{team_id}/trusted-identities', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'trusted-identities' }], body: '*' }],
+    teamInPath: true,
+  },
+  {
+    id: 'svc.trustedidentities.v1.TrustedIdentitiesService/List',
+    desc: TrustedIdentitiesService.method.list,
+    audience: 'public',
+    auth: 'required',
+    scope: 'artifact:read',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 65536,
+    rateLimit: 'default',
+    routes: [{ verb: 'GET', template: '/teams/{team_id}/trusted-identities', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'trusted-identities' }], body: '' }],
+    teamInPath: true,
+  },
+  {
+    id: 'svc.trustedidentities.v1.TrustedIdentitiesService/Remove',
+    desc: TrustedIdentitiesService.method.remove,
+    audience: 'public',
+    auth: 'required',
+    scope: 'team:manage',
+    idempotency: 'keyed',
+    successStatus: 204,
+    timeoutMs: 30000,
+    bodyBytesMax: 65536,
+    rateLimit: 'default',
+    routes: [{ verb: 'DELETE', template: '/teams/{team_id}/trusted-identities/{identity_id}', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'trusted-identities' }, { field: 'identityId' }], body: '' }],
+    teamInPath: true,
   },
   {
     id: 'svc.trustedkeys.v1.TrustedKeysService/Add',

@@ -572,7 +572,7 @@ export interface Verification {
   readonly status: VerificationStatus;
   /** Reason for which it is not valid; absent if it is. */
   readonly problem?: string;
-  /** Key that signed it: `sgk_…` of the service, `tky_…` of the team's trusted keys; absent: nobody known. */
+  /** Key that signed it: `sgk_…` of the service, `tky_…` of the team's trusted keys, `tid_…` of its trusted identities; absent: nobody known. */
   readonly keyId?: string;
   /** Name of the signer, for people. */
   readonly signer?: string;

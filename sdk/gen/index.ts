@@ -34,6 +34,7 @@ import { Spaces } from './spaces.ts';
 import { TeamShares } from './team-shares.ts';
 import { Teams } from './teams.ts';
 import { Timeline } from './timeline.ts';
+import { TrustedIdentities } from './trusted-identities.ts';
 import { TrustedKeys } from './trusted-keys.ts';
 import { Usage } from './usage.ts';
 import { Variables } from './variables.ts';
@@ -75,6 +76,7 @@ export { Spaces } from './spaces.ts';
 export { TeamShares } from './team-shares.ts';
 export { Teams } from './teams.ts';
 export { Timeline } from './timeline.ts';
+export { TrustedIdentities } from './trusted-identities.ts';
 export { TrustedKeys } from './trusted-keys.ts';
 export { Usage } from './usage.ts';
 export { Variables } from './variables.ts';
@@ -116,6 +118,7 @@ export type { AiMessage, AiRole, NewSpaceMember, SearchKind, SearchResult, Space
 export type { PoolShares, Share, TeamSharesSetParams } from './team-shares.ts';
 export type { Awaiting, Invite, Member, NewMember, Team, TeamKind, TeamsAcceptInviteParams, TeamsAcceptInviteResponse, TeamsInviteMemberResponse, TeamsUpdateParams } from './teams.ts';
 export type { EntryKind, TimelineEntry, TimelineEvent, TimelineGetParams, TimelinePage, TimelineWatchParams } from './timeline.ts';
+export type { TrustedIdentitiesAddParams, TrustedIdentity } from './trusted-identities.ts';
 export type { TrustedKey, TrustedKeysAddParams } from './trusted-keys.ts';
 export type { ExecutedBy, UsageDay, UsageGetParams, UsageReport, WorkKind } from './usage.ts';
 export type { Variable, VariablesSetManyParams, VariablesSetParams, VariablesUpdateParams } from './variables.ts';
@@ -193,6 +196,8 @@ export interface Resources {
   readonly teams: Teams;
   /** Builds and CI runs of an environment, by commit. */
   readonly timeline: Timeline;
+  /** Identities whose keyless signatures on statements count. */
+  readonly trustedIdentities: TrustedIdentities;
   /** Keys of others whose statements about artifacts count. */
   readonly trustedKeys: TrustedKeys;
   /** Metered time of a team's work. */
@@ -244,6 +249,7 @@ export function createResources(client: Client): Resources {
     teamShares: new TeamShares(client),
     teams: new Teams(client),
     timeline: new Timeline(client),
+    trustedIdentities: new TrustedIdentities(client),
     trustedKeys: new TrustedKeys(client),
     usage: new Usage(client),
     variables: new Variables(client),

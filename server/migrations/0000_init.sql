@@ -1683,6 +1683,16 @@ CREATE TABLE "attestations" (
 	CONSTRAINT "attestations_source" CHECK ("source" in ('platform', 'upload'))
 );
 --> statement-breakpoint
+CREATE TABLE "trusted_identities" (
+	"name" text NOT NULL,
+	"issuer" text NOT NULL,
+	"identity" text NOT NULL,
+	"predicate_types" text[] NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "trusted_keys" (
 	"name" text NOT NULL,
 	"spki" "bytea" NOT NULL,
@@ -1919,6 +1929,10 @@ CREATE UNIQUE INDEX "attestations_team_id" ON "attestations" USING btree ("team_
 --> statement-breakpoint
 CREATE UNIQUE INDEX "attestations_once" ON "attestations" USING btree ("team_id","dedupe_key");
 --> statement-breakpoint
+CREATE UNIQUE INDEX "trusted_identities_team_id" ON "trusted_identities" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "trusted_identities_name" ON "trusted_identities" USING btree ("team_id","name");
+--> statement-breakpoint
 CREATE UNIQUE INDEX "trusted_keys_team_id" ON "trusted_keys" USING btree ("team_id","id");
 --> statement-breakpoint
 CREATE UNIQUE INDEX "trusted_keys_name" ON "trusted_keys" USING btree ("team_id","name");
@@ -2022,6 +2036,8 @@ ALTER TABLE "artifacts" ADD CONSTRAINT "artifacts_team_id_teams_id_fk" FOREIGN K
 ALTER TABLE "attestation_subjects" ADD CONSTRAINT "attestation_subjects_attestation_fk" FOREIGN KEY ("team_id","attestation_id") REFERENCES "public"."attestations"("team_id","id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "attestations" ADD CONSTRAINT "attestations_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "trusted_identities" ADD CONSTRAINT "trusted_identities_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "trusted_keys" ADD CONSTRAINT "trusted_keys_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint

@@ -105,7 +105,7 @@ async function page(platform: Platform, databaseUrl: string, teamId: string): Pr
   const valid = shown.filter(({ verification }) => verification?.status === 'valid').length;
   if (valid !== STATEMENTS) throw new Error(`${valid} statements are valid, expected ${STATEMENTS}`);
   const db = openDatabase({ url: databaseUrl, max: 2 });
-  const keys = { service: await readKeys(db, new Date()), trusted: [] };
+  const keys = { service: await readKeys(db, new Date()), trusted: [], identities: [] };
   const stored = await db.sql<Stored[]>`
     select a.bundle, a.created_at as "storedAt" from attestations a join attestation_subjects s on s.attestation_id = a.id
     where s.team_id = ${teamId} and s.digest = ${digest}`;

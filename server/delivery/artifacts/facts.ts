@@ -2,7 +2,7 @@
 import { notFound } from '../../platform/not-found.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { attestationFacts, keysFor } from '../attestations/index.ts';
-import type { AttestationFacts, EvaluationFacts } from '../attestations/index.ts';
+import type { AttestationFacts, EvaluationFacts, TrustRoot } from '../attestations/index.ts';
 
 export interface ArtifactFacts {
   readonly id: string;
@@ -33,13 +33,13 @@ export type ArtifactRow = Omit<ArtifactFacts, 'attestations' | 'evaluations' | '
 
 /** In the order of the ids. Throws `not_found` if the team lacks one. */
 export async function artifactFacts(
-  who: Pick<Ctx, 'db' | 'teams' | 'clock'>,
+  who: Pick<Ctx, 'db' | 'teams' | 'clock'> & { readonly root?: TrustRoot | undefined },
   teamId: string,
   artifactIds: readonly string[],
 ): Promise<readonly ArtifactFacts[]> {
   if (artifactIds.length === 0) return [];
   const rows = new Map((await readArtifacts(who, teamId, artifactIds)).map((row) => [row.id, row]));
-  const keys = await keysFor(who, who.clock.now());
+  const keys = await keysFor(who, { now: who.clock.now(), root: who.root });
   const digests = [...rows.values()].map(({ digest }) => digest);
   const stated = await attestationFacts({ ...who, keys }, digests);
   return [...new Set(artifactIds)].map((id) => {

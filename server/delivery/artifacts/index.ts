@@ -22,6 +22,7 @@ import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { change, enumWord, rowsOf, shown } from '../../platform/resource/index.ts';
 import { attestationsOf, keysFor } from '../attestations/index.ts';
+import type { TrustRoot } from '../attestations/index.ts';
 import { catalogued, catalogueJob } from './catalogue.ts';
 import { attestEvaluation } from './evaluation.ts';
 import type { EvaluationDeps } from './evaluation.ts';
@@ -36,7 +37,7 @@ import { createSbomReader } from './sbom/sbom-reader.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
 import { packagesOfSet } from './sbom/store.ts';
 import { artifacts, artifactSources } from './schema.ts';
-import { presentAttestation, upload } from './statements.ts';
+import { presentAll, presentAttestation, upload } from './statements.ts';
 import { uploadSbom } from './upload-sbom.ts';
 
 export { artifactFacts, artifactOfDigest, readArtifacts } from './facts.ts';
@@ -69,12 +70,15 @@ export interface ReportedRun {
 }
 
 export interface ArtifactsDeps extends EvaluationDeps {
+  readonly root: TrustRoot | undefined;
   readonly reader: SbomReader;
   /** The run that the caller may say something about at this moment. */
   reportedRun(ctx: Ctx, runId: string): Promise<ReportedRun>;
 }
 
 export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
+  const { root } = deps;
+  const keysOf = async (ctx: Ctx) => await keysFor(ctx, { now: ctx.clock.now(), root });
   return implement(ArtifactsService, {
     list: async (request, ctx: Ctx) => {
       const { teamId, kind, projectId, commit } = request;
@@ -85,21 +89,18 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
     get: async ({ artifactId }, ctx: Ctx) => await presentArtifact(ctx, artifactId),
     declare: async (request, ctx: Ctx) => await presentArtifact(ctx, (await declare(ctx, request)).id),
     attestations: async (request, ctx: Ctx) => {
-      const [keys, { id, digest }] = await Promise.all([
-        keysFor(ctx, ctx.clock.now()),
-        findArtifact(ctx, request.artifactId),
-      ]);
+      const [keys, { id, digest }] = await Promise.all([keysOf(ctx), findArtifact(ctx, request.artifactId)]);
       const page = openPage(ctx, id, request);
       const found = await attestationsOf(ctx, digest, page);
       const { items, ...next } = closePage(page, found, (row) => [row.id]);
-      return { ...next, attestations: items.map((row) => presentAttestation(row, digest, keys)) };
+      return { ...next, attestations: await presentAll(items, digest, keys) };
     },
     upload: async ({ teamId, artifactId, bundle }, ctx: Ctx) => {
       const about = await findArtifact(ctx, artifactId);
       const { digest } = about;
       const stored = await upload(ctx, { teamId, digest, bundle: Buffer.from(bundle, 'utf8') });
       await passportDue(ctx.db, about);
-      return presentAttestation(stored, digest, await keysFor(ctx, ctx.clock.now()));
+      return presentAttestation(stored, digest, await keysOf(ctx));
     },
     packages: async (request, ctx: Ctx) => {
       const { id, packageSetId } = await findArtifact(ctx, request.artifactId);
@@ -136,7 +137,7 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       const about = await findArtifact(ctx, request.artifactId);
       const stated = await attestEvaluation(deps, ctx, { about, request });
       await passportDue(ctx.db, about);
-      return presentAttestation(stated, about.digest, await keysFor(ctx, ctx.clock.now()));
+      return presentAttestation(stated, about.digest, await keysOf(ctx));
     },
   });
 }
@@ -210,9 +211,9 @@ async function declare(ctx: Ctx, request: DeclareRequest): Promise<Artifact> {
 
 export function artifactsFeature(
   { config, db, clock, publicUrl }: System,
-  deps: Pick<ArtifactsDeps, 'signer' | 'reportedRun'>,
+  deps: Pick<ArtifactsDeps, 'signer' | 'root' | 'reportedRun'>,
 ): Feature {
-  const { signer } = deps;
+  const { signer, root } = deps;
   const typeBase = config.attestationTypeBase;
   const reader = createSbomReader();
   return {
@@ -220,7 +221,7 @@ export function artifactsFeature(
     effects: [catalogued, passportsDue],
     jobs: [
       catalogueJob({ db, signer, reader, publicUrl, typeBase }),
-      passportJob({ db, signer, clock, typeBase }),
+      passportJob({ db, signer, clock, typeBase, root }),
     ],
     stop: async () => await reader.stop(),
   };

@@ -9,7 +9,7 @@ import type { JobKind } from '../../platform/jobs/index.ts';
 import type { Who } from '../../platform/resource/index.ts';
 import { systemScope } from '../../platform/authorise.ts';
 import { signStatement } from '../attestations/index.ts';
-import type { AttestDeps } from '../attestations/index.ts';
+import type { AttestDeps, TrustRoot } from '../attestations/index.ts';
 import { artifactFacts } from './facts.ts';
 import type { ArtifactFacts } from './facts.ts';
 import { PASSPORT_JOB } from './passport-due.ts';
@@ -21,6 +21,7 @@ const SHOWN_MAX = 100;
 export interface PassportDeps extends AttestDeps {
   readonly clock: Clock;
   readonly typeBase: string;
+  readonly root: TrustRoot | undefined;
 }
 
 export function passportJob(deps: PassportDeps): JobKind<{ artifactId: string }> {
@@ -36,8 +37,8 @@ export function passportJob(deps: PassportDeps): JobKind<{ artifactId: string }>
 }
 
 async function makePassport(deps: PassportDeps, { teamId, id }: About): Promise<void> {
-  const { db, signer, clock, typeBase } = deps;
-  const who = { db, clock, teams: systemScope(teamId) };
+  const { db, signer, clock, typeBase, root } = deps;
+  const who = { db, clock, root, teams: systemScope(teamId) };
   const [facts] = await artifactFacts(who, teamId, [id]);
   if (facts === undefined) return;
   const document = { ...(await gathered(who, { teamId, id }, facts)), gaps: gapsOf(facts) };

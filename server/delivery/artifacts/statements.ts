@@ -1,5 +1,6 @@
 /** What is stated about an artifact: how it is shown, and what others bring. */
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { and, eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -95,6 +96,16 @@ export function bundleJson(bundle: Uint8Array): JsonObject | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** One after the other: a certificate that was not seen before takes milliseconds. */
+export async function presentAll(rows: readonly ListedAttestation[], digest: string, keys: Keys) {
+  const all: Array<ReturnType<typeof presentAttestation>> = [];
+  for (const row of rows) {
+    all.push(presentAttestation(row, digest, keys));
+    await nextTurn();
+  }
+  return all;
 }
 
 export function presentAttestation(row: ListedAttestation, digest: string, keys: Keys) {

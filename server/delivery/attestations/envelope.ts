@@ -47,6 +47,8 @@ export interface Envelope {
   readonly signature: Uint8Array;
   /** Empty: the bundle names no key. */
   readonly hint: string;
+  /** The bundle has a certificate in place of the name of a key. */
+  readonly isKeyless: boolean;
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -71,9 +73,12 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
     throw new Error('it has no DSSE envelope of payload, payloadType and signatures');
   if (signatures.length !== 1) throw new Error(`it has ${signatures.length} signatures, expected one`);
   const { sig } = membersOf(signatures[0]);
-  const { hint = '' } = membersOf(membersOf(verificationMaterial)['publicKey']);
+  const material = membersOf(verificationMaterial);
+  const { hint = '' } = membersOf(material['publicKey']);
+  const isKeyless = material['certificate'] !== undefined || material['x509CertificateChain'] !== undefined;
   if (typeof sig !== 'string' || typeof hint !== 'string') throw new Error('its signature is no text');
-  return { payloadType, payload: decoded('payload', payload), signature: decoded('signature', sig), hint };
+  const decodes = { payload: decoded('payload', payload), signature: decoded('signature', sig) };
+  return { payloadType, ...decodes, hint, isKeyless };
 }
 
 /** Base64 or base64url, padded or not. */

@@ -58,3 +58,17 @@ export const trustedKeys = teamTable(
     uniqueIndex('trusted_keys_hint').on(t.teamId, t.hint),
   ],
 );
+
+/** Subjects of certificates whose statements a team believes. */
+export const trustedIdentities = teamTable(
+  { name: 'trusted_identities', kind: 'trusted identity', prefix: 'tid' },
+  {
+    name: text('name').notNull(),
+    issuer: text('issuer').notNull(),
+    /** A `*` at its end stands for anything. */
+    identity: text('identity').notNull(),
+    /** Empty: whatever it signs. */
+    predicateTypes: text('predicate_types').array().notNull(),
+  },
+  (t) => [uniqueIndex('trusted_identities_name').on(t.teamId, t.name)],
+);

@@ -49,6 +49,7 @@ const believed = (more: Partial<TrustedKey> = {}): TrustedKey => ({
 const keysWith = (more: Partial<SigningKey> = {}, others: readonly TrustedKey[] = []): Keys => ({
   service: [ofService(build, more), ofService(platform, { id: 'sgk_2', purpose: 'platform' })],
   trusted: others,
+  identities: [],
 });
 
 interface Making {
@@ -174,7 +175,7 @@ describe('verifyBundle()', () => {
       expect(worth(bundle).status).toBe('valid');
       expect(worth(bundle, keysWith({ state: 'revoked' })).status).toBe('key_revoked');
       expect(worth(bundle, keysWith({ publicKey: stranger.publicKey })).status).toBe('invalid');
-      expect(worth(bundle, { service: [], trusted: [] }).status).toBe('unverified');
+      expect(worth(bundle, { service: [], trusted: [], identities: [] }).status).toBe('unverified');
       const other = { digest: `sha256:${'2'.repeat(64)}`, storedAt: AT, isOurs: true };
       expect(verifyBundle(bundle, keysWith(), other).status).toBe('invalid');
     }

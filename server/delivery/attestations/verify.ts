@@ -5,6 +5,8 @@
 import { hash, verify as verifyBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { Purpose, SigningKey } from '../signingkeys/index.ts';
+import { createKept } from './kept.ts';
+import type { NoSignatory, Signatory, TrustRoot } from './trust-root.ts';
 import { paeOf, readEnvelope, readStatement } from './envelope.ts';
 import type { Envelope, Statement } from './envelope.ts';
 import { PROVENANCE_TYPE } from './statement.ts';
@@ -20,9 +22,19 @@ export interface TrustedKey {
   readonly predicateTypes: readonly string[];
 }
 
+/** The subject of certificates; a `*` at its end stands for anything. */
+export interface TrustedIdentity extends Signatory {
+  readonly id: string;
+  readonly name: string;
+  readonly predicateTypes: readonly string[];
+}
+
 export interface Keys {
   readonly service: readonly SigningKey[];
   readonly trusted: readonly TrustedKey[];
+  readonly identities: readonly TrustedIdentity[];
+  /** Absent: no certificate counts. */
+  readonly root?: TrustRoot | undefined;
 }
 
 export interface Verified {
@@ -60,19 +72,8 @@ export function verifyBundle(bundle: Uint8Array, keys: Keys, expected: Expected)
   return { ...bySigner({ bundle, envelope, statement }, keys, expected), statement };
 }
 
-/**
- * The key that signed a bundle, by the SHA-256 of the bundle's bytes; the oldest first. That never changes, and finding it out takes as long as all else of a read: what the key is worth is judged at each one. A
- * key has one object, see `publicKeyOf`.
- */
-const signers = new Map<string, KeyObject>();
-const SIGNERS_MAX = 20_000;
-
-function keep(name: string, publicKey: KeyObject): void {
-  signers.delete(name);
-  signers.set(name, publicKey);
-  const oldest = signers.size > SIGNERS_MAX ? signers.keys().next() : undefined;
-  if (oldest?.done === false) signers.delete(oldest.value);
-}
+/** The key that signed a bundle: what it is worth is judged at each read. A key has one object, see `publicKeyOf`. */
+const signers = createKept<KeyObject>(20_000);
 
 interface Read {
   readonly bundle: Uint8Array;
@@ -86,10 +87,15 @@ function bySigner(
   expected: Expected,
 ): Verified {
   const name = hash('sha256', bundle, 'base64');
+  if (envelope.isKeyless && !expected.isOurs) {
+    const { payload } = envelope;
+    const said = keys.root?.signatory(bundle, { name, payload }) ?? NO_ROOT;
+    return byIdentity(said, keys.identities, predicateType);
+  }
   const isBy = ({ publicKey }: { readonly publicKey: KeyObject }): boolean => {
     if (signers.get(name) === publicKey) return true;
     if (!isSignedBy(publicKey, envelope)) return false;
-    keep(name, publicKey);
+    signers.keep(name, publicKey);
     return true;
   };
   const named = <K extends { readonly hint: string }>(all: readonly K[]): readonly K[] =>
@@ -114,6 +120,35 @@ function bySigner(
     ? { status: 'invalid', problem: 'the signature is not that of the key which it names' }
     : { status: 'unverified', problem: 'it is signed by no key that the team trusts' };
 }
+
+const NO_ROOT: NoSignatory = {
+  problem: 'it is signed with a certificate, and this installation has no SIGSTORE_TRUSTED_ROOT',
+  isForged: false,
+};
+
+function byIdentity(
+  said: Signatory | NoSignatory,
+  identities: readonly TrustedIdentity[],
+  predicateType: string,
+): Verified {
+  if ('problem' in said) return { status: said.isForged ? 'invalid' : 'unverified', problem: said.problem };
+  const named = identities.filter((each) => isOf(each, said));
+  const [first] = named;
+  if (first === undefined)
+    return { status: 'unverified', problem: `the team does not trust ${said.identity} of ${said.issuer}` };
+  // Several may name it, for other predicates each.
+  const able = named.find(
+    ({ predicateTypes }) => predicateTypes.length === 0 || predicateTypes.includes(predicateType),
+  );
+  const { id: keyId, name: signer } = able ?? first;
+  if (able !== undefined) return { status: 'valid', keyId, signer };
+  const problem = `the identity ${signer} is not trusted for ${predicateType}`;
+  return { status: 'unverified', keyId, signer, problem };
+}
+
+const isOf = ({ issuer, identity }: Signatory, said: Signatory): boolean =>
+  issuer === said.issuer &&
+  (identity.endsWith('*') ? said.identity.startsWith(identity.slice(0, -1)) : said.identity === identity);
 
 function ofService(
   { id: keyId, purpose, state, ...key }: SigningKey,

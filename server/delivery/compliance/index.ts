@@ -14,8 +14,8 @@ import type { Feature, System } from '../../platform/feature.ts';
 import { change, lockTeam, shown, transition } from '../../platform/resource/index.ts';
 import { databaseNow } from '../../platform/sql.ts';
 import { createCheckpointFile, createCheckpointSigner } from '../audit/index.ts';
-import type { Signer } from '../signingkeys/index.ts';
 import { addAssembly, assemblyJob } from './assembly.ts';
+import type { PackageDeps } from './package.ts';
 import { readPeriod } from './period.ts';
 import { compliancePackages } from './schema.ts';
 import { packageRows as rows, readManifest, readPieces } from './store.ts';
@@ -116,11 +116,15 @@ async function assemble(ctx: Ctx, request: AssembleRequest): Promise<ComplianceP
   });
 }
 
-export function complianceFeature({ config, db, clock, secrets }: System, signer: Signer): Feature {
+export function complianceFeature(
+  { config, db, clock, secrets }: System,
+  { signer, root }: Pick<PackageDeps, 'signer' | 'root'>,
+): Feature {
   const deps = {
     db,
     clock,
     signer,
+    root,
     typeBase: config.attestationTypeBase,
     file: createCheckpointFile(config.dataDir),
     checkpoints: createCheckpointSigner(secrets),

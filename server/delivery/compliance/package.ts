@@ -1,5 +1,6 @@
 /** Makes the files of a package, and what of them is signed. Everything that differs between two packages of equal data is the id, the time of assembly and the signature. */
 import { keysFor, signStatement } from '../attestations/index.ts';
+import type { TrustRoot } from '../attestations/index.ts';
 import { pemOf, readKeys } from '../signingkeys/index.ts';
 import type { Signer, SigningKey } from '../signingkeys/index.ts';
 import { isBehind } from '../../engine/outbox/index.ts';
@@ -27,6 +28,7 @@ export const SIGNED: readonly string[] = [MANIFEST, SIGNATURE];
 export interface PackageDeps extends LedgerDeps {
   readonly db: Database;
   readonly signer: Signer;
+  readonly root: TrustRoot | undefined;
   /** Beginning of the types of our own statements. */
   readonly typeBase: string;
 }
@@ -87,7 +89,11 @@ async function addEvidence(
   const teams = systemScope(teamId);
   const reading: Reading = { db, teamId, teams, start, until, archive, signal };
   const ledger = await addLedger(deps, reading);
-  const changes = await addPopulation(reading, ledger, await keysFor({ db, teams }, assembledAt));
+  const changes = await addPopulation(
+    reading,
+    ledger,
+    await keysFor({ db, teams }, { now: assembledAt, root: deps.root }),
+  );
   const releases = await addReleases(reading);
   const promotions = await addPromotions(reading);
   const stated = await addArtifacts(reading);

@@ -9,6 +9,7 @@ import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
 import { artifactFacts, packagesOfSets } from '../artifacts/index.ts';
+import type { TrustRoot } from '../attestations/index.ts';
 import { namesPackages } from './engine/document.ts';
 import { emptyInput } from './engine/input.ts';
 import { PolicyRunner } from './engine/policy-runner.ts';
@@ -30,6 +31,7 @@ export interface GatesDeps {
   /** Not a transaction: denials are kept with it. */
   readonly db: Database;
   readonly runner?: PolicyRunner;
+  readonly root?: TrustRoot | undefined;
 }
 
 interface Judgement {
@@ -41,7 +43,7 @@ interface Judgement {
   readonly firm: readonly string[];
 }
 
-export function createGates({ db, runner = new PolicyRunner() }: GatesDeps): Gates & { close(): void } {
+export function createGates({ db, runner = new PolicyRunner(), root }: GatesDeps): Gates & { close(): void } {
   const inTurn = createTeamTurns();
   // A transaction holds a connection and locks: however many gates it passes, policies hold it no longer than one.
   const allowances = new WeakMap<Database, Allowance>();
@@ -56,7 +58,7 @@ export function createGates({ db, runner = new PolicyRunner() }: GatesDeps): Gat
     // The team's alone: what the caller may see of other teams must not count here.
     const teams = systemScope(teamId);
     const { teamName, policies } = await policiesAt(sql, passage);
-    const artifacts = await artifactFacts({ ...ctx, teams }, teamId, passage.artifactIds);
+    const artifacts = await artifactFacts({ ...ctx, teams, root }, teamId, passage.artifactIds);
     const team = { id: teamId, name: teamName };
     const input = recordedInput({ ...inputOf(ctx, passage), team }, artifacts, passage.uncatalogued);
     if (policies.length === 0) return { input, verdicts: [], denied: [], warned: [], firm: [] };

@@ -20,6 +20,7 @@ import type { Feature, System } from '../../platform/feature.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { change, lockTeam, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
 import type { RowOf, Who } from '../../platform/resource/index.ts';
+import type { TrustRoot } from '../attestations/index.ts';
 import { createBuildGate } from './build-gate.ts';
 import type { BuildGate } from './build-gate.ts';
 import { readDocument } from './engine/document.ts';
@@ -221,8 +222,8 @@ export interface Policies extends Feature {
   readonly buildGate: BuildGate;
 }
 
-export function policiesFeature({ db }: System): Policies {
-  const { close, ...gates } = createGates({ db });
+export function policiesFeature({ db }: System, root: TrustRoot | undefined): Policies {
+  const { close, ...gates } = createGates({ db, root });
   return {
     gates,
     buildGate: createBuildGate(gates),

@@ -321,7 +321,7 @@ export type Verification = Message<"svc.artifacts.v1.Verification"> & {
   problem?: string | undefined;
 
   /**
-   * Key that signed it: `sgk_…` of the service, `tky_…` of the team's trusted keys; absent: nobody known.
+   * Key that signed it: `sgk_…` of the service, `tky_…` of the team's trusted keys, `tid_…` of its trusted identities; absent: nobody known.
    *
    * @generated from field: optional string key_id = 3;
    */

@@ -1,0 +1,81 @@
+/**
+ * Keyless signatures: a certificate of an authority that is trusted here says for a few minutes who holds a key, and logs that are trusted here saw certificate and signature in that time. Everything is in the bundle; nobody is asked.
+ */
+import { readFileSync } from 'node:fs';
+import { bundleFromJSON, isBundleWithDsseEnvelope } from '@sigstore/bundle';
+import { TrustedRoot } from '@sigstore/protobuf-specs';
+import { toSignedEntity, toTrustMaterial, VerificationError, Verifier } from '@sigstore/verify';
+import { createKept } from './kept.ts';
+
+/** What a certificate says of who signed. */
+export interface Signatory {
+  readonly issuer: string;
+  readonly identity: string;
+}
+
+/** `isForged`: the signature is not that of the certificate. */
+export interface NoSignatory {
+  readonly problem: string;
+  readonly isForged: boolean;
+}
+
+export interface TrustRoot {
+  /** Of a bundle with a certificate around this payload. `name`: SHA-256 of the bundle. */
+  signatory(
+    bundle: Uint8Array,
+    of: { readonly name: string; readonly payload: Uint8Array },
+  ): Signatory | NoSignatory;
+}
+
+const KEPT_MAX = 20_000;
+/** That the bytes are others than those that were signed or logged. */
+const FORGED: ReadonlySet<string> = new Set(['SIGNATURE_ERROR', 'TLOG_BODY_ERROR']);
+
+/** Throws an Error that says what is wrong with the file. Undefined where none is named. */
+export function trustRootOf(path: string | undefined): TrustRoot | undefined {
+  if (path === undefined) return undefined;
+  let root: TrustedRoot;
+  try {
+    root = TrustedRoot.fromJSON(JSON.parse(readFileSync(path, 'utf8')));
+    if (root.certificateAuthorities.length === 0) throw new Error('it names no certificate authority');
+  } catch (error) {
+    throw new Error(`SIGSTORE_TRUSTED_ROOT is ${path}, which cannot be read: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  const { tlogs, ctlogs } = root;
+  // An authority without logs of its own has its times from a timestamp authority.
+  const verifier = new Verifier(toTrustMaterial(root), {
+    tlogThreshold: Math.min(tlogs.length, 1),
+    ctlogThreshold: Math.min(ctlogs.length, 1),
+    timestampThreshold: 1,
+  });
+  const kept = createKept<Signatory | NoSignatory>(KEPT_MAX);
+  return {
+    signatory: (bundle, { name, payload }) => {
+      const known = kept.get(name);
+      if (known !== undefined) return known;
+      const found = find(verifier, bundle, payload);
+      kept.keep(name, found);
+      return found;
+    },
+  };
+}
+
+function find(verifier: Verifier, bytes: Uint8Array, payload: Uint8Array): Signatory | NoSignatory {
+  try {
+    const bundle = bundleFromJSON(JSON.parse(Buffer.from(bytes).toString('utf8')));
+    // What is verified must be what the rest goes by.
+    if (!isBundleWithDsseEnvelope(bundle) || !bundle.content.dsseEnvelope.payload.equals(payload))
+      return { problem: 'its payload can be read in two ways', isForged: true };
+    const { identity } = verifier.verify(toSignedEntity(bundle));
+    const { issuer } = identity?.extensions ?? {};
+    if (issuer === undefined || identity?.subjectAlternativeName === undefined)
+      return { problem: 'its certificate names nobody', isForged: false };
+    return { issuer, identity: identity.subjectAlternativeName };
+  } catch (error) {
+    const isForged = error instanceof VerificationError && FORGED.has(error.code);
+    const why = error instanceof Error ? error.message : String(error);
+    return { problem: `its certificate does not count: ${why}`, isForged };
+  }
+}

@@ -1,0 +1,98 @@
+/** Keyless statements over the real doors: what a team trusts decides at each read, also for its policies. */
+import { readFileSync } from 'node:fs';
+import { createSvcSDK } from '@svc/sdk';
+import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+
+const postgresHere = await has('postgres');
+const fileOf = (name: string): string => new URL(`./testdata/${name}`, import.meta.url).pathname;
+const DIGEST = `sha256:${'a1b2'.repeat(16)}`;
+const VULNS = 'https://in-toto.io/attestation/vulns/v0.1';
+const SCANS = {
+  name: 'scans',
+  issuer: 'https://tokens.example.com',
+  identity: 'https://ci.example.com/acme/web/scan.yml@*',
+};
+
+describe.skipIf(!postgresHere)('trusted identities', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let teamId: string;
+
+  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      const { status, code } = error as SvcApiError;
+      return `${status} ${code}`;
+    }
+    return 'not refused';
+  };
+
+  beforeAll(async () => {
+    server = await startTestServer({ env: { SIGSTORE_TRUSTED_ROOT: fileOf('trusted-root.json') } });
+    sdk = createSvcSDK({ baseUrl: server.baseUrl, token: server.first.apiKey, maxRetries: 0 });
+    teamId = (await sdk.teams.create('makers')).id;
+  });
+  afterAll(async () => await server?.stop());
+
+  it('make the statements of their workflow count, for reads and for policies, until they are removed', async () => {
+    const name = 'registry.example.com/acme/web';
+    const { id } = await sdk.artifacts.declare(teamId, { name, kind: 'image', digest: DIGEST });
+    const bundle = readFileSync(fileOf('keyless-bundle.json'), 'utf8');
+    expect(await sdk.artifacts.upload(teamId, id, { bundle })).toMatchObject({
+      predicateType: VULNS,
+      verification: {
+        status: 'unverified',
+        problem:
+          'the team does not trust https://ci.example.com/acme/web/scan.yml@refs/heads/main of https://tokens.example.com',
+      },
+    });
+    const projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
+    const rule = {
+      id: 'scanned',
+      message: 'every image needs a scan',
+      require: `artifacts.all(a, a.attestations.exists(t, t.predicateType == '${VULNS}' && t.verified && t.signer == 'scans'))`,
+    };
+    const document = { on: ['release.create'], rules: [rule] };
+    const policy = await sdk.policies.create(teamId, { name: 'scans', document });
+    await sdk.policies.enable(teamId, policy.id);
+    const release = async (version: string) =>
+      await refused(sdk.releases.create(projectId, { version, artifactIds: [id] }));
+    const worth = async () => (await sdk.artifacts.attestations(teamId, id))[0]?.verification;
+    expect(await release('1')).toBe('403 policy_denied');
+    const added = await sdk.trustedIdentities.add(teamId, { ...SCANS, predicateTypes: [VULNS] });
+    expect(await worth()).toEqual({ status: 'valid', keyId: added.id, signer: 'scans' });
+    expect(await release('2')).toBe('not refused');
+    await sdk.trustedIdentities.remove(teamId, added.id);
+    expect(await worth()).toMatchObject({ status: 'unverified' });
+    expect(await release('3')).toBe('403 policy_denied');
+    const acts = (await sdk.audit.list(teamId)).filter(({ target }) => target === added.id);
+    expect(acts.map(({ action }) => action)).toEqual(['trusted_identity.removed', 'trusted_identity.added']);
+  });
+
+  it('have a name each, and are whole or end with * behind a / or an @', async () => {
+    const add = async (more: object) =>
+      await refused(sdk.trustedIdentities.add(teamId, { ...SCANS, ...more }));
+    expect(await add({})).toBe('not refused');
+    expect(await add({})).toBe('409 name_taken');
+    for (const identity of ['https://ci.example.com/acme*', '*', 'https://*/x', ''])
+      expect(await add({ name: 'wide', identity }), identity).toBe('400 validation_failed');
+    expect(await add({ name: 'plain', issuer: 'http://tokens.example.com' })).toBe('400 validation_failed');
+    expect(await sdk.trustedIdentities.list(teamId)).toMatchObject([SCANS]);
+    await Promise.all(Array.from({ length: 19 }, async (_, n) => await add({ name: `n${n}` })));
+    expect(await add({ name: 'one more' })).toBe('409 limit_reached');
+  });
+
+  it('are of the team alone', async () => {
+    const { token } = await stranger(server);
+    const theirs = createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+    const [first] = await sdk.trustedIdentities.list(teamId);
+    expect(await refused(theirs.trustedIdentities.list(teamId))).toBe('404 not_found');
+    expect(await refused(theirs.trustedIdentities.remove(teamId, first?.id ?? ''))).toBe('404 not_found');
+  });
+});

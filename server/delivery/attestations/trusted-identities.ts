@@ -1,0 +1,47 @@
+/** Identities whose keyless signatures a team believes. */
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import {
+  TrustedIdentitiesService,
+  TrustedIdentitySchema,
+} from '@svc/proto/gen/svc/trustedidentities/v1/trustedidentities_pb.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
+import type { RowOf, Who } from '../../platform/resource/index.ts';
+import { trustedIdentities } from './schema.ts';
+import type { TrustedIdentity } from './verify.ts';
+
+const IDENTITIES_MAX = 20;
+
+type Row = RowOf<typeof trustedIdentities>;
+const rows = rowsOf(trustedIdentities);
+const byName = { by: trustedIdentities.name };
+
+const show = (row: Row) => shown(TrustedIdentitySchema, row);
+
+const details = ({ name, issuer, identity }: Row) => ({ name, issuer, identity });
+
+export function createTrustedIdentities(): Handlers<Ctx> {
+  return implement(TrustedIdentitiesService, {
+    list: async (_request, ctx: Ctx) => ({ identities: (await rows.list(ctx, byName)).map(show) }),
+    add: async ({ teamId, name, issuer, identity, predicateTypes }, ctx: Ctx) => {
+      const added = change(ctx, { action: 'trusted_identity.added', details }, async (tx) => {
+        await rows.atMost(tx, { teamId, max: IDENTITIES_MAX });
+        return await rows.insert(tx, { teamId, name, issuer, identity, predicateTypes });
+      });
+      const taken = { index: 'trusted_identities_name', resource: rows.kind, field: 'name', value: name };
+      return show(await unlessTaken(added, taken));
+    },
+    remove: async ({ identityId }, ctx: Ctx) => {
+      await rows.find(ctx, identityId);
+      await change(ctx, { action: 'trusted_identity.removed', details }, async (tx) =>
+        rows.remove(tx, identityId),
+      );
+      return {};
+    },
+  });
+}
+
+export async function readIdentities(who: Who): Promise<readonly TrustedIdentity[]> {
+  return await rows.list(who, byName);
+}

@@ -1,0 +1,21 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { team } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+
+export const requests: Requests = {
+  'svc.trustedidentities.v1.TrustedIdentitiesService/List': { givesNothing: true, fields: team },
+  'svc.trustedidentities.v1.TrustedIdentitiesService/Add': {
+    givesNothing: true,
+    fields: ({ teamId }) => ({
+      teamId,
+      name: 'scans',
+      issuer: 'https://tokens.example.com',
+      identity: 'https://ci.example.com/acme/web/scan.yml@*',
+    }),
+  },
+  'svc.trustedidentities.v1.TrustedIdentitiesService/Remove': {
+    givesNothing: true,
+    fields: ({ teamId }) => ({ teamId, identityId: 'tid_0' }),
+    status: 404,
+  },
+};
