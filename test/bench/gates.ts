@@ -5,30 +5,15 @@
 import { parse, plan } from '@bufbuild/cel';
 import { performance } from 'node:perf_hooks';
 import type { PolicyDocument } from '../../server/delivery/policies/engine/document.ts';
-import { emptyArtifact, emptyInput } from '../../server/delivery/policies/engine/input.ts';
-import type { PolicyInput } from '../../server/delivery/policies/engine/input.ts';
 import { language } from '../../server/delivery/policies/engine/language.ts';
 import { PolicyRunner } from '../../server/delivery/policies/engine/policy-runner.ts';
 import { bindingsOf } from '../../server/delivery/policies/engine/values.ts';
 import { figure, median, percentile, type Figure } from './figure.ts';
+import { inputOf, PACKAGES, RULES } from './policy-data.ts';
 
 const GATES = 400;
 const WARM_UP = 100;
-const PACKAGES = 400;
 const P95_MS_MAX = 15;
-
-const REQUIRED: readonly string[] = [
-  `artifacts.all(a, a.packages.all(p, p.licenses.all(l, !(l in ['GPL-3.0-only', 'AGPL-3.0-only']))))`,
-  `artifacts.all(a, a.packages.all(p, p.name != 'event-stream'))`,
-  `artifacts.all(a, a.packages.all(p, p.version != ''))`,
-  `artifacts.all(a, a.packages.all(p, !(p.type == 'npm' && p.name.startsWith('left-'))))`,
-  `artifacts.all(a, a.packages.exists(p, p.name == 'library-399'))`,
-  `artifacts.all(a, a.sbom.present)`,
-  `artifacts.all(a, a.repository.startsWith('https://git.example.com/'))`,
-  `artifacts.all(a, a.attestations.exists(t, t.predicateType == 'https://slsa.dev/provenance/v1' && t.verified))`,
-  `actor.role in ['owner', 'admin', 'developer']`,
-  `environment.name != 'production' || promotion.approvals.size() >= environment.requiredApprovals`,
-];
 
 const documentOf = (require: string): PolicyDocument => ({
   on: ['deploy'],
@@ -37,39 +22,14 @@ const documentOf = (require: string): PolicyDocument => ({
   rules: [{ id: 'rule', message: 'not so', require }],
 });
 
-function inputOf(): PolicyInput {
-  const empty = emptyInput();
-  const artifact = {
-    ...emptyArtifact(),
-    kind: 'image',
-    repository: 'https://git.example.com/acme/web',
-    attestations: [
-      {
-        predicateType: 'https://slsa.dev/provenance/v1',
-        verified: true,
-        signer: 'the service',
-        builderId: '',
-      },
-    ],
-    packages: Array.from({ length: PACKAGES }, (_, n) => ({
-      type: 'npm',
-      name: `library-${n}`,
-      version: `1.${n}.0`,
-      licenses: ['MIT'],
-    })),
-    sbom: { present: true, packages: PACKAGES, unread: [] },
-  };
-  return { ...empty, action: 'deploy', actor: { ...empty.actor, role: 'owner' }, artifacts: [artifact] };
-}
-
 export async function run(): Promise<Figure[]> {
   const input = inputOf();
-  const policies = REQUIRED.map((require, n) => ({
+  const policies = RULES.map((require, n) => ({
     policyId: `pol_${n}`,
     revision: 1,
     document: documentOf(require),
   }));
-  const plans = REQUIRED.map((require) => plan(language, parse(require)));
+  const plans = RULES.map((require) => plan(language, parse(require)));
   const bindings = bindingsOf(input);
   const runner = new PolicyRunner();
   const ours: number[] = [];

@@ -21,6 +21,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   attestations: () => import('./attestations.ts'),
   compliance: () => import('./compliance.ts'),
   gates: () => import('./gates.ts'),
+  simulate: () => import('./simulate.ts'),
   logs: () => import('./logs.ts'),
   webhooks: () => import('./webhooks.ts'),
   wake: () => import('./wake.ts'),
