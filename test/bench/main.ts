@@ -19,6 +19,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   timeline: () => import('./timeline.ts'),
   'supply-chain': () => import('./supply-chain.ts'),
   attestations: () => import('./attestations.ts'),
+  cataloguing: () => import('./cataloguing.ts'),
   compliance: () => import('./compliance.ts'),
   gates: () => import('./gates.ts'),
   simulate: () => import('./simulate.ts'),
