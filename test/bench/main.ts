@@ -24,6 +24,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   gates: () => import('./gates.ts'),
   simulate: () => import('./simulate.ts'),
   logs: () => import('./logs.ts'),
+  outbox: () => import('./outbox.ts'),
   webhooks: () => import('./webhooks.ts'),
   wake: () => import('./wake.ts'),
 };

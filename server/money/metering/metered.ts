@@ -57,21 +57,23 @@ export function metered(sql: SqlTag): Fragment {
 function meteredWork(sql: SqlTag): Fragment {
   return sql`
     metered_work as materialized (
-      select e.dedupe_key as work_id, f."finishedAt" as reported_at, e.team_id, f.kind, case when o.service_pool then 'service' else 'runner' end as executed_by,
+      select e.dedupe_key as work_id, f."finishedAt" as reported_at, e.team_id, f.kind, x.executed_by,
         f.epoch, f."runnerId" as runner_id, f."buildId" as build_id, v.id as environment_id, v.project_id,
         f."claimedAt" as claimed_at, f."meteredMs" as metered_ms, f."selfReportedMs" as self_reported_ms, c.id as price_id, c.nanos_per_second
       from published e
       cross join lateral jsonb_to_record(e.payload) f(kind text, "runnerId" text, epoch int, "buildId" text, "claimedAt" timestamptz, "finishedAt" timestamptz,
         "meteredMs" int, "selfReportedMs" int)
       left join runners r on r.id = f."runnerId"
-      left join teams o on o.id = r.team_id
+      cross join lateral (
+        select case when r.team_id = (select o.id from teams o where o.service_pool) then 'service' else 'runner' end as executed_by
+      ) x
       left join builds b on b.id = f."buildId"
       left join work_items w on w.id = e.dedupe_key and w.kind = 'run'
       left join environments v on v.id = coalesce(b.environment_id, w.labels ->> 'environment') and v.team_id = e.team_id
       cross join lateral (
-        select x.id, x.nanos_per_second from prices x
-        where x.meter = f.kind || case when o.service_pool then '.service' else '.runner' end and x.currency = ${CURRENCY}::text and x.from_at <= f."claimedAt"
-        order by x.from_at desc limit 1
+        select c.id, c.nanos_per_second from prices c
+        where c.meter = f.kind || '.' || x.executed_by and c.currency = ${CURRENCY}::text and c.from_at <= f."claimedAt"
+        order by c.from_at desc limit 1
       ) c
       where e.kind = 'work.finished' and f."meteredMs" is not null
     )`;
