@@ -32,6 +32,7 @@ import { teamSharesFeature } from './engine/teamshares/index.ts';
 import { createDispatch, createEngine, createTeamWork } from './engine/work/index.ts';
 import { startFeatureSwitches } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures } from './features/platformfeatures/index.ts';
+import { costsFeature } from './money/costs/index.ts';
 import { meteringFeature } from './money/metering/index.ts';
 import { usageFeature } from './money/usage/index.ts';
 import { incidentsFeature } from './operations/incidents/index.ts';
@@ -87,6 +88,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     notificationsFeature(system),
     webhookEndpointsFeature(system),
     meteringFeature,
+    costsFeature,
     usageFeature,
     spacesFeature,
     graphFeature,

@@ -192,6 +192,15 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./compliance.ts')).commands,
   },
   {
+    group: 'costs',
+    area: 'money',
+    summary: 'What metered work costs',
+    commands: [
+      { words: ['explain'], summary: 'Returns the receipt of one run or build, a moment after its report, also when its environment is deleted' },
+    ],
+    load: async () => (await import('./costs.ts')).commands,
+  },
+  {
     group: 'environments',
     area: 'apps',
     summary: 'Environments of a project',

@@ -14,6 +14,7 @@ import { BuildStepsService } from './svc/buildsteps/v1/buildsteps_pb.ts';
 import { BuildsService } from './svc/builds/v1/builds_pb.ts';
 import { CiService } from './svc/ci/v1/ci_pb.ts';
 import { ComplianceService } from './svc/compliance/v1/compliance_pb.ts';
+import { CostsService } from './svc/costs/v1/costs_pb.ts';
 import { DispatchService } from './svc/dispatch/v1/dispatch_pb.ts';
 import { EnvironmentsService } from './svc/environments/v1/environments_pb.ts';
 import { GraphService } from './svc/graph/v1/graph_pb.ts';
@@ -1149,6 +1150,19 @@ export const rpcs: readonly RpcInfo[] = [
     bodyBytesMax: 65536,
     rateLimit: 'default',
     routes: [{ verb: 'POST', template: '/teams/{team_id}/compliance/packages/{package_id}/legal-review', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'compliance' }, { literal: 'packages' }, { field: 'packageId' }, { literal: 'legal-review' }], body: '*' }],
+    teamInPath: true,
+  },
+  {
+    id: 'svc.costs.v1.CostsService/Explain',
+    desc: CostsService.method.explain,
+    audience: 'public',
+    auth: 'required',
+    scope: 'cost:read',
+    successStatus: 200,
+    timeoutMs: 30000,
+    bodyBytesMax: 65536,
+    rateLimit: 'default',
+    routes: [{ verb: 'GET', template: '/teams/{team_id}/costs/items/{item_id}', segments: [{ literal: 'teams' }, { field: 'teamId' }, { literal: 'costs' }, { literal: 'items' }, { field: 'itemId' }], body: '' }],
     teamInPath: true,
   },
   {

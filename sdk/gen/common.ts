@@ -35,6 +35,7 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `policy:manage`: Create, change, try, enable and disable policies.
  * - `compliance:read`: Read compliance packages and export those that were reviewed.
  * - `compliance:manage`: Assemble compliance packages. Marking one as reviewed needs the role owner besides.
+ * - `cost:read`: Read what metered work costs.
  */
 export type Scope =
   | 'team:read'
@@ -58,4 +59,5 @@ export type Scope =
   | 'policy:read'
   | 'policy:manage'
   | 'compliance:read'
-  | 'compliance:manage';
+  | 'compliance:manage'
+  | 'cost:read';

@@ -14,6 +14,7 @@ import { BuildSteps } from './build-steps.ts';
 import { Builds } from './builds.ts';
 import { Ci } from './ci.ts';
 import { Compliance } from './compliance.ts';
+import { Costs } from './costs.ts';
 import { Environments } from './environments.ts';
 import { Graph } from './graph.ts';
 import { Incidents } from './incidents.ts';
@@ -56,6 +57,7 @@ export { BuildSteps } from './build-steps.ts';
 export { Builds } from './builds.ts';
 export { Ci } from './ci.ts';
 export { Compliance } from './compliance.ts';
+export { Costs } from './costs.ts';
 export { Environments } from './environments.ts';
 export { Graph } from './graph.ts';
 export { Incidents } from './incidents.ts';
@@ -97,6 +99,7 @@ export type { Build, BuildEvent, BuildOverride, BuildPhaseTimes, BuildState, Bui
 export type { CiConnection, CiCreateConnectionParams, CiDelivery, CiDeliveryState, CiDiscovery, CiJob, CiListConnectionsPageParams, CiListConnectionsResponse, CiListDeliveriesPageParams, CiListDeliveriesResponse, CiListPipelinesPageParams, CiListPipelinesResponse, CiListRunJobsPageParams, CiListRunJobsResponse, CiListRunsForPipelinePageParams, CiListRunsForPipelineResponse, CiPipeline, CiProvider, CiReportParams, CiRotateWebhookSecretParams, CiRun, CiSetConnectionTokenParams, CiStatus, CiUpdateConnectionParams, CiUpdateRunParams, CiWebhook, CiWebhookWithSecret, CommitStatusMode, ConnectionStatus, DeployEvidence, DiscoveredPipeline, DiscoveryProblem, DiscoveryState, ExchangedToken, Forge, GenericMapping, GenericMappingInput, IngestMode, NotTaken, OidcPin, OidcPolicy, OidcPolicyInput, ReportedJob, SubscriptionState, WebhookScheme } from './ci.ts';
 export type { Role, Scope } from './common.ts';
 export type { ComplianceExportParams, ComplianceListPageParams, ComplianceListResponse, ComplianceMarkLegalReviewedParams, CompliancePackage, CompliancePackageState, CompliancePart } from './compliance.ts';
+export type { Receipt, ReceiptLine } from './costs.ts';
 export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams, GitCredentials } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
 export type { Incident, IncidentSeverity, IncidentState, IncidentsListPageParams, IncidentsListResponse } from './incidents.ts';
@@ -156,6 +159,8 @@ export interface Resources {
   readonly ci: Ci;
   /** Evidence of a period, for auditors. */
   readonly compliance: Compliance;
+  /** What metered work costs. */
+  readonly costs: Costs;
   /** Environments of a project. */
   readonly environments: Environments;
   /** Connections between teams, projects, environments, runs, artifacts, releases and commits. */
@@ -229,6 +234,7 @@ export function createResources(client: Client): Resources {
     builds: new Builds(client),
     ci: new Ci(client),
     compliance: new Compliance(client),
+    costs: new Costs(client),
     environments: new Environments(client),
     graph: new Graph(client),
     incidents: new Incidents(client),

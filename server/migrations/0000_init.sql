@@ -1303,6 +1303,8 @@ CREATE INDEX "work_items_held" ON "work_items" USING btree ("team_id","kind") WH
 --> statement-breakpoint
 CREATE INDEX "usage_events_of_team" ON "usage_events" USING btree ("team_id","reported_at","work_id");
 --> statement-breakpoint
+CREATE INDEX "usage_events_of_build" ON "usage_events" USING btree ("build_id") WHERE "usage_events"."build_id" is not null;
+--> statement-breakpoint
 -- Below: what drizzle cannot say.
 -- Nonces of signed requests. UNLOGGED: they matter for minutes, and a commit that wrote nothing else waits for no disk.
 -- Bucket = minute of the signature modulo 8; nonces_rotate() empties buckets that no valid signature can fall into any more

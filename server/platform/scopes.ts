@@ -11,6 +11,7 @@ const VIEWER = [
   'runner:read',
   'ci:read',
   'artifact:read',
+  'cost:read',
   'policy:read',
   'release:read',
 ];

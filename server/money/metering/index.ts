@@ -1,11 +1,11 @@
 /** Metered time, one event for each accepted report, at the price in force when the work was claimed. Costs, statements and usage are sums of it. */
-import { and, between, eq, gte, sql } from 'drizzle-orm';
+import { and, asc, between, eq, getTableColumns, gte, or, sql } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import type { Feature } from '../../platform/feature.ts';
 import { inTeams } from '../../platform/resource/index.ts';
 import type { Who } from '../../platform/resource/index.ts';
 import { metered } from './metered.ts';
-import { costDays } from './schema.ts';
+import { costDays, prices, usageEvents } from './schema.ts';
 import type { UsageEvent } from './schema.ts';
 
 export { metered };
@@ -57,4 +57,30 @@ export async function meteredDays({ db, teams }: Who, { teamId, from, to }: Days
     )
     .groupBy(day, meter)
     .orderBy(day, kind, executedBy);
+}
+
+export type RatedEvent = UsageEvent & { readonly nanosPerSecond: number; readonly currency: string };
+
+/** Events of a run, or of a build, oldest first. */
+export async function eventsOf(
+  { db, teams }: Who,
+  { teamId, itemId }: { readonly teamId: string; readonly itemId: string },
+): Promise<RatedEvent[]> {
+  const { workId, buildId, reportedAt, priceId } = usageEvents;
+  return await db.orm
+    .select({
+      ...getTableColumns(usageEvents),
+      nanosPerSecond: prices.nanosPerSecond,
+      currency: prices.currency,
+    })
+    .from(usageEvents)
+    .innerJoin(prices, eq(prices.id, priceId))
+    .where(
+      and(
+        inTeams(usageEvents, teams),
+        eq(usageEvents.teamId, teamId),
+        or(eq(buildId, itemId), and(eq(workId, itemId), eq(usageEvents.kind, 'run'))),
+      ),
+    )
+    .orderBy(asc(reportedAt), asc(workId));
 }

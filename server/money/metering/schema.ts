@@ -82,6 +82,9 @@ export const usageEvents = pgTable(
   (t) => [
     primaryKey({ columns: [t.workId, t.reportedAt] }),
     index('usage_events_of_team').on(t.teamId, t.reportedAt, t.workId),
+    index('usage_events_of_build')
+      .on(t.buildId)
+      .where(sql`${t.buildId} is not null`),
     check('usage_events_kind', sql`${t.kind} in ('run', 'build')`),
     check('usage_events_executed_by', sql`${t.executedBy} in ('runner', 'service')`),
     check('usage_events_metered_ms', sql`${t.meteredMs} >= 0`),

@@ -1,0 +1,16 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import type { Requests } from '../../../test/contract/requests.ts';
+
+export const requests: Requests = {
+  'svc.costs.v1.CostsService/Explain': {
+    givesNothing: true,
+    fields: async ({ teamId, runId, sql }) => {
+      // No runner of this world reports anything.
+      await sql`
+        insert into usage_events (work_id, reported_at, team_id, kind, executed_by, epoch, runner_id, claimed_at, metered_ms, price_id, rated, period)
+        select ${runId}, '2026-03-01T00:00:01Z', ${teamId}, 'run', 'runner', 1, 'rnr_1', '2026-03-01T00:00:00Z', 1000, p.id, 1000 * p.nanos_per_second, '2026-03-01'
+        from prices p where p.meter = 'run.runner' and p.is_default on conflict do nothing`;
+      return { teamId, itemId: runId };
+    },
+  },
+};
