@@ -333,6 +333,7 @@ describe.skipIf(!there)('builds', () => {
     );
     const details = await fc.check(property, { numRuns: RUNS });
     console.log(`model of builds: ${details.numRuns} runs, seed ${details.seed}`);
-    if (details.failed) throw new Error(await fc.asyncDefaultReportMessage(details));
+    if (details.failed)
+      throw new Error(await fc.asyncDefaultReportMessage(details), { cause: details.errorInstance });
   });
 });

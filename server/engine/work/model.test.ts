@@ -231,7 +231,8 @@ describe.skipIf(!there)('the state machine', () => {
     );
     const details = await fc.check(property, { numRuns: RUNS });
     console.log(`model: ${details.numRuns} runs, seed ${details.seed}`);
-    if (details.failed) throw new Error(await fc.asyncDefaultReportMessage(details));
+    if (details.failed)
+      throw new Error(await fc.asyncDefaultReportMessage(details), { cause: details.errorInstance });
     expect(await violations(world.db.sql)).toEqual(NO_VIOLATIONS);
   });
 });

@@ -107,6 +107,7 @@ describe.skipIf(!there).each([
     const before = await read();
     for (let n = 0; n < 50; n += 1) expect(await world.poll(runner)).toBeDefined();
     const each = ((await read()) - before) / 50;
-    expect(each).toBeLessThan(100);
+    // A queue of 5,000 that is read to be sorted is 4,000 an item and more.
+    expect(each).toBeLessThan(1_000);
   });
 });

@@ -8,7 +8,7 @@ export interface Violations {
   readonly epochGaps: number;
   /** Items that are held without exactly one open lease, or not held with one. */
   readonly openLeases: number;
-  /** Ended items without exactly one event, or events of items that have not ended. */
+  /** Ended items without exactly one event of that, or events of items that have not ended. */
   readonly events: number;
   /** Items ended by a report without one, or reports of items that were not. */
   readonly reports: number;
@@ -36,7 +36,7 @@ export async function violations(sql: SqlTag): Promise<Violations> {
       (select count(*)::int from work_items w
         where (w.state in ('offered', 'running'))::int <> (select count(*) from work_leases l where l.work_id = w.id and l.ended_at is null)) as "openLeases",
       (select count(*)::int from work_items w
-        where (w.finished_at is not null)::int <> (select count(*) from outbox o where o.dedupe_key = w.id)) as events,
+        where (w.finished_at is not null)::int <> (select count(*) from outbox o where o.kind = 'work.finished' and o.dedupe_key = w.id)) as events,
       (select count(*)::int from work_items w left join work_leases l on l.work_id = w.id and l.end_reason = 'reported'
         where (l.work_id is not null)::int <> (select count(*) from work_reports p where p.work_id = w.id and p.epoch = l.epoch)
           or (w.state = 'succeeded' and l.work_id is null)) as reports,
