@@ -4,7 +4,10 @@ import { applyLoad } from './load.ts';
 
 const load = { connections: 32, durationMs: 1_500 };
 
-export async function rateOf({ url, bootstrap }: Platform, path: string): Promise<number> {
+export async function rateOf(
+  { url, bootstrap }: Pick<Platform, 'url' | 'bootstrap'>,
+  path: string,
+): Promise<number> {
   const headers = { authorization: `Bearer ${bootstrap.apiKey}` };
   const { perSecond, statuses } = await applyLoad({ ...load, url: `${url}${path}`, headers });
   if (statuses.size !== 1 || !statuses.has(200))
