@@ -84,7 +84,9 @@ describe.skipIf(!here)('the page of releases', () => {
     expect(await reviewOf(page, '1.0.0', 'production').count()).toBe(0);
     await sdk.promotions.complete(production, promotion.id, { status: 'deployed' });
     await page.evaluate(LOOK);
-    await cellOf(page, '1.0.0', 'production').filter({ hasText: 'Deployed' }).waitFor();
+    await cellOf(page, '1.0.0', 'production')
+      .filter({ hasText: /Runsdeployed elsewhere, / })
+      .waitFor();
     await waitingOf(page, 'production').waitFor({ state: 'detached' });
     expect(complaints).toEqual([]);
     await close();
@@ -97,6 +99,50 @@ describe.skipIf(!here)('the page of releases', () => {
     await waitingOf(phone.page, 'others').filter({ hasText: 'An admin of the team approves it.' }).waitFor();
     await passes(phone.page, 'matrix and queue, on a phone');
     await phone.close();
+  });
+
+  it.each(VIEWS)('shows what runs, whatever way it came, at %s', async (name, options) => {
+    const { sdk, fleet, environment, release, image } = delivery;
+    const { id: projectId, path } = await delivery.project();
+    const releaseId = await release(projectId, '1.0.0', await image(projectId));
+    const production = await environment(projectId, 'production', {
+      repository: 'https://git.example.com/acme/web',
+      deploy: { kind: 'container' },
+    });
+    await environment(projectId, 'staging');
+    const runner = await fleet.runner(`deployer-${name.replace(/\W+/g, '-')}`);
+    const { page, complaints, close } = await fleet.open(path, fleet.owner, options);
+    const unlisted = page.getByRole('row').filter({ hasText: 'Not listed here' });
+    /** Once it is known that this build deployed it. */
+    const shows = async (by: string, cell: RegExp): Promise<void> => {
+      await waitFor('what runs', async () => await sdk.promotions.running(projectId), {
+        holds: (all) => all.some((each) => each.image.buildId === by),
+      });
+      await page.evaluate(LOOK);
+      await expect
+        .poll(async () => (await cellOf(page, '1.0.0', 'production').innerText()).replace(/\s+/g, ' '))
+        .toMatch(cell);
+    };
+    const promotion = await sdk.promotions.create(production, releaseId);
+    const { buildId = '' } = await sdk.promotions.approve(production, promotion.id);
+    await runner.finish(await runner.take());
+    await shows(buildId, /Runs promoted, .* · build$/);
+    expect(await unlisted.count()).toBe(0);
+
+    const direct = await sdk.builds.create(production);
+    await runner.finish(await runner.take());
+    await shows(direct.id, /Deployed before/);
+    await unlisted.filter({ hasText: /Runs.*sha256:[0-9a-f]{12}.*deployed directly, / }).waitFor();
+    await passes(page, 'what runs of no release');
+
+    const back = await sdk.builds.rollback(production, buildId);
+    await runner.finish(await runner.take());
+    await shows(back.id, /Runs rolled back, .* · build$/);
+    expect(await unlisted.count()).toBe(0);
+    expect(await cellOf(page, '1.0.0', 'production').getByText('Deployed before').count()).toBe(0);
+    await passes(page, 'what was rolled back to');
+    expect(complaints).toEqual([]);
+    await close();
   });
 
   it('opens a release and its artifact, by links that can be passed on', async () => {

@@ -130,6 +130,12 @@ export async function playReleases(console_: Console): Promise<Scene> {
   await promote(production, third.id);
   const open = await promote(onPremises, third.id);
   await sdk.promotions.approve(onPremises, open);
+  // What comes next is there already, and of no release yet.
+  const next = await sdk.builds.create(staging);
+  await runner.finish(await runner.take(), { image: IMAGE, digest: `sha256:${'9f2c'.repeat(16)}` });
+  await waitFor('what runs', async () => await sdk.promotions.running(fleet.projectId), {
+    holds: (all) => all.some(({ image }) => image.buildId === next.id),
+  });
   await waitFor('a passport', async () => await sdk.artifacts.passport(fleet.teamId, second.artifactId));
   return { fleet, releaseId: second.id, artifactId: second.artifactId };
 }

@@ -1,6 +1,7 @@
-/** Releases, newest first, against environments: what each has come to there. */
+/** Releases, newest first, against environments: what runs in each, since when and how it came, and what else has come of each release there. */
 import { useSignal } from '@preact/signals';
-import type { Project, Promotion, Release } from '@svc/sdk';
+import type { ComponentChildren } from 'preact';
+import type { Project, Promotion, Release, RunningImage } from '@svc/sdk';
 import { announce } from '../../announce.ts';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { follow, hrefWith } from '../../router.ts';
@@ -9,7 +10,7 @@ import { releases } from './calls.ts';
 import { Standing } from './standing.tsx';
 import { RELEASES_PAGE } from './store.ts';
 import type { Delivery } from './store.ts';
-import { cellOf, currentOf, sinceOf, standing } from './words.ts';
+import { cellOf, HOW, isNewest, shortDigest, sinceOf, standing, unlisted } from './words.ts';
 import type { Column } from './words.ts';
 
 export interface MatrixProps {
@@ -95,6 +96,7 @@ function Table({ releases: shown, project, columns, doubtful }: TableProps) {
         </tr>
       </thead>
       <tbody role="rowgroup">
+        <Unlisted columns={columns} of={shown} />
         {shown.map((release) => (
           <tr key={release.id} role="row" class="row">
             <th scope="row" role="rowheader" class="cell-release">
@@ -115,50 +117,93 @@ function Table({ releases: shown, project, columns, doubtful }: TableProps) {
   );
 }
 
-function Cell({ column, release }: { readonly column: Column; readonly release: Release }) {
-  const cell = cellOf(column, release);
-  const current = currentOf(column);
+/** Of an environment that runs what has no row here, its column says so first. */
+function Unlisted({ columns, of }: { readonly columns: readonly Column[]; readonly of: readonly Release[] }) {
+  if (columns.every((column) => unlisted(column, of) === undefined)) return null;
   return (
-    <td role="cell" class="cell-standing">
-      <span class="cell-environment muted" aria-hidden="true">
-        {column.environment.name}
-      </span>
-      {cell === 'unread' ? (
-        <span class="muted" title="It is older than the promotions that were read.">
-          Not read
-        </span>
-      ) : cell.length === 0 ? (
-        <span class="muted">
-          <span aria-hidden="true">–</span>
-          <span class="visually-hidden">Not promoted</span>
-        </span>
-      ) : (
-        cell.map((promotion) => (
-          <Stands key={promotion.id} promotion={promotion} isCurrent={promotion === current} />
-        ))
-      )}
-    </td>
+    <tr role="row" class="row">
+      <th scope="row" role="rowheader" class="cell-release muted">
+        Not listed here
+      </th>
+      {columns.map((column) => {
+        const runs = unlisted(column, of);
+        return (
+          <Place key={column.environment.id} column={column}>
+            {runs === undefined ? <None /> : <Runs of={runs} named />}
+          </Place>
+        );
+      })}
+    </tr>
   );
 }
 
-function Stands({ promotion, isCurrent }: { readonly promotion: Promotion; readonly isCurrent: boolean }) {
-  const { environmentId, buildId, reason } = promotion;
+function Cell({ column, release }: { readonly column: Column; readonly release: Release }) {
+  const { runs, promotion } = cellOf(column, release);
+  return (
+    <Place column={column}>
+      {runs !== undefined && <Runs of={runs} />}
+      {promotion === 'unread' ? (
+        <span class="muted" title="It is older than the promotions that were read.">
+          Not read
+        </span>
+      ) : promotion === undefined ? (
+        runs === undefined && <None>Not promoted</None>
+      ) : (
+        <Promoted of={promotion} isNewest={isNewest(column, promotion)} />
+      )}
+    </Place>
+  );
+}
+
+interface PlaceProps {
+  readonly column: Column;
+  readonly children: ComponentChildren;
+}
+
+const Place = ({ column, children }: PlaceProps) => (
+  <td role="cell" class="cell-standing">
+    <span class="cell-environment muted" aria-hidden="true">
+      {column.environment.name}
+    </span>
+    {children}
+  </td>
+);
+
+const None = ({ children = 'Nothing' }: { readonly children?: string }) => (
+  <span class="muted">
+    <span aria-hidden="true">–</span>
+    <span class="visually-hidden">{children}</span>
+  </span>
+);
+
+function Runs({ of, named = false }: { readonly of: RunningImage; readonly named?: boolean }) {
+  const { environmentId, how, image } = of;
+  const { buildId, digest, since, version } = image;
   return (
     <div class="stands">
-      <Standing of={standing(promotion, isCurrent)} />
+      <Standing of={['Runs', 'good']} />
+      {named && (version === undefined ? <code title={digest}>{shortDigest(digest ?? '')}</code> : version)}
       <span class="muted">
-        <Ago at={sinceOf(promotion)} />
-        {buildId !== undefined && (
+        {HOW[how]}
+        {since !== undefined && (
           <>
-            {' · '}
-            <a
-              href={`/console/builds?env=${encodeURIComponent(environmentId)}&build=${encodeURIComponent(buildId)}`}
-              onClick={follow}
-            >
-              build
-            </a>
+            , <Ago at={since} />
           </>
         )}
+        <BuildLink environmentId={environmentId} buildId={buildId} />
+      </span>
+    </div>
+  );
+}
+
+function Promoted({ of, isNewest: newest }: { readonly of: Promotion; readonly isNewest: boolean }) {
+  const { environmentId, buildId, reason } = of;
+  return (
+    <div class="stands">
+      <Standing of={standing(of, newest)} />
+      <span class="muted">
+        <Ago at={sinceOf(of)} />
+        <BuildLink environmentId={environmentId} buildId={buildId} />
       </span>
       {reason !== undefined && (
         <p class="build-message" title={reason}>
@@ -168,3 +213,21 @@ function Stands({ promotion, isCurrent }: { readonly promotion: Promotion; reado
     </div>
   );
 }
+
+interface BuildLinkProps {
+  readonly environmentId: string;
+  readonly buildId: string | undefined;
+}
+
+const BuildLink = ({ environmentId, buildId }: BuildLinkProps) =>
+  buildId === undefined ? null : (
+    <>
+      {' · '}
+      <a
+        href={`/console/builds?env=${encodeURIComponent(environmentId)}&build=${encodeURIComponent(buildId)}`}
+        onClick={follow}
+      >
+        build
+      </a>
+    </>
+  );

@@ -17,7 +17,6 @@ import { ReleaseDrawer } from './release-drawer.tsx';
 import { ReviewDialog } from './review-dialog.tsx';
 import type { ReviewDialogProps } from './review-dialog.tsx';
 import { asked, closeDialog, ENVIRONMENTS_MAX, POLL_MS, readDelivery, withPromotion } from './store.ts';
-import { currentOf } from './words.ts';
 import type { Column } from './words.ts';
 
 export function ReleasesPage({ session }: { readonly session: SignedIn }) {
@@ -140,7 +139,7 @@ function Dialogs({ columns, session: { who }, ...on }: DialogsProps) {
       promotion={promotion}
       environment={environment}
       person={{ userId: who.userId, role }}
-      as={`${state} ${approvals.length} ${currentOf(column)?.id}`}
+      as={`${state} ${approvals.length} ${column.running?.image.since}`}
       {...on}
     />
   );

@@ -1,11 +1,11 @@
-/** Releases of a project, and what was promoted to each of its environments. */
+/** Releases of a project, what was promoted to each of its environments, and what runs there. */
 import { signal } from '@preact/signals';
 import type { Environment, Promotion, Release } from '@svc/sdk';
 import { onForget } from '../../session.ts';
 import { promotions, releases } from './calls.ts';
 import type { Column } from './words.ts';
 
-/** No stream tells of promotions. Each reading asks once for each environment. */
+/** No stream tells of promotions. Each reading asks once for each environment, and once for all. */
 export const POLL_MS = 10_000;
 export const RELEASES_PAGE = 50;
 /** The most that the API gives at once: what is older than these is said to be unread. */
@@ -23,13 +23,16 @@ export async function readDelivery(
   projectId: string,
   environments: readonly Environment[],
 ): Promise<Delivery> {
-  const [page, ...columns] = await Promise.all([
+  const [page, running, ...read] = await Promise.all([
     releases.listPage(projectId, { limit: RELEASES_PAGE }),
-    ...environments.map(async (environment): Promise<Column> => {
-      const read = await promotions.listPage(environment.id, { limit: PROMOTIONS_MAX });
-      return { environment, promotions: read.promotions, isWhole: read.nextCursor === undefined };
-    }),
+    promotions.running(projectId),
+    ...environments.map(async ({ id }) => await promotions.listPage(id, { limit: PROMOTIONS_MAX })),
   ]);
+  const columns = environments.map((environment, n): Column => {
+    const { promotions: promoted = [], nextCursor } = read[n] ?? {};
+    const runs = running.find(({ environmentId }) => environmentId === environment.id);
+    return { environment, promotions: promoted, isWhole: nextCursor === undefined, running: runs };
+  });
   return { ...page, columns };
 }
 

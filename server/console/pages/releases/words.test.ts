@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { Environment, Promotion, Release } from '@svc/sdk';
+import type { Environment, Promotion, Release, RunningImage } from '@svc/sdk';
 import {
   cameOf,
   cellOf,
+  isNewest,
   plain,
   promotionState,
   standing,
   statementName,
+  unlisted,
   waitingIn,
   whyNot,
 } from './words.ts';
@@ -48,22 +50,58 @@ const column = (isWhole: boolean, ...promotions: Promotion[]): Column => ({
   environment,
   promotions,
   isWhole,
+  running: undefined,
+});
+/** Deployed at that minute. */
+const runs = (minute: number, releaseId?: string): RunningImage => ({
+  environmentId: 'env_1',
+  environmentName: 'production',
+  image: { since: at(minute), ...(releaseId !== undefined && { releaseId }) },
+  how: 'rollback',
 });
 
 describe('cellOf()', () => {
-  const first = promotion('a', 1, { releaseId: 'one', state: 'deployed', endedAt: at(2) });
-  const second = promotion('b', 3, { releaseId: 'two', state: 'deployed', endedAt: at(4) });
+  const deployed = { state: 'deployed' } as const;
+  const first = promotion('a', 1, { releaseId: 'one', ...deployed, approvedAt: at(2), endedAt: at(3) });
+  const second = promotion('b', 4, { releaseId: 'two', ...deployed, approvedAt: at(5), endedAt: at(6) });
+  const cell = (running: RunningImage | undefined, ...[id, promotions]: [string, ...Promotion[][]]) =>
+    cellOf({ ...column(true, ...(promotions ?? [second, first])), running }, release(id, 0));
 
-  it('tells what runs beside what was asked for since', () => {
-    const again = promotion('c', 5, { releaseId: 'two', state: 'rejected' });
-    expect(cellOf(column(true, again, second, first), release('two', 0))).toEqual([second, again]);
-    expect(cellOf(column(true, again, second, first), release('one', 0))).toEqual([first]);
-    expect(cellOf(column(true), release('one', 0))).toEqual([]);
+  it('tells what runs, however it came, beside what was asked for since', () => {
+    expect(cell(runs(6, 'two'), 'two')).toEqual({ runs: runs(6, 'two'), promotion: undefined });
+    expect(cell(runs(6, 'two'), 'one')).toEqual({ runs: undefined, promotion: first });
+    expect(cell(runs(7, 'one'), 'one')).toEqual({ runs: runs(7, 'one'), promotion: undefined });
+    expect(cell(runs(7, 'one'), 'one', [second])).toEqual({ runs: runs(7, 'one'), promotion: undefined });
+    const again = promotion('c', 7, { releaseId: 'two', state: 'rejected' });
+    expect(cell(runs(6, 'two'), 'two', [again, second])).toEqual({ runs: runs(6, 'two'), promotion: again });
+    expect(cell(undefined, 'one', [])).toEqual({ runs: undefined, promotion: undefined });
+  });
+
+  it('tells what was deployed a moment ago and is not said to run yet', () => {
+    expect(cell(runs(3, 'two'), 'two')).toEqual({ runs: runs(3, 'two'), promotion: second });
+    const newest = (running: RunningImage | undefined, of: Promotion) =>
+      isNewest({ ...column(true), running }, of);
+    expect([newest(runs(3), second), newest(runs(7), second), newest(undefined, second)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
   });
 
   it('does not call a release unpromoted when its promotions were not read', () => {
-    expect(cellOf(column(false, second), release('one', 0))).toBe('unread');
-    expect(cellOf(column(false, second), release('three', 9))).toEqual([]);
+    const part = column(false, second);
+    expect(cellOf(part, release('one', 0)).promotion).toBe('unread');
+    expect(cellOf(part, release('three', 9)).promotion).toBeUndefined();
+    expect(cellOf({ ...part, running: runs(7, 'one') }, release('one', 0)).promotion).toBeUndefined();
+  });
+});
+
+describe('unlisted()', () => {
+  it('is what runs and is of no release that is shown', () => {
+    const of = (running: RunningImage | undefined) =>
+      unlisted({ ...column(true), running }, [release('one', 0)]);
+    expect([of(undefined), of(runs(1, 'one'))]).toEqual([undefined, undefined]);
+    expect([of(runs(1)), of(runs(1, 'two'))]).toEqual([runs(1), runs(1, 'two')]);
   });
 });
 

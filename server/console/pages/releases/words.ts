@@ -8,6 +8,8 @@ import type {
   ArtifactsLineageResponse,
   Promotion,
   Release,
+  RunningHow,
+  RunningImage,
   VerificationStatus,
 } from '@svc/sdk';
 
@@ -20,17 +22,28 @@ export interface Column {
   readonly promotions: readonly Promotion[];
   /** Whether these are all that there are. */
   readonly isWhole: boolean;
+  /** Undefined: nothing is known to run there. */
+  readonly running: RunningImage | undefined;
 }
 
-/** `isCurrent`: nothing was promoted there behind it. */
-export function standing(promotion: Promotion, isCurrent: boolean): Said {
+/** Behind when it was: `promoted, 3 minutes ago`. */
+export const HOW: Readonly<Record<RunningHow, string>> = {
+  promotion: 'promoted',
+  approved: 'deployed with an approval',
+  direct: 'deployed directly',
+  rollback: 'rolled back',
+  elsewhere: 'deployed elsewhere',
+};
+
+/** `isNewest`: nothing is known to have been deployed there since it was approved. */
+export function standing(promotion: Promotion, isNewest: boolean): Said {
   switch (promotion.state) {
     case 'pending':
       return ['Pending', 'warn'];
     case 'approved':
       return ['Approved', promotion.buildId === undefined ? 'warn' : 'busy'];
     case 'deployed':
-      return isCurrent ? ['Deployed', 'good'] : ['Deployed before', 'quiet'];
+      return isNewest ? ['Deployed', 'good'] : ['Deployed before', 'quiet'];
     case 'failed':
       return ['Failed', 'bad'];
     case 'rejected':
@@ -42,25 +55,40 @@ export function standing(promotion: Promotion, isCurrent: boolean): Said {
 export const sinceOf = ({ createdAt, approvedAt, endedAt }: Promotion): string =>
   endedAt ?? approvedAt ?? createdAt;
 
-/** The one whose deploy ended last. */
-export function currentOf({ promotions }: Column): Promotion | undefined {
-  return promotions
-    .filter(({ state }) => state === 'deployed')
-    .toSorted((a, b) => Date.parse(sinceOf(b)) - Date.parse(sinceOf(a)))[0];
+/** What a promotion has deployed is told a moment before it is told to run; until then it is newer than what runs. */
+export function isNewest({ running }: Column, { approvedAt }: Promotion): boolean {
+  const since = running?.image.since;
+  return since === undefined || (approvedAt !== undefined && Date.parse(approvedAt) > Date.parse(since));
 }
 
-/** The newest promotion of a release there, and before it the one that is deployed now, if that is another. */
-export function cellOf(column: Column, { id, createdAt }: Release): readonly Promotion[] | 'unread' {
-  const current = currentOf(column);
-  const newest = column.promotions.find(({ releaseId }) => releaseId === id);
-  const oldest = column.promotions.at(-1);
+export interface Cell {
+  /** What runs, if it is of the release. */
+  readonly runs: RunningImage | undefined;
+  /** The newest promotion of the release, unless what runs says more. */
+  readonly promotion: Promotion | 'unread' | undefined;
+}
+
+export function cellOf(column: Column, { id, createdAt }: Release): Cell {
+  const { promotions, running, isWhole } = column;
+  const runs = running?.image.releaseId === id ? running : undefined;
+  const newest = promotions.find(({ releaseId }) => releaseId === id);
+  const oldest = promotions.at(-1);
+  if (runs !== undefined && (newest === undefined || newest.state === 'deployed')) {
+    const isTold = newest === undefined || !isNewest(column, newest);
+    return { runs, promotion: isTold ? undefined : newest };
+  }
   // A promotion is never older than its release.
-  if (newest === undefined && !column.isWhole && oldest !== undefined)
-    return Date.parse(createdAt) <= Date.parse(oldest.createdAt) ? 'unread' : [];
-  if (newest === undefined) return [];
-  return current === undefined || current.releaseId !== id || current === newest
-    ? [newest]
-    : [current, newest];
+  const isUnread =
+    newest === undefined &&
+    !isWhole &&
+    oldest !== undefined &&
+    Date.parse(createdAt) <= Date.parse(oldest.createdAt);
+  return { runs, promotion: isUnread ? 'unread' : newest };
+}
+
+/** What runs there and is of none of these releases. */
+export function unlisted({ running }: Column, releases: readonly Release[]): RunningImage | undefined {
+  return releases.some(({ id }) => id === running?.image.releaseId) ? undefined : running;
 }
 
 /** Those that wait for people, for a runner, or for whoever deploys them; newest first. */
