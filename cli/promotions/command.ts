@@ -45,9 +45,10 @@ export function describePromotion(promotion: Promotion): string {
 
 /** A line for each rule that fails. */
 export function describePreview({ denied, warned }: PromotionPolicyPreview): readonly string[] {
-  const line =
-    (word: string) =>
-    ({ policyName, ruleId, message }: PromotionRule) =>
-      `${word} by policy ${policyName}, rule ${ruleId}: ${message}`;
-  return [...denied.map(line('refused')), ...warned.map(line('warned'))];
+  const line = (word: string, { policyName, ruleId, message }: PromotionRule): string =>
+    `${word} by policy ${policyName}, rule ${ruleId}: ${message}`;
+  return [
+    ...denied.map((rule) => `${line('refused', rule)}${rule.overridable ? '' : ' (cannot be overridden)'}`),
+    ...warned.map((rule) => line('warned', rule)),
+  ];
 }

@@ -41,7 +41,7 @@ async function atOnce(words: string): Promise<{ code: number; out: string; err: 
 
 describe('svc promotions create', () => {
   it('prints what it waits for and what the policies would say', async () => {
-    const rule = { policyName: 'main', ruleId: 'r1', message: 'build main' };
+    const rule = { policyName: 'main', ruleId: 'r1', message: 'build main', overridable: true };
     const policyPreview = { allowed: false, denied: [rule], warned: [{ ...rule, ruleId: 'r2' }] };
     api.on(CREATE, { status: 201, body: { ...promotion, policyPreview } });
     const { code, out, err } = await svc(api, 'promotions create env_1 rel_1 --artifact art_1');
@@ -142,11 +142,15 @@ describe('svc promotions approve', () => {
       pkg('gone', ['1'], []),
       pkg('openssl', ['3.0.1'], ['3.0.2', '3.0.3', '3.0.4', '3.0.5']),
     ];
-    const rule = { policyName: 'main', ruleId: 'r1', message: 'build main' };
+    const rule = { policyName: 'main', ruleId: 'r1', message: 'build main', overridable: true };
     world({
       artifacts: [{ kind: 'file', name: 'notes', after: digestOf(3) }, artifact(1)],
       packages: { added: 1, removed: 1, changed: 1, changes },
-      policies: { allowed: false, denied: [rule], warned: [{ ...rule, ruleId: 'r2' }] },
+      policies: {
+        allowed: false,
+        denied: [rule, { ...rule, ruleId: 'r3', overridable: false }],
+        warned: [{ ...rule, ruleId: 'r2', overridable: false }],
+      },
     });
     const { code, out, err, io } = await svc(api, line, { terminal: true, answers: ['y'] });
     expect(err.split('\n')).toEqual([
@@ -161,6 +165,7 @@ describe('svc promotions approve', () => {
       '~ openssl (deb) 3.0.1 → 3.0.2, 3.0.3, 3.0.4, …',
       'approvals: 0 of 1',
       'refused by policy main, rule r1: build main',
+      'refused by policy main, rule r3: build main (cannot be overridden)',
       'warned by policy main, rule r2: build main',
       'promotion prm_1 of 1.4.0 to production is approved',
       '',

@@ -63,7 +63,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
     'The passport of the artifact is not made yet; it is two seconds after the last event about the artifact.',
   password_weak: 'The password is too easy to guess.',
   policy_denied:
-    'A policy of the team refuses this; `details.failed` has the rules that do not hold, each with its policy and its message.',
+    'A policy of the team refuses this; `details.failed` has the rules that do not hold, each with its policy, its message and whether an owner may override it.',
   policy_document_invalid:
     'The document of the policy cannot be taken; `details.problems` has the place, the position, the message and a suggestion of each problem.',
   precondition_failed: 'It has changed since the revision that `If-Match` names.',

@@ -327,6 +327,8 @@ export interface PromotionRule {
   readonly ruleId: string;
   /** Message of the rule. */
   readonly message: string;
+  /** False if its policy lets no owner override it. */
+  readonly overridable: boolean;
 }
 
 /**

@@ -39,8 +39,6 @@ interface Judgement {
   readonly verdicts: readonly Verdict[];
   readonly denied: readonly FailedRule[];
   readonly warned: readonly FailedRule[];
-  /** Names of the policies that deny and do not let an owner go on. */
-  readonly firm: readonly string[];
 }
 
 export function createGates({ db, runner = new PolicyRunner(), root }: GatesDeps): Gates & { close(): void } {
@@ -61,7 +59,7 @@ export function createGates({ db, runner = new PolicyRunner(), root }: GatesDeps
     const artifacts = await artifactFacts({ ...ctx, teams, root }, teamId, passage.artifactIds);
     const team = { id: teamId, name: teamName };
     const input = recordedInput({ ...inputOf(ctx, passage), team }, artifacts, passage.uncatalogued);
-    if (policies.length === 0) return { input, verdicts: [], denied: [], warned: [], firm: [] };
+    if (policies.length === 0) return { input, verdicts: [], denied: [], warned: [] };
     const isRead = policies.some(({ document }) => namesPackages(document));
     const packages = isRead ? await packagesOfSets(sql, teams, setsOf([input])) : undefined;
     const full = withPackages(input, packages);
@@ -123,11 +121,13 @@ function checkOverride({ teams }: Ctx, { teamId, override }: Passage): void {
 function objections(
   policies: readonly NamedPolicy[],
   verdicts: readonly Verdict[],
-): Pick<Judgement, 'denied' | 'warned' | 'firm'> {
+): Pick<Judgement, 'denied' | 'warned'> {
   const byId = new Map(policies.map((policy) => [policy.policyId, policy]));
-  const nameOf = ({ policyId }: Verdict): string => byId.get(policyId)?.name ?? '';
   const rulesOf = (verdict: Verdict): readonly FailedRule[] => {
-    const of = { policyId: verdict.policyId, policyName: nameOf(verdict) };
+    const { policyId } = verdict;
+    const policy = byId.get(policyId);
+    const overridable = policy?.document.overridable !== false;
+    const of = { policyId, policyName: policy?.name ?? '', overridable };
     const failed = verdict.failed.map(({ id, message }) => ({ ...of, ruleId: id, message }));
     if (verdict.outcome !== 'error') return failed;
     const message = `the policy "${of.policyName}" could not be judged (${verdict.reason ?? 'unknown'})`;
@@ -138,13 +138,16 @@ function objections(
     denied: denied.flatMap(rulesOf),
     // What is only audited is for the log.
     warned: warned.filter(({ mode }) => mode === 'warn').flatMap(rulesOf),
-    firm: denied.filter(({ policyId }) => byId.get(policyId)?.document.overridable === false).map(nameOf),
   };
 }
 
-function keptOf(passage: Passage, { input, verdicts, denied, firm }: Judgement): KeptGate {
+/** One that no owner overrides. */
+const firmOf = (denied: readonly FailedRule[]): FailedRule | undefined =>
+  denied.find(({ overridable }) => !overridable);
+
+function keptOf(passage: Passage, { input, verdicts, denied }: Judgement): KeptGate {
   const at = new Date(input.now);
-  const isOverridden = denied.length > 0 && passage.override !== undefined && firm.length === 0;
+  const isOverridden = denied.length > 0 && passage.override !== undefined && firmOf(denied) === undefined;
   const refused = isOverridden ? 'overridden' : 'deny';
   return {
     gateId: newId('pgt', at.getTime()),
@@ -177,9 +180,10 @@ const passedOf = ({ denied, warned }: Judgement, { gateId, outcome }: KeptGate):
   warned,
 });
 
-function denial({ override }: Passage, { denied, firm }: Judgement, { gateId }: KeptGate): Error {
+function denial({ override }: Passage, { denied }: Judgement, { gateId }: KeptGate): Error {
   const said = denied[0]?.message ?? '';
-  const why = override === undefined ? '' : `the policy "${firm[0]}" cannot be overridden: `;
+  const why =
+    override === undefined ? '' : `the policy "${firmOf(denied)?.policyName}" cannot be overridden: `;
   const failed = denied.slice(0, RULES_NAMED_MAX);
   return apiError('policy_denied', `${why}${said}`, { details: { gateId, failed } });
 }

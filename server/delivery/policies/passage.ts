@@ -26,6 +26,8 @@ export interface FailedRule {
   readonly policyName: string;
   readonly ruleId: string;
   readonly message: string;
+  /** Whether its policy lets an owner go on. */
+  readonly overridable: boolean;
 }
 
 export interface Passed {

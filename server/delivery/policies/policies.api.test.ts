@@ -122,7 +122,9 @@ describe.skipIf(!postgresHere)('policies', () => {
     const [error] = answers.map(({ body }) => body['error'] as { details: { gateId: string } });
     expect(error).toMatchObject({
       message: 'builds are made of main',
-      details: { failed: [{ policyId: id, ruleId: 'main', message: 'builds are made of main' }] },
+      details: {
+        failed: [{ policyId: id, ruleId: 'main', message: 'builds are made of main', overridable: true }],
+      },
     });
     const kept = await sdk.policies.decisions(teamId, id);
     expect(kept).toHaveLength(3);

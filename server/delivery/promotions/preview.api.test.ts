@@ -74,12 +74,15 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
     });
     return buildId;
   };
-  const policy = async (require: string, { mode = 'enforce', on = ['promotion.approve'] } = {}) => {
-    const document = { on, mode, rules: [{ id: 'rule', message: 'no', require }] };
+  const policy = async (
+    require: string,
+    { mode = 'enforce', on = ['promotion.approve'], overridable = true } = {},
+  ) => {
+    const document = { on, mode, overridable, rules: [{ id: 'rule', message: 'no', require }] };
     const name = `p${(names += 1)}`;
     const { id } = await sdk.policies.create(teamId, { name, environmentId, document });
     await sdk.policies.enable(teamId, id);
-    return { policyId: id, policyName: name, ruleId: 'rule', message: 'no' };
+    return { policyId: id, policyName: name, ruleId: 'rule', message: 'no', overridable };
   };
 
   beforeAll(async () => {
@@ -248,7 +251,7 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
   it('has the word on the deploy too, where the approval makes one, and each rule once', async () => {
     const promotion = await promoted(await imageOf());
     const onDeploy = await policy("build.trigger != 'promotion' || promotion.id == ''", { on: ['deploy'] });
-    const onBoth = await policy('false', { on: ['promotion.approve', 'deploy'] });
+    const onBoth = await policy('false', { on: ['promotion.approve', 'deploy'], overridable: false });
     const policies = async () => (await previewOf(promotion)).policies;
     expect(await policies()).toEqual({
       allowed: false,

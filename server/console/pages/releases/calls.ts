@@ -1,9 +1,8 @@
 /** What the page asks of the server. */
-import { Artifacts, Policies, Promotions, Releases, Teams } from '@svc/sdk';
+import { Artifacts, Promotions, Releases, Teams } from '@svc/sdk';
 import { client } from '../../api.ts';
 
 export const artifacts = new Artifacts(client);
-export const policies = new Policies(client);
 export const promotions = new Promotions(client);
 export const releases = new Releases(client);
 export const teams = new Teams(client);

@@ -39,7 +39,7 @@ const OVERRIDE_CHARS_MIN = 8;
 export function ReviewDialog({ promotion, environment, person, as, ...on }: ReviewDialogProps) {
   const { id, version, state } = promotion;
   const isOwner = person.role === 'owner';
-  const read = useLastGood(async () => await readReview(promotion, isOwner));
+  const read = useLastGood(async () => await readReview(promotion));
   useEffect(() => {
     if (read.data.peek() !== undefined) void read.load();
   }, [as]);
@@ -50,7 +50,7 @@ export function ReviewDialog({ promotion, environment, person, as, ...on }: Revi
   const hindrance =
     state === 'pending' ? whyNot(promotion, environment, person) : 'It does not wait for approvals any more.';
   const refused = review !== undefined && hindrance === undefined && isRefused(review);
-  const canOverride = refused && isOwner && review.firm.length === 0;
+  const canOverride = refused && isOwner && firm(review).length === 0;
   const overriding = canOverride && overrides.value;
   const approve = async (): Promise<string> => {
     const override = overriding ? { override: { reason: given(reason, OVERRIDE_CHARS_MIN) } } : {};
@@ -106,6 +106,13 @@ const missingAfter = ({ preview: { approvals, requiredApprovals } }: Review): nu
 const isRefused = (review: Review): boolean =>
   missingAfter(review) === 0 && review.preview.policies?.allowed === false;
 
+/** Names of the policies that refuse it and let nobody override them. */
+const firm = ({ preview }: Review): readonly string[] => [
+  ...new Set(
+    preview.policies?.denied.flatMap(({ overridable, policyName }) => (overridable ? [] : [policyName])),
+  ),
+];
+
 function consequence({ deploy }: Environment, review: Review): string {
   const missing = missingAfter(review);
   if (missing > 0) return `It needs ${counted(missing, 'approval', 'approvals')} more after yours.`;
@@ -160,8 +167,8 @@ function Rules({ of: review }: { readonly of: Review }) {
         <Notice kind="bad" role="status">
           <strong>{now ? 'Policies refuse it.' : 'Policies would refuse the last approval.'}</strong>
           <RuleList of={denied} />
-          {review.firm.length > 0 &&
-            `It cannot be overridden: ${review.firm.join(', ')} does not allow that.`}
+          {firm(review).length > 0 &&
+            `It cannot be overridden: ${firm(review).join(', ')} does not allow that.`}
         </Notice>
       )}
       {warned.length > 0 && (
