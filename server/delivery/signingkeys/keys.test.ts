@@ -67,6 +67,17 @@ describe.skipIf(!there)('signing keys', () => {
       expect(verify('sha256', WORDS, keys.find(({ id }) => id === keyId)!.publicKey, signature)).toBe(true);
   });
 
+  it('begin with one that signs also at a server whose clock is behind, and go on as its clock says', async () => {
+    await keep();
+    clock.advance(-10 * 60_000);
+    expect(await states()).toEqual(['active']);
+    await rotate();
+    clock.advance(PUBLISHED_MS - 1);
+    expect(await states()).toEqual(['active', 'pending']);
+    clock.advance(1);
+    expect(await states()).toEqual(['retired', 'active']);
+  });
+
   it('are replaced when they are old, once, by however many servers', async () => {
     await Promise.all(Array.from({ length: 8 }, keep));
     expect(await states()).toEqual(['active']);

@@ -34,14 +34,18 @@ export async function readKeys({ sql }: Pick<Database, 'sql'>, now: Date): Promi
     select id, purpose, spki, hint, private_sealed as "privateSealed", external_ref as "externalRef", created_at as "createdAt", active_from as "activeFrom",
       revoked_at as "revokedAt", compromised_since as "compromisedSince", revoke_reason as "revokeReason"
     from signing_keys order by active_from, id`;
+  const first = new Map(rows.toReversed().map((row) => [row.purpose, row.id]));
+  // The first one begins at once also where a server's clock is behind that of the server which made it.
+  const hasBegun = (row: (typeof rows)[number]): boolean =>
+    row.activeFrom <= now || first.get(row.purpose) === row.id;
   const active = new Map(
-    rows.filter((row) => row.revokedAt === null && row.activeFrom <= now).map((row) => [row.purpose, row.id]),
+    rows.filter((row) => row.revokedAt === null && hasBegun(row)).map((row) => [row.purpose, row.id]),
   );
   return rows.map((row) => {
     const state =
       row.revokedAt !== null
         ? 'revoked'
-        : row.activeFrom > now
+        : !hasBegun(row)
           ? 'pending'
           : active.get(row.purpose) === row.id
             ? 'active'
