@@ -19,7 +19,7 @@ export class Costs {
   }
 }
 
-/** What one run or build cost. */
+/** Cost of one run or build. */
 export interface Receipt {
   /** Id of the run or of the build. */
   readonly itemId: string;
@@ -47,7 +47,7 @@ export interface ReceiptLine {
   readonly reportedAt: string;
   /** Metered time in milliseconds. */
   readonly meteredMs: number;
-  /** What the runner measured itself, in milliseconds; changes no cost. */
+  /** Milliseconds that the runner measured itself; they change no cost. */
   readonly selfReportedMs?: number;
   /** Environment of the work. Absent: none, or deleted before the work was metered. */
   readonly environmentId?: string;

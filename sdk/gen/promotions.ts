@@ -286,19 +286,19 @@ export interface PromotionPolicyPreview {
   readonly warned: readonly PromotionRule[];
 }
 
-/** What a promotion changes. */
+/** Changes that a promotion makes. */
 export interface PromotionPreview {
   /** The promotion. */
   readonly promotion: Promotion;
-  /** What runs in the environment now: what the platform deployed there last or, if that was later, what somebody said to have deployed elsewhere. Absent: nothing is known to run. */
+  /** Image that the environment runs now: the one that the platform deployed there last or, if that was later, the one that somebody said to have deployed elsewhere. Absent: nothing is known to run. */
   readonly running?: PromotionImage;
-  /** What the promotion brings. */
+  /** Image that the promotion brings. */
   readonly brought: PromotionImage;
   /** Artifacts that differ: those of the release against those of the release that runs or, where what runs came with none, against its image. */
   readonly artifacts: readonly PromotionArtifactChange[];
   /** Packages of the two images that differ; absent where they are not compared. */
   readonly packages?: PromotionPackageChanges;
-  /** Why packages are not compared; absent where they are. */
+  /** Reason why packages are not compared; absent where they are. */
   readonly packagesProblem?: string;
   /** Number of approvals that count now. */
   readonly approvals: number;
@@ -371,7 +371,7 @@ export interface PromotionsListResponse {
 }
 
 /**
- * How what runs in an environment came there.
+ * Way in which an image came to an environment.
  *
  * - `promotion`: By a promotion.
  * - `approved`: By a build whose deploy somebody approved.
@@ -381,7 +381,7 @@ export interface PromotionsListResponse {
  */
 export type RunningHow = 'promotion' | 'approved' | 'direct' | 'rollback' | 'elsewhere';
 
-/** What runs in an environment: what the platform deployed there last or, if that was later, what somebody said to have deployed elsewhere. */
+/** Image that an environment runs: the one that the platform deployed there last or, if that was later, the one that somebody said to have deployed elsewhere. */
 export interface RunningImage {
   /** Environment. */
   readonly environmentId: string;
@@ -389,6 +389,6 @@ export interface RunningImage {
   readonly environmentName: string;
   /** The image. */
   readonly image: PromotionImage;
-  /** How it came there. */
+  /** Way in which it came there. */
   readonly how: RunningHow;
 }

@@ -48,7 +48,7 @@ export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
   messageDesc(file_svc_costs_v1_costs, 0);
 
 /**
- * What one run or build cost.
+ * Cost of one run or build.
  *
  * @generated from message svc.costs.v1.Receipt
  */
@@ -145,7 +145,7 @@ export type ReceiptLine = Message<"svc.costs.v1.ReceiptLine"> & {
   meteredMs: number;
 
   /**
-   * What the runner measured itself, in milliseconds; changes no cost.
+   * Milliseconds that the runner measured itself; they change no cost.
    *
    * @generated from field: optional uint32 self_reported_ms = 8;
    */

@@ -415,7 +415,7 @@ export const PromotionImageSchema: GenMessage<PromotionImage> = /*@__PURE__*/
   messageDesc(file_svc_promotions_v1_promotions, 5);
 
 /**
- * What runs in an environment: what the platform deployed there last or, if that was later, what somebody said to have deployed elsewhere.
+ * Image that an environment runs: the one that the platform deployed there last or, if that was later, the one that somebody said to have deployed elsewhere.
  *
  * @generated from message svc.promotions.v1.RunningImage
  */
@@ -442,7 +442,7 @@ export type RunningImage = Message<"svc.promotions.v1.RunningImage"> & {
   image?: PromotionImage | undefined;
 
   /**
-   * How it came there.
+   * Way in which it came there.
    *
    * @generated from field: svc.promotions.v1.RunningHow how = 4;
    */
@@ -583,7 +583,7 @@ export const PromotionPackageChangesSchema: GenMessage<PromotionPackageChanges> 
   messageDesc(file_svc_promotions_v1_promotions, 9);
 
 /**
- * What a promotion changes.
+ * Changes that a promotion makes.
  *
  * @generated from message svc.promotions.v1.PromotionPreview
  */
@@ -596,14 +596,14 @@ export type PromotionPreview = Message<"svc.promotions.v1.PromotionPreview"> & {
   promotion?: Promotion | undefined;
 
   /**
-   * What runs in the environment now: what the platform deployed there last or, if that was later, what somebody said to have deployed elsewhere. Absent: nothing is known to run.
+   * Image that the environment runs now: the one that the platform deployed there last or, if that was later, the one that somebody said to have deployed elsewhere. Absent: nothing is known to run.
    *
    * @generated from field: optional svc.promotions.v1.PromotionImage running = 2;
    */
   running?: PromotionImage | undefined;
 
   /**
-   * What the promotion brings.
+   * Image that the promotion brings.
    *
    * @generated from field: svc.promotions.v1.PromotionImage brought = 3;
    */
@@ -624,7 +624,7 @@ export type PromotionPreview = Message<"svc.promotions.v1.PromotionPreview"> & {
   packages?: PromotionPackageChanges | undefined;
 
   /**
-   * Why packages are not compared; absent where they are.
+   * Reason why packages are not compared; absent where they are.
    *
    * @generated from field: optional string packages_problem = 6;
    */
@@ -800,7 +800,7 @@ export const RunningRequestSchema: GenMessage<RunningRequest> = /*@__PURE__*/
   messageDesc(file_svc_promotions_v1_promotions, 15);
 
 /**
- * What runs in the environments of a project.
+ * Images that the environments of a project run.
  *
  * @generated from message svc.promotions.v1.RunningResponse
  */
@@ -1181,7 +1181,7 @@ export const CompletionStatusSchema: GenEnum<CompletionStatus> = /*@__PURE__*/
   enumDesc(file_svc_promotions_v1_promotions, 3);
 
 /**
- * How what runs in an environment came there.
+ * Way in which an image came to an environment.
  *
  * @generated from enum svc.promotions.v1.RunningHow
  */
