@@ -28,7 +28,7 @@ export interface FeatureFollower {
   onChange(listener: () => void): () => void;
   /** Resolves with the first answer, or after `ms` without one. */
   first(ms: number): Promise<void>;
-  /** What was asked is not waited for: it takes up to a second, and nobody hears of it any more. */
+  /** Does not wait for the question that is under way: it takes up to a second, and nobody hears of its answer any more. */
   stop(): void;
 }
 

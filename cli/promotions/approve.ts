@@ -38,7 +38,7 @@ async function review(
   const which = [String(input['environmentId']), String(input['promotionId'])] as const;
   const preview = await promotions.preview(...which, { signal });
   const { promotion } = preview;
-  // What has ended is refused by the server, and needs no question.
+  // The server refuses a promotion that has ended, so nobody is asked about it.
   if (promotion.state !== 'pending') return;
   for (const line of describeChanges(preview)) await output.note(neutraliseLine(line));
   if (globals.yes) return;

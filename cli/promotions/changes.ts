@@ -1,4 +1,4 @@
-/** What a promotion changes, in lines for people: what runs, what it brings, what differs, and what the policies say. */
+/** The lines for people that describe a promotion: what runs, what it brings, what differs, and what the policies say. */
 import type {
   PromotionArtifactChange,
   PromotionImage,
@@ -8,9 +8,9 @@ import type {
 } from '@svc/sdk';
 import { describePreview } from './command.ts';
 
-/** Of packages, and of artifacts. */
+/** Packages that are named; artifacts likewise. */
 const LINES_MAX = 20;
-/** Of one package. */
+/** Versions of a package that are named. */
 const VERSIONS_MAX = 3;
 
 export function describeChanges(preview: PromotionPreview): readonly string[] {

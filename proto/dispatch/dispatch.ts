@@ -19,7 +19,7 @@ import {
   ReportResponseSchema,
 } from '../gen/svc/runner/v1/runner_pb.ts';
 
-/** What is asked and answered, by the RPC whose requests carry it (`asks`, `answers`, `refusals`). */
+/** The messages of an ask and of its answer, by the RPC whose requests carry many of them (`asks`, `answers`, `refusals`). */
 export const CALLS = {
   watchFeatures: { ask: FeaturesAskSchema, answer: FeaturesAnswerSchema },
   enroll: { ask: EnrollRequestSchema, answer: EnrollResponseSchema },

@@ -33,7 +33,7 @@ interface Listed {
 export interface BaseImages {
   /** Makes the images available that the text of a build may name. */
   provide(text: string): Promise<void>;
-  /** Whether the image with this id is one of them. */
+  /** Tells whether the image with this id is one of them. */
   holds(id: string): Promise<boolean>;
   /** Returns undefined while it holds nothing: an engine cannot read a store that it has not made. */
   store(): Promise<TeamStore | undefined>;

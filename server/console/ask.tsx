@@ -14,7 +14,7 @@ export interface AskProps {
   readonly long?: boolean;
   /** It cannot be done as things are; why stands in it. */
   readonly blocked?: boolean;
-  /** What else can be done than this. */
+  /** Other choices than this one, beside the buttons. */
   readonly aside?: ComponentChildren;
   /** Does it, and resolves with what to tell about it. */
   readonly act: () => Promise<string>;

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Build, Environment } from '@svc/sdk';
+import { LoadOlder } from '../../load-older.tsx';
 import { announce } from '../../announce.ts';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { createLive, every } from '../../live.ts';
@@ -73,16 +74,7 @@ export function BuildList({ environment }: { readonly environment: Environment }
       ) : (
         <Table builds={shown} environment={environment} now={now} doubtful={unknown !== undefined} />
       )}
-      {cursor !== undefined && (
-        <button
-          class="button button-wide older"
-          type="button"
-          aria-disabled={busy.value ? 'true' : undefined}
-          onClick={() => void loadOlder()}
-        >
-          {busy.value ? 'Loading…' : 'Load older'}
-        </button>
-      )}
+      {cursor !== undefined && <LoadOlder apart busy={busy.value} load={loadOlder} />}
     </>
   );
 }

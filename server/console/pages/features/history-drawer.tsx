@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ChangeSource, FeatureChange } from '@svc/sdk';
+import { LoadOlder } from '../../load-older.tsx';
 import { Icon } from '../../icons.tsx';
 import { Modal } from '../../modal.tsx';
 import { Notice } from '../../notice.tsx';
@@ -65,16 +66,7 @@ export function HistoryDrawer({ of }: { readonly of: string }) {
             ))}
           </ol>
         )}
-        {shown?.nextCursor !== undefined && (
-          <button
-            class="button button-wide"
-            type="button"
-            aria-disabled={shown.loading ? 'true' : undefined}
-            onClick={() => void loadOlder()}
-          >
-            {shown.loading ? 'Loading…' : 'Load older'}
-          </button>
-        )}
+        {shown?.nextCursor !== undefined && <LoadOlder busy={shown.loading} load={loadOlder} />}
       </div>
     </Modal>
   );

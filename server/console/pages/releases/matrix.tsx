@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Project, Promotion, Release, RunningImage } from '@svc/sdk';
+import { LoadOlder } from '../../load-older.tsx';
 import { announce } from '../../announce.ts';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { follow, hrefWith } from '../../router.ts';
@@ -61,16 +62,7 @@ export function Matrix({ project, of, doubtful }: MatrixProps) {
           <Table releases={shown} project={project} columns={of.columns} doubtful={doubtful} />
         </div>
       )}
-      {cursor !== undefined && (
-        <button
-          class="button button-wide older"
-          type="button"
-          aria-disabled={busy.value ? 'true' : undefined}
-          onClick={() => void loadOlder()}
-        >
-          {busy.value ? 'Loading…' : 'Load older'}
-        </button>
-      )}
+      {cursor !== undefined && <LoadOlder apart busy={busy.value} load={loadOlder} />}
     </>
   );
 }

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Lease, Runner, Team } from '@svc/sdk';
+import { LoadOlder } from '../../load-older.tsx';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
 import { Icon } from '../../icons.tsx';
@@ -168,16 +169,7 @@ function History({ runner }: { readonly runner: Runner }) {
           ))}
         </ol>
       )}
-      {next.value !== undefined && (
-        <button
-          class="button button-wide"
-          type="button"
-          aria-disabled={busy.value ? 'true' : undefined}
-          onClick={() => void read(next.value)}
-        >
-          {busy.value ? 'Loading…' : 'Load older'}
-        </button>
-      )}
+      {next.value !== undefined && <LoadOlder busy={busy.value} load={() => read(next.value)} />}
     </section>
   );
 }

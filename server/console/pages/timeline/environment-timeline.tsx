@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { Environment, TimelineEntry } from '@svc/sdk';
+import { LoadOlder } from '../../load-older.tsx';
 import { announce } from '../../announce.ts';
 import { explain, isUnauthenticated } from '../../api.ts';
 import { StaleNotice } from '../../stale-notice.tsx';
@@ -138,14 +139,7 @@ function Older({ load }: { readonly load: () => Promise<void> }) {
   };
   return (
     <div class="older">
-      <button
-        class="button button-wide"
-        type="button"
-        aria-disabled={busy.value ? 'true' : undefined}
-        onClick={() => void more()}
-      >
-        {busy.value ? 'Loading…' : 'Load older'}
-      </button>
+      <LoadOlder busy={busy.value} load={more} />
       <p class="hint">The newest {WATCHED} follow changes; what is loaded below them stays as it was then.</p>
     </div>
   );
