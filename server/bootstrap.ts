@@ -112,7 +112,7 @@ async function fill(
     { id: poolId, name: 'service pool', servicePool: true },
     { id: teamId, name: 'first team', servicePool: false },
   ]) {
-    await insertTeam(db, { ...team, regionId, createdAt: now });
+    await insertTeam(db, { ...team, regionId, createdAt: now, payerId: userId });
     await insertMember(db, { teamId: team.id, userId, role: 'owner', joinedAt: now });
     await record({ chain: team.id, action: 'team.created', target: team.id, details: { name: team.name } });
   }

@@ -34,6 +34,7 @@ import * as registries from './engine/registries/registries.settings.ts';
 import * as runners from './engine/runners/runners.settings.ts';
 import * as work from './engine/work/work.settings.ts';
 import * as switches from './features/platformfeatures/platformfeatures.settings.ts';
+import * as billing from './money/billing/billing.settings.ts';
 import { readAddress } from './platform/db/index.ts';
 import { isDnsServer } from './platform/dns.ts';
 
@@ -184,6 +185,7 @@ export const SETTINGS = {
   ...work.settings,
   ...oidc.settings,
   ...signingKeys.settings,
+  ...billing.settings,
   ...artifacts.settings,
   ...attestations.settings,
   limits: {

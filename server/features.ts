@@ -88,7 +88,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     notificationsFeature(system),
     webhookEndpointsFeature(system),
     meteringFeature,
-    costsFeature,
+    costsFeature(system),
     usageFeature,
     spacesFeature,
     graphFeature,

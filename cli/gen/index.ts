@@ -55,6 +55,19 @@ export const groups: readonly GroupSpec[] = [
     load: async () => (await import('./admin-audit.ts')).commands,
   },
   {
+    group: 'admin-billing',
+    area: 'money',
+    summary: 'Prices, credit and closing, for staff',
+    commands: [
+      { words: ['close'], summary: 'Closes months that have ended for an hour, oldest first, as the server does by itself' },
+      { words: ['grant-credit'], summary: 'Grants a team credit that nobody paid for' },
+      { words: ['price', 'list'], summary: 'Lists prices, those that begin last first' },
+      { words: ['price', 'publish'], summary: 'Publishes a price for what is claimed from then on' },
+      { words: ['reconcile'], summary: 'Asks the provider about everything that is open here, as the server does by itself from time to time, for notices that got lost' },
+    ],
+    load: async () => (await import('./admin-billing.ts')).commands,
+  },
+  {
     group: 'admin-ci-deliveries',
     area: 'connect',
     summary: 'Staff: webhooks of CI systems that were delivered here',
@@ -115,6 +128,28 @@ export const groups: readonly GroupSpec[] = [
       { words: ['verify'], summary: 'Recomputes the whole chain of a team and compares it with the signed checkpoints' },
     ],
     load: async () => (await import('./audit.ts')).commands,
+  },
+  {
+    group: 'billing',
+    area: 'money',
+    summary: 'Plans, payments and who pays',
+    commands: [
+      { words: ['become-payer'], summary: 'Makes the calling account the one that pays for the team, from now on' },
+      { words: ['checkout'], summary: 'Begins the purchase of a plan for the calling account' },
+      { words: ['portal'], summary: 'Makes an address of the provider\'s portal, where the calling account sees its invoices, changes its card and cancels' },
+    ],
+    load: async () => (await import('./billing.ts')).commands,
+  },
+  {
+    group: 'budgets',
+    area: 'money',
+    summary: 'Limits of what work may cost',
+    commands: [
+      { words: ['delete'], summary: 'Deletes a budget' },
+      { words: ['list'], summary: 'Lists budgets of a team with what was spent, that of the whole team first, at most 100' },
+      { words: ['set'], summary: 'Sets the budget of a scope' },
+    ],
+    load: async () => (await import('./budgets.ts')).commands,
   },
   {
     group: 'build-steps',
@@ -196,7 +231,13 @@ export const groups: readonly GroupSpec[] = [
     area: 'money',
     summary: 'What metered work costs',
     commands: [
+      { words: ['anomalies'], summary: 'Lists days of the last 30 complete ones on which the team or one of its projects cost far more than on that weekday before, newest first' },
+      { words: ['credits', 'balance'], summary: 'Returns the team\'s credit, what the current month will take of it, and the blocks that it is made of' },
+      { words: ['credits', 'checkout'], summary: 'Begins the purchase of credit for the team' },
+      { words: ['credits', 'ledger'], summary: 'Lists what came to the team\'s credit and went from it, newest first' },
       { words: ['explain'], summary: 'Returns the receipt of one run or build, a moment after its report, also when its environment is deleted' },
+      { words: ['summary'], summary: 'Sums up the costs of a time, from `since` on and before `until`, with what a plan includes and, of the current month, a forecast' },
+      { words: ['verify'], summary: 'Recomputes what the team\'s costs are made of, and names what differs' },
     ],
     load: async () => (await import('./costs.ts')).commands,
   },
@@ -288,6 +329,15 @@ export const groups: readonly GroupSpec[] = [
       { words: ['unread-count'], summary: 'Counts the unread notifications' },
     ],
     load: async () => (await import('./notifications.ts')).commands,
+  },
+  {
+    group: 'plans',
+    area: 'money',
+    summary: 'Plans, and what they include',
+    commands: [
+      { words: ['list'], summary: 'Lists plans, cheapest first' },
+    ],
+    load: async () => (await import('./plans.ts')).commands,
   },
   {
     group: 'policies',
@@ -463,6 +513,7 @@ export const groups: readonly GroupSpec[] = [
     area: 'access',
     summary: 'Teams, members and invitations',
     commands: [
+      { words: ['billing'], summary: 'Returns plan, payer, standing and statements of a team' },
       { words: ['create'], summary: 'Creates a team that the caller owns, and invites the named members as `inviteMember` does' },
       { words: ['delete'], summary: 'Deletes a team with everything in it' },
       { words: ['get'], summary: 'Returns one team' },

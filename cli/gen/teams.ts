@@ -4,6 +4,26 @@ import type { CommandSpec } from '../command.ts';
 export const commands: readonly CommandSpec[] = [
   {
     group: 'teams',
+    words: ['billing'],
+    summary: 'Returns plan, payer, standing and statements of a team',
+    description: 'Returns plan, payer, standing and statements of a team.',
+    operation: { method: 'GET', path: '/teams/{teamId}/billing' },
+    positionals: [
+      { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
+    ],
+    flags: [],
+    destructive: false,
+    stream: false,
+    empty: false,
+    columns: [],
+    secrets: [],
+    examples: [],
+    auth: 'required',
+    stability: 'stable',
+    deprecated: false,
+  },
+  {
+    group: 'teams',
     words: ['create'],
     summary: 'Creates a team that the caller owns, and invites the named members as `inviteMember` does',
     description: 'Creates a team that the caller owns, and invites the named members as `inviteMember` does. It is service-operated until staff assign it a region whose operator is `customer`. Errors: `email_unverified` (403), `limit_reached` (409), `session_required` (403, a role that an API key cannot give), `scope_missing` (403).',

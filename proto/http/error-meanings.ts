@@ -7,6 +7,10 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
     'The upload is no Sigstore bundle or DSSE envelope with one signature and a statement of in-toto.',
   attestation_subject_mismatch:
     'The statement is about other digests than that of the artifact; `details.digest` is the one expected.',
+  billing_not_started:
+    'Nothing was bought with this account yet, so that the provider of payments has no portal for it.',
+  billing_payer: 'The account pays for the team; another owner has to take that over first.',
+  billing_unconfigured: 'This installation has no provider of payments.',
   body_too_large:
     'The body, or what it unpacks to, is larger than this request may have; `details.limitBytes` is the most.',
   boot_superseded: 'A newer process of the same runner has taken over; this one must stop.',
@@ -22,7 +26,9 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   clock_skew: 'The signature was made too long ago or lies in the future; set the clock of the machine.',
   credentials_invalid: 'The API key, the session or the password is not valid, was revoked, or has expired.',
   credentials_missing: 'The request carries no credential, and this one needs it.',
+  credit_remaining: 'The team has credit that was bought; it must be used or refunded first.',
   csrf_refused: 'A request with a session cookie came from a page of another site.',
+  currency_unsupported: 'The installation counts in another currency; `details.currency` names it.',
   deadline_exceeded: 'The call was not done within its time.',
   email_unverified: 'The account must have a verified e-mail address for this.',
   environment_incomplete: 'The environment has no repository to build from.',
@@ -62,6 +68,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   passport_not_ready:
     'The passport of the artifact is not made yet; it is two seconds after the last event about the artifact.',
   password_weak: 'The password is too easy to guess.',
+  plan_current: 'The account has this plan already.',
+  plan_unknown: 'No plan has this id, or it cannot be bought.',
   policy_denied:
     'A policy of the team refuses this; `details.failed` has the rules that do not hold, each with its policy, its message and whether an owner may override it.',
   policy_document_invalid:
@@ -84,6 +92,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   session_required: 'An API key cannot do this: it needs a session of the account.',
   signature_invalid: "The runner's signature does not fit the request.",
   signature_missing: 'The request of a runner is not signed.',
+  spend_refused:
+    'New work is refused because of what it costs: `details.cause` is `included_time`, `budget` or `payment`, with the figures, when it ends and who can change it.',
   stale_epoch: 'The work was given to another runner, or has ended, since this one held it.',
   state_conflict: 'It is in a state from which this is not possible; the message names the state.',
   team_protected: 'The team holds the runners of the service itself and cannot be deleted.',

@@ -36,6 +36,8 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `compliance:read`: Read compliance packages and export those that were reviewed.
  * - `compliance:manage`: Assemble compliance packages. Marking one as reviewed needs the role owner besides.
  * - `cost:read`: Read what metered work costs.
+ * - `billing:read`: Read statements, credit and exports of costs.
+ * - `billing:manage`: Set budgets, buy plans and credit. Spending money of a team needs the role owner besides.
  */
 export type Scope =
   | 'team:read'
@@ -60,4 +62,6 @@ export type Scope =
   | 'policy:manage'
   | 'compliance:read'
   | 'compliance:manage'
-  | 'cost:read';
+  | 'cost:read'
+  | 'billing:read'
+  | 'billing:manage';

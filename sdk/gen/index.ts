@@ -3,6 +3,7 @@ import type { Client } from '../core/client.ts';
 import { Account } from './account.ts';
 import { AdminAccounts } from './admin-accounts.ts';
 import { AdminAudit } from './admin-audit.ts';
+import { AdminBilling } from './admin-billing.ts';
 import { AdminCiDeliveries } from './admin-ci-deliveries.ts';
 import { AdminSigningKeys } from './admin-signing-keys.ts';
 import { AdminTeams } from './admin-teams.ts';
@@ -10,6 +11,8 @@ import { ApiKeys } from './api-keys.ts';
 import { Artifacts } from './artifacts.ts';
 import { Audit } from './audit.ts';
 import { Auth } from './auth.ts';
+import { Billing } from './billing.ts';
+import { Budgets } from './budgets.ts';
 import { BuildSteps } from './build-steps.ts';
 import { Builds } from './builds.ts';
 import { Ci } from './ci.ts';
@@ -20,6 +23,7 @@ import { Graph } from './graph.ts';
 import { Incidents } from './incidents.ts';
 import { Maintenance } from './maintenance.ts';
 import { Notifications } from './notifications.ts';
+import { Plans } from './plans.ts';
 import { PlatformFeatures } from './platform-features.ts';
 import { Policies } from './policies.ts';
 import { Projects } from './projects.ts';
@@ -46,6 +50,7 @@ import { Webhooks } from './webhooks.ts';
 export { Account } from './account.ts';
 export { AdminAccounts } from './admin-accounts.ts';
 export { AdminAudit } from './admin-audit.ts';
+export { AdminBilling } from './admin-billing.ts';
 export { AdminCiDeliveries } from './admin-ci-deliveries.ts';
 export { AdminSigningKeys } from './admin-signing-keys.ts';
 export { AdminTeams } from './admin-teams.ts';
@@ -53,6 +58,8 @@ export { ApiKeys } from './api-keys.ts';
 export { Artifacts } from './artifacts.ts';
 export { Audit } from './audit.ts';
 export { Auth } from './auth.ts';
+export { Billing } from './billing.ts';
+export { Budgets } from './budgets.ts';
 export { BuildSteps } from './build-steps.ts';
 export { Builds } from './builds.ts';
 export { Ci } from './ci.ts';
@@ -63,6 +70,7 @@ export { Graph } from './graph.ts';
 export { Incidents } from './incidents.ts';
 export { Maintenance } from './maintenance.ts';
 export { Notifications } from './notifications.ts';
+export { Plans } from './plans.ts';
 export { PlatformFeatures } from './platform-features.ts';
 export { Policies } from './policies.ts';
 export { Projects } from './projects.ts';
@@ -88,24 +96,28 @@ export { Webhooks } from './webhooks.ts';
 export type { AccountClaimEmailResponse, AccountPlanResponse, AccountTotpConfirmResponse, AccountTotpDisableParams, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, CredentialKind, Membership } from './account.ts';
 export type { AccountDetails, AdminAccountsCreateClaimResponse } from './admin-accounts.ts';
 export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditServiceListResponse, AdminAuditServiceVerifyResponse } from './admin-audit.ts';
+export type { AdminBillingCloseParams, AdminBillingCloseResponse, AdminBillingGrantCreditParams, AdminBillingPublishPriceParams, AdminBillingReconcileResponse, ClosedMonth, Price } from './admin-billing.ts';
 export type { AdminCiDeliveriesListPageParams, AdminCiDeliveriesListParams } from './admin-ci-deliveries.ts';
 export type { AdminSigningKeysRevokeParams, AdminSigningKeysRotateParams, KeyPurpose, SigningKey, SigningKeyState } from './admin-signing-keys.ts';
 export type { ApiKey, ApiKeysCreateParams, ApiKeysCreateResponse } from './api-keys.ts';
 export type { Artifact, ArtifactKind, ArtifactOrigin, ArtifactPackage, ArtifactPassport, ArtifactSbom, ArtifactSource, ArtifactsAttestEvaluationParams, ArtifactsAttestationsPageParams, ArtifactsAttestationsResponse, ArtifactsDeclareParams, ArtifactsImpactParams, ArtifactsImpactResponse, ArtifactsLineageResponse, ArtifactsListPageParams, ArtifactsListParams, ArtifactsListResponse, ArtifactsPackagesPageParams, ArtifactsPackagesResponse, ArtifactsReportForRunParams, ArtifactsUploadParams, ArtifactsUploadSbomParams, Attestation, ImpactCounts, ImpactedEnvironment, ImpactedRelease, LedgerPlace, LineageEdge, LineageKind, LineageNode, Verification, VerificationStatus } from './artifacts.ts';
 export type { AuditActor, AuditActorKind, AuditCheckpoint, AuditEntry, AuditExportParams, AuditFinding, AuditListPageParams, AuditListResponse, AuditVerifyParams, AuditVerifyResponse, ChainReport, ExportLine } from './audit.ts';
 export type { AuthLoginParams, AuthLoginResponse } from './auth.ts';
+export type { BillingCheckoutParams, BillingStanding, CheckoutKind, CheckoutSession, Payer, PortalSession, Statement, StatementLine, StatementState, TeamBilling } from './billing.ts';
+export type { Budget, BudgetEnforcement, BudgetState, BudgetsSetParams } from './budgets.ts';
 export type { BuildStep, Direction } from './build-steps.ts';
 export type { Build, BuildEvent, BuildOverride, BuildPhaseTimes, BuildState, BuildTrace, BuildTrigger, BuildsCreateParams, BuildsDeployApprovalParams, BuildsListPageParams, BuildsListResponse, BuildsRollbackParams, BuildsStreamLogsParams, BuildsUnlockResponse, DeployDecision, Phase } from './builds.ts';
 export type { CiConnection, CiCreateConnectionParams, CiDelivery, CiDeliveryState, CiDiscovery, CiJob, CiListConnectionsPageParams, CiListConnectionsResponse, CiListDeliveriesPageParams, CiListDeliveriesResponse, CiListPipelinesPageParams, CiListPipelinesResponse, CiListRunJobsPageParams, CiListRunJobsResponse, CiListRunsForPipelinePageParams, CiListRunsForPipelineResponse, CiPipeline, CiProvider, CiReportParams, CiRotateWebhookSecretParams, CiRun, CiSetConnectionTokenParams, CiStatus, CiUpdateConnectionParams, CiUpdateRunParams, CiWebhook, CiWebhookWithSecret, CommitStatusMode, ConnectionStatus, DeployEvidence, DiscoveredPipeline, DiscoveryProblem, DiscoveryState, ExchangedToken, Forge, GenericMapping, GenericMappingInput, IngestMode, NotTaken, OidcPin, OidcPolicy, OidcPolicyInput, ReportedJob, SubscriptionState, WebhookScheme } from './ci.ts';
 export type { Role, Scope } from './common.ts';
 export type { ComplianceExportParams, ComplianceListPageParams, ComplianceListResponse, ComplianceMarkLegalReviewedParams, CompliancePackage, CompliancePackageState, CompliancePart } from './compliance.ts';
-export type { Receipt, ReceiptLine } from './costs.ts';
+export type { CostAnomaly, CostContributor, CostContributorKind, CostDay, CostDifference, CostExportDetail, CostForecast, CostPart, CostSummary, CostUsage, CostsCreateCreditCheckoutParams, CostsCreditBalanceResponse, CostsExportCsvParams, CostsExportJsonParams, CostsListCreditLedgerPageParams, CostsListCreditLedgerResponse, CostsSummaryParams, CostsVerifyResponse, CreditBlock, CreditEntry, CreditKind, ForecastMethod, Receipt, ReceiptLine } from './costs.ts';
 export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreateParams, EnvironmentsUpdateParams, GitCredentials } from './environments.ts';
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
 export type { Incident, IncidentSeverity, IncidentState, IncidentsListPageParams, IncidentsListResponse } from './incidents.ts';
 export type { JsonValue } from './json.ts';
 export type { MaintenanceListTasksPageParams, MaintenanceListTasksResponse, MaintenanceSettings, MaintenanceTask, MaintenanceTaskState, MaintenanceTriggerRunParams, MaintenanceUpdateSettingsParams } from './maintenance.ts';
 export type { Notification, NotificationsListParams, NotificationsMarkAllReadResponse, NotificationsUnreadCountResponse } from './notifications.ts';
+export type { Plan } from './plans.ts';
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
 export type { FailedRule, GateOutcome, PoliciesCreateParams, PoliciesDecisionsPageParams, PoliciesDecisionsResponse, PoliciesSimulateParams, Policy, PolicyDecision, PolicyOutcome, SimulatedGate, Simulation } from './policies.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
@@ -137,6 +149,8 @@ export interface Resources {
   readonly adminAccounts: AdminAccounts;
   /** The installation's own ledger, for staff. */
   readonly adminAudit: AdminAudit;
+  /** Prices, credit and closing, for staff. */
+  readonly adminBilling: AdminBilling;
   /** Staff: webhooks of CI systems that were delivered here. */
   readonly adminCiDeliveries: AdminCiDeliveries;
   /** Staff: keys that sign statements about artifacts. */
@@ -151,6 +165,10 @@ export interface Resources {
   readonly audit: Audit;
   /** Sign in and out. */
   readonly auth: Auth;
+  /** Plans, payments and who pays. */
+  readonly billing: Billing;
+  /** Limits of what work may cost. */
+  readonly budgets: Budgets;
   /** Commands that run before the image of a build is made. */
   readonly buildSteps: BuildSteps;
   /** Builds and deploys of environments. */
@@ -171,6 +189,8 @@ export interface Resources {
   readonly maintenance: Maintenance;
   /** Notifications of the platform. */
   readonly notifications: Notifications;
+  /** Plans, and what they include. */
+  readonly plans: Plans;
   /** Platform features and their states. */
   readonly platformFeatures: PlatformFeatures;
   /** Rules for builds, releases, promotions and deploys. */
@@ -223,6 +243,7 @@ export function createResources(client: Client): Resources {
     account: new Account(client),
     adminAccounts: new AdminAccounts(client),
     adminAudit: new AdminAudit(client),
+    adminBilling: new AdminBilling(client),
     adminCiDeliveries: new AdminCiDeliveries(client),
     adminSigningKeys: new AdminSigningKeys(client),
     adminTeams: new AdminTeams(client),
@@ -230,6 +251,8 @@ export function createResources(client: Client): Resources {
     artifacts: new Artifacts(client),
     audit: new Audit(client),
     auth: new Auth(client),
+    billing: new Billing(client),
+    budgets: new Budgets(client),
     buildSteps: new BuildSteps(client),
     builds: new Builds(client),
     ci: new Ci(client),
@@ -240,6 +263,7 @@ export function createResources(client: Client): Resources {
     incidents: new Incidents(client),
     maintenance: new Maintenance(client),
     notifications: new Notifications(client),
+    plans: new Plans(client),
     platformFeatures: new PlatformFeatures(client),
     policies: new Policies(client),
     projects: new Projects(client),

@@ -2,6 +2,7 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import type { Operator } from './regions.ts';
 import type { Role } from './common.ts';
+import type { TeamBilling } from './billing.ts';
 
 /**
  * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a role above the own one, owners
@@ -59,6 +60,15 @@ export class Teams {
    */
   delete(teamId: string, options?: CallOptions): ApiPromise<void> {
     return this.#client.call({ method: 'DELETE', path: '/teams/{teamId}' }, { teamId }, options);
+  }
+
+  /**
+   * Returns plan, payer, standing and statements of a team.
+   *
+   * Needs: scope `billing:read`.
+   */
+  billing(teamId: string, options?: CallOptions): ApiPromise<TeamBilling> {
+    return this.#client.call({ method: 'GET', path: '/teams/{teamId}/billing' }, { teamId }, options);
   }
 
   /**

@@ -110,7 +110,8 @@ export class WebhookEndpoints {
 export interface WebhookEndpointsCreateParams {
   /**
    * Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`,
-   * `release.created`, `promotion.created`, `promotion.approved`, `promotion.rejected`, `promotion.deployed`, `promotion.failed`, `artifact.created`, `policy.denied`.
+   * `release.created`, `promotion.created`, `promotion.approved`, `promotion.rejected`, `promotion.deployed`, `promotion.failed`, `artifact.created`, `policy.denied`,
+   * `billing.payment_failed`, `billing.plan_changed`, `budget.forecast`, `budget.threshold`, `cost.anomaly`, `credit.low`, `included_time.near`, `statement.closed`.
    */
   events: readonly string[];
   /** Purpose, at most 200 characters. */

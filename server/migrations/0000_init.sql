@@ -744,6 +744,220 @@ CREATE TABLE "usage_events" (
 	CONSTRAINT "usage_events_metered_ms" CHECK ("usage_events"."metered_ms" >= 0)
 );
 --> statement-breakpoint
+CREATE TABLE "team_payers" (
+	"team_id" text NOT NULL,
+	"from_at" timestamp with time zone NOT NULL,
+	"payer_id" text NOT NULL,
+	CONSTRAINT "team_payers_team_id_from_at_pk" PRIMARY KEY("team_id","from_at")
+);
+
+--> statement-breakpoint
+CREATE TABLE "billing_checkouts" (
+	"id" text PRIMARY KEY NOT NULL,
+	"user_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"plan" text,
+	"team_id" text,
+	"amount_cents" bigint NOT NULL,
+	"currency" text NOT NULL,
+	"success_url" text NOT NULL,
+	"cancel_url" text NOT NULL,
+	"state" text NOT NULL,
+	"session_id" text,
+	"url" text,
+	"expires_at" timestamp with time zone,
+	"created_at" timestamp with time zone NOT NULL,
+	"ended_at" timestamp with time zone,
+	CONSTRAINT "billing_checkouts_session_id_unique" UNIQUE("session_id"),
+	CONSTRAINT "billing_checkouts_kind" CHECK ("billing_checkouts"."kind" in ('plan', 'credit')),
+	CONSTRAINT "billing_checkouts_state" CHECK ("billing_checkouts"."state" in ('creating', 'open', 'completed', 'expired', 'failed')),
+	CONSTRAINT "billing_checkouts_of" CHECK (("billing_checkouts"."kind" = 'plan') = ("billing_checkouts"."plan" is not null) and ("billing_checkouts"."kind" = 'credit') = ("billing_checkouts"."team_id" is not null))
+);
+
+--> statement-breakpoint
+CREATE TABLE "billing_customers" (
+	"user_id" text PRIMARY KEY NOT NULL,
+	"customer_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"reconciled_at" timestamp with time zone,
+	CONSTRAINT "billing_customers_customer_id_unique" UNIQUE("customer_id")
+);
+
+--> statement-breakpoint
+CREATE TABLE "billing_events" (
+	"id" text PRIMARY KEY NOT NULL,
+	"type" text NOT NULL,
+	"lane" text NOT NULL,
+	"object_id" text NOT NULL,
+	"received_at" timestamp with time zone NOT NULL,
+	"attempts" integer DEFAULT 0 NOT NULL,
+	"due_at" timestamp with time zone NOT NULL,
+	"last_error" text,
+	"done_at" timestamp with time zone
+);
+
+--> statement-breakpoint
+CREATE TABLE "budget_notices" (
+	"budget_id" text NOT NULL,
+	"month" date NOT NULL,
+	"kind" text NOT NULL,
+	"threshold" integer NOT NULL,
+	"revision" integer NOT NULL,
+	CONSTRAINT "budget_notices_budget_id_month_kind_threshold_revision_pk" PRIMARY KEY("budget_id","month","kind","threshold","revision"),
+	CONSTRAINT "budget_notices_kind" CHECK ("budget_notices"."kind" in ('actual', 'forecast'))
+);
+
+--> statement-breakpoint
+CREATE TABLE "budgets" (
+	"project_id" text DEFAULT '' NOT NULL,
+	"environment_id" text DEFAULT '' NOT NULL,
+	"limit_cents" bigint NOT NULL,
+	"enabled" boolean DEFAULT true NOT NULL,
+	"enforcement" text DEFAULT 'notify' NOT NULL,
+	"revision" integer DEFAULT 1 NOT NULL,
+	"updated_at" timestamp with time zone NOT NULL,
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "budgets_enforcement" CHECK ("enforcement" in ('notify', 'hold')),
+	CONSTRAINT "budgets_limit" CHECK ("budgets"."limit_cents" >= 0),
+	CONSTRAINT "budgets_one_scope" CHECK ("budgets"."project_id" = '' or "budgets"."environment_id" = '')
+);
+
+--> statement-breakpoint
+CREATE TABLE "spend_dirty" (
+	"team_id" text PRIMARY KEY NOT NULL
+);
+
+--> statement-breakpoint
+CREATE TABLE "spend_gates" (
+	"team_id" text NOT NULL,
+	"scope" text NOT NULL,
+	"cause" text NOT NULL,
+	"details" jsonb NOT NULL,
+	"since" timestamp with time zone NOT NULL,
+	CONSTRAINT "spend_gates_team_id_scope_cause_pk" PRIMARY KEY("team_id","scope","cause"),
+	CONSTRAINT "spend_gates_cause" CHECK ("spend_gates"."cause" in ('included_time', 'budget', 'payment'))
+);
+
+--> statement-breakpoint
+CREATE TABLE "credit_entries" (
+	"team_id" text NOT NULL,
+	"account" text NOT NULL,
+	"seq" integer NOT NULL,
+	"transfer_id" text NOT NULL,
+	"cents" bigint NOT NULL,
+	"previous_seq" integer,
+	"previous_balance" bigint,
+	"balance" bigint NOT NULL,
+	CONSTRAINT "credit_entries_pk" PRIMARY KEY("team_id","account","seq"),
+	CONSTRAINT "credit_entries_balance" UNIQUE("team_id","account","seq","balance"),
+	CONSTRAINT "credit_entries_account" CHECK (account in ('available', 'bought', 'granted', 'consumed', 'refunded', 'expired', 'disputed')),
+	CONSTRAINT "credit_entries_sum" CHECK ("credit_entries"."balance" = coalesce("credit_entries"."previous_balance", 0) + "credit_entries"."cents"),
+	CONSTRAINT "credit_entries_gapless" CHECK ("credit_entries"."seq" = coalesce("credit_entries"."previous_seq", 0) + 1),
+	CONSTRAINT "credit_entries_first" CHECK (("credit_entries"."previous_seq" is null) = ("credit_entries"."previous_balance" is null)),
+	CONSTRAINT "credit_entries_not_negative" CHECK ("credit_entries"."account" not in ('available', 'disputed') or "credit_entries"."balance" >= 0)
+);
+
+--> statement-breakpoint
+CREATE TABLE "credit_transfers" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"kind" text NOT NULL,
+	"source" text NOT NULL,
+	"from" text NOT NULL,
+	"to" text NOT NULL,
+	"cents" bigint NOT NULL,
+	"block_id" text,
+	"reason" text,
+	"expires_at" timestamp with time zone,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "credit_transfers_once" UNIQUE("kind","source"),
+	CONSTRAINT "credit_transfers_kind" CHECK ("credit_transfers"."kind" in ('purchase', 'grant', 'usage', 'refund', 'expiry', 'dispute', 'dispute_won', 'dispute_lost')),
+	CONSTRAINT "credit_transfers_from" CHECK ("from" in ('available', 'bought', 'granted', 'consumed', 'refunded', 'expired', 'disputed')),
+	CONSTRAINT "credit_transfers_to" CHECK ("to" in ('available', 'bought', 'granted', 'consumed', 'refunded', 'expired', 'disputed')),
+	CONSTRAINT "credit_transfers_cents" CHECK ("credit_transfers"."cents" > 0 and "credit_transfers"."from" <> "credit_transfers"."to")
+);
+
+--> statement-breakpoint
+CREATE TABLE "account_plans" (
+	"user_id" text PRIMARY KEY NOT NULL,
+	"plan" text NOT NULL,
+	"standing" text NOT NULL,
+	"subscription_id" text,
+	"cancel_at" timestamp with time zone,
+	"past_due_since" timestamp with time zone,
+	"changed_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "account_plans_standing" CHECK (standing in ('self_hosted', 'free', 'active', 'past_due', 'pending'))
+);
+
+--> statement-breakpoint
+CREATE TABLE "plan_changes" (
+	"id" text PRIMARY KEY NOT NULL,
+	"user_id" text NOT NULL,
+	"plan" text NOT NULL,
+	"standing" text NOT NULL,
+	"from_at" timestamp with time zone NOT NULL,
+	"event_id" text,
+	CONSTRAINT "plan_changes_standing" CHECK (standing in ('self_hosted', 'free', 'active', 'past_due', 'pending'))
+);
+
+--> statement-breakpoint
+CREATE TABLE "team_limits" (
+	"team_id" text PRIMARY KEY NOT NULL,
+	"queued_max" integer,
+	"runners_max" integer,
+	"run_timeout_seconds_max" integer
+);
+
+--> statement-breakpoint
+CREATE TABLE "open_period" (
+	"only" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"month" date NOT NULL,
+	CONSTRAINT "open_period_one" CHECK ("open_period"."only"),
+	CONSTRAINT "open_period_first" CHECK (extract(day from "open_period"."month") = 1)
+);
+
+--> statement-breakpoint
+CREATE TABLE "statement_lines" (
+	"statement_id" text NOT NULL,
+	"n" integer NOT NULL,
+	"meter" text NOT NULL,
+	"price_id" text NOT NULL,
+	"metered_ms" bigint NOT NULL,
+	"included_ms" bigint NOT NULL,
+	"list" numeric(38, 0) NOT NULL,
+	"included" numeric(38, 0) NOT NULL,
+	"list_cents" bigint NOT NULL,
+	"net_cents" bigint NOT NULL,
+	CONSTRAINT "statement_lines_statement_id_n_pk" PRIMARY KEY("statement_id","n")
+);
+
+--> statement-breakpoint
+CREATE TABLE "statements" (
+	"id" text PRIMARY KEY NOT NULL,
+	"team_id" text NOT NULL,
+	"payer_id" text,
+	"period" date NOT NULL,
+	"currency" text NOT NULL,
+	"plan" text NOT NULL,
+	"list_cents" bigint NOT NULL,
+	"included_cents" bigint NOT NULL,
+	"net_cents" bigint NOT NULL,
+	"credit_cents" bigint NOT NULL,
+	"due_cents" bigint NOT NULL,
+	"state" text NOT NULL,
+	"invoice_id" text,
+	"invoice_url" text,
+	"closed_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "statements_invoice_id_unique" UNIQUE("invoice_id"),
+	CONSTRAINT "statements_once" UNIQUE("team_id","period"),
+	CONSTRAINT "statements_state" CHECK ("statements"."state" in ('closed', 'settled', 'invoiced', 'paid', 'failed', 'voided')),
+	CONSTRAINT "statements_net" CHECK ("statements"."net_cents" = "statements"."list_cents" - "statements"."included_cents"),
+	CONSTRAINT "statements_due" CHECK ("statements"."due_cents" = "statements"."net_cents" - "statements"."credit_cents" and "statements"."due_cents" >= 0 and "statements"."credit_cents" >= 0)
+);
+
+--> statement-breakpoint
 CREATE TABLE "incidents" (
 	"environment_id" text NOT NULL,
 	"state" text DEFAULT 'open' NOT NULL,
@@ -1305,6 +1519,32 @@ CREATE INDEX "usage_events_of_team" ON "usage_events" USING btree ("team_id","re
 --> statement-breakpoint
 CREATE INDEX "usage_events_of_build" ON "usage_events" USING btree ("build_id") WHERE "usage_events"."build_id" is not null;
 --> statement-breakpoint
+CREATE INDEX "team_payers_of_account" ON "team_payers" USING btree ("payer_id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "billing_checkouts_open" ON "billing_checkouts" USING btree ("user_id","kind",coalesce("team_id", '')) WHERE "billing_checkouts"."state" in ('creating', 'open');
+--> statement-breakpoint
+CREATE INDEX "billing_checkouts_due" ON "billing_checkouts" USING btree ("created_at") WHERE "billing_checkouts"."state" in ('creating', 'open');
+--> statement-breakpoint
+CREATE INDEX "billing_events_due" ON "billing_events" USING btree ("due_at") WHERE "billing_events"."done_at" is null;
+--> statement-breakpoint
+CREATE INDEX "billing_events_lane" ON "billing_events" USING btree ("lane") WHERE "billing_events"."done_at" is null;
+--> statement-breakpoint
+CREATE UNIQUE INDEX "budgets_team_id" ON "budgets" USING btree ("team_id","id");
+--> statement-breakpoint
+CREATE UNIQUE INDEX "budgets_scope" ON "budgets" USING btree ("team_id","project_id","environment_id");
+--> statement-breakpoint
+CREATE INDEX "credit_entries_of_transfer" ON "credit_entries" USING btree ("transfer_id");
+--> statement-breakpoint
+CREATE INDEX "credit_transfers_of_team" ON "credit_transfers" USING btree ("team_id","created_at","id");
+--> statement-breakpoint
+CREATE INDEX "credit_transfers_of_block" ON "credit_transfers" USING btree ("block_id") WHERE "credit_transfers"."block_id" is not null;
+--> statement-breakpoint
+CREATE INDEX "plan_changes_of_account" ON "plan_changes" USING btree ("user_id","from_at","id");
+--> statement-breakpoint
+CREATE INDEX "statements_of_payer" ON "statements" USING btree ("payer_id","period");
+--> statement-breakpoint
+CREATE INDEX "statements_to_invoice" ON "statements" USING btree ("closed_at") WHERE "statements"."state" = 'closed' and "statements"."due_cents" > 0;
+--> statement-breakpoint
 -- Below: what drizzle cannot say.
 -- Nonces of signed requests. UNLOGGED: they matter for minutes, and a commit that wrote nothing else waits for no disk.
 -- Bucket = minute of the signature modulo 8; nonces_rotate() empties buckets that no valid signature can fall into any more
@@ -1488,6 +1728,34 @@ CREATE TRIGGER "usage_events_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON
 	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
 --> statement-breakpoint
 ALTER TABLE "usage_events" ENABLE ALWAYS TRIGGER "usage_events_append_only";
+--> statement-breakpoint
+CREATE TRIGGER "credit_entries_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "credit_entries"
+	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
+--> statement-breakpoint
+ALTER TABLE "credit_entries" ENABLE ALWAYS TRIGGER "credit_entries_append_only";
+--> statement-breakpoint
+CREATE TRIGGER "credit_transfers_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "credit_transfers"
+	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
+--> statement-breakpoint
+ALTER TABLE "credit_transfers" ENABLE ALWAYS TRIGGER "credit_transfers_append_only";
+--> statement-breakpoint
+CREATE TRIGGER "plan_changes_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "plan_changes"
+	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
+--> statement-breakpoint
+ALTER TABLE "plan_changes" ENABLE ALWAYS TRIGGER "plan_changes_append_only";
+--> statement-breakpoint
+CREATE TRIGGER "statement_lines_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "statement_lines"
+	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
+--> statement-breakpoint
+ALTER TABLE "statement_lines" ENABLE ALWAYS TRIGGER "statement_lines_append_only";
+--> statement-breakpoint
+CREATE TRIGGER "team_payers_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "team_payers"
+	FOR EACH STATEMENT EXECUTE FUNCTION "append_only_refuse"();
+--> statement-breakpoint
+ALTER TABLE "team_payers" ENABLE ALWAYS TRIGGER "team_payers_append_only";
+--> statement-breakpoint
+-- No installation is older. Months without usage are closed without statements.
+INSERT INTO "open_period" ("month") VALUES ('2026-01-01');
 --> statement-breakpoint
 -- 0.006 USD a minute, so that a fresh installation shows figures.
 INSERT INTO "prices" ("id", "meter", "currency", "nanos_per_second", "from_at", "is_default") VALUES
@@ -2072,5 +2340,13 @@ ALTER TABLE "release_artifacts" ADD CONSTRAINT "release_artifacts_artifact_fk" F
 ALTER TABLE "releases" ADD CONSTRAINT "releases_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "artifact_residency_attestations" ADD CONSTRAINT "artifact_residency_attestations_artifact_fk" FOREIGN KEY ("team_id","artifact_id") REFERENCES "public"."artifacts"("team_id","id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "budget_notices" ADD CONSTRAINT "budget_notices_budget_id_budgets_id_fk" FOREIGN KEY ("budget_id") REFERENCES "public"."budgets"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "budgets" ADD CONSTRAINT "budgets_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "credit_entries" ADD CONSTRAINT "credit_entries_transfer_id_credit_transfers_id_fk" FOREIGN KEY ("transfer_id") REFERENCES "public"."credit_transfers"("id") ON DELETE no action ON UPDATE no action;
+--> statement-breakpoint
+ALTER TABLE "credit_entries" ADD CONSTRAINT "credit_entries_previous" FOREIGN KEY ("team_id","account","previous_seq","previous_balance") REFERENCES "public"."credit_entries"("team_id","account","seq","balance") ON DELETE no action ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "environments" ADD CONSTRAINT "environments_required_approvals" CHECK ("environments"."required_approvals" between 1 and 5);

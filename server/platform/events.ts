@@ -22,11 +22,53 @@ export const EVENTS: Readonly<Record<string, EventKind>> = {
     scope: 'artifact:read',
     delivered: true,
   },
+  'billing.payment_failed': {
+    when: 'A payment for the team failed; the plan holds for seven days from the first one.',
+    scope: 'billing:read',
+    notifies: true,
+    delivered: true,
+  },
+  'billing.plan_changed': {
+    when: 'The plan that pays for the team is another one, or its standing is.',
+    scope: 'billing:read',
+    notifies: true,
+    delivered: true,
+  },
+  'budget.forecast': {
+    when: 'A budget is likely to be exceeded by the end of the month.',
+    scope: 'cost:read',
+    notifies: true,
+    delivered: true,
+  },
+  'budget.threshold': {
+    when: 'Of a budget 50, 80 or 100 % is spent.',
+    scope: 'cost:read',
+    notifies: true,
+    delivered: true,
+  },
   'build.finished': { when: 'A build has ended.', scope: 'project:read', delivered: true },
   'compliance.package_ready': {
     when: 'A compliance package is assembled and waits for its review.',
     scope: 'compliance:read',
     notifies: true,
+  },
+  'cost.anomaly': {
+    when: 'On the day before, the team or one of its projects cost far more than it does on that weekday.',
+    scope: 'cost:read',
+    notifies: true,
+    delivered: true,
+  },
+  'credit.low': {
+    when: 'The credit of the team is less than a tenth of what it was when it was last bought.',
+    scope: 'billing:read',
+    notifies: true,
+    delivered: true,
+  },
+  'included_time.near': {
+    when: 'Of the time that the plan includes 75, 90 or 100 % is used.',
+    scope: 'cost:read',
+    notifies: true,
+    delivered: true,
   },
   'policy.denied': { when: 'A policy has refused an act.', scope: 'policy:read', delivered: true },
   'promotion.approved': {
@@ -106,6 +148,12 @@ export const EVENTS: Readonly<Record<string, EventKind>> = {
   'runner.version_too_old': {
     when: 'A runner is older than `RUNNER_MIN_VERSION` and receives no new work.',
     recorded: true,
+  },
+  'statement.closed': {
+    when: 'A month of the team was closed, and its statement is there.',
+    scope: 'billing:read',
+    notifies: true,
+    delivered: true,
   },
   'webhook_endpoint.disabled': {
     when: 'A webhook endpoint was switched off, because it answered nothing well for five days, or 410.',

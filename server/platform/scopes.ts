@@ -22,6 +22,8 @@ const ADMIN = [
   'runner:manage',
   'ci:manage',
   'audit:read',
+  'billing:read',
+  'billing:manage',
   'policy:manage',
   'compliance:read',
   'compliance:manage',

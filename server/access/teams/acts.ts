@@ -84,7 +84,7 @@ async function foundTeam({ limits }: TeamsDeps, ctx: Ctx, name: string): Promise
   return await change(ctx, act, async ({ db }) => {
     await assertVerified(db, userId);
     await refuseTooMany(db, userId, limits.teamsMax);
-    await insertTeam(db, { id, name, regionId: await defaultRegion(db), createdAt });
+    await insertTeam(db, { id, name, regionId: await defaultRegion(db), createdAt, payerId: userId });
     await insertMember(db, { teamId: id, userId, role: 'owner', joinedAt: createdAt });
     return { id };
   });

@@ -32,6 +32,8 @@ import type { Member, Team } from './store.ts';
 
 export type { TeamWork } from './acts.ts';
 export { teamsOfAccount } from './hand-over.ts';
+export { becomePayer, payingFor, teamsPaidBy } from './payers.ts';
+export type { Paying } from './payers.ts';
 export { findTeam, insertMember, insertTeam, lockTeam, updateTeam } from './store.ts';
 
 export interface TeamsFeatureDeps {
@@ -55,6 +57,9 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
     delete: async ({ teamId }, ctx: Ctx) => {
       await removeTeam(deps, ctx, teamId);
       return {};
+    },
+    billing: async () => {
+      throw new Error('not built yet');
     },
     listMembers: async ({ teamId }, ctx: Ctx) => ({
       members: (await listMembers(ctx.db, teamId)).map(showMember),

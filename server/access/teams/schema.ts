@@ -54,3 +54,14 @@ export const teamInvites = pgTable(
       .where(sql`${t.acceptedAt} is null`),
   ],
 );
+
+/** Append-only by a trigger, and without a reference: who pays for a team from when. It is asked for months whose team is gone. */
+export const teamPayers = pgTable(
+  'team_payers',
+  {
+    teamId: id('team_id').notNull(),
+    fromAt: instant('from_at').notNull(),
+    payerId: id('payer_id').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.teamId, t.fromAt] }), index('team_payers_of_account').on(t.payerId)],
+);

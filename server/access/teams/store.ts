@@ -6,7 +6,7 @@ import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { inTeams } from '../../platform/resource/index.ts';
 import { regions, teams } from '../../platform/resource/schema.ts';
 import type { Operator } from '../../platform/resource/schema.ts';
-import { teamMembers } from './schema.ts';
+import { teamMembers, teamPayers } from './schema.ts';
 
 /** A team with the operator of its region. */
 export type Team = Readonly<typeof teams.$inferSelect> & { readonly operator: Operator };
@@ -63,8 +63,13 @@ export async function defaultRegion({ sql }: Database): Promise<string> {
   return row.id;
 }
 
-export async function insertTeam({ orm }: Database, team: NewTeam): Promise<void> {
+/** Whoever makes a team pays for it. */
+export async function insertTeam(
+  { orm }: Database,
+  { payerId, ...team }: NewTeam & { readonly payerId: string },
+): Promise<void> {
   await orm.insert(teams).values(team);
+  await orm.insert(teamPayers).values({ teamId: team.id, fromAt: team.createdAt, payerId });
 }
 
 export async function updateTeam({ orm }: Database, teamId: string, set: TeamChanges): Promise<void> {

@@ -1,38 +1,29 @@
-/** What metered work costs. Amounts are whole trillionths of the currency until they are shown. */
-import { CostsService, ReceiptLineSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+/** What metered work costs. */
+import { CostsService } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Feature } from '../../platform/feature.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { shown } from '../../platform/resource/index.ts';
-import { eventsOf } from '../metering/index.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { explain } from './explain.ts';
 
-const PLACES = 12;
+const missing = async (): Promise<never> => {
+  throw new Error('not built yet');
+};
 
-/** Decimal text of so many trillionths. */
-export function decimalOf(pico: bigint): string {
-  const digits = pico.toString().padStart(PLACES + 1, '0');
-  return `${digits.slice(0, -PLACES)}.${digits.slice(-PLACES)}`;
-}
-
-function createCosts(): Handlers<Ctx> {
+function createCosts(_system: System): Handlers<Ctx> {
   return implement(CostsService, {
-    explain: async ({ teamId, itemId }, ctx: Ctx) => {
-      const events = await eventsOf(ctx, { teamId, itemId });
-      const [first] = events;
-      if (first === undefined) throw notFound('metered run or build');
-      const total = events.reduce((sum, { rated }) => sum + BigInt(rated), 0n);
-      const lines = events.map((event) =>
-        shown(ReceiptLineSchema, {
-          ...event,
-          meter: `${event.kind}.${event.executedBy}`,
-          cost: decimalOf(BigInt(event.rated)),
-        }),
-      );
-      return { itemId, currency: first.currency, cost: decimalOf(total), lines };
-    },
+    explain,
+    summary: missing,
+    anomalies: missing,
+    exportJson: missing,
+    exportCsv: missing,
+    verify: missing,
+    listCreditLedger: missing,
+    creditBalance: missing,
+    createCreditCheckout: missing,
   });
 }
 
-export const costsFeature: Feature = { services: [createCosts()] };
+export function costsFeature(system: System): Feature {
+  return { services: [createCosts(system)] };
+}

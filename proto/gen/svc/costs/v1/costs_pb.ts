@@ -2,14 +2,19 @@
 // @generated from file svc/costs/v1/costs.proto (package svc.costs.v1, syntax proto3)
 /* eslint-disable */
 
-// Costs: what metered work costs, to the trillionth.
+// Costs: what metered work costs, to the trillionth, and credit that is paid before.
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
+import type { HttpBodySchema } from "../../../google/api/httpbody_pb.ts";
+import { file_google_api_httpbody } from "../../../google/api/httpbody_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { CheckoutSessionSchema } from "../../billing/v1/billing_pb.ts";
+import { file_svc_billing_v1_billing } from "../../billing/v1/billing_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -17,7 +22,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/costs/v1/costs.proto.
  */
 export const file_svc_costs_v1_costs: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvY29zdHMvdjEvY29zdHMucHJvdG8SDHN2Yy5jb3N0cy52MSJGCg5FeHBsYWluUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhQKB2l0ZW1faWQYAiABKAlCA+BBAiJ4CgdSZWNlaXB0EhQKB2l0ZW1faWQYASABKAlCA+BBAxIVCghjdXJyZW5jeRgCIAEoCUID4EEDEhEKBGNvc3QYAyABKAlCA+BBAxItCgVsaW5lcxgEIAMoCzIZLnN2Yy5jb3N0cy52MS5SZWNlaXB0TGluZUID4EEDIssDCgtSZWNlaXB0TGluZRIUCgd3b3JrX2lkGAEgASgJQgPgQQMSEgoFbWV0ZXIYAiABKAlCA+BBAxIWCglydW5uZXJfaWQYAyABKAlCA+BBAxISCgVlcG9jaBgEIAEoDUID4EEDEjMKCmNsYWltZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLcmVwb3J0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFwoKbWV0ZXJlZF9tcxgHIAEoDUID4EEDEiIKEHNlbGZfcmVwb3J0ZWRfbXMYCCABKA1CA+BBA0gAiAEBEiAKDmVudmlyb25tZW50X2lkGAkgASgJQgPgQQNIAYgBARIcCgpwcm9qZWN0X2lkGAogASgJQgPgQQNIAogBARIVCghwcmljZV9pZBgLIAEoCUID4EEDEh0KEG5hbm9zX3Blcl9zZWNvbmQYDCABKA1CA+BBAxIRCgRjb3N0GA0gASgJQgPgQQNCEwoRX3NlbGZfcmVwb3J0ZWRfbXNCEQoPX2Vudmlyb25tZW50X2lkQg0KC19wcm9qZWN0X2lkMsEBCgxDb3N0c1NlcnZpY2USfgoHRXhwbGFpbhIcLnN2Yy5jb3N0cy52MS5FeHBsYWluUmVxdWVzdBoVLnN2Yy5jb3N0cy52MS5SZWNlaXB0Ij6QAgGKtRgJKgdpdGVtX2lkgtPkkwIoEiYvdGVhbXMve3RlYW1faWR9L2Nvc3RzL2l0ZW1zL3tpdGVtX2lkfRoxirUYLQoFY29zdHMSBWNvc3RzGhdXaGF0IG1ldGVyZWQgd29yayBjb3N0cygBMAc4F2IGcHJvdG8z", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChhzdmMvY29zdHMvdjEvY29zdHMucHJvdG8SDHN2Yy5jb3N0cy52MSJGCg5FeHBsYWluUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhQKB2l0ZW1faWQYAiABKAlCA+BBAiJ4CgdSZWNlaXB0EhQKB2l0ZW1faWQYASABKAlCA+BBAxIVCghjdXJyZW5jeRgCIAEoCUID4EEDEhEKBGNvc3QYAyABKAlCA+BBAxItCgVsaW5lcxgEIAMoCzIZLnN2Yy5jb3N0cy52MS5SZWNlaXB0TGluZUID4EEDIssDCgtSZWNlaXB0TGluZRIUCgd3b3JrX2lkGAEgASgJQgPgQQMSEgoFbWV0ZXIYAiABKAlCA+BBAxIWCglydW5uZXJfaWQYAyABKAlCA+BBAxISCgVlcG9jaBgEIAEoDUID4EEDEjMKCmNsYWltZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSNAoLcmVwb3J0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFwoKbWV0ZXJlZF9tcxgHIAEoDUID4EEDEiIKEHNlbGZfcmVwb3J0ZWRfbXMYCCABKA1CA+BBA0gAiAEBEiAKDmVudmlyb25tZW50X2lkGAkgASgJQgPgQQNIAYgBARIcCgpwcm9qZWN0X2lkGAogASgJQgPgQQNIAogBARIVCghwcmljZV9pZBgLIAEoCUID4EEDEh0KEG5hbm9zX3Blcl9zZWNvbmQYDCABKA1CA+BBAxIRCgRjb3N0GA0gASgJQgPgQQNCEwoRX3NlbGZfcmVwb3J0ZWRfbXNCEQoPX2Vudmlyb25tZW50X2lkQg0KC19wcm9qZWN0X2lkIn4KDlN1bW1hcnlSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGwoFc2luY2UYAiABKAlCB7pIBHICGChIAIgBARIbCgV1bnRpbBgDIAEoCUIHukgEcgIYKEgBiAEBQggKBl9zaW5jZUIICgZfdW50aWwiYgoJQ29zdFVzYWdlEhwKD21ldGVyZWRfc2Vjb25kcxgBIAEoAUID4EEDEiIKFXNlbGZfcmVwb3J0ZWRfc2Vjb25kcxgCIAEoAUID4EEDEhMKBmV2ZW50cxgDIAEoAUID4EEDIt8BCghDb3N0UGFydBIUCgJpZBgBIAEoCUID4EEDSACIAQESFgoEbmFtZRgCIAEoCUID4EEDSAGIAQESGAoGb3RoZXJzGAMgASgNQgPgQQNIAogBARIcCg9tZXRlcmVkX3NlY29uZHMYBCABKAFCA+BBAxIRCgRsaXN0GAUgASgJQgPgQQMSFQoIaW5jbHVkZWQYBiABKAlCA+BBAxIQCgNuZXQYByABKAlCA+BBAxIWCgluZXRfY2VudHMYCCABKAFCA+BBA0IFCgNfaWRCBwoFX25hbWVCCQoHX290aGVycyK8AQoHQ29zdERheRIQCgNkYXkYASABKAlCA+BBAxIcCg9tZXRlcmVkX3NlY29uZHMYAiABKAFCA+BBAxIRCgRsaXN0GAMgASgJQgPgQQMSFQoIaW5jbHVkZWQYBCABKAlCA+BBAxIQCgNuZXQYBSABKAlCA+BBAxIWCgluZXRfY2VudHMYBiABKAFCA+BBAxItCghwcm9qZWN0cxgHIAMoCzIWLnN2Yy5jb3N0cy52MS5Db3N0UGFydEID4EEDImYKDENvc3RGb3JlY2FzdBIRCgRsaXN0GAEgASgJQgPgQQMSEAoDbmV0GAIgASgJQgPgQQMSMQoGbWV0aG9kGAMgASgOMhwuc3ZjLmNvc3RzLnYxLkZvcmVjYXN0TWV0aG9kQgPgQQMiswQKC0Nvc3RTdW1tYXJ5EhUKCGN1cnJlbmN5GAEgASgJQgPgQQMSEgoFc2luY2UYAiABKAlCA+BBAxISCgV1bnRpbBgDIAEoCUID4EEDEi4KBWFzX29mGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEisKBXVzYWdlGAUgASgLMhcuc3ZjLmNvc3RzLnYxLkNvc3RVc2FnZUID4EEDEhEKBGxpc3QYBiABKAlCA+BBAxIVCghpbmNsdWRlZBgHIAEoCUID4EEDEhAKA25ldBgIIAEoCUID4EEDEhYKCW5ldF9jZW50cxgJIAEoAUID4EEDEioKBmJ5X2RheRgKIAMoCzIVLnN2Yy5jb3N0cy52MS5Db3N0RGF5QgPgQQMSLwoKYnlfcHJvamVjdBgLIAMoCzIWLnN2Yy5jb3N0cy52MS5Db3N0UGFydEID4EEDEjMKDmJ5X2Vudmlyb25tZW50GAwgAygLMhYuc3ZjLmNvc3RzLnYxLkNvc3RQYXJ0QgPgQQMSLgoJYnlfcnVubmVyGA0gAygLMhYuc3ZjLmNvc3RzLnYxLkNvc3RQYXJ0QgPgQQMSLQoIYnlfbWV0ZXIYDiADKAsyFi5zdmMuY29zdHMudjEuQ29zdFBhcnRCA+BBAxI2Cghmb3JlY2FzdBgPIAEoCzIaLnN2Yy5jb3N0cy52MS5Db3N0Rm9yZWNhc3RCA+BBA0gAiAEBQgsKCV9mb3JlY2FzdCJ7ChBBbm9tYWxpZXNSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SNQoNdGhyZXNob2xkX3BjdBgCIAEoDUIZukgHKgUYkE4oAYq1GAsSCXRocmVzaG9sZEgAiAEBQhAKDl90aHJlc2hvbGRfcGN0Il0KEUFub21hbGllc1Jlc3BvbnNlEjEKCWFub21hbGllcxgBIAMoCzIZLnN2Yy5jb3N0cy52MS5Db3N0QW5vbWFseUID4EEDEhUKCGxlYXJuaW5nGAIgASgIQgPgQQMirAIKC0Nvc3RBbm9tYWx5EhAKA2RheRgBIAEoCUID4EEDEhwKCnByb2plY3RfaWQYAiABKAlCA+BBA0gAiAEBEh4KDHByb2plY3RfbmFtZRgDIAEoCUID4EEDSAGIAQESEwoGYWN0dWFsGAQgASgJQgPgQQMSFQoIZXhwZWN0ZWQYBSABKAlCA+BBAxIfCg1kZXZpYXRpb25fcGN0GAYgASgBQgPgQQNIAogBARIUCgdzYW1wbGVzGAcgASgNQgPgQQMSOAoMY29udHJpYnV0b3JzGAggAygLMh0uc3ZjLmNvc3RzLnYxLkNvc3RDb250cmlidXRvckID4EEDQg0KC19wcm9qZWN0X2lkQg8KDV9wcm9qZWN0X25hbWVCEAoOX2RldmlhdGlvbl9wY3QisQEKD0Nvc3RDb250cmlidXRvchI0CgRraW5kGAEgASgOMiEuc3ZjLmNvc3RzLnYxLkNvc3RDb250cmlidXRvcktpbmRCA+BBAxIUCgJpZBgCIAEoCUID4EEDSACIAQESFgoEbmFtZRgDIAEoCUID4EEDSAGIAQESEwoGYWN0dWFsGAQgASgJQgPgQQMSFQoIZXhwZWN0ZWQYBSABKAlCA+BBA0IFCgNfaWRCBwoFX25hbWUiyQEKDUV4cG9ydFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIbCgVzaW5jZRgCIAEoCUIHukgEcgIYKEgAiAEBEhsKBXVudGlsGAMgASgJQge6SARyAhgoSAGIAQESPwoGZGV0YWlsGAQgASgOMh4uc3ZjLmNvc3RzLnYxLkNvc3RFeHBvcnREZXRhaWxCCrpIB4IBBBABIABIAogBAUIICgZfc2luY2VCCAoGX3VudGlsQgkKB19kZXRhaWwiLwoNVmVyaWZ5UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtIrQBCg5WZXJpZnlSZXNwb25zZRITCgZpbnRhY3QYASABKAhCA+BBAxITCgZldmVudHMYAiABKAFCA+BBAxIRCgRkYXlzGAMgASgBQgPgQQMSFwoKc3RhdGVtZW50cxgEIAEoAUID4EEDEhQKB2VudHJpZXMYBSABKAFCA+BBAxI2CgtkaWZmZXJlbmNlcxgGIAMoCzIcLnN2Yy5jb3N0cy52MS5Db3N0RGlmZmVyZW5jZUID4EEDIkwKDkNvc3REaWZmZXJlbmNlEhIKBXRhYmxlGAEgASgJQgPgQQMSEAoDcm93GAIgASgJQgPgQQMSFAoHcHJvYmxlbRgDIAEoCUID4EEDIo8BChdMaXN0Q3JlZGl0TGVkZ2VyUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEh4KBWxpbWl0GAIgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAMgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IiegoYTGlzdENyZWRpdExlZGdlclJlc3BvbnNlEi8KB2VudHJpZXMYASADKAsyGS5zdmMuY29zdHMudjEuQ3JlZGl0RW50cnlCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIroCCgtDcmVkaXRFbnRyeRIPCgJpZBgBIAEoCUID4EEDEisKBGtpbmQYAiABKA4yGC5zdmMuY29zdHMudjEuQ3JlZGl0S2luZEID4EEDEhkKDGFtb3VudF9jZW50cxgDIAEoAUID4EEDEhoKDWJhbGFuY2VfY2VudHMYBCABKAFCA+BBAxITCgZzb3VyY2UYBSABKAlCA+BBAxIYCgZyZWFzb24YBiABKAlCA+BBA0gAiAEBEjgKCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAYgBARIzCgpjcmVhdGVkX2F0GAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDQgkKB19yZWFzb25CDQoLX2V4cGlyZXNfYXQiNgoUQ3JlZGl0QmFsYW5jZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSK0AQoVQ3JlZGl0QmFsYW5jZVJlc3BvbnNlEhUKCGN1cnJlbmN5GAEgASgJQgPgQQMSGgoNYmFsYW5jZV9jZW50cxgCIAEoAUID4EEDEhoKDXBlbmRpbmdfY2VudHMYAyABKAFCA+BBAxIcCg9hdmFpbGFibGVfY2VudHMYBCABKAFCA+BBAxIuCgZibG9ja3MYBSADKAsyGS5zdmMuY29zdHMudjEuQ3JlZGl0QmxvY2tCA+BBAyLnAQoLQ3JlZGl0QmxvY2sSDwoCaWQYASABKAlCA+BBAxIrCgRraW5kGAIgASgOMhguc3ZjLmNvc3RzLnYxLkNyZWRpdEtpbmRCA+BBAxIcCg9yZW1haW5pbmdfY2VudHMYAyABKAFCA+BBAxI4CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESMwoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0INCgtfZXhwaXJlc19hdCK4AQobQ3JlYXRlQ3JlZGl0Q2hlY2tvdXRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SMgoMYW1vdW50X2NlbnRzGAIgASgBQhzgQQK6SBYSFEABGQAAAACAhC5BKQAAAAAAQH9AEiIKC3N1Y2Nlc3NfdXJsGAMgASgJQg3gQQK6SAdyBRABGIAQEiEKCmNhbmNlbF91cmwYBCABKAlCDeBBArpIB3IFEAEYgBAqawoORm9yZWNhc3RNZXRob2QSHwobRk9SRUNBU1RfTUVUSE9EX1VOU1BFQ0lGSUVEEAASHAoYRk9SRUNBU1RfTUVUSE9EX1dFRUtEQVlTEAESGgoWRk9SRUNBU1RfTUVUSE9EX0xJTkVBUhACKoUBChNDb3N0Q29udHJpYnV0b3JLaW5kEiUKIUNPU1RfQ09OVFJJQlVUT1JfS0lORF9VTlNQRUNJRklFRBAAEiUKIUNPU1RfQ09OVFJJQlVUT1JfS0lORF9FTlZJUk9OTUVOVBABEiAKHENPU1RfQ09OVFJJQlVUT1JfS0lORF9SVU5ORVIQAipxChBDb3N0RXhwb3J0RGV0YWlsEiIKHkNPU1RfRVhQT1JUX0RFVEFJTF9VTlNQRUNJRklFRBAAEhsKF0NPU1RfRVhQT1JUX0RFVEFJTF9EQVlTEAESHAoYQ09TVF9FWFBPUlRfREVUQUlMX0lURU1TEAIq9QEKCkNyZWRpdEtpbmQSGwoXQ1JFRElUX0tJTkRfVU5TUEVDSUZJRUQQABIYChRDUkVESVRfS0lORF9QVVJDSEFTRRABEhUKEUNSRURJVF9LSU5EX0dSQU5UEAISFQoRQ1JFRElUX0tJTkRfVVNBR0UQAxIWChJDUkVESVRfS0lORF9SRUZVTkQQBBIWChJDUkVESVRfS0lORF9FWFBJUlkQBRIXChNDUkVESVRfS0lORF9ESVNQVVRFEAYSGwoXQ1JFRElUX0tJTkRfRElTUFVURV9XT04QBxIcChhDUkVESVRfS0lORF9ESVNQVVRFX0xPU1QQCDLPCwoMQ29zdHNTZXJ2aWNlEmkKB1N1bW1hcnkSHC5zdmMuY29zdHMudjEuU3VtbWFyeVJlcXVlc3QaGS5zdmMuY29zdHMudjEuQ29zdFN1bW1hcnkiJZACAYq1GACC0+STAhgSFi90ZWFtcy97dGVhbV9pZH0vY29zdHMS9AEKCUFub21hbGllcxIeLnN2Yy5jb3N0cy52MS5Bbm9tYWxpZXNSZXF1ZXN0Gh8uc3ZjLmNvc3RzLnYxLkFub21hbGllc1Jlc3BvbnNlIqUBkAIBirUYdhIHdGVhbV9pZBINdGhyZXNob2xkX3BjdBoNdGhyZXNob2xkX3BjdKIBCWFub21hbGllc6oBA2RheaoBCXByb2plY3RJZKoBC3Byb2plY3ROYW1lqgEGYWN0dWFsqgEIZXhwZWN0ZWSqAQxkZXZpYXRpb25QY3SC0+STAiISIC90ZWFtcy97dGVhbV9pZH0vY29zdHMvYW5vbWFsaWVzEn4KCkV4cG9ydEpzb24SGy5zdmMuY29zdHMudjEuRXhwb3J0UmVxdWVzdBoULmdvb2dsZS5hcGkuSHR0cEJvZHkiO5ACAYq1GAoiAS04GHiA3dsBgtPkkwIkEiIvdGVhbXMve3RlYW1faWR9L2Nvc3RzL2V4cG9ydC5qc29uMAESfAoJRXhwb3J0Q3N2Ehsuc3ZjLmNvc3RzLnYxLkV4cG9ydFJlcXVlc3QaFC5nb29nbGUuYXBpLkh0dHBCb2R5IjqQAgGKtRgKIgEtOBh4gN3bAYLT5JMCIxIhL3RlYW1zL3t0ZWFtX2lkfS9jb3N0cy9leHBvcnQuY3N2MAESdwoGVmVyaWZ5Ehsuc3ZjLmNvc3RzLnYxLlZlcmlmeVJlcXVlc3QaHC5zdmMuY29zdHMudjEuVmVyaWZ5UmVzcG9uc2UiMpACAYq1GAY4GHjAqQeC0+STAh8SHS90ZWFtcy97dGVhbV9pZH0vY29zdHMvdmVyaWZ5EukBChBMaXN0Q3JlZGl0TGVkZ2VyEiUuc3ZjLmNvc3RzLnYxLkxpc3RDcmVkaXRMZWRnZXJSZXF1ZXN0GiYuc3ZjLmNvc3RzLnYxLkxpc3RDcmVkaXRMZWRnZXJSZXNwb25zZSKFAZACAYq1GFciDmNyZWRpdHMgbGVkZ2VyOBhiDgoHZW50cmllcxAyGMgBqgECaWSqAQRraW5kqgELYW1vdW50Q2VudHOqAQxiYWxhbmNlQ2VudHOqAQljcmVhdGVkQXSC0+STAiESHy90ZWFtcy97dGVhbV9pZH0vY3JlZGl0cy9sZWRnZXISlAEKDUNyZWRpdEJhbGFuY2USIi5zdmMuY29zdHMudjEuQ3JlZGl0QmFsYW5jZVJlcXVlc3QaIy5zdmMuY29zdHMudjEuQ3JlZGl0QmFsYW5jZVJlc3BvbnNlIjqQAgGKtRgTIg9jcmVkaXRzIGJhbGFuY2U4GILT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9jcmVkaXRzEq0BChRDcmVhdGVDcmVkaXRDaGVja291dBIpLnN2Yy5jb3N0cy52MS5DcmVhdGVDcmVkaXRDaGVja291dFJlcXVlc3QaHy5zdmMuYmlsbGluZy52MS5DaGVja291dFNlc3Npb24iSYq1GBkiEGNyZWRpdHMgY2hlY2tvdXRABFAEWMkBgtPkkwImOgEqIiEvdGVhbXMve3RlYW1faWR9L2NyZWRpdHMvY2hlY2tvdXQSfgoHRXhwbGFpbhIcLnN2Yy5jb3N0cy52MS5FeHBsYWluUmVxdWVzdBoVLnN2Yy5jb3N0cy52MS5SZWNlaXB0Ij6QAgGKtRgJKgdpdGVtX2lkgtPkkwIoEiYvdGVhbXMve3RlYW1faWR9L2Nvc3RzL2l0ZW1zL3tpdGVtX2lkfRozirUYLwoFY29zdHMSBWNvc3RzGhdXaGF0IG1ldGVyZWQgd29yayBjb3N0cygBMAc4F0AZYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_api_httpbody, file_google_protobuf_timestamp, file_svc_billing_v1_billing, file_svc_options_v1_options]);
 
 /**
  * Names what was metered.
@@ -195,11 +200,1254 @@ export const ReceiptLineSchema: GenMessage<ReceiptLine> = /*@__PURE__*/
   messageDesc(file_svc_costs_v1_costs, 2);
 
 /**
+ * Selects days.
+ *
+ * @generated from message svc.costs.v1.SummaryRequest
+ */
+export type SummaryRequest = Message<"svc.costs.v1.SummaryRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * First day, `YYYY-MM-DD`, or its RFC 3339 time at 00:00Z. Default: the first of this month.
+   *
+   * @generated from field: optional string since = 2;
+   */
+  since?: string | undefined;
+
+  /**
+   * Day after the last one, in the same form. Default: now.
+   *
+   * @generated from field: optional string until = 3;
+   */
+  until?: string | undefined;
+};
+
+/**
+ * Describes the message svc.costs.v1.SummaryRequest.
+ * Use `create(SummaryRequestSchema)` to create a new message.
+ */
+export const SummaryRequestSchema: GenMessage<SummaryRequest> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 3);
+
+/**
+ * Metered time.
+ *
+ * @generated from message svc.costs.v1.CostUsage
+ */
+export type CostUsage = Message<"svc.costs.v1.CostUsage"> & {
+  /**
+   * Metered seconds.
+   *
+   * @generated from field: double metered_seconds = 1;
+   */
+  meteredSeconds: number;
+
+  /**
+   * Seconds that runners measured themselves; they change no cost.
+   *
+   * @generated from field: double self_reported_seconds = 2;
+   */
+  selfReportedSeconds: number;
+
+  /**
+   * Accepted reports.
+   *
+   * @generated from field: double events = 3;
+   */
+  events: number;
+};
+
+/**
+ * Describes the message svc.costs.v1.CostUsage.
+ * Use `create(CostUsageSchema)` to create a new message.
+ */
+export const CostUsageSchema: GenMessage<CostUsage> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 4);
+
+/**
+ * Costs of one part. Amounts are decimal texts with twelve places, exact.
+ *
+ * @generated from message svc.costs.v1.CostPart
+ */
+export type CostPart = Message<"svc.costs.v1.CostPart"> & {
+  /**
+   * Id, or name of the meter. Absent: what is of none, or the rest.
+   *
+   * @generated from field: optional string id = 1;
+   */
+  id?: string | undefined;
+
+  /**
+   * Last known name.
+   *
+   * @generated from field: optional string name = 2;
+   */
+  name?: string | undefined;
+
+  /**
+   * Number of parts that this one sums up, beyond the greatest 200; absent on all other parts.
+   *
+   * @generated from field: optional uint32 others = 3;
+   */
+  others?: number | undefined;
+
+  /**
+   * Metered seconds.
+   *
+   * @generated from field: double metered_seconds = 4;
+   */
+  meteredSeconds: number;
+
+  /**
+   * Price of all of them.
+   *
+   * @generated from field: string list = 5;
+   */
+  list: string;
+
+  /**
+   * Of it what the plan includes.
+   *
+   * @generated from field: string included = 6;
+   */
+  included: string;
+
+  /**
+   * List less included.
+   *
+   * @generated from field: string net = 7;
+   */
+  net: string;
+
+  /**
+   * Net in minor units, so that the parts sum to the whole: nobody is more than one from its own share.
+   *
+   * @generated from field: double net_cents = 8;
+   */
+  netCents: number;
+};
+
+/**
+ * Describes the message svc.costs.v1.CostPart.
+ * Use `create(CostPartSchema)` to create a new message.
+ */
+export const CostPartSchema: GenMessage<CostPart> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 5);
+
+/**
+ * Costs of one day.
+ *
+ * @generated from message svc.costs.v1.CostDay
+ */
+export type CostDay = Message<"svc.costs.v1.CostDay"> & {
+  /**
+   * UTC day, `YYYY-MM-DD`.
+   *
+   * @generated from field: string day = 1;
+   */
+  day: string;
+
+  /**
+   * Metered seconds.
+   *
+   * @generated from field: double metered_seconds = 2;
+   */
+  meteredSeconds: number;
+
+  /**
+   * Price of all of them.
+   *
+   * @generated from field: string list = 3;
+   */
+  list: string;
+
+  /**
+   * Of it what the plan includes.
+   *
+   * @generated from field: string included = 4;
+   */
+  included: string;
+
+  /**
+   * List less included.
+   *
+   * @generated from field: string net = 5;
+   */
+  net: string;
+
+  /**
+   * Net in minor units.
+   *
+   * @generated from field: double net_cents = 6;
+   */
+  netCents: number;
+
+  /**
+   * The day's projects, greatest first: five of the time's greatest, and the rest.
+   *
+   * @generated from field: repeated svc.costs.v1.CostPart projects = 7;
+   */
+  projects: CostPart[];
+};
+
+/**
+ * Describes the message svc.costs.v1.CostDay.
+ * Use `create(CostDaySchema)` to create a new message.
+ */
+export const CostDaySchema: GenMessage<CostDay> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 6);
+
+/**
+ * Costs that the current month is likely to come to.
+ *
+ * @generated from message svc.costs.v1.CostForecast
+ */
+export type CostForecast = Message<"svc.costs.v1.CostForecast"> & {
+  /**
+   * List price, exact.
+   *
+   * @generated from field: string list = 1;
+   */
+  list: string;
+
+  /**
+   * List less what the plan includes.
+   *
+   * @generated from field: string net = 2;
+   */
+  net: string;
+
+  /**
+   * Method.
+   *
+   * @generated from field: svc.costs.v1.ForecastMethod method = 3;
+   */
+  method: ForecastMethod;
+};
+
+/**
+ * Describes the message svc.costs.v1.CostForecast.
+ * Use `create(CostForecastSchema)` to create a new message.
+ */
+export const CostForecastSchema: GenMessage<CostForecast> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 7);
+
+/**
+ * Costs of a time. Amounts are decimal texts with twelve places, exact.
+ *
+ * @generated from message svc.costs.v1.CostSummary
+ */
+export type CostSummary = Message<"svc.costs.v1.CostSummary"> & {
+  /**
+   * ISO 4217 code, in lower case.
+   *
+   * @generated from field: string currency = 1;
+   */
+  currency: string;
+
+  /**
+   * First day, `YYYY-MM-DD`.
+   *
+   * @generated from field: string since = 2;
+   */
+  since: string;
+
+  /**
+   * Day after the last one.
+   *
+   * @generated from field: string until = 3;
+   */
+  until: string;
+
+  /**
+   * Time up to which work is in these figures; younger reports follow within seconds.
+   *
+   * @generated from field: google.protobuf.Timestamp as_of = 4;
+   */
+  asOf?: Timestamp | undefined;
+
+  /**
+   * Metered time.
+   *
+   * @generated from field: svc.costs.v1.CostUsage usage = 5;
+   */
+  usage?: CostUsage | undefined;
+
+  /**
+   * Price of all of it.
+   *
+   * @generated from field: string list = 6;
+   */
+  list: string;
+
+  /**
+   * Of it what the plan includes.
+   *
+   * @generated from field: string included = 7;
+   */
+  included: string;
+
+  /**
+   * List less included.
+   *
+   * @generated from field: string net = 8;
+   */
+  net: string;
+
+  /**
+   * Net in minor units, rounded half up.
+   *
+   * @generated from field: double net_cents = 9;
+   */
+  netCents: number;
+
+  /**
+   * Days with usage, oldest first.
+   *
+   * @generated from field: repeated svc.costs.v1.CostDay by_day = 10;
+   */
+  byDay: CostDay[];
+
+  /**
+   * Projects, greatest first.
+   *
+   * @generated from field: repeated svc.costs.v1.CostPart by_project = 11;
+   */
+  byProject: CostPart[];
+
+  /**
+   * Environments, greatest first.
+   *
+   * @generated from field: repeated svc.costs.v1.CostPart by_environment = 12;
+   */
+  byEnvironment: CostPart[];
+
+  /**
+   * Runners, greatest first.
+   *
+   * @generated from field: repeated svc.costs.v1.CostPart by_runner = 13;
+   */
+  byRunner: CostPart[];
+
+  /**
+   * Meters, greatest first.
+   *
+   * @generated from field: repeated svc.costs.v1.CostPart by_meter = 14;
+   */
+  byMeter: CostPart[];
+
+  /**
+   * Of the whole month, if `since` is its first day and `until` is not stated; absent before its third day.
+   *
+   * @generated from field: optional svc.costs.v1.CostForecast forecast = 15;
+   */
+  forecast?: CostForecast | undefined;
+};
+
+/**
+ * Describes the message svc.costs.v1.CostSummary.
+ * Use `create(CostSummarySchema)` to create a new message.
+ */
+export const CostSummarySchema: GenMessage<CostSummary> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 8);
+
+/**
+ * Selects anomalies.
+ *
+ * @generated from message svc.costs.v1.AnomaliesRequest
+ */
+export type AnomaliesRequest = Message<"svc.costs.v1.AnomaliesRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Percent above what is expected, 1 to 10,000. Default: 50.
+   *
+   * @generated from field: optional uint32 threshold_pct = 2;
+   */
+  thresholdPct?: number | undefined;
+};
+
+/**
+ * Describes the message svc.costs.v1.AnomaliesRequest.
+ * Use `create(AnomaliesRequestSchema)` to create a new message.
+ */
+export const AnomaliesRequestSchema: GenMessage<AnomaliesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 9);
+
+/**
+ * Days that stand out.
+ *
+ * @generated from message svc.costs.v1.AnomaliesResponse
+ */
+export type AnomaliesResponse = Message<"svc.costs.v1.AnomaliesResponse"> & {
+  /**
+   * Anomalies, newest first.
+   *
+   * @generated from field: repeated svc.costs.v1.CostAnomaly anomalies = 1;
+   */
+  anomalies: CostAnomaly[];
+
+  /**
+   * True: less than seven days of history, too few to tell.
+   *
+   * @generated from field: bool learning = 2;
+   */
+  learning: boolean;
+};
+
+/**
+ * Describes the message svc.costs.v1.AnomaliesResponse.
+ * Use `create(AnomaliesResponseSchema)` to create a new message.
+ */
+export const AnomaliesResponseSchema: GenMessage<AnomaliesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 10);
+
+/**
+ * One day on which something cost far more than it usually does. Amounts are list prices, decimal texts with twelve places.
+ *
+ * @generated from message svc.costs.v1.CostAnomaly
+ */
+export type CostAnomaly = Message<"svc.costs.v1.CostAnomaly"> & {
+  /**
+   * UTC day, `YYYY-MM-DD`.
+   *
+   * @generated from field: string day = 1;
+   */
+  day: string;
+
+  /**
+   * Project that it is of; absent: the whole team.
+   *
+   * @generated from field: optional string project_id = 2;
+   */
+  projectId?: string | undefined;
+
+  /**
+   * Last known name of the project.
+   *
+   * @generated from field: optional string project_name = 3;
+   */
+  projectName?: string | undefined;
+
+  /**
+   * Costs of the day.
+   *
+   * @generated from field: string actual = 4;
+   */
+  actual: string;
+
+  /**
+   * Median of the same weekday in the weeks before.
+   *
+   * @generated from field: string expected = 5;
+   */
+  expected: string;
+
+  /**
+   * Percent above what was expected; absent when nothing was.
+   *
+   * @generated from field: optional double deviation_pct = 6;
+   */
+  deviationPct?: number | undefined;
+
+  /**
+   * Days that the median is of.
+   *
+   * @generated from field: uint32 samples = 7;
+   */
+  samples: number;
+
+  /**
+   * Environments and runners that grew most over their own median, at most three.
+   *
+   * @generated from field: repeated svc.costs.v1.CostContributor contributors = 8;
+   */
+  contributors: CostContributor[];
+};
+
+/**
+ * Describes the message svc.costs.v1.CostAnomaly.
+ * Use `create(CostAnomalySchema)` to create a new message.
+ */
+export const CostAnomalySchema: GenMessage<CostAnomaly> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 11);
+
+/**
+ * An environment or a runner on the day of an anomaly.
+ *
+ * @generated from message svc.costs.v1.CostContributor
+ */
+export type CostContributor = Message<"svc.costs.v1.CostContributor"> & {
+  /**
+   * Kind.
+   *
+   * @generated from field: svc.costs.v1.CostContributorKind kind = 1;
+   */
+  kind: CostContributorKind;
+
+  /**
+   * Id. Absent: work of no environment.
+   *
+   * @generated from field: optional string id = 2;
+   */
+  id?: string | undefined;
+
+  /**
+   * Last known name.
+   *
+   * @generated from field: optional string name = 3;
+   */
+  name?: string | undefined;
+
+  /**
+   * Its costs on the day.
+   *
+   * @generated from field: string actual = 4;
+   */
+  actual: string;
+
+  /**
+   * Its median.
+   *
+   * @generated from field: string expected = 5;
+   */
+  expected: string;
+};
+
+/**
+ * Describes the message svc.costs.v1.CostContributor.
+ * Use `create(CostContributorSchema)` to create a new message.
+ */
+export const CostContributorSchema: GenMessage<CostContributor> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 12);
+
+/**
+ * Selects an export.
+ *
+ * @generated from message svc.costs.v1.ExportRequest
+ */
+export type ExportRequest = Message<"svc.costs.v1.ExportRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * First day, `YYYY-MM-DD`, or its RFC 3339 time at 00:00Z. Default: the first of this month.
+   *
+   * @generated from field: optional string since = 2;
+   */
+  since?: string | undefined;
+
+  /**
+   * Day after the last one, in the same form. Default: now.
+   *
+   * @generated from field: optional string until = 3;
+   */
+  until?: string | undefined;
+
+  /**
+   * Rows. Default: `days`.
+   *
+   * @generated from field: optional svc.costs.v1.CostExportDetail detail = 4;
+   */
+  detail?: CostExportDetail | undefined;
+};
+
+/**
+ * Describes the message svc.costs.v1.ExportRequest.
+ * Use `create(ExportRequestSchema)` to create a new message.
+ */
+export const ExportRequestSchema: GenMessage<ExportRequest> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 13);
+
+/**
+ * Names the team.
+ *
+ * @generated from message svc.costs.v1.VerifyRequest
+ */
+export type VerifyRequest = Message<"svc.costs.v1.VerifyRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+};
+
+/**
+ * Describes the message svc.costs.v1.VerifyRequest.
+ * Use `create(VerifyRequestSchema)` to create a new message.
+ */
+export const VerifyRequestSchema: GenMessage<VerifyRequest> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 14);
+
+/**
+ * Result of a recomputation.
+ *
+ * @generated from message svc.costs.v1.VerifyResponse
+ */
+export type VerifyResponse = Message<"svc.costs.v1.VerifyResponse"> & {
+  /**
+   * True: nothing differs.
+   *
+   * @generated from field: bool intact = 1;
+   */
+  intact: boolean;
+
+  /**
+   * Events that were read.
+   *
+   * @generated from field: double events = 2;
+   */
+  events: number;
+
+  /**
+   * Rows of days.
+   *
+   * @generated from field: double days = 3;
+   */
+  days: number;
+
+  /**
+   * Closed statements.
+   *
+   * @generated from field: double statements = 4;
+   */
+  statements: number;
+
+  /**
+   * Entries of the ledger of credit.
+   *
+   * @generated from field: double entries = 5;
+   */
+  entries: number;
+
+  /**
+   * What differs, at most 100.
+   *
+   * @generated from field: repeated svc.costs.v1.CostDifference differences = 6;
+   */
+  differences: CostDifference[];
+};
+
+/**
+ * Describes the message svc.costs.v1.VerifyResponse.
+ * Use `create(VerifyResponseSchema)` to create a new message.
+ */
+export const VerifyResponseSchema: GenMessage<VerifyResponse> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 15);
+
+/**
+ * One row that is not what it should be.
+ *
+ * @generated from message svc.costs.v1.CostDifference
+ */
+export type CostDifference = Message<"svc.costs.v1.CostDifference"> & {
+  /**
+   * Table of the row.
+   *
+   * @generated from field: string table = 1;
+   */
+  table: string;
+
+  /**
+   * Key of the row, its parts separated by spaces.
+   *
+   * @generated from field: string row = 2;
+   */
+  row: string;
+
+  /**
+   * Sentence with what is stored and what it should be.
+   *
+   * @generated from field: string problem = 3;
+   */
+  problem: string;
+};
+
+/**
+ * Describes the message svc.costs.v1.CostDifference.
+ * Use `create(CostDifferenceSchema)` to create a new message.
+ */
+export const CostDifferenceSchema: GenMessage<CostDifference> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 16);
+
+/**
+ * Selects a page.
+ *
+ * @generated from message svc.costs.v1.ListCreditLedgerRequest
+ */
+export type ListCreditLedgerRequest = Message<"svc.costs.v1.ListCreditLedgerRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Entries per page, 1 to 200. Default: 50.
+   *
+   * @generated from field: optional uint32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `nextCursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.costs.v1.ListCreditLedgerRequest.
+ * Use `create(ListCreditLedgerRequestSchema)` to create a new message.
+ */
+export const ListCreditLedgerRequestSchema: GenMessage<ListCreditLedgerRequest> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 17);
+
+/**
+ * A page of the ledger.
+ *
+ * @generated from message svc.costs.v1.ListCreditLedgerResponse
+ */
+export type ListCreditLedgerResponse = Message<"svc.costs.v1.ListCreditLedgerResponse"> & {
+  /**
+   * Entries, newest first.
+   *
+   * @generated from field: repeated svc.costs.v1.CreditEntry entries = 1;
+   */
+  entries: CreditEntry[];
+
+  /**
+   * Cursor of the next page; absent on the last.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.costs.v1.ListCreditLedgerResponse.
+ * Use `create(ListCreditLedgerResponseSchema)` to create a new message.
+ */
+export const ListCreditLedgerResponseSchema: GenMessage<ListCreditLedgerResponse> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 18);
+
+/**
+ * One change of a team's credit.
+ *
+ * @generated from message svc.costs.v1.CreditEntry
+ */
+export type CreditEntry = Message<"svc.costs.v1.CreditEntry"> & {
+  /**
+   * Transfer id, `crt_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Reason.
+   *
+   * @generated from field: svc.costs.v1.CreditKind kind = 2;
+   */
+  kind: CreditKind;
+
+  /**
+   * Change in minor units; below 0 for what went.
+   *
+   * @generated from field: double amount_cents = 3;
+   */
+  amountCents: number;
+
+  /**
+   * Credit after it, in minor units.
+   *
+   * @generated from field: double balance_cents = 4;
+   */
+  balanceCents: number;
+
+  /**
+   * Source: a statement, a payment at the provider, a grant.
+   *
+   * @generated from field: string source = 5;
+   */
+  source: string;
+
+  /**
+   * Words of whoever granted it.
+   *
+   * @generated from field: optional string reason = 6;
+   */
+  reason?: string | undefined;
+
+  /**
+   * End of what was granted for a time.
+   *
+   * @generated from field: optional google.protobuf.Timestamp expires_at = 7;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * Time of the change.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 8;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.costs.v1.CreditEntry.
+ * Use `create(CreditEntrySchema)` to create a new message.
+ */
+export const CreditEntrySchema: GenMessage<CreditEntry> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 19);
+
+/**
+ * Names the team.
+ *
+ * @generated from message svc.costs.v1.CreditBalanceRequest
+ */
+export type CreditBalanceRequest = Message<"svc.costs.v1.CreditBalanceRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+};
+
+/**
+ * Describes the message svc.costs.v1.CreditBalanceRequest.
+ * Use `create(CreditBalanceRequestSchema)` to create a new message.
+ */
+export const CreditBalanceRequestSchema: GenMessage<CreditBalanceRequest> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 20);
+
+/**
+ * Credit of a team, in minor units.
+ *
+ * @generated from message svc.costs.v1.CreditBalanceResponse
+ */
+export type CreditBalanceResponse = Message<"svc.costs.v1.CreditBalanceResponse"> & {
+  /**
+   * ISO 4217 code, in lower case.
+   *
+   * @generated from field: string currency = 1;
+   */
+  currency: string;
+
+  /**
+   * Credit.
+   *
+   * @generated from field: double balance_cents = 2;
+   */
+  balanceCents: number;
+
+  /**
+   * Net costs that are not settled yet.
+   *
+   * @generated from field: double pending_cents = 3;
+   */
+  pendingCents: number;
+
+  /**
+   * Balance less pending, not below 0.
+   *
+   * @generated from field: double available_cents = 4;
+   */
+  availableCents: number;
+
+  /**
+   * Blocks with something left, in the order in which they are used: earliest end first, granted before bought, older first.
+   *
+   * @generated from field: repeated svc.costs.v1.CreditBlock blocks = 5;
+   */
+  blocks: CreditBlock[];
+};
+
+/**
+ * Describes the message svc.costs.v1.CreditBalanceResponse.
+ * Use `create(CreditBalanceResponseSchema)` to create a new message.
+ */
+export const CreditBalanceResponseSchema: GenMessage<CreditBalanceResponse> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 21);
+
+/**
+ * Credit that came at once.
+ *
+ * @generated from message svc.costs.v1.CreditBlock
+ */
+export type CreditBlock = Message<"svc.costs.v1.CreditBlock"> & {
+  /**
+   * Id of the transfer that brought it, `crt_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Either `purchase` or `grant`.
+   *
+   * @generated from field: svc.costs.v1.CreditKind kind = 2;
+   */
+  kind: CreditKind;
+
+  /**
+   * Minor units that are left.
+   *
+   * @generated from field: double remaining_cents = 3;
+   */
+  remainingCents: number;
+
+  /**
+   * End of its validity; bought credit has none.
+   *
+   * @generated from field: optional google.protobuf.Timestamp expires_at = 4;
+   */
+  expiresAt?: Timestamp | undefined;
+
+  /**
+   * Time at which it came.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 5;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.costs.v1.CreditBlock.
+ * Use `create(CreditBlockSchema)` to create a new message.
+ */
+export const CreditBlockSchema: GenMessage<CreditBlock> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 22);
+
+/**
+ * Credit to buy, and where to go then.
+ *
+ * @generated from message svc.costs.v1.CreateCreditCheckoutRequest
+ */
+export type CreateCreditCheckoutRequest = Message<"svc.costs.v1.CreateCreditCheckoutRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Amount in minor units, whole, 500 to 1,000,000.
+   *
+   * @generated from field: double amount_cents = 2;
+   */
+  amountCents: number;
+
+  /**
+   * Address to come back to when it is paid.
+   *
+   * @generated from field: string success_url = 3;
+   */
+  successUrl: string;
+
+  /**
+   * Address to come back to when it is not.
+   *
+   * @generated from field: string cancel_url = 4;
+   */
+  cancelUrl: string;
+};
+
+/**
+ * Describes the message svc.costs.v1.CreateCreditCheckoutRequest.
+ * Use `create(CreateCreditCheckoutRequestSchema)` to create a new message.
+ */
+export const CreateCreditCheckoutRequestSchema: GenMessage<CreateCreditCheckoutRequest> = /*@__PURE__*/
+  messageDesc(file_svc_costs_v1_costs, 23);
+
+/**
+ * Method of a forecast.
+ *
+ * @generated from enum svc.costs.v1.ForecastMethod
+ */
+export enum ForecastMethod {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: FORECAST_METHOD_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * For each day that is left the median of its weekday in four weeks.
+   *
+   * @generated from enum value: FORECAST_METHOD_WEEKDAYS = 1;
+   */
+  WEEKDAYS = 1,
+
+  /**
+   * As much a day as up to now; with less than 14 days of history.
+   *
+   * @generated from enum value: FORECAST_METHOD_LINEAR = 2;
+   */
+  LINEAR = 2,
+}
+
+/**
+ * Describes the enum svc.costs.v1.ForecastMethod.
+ */
+export const ForecastMethodSchema: GenEnum<ForecastMethod> = /*@__PURE__*/
+  enumDesc(file_svc_costs_v1_costs, 0);
+
+/**
+ * What a contributor is.
+ *
+ * @generated from enum svc.costs.v1.CostContributorKind
+ */
+export enum CostContributorKind {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: COST_CONTRIBUTOR_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * An environment.
+   *
+   * @generated from enum value: COST_CONTRIBUTOR_KIND_ENVIRONMENT = 1;
+   */
+  ENVIRONMENT = 1,
+
+  /**
+   * A runner.
+   *
+   * @generated from enum value: COST_CONTRIBUTOR_KIND_RUNNER = 2;
+   */
+  RUNNER = 2,
+}
+
+/**
+ * Describes the enum svc.costs.v1.CostContributorKind.
+ */
+export const CostContributorKindSchema: GenEnum<CostContributorKind> = /*@__PURE__*/
+  enumDesc(file_svc_costs_v1_costs, 1);
+
+/**
+ * Rows of an export.
+ *
+ * @generated from enum svc.costs.v1.CostExportDetail
+ */
+export enum CostExportDetail {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: COST_EXPORT_DETAIL_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * By day, meter, price, project, environment and runner, with what was included and paid from credit.
+   *
+   * @generated from enum value: COST_EXPORT_DETAIL_DAYS = 1;
+   */
+  DAYS = 1,
+
+  /**
+   * One row for each accepted report, with list costs alone.
+   *
+   * @generated from enum value: COST_EXPORT_DETAIL_ITEMS = 2;
+   */
+  ITEMS = 2,
+}
+
+/**
+ * Describes the enum svc.costs.v1.CostExportDetail.
+ */
+export const CostExportDetailSchema: GenEnum<CostExportDetail> = /*@__PURE__*/
+  enumDesc(file_svc_costs_v1_costs, 2);
+
+/**
+ * Reason of a change of the credit.
+ *
+ * @generated from enum svc.costs.v1.CreditKind
+ */
+export enum CreditKind {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: CREDIT_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Bought.
+   *
+   * @generated from enum value: CREDIT_KIND_PURCHASE = 1;
+   */
+  PURCHASE = 1,
+
+  /**
+   * Given by those who run the installation.
+   *
+   * @generated from enum value: CREDIT_KIND_GRANT = 2;
+   */
+  GRANT = 2,
+
+  /**
+   * Paid a statement.
+   *
+   * @generated from enum value: CREDIT_KIND_USAGE = 3;
+   */
+  USAGE = 3,
+
+  /**
+   * Given back to whoever bought it.
+   *
+   * @generated from enum value: CREDIT_KIND_REFUND = 4;
+   */
+  REFUND = 4,
+
+  /**
+   * Its time was over.
+   *
+   * @generated from enum value: CREDIT_KIND_EXPIRY = 5;
+   */
+  EXPIRY = 5,
+
+  /**
+   * The payment is disputed; it is held back.
+   *
+   * @generated from enum value: CREDIT_KIND_DISPUTE = 6;
+   */
+  DISPUTE = 6,
+
+  /**
+   * The dispute was won.
+   *
+   * @generated from enum value: CREDIT_KIND_DISPUTE_WON = 7;
+   */
+  DISPUTE_WON = 7,
+
+  /**
+   * The dispute was lost.
+   *
+   * @generated from enum value: CREDIT_KIND_DISPUTE_LOST = 8;
+   */
+  DISPUTE_LOST = 8,
+}
+
+/**
+ * Describes the enum svc.costs.v1.CreditKind.
+ */
+export const CreditKindSchema: GenEnum<CreditKind> = /*@__PURE__*/
+  enumDesc(file_svc_costs_v1_costs, 3);
+
+/**
  * Costs of metered work: its time, as `UsageService` says, times the price that was in force when it was claimed. Amounts are decimal texts with twelve places, exact.
  *
  * @generated from service svc.costs.v1.CostsService
  */
 export const CostsService: GenService<{
+  /**
+   * Sums up the costs of a time, from `since` on and before `until`, with what a plan includes and, of the current month, a forecast. Each list of parts sums to the whole, to the last
+   * decimal and in minor units. Errors: `validation_failed` (400, no day of the calendar, or more than 366 days).
+   *
+   * @generated from rpc svc.costs.v1.CostsService.Summary
+   */
+  summary: {
+    methodKind: "unary";
+    input: typeof SummaryRequestSchema;
+    output: typeof CostSummarySchema;
+  },
+  /**
+   * Lists days of the last 30 complete ones on which the team or one of its projects cost far more than on that weekday before, newest first: more than `threshold_pct` percent above
+   * the median, by three times the usual spread, and by one major unit at least.
+   *
+   * @generated from rpc svc.costs.v1.CostsService.Anomalies
+   */
+  anomalies: {
+    methodKind: "unary";
+    input: typeof AnomaliesRequestSchema;
+    output: typeof AnomaliesResponseSchema;
+  },
+  /**
+   * Streams costs by the FOCUS 1.2 columns, a JSON object a line; the last line is `{"rows", "totals"}`. A file without it was cut off. At most two exports of a caller run at once. Errors:
+   * `validation_failed` (400), `too_many_streams` (429).
+   *
+   * @generated from rpc svc.costs.v1.CostsService.ExportJson
+   */
+  exportJson: {
+    methodKind: "server_streaming";
+    input: typeof ExportRequestSchema;
+    output: typeof HttpBodySchema;
+  },
+  /**
+   * Streams the same as CSV (RFC 4180, UTF-8, header first). Free text that a spreadsheet could take for a formula begins with `'`. An answer that fails is broken off, without its end.
+   *
+   * @generated from rpc svc.costs.v1.CostsService.ExportCsv
+   */
+  exportCsv: {
+    methodKind: "server_streaming";
+    input: typeof ExportRequestSchema;
+    output: typeof HttpBodySchema;
+  },
+  /**
+   * Recomputes what the team's costs are made of, and names what differs: events against days, days against closed statements, statements against the ledger of credit, and the ledger's own
+   * sums and balances.
+   *
+   * @generated from rpc svc.costs.v1.CostsService.Verify
+   */
+  verify: {
+    methodKind: "unary";
+    input: typeof VerifyRequestSchema;
+    output: typeof VerifyResponseSchema;
+  },
+  /**
+   * Lists what came to the team's credit and went from it, newest first.
+   *
+   * @generated from rpc svc.costs.v1.CostsService.ListCreditLedger
+   */
+  listCreditLedger: {
+    methodKind: "unary";
+    input: typeof ListCreditLedgerRequestSchema;
+    output: typeof ListCreditLedgerResponseSchema;
+  },
+  /**
+   * Returns the team's credit, what the current month will take of it, and the blocks that it is made of.
+   *
+   * @generated from rpc svc.costs.v1.CostsService.CreditBalance
+   */
+  creditBalance: {
+    methodKind: "unary";
+    input: typeof CreditBalanceRequestSchema;
+    output: typeof CreditBalanceResponseSchema;
+  },
+  /**
+   * Begins the purchase of credit for the team: an address of the provider, for a person to pay at. The credit is there when the provider says that it is paid. Called again while a purchase of the same
+   * amount is open, it returns that one. Errors: `validation_failed` (400, an address, or an amount that is not whole or not from 500 to 1,000,000), `billing_unconfigured` (503), `unavailable` (503).
+   *
+   * @generated from rpc svc.costs.v1.CostsService.CreateCreditCheckout
+   */
+  createCreditCheckout: {
+    methodKind: "unary";
+    input: typeof CreateCreditCheckoutRequestSchema;
+    output: typeof CheckoutSessionSchema;
+  },
   /**
    * Returns the receipt of one run or build, a moment after its report, also when its environment is deleted. Errors: `not_found` (404, nothing of that id was metered in the team).
    *

@@ -1,0 +1,61 @@
+/** Rounding, and parts that sum. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { centsOf, decimalOf, decimalsOf, shared } from './index.ts';
+
+describe('an amount', () => {
+  it('is a decimal text of twelve places', () => {
+    expect([0n, 1n, -1n, 999_999_999_999n, 10n ** 12n, 2_147_483_647n * 10n ** 9n].map(decimalOf)).toEqual([
+      '0.000000000000',
+      '0.000000000001',
+      '-0.000000000001',
+      '0.999999999999',
+      '1.000000000000',
+      '2147483.647000000000',
+    ]);
+  });
+
+  it('is rounded to minor units once, half away from zero', () => {
+    const cent = 10n ** 10n;
+    const near = [cent / 2n - 1n, cent / 2n, (cent * 3n) / 2n, -cent / 2n, -cent / 2n + 1n];
+    expect(near.map((pico) => centsOf(pico, 'usd'))).toEqual([0, 1, 2, -1, -0]);
+    expect(centsOf(15n * 10n ** 11n, 'jpy')).toBe(2);
+    expect(centsOf(15n * 10n ** 8n, 'kwd')).toBe(2);
+  });
+
+  it('has the decimals of the provider, also where Intl says otherwise', () => {
+    expect(['usd', 'huf', 'cop', 'isk', 'jpy', 'krw', 'kwd'].map(decimalsOf)).toEqual([2, 2, 2, 2, 0, 0, 3]);
+  });
+});
+
+describe('shared()', () => {
+  it('gives the greatest remainders what is left, and equal ones by their keys', () => {
+    const shares = ['c', 'a', 'b'].map((key) => ({ key, weight: 1n }));
+    expect(shared(100, shares)).toEqual([33, 34, 33]);
+    expect(shared(-100, shares)).toEqual([-33, -34, -33]);
+    expect(shared(7, [])).toEqual([]);
+    expect(shared(7, [{ key: 'a', weight: 0n }])).toEqual([0]);
+  });
+
+  it('sums to the whole, nobody one or more from the exact share', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 10 ** 12 }),
+        fc.array(fc.bigInt({ min: 0n, max: 10n ** 20n }), { minLength: 1, maxLength: 40 }),
+        (whole, weights) => {
+          const total = weights.reduce((sum, weight) => sum + weight, 0n);
+          fc.pre(total > 0n);
+          const parts = shared(
+            whole,
+            weights.map((weight, n) => ({ key: String(n), weight })),
+          );
+          expect(parts.reduce((sum, part) => sum + part, 0)).toBe(whole);
+          parts.forEach((part, n) => {
+            const off = BigInt(part) * total - BigInt(whole) * weights[n]!;
+            expect(off < total && off > -total).toBe(true);
+          });
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,64 @@
+/** Amounts of money: whole pico-units (10^-12 of the major unit) until something is settled, then whole minor units. Nothing else is rounded. */
+
+/** Decimals of minor units at the provider, where they are not two. Intl.NumberFormat has others for some twenty currencies. */
+const DECIMALS: Readonly<Record<string, number>> = {
+  ...Object.fromEntries(
+    'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'.split(' ').map((code) => [code, 0]),
+  ),
+  ...Object.fromEntries('bhd jod kwd omr tnd'.split(' ').map((code) => [code, 3])),
+};
+
+const PLACES = 12;
+
+export function decimalsOf(currency: string): number {
+  return DECIMALS[currency] ?? 2;
+}
+
+/** Pico-units of a minor unit. */
+export function minorUnit(currency: string): bigint {
+  return 10n ** BigInt(PLACES - decimalsOf(currency));
+}
+
+/** Decimal text with twelve places. */
+export function decimalOf(pico: bigint): string {
+  const digits = (pico < 0n ? -pico : pico).toString().padStart(PLACES + 1, '0');
+  return `${pico < 0n ? '-' : ''}${digits.slice(0, -PLACES)}.${digits.slice(-PLACES)}`;
+}
+
+/** Whole minor units, half of one away from zero. */
+export function centsOf(pico: bigint, currency: string): number {
+  const unit = minorUnit(currency);
+  const size = pico < 0n ? -pico : pico;
+  const cents = Number((size * 2n + unit) / (unit * 2n));
+  return pico < 0n ? -cents : cents;
+}
+
+export function picoOf(cents: number, currency: string): bigint {
+  return BigInt(cents) * minorUnit(currency);
+}
+
+export interface Share {
+  /** Of several with the same remainder the first one in this order has more. */
+  readonly key: string;
+  readonly weight: bigint;
+}
+
+/** The whole in proportion to the weights, none of which is below 0: parts sum to it, and none is one or more from its exact share. In the order of the shares. */
+export function shared(whole: number, shares: readonly Share[]): number[] {
+  const total = shares.reduce((sum, { weight }) => sum + weight, 0n);
+  if (total === 0n) return shares.map(() => 0);
+  const size = BigInt(whole < 0 ? -whole : whole);
+  const parts = shares.map(({ weight }) => (size * weight) / total);
+  let left = Number(size - parts.reduce((sum, part) => sum + part, 0n));
+  const byRemainder = shares
+    .map(({ key, weight }, n) => ({ n, key, remainder: (size * weight) % total }))
+    .toSorted((a, b) =>
+      a.remainder === b.remainder ? (a.key < b.key ? -1 : 1) : a.remainder > b.remainder ? -1 : 1,
+    );
+  for (const { n } of byRemainder) {
+    if (left === 0) break;
+    parts[n] = (parts[n] ?? 0n) + 1n;
+    left -= 1;
+  }
+  return parts.map((part) => (whole < 0 ? -Number(part) : Number(part)));
+}

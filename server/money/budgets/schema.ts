@@ -1,0 +1,78 @@
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  check,
+  date,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
+import { BudgetEnforcement, BudgetEnforcementSchema } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
+import { id, instant } from '../../platform/db/columns.ts';
+import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+
+export const budgets = teamTable(
+  { name: 'budgets', kind: 'budget', prefix: 'bdg' },
+  {
+    /** Empty: the whole team, with an empty environment. */
+    projectId: id('project_id').notNull().default(''),
+    environmentId: id('environment_id').notNull().default(''),
+    limitCents: bigint('limit_cents', { mode: 'number' }).notNull(),
+    enabled: boolean('enabled').notNull().default(true),
+    enforcement: enumColumn('enforcement', BudgetEnforcement, BudgetEnforcementSchema)
+      .notNull()
+      .default('notify'),
+    /** +1 with each change of the limit: people are told anew. */
+    revision: integer('revision').notNull().default(1),
+    updatedAt: instant('updated_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('budgets_scope').on(t.teamId, t.projectId, t.environmentId),
+    check('budgets_limit', sql`${t.limitCents} >= 0`),
+    check('budgets_one_scope', sql`${t.projectId} = '' or ${t.environmentId} = ''`),
+  ],
+);
+
+/** What people were told of, once. */
+export const budgetNotices = pgTable(
+  'budget_notices',
+  {
+    budgetId: id('budget_id')
+      .notNull()
+      .references(() => budgets.id, { onDelete: 'cascade' }),
+    month: date('month').notNull(),
+    kind: text('kind', { enum: ['actual', 'forecast'] }).notNull(),
+    /** In percent. */
+    threshold: integer('threshold').notNull(),
+    revision: integer('revision').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.budgetId, t.month, t.kind, t.threshold, t.revision] }),
+    check('budget_notices_kind', sql`${t.kind} in ('actual', 'forecast')`),
+  ],
+);
+
+/** Scopes whose new work is refused, each with its cause. Nearly always empty. */
+export const spendGates = pgTable(
+  'spend_gates',
+  {
+    teamId: id('team_id').notNull(),
+    /** Empty: all work of the team; or the id of a project or an environment. */
+    scope: id('scope').notNull(),
+    cause: text('cause', { enum: ['included_time', 'budget', 'payment'] }).notNull(),
+    /** Figures that a refusal names. */
+    details: jsonb('details').$type<Readonly<Record<string, string | number>>>().notNull(),
+    since: instant('since').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.teamId, t.scope, t.cause] }),
+    check('spend_gates_cause', sql`${t.cause} in ('included_time', 'budget', 'payment')`),
+  ],
+);
+
+/** Teams whose costs changed since they were held against budgets and plans. */
+export const spendDirty = pgTable('spend_dirty', { teamId: id('team_id').primaryKey() });

@@ -1,0 +1,143 @@
+/** Time that a payer's plan includes, and which of the month's time that is: the first, over all its teams. */
+import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { Fragment } from '../../platform/sql.ts';
+import { shared } from '../amounts/index.ts';
+import { FREE, PAID, planById } from './catalogue.ts';
+
+/** A plan that counted from a moment on. */
+export interface PlanFrom {
+  readonly plan: string;
+  readonly fromAt: Date;
+}
+
+/** Both as `YYYY-MM-DD`, first days of UTC months. */
+export function monthAfter(period: string): string {
+  const first = new Date(`${period}T00:00:00Z`);
+  return new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
+}
+
+/**
+ * Milliseconds that a month includes: of paid plans in proportion to the seconds that each counted, at least those of the free plan.
+ * `changes`: oldest first, with the last one before the month; before the first one it was the free plan.
+ */
+export function poolMs(period: string, changes: readonly PlanFrom[]): number {
+  const start = Date.parse(`${period}T00:00:00Z`);
+  const end = Date.parse(`${monthAfter(period)}T00:00:00Z`);
+  const paid = changes.reduce((sum, { plan, fromAt }, n) => {
+    const from = Math.max(start, Math.floor(fromAt.getTime() / 1_000) * 1_000);
+    const to = Math.min(end, Math.floor((changes[n + 1]?.fromAt.getTime() ?? end) / 1_000) * 1_000);
+    const known = PAID.find(({ id }) => id === plan);
+    return known === undefined || to <= from
+      ? sum
+      : sum + (known.includedSeconds * 1_000 * (to - from)) / (end - start);
+  }, 0);
+  return Math.max(FREE.includedSeconds * 1_000, Math.floor(paid));
+}
+
+/** The payer's plan with this moment, and the milliseconds that the month includes. Without a provider of payments: nothing is included and nothing refused. */
+export async function includedOf(
+  { sql }: Pick<Database, 'sql'>,
+  { payerId, period }: { readonly payerId: string; readonly period: string },
+): Promise<{ readonly plan: string; readonly poolMs: number }> {
+  const end = monthAfter(period);
+  const changes = await sql<PlanFrom[]>`
+    select plan, from_at as "fromAt" from plan_changes where user_id = ${payerId} and from_at < (${end}::date)::timestamp at time zone 'UTC' order by from_at, id`;
+  return { plan: planById(changes.at(-1)?.plan ?? FREE.id).id, poolMs: poolMs(period, changes) };
+}
+
+export interface Coverage {
+  /** Time of the month's days before this one is included, `YYYY-MM-DD`; of later ones none is. */
+  readonly day: string;
+  /** Included milliseconds of that day's rows of `cost_days`, by `rowKey`. */
+  readonly shares: ReadonlyMap<string, number>;
+}
+
+/** The parts of the key of a row of `cost_days` that tell rows of one day apart. */
+export interface DayRow {
+  readonly teamId: string;
+  readonly meter: string;
+  readonly priceId: string;
+  readonly projectId: string;
+  readonly environmentId: string;
+  readonly runnerId: string;
+}
+
+export function rowKey({ teamId, meter, priceId, projectId, environmentId, runnerId }: DayRow): string {
+  return [teamId, meter, priceId, projectId, environmentId, runnerId].join(' ');
+}
+
+/** Which time of a month a pool covers. Reads totals of days, and the rows of one of them. */
+export async function coverageOf(
+  sql: SqlTag,
+  {
+    teamIds,
+    period,
+    poolMs: pool,
+  }: { readonly teamIds: readonly string[]; readonly period: string; readonly poolMs: number },
+): Promise<Coverage> {
+  if (pool <= 0) return { day: period, shares: new Map() };
+  const days = await sql<Array<{ day: string; ms: string }>>`
+    select day::text, sum(metered_ms) as ms from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date group by day order by day`;
+  let left = pool;
+  for (const { day, ms } of days) {
+    if (left < Number(ms)) return { day, shares: await sharesOf(sql, { teamIds, period, day, left }) };
+    left -= Number(ms);
+  }
+  return { day: monthAfter(period), shares: new Map() };
+}
+
+async function sharesOf(
+  sql: SqlTag,
+  {
+    teamIds,
+    period,
+    day,
+    left,
+  }: {
+    readonly teamIds: readonly string[];
+    readonly period: string;
+    readonly day: string;
+    readonly left: number;
+  },
+): Promise<ReadonlyMap<string, number>> {
+  if (left === 0) return new Map();
+  const rows = await sql<Array<DayRow & { readonly ms: string }>>`
+    select team_id as "teamId", meter, price_id as "priceId", project_id as "projectId", environment_id as "environmentId", runner_id as "runnerId", metered_ms as ms
+    from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date and day = ${day}::date`;
+  const keys = rows.map(rowKey);
+  const parts = shared(
+    left,
+    rows.map(({ ms }, n) => ({ key: keys[n] ?? '', weight: BigInt(ms) })),
+  );
+  return new Map(keys.map((key, n) => [key, parts[n] ?? 0]));
+}
+
+/** Included milliseconds of a row of `cost_days d` of the month. */
+export function includedMs(sql: SqlTag, { day, shares }: Coverage): Fragment {
+  const key = sql`concat_ws(' ', d.team_id, d.meter, d.price_id, d.project_id, d.environment_id, d.runner_id)`;
+  return sql`case when d.day < ${day}::date then d.metered_ms when d.day > ${day}::date then 0
+    else coalesce((${sql.json(Object.fromEntries(shares))}::jsonb ->> ${key})::bigint, 0) end`;
+}
+
+/** Costs in pico-units. */
+export interface Costs {
+  readonly list: bigint;
+  /** Of it what the plan includes. */
+  readonly included: bigint;
+}
+
+/** Of one team in a month that is covered so. */
+export async function costsOf(
+  sql: SqlTag,
+  {
+    teamId,
+    period,
+    coverage,
+  }: { readonly teamId: string; readonly period: string; readonly coverage: Coverage },
+): Promise<Costs> {
+  const [row] = await sql<Array<{ list: string; included: string }>>`
+    select coalesce(sum(d.metered_ms::numeric * p.nanos_per_second), 0)::text as list,
+      coalesce(sum((${includedMs(sql, coverage)})::numeric * p.nanos_per_second), 0)::text as included
+    from cost_days d join prices p on p.id = d.price_id where d.team_id = ${teamId} and d.period = ${period}::date`;
+  return { list: BigInt(row?.list ?? 0), included: BigInt(row?.included ?? 0) };
+}

@@ -1,0 +1,49 @@
+import { sql } from 'drizzle-orm';
+import { check, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { BillingStanding, BillingStandingSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import { id, instant } from '../../platform/db/columns.ts';
+import { enumColumn } from '../../platform/resource/team-table.ts';
+
+const isStanding = sql.raw(`standing in ('self_hosted', 'free', 'active', 'past_due', 'pending')`);
+
+/** What the provider said last of an account. No row: free, or of an installation without a provider self-hosted. */
+export const accountPlans = pgTable(
+  'account_plans',
+  {
+    userId: id('user_id').primaryKey(),
+    plan: text('plan').notNull(),
+    standing: enumColumn('standing', BillingStanding, BillingStandingSchema).notNull(),
+    subscriptionId: text('subscription_id'),
+    cancelAt: instant('cancel_at'),
+    /** First failure of a payment; the plan holds for seven days from then. */
+    pastDueSince: instant('past_due_since'),
+    changedAt: instant('changed_at').notNull(),
+  },
+  () => [check('account_plans_standing', isStanding)],
+);
+
+/** Append-only by a trigger: which plan counted from when. Included time of a month is computed from it. */
+export const planChanges = pgTable(
+  'plan_changes',
+  {
+    id: id('id').primaryKey(),
+    userId: id('user_id').notNull(),
+    plan: text('plan').notNull(),
+    standing: enumColumn('standing', BillingStanding, BillingStandingSchema).notNull(),
+    fromAt: instant('from_at').notNull(),
+    /** Event of the provider that it comes from. */
+    eventId: text('event_id'),
+  },
+  (t) => [
+    index('plan_changes_of_account').on(t.userId, t.fromAt, t.id),
+    check('plan_changes_standing', isStanding),
+  ],
+);
+
+/** Limits of the payer's plan where they are lower than the installation's own; read where those are. Nearly always empty. */
+export const teamLimits = pgTable('team_limits', {
+  teamId: id('team_id').primaryKey(),
+  queuedMax: integer('queued_max'),
+  runnersMax: integer('runners_max'),
+  runTimeoutSecondsMax: integer('run_timeout_seconds_max'),
+});

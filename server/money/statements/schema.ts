@@ -1,0 +1,91 @@
+/** What closed months came to. No table refers to a team: statements outlive it. */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  check,
+  date,
+  index,
+  integer,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+} from 'drizzle-orm/pg-core';
+import { StatementState, StatementStateSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import { id, instant } from '../../platform/db/columns.ts';
+import { enumColumn } from '../../platform/resource/team-table.ts';
+
+const cents = (name: string) => bigint(name, { mode: 'number' }).notNull();
+
+/** The one row with the oldest month that is open. Whoever meters holds it in share, whoever closes moves it: nothing comes into a month behind its closing. */
+export const openPeriod = pgTable(
+  'open_period',
+  {
+    only: boolean('only').primaryKey().default(true),
+    month: date('month').notNull(),
+  },
+  (t) => [
+    check('open_period_one', sql`${t.only}`),
+    check('open_period_first', sql`extract(day from ${t.month}) = 1`),
+  ],
+);
+
+export const statements = pgTable(
+  'statements',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id').notNull(),
+    /** Null: of an installation that nobody pays for. */
+    payerId: id('payer_id'),
+    period: date('period').notNull(),
+    currency: text('currency').notNull(),
+    plan: text('plan').notNull(),
+    listCents: cents('list_cents'),
+    includedCents: cents('included_cents'),
+    netCents: cents('net_cents'),
+    creditCents: cents('credit_cents'),
+    dueCents: cents('due_cents'),
+    state: enumColumn('state', StatementState, StatementStateSchema).notNull(),
+    invoiceId: text('invoice_id').unique(),
+    invoiceUrl: text('invoice_url'),
+    closedAt: instant('closed_at').notNull(),
+  },
+  (t) => [
+    unique('statements_once').on(t.teamId, t.period),
+    index('statements_of_payer').on(t.payerId, t.period),
+    index('statements_to_invoice')
+      .on(t.closedAt)
+      .where(sql`${t.state} = 'closed' and ${t.dueCents} > 0`),
+    check(
+      'statements_state',
+      sql`${t.state} in ('closed', 'settled', 'invoiced', 'paid', 'failed', 'voided')`,
+    ),
+    check('statements_net', sql`${t.netCents} = ${t.listCents} - ${t.includedCents}`),
+    check(
+      'statements_due',
+      sql`${t.dueCents} = ${t.netCents} - ${t.creditCents} and ${t.dueCents} >= 0 and ${t.creditCents} >= 0`,
+    ),
+  ],
+);
+
+/** Append-only by a trigger. */
+export const statementLines = pgTable(
+  'statement_lines',
+  {
+    statementId: id('statement_id').notNull(),
+    n: integer('n').notNull(),
+    meter: text('meter').notNull(),
+    /** Empty for a shortfall of credit, whose cents are its own. */
+    priceId: id('price_id').notNull(),
+    meteredMs: bigint('metered_ms', { mode: 'number' }).notNull(),
+    includedMs: bigint('included_ms', { mode: 'number' }).notNull(),
+    /** In pico-units: milliseconds times the price. */
+    list: numeric('list', { precision: 38, scale: 0 }).notNull(),
+    included: numeric('included', { precision: 38, scale: 0 }).notNull(),
+    listCents: cents('list_cents'),
+    netCents: cents('net_cents'),
+  },
+  (t) => [primaryKey({ columns: [t.statementId, t.n] })],
+);
