@@ -189,4 +189,6 @@ export interface TeamBilling {
   readonly cancelAt?: string;
   /** Newest statements of the team, at most 12. */
   readonly statements: readonly Statement[];
+  /** Decimals of the currency's minor unit: 2 for cents. */
+  readonly decimals: number;
 }

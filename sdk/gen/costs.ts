@@ -310,6 +310,8 @@ export interface CostSummary {
   readonly byMeter: readonly CostPart[];
   /** Of the whole month, if `since` is its first day and `until` is not stated; absent before its third day. */
   readonly forecast?: CostForecast;
+  /** Decimals of the currency's minor unit: 2 for cents. */
+  readonly decimals: number;
 }
 
 /** Metered time. */
@@ -334,6 +336,8 @@ export interface CostsCreditBalanceResponse {
   readonly availableCents: number;
   /** Blocks with something left, in the order in which they are used: earliest end first, granted before bought, older first. */
   readonly blocks: readonly CreditBlock[];
+  /** Decimals of the currency's minor unit: 2 for cents. */
+  readonly decimals: number;
 }
 
 /** A page of the ledger. */

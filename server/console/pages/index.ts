@@ -1,6 +1,7 @@
 /** The pages, in the order of the navigation. */
 import type { ConsolePage } from '../page.ts';
 import { buildsPage } from './builds/index.ts';
+import { costsPage } from './costs/index.ts';
 import { featuresPage } from './features/index.ts';
 import { homePage } from './home/index.ts';
 import { releasesPage } from './releases/index.ts';
@@ -15,4 +16,5 @@ export const PAGES: readonly ConsolePage[] = [
   buildsPage,
   releasesPage,
   timelinePage,
+  costsPage,
 ];

@@ -10,10 +10,10 @@ import { Missing } from '../../missing.tsx';
 import { Notice } from '../../notice.tsx';
 import { Failed, Reading } from '../../reading.tsx';
 import { param, setParams } from '../../router.ts';
+import { TeamPage } from '../../team-page.tsx';
 import { useLastGood } from '../../use-last-good.ts';
 import { useLiveState } from '../../use-live-state.ts';
 import { counted } from '../../words.ts';
-import { teams } from './calls.ts';
 import { Dialogs } from './dialogs.tsx';
 import { Queue } from './queue.tsx';
 import { RosterTable } from './roster-table.tsx';
@@ -23,42 +23,33 @@ import type { Roster, RosterAnswer } from './store.ts';
 import { healthWords } from './words.ts';
 
 export function RunnersPage() {
-  const list = useLastGood(async () => await teams.list());
   const absent = useSignal(false);
-  const all = list.data.value;
-  if (all === undefined) {
-    const unknown = list.unknown.value;
-    return (
-      <>
-        <h1>Runners</h1>
-        {unknown === undefined ? (
-          <Reading what="your teams" rows={3} />
-        ) : (
-          <Failed what="Your teams" why={unknown.why} again={() => void list.load()} />
-        )}
-      </>
-    );
-  }
-  const wanted = param('team');
-  // Those whose work runs on their own machines first: it is what the page is about.
-  const team =
-    wanted === undefined
-      ? (all.find(({ operator }) => operator === 'customer') ?? all[0])
-      : all.find(({ id }) => id === wanted);
-  if (team === undefined || absent.value) return <Missing />;
+  if (absent.value) return <Missing />;
   return (
-    <div class="runners">
-      <h1>Runners</h1>
-      <div class="bar">
-        <TeamPicker team={team} all={all} />
-        {mayManage(team) && (
-          <button class="button button-primary" type="button" onClick={() => ask({ kind: 'enroll' })}>
-            Enroll a runner
-          </button>
-        )}
-      </div>
-      <TeamRunners key={team.id} team={team} absent={absent} />
-    </div>
+    <TeamPage
+      title="Runners"
+      // Those whose work runs on their own machines first: it is what the page is about.
+      suits={({ operator }) => operator === 'customer'}
+      onPick={(team) => {
+        closeDialog();
+        setParams({ team, runner: undefined });
+      }}
+    >
+      {(team, picker) => (
+        <div class="runners">
+          <h1>Runners</h1>
+          <div class="bar">
+            {picker}
+            {mayManage(team) && (
+              <button class="button button-primary" type="button" onClick={() => ask({ kind: 'enroll' })}>
+                Enroll a runner
+              </button>
+            )}
+          </div>
+          <TeamRunners key={team.id} team={team} absent={absent} />
+        </div>
+      )}
+    </TeamPage>
   );
 }
 
@@ -103,27 +94,6 @@ function Summary({ roster: { runners }, status }: { readonly roster: Roster; rea
       )}
       <LiveMark status={status} />
     </p>
-  );
-}
-
-function TeamPicker({ team, all }: { readonly team: Team; readonly all: readonly Team[] }) {
-  return (
-    <label class="picker">
-      <span>Team</span>
-      <select
-        value={team.id}
-        onChange={(event) => {
-          closeDialog();
-          setParams({ team: event.currentTarget.value, runner: undefined });
-        }}
-      >
-        {all.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

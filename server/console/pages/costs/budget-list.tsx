@@ -1,0 +1,100 @@
+/** Budgets of a team, each as a meter with its figures. */
+import type { Budget, CostSummary, Team } from '@svc/sdk';
+import { dialog, mayBill } from './store.ts';
+import { amount, ofMajor, scopeName } from './words.ts';
+
+interface Props {
+  readonly team: Team;
+  readonly budgets: readonly Budget[];
+  readonly summary: CostSummary;
+}
+
+export function BudgetList({ team, budgets, summary }: Props) {
+  const names = namesOf(summary);
+  return (
+    <section class="panel" aria-labelledby="budgets-title" tabIndex={-1}>
+      <div class="panel-head">
+        <h2 id="budgets-title">Budgets</h2>
+        {mayBill(team) && (
+          <button
+            class="button button-small"
+            type="button"
+            onClick={() => (dialog.value = { kind: 'budget', budget: undefined })}
+          >
+            Set a budget
+          </button>
+        )}
+      </div>
+      {budgets.length === 0 ? (
+        <p class="muted">There is no budget: nobody is told what is spent, and nothing is held.</p>
+      ) : (
+        <ul class="budgets">
+          {budgets.map((budget) => (
+            <BudgetView key={budget.id} team={team} budget={budget} scope={scopeName(budget, names)} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+export function namesOf({ byProject, byEnvironment }: CostSummary): ReadonlyMap<string, string> {
+  return new Map(
+    [...byProject, ...byEnvironment].flatMap(({ id, name }) =>
+      id === undefined || name === undefined ? [] : [[id, name]],
+    ),
+  );
+}
+
+interface ViewProps {
+  readonly team: Team;
+  readonly budget: Budget;
+  readonly scope: string;
+}
+
+function BudgetView({ team, budget, scope }: ViewProps) {
+  const { state, percentUsed, spent, monthlyLimit, currency, forecast, enforcement } = budget;
+  return (
+    <li class={`budget budget-${state}`}>
+      <div class="panel-head">
+        <h3>{scope}</h3>
+        {mayBill(team) && (
+          <span class="budget-actions">
+            <button
+              class="button button-small"
+              type="button"
+              aria-label={`Change the budget: ${scope}`}
+              onClick={() => (dialog.value = { kind: 'budget', budget })}
+            >
+              Change
+            </button>
+            <button
+              class="button button-small"
+              type="button"
+              aria-label={`Delete the budget: ${scope}`}
+              onClick={() => (dialog.value = { kind: 'delete', budget })}
+            >
+              Delete
+            </button>
+          </span>
+        )}
+      </div>
+      <meter
+        min={0}
+        max={100}
+        high={80}
+        low={80}
+        optimum={0}
+        value={Math.min(100, percentUsed)}
+        aria-label={`Spent of the budget: ${scope}`}
+      />
+      <p>
+        {amount(spent, currency)} of {ofMajor(monthlyLimit, currency)}, {percentUsed.toLocaleString('en')} %
+        {state === 'disabled' && '; switched off'}
+        {state === 'exceeded' && (enforcement === 'hold' ? '; exceeded, new work is refused' : '; exceeded')}
+        {forecast !== undefined && `; forecast ${amount(forecast, currency)}`}
+        {state !== 'exceeded' && enforcement === 'hold' && '; holds new work when it is exceeded'}
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,15 @@
+/** What the page asks of the server. */
+import { Billing, Budgets, Costs, Plans, Projects, Teams } from '@svc/sdk';
+import { client } from '../../api.ts';
+
+export const billing = new Billing(client);
+export const budgets = new Budgets(client);
+export const costs = new Costs(client);
+export const plans = new Plans(client);
+export const projects = new Projects(client);
+const teams = new Teams(client);
+export const billingOf = async (teamId: string) => await teams.billing(teamId);
+
+export async function hasTeam(): Promise<boolean> {
+  return (await teams.list()).length > 0;
+}

@@ -1,0 +1,111 @@
+/** What a team's work costs: the month so far and where it goes, days that stand out, budgets, and for admins credit, statements and the plan. */
+import { useSignal, useSignalEffect } from '@preact/signals';
+import type { Signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { Team } from '@svc/sdk';
+import type { LastGood } from '../../last-good.ts';
+import { every } from '../../live.ts';
+import { Missing } from '../../missing.tsx';
+import { Failed, Reading } from '../../reading.tsx';
+import { setParams } from '../../router.ts';
+import { StaleNotice } from '../../stale-notice.tsx';
+import { TeamPage } from '../../team-page.tsx';
+import { useLastGood } from '../../use-last-good.ts';
+import { Anomalies } from './anomalies.tsx';
+import { BudgetList } from './budget-list.tsx';
+import { Credit } from './credit.tsx';
+import { Days } from './days.tsx';
+import { Dialogs } from './dialogs.tsx';
+import { Month } from './month.tsx';
+import { Parts } from './parts.tsx';
+import { PlanView } from './plan-view.tsx';
+import { Statements } from './statements.tsx';
+import { closeDialog, dialog, readCosts } from './store.ts';
+import type { CostsAnswer, TeamCosts } from './store.ts';
+
+/** Costs follow reports within seconds; nobody watches them to the second. */
+const READ_EVERY_MS = 30_000;
+
+export function CostsPage() {
+  const absent = useSignal(false);
+  if (absent.value) return <Missing />;
+  return (
+    <TeamPage
+      title="Costs"
+      onPick={(team) => {
+        closeDialog();
+        setParams({ team });
+      }}
+    >
+      {(team, picker) => <CostsOf key={team.id} team={team} picker={picker} absent={absent} />}
+    </TeamPage>
+  );
+}
+
+interface CostsOfProps {
+  readonly team: Team;
+  readonly picker: ComponentChildren;
+  readonly absent: Signal<boolean>;
+}
+
+function CostsOf({ team, picker, absent }: CostsOfProps) {
+  const costs = useLastGood(async () => await readCosts(team.id));
+  useEffect(() => {
+    const ending = new AbortController();
+    void (async () => {
+      for await (const _ of every(READ_EVERY_MS, ending.signal))
+        if (document.visibilityState !== 'hidden') await costs.load();
+    })();
+    return () => ending.abort();
+  }, []);
+  useSignalEffect(() => {
+    absent.value = costs.data.value === 'absent';
+  });
+  const known = costs.data.value;
+  const unknown = costs.unknown.value;
+  if (known === 'absent') return null;
+  return (
+    <div class="costs">
+      <h1>Costs</h1>
+      <div class="bar">{picker}</div>
+      {known !== undefined ? (
+        <Known team={team} known={known} of={costs} />
+      ) : unknown === undefined ? (
+        <Reading what="the costs" />
+      ) : (
+        <Failed what="The costs" why={unknown.why} again={() => void costs.load()} />
+      )}
+    </div>
+  );
+}
+
+interface KnownProps {
+  readonly team: Team;
+  readonly known: TeamCosts;
+  readonly of: LastGood<CostsAnswer>;
+}
+
+function Known({ team, known, of }: KnownProps) {
+  const { summary, anomalies, budgets, money } = known;
+  return (
+    <>
+      <StaleNotice of={of} />
+      <Month summary={summary} />
+      <Days summary={summary} anomalies={anomalies} />
+      <Anomalies anomalies={anomalies} currency={summary.currency} />
+      <Parts summary={summary} />
+      <BudgetList team={team} budgets={budgets} summary={summary} />
+      {money !== undefined && (
+        <>
+          <Credit team={team} money={money} />
+          <Statements billing={money.billing} />
+          <PlanView money={money} />
+        </>
+      )}
+      {dialog.value !== undefined && (
+        <Dialogs team={team} dialog={dialog.value} known={known} reload={of.load} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+/** Credit of a team: what is left, what the month will take, and what came and went. */
+import { useSignal } from '@preact/signals';
+import type { CreditEntry, Team } from '@svc/sdk';
+import { LoadOlder } from '../../load-older.tsx';
+import { Failed, Reading } from '../../reading.tsx';
+import { Ago } from '../../time.tsx';
+import { explain } from '../../api.ts';
+import { useLastGood } from '../../use-last-good.ts';
+import { costs } from './calls.ts';
+import { dialog, maySpend } from './store.ts';
+import type { Money } from './store.ts';
+import { creditWords, ofCents } from './words.ts';
+import type { Currency } from './words.ts';
+import { Wide } from './wide.tsx';
+
+interface Props {
+  readonly team: Team;
+  readonly money: Money;
+}
+
+export function Credit({ team, money: { credit, billing } }: Props) {
+  const { balanceCents, pendingCents, availableCents } = credit;
+  return (
+    <section class="panel" aria-labelledby="credit-title" tabIndex={-1}>
+      <div class="panel-head">
+        <h2 id="credit-title">Credit</h2>
+        {maySpend(team) && billing.standing !== 'self_hosted' && (
+          <button
+            class="button button-small"
+            type="button"
+            onClick={() => (dialog.value = { kind: 'credit' })}
+          >
+            Buy credit
+          </button>
+        )}
+      </div>
+      <p>
+        <strong>{ofCents(balanceCents, credit)}</strong>
+        {pendingCents > 0 &&
+          `; this month will take ${ofCents(Math.min(pendingCents, balanceCents), credit)}, which leaves ${ofCents(availableCents, credit)}`}
+      </p>
+      <Ledger key={balanceCents} team={team} currency={credit} />
+    </section>
+  );
+}
+
+function Ledger({ team, currency }: { readonly team: Team; readonly currency: Currency }) {
+  const first = useLastGood(async () => await costs.listCreditLedgerPage(team.id, { limit: 20 }));
+  const more = useSignal<
+    { readonly entries: readonly CreditEntry[]; readonly cursor: string | undefined } | undefined
+  >(undefined);
+  const busy = useSignal(false);
+  const failure = useSignal<string | undefined>(undefined);
+  const known = first.data.value;
+  if (known === undefined)
+    return first.unknown.value === undefined ? (
+      <Reading what="the ledger" rows={2} />
+    ) : (
+      <Failed what="The ledger" why={first.unknown.value.why} again={() => void first.load()} />
+    );
+  const cursor = more.value === undefined ? known.nextCursor : more.value.cursor;
+  const load = async (): Promise<void> => {
+    if (busy.value || cursor === undefined) return;
+    busy.value = true;
+    failure.value = undefined;
+    try {
+      const page = await costs.listCreditLedgerPage(team.id, { limit: 20, cursor });
+      more.value = { entries: [...(more.value?.entries ?? []), ...page.entries], cursor: page.nextCursor };
+    } catch (error) {
+      failure.value = explain(error);
+    } finally {
+      busy.value = false;
+    }
+  };
+  const entries = [...known.entries, ...(more.value?.entries ?? [])];
+  if (entries.length === 0) return <p class="muted">No credit came or went yet.</p>;
+  return (
+    <>
+      <Wide label="Ledger of credit">
+        <table class="table plain-table">
+          <caption class="visually-hidden">Changes of credit, newest first</caption>
+          <thead>
+            <tr>
+              <th scope="col">Change</th>
+              <th scope="col">When</th>
+              <th scope="col" class="number">
+                Amount
+              </th>
+              <th scope="col" class="number">
+                Credit then
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {entries.map((entry) => (
+              <tr key={entry.id}>
+                <th scope="row">
+                  {creditWords(entry.kind)}
+                  {entry.reason !== undefined && <span class="muted"> {entry.reason}</span>}
+                </th>
+                <td>
+                  <Ago at={entry.createdAt} />
+                </td>
+                <td class="number">{ofCents(entry.amountCents, currency)}</td>
+                <td class="number">{ofCents(entry.balanceCents, currency)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Wide>
+      {failure.value !== undefined && (
+        <Failed what="Older entries" why={failure.value} again={() => void load()} />
+      )}
+      {cursor !== undefined && <LoadOlder busy={busy.value} load={load} apart />}
+    </>
+  );
+}

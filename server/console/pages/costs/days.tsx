@@ -1,0 +1,180 @@
+/** Bars by day, stacked by project, with the same figures as a table. */
+import type { CostAnomaly, CostSummary } from '@svc/sdk';
+import { barsOf } from './chart.ts';
+import type { Bar, Bars } from './chart.ts';
+import { amount, day, partName } from './words.ts';
+import { Wide } from './wide.tsx';
+
+const WIDTH = 600;
+const HEIGHT = 180;
+const NONE = 'No project';
+
+interface Props {
+  readonly summary: CostSummary;
+  readonly anomalies: readonly CostAnomaly[];
+}
+
+export function Days({ summary, anomalies }: Props) {
+  const bars = barsOf(summary);
+  const marked = new Set(anomalies.map(({ day: at }) => at));
+  return (
+    <section class="panel" aria-labelledby="days-title">
+      <h2 id="days-title">By day</h2>
+      {bars.highest === 0 ? (
+        <p class="muted">No work was metered this month.</p>
+      ) : (
+        <>
+          <Drawing bars={bars} marked={marked} currency={summary.currency} />
+          <Table summary={summary} bars={bars} marked={marked} />
+        </>
+      )}
+    </section>
+  );
+}
+
+interface DrawingProps {
+  readonly bars: Bars;
+  readonly marked: ReadonlySet<string>;
+  readonly currency: string;
+}
+
+function Drawing({ bars: { bars, series, highest }, marked, currency }: DrawingProps) {
+  const width = WIDTH / bars.length;
+  return (
+    <figure class="days">
+      <p class="days-highest muted" aria-hidden="true">
+        {amount(String(highest), currency)}
+      </p>
+      <div class="days-drawing">
+        <svg
+          viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`List price by day; the highest is ${amount(String(highest), currency)}. The table below has the figures.`}
+        >
+          {bars.map((bar, n) => (
+            <Column key={bar.day} bar={bar} x={n * width} width={width} />
+          ))}
+        </svg>
+        {bars.map(
+          ({ day: at }, n) =>
+            marked.has(at) && (
+              <span
+                key={at}
+                class="days-mark"
+                style={{ left: `${((n + 0.5) / bars.length) * 100}%` }}
+                aria-hidden="true"
+              >
+                ▼
+              </span>
+            ),
+        )}
+      </div>
+      <p class="days-axis muted" aria-hidden="true">
+        {bars.map(({ day: at }, n) => (
+          <span key={at}>{n % 7 === 0 ? n + 1 : ''}</span>
+        ))}
+      </p>
+      <ul class="legend">
+        {series.map((part, n) => (
+          <li key={part.id ?? n}>
+            <span class={`swatch series-${colour(n, part.others)}`} aria-hidden="true" />
+            {partName(part, NONE)}
+          </li>
+        ))}
+        {marked.size > 0 && (
+          <li>
+            <span class="days-mark-key" aria-hidden="true">
+              ▼
+            </span>
+            stands out, see below
+          </li>
+        )}
+      </ul>
+    </figure>
+  );
+}
+
+/** The rest has the same colour, however many there are before it. */
+const colour = (series: number, others: number | undefined): number => (others === undefined ? series : 5);
+
+function Column({ bar, x, width }: { readonly bar: Bar; readonly x: number; readonly width: number }) {
+  return (
+    <>
+      {bar.segments.map(({ series, from, size }) => (
+        <rect
+          key={series}
+          class={`series-${series}`}
+          x={x + width * 0.12}
+          width={width * 0.76}
+          y={HEIGHT - (from + size) * HEIGHT}
+          height={size * HEIGHT}
+        />
+      ))}
+    </>
+  );
+}
+
+interface TableProps {
+  readonly summary: CostSummary;
+  readonly bars: Bars;
+  readonly marked: ReadonlySet<string>;
+}
+
+function Table({ summary: { byDay, currency }, bars: { series }, marked }: TableProps) {
+  const known = new Set(series.flatMap(({ id, others }) => (others === undefined ? [id ?? ''] : [])));
+  return (
+    <details class="figures">
+      <summary>The same as a table</summary>
+      <Wide label="Costs by day and project">
+        <table class="table figures-table">
+          <caption class="visually-hidden">List price by day and project</caption>
+          <thead>
+            <tr>
+              <th scope="col">Day</th>
+              {series.map((part, n) => (
+                <th key={part.id ?? n} scope="col" class="number">
+                  {partName(part, NONE)}
+                </th>
+              ))}
+              <th scope="col" class="number">
+                All
+              </th>
+              <th scope="col" class="number">
+                Net
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {byDay.map((each) => (
+              <tr key={each.day}>
+                <th scope="row">
+                  {day(each.day)}
+                  {marked.has(each.day) && ' (stands out)'}
+                </th>
+                {series.map((part, n) => (
+                  <td key={part.id ?? n} class="number">
+                    {amount(
+                      String(
+                        each.projects
+                          .filter((own) =>
+                            part.others === undefined
+                              ? own.others === undefined && own.id === part.id
+                              : own.others !== undefined || !known.has(own.id ?? ''),
+                          )
+                          .reduce((sum, { list }) => sum + Number(list), 0),
+                      ),
+                      currency,
+                    )}
+                  </td>
+                ))}
+                <td class="number">{amount(each.list, currency)}</td>
+                <td class="number">{amount(each.net, currency)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Wide>
+    </details>
+  );
+}

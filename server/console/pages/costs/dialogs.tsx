@@ -1,0 +1,213 @@
+/** What is asked before money or work is bounded or spent. */
+import { useSignal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
+import type { Budget, Plan, Team } from '@svc/sdk';
+import { Ask } from '../../ask.tsx';
+import { useLastGood } from '../../use-last-good.ts';
+import { namesOf } from './budget-list.tsx';
+import { billing, budgets, costs, projects } from './calls.ts';
+import { closeDialog } from './store.ts';
+import type { Dialog, TeamCosts } from './store.ts';
+import { ofCents, ofMajor, scopeName } from './words.ts';
+
+interface Props {
+  readonly team: Team;
+  readonly dialog: Dialog;
+  readonly known: TeamCosts;
+  readonly reload: () => Promise<void>;
+}
+
+export function Dialogs({ team, dialog, known, reload }: Props) {
+  switch (dialog.kind) {
+    case 'budget':
+      return <BudgetDialog team={team} budget={dialog.budget} known={known} reload={reload} />;
+    case 'delete':
+      return <DeleteDialog team={team} budget={dialog.budget} known={known} reload={reload} />;
+    case 'credit':
+      return <CreditDialog team={team} known={known} />;
+    case 'plan':
+      return <PlanDialog plan={dialog.plan} />;
+  }
+}
+
+interface BudgetProps extends Omit<Props, 'dialog'> {
+  readonly budget: Budget | undefined;
+}
+
+function BudgetDialog({ team, budget, known, reload }: BudgetProps) {
+  const limit = useSignal(budget === undefined ? '' : String(budget.monthlyLimit));
+  const project = useSignal(budget?.projectId ?? '');
+  const hold = useSignal(budget?.enforcement === 'hold');
+  const enabled = useSignal(budget?.enabled ?? true);
+  const { currency } = known.summary;
+  const set = async (): Promise<string> => {
+    const monthlyLimit = Number(limit.value);
+    if (limit.value.trim() === '' || !Number.isFinite(monthlyLimit) || monthlyLimit < 0)
+      throw new Error('The limit is a number, 0 or more.');
+    const made = await budgets.set(team.id, {
+      ...(budget === undefined ? project.value !== '' && { projectId: project.value } : { id: budget.id }),
+      monthlyLimit,
+      enforcement: hold.value ? 'hold' : 'notify',
+      enabled: enabled.value,
+    });
+    await reload();
+    return `The budget is ${ofMajor(made.monthlyLimit, made.currency)} a month.`;
+  };
+  return (
+    <Ask
+      title={
+        budget === undefined
+          ? 'Set a budget'
+          : `Change the budget: ${scopeName(budget, namesOf(known.summary))}`
+      }
+      verb="Set"
+      act={set}
+      onClose={closeDialog}
+    >
+      {budget === undefined && <ScopePicker team={team} project={project} />}
+      <div class="field">
+        <label htmlFor="budget-limit">Limit of a month in {currency.toUpperCase()}</label>
+        <p class="hint" id="budget-limit-hint">
+          Net, of the whole UTC month. 0: nothing beyond what the plan includes.
+        </p>
+        <input
+          id="budget-limit"
+          inputMode="decimal"
+          autoComplete="off"
+          aria-describedby="budget-limit-hint"
+          value={limit.value}
+          onInput={(event) => {
+            limit.value = event.currentTarget.value;
+          }}
+        />
+      </div>
+      <Check id="budget-hold" of={hold}>
+        Refuse new runs and builds when it is exceeded
+      </Check>
+      {budget !== undefined && (
+        <Check id="budget-enabled" of={enabled}>
+          Switched on
+        </Check>
+      )}
+    </Ask>
+  );
+}
+
+function Check({
+  id,
+  of,
+  children,
+}: {
+  readonly id: string;
+  readonly of: Signal<boolean>;
+  readonly children: string;
+}) {
+  return (
+    <label class="check" htmlFor={id}>
+      <input
+        id={id}
+        type="checkbox"
+        checked={of.value}
+        onChange={(event) => {
+          of.value = event.currentTarget.checked;
+        }}
+      />
+      <span>{children}</span>
+    </label>
+  );
+}
+
+function ScopePicker({ team, project }: { readonly team: Team; readonly project: Signal<string> }) {
+  const list = useLastGood(async () => (await projects.list()).filter(({ teamId }) => teamId === team.id));
+  return (
+    <label class="picker">
+      <span>Measures</span>
+      <select
+        value={project.value}
+        onChange={(event) => {
+          project.value = event.currentTarget.value;
+        }}
+      >
+        <option value="">The whole team</option>
+        {(list.data.value ?? []).map(({ id, name }) => (
+          <option key={id} value={id}>
+            Project {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface DeleteProps extends BudgetProps {
+  readonly budget: Budget;
+}
+
+function DeleteDialog({ team, budget, known, reload }: DeleteProps) {
+  const remove = async (): Promise<string> => {
+    await budgets.delete(team.id, budget.id);
+    await reload();
+    return 'The budget is deleted.';
+  };
+  return (
+    <Ask title="Delete the budget?" verb="Delete" danger act={remove} onClose={closeDialog}>
+      <p>
+        {scopeName(budget, namesOf(known.summary))}, {ofMajor(budget.monthlyLimit, budget.currency)} a month.
+        {budget.enforcement === 'hold' && ' Work that it held is let in again.'}
+      </p>
+    </Ask>
+  );
+}
+
+const here = (): string => window.location.href.split('#')[0] ?? '';
+
+function CreditDialog({ team, known }: { readonly team: Team; readonly known: TeamCosts }) {
+  const value = useSignal('50');
+  const currency = known.money?.credit;
+  if (currency === undefined) return null;
+  const buy = async (): Promise<string> => {
+    const amountCents = Math.round(Number(value.value) * 10 ** currency.decimals);
+    if (!Number.isSafeInteger(amountCents)) throw new Error('The amount is a number.');
+    const { url } = await costs.createCreditCheckout(team.id, {
+      amountCents,
+      successUrl: here(),
+      cancelUrl: here(),
+    });
+    window.location.assign(url);
+    return 'The provider of payments opens.';
+  };
+  return (
+    <Ask title={`Buy credit for ${team.name}`} verb="Go to the payment" act={buy} onClose={closeDialog}>
+      <div class="field">
+        <label htmlFor="credit-amount">Amount in {currency.currency.toUpperCase()}</label>
+        <p class="hint" id="credit-amount-hint">
+          {ofCents(500, currency)} to {ofCents(1_000_000, currency)}. It pays statements of this team and
+          never expires.
+        </p>
+        <input
+          id="credit-amount"
+          inputMode="decimal"
+          autoComplete="off"
+          aria-describedby="credit-amount-hint"
+          value={value.value}
+          onInput={(event) => {
+            value.value = event.currentTarget.value;
+          }}
+        />
+      </div>
+    </Ask>
+  );
+}
+
+function PlanDialog({ plan }: { readonly plan: Plan }) {
+  const go = async (): Promise<string> => {
+    const { url } = await billing.checkout({ plan: plan.id, successUrl: here(), cancelUrl: here() });
+    window.location.assign(url);
+    return 'The provider of payments opens.';
+  };
+  return (
+    <Ask title={`Change to ${plan.name}?`} verb="Go to the payment" act={go} onClose={closeDialog}>
+      <p>It is for your account, and counts for all teams that you pay for.</p>
+    </Ask>
+  );
+}

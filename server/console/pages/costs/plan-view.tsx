@@ -1,0 +1,99 @@
+/** The plan that pays for a team, and the others there are. */
+import { useSignal } from '@preact/signals';
+import type { Plan } from '@svc/sdk';
+import { explain } from '../../api.ts';
+import { Notice } from '../../notice.tsx';
+import { Ago } from '../../time.tsx';
+import { billing as calls } from './calls.ts';
+import { dialog } from './store.ts';
+import type { Money } from './store.ts';
+import { ofCents, standingWords, time } from './words.ts';
+
+export function PlanView({ money: { billing, plans } }: { readonly money: Money }) {
+  const own = plans.find(({ id }) => id === billing.plan);
+  const { includedSeconds, usedSeconds, payer } = billing;
+  return (
+    <section class="panel" aria-labelledby="plan-title" tabIndex={-1}>
+      <h2 id="plan-title">Plan</h2>
+      <p>
+        <strong>{own?.name ?? billing.plan}</strong>
+        {payer !== undefined && `, paid by ${payer.username ?? payer.userId}`}.{' '}
+        {standingWords(billing.standing)}
+        {billing.cancelAt !== undefined && (
+          <>
+            {' '}
+            It was cancelled and ends <Ago at={billing.cancelAt} />.
+          </>
+        )}
+      </p>
+      {includedSeconds > 0 && (
+        <p class="included">
+          <meter
+            min={0}
+            max={1}
+            value={Math.min(1, usedSeconds / includedSeconds)}
+            aria-label="Used of the included time"
+          />
+          <span>
+            {time(usedSeconds)} of {time(includedSeconds)} included this month, of all teams of the payer
+          </span>
+        </p>
+      )}
+      {billing.standing !== 'self_hosted' && <Change plans={plans} decimals={billing.decimals} />}
+    </section>
+  );
+}
+
+function Change({ plans, decimals }: { readonly plans: readonly Plan[]; readonly decimals: number }) {
+  const failure = useSignal<string | undefined>(undefined);
+  const portal = async (): Promise<void> => {
+    failure.value = undefined;
+    try {
+      const { url } = await calls.portal(window.location.href.split(/[?#]/)[0]);
+      window.location.assign(url);
+    } catch (error) {
+      failure.value = explain(error);
+    }
+  };
+  return (
+    <>
+      <ul class="plans">
+        {plans.map((plan) => (
+          <li key={plan.id} aria-current={plan.current ? 'true' : undefined}>
+            <h3>{plan.name}</h3>
+            <p>
+              {ofCents(plan.priceCents, { currency: plan.currency, decimals })} a month,{' '}
+              {time(plan.includedSeconds)} included
+              {plan.overage ? '' : '; new work is refused beyond'}
+            </p>
+            {plan.current ? (
+              <p class="muted">Your account's plan</p>
+            ) : (
+              plan.available &&
+              plan.priceCents > 0 && (
+                <button
+                  class="button button-small"
+                  type="button"
+                  aria-label={`Change to ${plan.name}`}
+                  onClick={() => (dialog.value = { kind: 'plan', plan })}
+                >
+                  Change to it
+                </button>
+              )
+            )}
+          </li>
+        ))}
+      </ul>
+      <p>
+        <button class="button button-small" type="button" onClick={() => void portal()}>
+          Invoices, card and cancelling
+        </button>
+      </p>
+      {failure.value !== undefined && (
+        <Notice kind="bad" role="alert">
+          {failure.value}
+        </Notice>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,78 @@
+/** One team's costs, and what only admins and owners see of them: credit, statements, the plan. */
+import { signal } from '@preact/signals';
+import { SvcApiError } from '@svc/sdk';
+import type {
+  Budget,
+  CostAnomaly,
+  CostsCreditBalanceResponse,
+  CostSummary,
+  Plan,
+  Team,
+  TeamBilling,
+} from '@svc/sdk';
+import { isMissing } from '../../api.ts';
+import { onForget } from '../../session.ts';
+import { billingOf, budgets, costs, plans } from './calls.ts';
+
+export interface Money {
+  readonly billing: TeamBilling;
+  readonly credit: CostsCreditBalanceResponse;
+  readonly plans: readonly Plan[];
+}
+
+export interface TeamCosts {
+  readonly summary: CostSummary;
+  readonly anomalies: readonly CostAnomaly[];
+  readonly budgets: readonly Budget[];
+  /** Undefined: not for this person. */
+  readonly money: Money | undefined;
+}
+
+/** `absent`: there is no such team. */
+export type CostsAnswer = TeamCosts | 'absent';
+
+export async function readCosts(teamId: string): Promise<CostsAnswer> {
+  try {
+    const [summary, anomalies, list, money] = await Promise.all([
+      costs.summary(teamId),
+      costs.anomalies(teamId),
+      budgets.list(teamId),
+      readMoney(teamId),
+    ]);
+    return { summary, anomalies, budgets: list, money };
+  } catch (error) {
+    if (isMissing(error)) return 'absent';
+    throw error;
+  }
+}
+
+async function readMoney(teamId: string): Promise<Money | undefined> {
+  try {
+    const [billing, credit, catalogue] = await Promise.all([
+      billingOf(teamId),
+      costs.creditBalance(teamId),
+      plans.list(),
+    ]);
+    return { billing, credit, plans: catalogue };
+  } catch (error) {
+    if (error instanceof SvcApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
+/** What is asked at the moment. */
+export type Dialog =
+  | { readonly kind: 'budget'; readonly budget: Budget | undefined }
+  | { readonly kind: 'delete'; readonly budget: Budget }
+  | { readonly kind: 'credit' }
+  | { readonly kind: 'plan'; readonly plan: Plan };
+
+export const dialog = signal<Dialog | undefined>(undefined);
+export function closeDialog(): void {
+  dialog.value = undefined;
+}
+
+onForget(closeDialog);
+
+export const mayBill = ({ role }: Team): boolean => role === 'admin' || role === 'owner';
+export const maySpend = ({ role }: Team): boolean => role === 'owner';

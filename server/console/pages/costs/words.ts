@@ -1,0 +1,104 @@
+/** Amounts, months and parts as people say them. */
+import type { BillingStanding, Budget, CostPart, CreditKind, StatementState } from '@svc/sdk';
+
+export interface Currency {
+  readonly currency: string;
+  readonly decimals: number;
+}
+
+/** Of a decimal text. Below one unit as many digits as say something. */
+export function amount(text: string, currency: string): string {
+  const value = Number(text);
+  const small = value !== 0 && Math.abs(value) < 1;
+  return format(value, currency, small ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 });
+}
+
+/** Of minor units; `decimals` are those of the currency, which Intl takes for fewer now and then. */
+export function ofCents(cents: number, { currency, decimals }: Currency): string {
+  return format(cents / 10 ** decimals, currency, { maximumFractionDigits: 2 });
+}
+
+/** Of major units. */
+export function ofMajor(value: number, currency: string): string {
+  return format(value, currency, { maximumFractionDigits: 2 });
+}
+
+function format(value: number, currency: string, digits: Intl.NumberFormatOptions): string {
+  return new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency: currency.toUpperCase(),
+    ...digits,
+  }).format(value);
+}
+
+/** `12 h`, `40 min`, `3 s` of metered time. */
+export function time(seconds: number): string {
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3_600) return `${Math.round(seconds / 60)} min`;
+  return `${(Math.round(seconds / 360) / 10).toLocaleString('en')} h`;
+}
+
+/** `November 2026` of `2026-11` or of one of its days. */
+export function month(text: string): string {
+  return named(text.slice(0, 7), { month: 'long', year: 'numeric' });
+}
+
+/** `Thursday, 26 November`. */
+export function day(text: string): string {
+  return named(text, { weekday: 'long', day: 'numeric', month: 'long' });
+}
+
+function named(text: string, parts: Intl.DateTimeFormatOptions): string {
+  return new Intl.DateTimeFormat('en-GB', { ...parts, timeZone: 'UTC' }).format(
+    new Date(`${text.length === 7 ? `${text}-01` : text}T00:00:00Z`),
+  );
+}
+
+/** `none`: what work is that belongs to no such part. */
+export function partName(
+  { id, name, others }: Pick<CostPart, 'id' | 'name' | 'others'>,
+  none: string,
+): string {
+  if (others !== undefined) return `${others.toLocaleString('en')} others`;
+  return name ?? id ?? none;
+}
+
+export function scopeName({ projectId, environmentId }: Budget, names: ReadonlyMap<string, string>): string {
+  const id = environmentId ?? projectId;
+  if (id === undefined) return 'The whole team';
+  return `${environmentId === undefined ? 'Project' : 'Environment'} ${names.get(id) ?? id}`;
+}
+
+const CREDIT_WORDS: Readonly<Record<CreditKind, string>> = {
+  purchase: 'Bought',
+  grant: 'Granted',
+  usage: 'Paid a statement',
+  refund: 'Refunded',
+  expiry: 'Expired',
+  dispute: 'Held back: payment disputed',
+  dispute_won: 'Given back: dispute won',
+  dispute_lost: 'Dispute lost',
+};
+
+export const creditWords = (kind: CreditKind): string => CREDIT_WORDS[kind] ?? kind;
+
+const STATEMENT_WORDS: Readonly<Record<StatementState, string>> = {
+  closed: 'Closed',
+  settled: 'Nothing due',
+  invoiced: 'Invoiced',
+  paid: 'Paid',
+  failed: 'Payment failed',
+  voided: 'Given up',
+};
+
+export const statementWords = (state: StatementState): string => STATEMENT_WORDS[state] ?? state;
+
+const STANDING_WORDS: Readonly<Record<BillingStanding, string>> = {
+  self_hosted: 'Nothing is charged on this installation.',
+  free: 'Nothing is bought.',
+  active: 'The plan is paid for.',
+  past_due: 'A payment failed. The plan holds for seven days from then.',
+  pending: 'The first payment is not through yet.',
+};
+
+export const standingWords = (standing: BillingStanding): string => STANDING_WORDS[standing] ?? standing;
