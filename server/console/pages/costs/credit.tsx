@@ -76,42 +76,53 @@ function Ledger({ team, currency }: { readonly team: Team; readonly currency: Cu
   if (entries.length === 0) return <p class="muted">No credit came or went yet.</p>;
   return (
     <>
-      <Wide label="Ledger of credit">
-        <table class="table plain-table">
-          <caption class="visually-hidden">Changes of credit, newest first</caption>
-          <thead>
-            <tr>
-              <th scope="col">Change</th>
-              <th scope="col">When</th>
-              <th scope="col" class="number">
-                Amount
-              </th>
-              <th scope="col" class="number">
-                Credit then
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {entries.map((entry) => (
-              <tr key={entry.id}>
-                <th scope="row">
-                  {creditWords(entry.kind)}
-                  {entry.reason !== undefined && <span class="muted"> {entry.reason}</span>}
-                </th>
-                <td>
-                  <Ago at={entry.createdAt} />
-                </td>
-                <td class="number">{ofCents(entry.amountCents, currency)}</td>
-                <td class="number">{ofCents(entry.balanceCents, currency)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </Wide>
+      <Entries entries={entries} currency={currency} />
       {failure.value !== undefined && (
         <Failed what="Older entries" why={failure.value} again={() => void load()} />
       )}
       {cursor !== undefined && <LoadOlder busy={busy.value} load={load} apart />}
     </>
+  );
+}
+
+interface EntriesProps {
+  readonly entries: readonly CreditEntry[];
+  readonly currency: Currency;
+}
+
+function Entries({ entries, currency }: EntriesProps) {
+  return (
+    <Wide label="Ledger of credit">
+      <table class="table plain-table">
+        <caption class="visually-hidden">Changes of credit, newest first</caption>
+        <thead>
+          <tr>
+            <th scope="col">Change</th>
+            <th scope="col">When</th>
+            <th scope="col" class="number">
+              Amount
+            </th>
+            <th scope="col" class="number">
+              Credit then
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <tr key={entry.id}>
+              <th scope="row">
+                {creditWords(entry.kind)}
+                {entry.reason !== undefined && <span class="muted"> {entry.reason}</span>}
+              </th>
+              <td>
+                <Ago at={entry.createdAt} />
+              </td>
+              <td class="number">{ofCents(entry.amountCents, currency)}</td>
+              <td class="number">{ofCents(entry.balanceCents, currency)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Wide>
   );
 }

@@ -75,7 +75,7 @@ function Drawing({ bars: { bars, series, highest }, marked, currency }: DrawingP
           <span key={at}>{n % 7 === 0 ? n + 1 : ''}</span>
         ))}
       </p>
-      <ul class="legend">
+      <ul class="series-names">
         {series.map((part, n) => (
           <li key={part.id ?? n}>
             <span class={`swatch series-${colour(n, part.others)}`} aria-hidden="true" />
