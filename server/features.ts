@@ -33,6 +33,7 @@ import { createDispatch, createEngine, createTeamWork } from './engine/work/inde
 import { startFeatureSwitches } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures } from './features/platformfeatures/index.ts';
 import { costsFeature } from './money/costs/index.ts';
+import { boughtLeftLocked, creditsFeature } from './money/credits/index.ts';
 import { meteringFeature } from './money/metering/index.ts';
 import { usageFeature } from './money/usage/index.ts';
 import { incidentsFeature } from './operations/incidents/index.ts';
@@ -70,7 +71,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     working,
     accountsFeature(system, { passwords, teamsOfAccount }),
     apiKeysFeature(system),
-    teamsFeature(system, { passwords, work }),
+    teamsFeature(system, { passwords, work, credit: { boughtLeft: boughtLeftLocked } }),
     verifiedDomainsFeature(system),
     regionsFeature(work),
     projectsFeature({ inSpace: createSpaceFilter(gate) }),
@@ -89,6 +90,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     webhookEndpointsFeature(system),
     meteringFeature,
     costsFeature(system),
+    creditsFeature(system),
     usageFeature,
     spacesFeature,
     graphFeature,

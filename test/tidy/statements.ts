@@ -41,6 +41,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/engine/runners/enroll.ts',
     'server/engine/evidence/',
     'server/engine/work/',
+    'server/money/credits/',
     'server/money/metering/metered.ts',
     'server/operations/notifications/notified.ts',
     'server/operations/webhookendpoints/deliver.ts',

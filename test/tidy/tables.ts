@@ -124,6 +124,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'engine/registries',
       'engine/runners',
       'engine/work',
+      'money/credits',
       'money/metering',
       'operations/notifications',
       'workspace/graph',

@@ -21,6 +21,7 @@ import type { AcceptDeps } from './accept-invite.ts';
 import { createInvite, deleteInvite, endInvitesOf, findInviteById, useInvite } from './invites.ts';
 import type { InviteOfTeam, InviteRow, MadeInvite } from './invites.ts';
 import { assertMayGive, assertNotLastOwner, lockedActor, lockedPair } from './members.ts';
+import { assertNotPayer } from './payers.ts';
 import {
   countOwnedTeams,
   defaultRegion,
@@ -45,9 +46,18 @@ export interface TeamWork {
   close(db: Database, teamId: string): Promise<void>;
 }
 
+/** The part of credit that teams need; server/money/credits implements it. */
+export interface TeamCredit {
+  /** Minor units of bought credit that are left. Purchases for the team wait until the transaction has ended. */
+  boughtLeft(db: Database, teamId: string): Promise<number>;
+}
+
 export interface TeamsDeps extends AcceptDeps {
   readonly limits: Limits;
   readonly work: TeamWork;
+  readonly credit: TeamCredit;
+  /** There is a provider of payments: who pays for a team is bound to it. */
+  readonly charges: boolean;
 }
 
 /** The subject of an entry of the ledger about a whole team. */
@@ -127,7 +137,11 @@ export async function changeTeam(ctx: Ctx, request: UpdateRequest): Promise<Team
   });
 }
 
-export async function removeTeam({ changes, work }: TeamsDeps, ctx: Ctx, teamId: string): Promise<void> {
+export async function removeTeam(
+  { changes, work, credit }: TeamsDeps,
+  ctx: Ctx,
+  teamId: string,
+): Promise<void> {
   // The ledger outlives the team; staff read it from then on.
   const details = ({ name }: Team) => ({ name });
   await change(ctx, { action: 'team.deleted', on: aTeam(teamId), details }, async ({ db }) => {
@@ -138,11 +152,21 @@ export async function removeTeam({ changes, work }: TeamsDeps, ctx: Ctx, teamId:
         'team_protected',
         'this team holds the runners of the service itself and cannot be deleted',
       );
+    refuseCreditLeft(await credit.boughtLeft(db, teamId));
     await work.close(db, teamId);
     await changes.announce(db, { teamId });
     await deleteTeam(db, teamId);
     return team;
   });
+}
+
+function refuseCreditLeft(boughtCents: number): void {
+  if (boughtCents === 0) return;
+  throw apiError(
+    'credit_remaining',
+    `the team has ${boughtCents} minor units of credit that was bought, it can be deleted when none is left; use it up, or have those who run this installation refund it`,
+    { details: { resource: 'credit', boughtCents } },
+  );
 }
 
 export async function changeMemberRole(
@@ -171,7 +195,7 @@ export async function changeMemberRole(
 
 /** A member leaves by it, too. */
 export async function dropMember(
-  { changes }: Pick<TeamsDeps, 'changes'>,
+  { changes, charges }: Pick<TeamsDeps, 'changes' | 'charges'>,
   ctx: Ctx,
   { teamId, userId }: Membership,
 ): Promise<void> {
@@ -185,6 +209,7 @@ export async function dropMember(
     const { db } = tx;
     const { member } = await lockedPair(tx, { teamId, userId });
     await assertNotLastOwner(db, member);
+    if (charges) await assertNotPayer(db.sql, member);
     await deleteMember(db, member);
     const invitesEnded = await endInvitesOf(db, member, undefined);
     await revokeKeysOfTeam(db, member, tx.clock.now());

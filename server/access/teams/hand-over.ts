@@ -1,10 +1,11 @@
-/** An account gives way to the verified one of its address: it leaves its teams, and what it alone owned passes on. */
+/** An account gives way to the verified one of its address: it leaves its teams, and what it alone owned passes on, as does that it pays for teams. */
 import type { TeamsOfAccount, User } from '../accounts/index.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
 import type { AuditAct } from '../../platform/ledger/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { ended } from './acts.ts';
 import { endInvitesOf } from './invites.ts';
+import { becomePayer, payerOf } from './payers.ts';
 import { countOwners, deleteMember, insertMember, listMemberships, lockTeam } from './store.ts';
 
 export const teamsOfAccount: TeamsOfAccount = {
@@ -20,6 +21,7 @@ export const teamsOfAccount: TeamsOfAccount = {
         const details = { username: to.username, role, inPlaceOf: from.id };
         await record(tx, to, { chain: teamId, action: 'team_member.added', target: to.id, details });
       }
+      await payInstead(tx, teamId, { from, to });
       const gone = { teamId, userId: from.id, email: from.email };
       await deleteMember(db, gone);
       const invitesEnded = await endInvitesOf(db, gone, undefined);
@@ -28,6 +30,18 @@ export const teamsOfAccount: TeamsOfAccount = {
     }
   },
 };
+
+async function payInstead(
+  tx: Ctx,
+  teamId: string,
+  { from, to }: { readonly from: User; readonly to: User },
+): Promise<void> {
+  const { db } = tx;
+  if ((await payerOf(db.sql, teamId)) !== from.id) return;
+  await becomePayer(db, { teamId, payerId: to.id, now: tx.clock.now() });
+  const details = { from: from.id, to: to.id };
+  await record(tx, to, { chain: teamId, action: 'billing.payer_changed', target: teamId, details });
+}
 
 /** The caller of a claim is nobody yet: the account that it makes is the actor. */
 async function record(

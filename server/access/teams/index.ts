@@ -25,24 +25,27 @@ import {
   revokeInvite,
   teamOf,
 } from './acts.ts';
-import type { TeamsDeps, TeamWork } from './acts.ts';
+import type { TeamCredit, TeamsDeps, TeamWork } from './acts.ts';
 import { listInvites } from './invites.ts';
 import { listMembers, listTeams } from './store.ts';
 import type { Member, Team } from './store.ts';
 
-export type { TeamWork } from './acts.ts';
+export type { TeamCredit, TeamWork } from './acts.ts';
 export { teamsOfAccount } from './hand-over.ts';
-export { becomePayer, payingFor, teamsPaidBy } from './payers.ts';
+export { becomePayer, payerOf, payingFor, teamsPaidBy } from './payers.ts';
 export type { Paying } from './payers.ts';
 export { findTeam, insertMember, insertTeam, lockTeam, updateTeam } from './store.ts';
 
 export interface TeamsFeatureDeps {
   readonly passwords: Passwords;
   readonly work: TeamWork;
+  readonly credit: TeamCredit;
 }
 
 export function teamsFeature(system: System, deps: TeamsFeatureDeps): Feature {
-  return { services: [createTeams({ ...system, ...deps, limits: system.config.limits })] };
+  const { limits, billing } = system.config;
+  const charges = billing.stripeSecretKey !== undefined;
+  return { services: [createTeams({ ...system, ...deps, limits, charges })] };
 }
 
 function createTeams(deps: TeamsDeps): Handlers<Ctx> {

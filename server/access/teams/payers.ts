@@ -1,17 +1,51 @@
 /** Who pays for teams. Rows outlive teams and accounts: months are settled after either is gone. */
+import { apiError } from '@svc/proto/http/errors.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { lockTeam } from './store.ts';
 
-/** From now on; the one who pays already changes nothing. False: that one does. */
+/** Who pays for a team now. Null: nobody is known to. */
+export async function payerOf(sql: SqlTag, teamId: string): Promise<string | null> {
+  const [row] = await sql<Array<{ payerId: string }>>`
+    select payer_id as "payerId" from team_payers where team_id = ${teamId} order by from_at desc limit 1`;
+  return row?.payerId ?? null;
+}
+
+/**
+ * From now on; the one who pays already changes nothing. False: that one does. The team's row is locked, so that of two at the same moment the second one comes after the first one, and nobody leaves
+ * meanwhile; what comes after is later by a millisecond at least, also by a clock that is behind. Throws `not_found`.
+ */
 export async function becomePayer(
-  { sql }: Pick<Database, 'sql'>,
+  db: Database,
   { teamId, payerId, now }: { readonly teamId: string; readonly payerId: string; readonly now: Date },
 ): Promise<boolean> {
-  const rows = await sql`
-    insert into team_payers (team_id, from_at, payer_id)
-    select ${teamId}, ${now}, ${payerId}
-    where (select payer_id from team_payers where team_id = ${teamId} order by from_at desc limit 1) is distinct from ${payerId}
-    returning 1`;
-  return rows.length > 0;
+  return await db.transact(async (tx) => {
+    if (!(await lockTeam(tx, teamId))) throw notFound('team');
+    const rows = await tx.sql`
+      with last as (select payer_id, from_at from team_payers where team_id = ${teamId} order by from_at desc limit 1)
+      insert into team_payers (team_id, from_at, payer_id)
+      select ${teamId}, greatest(${now}::timestamptz, (select from_at + interval '1 millisecond' from last)), ${payerId}
+      where (select payer_id from last) is distinct from ${payerId}
+      returning 1`;
+    return rows.length > 0;
+  });
+}
+
+/** Throws `billing_payer` when the account pays for the team. Under the lock of the team's row. */
+export async function assertNotPayer(
+  sql: SqlTag,
+  {
+    teamId,
+    userId,
+    username,
+  }: { readonly teamId: string; readonly userId: string; readonly username: string },
+): Promise<void> {
+  if ((await payerOf(sql, teamId)) !== userId) return;
+  throw apiError(
+    'billing_payer',
+    `${username} pays for the team, and can leave it or be removed only when another owner does; that owner takes it over first: svc billing become-payer --team ${teamId}`,
+    { details: { resource: 'team', teamId, userId } },
+  );
 }
 
 export interface Paying {

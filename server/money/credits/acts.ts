@@ -1,0 +1,55 @@
+/** What is told of credit beside the ledger: an entry of the audit for each act, and an event when little is left. */
+import type { Database } from '../../platform/db/index.ts';
+import { addEvent } from '../../platform/events.ts';
+import { appendAudit } from '../../platform/ledger/index.ts';
+import type { AuditActor } from '../../platform/ledger/index.ts';
+import { balanceOf } from './blocks.ts';
+
+const BILLING: AuditActor = { kind: 'system', id: 'billing', display: 'billing' };
+const PROVIDER: AuditActor = { kind: 'system', id: 'stripe', display: 'Stripe' };
+
+export interface CreditAct {
+  readonly teamId: string;
+  readonly action:
+    | 'credit.purchased'
+    | 'credit.used'
+    | 'credit.refunded'
+    | 'credit.expired'
+    | 'credit.disputed';
+  /** Id of the block, or of the statement that used it. */
+  readonly target: string;
+  readonly details: Readonly<Record<string, string | number | undefined>>;
+  readonly at: Date;
+}
+
+const BY_PROVIDER: ReadonlySet<CreditAct['action']> = new Set([
+  'credit.purchased',
+  'credit.refunded',
+  'credit.disputed',
+]);
+
+/** Nobody calls: the provider told of it, or the clock. */
+export async function record(tx: Database, { teamId, details, at, ...act }: CreditAct): Promise<void> {
+  const actor = BY_PROVIDER.has(act.action) ? PROVIDER : BILLING;
+  const given = Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
+  await appendAudit(tx, { ...act, chain: teamId, details: given, actor, requestId: '' }, at);
+}
+
+/** When less than a tenth is left of what there was after the newest purchase; once for each of those. Granted credit alone has no such mark. */
+export async function tellIfLow(
+  tx: Database,
+  { teamId, at }: { readonly teamId: string; readonly at: Date },
+): Promise<void> {
+  const { sql } = tx;
+  const [bought] = await sql<Array<{ id: string; balance: number; team: string }>>`
+    select t.id, e.balance, coalesce((select name from teams where id = ${teamId}), ${teamId}) as team
+    from credit_transfers t join credit_entries e on e.transfer_id = t.id and e.account = 'available'
+    where t.team_id = ${teamId} and t.kind = 'purchase' order by e.seq desc limit 1`;
+  if (bought === undefined) return;
+  const balanceCents = await balanceOf(sql, teamId);
+  if (balanceCents * 10 >= bought.balance) return;
+  const title = `The credit of ${bought.team} is low`;
+  const body = `Less than a tenth is left of what there was after the last purchase; svc costs credits balance --team ${teamId} shows it.`;
+  const payload = { title, body, balanceCents, ofCents: bought.balance };
+  await addEvent(tx, { teamId, kind: 'credit.low', key: bought.id, payload, at });
+}

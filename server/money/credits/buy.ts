@@ -1,0 +1,96 @@
+/** How credit comes: bought, or granted by those who run the installation. */
+import { apiError } from '@svc/proto/http/errors.ts';
+import { findTeam } from '../../access/teams/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { newId } from '../../platform/ids.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { change } from '../../platform/resource/index.ts';
+import { record } from './acts.ts';
+import type { LedgerEntry } from './blocks.ts';
+import { assertAmount, lockCredit, post, postLocked } from './post.ts';
+import type { Transfer } from './post.ts';
+
+export interface Purchase {
+  readonly teamId: string;
+  readonly cents: number;
+  /** Id of the provider's session that was paid. */
+  readonly source: string;
+  readonly at: Date;
+  /** Of the provider, for the audit. */
+  readonly eventId?: string | undefined;
+}
+
+export interface Purchased {
+  readonly outcome: 'posted' | 'repeated';
+  readonly transfer: Transfer;
+  /** The team was deleted before the payment came: nobody can use this credit, and it has to be refunded. */
+  readonly teamGone: boolean;
+}
+
+/** What was paid is always in the ledger, also of a team that is gone by now. */
+export async function purchase(
+  db: Database,
+  { teamId, cents, source, at, eventId }: Purchase,
+): Promise<Purchased> {
+  return await db.transact(async (tx) => {
+    const move = { from: 'bought', to: 'available' } as const;
+    const posted = await post(tx, { teamId, kind: 'purchase', source, ...move, cents, at });
+    if (posted.outcome === 'refused')
+      throw new Error(`credit of ${teamId}: the purchase ${source} was refused`);
+    const { outcome, transfer } = posted;
+    const teamGone = (await findTeam(tx, teamId)) === undefined;
+    if (outcome === 'posted') {
+      const details = { amountCents: cents, source, eventId };
+      await record(tx, { teamId, action: 'credit.purchased', target: transfer.id, details, at });
+    }
+    return { outcome, transfer, teamGone };
+  });
+}
+
+export interface Grant {
+  readonly teamId: string;
+  readonly amountCents: number;
+  readonly reason: string;
+  readonly expiresAt?: Date | undefined;
+}
+
+/** For staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or an end that is not ahead. */
+export async function grant(
+  ctx: Ctx,
+  { teamId, amountCents, reason, expiresAt }: Grant,
+): Promise<Omit<LedgerEntry, 'seq'>> {
+  assertAmount(amountCents);
+  const at = ctx.clock.now();
+  assertAhead(expiresAt, at);
+  const id = newId('crt', at.getTime());
+  const details = () => ({ amountCents, reason, expiresAt: expiresAt?.toISOString() ?? null });
+  return await change(ctx, { action: 'credit.granted', on: { id, teamId }, details }, async ({ db }) => {
+    await lockCredit(db, teamId);
+    if ((await findTeam(db, teamId)) === undefined) throw notFound('team');
+    const move = { from: 'granted', to: 'available', cents: amountCents } as const;
+    const kind = 'grant' as const;
+    const posted = await postLocked(db, { id, teamId, kind, source: id, ...move, reason, expiresAt, at });
+    if (posted.outcome !== 'posted')
+      throw new Error(`credit of ${teamId}: the grant ${id} was ${posted.outcome}`);
+    const balanceCents = posted.transfer.balanceCents ?? 0;
+    return {
+      id,
+      kind,
+      amountCents,
+      balanceCents,
+      source: id,
+      reason,
+      expiresAt: expiresAt ?? null,
+      createdAt: at,
+    };
+  });
+}
+
+function assertAhead(expiresAt: Date | undefined, now: Date): void {
+  if (expiresAt === undefined || expiresAt > now) return;
+  const message = `expiresAt is ${expiresAt.toISOString()}, it must be later than now, ${now.toISOString()}`;
+  throw apiError('validation_failed', message, {
+    details: { fields: [{ field: 'expiresAt', rule: 'ahead', message }] },
+  });
+}

@@ -1,0 +1,19 @@
+/** Credit of teams: paid before, or granted. A ledger by double entry whose balance the database refuses to falsify. */
+import type { Feature, System } from '../../platform/feature.ts';
+import { startExpiry } from './use.ts';
+
+export { balanceOf, blocksOf, boughtLeft, boughtLeftLocked, drawsOf, hasBought, ledgerOf } from './blocks.ts';
+export type { Block, Draw, LedgerEntry } from './blocks.ts';
+export { grant, purchase } from './buy.ts';
+export type { Grant, Purchase, Purchased } from './buy.ts';
+export { post } from './post.ts';
+export type { CreditKind, NewTransfer, Outcome, Transfer } from './post.ts';
+export { shortfallDue, shortfallOf, teamsWithShortfall } from './shortfall.ts';
+export { disputeLost, disputeOpened, disputeWon, refund } from './take-back.ts';
+export type { Dispute, Refund, TakenBack } from './take-back.ts';
+export { expireCredit, useCredit } from './use.ts';
+export type { Use } from './use.ts';
+
+export function creditsFeature(system: System): Feature {
+  return { loops: [() => startExpiry(system)] };
+}

@@ -1,0 +1,116 @@
+/**
+ * What writes the ledger of credit. Whoever writes holds the lock of the team first, so that the statement sees what the one before wrote: without it a busy team would lose nearly each race for the next
+ * entry, and the violated key would end the transaction of the caller. The lock lasts until the transaction ends: take it before an entry of the audit, and for one team in a transaction.
+ */
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { newId } from '../../platform/ids.ts';
+import type { Account, creditTransfers } from './schema.ts';
+
+export type CreditKind = (typeof creditTransfers.$inferSelect)['kind'];
+
+export interface NewTransfer {
+  /** Default: a new one. */
+  readonly id?: string;
+  readonly teamId: string;
+  readonly kind: CreditKind;
+  /** What it comes from; with the kind once for ever. */
+  readonly source: string;
+  readonly from: Account;
+  readonly to: Account;
+  /** Minor units, whole and above 0. */
+  readonly cents: number;
+  /** The purchase or grant that is used, given back or ended. */
+  readonly blockId?: string | undefined;
+  readonly reason?: string | undefined;
+  readonly expiresAt?: Date | undefined;
+  readonly at: Date;
+}
+
+export interface Transfer {
+  readonly id: string;
+  readonly cents: number;
+  readonly createdAt: Date;
+  /** Credit after it; null of a transfer that left it alone. */
+  readonly balanceCents: number | null;
+}
+
+export type Outcome =
+  | { readonly outcome: 'posted'; readonly transfer: Transfer }
+  /** Posted before; this is the first one. */
+  | { readonly outcome: 'repeated'; readonly transfer: Transfer }
+  /** The account holds less than what should go from it. */
+  | { readonly outcome: 'refused'; readonly account: Account; readonly balanceCents: number };
+
+/** Until the transaction ends, nobody else writes the team's ledger. */
+export async function lockCredit({ sql, inTransaction }: Database, teamId: string): Promise<void> {
+  if (!inTransaction) throw new Error(`the lock on the credit of ${teamId} needs a transaction`);
+  await sql`select pg_advisory_xact_lock(hashtextextended('credit ' || ${teamId}::text, 0))`;
+}
+
+/** By itself or in the transaction of the caller, which goes on whatever the outcome is. Throws `validation_failed` for an amount that is none. */
+export async function post(db: Database, transfer: NewTransfer): Promise<Outcome> {
+  assertAmount(transfer.cents);
+  return await db.transact(async (tx) => {
+    await lockCredit(tx, transfer.teamId);
+    return await postLocked(tx, transfer);
+  });
+}
+
+export function assertAmount(cents: number): void {
+  if (Number.isSafeInteger(cents) && cents > 0) return;
+  const message = `the amount of credit is ${cents} minor units, it must be whole and greater than 0`;
+  throw apiError('validation_failed', message, {
+    details: { fields: [{ field: 'amountCents', rule: 'whole', message }] },
+  });
+}
+
+interface Row extends Transfer {
+  readonly outcome: Outcome['outcome'];
+  readonly teamId: string;
+  readonly account: Account;
+}
+
+/** One statement for the transfer and both of its entries. It refuses by itself what the tables would refuse, because a violated constraint ends the transaction. */
+export async function postLocked(
+  { sql }: Pick<Database, 'sql'>,
+  { teamId, kind, source, from, to, cents, blockId = '', reason = '', expiresAt, at, ...rest }: NewTransfer,
+): Promise<Outcome> {
+  const made = rest.id ?? newId('crt', at.getTime());
+  const [row] = await sql<Row[]>`
+    with legs (account, cents) as (values (${from}::text, -(${cents}::bigint)), (${to}::text, ${cents}::bigint)),
+    next as materialized (
+      select l.account, l.cents, e.seq as previous_seq, e.balance as previous_balance, coalesce(e.balance, 0) + l.cents as balance
+      from legs l left join lateral (
+        select seq, balance from credit_entries where team_id = ${teamId} and account = l.account order by seq desc limit 1
+      ) e on true
+    ),
+    short as (select account, balance - cents as balance from next where account in ('available', 'disputed') and balance < 0),
+    made as (
+      insert into credit_transfers (id, team_id, kind, source, "from", "to", cents, block_id, reason, expires_at, created_at)
+      select ${made}, ${teamId}, ${kind}, ${source}, ${from}, ${to}, ${cents}::bigint, nullif(${blockId}, ''), nullif(${reason}, ''),
+        ${expiresAt ?? null}::timestamptz, ${at}::timestamptz
+      where not exists (select from short)
+      on conflict (kind, source) do nothing
+      returning id, team_id, cents, created_at
+    ),
+    entries as (
+      insert into credit_entries (team_id, account, seq, transfer_id, cents, previous_seq, previous_balance, balance)
+      select m.team_id, n.account, coalesce(n.previous_seq, 0) + 1, m.id, n.cents, n.previous_seq, n.previous_balance, n.balance
+      from made m cross join next n order by n.account
+    ),
+    known as (
+      select t.id, t.team_id, t.cents, t.created_at,
+        (select e.balance from credit_entries e where e.transfer_id = t.id and e.account = 'available') as balance
+      from credit_transfers t where t.kind = ${kind} and t.source = ${source}
+    )
+    select 'posted' as outcome, id, team_id as "teamId", cents, created_at as "createdAt", '' as account,
+      (select balance from next where account = 'available') as "balanceCents" from made
+    union all select 'repeated', id, team_id, cents, created_at, '', balance from known
+    union all select 'refused', '', ${teamId}, 0, ${at}::timestamptz, account, balance from short where not exists (select from known)`;
+  if (row === undefined || row.teamId !== teamId)
+    throw new Error(`credit of ${teamId}: another team has a ${kind} with the source ${source}`);
+  const { outcome, account, id, createdAt, balanceCents } = row;
+  if (outcome === 'refused') return { outcome, account, balanceCents: balanceCents ?? 0 };
+  return { outcome, transfer: { id, cents: row.cents, createdAt, balanceCents } };
+}

@@ -1,0 +1,102 @@
+/** How credit goes: statements use it, and granted credit ends. */
+import { startLoop } from '../../platform/loop.ts';
+import type { Loop } from '../../platform/loop.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { System } from '../../platform/feature.ts';
+import { record, tellIfLow } from './acts.ts';
+import { balanceOf, blocksOf, drawsOf, restOf } from './blocks.ts';
+import type { Block } from './blocks.ts';
+import { lockCredit, postLocked } from './post.ts';
+import type { NewTransfer } from './post.ts';
+
+export interface Use {
+  readonly teamId: string;
+  /** Minor units to pay, 0 or more. */
+  readonly cents: number;
+  /** Id of the statement. */
+  readonly source: string;
+  readonly at: Date;
+}
+
+/**
+ * Minor units that credit pays of a statement, never more than there are. Of a statement that has used credit: what it took then. Blocks whose end has come pay nothing. Call it before the audit entry
+ * of the statement.
+ */
+export async function useCredit(db: Database, { teamId, cents, source, at }: Use): Promise<number> {
+  if (!Number.isSafeInteger(cents) || cents < 0)
+    throw new Error(
+      `credit of ${teamId}: ${source} asks for ${cents} minor units, expected a whole number from 0`,
+    );
+  return await db.transact(async (tx) => {
+    await lockCredit(tx, teamId);
+    const before = await drawsOf(tx.sql, { teamId, source });
+    if (before.length > 0) return before.reduce((sum, draw) => sum + draw.cents, 0);
+    const blocks = (await blocksOf(tx.sql, teamId)).filter((block) => isGood(block, at));
+    let left = cents;
+    for (const { id, remainingCents } of blocks) {
+      const part = Math.min(left, remainingCents);
+      if (part === 0) break;
+      await take(tx, {
+        teamId,
+        kind: 'usage',
+        to: 'consumed',
+        source: `${source} ${id}`,
+        cents: part,
+        blockId: id,
+        at,
+      });
+      left -= part;
+    }
+    const taken = cents - left;
+    if (taken === 0) return 0;
+    await tellIfLow(tx, { teamId, at });
+    const details = { amountCents: taken, balanceCents: await balanceOf(tx.sql, teamId) };
+    await record(tx, { teamId, action: 'credit.used', target: source, details, at });
+    return taken;
+  });
+}
+
+const isGood = ({ expiresAt }: Block, at: Date) => expiresAt === null || expiresAt > at;
+
+/** From what is there, under the lock: that it is refused is a mistake of the program. */
+export async function take(tx: Database, transfer: Omit<NewTransfer, 'from'>): Promise<void> {
+  const { outcome } = await postLocked(tx, { ...transfer, from: 'available' });
+  if (outcome !== 'posted')
+    throw new Error(
+      `credit of ${transfer.teamId}: ${transfer.kind} of ${transfer.cents} by ${transfer.source} was ${outcome}`,
+    );
+}
+
+const EXPIRED_MAX = 100;
+
+/** What is left of granted credit whose end has come. Any number of workers may do it at once. True: there is more. */
+export async function expireCredit(db: Database, at: Date): Promise<boolean> {
+  const { sql } = db;
+  const due = await sql<Array<{ id: string; teamId: string }>>`
+    select b.id, b.team_id as "teamId" from credit_transfers b
+    where b.kind = 'grant' and b.expires_at <= ${at} and ${restOf(sql)} > 0 order by b.expires_at, b.id limit ${EXPIRED_MAX}`;
+  for (const block of due) await db.transact(async (tx) => await expire(tx, { ...block, at }));
+  return due.length === EXPIRED_MAX;
+}
+
+async function expire(
+  tx: Database,
+  { id, teamId, at }: { readonly id: string; readonly teamId: string; readonly at: Date },
+): Promise<void> {
+  const { sql } = tx;
+  await lockCredit(tx, teamId);
+  const [row] = await sql<
+    Array<{ cents: number }>
+  >`select ${restOf(sql)} as cents from credit_transfers b where b.id = ${id}`;
+  if (row === undefined || row.cents <= 0) return; // Another worker was faster, or a statement.
+  const { cents } = row;
+  await take(tx, { teamId, kind: 'expiry', to: 'expired', source: id, cents, blockId: id, at });
+  await tellIfLow(tx, { teamId, at });
+  await record(tx, { teamId, action: 'credit.expired', target: id, details: { amountCents: cents }, at });
+}
+
+const EXPIRY_MS = 60_000;
+
+export function startExpiry({ db, clock, onError }: Pick<System, 'db' | 'clock' | 'onError'>): Loop {
+  return startLoop({ everyMs: EXPIRY_MS, run: async () => await expireCredit(db, clock.now()), onError });
+}
