@@ -34,6 +34,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   ci_connections: { readers: ['connect/timeline'] },
   ci_pipelines: { readers: ['connect/timeline'] },
   ci_runs: { readers: ['connect/timeline'] },
+  cost_days: { readers: ['money/costs'] },
   deployment_heads: { readers: ['delivery/artifacts', 'delivery/residency'] },
   deployments: { readers: ['delivery/artifacts', 'delivery/residency', 'delivery/compliance'] },
   environments: {
@@ -50,6 +51,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   idempotency_keys: { writers: ['engine/work'], readers: ['engine/work'] },
   nonce_store: { owner: 'engine/work' },
   nonces: { owner: 'engine/work' },
+  open_period: { readers: ['money/costs'] },
   outbox: {
     writers: [
       'delivery/artifacts',
@@ -99,6 +101,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   sboms: { writers: ['engine/evidence'], readers: [] },
   sessions: { writers: ['access/auth'], readers: ['access/auth'] },
   settings: { writers: ['server'], readers: ['server'] },
+  statements: { readers: ['money/costs'] },
   team_members: {
     readers: [
       'access/accounts',

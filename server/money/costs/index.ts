@@ -4,13 +4,14 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
+import { creditBalance, listCreditLedger } from './credit.ts';
 import { explain } from './explain.ts';
 
 const missing = async (): Promise<never> => {
   throw new Error('not built yet');
 };
 
-function createCosts(_system: System): Handlers<Ctx> {
+function createCosts({ config }: System): Handlers<Ctx> {
   return implement(CostsService, {
     explain,
     summary: missing,
@@ -18,8 +19,8 @@ function createCosts(_system: System): Handlers<Ctx> {
     exportJson: missing,
     exportCsv: missing,
     verify: missing,
-    listCreditLedger: missing,
-    creditBalance: missing,
+    listCreditLedger,
+    creditBalance: async (request, ctx: Ctx) => await creditBalance(config, request, ctx),
     createCreditCheckout: missing,
   });
 }

@@ -1,0 +1,60 @@
+/** Credit of a team: its ledger, and what is left of it. */
+import { CreditBalanceResponseSchema, CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import type { CreditBalanceRequest, ListCreditLedgerRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import type { Config } from '../../config.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { closePage, openPage } from '../../platform/paging.ts';
+import { shown } from '../../platform/resource/index.ts';
+import { centsOf } from '../amounts/index.ts';
+import { balanceOf, blocksOf, ledgerOf } from '../credits/index.ts';
+import { costsOf, paidMonth } from '../plans/index.ts';
+
+/** Later than each entry. */
+const END = 2_147_483_647;
+
+export async function listCreditLedger(request: ListCreditLedgerRequest, ctx: Ctx) {
+  const { teamId } = request;
+  const page = openPage(ctx, teamId, request);
+  const before = Number(page.after?.[0] ?? END);
+  const rows = await ledgerOf(ctx, { teamId, before, take: page.take });
+  const { items, ...next } = closePage(page, rows, ({ seq }) => [seq]);
+  return { ...next, entries: items.map((entry) => shown(CreditEntrySchema, entry)) };
+}
+
+export async function creditBalance(
+  { billing }: Pick<Config, 'billing'>,
+  { teamId }: CreditBalanceRequest,
+  ctx: Ctx,
+) {
+  const { sql } = ctx.db;
+  const [balanceCents, blocks, pendingCents] = await Promise.all([
+    balanceOf(sql, teamId),
+    blocksOf(sql, teamId),
+    pendingOf(billing, ctx, teamId),
+  ]);
+  const availableCents = Math.max(0, balanceCents - pendingCents);
+  const { currency } = billing;
+  return shown(CreditBalanceResponseSchema, { currency, balanceCents, pendingCents, availableCents, blocks });
+}
+
+/** Net costs of months that have no statement, in minor units: the open ones, and the one that is being closed. */
+async function pendingOf(
+  { currency, stripeSecretKey }: Config['billing'],
+  { db, teams }: Pick<Ctx, 'db' | 'teams'>,
+  teamId: string,
+): Promise<number> {
+  const { sql } = db;
+  const periods = await sql<Array<{ period: string }>>`
+    select distinct d.period::text from cost_days d
+    where d.team_id = ${teamId} and d.team_id = any(${[...teams.teamIds]}::text[])
+      and d.period >= (select month - interval '1 month' from open_period)
+      and not exists (select from statements s where s.team_id = d.team_id and s.period = d.period)`;
+  let cents = 0;
+  for (const { period } of periods) {
+    const charges = stripeSecretKey !== undefined;
+    const { coverage } = await paidMonth({ sql }, { teamId, period, charges });
+    const { list, included } = await costsOf(sql, { teamId, period, coverage });
+    cents += centsOf(list - included, currency);
+  }
+  return cents;
+}
