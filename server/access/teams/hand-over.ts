@@ -1,4 +1,4 @@
-/** An account gives way to the verified one of its address: it leaves its teams, and what it alone owned passes on, as does that it pays for teams. */
+/** An account gives way to the verified one of its address: it leaves its teams, and what it alone owned passes on, and others pay. */
 import type { TeamsOfAccount, User } from '../accounts/index.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
 import type { AuditAct } from '../../platform/ledger/index.ts';
@@ -6,7 +6,7 @@ import type { Ctx } from '../../platform/context.ts';
 import { ended } from './acts.ts';
 import { endInvitesOf } from './invites.ts';
 import { becomePayer, payerOf } from './payers.ts';
-import { countOwners, deleteMember, insertMember, listMemberships, lockTeam } from './store.ts';
+import { countOwners, deleteMember, firstOwner, insertMember, listMemberships, lockTeam } from './store.ts';
 
 export const teamsOfAccount: TeamsOfAccount = {
   lock: async (db, userId) => {
@@ -21,9 +21,9 @@ export const teamsOfAccount: TeamsOfAccount = {
         const details = { username: to.username, role, inPlaceOf: from.id };
         await record(tx, to, { chain: teamId, action: 'team_member.added', target: to.id, details });
       }
-      await payInstead(tx, teamId, { from, to });
       const gone = { teamId, userId: from.id, email: from.email };
       await deleteMember(db, gone);
+      await payInstead(tx, teamId, { from, to });
       const invitesEnded = await endInvitesOf(db, gone, undefined);
       const details = { username: from.username, role, ...ended(invitesEnded) };
       await record(tx, to, { chain: teamId, action: 'team_member.removed', target: from.id, details });
@@ -31,6 +31,7 @@ export const teamsOfAccount: TeamsOfAccount = {
   },
 };
 
+/** The first of the owners that are left: `to` where it took the team over. It does not pay for a team that it is not in, and of which it may know nothing. */
 async function payInstead(
   tx: Ctx,
   teamId: string,
@@ -38,8 +39,10 @@ async function payInstead(
 ): Promise<void> {
   const { db } = tx;
   if ((await payerOf(db.sql, teamId)) !== from.id) return;
-  await becomePayer(db, { teamId, payerId: to.id, now: tx.clock.now() });
-  const details = { from: from.id, to: to.id };
+  const payerId = await firstOwner(db, teamId);
+  if (payerId === undefined) return;
+  await becomePayer(db, { teamId, payerId, now: tx.clock.now() });
+  const details = { from: from.id, to: payerId };
   await record(tx, to, { chain: teamId, action: 'billing.payer_changed', target: teamId, details });
 }
 

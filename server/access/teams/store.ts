@@ -141,6 +141,17 @@ export async function countOwners({ orm }: Database, teamId: string): Promise<nu
   return await orm.$count(teamMembers, and(eq(teamMembers.teamId, teamId), eq(teamMembers.role, 'owner')));
 }
 
+/** The owner who joined first. */
+export async function firstOwner({ orm }: Database, teamId: string): Promise<string | undefined> {
+  const [row] = await orm
+    .select({ userId: teamMembers.userId })
+    .from(teamMembers)
+    .where(and(eq(teamMembers.teamId, teamId), eq(teamMembers.role, 'owner')))
+    .orderBy(asc(teamMembers.joinedAt), asc(teamMembers.userId))
+    .limit(1);
+  return row?.userId;
+}
+
 /** Counts under a lock on the account, so that two creations take turns. */
 export async function countOwnedTeams({ orm, sql }: Database, userId: string): Promise<number> {
   await sql`select 1 from users where id = ${userId} for update`;

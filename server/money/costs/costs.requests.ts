@@ -1,7 +1,10 @@
 /** Valid requests of each RPC, for the tests of the contract. */
+import { team } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
+  'svc.costs.v1.CostsService/ListCreditLedger': { fields: team },
+  'svc.costs.v1.CostsService/CreditBalance': { fields: team },
   'svc.costs.v1.CostsService/Explain': {
     givesNothing: true,
     fields: async ({ teamId, runId, sql }) => {

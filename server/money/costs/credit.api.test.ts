@@ -1,0 +1,141 @@
+/** Credit over the real door: the ledger, what is left, and who may see it. */
+import { createSvcSDK } from '@svc/sdk';
+import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { disputeOpened, disputeWon, purchase, refund, useCredit } from '../credits/index.ts';
+
+const postgresHere = await has('postgres');
+const at = new Date('2026-03-01T12:00:00Z');
+
+describe.skipIf(!postgresHere)('credit of a team', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let teamId: string;
+  let teams = 0;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      const { status, code } = error as SvcApiError;
+      return `${status} ${code}`;
+    }
+    return 'not refused';
+  };
+  const newTeam = async () => (await sdk.teams.create(`payers ${(teams += 1)}`)).id;
+  const buy = async (team: string, cents: number, source = `cs_${team}`) =>
+    (await purchase(server.db, { teamId: team, cents, source, at })).transfer;
+
+  beforeAll(async () => {
+    server = await startTestServer();
+    sdk = sdkOf(server.first.apiKey);
+    teamId = await newTeam();
+  });
+  afterAll(async () => await server.stop());
+
+  it('begins with nothing', async () => {
+    expect(await sdk.costs.listCreditLedger(teamId)).toEqual([]);
+    expect(await sdk.costs.creditBalance(teamId)).toEqual({
+      currency: 'usd',
+      balanceCents: 0,
+      pendingCents: 0,
+      availableCents: 0,
+      blocks: [],
+    });
+  });
+
+  it('has a ledger of what changed it, newest first, page by page', async () => {
+    const source = `cs_${teamId}`;
+    const { id } = await buy(teamId, 5_000);
+    await useCredit(server.db, { teamId, cents: 1_200, source: 'stm_1', at });
+    const dispute = { purchase: source, dispute: 'dp_1', cents: 5_000, at };
+    await disputeOpened(server.db, dispute);
+    await disputeWon(server.db, dispute);
+    await refund(server.db, { purchase: source, totalCents: 4_000, at });
+
+    const entries = await sdk.costs.listCreditLedger(teamId);
+    expect(entries.map((entry) => [entry.kind, entry.amountCents, entry.balanceCents, entry.source])).toEqual(
+      [
+        ['refund', -3_800, 0, `${source} 4000`],
+        ['dispute_won', 3_800, 3_800, 'dp_1'],
+        ['dispute', -3_800, 0, 'dp_1'],
+        ['usage', -1_200, 3_800, `stm_1 ${id}`],
+        ['purchase', 5_000, 5_000, source],
+      ],
+    );
+    expect(entries.at(-1)).toEqual({
+      id,
+      kind: 'purchase',
+      amountCents: 5_000,
+      balanceCents: 5_000,
+      source,
+      createdAt: '2026-03-01T12:00:00Z',
+    });
+
+    const paged = [];
+    for (let cursor: string | undefined; ;) {
+      const page = await sdk.costs.listCreditLedgerPage(teamId, { limit: 2, ...(cursor && { cursor }) });
+      paged.push(...page.entries);
+      cursor = page.nextCursor;
+      if (cursor === undefined) break;
+    }
+    expect(paged).toEqual(entries);
+    const other = await newTeam();
+    const { nextCursor = '' } = await sdk.costs.listCreditLedgerPage(teamId, { limit: 2 });
+    expect(await refused(sdk.costs.listCreditLedgerPage(other, { cursor: nextCursor }))).toBe(
+      '400 validation_failed',
+    );
+  });
+
+  it('says what months without a statement will take of it, however often it is asked', async () => {
+    const team = await newTeam();
+    const { id } = await buy(team, 5_000);
+    const [open] = await server.db.sql<Array<{ month: string; before: string; long: string }>>`
+      select month::text, (month - interval '1 month')::date::text as before, (month - interval '2 months')::date::text as long from open_period`;
+    const used = async (period: string, ms: number) =>
+      await server.db.sql`
+        insert into cost_days (team_id, period, day, meter, price_id, project_id, environment_id, runner_id, events, metered_ms, self_reported_ms, self_reported_count)
+        select ${team}, ${period}::date, ${period}::date, 'run.runner', id, '', '', 'rnr_1', 1, ${ms}::bigint, 0, 0 from prices where meter = 'run.runner' and is_default`;
+    // 0.0001 usd a second.
+    await used(open!.month, 400_000_000);
+    await used(open!.before, 100_000_000);
+    await used(open!.long, 7_000_000_000);
+    const balance = await sdk.costs.creditBalance(team);
+    expect(balance).toEqual({
+      currency: 'usd',
+      balanceCents: 5_000,
+      pendingCents: 5_000,
+      availableCents: 0,
+      blocks: [{ id, kind: 'purchase', remainingCents: 5_000, createdAt: '2026-03-01T12:00:00Z' }],
+    });
+    await server.db.sql`
+      insert into statements (id, team_id, payer_id, period, currency, plan, list_cents, included_cents, net_cents, credit_cents, due_cents, state, closed_at)
+      values (${`stm_${team}`}, ${team}, null, ${open!.before}::date, 'usd', 'self_hosted', 1000, 0, 1000, 0, 1000, 'closed', now())`;
+    expect(await sdk.costs.creditBalance(team)).toMatchObject({ pendingCents: 4_000, availableCents: 1_000 });
+    await used(
+      open!.month.replace(/^\d{4}/, (year) => String(Number(year) + 1)),
+      900_000_000,
+    );
+    expect(await sdk.costs.creditBalance(team)).toMatchObject({ pendingCents: 13_000, availableCents: 0 });
+  });
+
+  it('is for admins with the scope, and not found by others', async () => {
+    const admin = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'admin' })).token);
+    const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'developer' })).token);
+    const other = sdkOf((await stranger(server)).token);
+    const narrow = sdkOf(
+      (await newKey(server, await firstSession(server), { scopes: ['cost:read'] })).secret,
+    );
+    for (const ask of ['listCreditLedger', 'creditBalance'] as const) {
+      expect(await refused(admin.costs[ask](teamId)), ask).toBe('not refused');
+      expect(await refused(viewer.costs[ask](teamId)), ask).toBe('403 role_insufficient');
+      expect(await refused(narrow.costs[ask](teamId)), ask).toBe('403 scope_missing');
+      expect(await refused(other.costs[ask](teamId)), ask).toBe('404 not_found');
+    }
+  });
+});
