@@ -34,7 +34,7 @@ import { startFeatureSwitches } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures } from './features/platformfeatures/index.ts';
 import { costsFeature } from './money/costs/index.ts';
 import { boughtLeftLocked, creditsFeature } from './money/credits/index.ts';
-import { meteringFeature } from './money/metering/index.ts';
+import { startMetering } from './money/metering/index.ts';
 import { usageFeature } from './money/usage/index.ts';
 import { incidentsFeature } from './operations/incidents/index.ts';
 import { maintenanceFeature } from './operations/maintenance/index.ts';
@@ -65,6 +65,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
   const ci = startCi(system, gate);
   const signing = signingKeysFeature(system);
   const { gates } = policies;
+  const metering = await startMetering(system);
   const work = createTeamWork({ ...system, ...engine });
   const listed: readonly Feature[] = [
     switching,
@@ -88,7 +89,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     timelineFeature({ gate }),
     notificationsFeature(system),
     webhookEndpointsFeature(system),
-    meteringFeature,
+    metering,
     costsFeature(system),
     creditsFeature(system),
     usageFeature,

@@ -73,7 +73,7 @@ export async function run(): Promise<Figure[]> {
     await write(sql);
     for (let turn = 0; turn < EVENTS / BATCH / 2; turn += 1) {
       await timed(usageDays, theirs);
-      await timed(metered, ours);
+      await timed(metered('usd'), ours);
     }
     const perSecond = (times: readonly number[]) => (BATCH / median(times.slice(WARM_UP))) * 1_000;
     return [

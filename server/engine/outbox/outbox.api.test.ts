@@ -25,7 +25,7 @@ import { TIMED } from '../../../test/setup/timed.ts';
 const publish = async (sql: SqlTag, batch?: number): Promise<number> =>
   await publishDue({
     sql,
-    effects: [metered, notified, deliveriesMade],
+    effects: [metered('usd'), notified, deliveriesMade],
     ...(batch === undefined ? {} : { batch }),
   });
 

@@ -29,7 +29,7 @@ describe.skipIf(!postgresHere)('a receipt', () => {
       options: { db: world.db, userId: world.userId, teamIds },
     });
   const publishAll = async () => {
-    while ((await publish({ sql: world.db.sql, effects: [metered] })) > 0);
+    while ((await publish({ sql: world.db.sql, effects: [metered('usd')] })) > 0);
   };
   const ran = async (durationMs?: number): Promise<string> => {
     const id = await world.submit(world.teamId);

@@ -1,16 +1,24 @@
 /** Metered time, one event for each accepted report, at the price in force when the work was claimed. Costs, statements and usage are sums of it. */
 import { and, asc, between, eq, getTableColumns, gte, or, sql } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
-import type { Feature } from '../../platform/feature.ts';
+import type { Feature, System } from '../../platform/feature.ts';
 import { inTeams } from '../../platform/resource/index.ts';
 import type { Who } from '../../platform/resource/index.ts';
 import { metered } from './metered.ts';
+import { makeDefaultPrices } from './prices.ts';
 import { costDays, prices, usageEvents } from './schema.ts';
 import type { UsageEvent } from './schema.ts';
 
-export { metered };
+export { metered } from './metered.ts';
+export { listPrices, publishPrice } from './prices.ts';
+export type { Meter, Price } from './prices.ts';
 
-export const meteringFeature: Feature = { effects: [metered] };
+/** Before the first event is published. */
+export async function startMetering({ config, db }: Pick<System, 'config' | 'db'>): Promise<Feature> {
+  const { currency } = config.billing;
+  await makeDefaultPrices(db, currency);
+  return { effects: [metered(currency)] };
+}
 
 export interface MeteredDay {
   readonly day: string;

@@ -1,31 +1,34 @@
 /** What ended work used, rated and summed up once, by the statement that publishes its event. */
 import type { SqlTag } from '../../platform/db/index.ts';
+import type { EventEffect } from '../../platform/feature.ts';
 import type { Fragment } from '../../platform/sql.ts';
 
-/** Of the prices that work is rated by. */
-const CURRENCY = 'usd';
-
 /**
- * CTEs `metered_work`, `metered`, `metered_days` and `metered_names`: an event of each report among the outbox rows of the CTE `published`, and its place in the sums. Time, epoch and runner come
- * from the outbox row alone; whatever else is gone by now leaves the work without project and environment, and never without its time. A second row for one report adds nothing.
- * Rows are written in the order of their keys, so that two workers wait for each other and never in a circle.
+ * CTEs `metered_work`, `metered_month`, `metered`, `metered_days` and `metered_names`: an event of each report among the outbox rows of the CTE `published`, and its place in the sums. Time, epoch
+ * and runner come from the outbox row alone; whatever else is gone by now leaves the work without project and environment, and never without its time. A second row for one report adds nothing.
+ * Rows are written in the order of their keys, so that two workers wait for each other and never in a circle. Names are looked up with the first work of a place on a day: for each batch that took a
+ * tenth of the whole statement.
+ *
+ * A report belongs to the month of its time, or to the oldest month that is open when its own is closed. The row that says so is held in share: whoever closes a month waits for those who hold it,
+ * and whoever waited for the closing reads the new month, though its statement began before (a locked row is read anew). So nothing comes into a month behind its closing.
  */
-export function metered(sql: SqlTag): Fragment {
-  return sql`
-    ${meteredWork(sql)},
+export function metered(currency: string): EventEffect {
+  return (sql) => sql`
+    ${meteredWork(sql, currency)},
+    metered_month as materialized (select month from open_period for share),
     metered as (
       insert into usage_events (work_id, reported_at, team_id, kind, executed_by, epoch, runner_id, build_id, environment_id, project_id, claimed_at,
         metered_ms, self_reported_ms, price_id, rated, period)
       select work_id, reported_at, team_id, kind, executed_by, epoch, runner_id, build_id, environment_id, project_id, claimed_at,
-        metered_ms, self_reported_ms, price_id, metered_ms::numeric * nanos_per_second, date_trunc('month', reported_at at time zone 'UTC')::date
-      from metered_work order by work_id
+        metered_ms, self_reported_ms, price_id, metered_ms::numeric * nanos_per_second, greatest(date_trunc('month', reported_at at time zone 'UTC')::date, month)
+      from metered_work cross join metered_month order by work_id
       on conflict (work_id, reported_at) do nothing
       returning team_id, period, reported_at, kind, executed_by, price_id, project_id, environment_id, runner_id, metered_ms, self_reported_ms
     ),
     metered_days as (
       insert into cost_days as d (team_id, period, day, meter, price_id, project_id, environment_id, runner_id,
         events, metered_ms, self_reported_ms, self_reported_count)
-      select team_id, period, (reported_at at time zone 'UTC')::date, kind || '.' || executed_by, price_id,
+      select team_id, period, greatest((reported_at at time zone 'UTC')::date, period), kind || '.' || executed_by, price_id,
         coalesce(project_id, ''), coalesce(environment_id, ''), runner_id,
         count(*), sum(metered_ms), coalesce(sum(self_reported_ms), 0), count(self_reported_ms)
       from metered group by 1, 2, 3, 4, 5, 6, 7, 8 order by 1, 2, 3, 4, 5, 6, 7, 8
@@ -33,11 +36,12 @@ export function metered(sql: SqlTag): Fragment {
         events = d.events + excluded.events, metered_ms = d.metered_ms + excluded.metered_ms,
         self_reported_ms = d.self_reported_ms + excluded.self_reported_ms,
         self_reported_count = d.self_reported_count + excluded.self_reported_count
+      returning d.team_id, d.project_id, d.environment_id, d.runner_id, d.xmax = 0 as is_first
     ),
     metered_names as (
       insert into cost_names (team_id, id, name)
       select distinct on (m.team_id, x.id) m.team_id, x.id, x.name
-      from (select team_id, project_id, environment_id, runner_id from metered_work group by 1, 2, 3, 4) m
+      from (select team_id, project_id, environment_id, runner_id from metered_days where is_first group by 1, 2, 3, 4) m
       cross join lateral (
         select t.id, t.name from teams t where t.id = m.team_id
         union all select p.id, p.name from projects p where p.id = m.project_id
@@ -54,7 +58,7 @@ export function metered(sql: SqlTag): Fragment {
  * CTE `metered_work`: who executed it is whose runner reported it, for an item's own pool moves with its team's region. Runners go with their team alone, so one that is gone was none of the
  * service's. A run's label counts where it names an environment of the run's own team.
  */
-function meteredWork(sql: SqlTag): Fragment {
+function meteredWork(sql: SqlTag, currency: string): Fragment {
   return sql`
     metered_work as materialized (
       select e.dedupe_key as work_id, f."finishedAt" as reported_at, e.team_id, f.kind, x.executed_by,
@@ -72,7 +76,7 @@ function meteredWork(sql: SqlTag): Fragment {
       left join environments v on v.id = coalesce(b.environment_id, w.labels ->> 'environment') and v.team_id = e.team_id
       cross join lateral (
         select c.id, c.nanos_per_second from prices c
-        where c.meter = f.kind || '.' || x.executed_by and c.currency = ${CURRENCY}::text and c.from_at <= f."claimedAt"
+        where c.meter = f.kind || '.' || x.executed_by and c.currency = ${currency}::text and c.from_at <= f."claimedAt"
         order by c.from_at desc limit 1
       ) c
       where e.kind = 'work.finished' and f."meteredMs" is not null

@@ -12,7 +12,7 @@ import { newId } from '../../platform/ids.ts';
 import { metered, meteredDays } from './index.ts';
 
 const postgresHere = await has('postgres');
-const EFFECTS = [metered];
+const EFFECTS = [metered('usd')];
 
 interface Ended {
   readonly teamId: string;
@@ -84,12 +84,12 @@ describe.skipIf(!postgresHere)('metering', () => {
   const usage = async (teamId: string, from: string, to: string) =>
     await meteredDays({ db: world.db, teams: systemScope(teamId) }, { teamId, from, to });
   /** A build that was executed and reported; its event waits. */
-  const built = async (environmentId: string) => {
+  const built = async (environmentId: string, by = runnerId) => {
     const buildId = await world.submitBuild(environmentId);
-    const grant = await world.pollBuild(runnerId);
+    const grant = await world.pollBuild(by);
     const lease = { id: grant!.workId, epoch: grant!.epoch };
-    await world.beatBuild(runnerId, lease);
-    await world.reportBuild(runnerId, { ...lease, durationMs: 1 });
+    await world.beatBuild(by, lease);
+    await world.reportBuild(by, { ...lease, durationMs: 1 });
     return { buildId, workId: lease.id, item: await world.item(lease.id) };
   };
   const ran = async (environment?: string) => {
@@ -134,7 +134,8 @@ describe.skipIf(!postgresHere)('metering', () => {
       ]),
     );
     await sql`update environments set name = 'renamed' where id = ${environmentId}`;
-    await built(environmentId);
+    // Names are looked up with the first work of a place on a day, and a place has its runner.
+    await built(environmentId, await world.runner(world.teamId));
     await publishAll();
     const [renamed] =
       await sql`select name from cost_names where team_id = ${world.teamId} and id = ${environmentId}`;

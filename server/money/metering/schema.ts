@@ -25,7 +25,7 @@ import { id, instant } from '../../platform/db/columns.ts';
 import { enumColumn } from '../../platform/resource/team-table.ts';
 
 /** Kind of work and executor. */
-const METERS = ['run.runner', 'run.service', 'build.runner', 'build.service'] as const;
+export const METERS = ['run.runner', 'run.service', 'build.runner', 'build.service'] as const;
 const isMeter = sql.raw(`meter in (${METERS.map((meter) => `'${meter}'`).join(', ')})`);
 const meterColumn = () => text('meter', { enum: METERS });
 
@@ -76,7 +76,7 @@ export const usageEvents = pgTable(
     priceId: id('price_id').notNull(),
     /** `meteredMs` times the price, in pico-units. */
     rated: numeric('rated', { precision: 38, scale: 0 }).notNull(),
-    /** First day of the UTC month of the report. */
+    /** First day of the UTC month of the report, or of the oldest one that was open when its own was closed. */
     period: date('period').notNull(),
   },
   (t) => [
@@ -99,7 +99,7 @@ export const costDays = pgTable(
   {
     teamId: id('team_id').notNull(),
     period: date('period').notNull(),
-    /** UTC day of the report. */
+    /** UTC day of the report, or the first one of the period for a report whose own month was closed. */
     day: date('day').notNull(),
     meter: meterColumn().notNull(),
     priceId: id('price_id').notNull(),
@@ -122,7 +122,7 @@ export const costDays = pgTable(
   ],
 );
 
-/** Last known names of what is in `costDays`, the team's own among them. Runners of the service's pool have none. */
+/** Names of what is in `costDays`, the team's own among them, as they were when a place last had its first work of a day. Runners of the service's pool have none. */
 export const costNames = pgTable(
   'cost_names',
   {

@@ -1,0 +1,76 @@
+/** Prices of the installation: published ahead, never changed, in force by the time of a claim. */
+import { desc, eq } from 'drizzle-orm';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { newId } from '../../platform/ids.ts';
+import { databaseNow, ms } from '../../platform/sql.ts';
+import { METERS, prices } from './schema.ts';
+
+export type Price = typeof prices.$inferSelect;
+export type Meter = Price['meter'];
+
+/** Billionths of the currency for a second, of each meter before anybody has published a price: 0.006 a minute. */
+const DEFAULT_NANOS_PER_SECOND = 100_000;
+
+/** Whoever publishes has so long to see a mistake, and no server's work has been claimed at a price that it did not know. */
+const AHEAD_MS = 60_000;
+
+export const PRICES_SHOWN_MAX = 200;
+
+/** Work without a price would be metered nowhere: each meter has one of the currency from the beginning of time. Any number of servers may do it at once. */
+export async function makeDefaultPrices({ sql }: Pick<Database, 'sql'>, currency: string): Promise<void> {
+  await sql`
+    insert into prices (id, meter, currency, nanos_per_second, from_at, is_default)
+    select g.id, g.meter, ${currency}, ${DEFAULT_NANOS_PER_SECOND}::int, 'epoch', true
+    from unnest(${METERS.map(() => newId('prc'))}::text[], ${[...METERS]}::text[]) g(id, meter)
+    where not exists (select from prices p where p.meter = g.meter and p.currency = ${currency} and p.from_at = 'epoch')
+    on conflict (meter, currency, from_at) do nothing`;
+}
+
+/** Those that begin last first. */
+export async function listPrices({ orm }: Pick<Database, 'orm'>, currency: string): Promise<Price[]> {
+  const { fromAt, meter } = prices;
+  return await orm
+    .select()
+    .from(prices)
+    .where(eq(prices.currency, currency))
+    .orderBy(desc(fromAt), meter)
+    .limit(PRICES_SHOWN_MAX);
+}
+
+export interface NewPrice {
+  readonly meter: Meter;
+  readonly currency: string;
+  readonly nanosPerSecond: number;
+  /** Default: as soon as it may. */
+  readonly fromAt?: Date | undefined;
+}
+
+/** For what is claimed from then on. One statement compares the beginning with the clock that dates claims. */
+export async function publishPrice(
+  { sql }: Pick<Database, 'sql'>,
+  { meter, currency, nanosPerSecond, fromAt }: NewPrice,
+): Promise<Price> {
+  const [price] = await sql<Price[]>`
+    with moment as (select date_trunc('milliseconds', clock_timestamp()) as now),
+    beginning as (select now, coalesce(${fromAt ?? null}::timestamptz, now + ${ms(sql, AHEAD_MS)}) as at from moment)
+    insert into prices (id, meter, currency, nanos_per_second, from_at, created_at)
+    select ${newId('prc')}, ${meter}, ${currency}, ${nanosPerSecond}::int, at, now from beginning where at >= now + ${ms(sql, AHEAD_MS)}
+    on conflict (meter, currency, from_at) do nothing
+    returning id, meter, currency, nanos_per_second as "nanosPerSecond", from_at as "fromAt", is_default as "isDefault", created_at as "createdAt"`;
+  if (price !== undefined) return price;
+  const soonest = new Date((await databaseNow(sql)).getTime() + AHEAD_MS);
+  if (fromAt !== undefined && fromAt < soonest)
+    throw apiError(
+      'validation_failed',
+      `a price begins at least ${AHEAD_MS / 1_000} s after it is published: ${fromAt.toISOString()} is before ${soonest.toISOString()}`,
+      { details: { field: 'fromAt', soonest: soonest.toISOString() } },
+    );
+  throw apiError(
+    'state_conflict',
+    `${meter} has a price in ${currency} from that very moment; choose another beginning`,
+    {
+      details: { resource: 'price', meter, ...(fromAt && { fromAt: fromAt.toISOString() }) },
+    },
+  );
+}
