@@ -35,6 +35,7 @@ import type { PlatformFeatures } from './features/platformfeatures/index.ts';
 import { costsFeature } from './money/costs/index.ts';
 import { boughtLeftLocked, creditsFeature } from './money/credits/index.ts';
 import { startMetering } from './money/metering/index.ts';
+import { statementsFeature } from './money/statements/index.ts';
 import { usageFeature } from './money/usage/index.ts';
 import { incidentsFeature } from './operations/incidents/index.ts';
 import { maintenanceFeature } from './operations/maintenance/index.ts';
@@ -92,6 +93,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     metering,
     costsFeature(system),
     creditsFeature(system),
+    statementsFeature(system),
     usageFeature,
     spacesFeature,
     graphFeature,

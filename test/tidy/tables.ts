@@ -34,7 +34,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   ci_connections: { readers: ['connect/timeline'] },
   ci_pipelines: { readers: ['connect/timeline'] },
   ci_runs: { readers: ['connect/timeline'] },
-  cost_days: { readers: ['money/costs'] },
+  cost_days: { readers: ['money/costs', 'money/plans', 'money/statements'] },
   deployment_heads: { readers: ['delivery/artifacts', 'delivery/residency'] },
   deployments: { readers: ['delivery/artifacts', 'delivery/residency', 'delivery/compliance'] },
   environments: {
@@ -51,7 +51,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   idempotency_keys: { writers: ['engine/work'], readers: ['engine/work'] },
   nonce_store: { owner: 'engine/work' },
   nonces: { owner: 'engine/work' },
-  open_period: { readers: ['money/costs'] },
+  open_period: { readers: ['money/costs', 'money/metering'] },
   outbox: {
     writers: [
       'delivery/artifacts',
@@ -62,13 +62,14 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'operations/webhookendpoints',
       'platform',
     ],
-    readers: ['engine/outbox'],
+    readers: ['engine/outbox', 'money/statements'],
   },
   policies: { readers: ['delivery/compliance'] },
   policy_decisions: { readers: ['delivery/compliance'] },
   policy_gates: { readers: ['delivery/compliance'] },
   policy_revisions: { readers: ['delivery/compliance'] },
   pool_turns: { writers: ['engine/teamshares'], readers: ['engine/runners'] },
+  prices: { readers: ['money/plans', 'money/statements'] },
   projects: { readers: ['engine/evidence', 'money/metering', 'workspace/graph', 'workspace/spaces'] },
   promotion_approvals: { readers: ['delivery/compliance'] },
   promotions: { readers: ['delivery/artifacts', 'delivery/compliance', 'workspace/graph'] },

@@ -1,0 +1,114 @@
+/** Statements as others read and move them. Their figures never change. */
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
+import { StatementSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import type { Statement } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { inTeams, shown } from '../../platform/resource/index.ts';
+import type { Who } from '../../platform/resource/index.ts';
+import { decimalOf } from '../amounts/index.ts';
+import { SELF_HOSTED } from '../plans/index.ts';
+import { statementLines, statements } from './schema.ts';
+
+export type StatementRow = Readonly<typeof statements.$inferSelect>;
+export type StatementLineRow = Readonly<typeof statementLines.$inferSelect>;
+
+type Reads = Pick<Database, 'orm'>;
+
+export async function statementById({ orm }: Reads, id: string): Promise<StatementRow | undefined> {
+  const [row] = await orm.select().from(statements).where(eq(statements.id, id));
+  return row;
+}
+
+export async function linesOf({ orm }: Reads, id: string): Promise<StatementLineRow[]> {
+  const { statementId, n } = statementLines;
+  return await orm.select().from(statementLines).where(eq(statementId, id)).orderBy(asc(n));
+}
+
+/** Of a team that the caller may see, newest first, with their lines. */
+export async function statementsOf(
+  { db, teams }: Who,
+  { teamId, limit }: { readonly teamId: string; readonly limit: number },
+): Promise<Statement[]> {
+  const { orm } = db;
+  const ofTeam = and(inTeams(statements, teams), eq(statements.teamId, teamId));
+  const rows = await orm
+    .select()
+    .from(statements)
+    .where(ofTeam)
+    .orderBy(desc(statements.period))
+    .limit(limit);
+  const lines = await orm
+    .select()
+    .from(statementLines)
+    .where(sql`${statementLines.statementId} = any(${sql.param(rows.map(({ id }) => id))}::text[])`)
+    .orderBy(asc(statementLines.statementId), asc(statementLines.n));
+  return rows.map((row) =>
+    shownStatement(
+      row,
+      lines.filter(({ statementId }) => statementId === row.id),
+    ),
+  );
+}
+
+export function shownStatement(row: StatementRow, lines: readonly StatementLineRow[]): Statement {
+  return shown(StatementSchema, {
+    ...row,
+    period: row.period.slice(0, 7),
+    lines: lines.map(({ list, included, ...line }) => ({
+      ...line,
+      list: decimalOf(BigInt(list)),
+      included: decimalOf(BigInt(included)),
+    })),
+  });
+}
+
+/** Due and not invoiced yet, oldest first. What a month without a provider came to is never asked for. */
+export async function statementsToInvoice(
+  { orm }: Reads,
+  { limit }: { readonly limit: number },
+): Promise<StatementRow[]> {
+  const { state, dueCents, payerId, plan, closedAt, id } = statements;
+  return await orm
+    .select()
+    .from(statements)
+    .where(and(eq(state, 'closed'), gt(dueCents, 0), isNotNull(payerId), ne(plan, SELF_HOSTED.id)))
+    .orderBy(asc(closedAt), asc(id))
+    .limit(limit);
+}
+
+export async function statementOfInvoice(
+  { orm }: Reads,
+  invoiceId: string,
+): Promise<StatementRow | undefined> {
+  const [row] = await orm.select().from(statements).where(eq(statements.invoiceId, invoiceId));
+  return row;
+}
+
+/** From where each is reached. Notices of the provider come in any order, and what is paid or voided has ended. */
+const FROM = {
+  invoiced: ['closed'],
+  failed: ['closed', 'invoiced'],
+  paid: ['closed', 'invoiced', 'failed'],
+  voided: ['closed', 'invoiced', 'failed'],
+} as const;
+
+export interface Move {
+  readonly id: string;
+  readonly to: keyof typeof FROM;
+  readonly invoiceId: string;
+  readonly invoiceUrl?: string | undefined;
+}
+
+/** One statement, forward only, and for one invoice. False: it stands there already, has gone further, or has another invoice. */
+export async function moveStatement(
+  { orm }: Reads,
+  { id, to, invoiceId, invoiceUrl }: Move,
+): Promise<boolean> {
+  const isOurs = or(isNull(statements.invoiceId), eq(statements.invoiceId, invoiceId));
+  const rows = await orm
+    .update(statements)
+    .set({ state: to, invoiceId, ...(invoiceUrl !== undefined && { invoiceUrl }) })
+    .where(and(eq(statements.id, id), inArray(statements.state, [...FROM[to]]), isOurs))
+    .returning({ id: statements.id });
+  return rows.length > 0;
+}

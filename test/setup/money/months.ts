@@ -1,0 +1,65 @@
+/** Months of teams without their machines: reports, who pays, which plan, and the closing at a time that the test says. */
+import { metered } from '../../../server/money/metering/index.ts';
+import { closeDue } from '../../../server/money/statements/index.ts';
+import type { Billing, Closed, Memory } from '../../../server/money/statements/index.ts';
+import { publish } from '../../../server/engine/outbox/index.ts';
+import type { Database } from '../../../server/platform/db/index.ts';
+import { newId } from '../../../server/platform/ids.ts';
+import { createTestDatabase } from '../database.ts';
+import { report } from './reports.ts';
+import type { Reported } from './reports.ts';
+
+export interface MoneyWorld {
+  readonly db: Database;
+  readonly url: string;
+  /** What background work told of. */
+  readonly errors: Error[];
+  team(name?: string): Promise<string>;
+  /** From the beginning of a month, and before any. */
+  pays(payerId: string, teamIds: readonly string[]): Promise<void>;
+  plan(payerId: string, plan: string, fromAt: string): Promise<void>;
+  report(reported: Reported): Promise<string>;
+  publishAll(): Promise<void>;
+  openFrom(month: string): Promise<void>;
+  close(at: string, more?: { readonly charges?: boolean; readonly memory?: Memory }): Promise<Closed>;
+  drop(): Promise<void>;
+}
+
+const EFFECTS = [metered('usd')];
+
+export function billing(charges = false): Billing {
+  return { currency: 'usd', charges };
+}
+
+export async function createMoneyWorld(): Promise<MoneyWorld> {
+  const { db, url, drop } = await createTestDatabase({ max: 8 });
+  const { sql } = db;
+  await sql`insert into regions (id, name, operator) values ('reg_1', 'here', 'customer')`;
+  const errors: Error[] = [];
+  const onError = (error: unknown): void => void errors.push(error as Error);
+  return {
+    db,
+    url,
+    errors,
+    team: async (name = 'acme') => {
+      const id = newId('team');
+      await sql`insert into teams (id, name, region_id, created_at) values (${id}, ${name}, 'reg_1', now())`;
+      return id;
+    },
+    pays: async (payerId, teamIds) => {
+      for (const id of teamIds)
+        await sql`insert into team_payers (team_id, from_at, payer_id) values (${id}, '2026-01-01', ${payerId})`;
+    },
+    plan: async (payerId, plan, fromAt) =>
+      void (await sql`
+        insert into plan_changes (id, user_id, plan, standing, from_at) values (${newId('evt')}, ${payerId}, ${plan}, 'active', ${fromAt}::text::timestamptz)`),
+    report: async (reported) => await report(sql, reported),
+    publishAll: async () => {
+      while ((await publish({ sql, effects: EFFECTS })) > 0);
+    },
+    openFrom: async (month) => void (await sql`update open_period set month = ${month}::date`),
+    close: async (at, { charges, memory } = {}) =>
+      await closeDue({ db, billing: billing(charges), onError }, new Date(at), memory),
+    drop,
+  };
+}
