@@ -58,6 +58,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/connect/ci/run-joins.ts',
     'server/connect/ci/run-names.ts',
   ],
+  'what the plan of a team’s payer includes, over all teams of the payer': ['server/money/costs/coverage.ts'],
   'fragments of statements that take a TeamScope': [
     'server/engine/builds/row.ts',
     'server/engine/runners/pool-facts.ts',

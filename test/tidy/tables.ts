@@ -35,6 +35,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   ci_pipelines: { readers: ['connect/timeline'] },
   ci_runs: { readers: ['connect/timeline'] },
   cost_days: { readers: ['money/costs', 'money/plans', 'money/statements'] },
+  cost_names: { readers: ['money/costs'] },
   deployment_heads: { readers: ['delivery/artifacts', 'delivery/residency'] },
   deployments: { readers: ['delivery/artifacts', 'delivery/residency', 'delivery/compliance'] },
   environments: {
@@ -85,6 +86,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   },
   runner_boots: { writers: ['engine/work'] },
   runner_events: { writers: ['engine/work'] },
+  prices: { readers: ['money/costs'] },
   runner_groups: { writers: ['engine/work'], readers: ['engine/runners', 'engine/work'] },
   runner_routes: { readers: ['engine/work'] },
   runners: {

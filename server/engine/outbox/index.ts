@@ -40,6 +40,17 @@ export async function isBehind(sql: SqlTag, teamId: string, until: Date): Promis
   return left.length > 0;
 }
 
+/** Time up to which all of the team's events of a kind are published, as the database that is asked knows it: a replica knows what it has replayed. */
+export async function publishedUntil(
+  sql: SqlTag,
+  { teamId, kind, now }: { readonly teamId: string; readonly kind: string; readonly now: Date },
+): Promise<Date> {
+  const [row] = await sql<Array<{ at: Date }>>`
+    select least(${now}::timestamptz, (select min(created_at) from outbox where team_id = ${teamId} and kind = ${kind}),
+      case when pg_is_in_recovery() then pg_last_xact_replay_timestamp() end) as at`;
+  return row?.at ?? now;
+}
+
 function startOutbox({ db, onError }: System, effects: readonly EventEffect[]): Loop {
   return startLoop({
     everyMs: EVERY_MS,

@@ -6,15 +6,21 @@ import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { creditBalance, listCreditLedger } from './credit.ts';
 import { explain } from './explain.ts';
+import { summary } from './summary.ts';
+import type { Pricing } from './summary.ts';
 
 const missing = async (): Promise<never> => {
   throw new Error('not built yet');
 };
 
-function createCosts({ config }: System): Handlers<Ctx> {
+function pricingOf({ config: { billing } }: System): Pricing {
+  return { currency: billing.currency, charges: billing.stripeSecretKey !== undefined };
+}
+
+function createCosts(system: System): Handlers<Ctx> {
   return implement(CostsService, {
     explain,
-    summary: missing,
+    summary: async (request, ctx: Ctx) => await summary(request, ctx, pricingOf(system)),
     anomalies: missing,
     exportJson: missing,
     exportCsv: missing,

@@ -12,6 +12,8 @@ import type { UsageEvent } from './schema.ts';
 export { metered } from './metered.ts';
 export { listPrices, publishPrice } from './prices.ts';
 export type { Meter, Price } from './prices.ts';
+export { addDays, assertSpan, countDays, DAY_MS, dayOf, monthOf, readDay } from './days.ts';
+export type { DayField } from './days.ts';
 
 /** Before the first event is published. */
 export async function startMetering({ config, db }: Pick<System, 'config' | 'db'>): Promise<Feature> {

@@ -1,0 +1,63 @@
+/** Which of a team's time its plan includes, in each of some months. */
+import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { Fragment } from '../../platform/sql.ts';
+import { paidMonth } from '../plans/index.ts';
+import type { PaidMonth } from '../plans/index.ts';
+
+/** By the first day of the month. Of a month that is not there nothing is included. */
+export type Months = ReadonlyMap<string, PaidMonth>;
+
+export interface TeamMonths {
+  readonly teamId: string;
+  readonly months: readonly string[];
+  /** There is a provider of payments; without one nothing is included. */
+  readonly charges: boolean;
+}
+
+/** Of the months in which the team used something. */
+export async function monthsPaid(
+  { sql }: Pick<Database, 'sql'>,
+  { teamId, months, charges }: TeamMonths,
+): Promise<Months> {
+  if (!charges) return new Map();
+  const used = await sql<Array<{ period: string }>>`
+    select u.period::text from unnest(${[...months]}::text[]::date[]) u(period)
+    where exists (select from cost_days d where d.team_id = ${teamId} and d.period = u.period)`;
+  const paid = await Promise.all(
+    used.map(async ({ period }) => [period, await paidMonth({ sql }, { teamId, period, charges })] as const),
+  );
+  return new Map(paid);
+}
+
+/** CTE `covers`, which `includedMs` of a row reads: the day up to which a month is included. */
+export function covers(sql: SqlTag, months: Months): Fragment {
+  const rows = [...months].map(([period, { coverage }]) => ({ period, day: coverage.day }));
+  return sql`covers as materialized (select * from jsonb_to_recordset(${sql.json(rows)}::jsonb) c(period date, day date))`;
+}
+
+/** Included milliseconds of a row of `cost_days d`, joined with `covers c` by its period. */
+export function includedMs(sql: SqlTag, months: Months): Fragment {
+  const shares = [...months.values()].flatMap(({ coverage: { day, shares: parts } }) =>
+    [...parts].map(([key, ms]) => [`${day} ${key}`, ms] as const),
+  );
+  const key = sql`concat_ws(' ', d.day, d.team_id, d.meter, d.price_id, d.project_id, d.environment_id, d.runner_id)`;
+  return sql`case when c.day is null or d.day > c.day then 0 when d.day < c.day then d.metered_ms
+    else coalesce((${sql.json(Object.fromEntries(shares))}::jsonb ->> ${key})::bigint, 0) end`;
+}
+
+/** Included time of a payer's month. */
+export interface Pool {
+  readonly ms: number;
+  /** By all teams of the payer. */
+  readonly usedMs: number;
+}
+
+export async function poolOf(
+  { sql }: Pick<Database, 'sql'>,
+  { teamIds, poolMs }: Pick<PaidMonth, 'teamIds' | 'poolMs'>,
+  period: string,
+): Promise<Pool> {
+  const [row] = await sql<Array<{ ms: number }>>`
+    select coalesce(sum(metered_ms), 0)::float8 as ms from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date`;
+  return { ms: poolMs, usedMs: row?.ms ?? 0 };
+}

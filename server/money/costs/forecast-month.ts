@@ -1,0 +1,82 @@
+/** A forecast of a team's current month. */
+import type { Row } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { CostForecast } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import { decimalOf } from '../amounts/index.ts';
+import { addDays, countDays, dayOf, monthOf } from '../metering/index.ts';
+import type { PaidMonth } from '../plans/index.ts';
+import { poolOf } from './coverage.ts';
+import type { Pool } from './coverage.ts';
+import { forecastOf, historyFrom } from './forecast.ts';
+import type { Forecast, History, Spent } from './forecast.ts';
+
+type Reader = Pick<Ctx, 'db' | 'teams'>;
+
+/** What a forecast is made of. */
+export interface MonthSoFar {
+  readonly history: History;
+  readonly pool: Pool | undefined;
+}
+
+/** `paid`: absent when nothing is included. */
+export async function monthSoFar(
+  ctx: Reader,
+  {
+    teamId,
+    now,
+    paid,
+  }: { readonly teamId: string; readonly now: Date; readonly paid: PaidMonth | undefined },
+): Promise<MonthSoFar> {
+  const today = dayOf(now.getTime());
+  const [history, pool] = await Promise.all([
+    historyOf(ctx, { teamId, today }),
+    paid === undefined ? undefined : poolOf(ctx.db.behind, paid, monthOf(today)),
+  ]);
+  return { history, pool };
+}
+
+/** `included`: of what was spent so far, in pico-units. */
+export function forecastMonth(
+  { history, pool }: MonthSoFar,
+  included: bigint,
+): Row<CostForecast> | undefined {
+  const forecast = forecastOf(history);
+  if (forecast === undefined) return undefined;
+  const covered = pool === undefined ? 0n : included + coveredLater(forecast, history.today, pool);
+  const { list, method } = forecast;
+  return { list: decimalOf(list), net: decimalOf(list - covered), method };
+}
+
+/** Of what is still to be spent: what is left of the pool, shared by time with the payer's other teams, which go on as up to now. */
+function coveredLater({ list, ms, soFar }: Forecast, today: string, pool: Pool): bigint {
+  const month = monthOf(today);
+  const [gone, left] = [countDays(month, today), countDays(today, monthOf(addDays(month, 31)))];
+  const others = Math.round((Math.max(0, pool.usedMs - soFar.ms) / gone) * left);
+  const later = ms - soFar.ms + others;
+  const free = Math.max(0, pool.ms - pool.usedMs);
+  const listLater = list - soFar.list;
+  return free >= later ? listLater : (listLater * BigInt(free)) / BigInt(later);
+}
+
+async function historyOf(
+  { db, teams }: Reader,
+  { teamId, today }: { readonly teamId: string; readonly today: string },
+): Promise<History> {
+  const from = historyFrom(today);
+  const rows = await db.behind.sql<Array<{ day: string; firstDay: string; list: string | null; ms: number }>>`
+    with first as (
+      select min(day) as day from cost_days where team_id = ${teamId} and period = (select min(period) from cost_days where team_id = ${teamId})
+    ),
+    days as (
+      select day, price_id, sum(metered_ms) as ms from cost_days
+      where team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])
+        and period >= date_trunc('month', ${from}::date)::date and day between ${from}::date and ${today}::date
+      group by day, price_id
+    )
+    select d.day::text, f.day::text as "firstDay", sum(d.ms * p.nanos_per_second)::text as list, sum(d.ms)::float8 as ms
+    from first f left join days d on true left join prices p on p.id = d.price_id group by 1, 2`;
+  const spent = rows.flatMap(({ day, list, ms }): Array<[string, Spent]> =>
+    list === null ? [] : [[day, { list: BigInt(list), ms }]],
+  );
+  return { today, firstDay: rows[0]?.firstDay ?? undefined, days: new Map(spent) };
+}

@@ -1,0 +1,88 @@
+/** What a month is likely to come to. */
+import { addDays, countDays, monthOf } from '../metering/index.ts';
+import { median } from './median.ts';
+
+export interface Spent {
+  /** Pico-units. */
+  readonly list: bigint;
+  readonly ms: number;
+}
+
+export interface History {
+  /** `YYYY-MM-DD`. */
+  readonly today: string;
+  /** First day that anything was metered on. Absent: nothing was. */
+  readonly firstDay?: string | undefined;
+  /** Of today, of this month and of four weeks before today. Days without usage may be missing. */
+  readonly days: ReadonlyMap<string, Spent>;
+}
+
+export interface Forecast extends Spent {
+  readonly method: 'weekdays' | 'linear';
+  /** Of it what is already spent. */
+  readonly soFar: Spent;
+}
+
+const WEEKS = 4;
+/** Below it no weekday has been there twice. */
+const HISTORY_DAYS_MIN = 14;
+/** Of the month. */
+const FIRST_DAY = 3;
+const NOTHING: Spent = { list: 0n, ms: 0 };
+
+/** How far back a forecast looks. */
+export function historyFrom(today: string): string {
+  const weeks = addDays(today, -7 * WEEKS);
+  const month = monthOf(today);
+  return weeks < month ? weeks : month;
+}
+
+/**
+ * List price and time of the whole month: what was spent on complete days, and what today and each day that is left are likely to take, which for today is no less than it took already.
+ * Before the month's third day none.
+ */
+export function forecastOf(history: History): Forecast | undefined {
+  const { today, firstDay = today, days } = history;
+  const month = monthOf(today);
+  if (countDays(month, today) + 1 < FIRST_DAY) return undefined;
+  const on = (day: string): Spent => days.get(day) ?? NOTHING;
+  const complete = range(month, today).map(on);
+  const isLinear = countDays(firstDay, today) < HISTORY_DAYS_MIN;
+  const usual = isLinear
+    ? () => part(sum(complete), countDays(firstDay > month ? firstDay : month, today))
+    : (n: number) => medianOf(sameWeekdays(today, n).flatMap((day) => (day < firstDay ? [] : [on(day)])));
+  const left = range(today, monthOf(addDays(month, 31))).map((_day, n) =>
+    n === 0 ? atLeast(usual(0), on(today)) : usual(n),
+  );
+  return {
+    ...sum([...complete, ...left]),
+    method: isLinear ? 'linear' : 'weekdays',
+    soFar: sum([...complete, on(today)]),
+  };
+}
+
+/** Complete days with the weekday of the day that is `n` days from today. */
+function sameWeekdays(today: string, n: number): string[] {
+  return Array.from({ length: WEEKS }, (_week, before) => addDays(today, (n % 7) - 7 * (before + 1)));
+}
+
+function range(first: string, end: string): string[] {
+  return Array.from({ length: countDays(first, end) }, (_day, n) => addDays(first, n));
+}
+
+function sum(all: readonly Spent[]): Spent {
+  return all.reduce((total, { list, ms }) => ({ list: total.list + list, ms: total.ms + ms }), NOTHING);
+}
+
+/** On average; of no days nothing. */
+function part({ list, ms }: Spent, days: number): Spent {
+  return days < 1 ? NOTHING : { list: list / BigInt(days), ms: Math.floor(ms / days) };
+}
+
+function atLeast(a: Spent, b: Spent): Spent {
+  return { list: a.list > b.list ? a.list : b.list, ms: Math.max(a.ms, b.ms) };
+}
+
+function medianOf(all: readonly Spent[]): Spent {
+  return { list: median(all.map(({ list }) => list)), ms: Number(median(all.map(({ ms }) => BigInt(ms)))) };
+}

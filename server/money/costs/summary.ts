@@ -1,0 +1,118 @@
+/** Costs of a time: their sums, so that parts sum to the whole, and a forecast. */
+import type { CostDay, CostPart, CostSummary, SummaryRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import { CostSummarySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import { publishedUntil } from '../../engine/outbox/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { shown } from '../../platform/resource/index.ts';
+import type { Row } from '../../platform/resource/index.ts';
+import { centsOf, decimalOf, shared } from '../amounts/index.ts';
+import { dayOf, monthOf } from '../metering/index.ts';
+import { monthsPaid } from './coverage.ts';
+import { costDaysOf, monthsOf } from './days.ts';
+import { forecastMonth, monthSoFar } from './forecast-month.ts';
+import { sumsOf } from './sums.ts';
+import type { Sum, SumKind } from './sums.ts';
+
+export interface Pricing {
+  /** ISO 4217, in lower case. */
+  readonly currency: string;
+  /** There is a provider of payments. */
+  readonly charges: boolean;
+}
+
+export async function summary(request: SummaryRequest, ctx: Ctx, pricing: Pricing): Promise<CostSummary> {
+  const { teamId } = request;
+  const now = ctx.clock.now();
+  const days = costDaysOf(request, now);
+  const { charges, currency } = pricing;
+  const months = await monthsPaid(ctx.db.behind, { teamId, months: monthsOf(days), charges });
+  const month = monthOf(dayOf(now.getTime()));
+  const asksForecast = request.until === undefined && days.since === month;
+  const [asOf, sums, soFar] = await Promise.all([
+    publishedUntil(ctx.db.behind.sql, { teamId, kind: 'work.finished', now }),
+    sumsOf(ctx, { teamId, ...days, months }),
+    asksForecast ? monthSoFar(ctx, { teamId, now, paid: months.get(month) }) : undefined,
+  ]);
+  const { amounts, ...parts } = partsOf(sums, currency);
+  const forecast = soFar && forecastMonth(soFar, amounts.included);
+  return shown(CostSummarySchema, { ...days, currency, asOf, forecast, ...parts });
+}
+
+interface Amounts {
+  readonly list: bigint;
+  readonly included: bigint;
+  readonly net: bigint;
+}
+
+function amountsOf({ list, included }: Pick<Sum, 'list' | 'included'>): Amounts {
+  return { list: BigInt(list), included: BigInt(included), net: BigInt(list) - BigInt(included) };
+}
+
+function totalOf(sums: readonly Sum[]): Amounts {
+  return sums.map(amountsOf).reduce(
+    (total, { list, included, net }) => ({
+      list: total.list + list,
+      included: total.included + included,
+      net: total.net + net,
+    }),
+    { list: 0n, included: 0n, net: 0n },
+  );
+}
+
+/** All lists are of the same rows, so that each sums to the same whole. */
+function partsOf(sums: readonly Sum[], currency: string) {
+  const of = (kind: SumKind): readonly Sum[] => sums.filter((sum) => sum.kind === kind);
+  const total = (field: 'events' | 'meteredMs' | 'selfReportedMs'): number =>
+    of('meter').reduce((sum, each) => sum + each[field], 0);
+  const amounts = totalOf(of('meter'));
+  const netCents = centsOf(amounts.net, currency);
+  return {
+    amounts,
+    usage: {
+      events: total('events'),
+      meteredSeconds: total('meteredMs') / 1_000,
+      selfReportedSeconds: total('selfReportedMs') / 1_000,
+    },
+    ...textsOf(amounts),
+    netCents,
+    byDay: daysOf(of('day'), of('daily'), netCents),
+    byProject: partsIn(of('project'), netCents),
+    byEnvironment: partsIn(of('environment'), netCents),
+    byRunner: partsIn(of('runner'), netCents),
+    byMeter: partsIn(of('meter'), netCents),
+  };
+}
+
+function textsOf({ list, included, net }: Amounts) {
+  return { list: decimalOf(list), included: decimalOf(included), net: decimalOf(net) };
+}
+
+function centsShared(sums: readonly Sum[], netCents: number): number[] {
+  const shares = sums.map(({ day, key, ...sum }) => ({ key: day ?? key ?? '~', weight: amountsOf(sum).net }));
+  return shared(netCents, shares);
+}
+
+function partsIn(sums: readonly Sum[], netCents: number): Array<Row<CostPart>> {
+  const cents = centsShared(sums, netCents);
+  return sums.map((sum, n) => ({
+    id: sum.key === '' ? undefined : sum.key,
+    name: sum.name,
+    others: sum.key === null ? sum.parts : undefined,
+    meteredSeconds: sum.meteredMs / 1_000,
+    ...textsOf(amountsOf(sum)),
+    netCents: cents[n] ?? 0,
+  }));
+}
+
+function daysOf(days: readonly Sum[], daily: readonly Sum[], netCents: number): Array<Row<CostDay>> {
+  const projects = new Map<string | null, Sum[]>(days.map(({ day }) => [day, []]));
+  for (const each of daily) projects.get(each.day)?.push(each);
+  const cents = centsShared(days, netCents);
+  return days.map((sum, n) => ({
+    day: sum.day ?? '',
+    meteredSeconds: sum.meteredMs / 1_000,
+    ...textsOf(amountsOf(sum)),
+    netCents: cents[n] ?? 0,
+    projects: partsIn(projects.get(sum.day) ?? [], cents[n] ?? 0),
+  }));
+}

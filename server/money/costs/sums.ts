@@ -1,0 +1,88 @@
+/** Sums of a team's days, by what they are of. What it takes grows with the team's days, and not with its history. */
+import type { Ctx } from '../../platform/context.ts';
+import { covers, includedMs } from './coverage.ts';
+import type { Months } from './coverage.ts';
+import type { CostDays } from './days.ts';
+import { monthsOf } from './days.ts';
+
+export const PARTS_MAX = 200;
+/** Of the whole time the greatest, which each day names. */
+const DAILY_PROJECTS = 5;
+
+export type SumKind = 'day' | 'daily' | 'project' | 'environment' | 'runner' | 'meter';
+
+export interface Sum {
+  readonly kind: SumKind;
+  /** Of `day` and `daily`. */
+  readonly day: string | null;
+  /** Null: the rest. Empty: none. */
+  readonly key: string | null;
+  readonly name: string | null;
+  /** Number of parts that it sums up. */
+  readonly parts: number;
+  readonly events: number;
+  readonly meteredMs: number;
+  readonly selfReportedMs: number;
+  /** Pico-units. */
+  readonly list: string;
+  readonly included: string;
+}
+
+export interface SumsQuestion extends CostDays {
+  readonly teamId: string;
+  readonly months: Months;
+}
+
+/** Days oldest first; parts greatest first, the rest last. */
+export async function sumsOf(
+  { db, teams }: Pick<Ctx, 'db' | 'teams'>,
+  { teamId, since, until, months }: SumsQuestion,
+): Promise<Sum[]> {
+  const { sql } = db.behind;
+  const periods = monthsOf({ since, until });
+  return await sql<Sum[]>`
+    with ${covers(sql, months)},
+    days as materialized (
+      select d.day, d.meter, d.project_id, d.environment_id, d.runner_id, d.price_id,
+        d.events, d.metered_ms, d.self_reported_ms, ${includedMs(sql, months)} as included_ms
+      from cost_days d left join covers c on c.period = d.period
+      where d.team_id = ${teamId} and d.team_id = any(${[...teams.teamIds]}::text[])
+        and d.period = any(${periods}::text[]::date[]) and d.day >= ${since}::date and d.day < ${until}::date
+    ),
+    grouped as (
+      select case when grouping(day) = 0 then 'daily' when grouping(environment_id) = 0 then 'environment' when grouping(runner_id) = 0 then 'runner' else 'meter' end as kind,
+        day, coalesce(project_id, environment_id, runner_id, meter) as key, price_id,
+        sum(events) as events, sum(metered_ms) as ms, sum(self_reported_ms) as self_ms, sum(included_ms) as included_ms
+      from days group by grouping sets ((day, project_id, price_id), (environment_id, price_id), (runner_id, price_id), (meter, price_id))
+    ),
+    rated as (
+      select g.kind, g.day, g.key, sum(g.events) as events, sum(g.ms) as ms, sum(g.self_ms) as self_ms,
+        sum(g.ms * p.nanos_per_second) as list, sum(g.included_ms * p.nanos_per_second) as included
+      from grouped g join prices p on p.id = g.price_id group by g.kind, g.day, g.key
+    ),
+    ranked as (
+      select *, row_number() over (partition by kind order by list desc, key) as rank
+      from (
+        select kind, key, events, ms, self_ms, list, included from rated where kind <> 'daily'
+        union all
+        select 'project', key, sum(events), sum(ms), sum(self_ms), sum(list), sum(included) from rated where kind = 'daily' group by key
+      ) parts
+    ),
+    listed as (
+      select kind, null::date as day, case when rank <= ${PARTS_MAX} then key end as key, events, ms, self_ms, list, included from ranked
+      union all
+      select 'day', day, '', events, ms, self_ms, list, included from rated where kind = 'daily'
+      union all
+      select 'daily', r.day, case when t.rank <= ${DAILY_PROJECTS} then r.key end, r.events, r.ms, r.self_ms, r.list, r.included
+      from rated r join ranked t on t.kind = 'project' and t.key = r.key where r.kind = 'daily'
+    ),
+    summed as (
+      select kind, day, key, count(*)::int as parts, sum(events)::float8 as events, sum(ms)::float8 as ms, sum(self_ms)::float8 as self_ms,
+        sum(list) as list, sum(included) as included
+      from listed group by kind, day, key
+    )
+    select s.kind, s.day::text, s.key, n.name, s.parts, s.events, s.ms as "meteredMs", s.self_ms as "selfReportedMs",
+      s.list::text, s.included::text
+    from summed s left join cost_names n on n.team_id = ${teamId} and n.id = s.key
+    order by s.kind, s.day, s.key is null, s.list desc, s.key`;
+}
