@@ -70,7 +70,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   policy_gates: { readers: ['delivery/compliance'] },
   policy_revisions: { readers: ['delivery/compliance'] },
   pool_turns: { writers: ['engine/teamshares'], readers: ['engine/runners'] },
-  prices: { readers: ['money/plans', 'money/statements'] },
+  prices: { readers: ['money/costs', 'money/plans', 'money/statements'] },
   projects: { readers: ['engine/evidence', 'money/metering', 'workspace/graph', 'workspace/spaces'] },
   promotion_approvals: { readers: ['delivery/compliance'] },
   promotions: { readers: ['delivery/artifacts', 'delivery/compliance', 'workspace/graph'] },
@@ -86,7 +86,6 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   },
   runner_boots: { writers: ['engine/work'] },
   runner_events: { writers: ['engine/work'] },
-  prices: { readers: ['money/costs'] },
   runner_groups: { writers: ['engine/work'], readers: ['engine/runners', 'engine/work'] },
   runner_routes: { readers: ['engine/work'] },
   runners: {

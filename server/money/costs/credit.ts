@@ -5,7 +5,7 @@ import type { Config } from '../../config.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { shown } from '../../platform/resource/index.ts';
-import { centsOf } from '../amounts/index.ts';
+import { centsOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf, blocksOf, ledgerOf } from '../credits/index.ts';
 import { costsOf, paidMonth } from '../plans/index.ts';
 
@@ -34,7 +34,14 @@ export async function creditBalance(
   ]);
   const availableCents = Math.max(0, balanceCents - pendingCents);
   const { currency } = billing;
-  return shown(CreditBalanceResponseSchema, { currency, balanceCents, pendingCents, availableCents, blocks });
+  return shown(CreditBalanceResponseSchema, {
+    currency,
+    decimals: decimalsOf(currency),
+    balanceCents,
+    pendingCents,
+    availableCents,
+    blocks,
+  });
 }
 
 /** Net costs of months that have no statement, in minor units: the open ones, and the one that is being closed. */

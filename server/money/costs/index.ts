@@ -26,7 +26,7 @@ function createCosts(system: System): Handlers<Ctx> {
     exportCsv: missing,
     verify: missing,
     listCreditLedger,
-    creditBalance: async (request, ctx: Ctx) => await creditBalance(config, request, ctx),
+    creditBalance: async (request, ctx: Ctx) => await creditBalance(system.config, request, ctx),
     createCreditCheckout: missing,
   });
 }

@@ -5,7 +5,7 @@ import { publishedUntil } from '../../engine/outbox/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { Row } from '../../platform/resource/index.ts';
-import { centsOf, decimalOf, shared } from '../amounts/index.ts';
+import { centsOf, decimalOf, decimalsOf, shared } from '../amounts/index.ts';
 import { dayOf, monthOf } from '../metering/index.ts';
 import { monthsPaid } from './coverage.ts';
 import { costDaysOf, monthsOf } from './days.ts';
@@ -35,7 +35,8 @@ export async function summary(request: SummaryRequest, ctx: Ctx, pricing: Pricin
   ]);
   const { amounts, ...parts } = partsOf(sums, currency);
   const forecast = soFar && forecastMonth(soFar, amounts.included);
-  return shown(CostSummarySchema, { ...days, currency, asOf, forecast, ...parts });
+  const decimals = decimalsOf(currency);
+  return shown(CostSummarySchema, { ...days, currency, decimals, asOf, forecast, ...parts });
 }
 
 interface Amounts {
