@@ -43,6 +43,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/engine/evidence/',
     'server/engine/work/',
     'server/money/credits/',
+    'server/money/costs/anomaly-watch.ts',
     'server/money/metering/metered.ts',
     'server/money/statements/close.ts',
     'server/money/statements/settle.ts',

@@ -9,10 +9,7 @@ export interface Sharing {
 }
 
 export const SHARED: Readonly<Record<string, Sharing>> = {
-  api_keys: {
-    writers: ['access/auth'],
-    readers: ['access/auth', 'features/platformfeatures', 'platform'],
-  },
+  api_keys: { writers: ['access/auth'], readers: ['access/auth', 'features/platformfeatures', 'platform'] },
   artifact_sources: { readers: ['delivery/compliance', 'delivery/residency', 'workspace/graph'] },
   artifacts: { readers: ['delivery/compliance', 'delivery/promotions', 'workspace/graph'] },
   attestation_subjects: { readers: ['delivery/compliance'] },
@@ -37,7 +34,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   cost_days: { readers: ['money/costs', 'money/plans', 'money/statements'] },
   cost_names: { readers: ['money/costs'] },
   deployment_heads: { readers: ['delivery/artifacts', 'delivery/residency'] },
-  deployments: { readers: ['delivery/artifacts', 'delivery/residency', 'delivery/compliance'] },
+  deployments: { readers: ['delivery/artifacts', 'delivery/compliance', 'delivery/residency'] },
   environments: {
     readers: [
       'apps/projects',
@@ -129,6 +126,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'engine/registries',
       'engine/runners',
       'engine/work',
+      'money/costs',
       'money/credits',
       'money/metering',
       'operations/notifications',

@@ -5,6 +5,8 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { creditBalance, listCreditLedger } from './credit.ts';
+import { anomalies } from './anomalies.ts';
+import { anomalyJob, startAnomalySweep } from './anomaly-watch.ts';
 import { explain } from './explain.ts';
 import { summary } from './summary.ts';
 import type { Pricing } from './summary.ts';
@@ -21,7 +23,7 @@ function createCosts(system: System): Handlers<Ctx> {
   return implement(CostsService, {
     explain,
     summary: async (request, ctx: Ctx) => await summary(request, ctx, pricingOf(system)),
-    anomalies: missing,
+    anomalies,
     exportJson: missing,
     exportCsv: missing,
     verify: missing,
@@ -32,5 +34,9 @@ function createCosts(system: System): Handlers<Ctx> {
 }
 
 export function costsFeature(system: System): Feature {
-  return { services: [createCosts(system)] };
+  return {
+    services: [createCosts(system)],
+    jobs: [anomalyJob(system)],
+    loops: [() => startAnomalySweep(system)],
+  };
 }

@@ -73,6 +73,19 @@ export function keyedJobsAdded(
     ${again(sql)}`;
 }
 
+/** The same, but a job of the key that is there already stays as it is. */
+export function missingJobsAdded(
+  sql: SqlTag,
+  { kind, inMs }: Required<Pick<NewJob, 'kind' | 'inMs'>>,
+  rows: Fragment,
+): Fragment {
+  return sql`
+    insert into jobs (id, team_id, kind, key, lane, payload, due_at, created_at)
+    select ${rowId(sql, 'job')}, r.team_id, ${kind}, r.key, r.lane, r.payload, now() + ${ms(sql, inMs)}, now() from (${rows}) r
+    order by r.key
+    on conflict (kind, key) where state <> 'dead' do nothing`;
+}
+
 /** Whether a job of this key is open. */
 export function isJobOpen(sql: SqlTag, kind: string, key: Fragment): Fragment {
   return sql`exists (select 1 from jobs j where j.kind = ${kind} and j.key = ${key} and j.state <> 'dead')`;

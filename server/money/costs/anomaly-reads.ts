@@ -1,0 +1,152 @@
+/** Costs by day, of a team and its projects, and of environments and runners on days that stand out. */
+import type { Ctx } from '../../platform/context.ts';
+import { DIFFERENCE_MIN } from './anomaly.ts';
+import type { Anomaly, Series } from './anomaly.ts';
+import type { CostDays } from './days.ts';
+import { median } from './median.ts';
+
+/** Projects that are looked at: those with the dearest days. */
+const PROJECTS_MAX = 200;
+/** Environments and runners that are compared with their past: those that cost most on the day. */
+const CANDIDATES_MAX = 20;
+const CONTRIBUTORS_MAX = 3;
+
+export interface ScopedSeries extends Series {
+  /** Absent: the whole team. */
+  readonly projectId: string | undefined;
+  readonly projectName: string | undefined;
+}
+
+interface DayOfScope {
+  readonly projectId: string | null;
+  readonly name: string | null;
+  readonly day: string;
+  readonly list: string;
+  readonly teamFirstDay: string;
+}
+
+/** Of the team, and of each project with a day that could stand out. A project's series begins with its first day in this time. */
+export async function seriesOf(
+  { db, teams }: Pick<Ctx, 'db' | 'teams'>,
+  { teamId, since, until }: CostDays & { readonly teamId: string },
+): Promise<ScopedSeries[]> {
+  const rows = await db.behind.sql<DayOfScope[]>`
+    with days as (
+      select day, project_id, price_id, sum(metered_ms) as ms from cost_days
+      where team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])
+        and period >= date_trunc('month', ${since}::date)::date and day >= ${since}::date and day < ${until}::date
+      group by day, project_id, price_id
+    ),
+    rated as materialized (
+      select d.day, d.project_id, sum(d.ms * p.nanos_per_second) as list from days d join prices p on p.id = d.price_id group by 1, 2
+    ),
+    dear as (
+      select project_id from rated where project_id <> '' group by project_id
+      having max(list) >= ${String(DIFFERENCE_MIN)}::numeric order by max(list) desc, project_id limit ${PROJECTS_MAX}
+    ),
+    scoped as (
+      select null as project_id, day, sum(list) as list from rated group by day
+      union all
+      select project_id, day, list from rated where project_id in (select project_id from dear)
+    )
+    select s.project_id as "projectId", n.name, s.day::text, s.list::text,
+      (select min(day)::text from cost_days where team_id = ${teamId} and period = (select min(period) from cost_days where team_id = ${teamId})) as "teamFirstDay"
+    from scoped s left join cost_names n on n.team_id = ${teamId} and n.id = s.project_id
+    order by s.project_id nulls first, s.day`;
+  const scopes = new Map<string | null, ScopedSeries & { readonly days: Map<string, bigint> }>();
+  for (const { projectId, name, day, list, teamFirstDay } of rows) {
+    const scope = scopes.get(projectId) ?? {
+      projectId: projectId ?? undefined,
+      projectName: name ?? undefined,
+      firstDay: projectId === null ? teamFirstDay : day,
+      days: new Map<string, bigint>(),
+    };
+    scope.days.set(day, BigInt(list));
+    scopes.set(projectId, scope);
+  }
+  return [...scopes.values()];
+}
+
+export interface Contributor {
+  readonly kind: 'environment' | 'runner';
+  /** Absent: work of no environment. */
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  readonly actual: bigint;
+  readonly expected: bigint;
+}
+
+export interface ContributorsQuestion {
+  readonly teamId: string;
+  readonly anomalies: ReadonlyArray<
+    Pick<Anomaly, 'day' | 'samples'> & { readonly projectId: string | undefined }
+  >;
+}
+
+interface Candidate {
+  readonly n: number;
+  readonly kind: Contributor['kind'];
+  readonly key: string;
+  readonly name: string | null;
+  readonly actual: string;
+  /** Of the sampled days, those without usage left out. */
+  readonly past: readonly string[];
+}
+
+/** For each anomaly those that grew most over their own median, at most three. */
+export async function contributorsOf(
+  { db, teams }: Pick<Ctx, 'db' | 'teams'>,
+  { teamId, anomalies }: ContributorsQuestion,
+): Promise<Contributor[][]> {
+  if (anomalies.length === 0) return [];
+  const { sql } = db.behind;
+  const asked = anomalies.map(({ day, samples, projectId }, n) => ({ n, day, samples, project: projectId }));
+  const rows = await sql<Candidate[]>`
+    with asked as materialized (
+      select * from jsonb_to_recordset(${sql.json(asked)}::jsonb) a(n int, day date, project text, samples date[])
+    ),
+    costs as (
+      select a.n, s.day = a.day as is_that_day, s.day, k.kind, k.key, sum(d.metered_ms * p.nanos_per_second::numeric) as list
+      from asked a
+      cross join lateral unnest(a.samples || a.day) s(day)
+      join cost_days d on d.team_id = ${teamId} and d.team_id = any(${[...teams.teamIds]}::text[])
+        and d.period = date_trunc('month', s.day)::date and d.day = s.day and (a.project is null or d.project_id = a.project)
+      join prices p on p.id = d.price_id
+      cross join lateral (values ('environment', d.environment_id), ('runner', d.runner_id)) k(kind, key)
+      group by 1, 2, 3, 4, 5
+    ),
+    candidates as (
+      select * from (select n, kind, key, list, row_number() over (partition by n, kind order by list desc, key) as rank from costs where is_that_day) c
+      where rank <= ${CANDIDATES_MAX}
+    )
+    select c.n, c.kind, c.key, m.name, c.list::text as actual, coalesce(x.past, '{}') as past
+    from candidates c
+    left join (select n, kind, key, array_agg(list::text) as past from costs where not is_that_day group by 1, 2, 3) x
+      on x.n = c.n and x.kind = c.kind and x.key = c.key
+    left join cost_names m on m.team_id = ${teamId} and m.id = c.key`;
+  return anomalies.map(({ samples }, n) =>
+    topThree(
+      rows.filter((row) => row.n === n),
+      samples.length,
+    ),
+  );
+}
+
+function topThree(rows: readonly Candidate[], samples: number): Contributor[] {
+  const growth = ({ actual, expected }: Contributor): bigint => actual - expected;
+  return rows
+    .map(({ kind, key, name, actual, past }): Contributor => {
+      const idle = Array.from({ length: samples - past.length }, () => 0n);
+      const expected = median([...past.map(BigInt), ...idle]);
+      return {
+        kind,
+        id: key === '' ? undefined : key,
+        name: name ?? undefined,
+        actual: BigInt(actual),
+        expected,
+      };
+    })
+    .filter((each) => growth(each) > 0n)
+    .toSorted((a, b) => (growth(a) > growth(b) ? -1 : 1))
+    .slice(0, CONTRIBUTORS_MAX);
+}
