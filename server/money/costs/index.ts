@@ -11,6 +11,9 @@ import { explain } from './explain.ts';
 import { summary } from './summary.ts';
 import type { Pricing } from './summary.ts';
 
+export { forecastOf, historyFrom } from './forecast.ts';
+export type { Forecast, Spent } from './forecast.ts';
+
 const missing = async (): Promise<never> => {
   throw new Error('not built yet');
 };
