@@ -10,6 +10,7 @@ export type IdPrefix =
   | 'art'
   | 'ats'
   | 'att'
+  | 'bdg'
   | 'bld'
   | 'bst'
   | 'chk'

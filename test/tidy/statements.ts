@@ -44,6 +44,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/engine/work/',
     'server/money/credits/',
     'server/money/costs/anomaly-watch.ts',
+    'server/money/budgets/dirty.ts',
     'server/money/metering/metered.ts',
     'server/money/statements/close.ts',
     'server/money/statements/settle.ts',
@@ -75,5 +76,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/engine/runners/waiting.ts',
     'server/money/plans/included.ts',
     'server/money/statements/lines.ts',
+    'server/money/budgets/measure.ts',
+    'server/money/plans/',
   ],
 };

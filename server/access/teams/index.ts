@@ -32,8 +32,8 @@ import type { Member, Team } from './store.ts';
 
 export type { TeamCredit, TeamWork } from './acts.ts';
 export { teamsOfAccount } from './hand-over.ts';
-export { becomePayer, payerOf, payingFor, teamsPaidBy } from './payers.ts';
-export type { Paying } from './payers.ts';
+export { becomePayer, payerOf, payingFor, teamsPaidBy, teamsPaidWith } from './payers.ts';
+export type { PaidTeam, Paying } from './payers.ts';
 export { findTeam, insertMember, insertTeam, lockTeam, updateTeam } from './store.ts';
 
 export interface TeamsFeatureDeps {

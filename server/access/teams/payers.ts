@@ -85,3 +85,29 @@ export async function teamsPaidBy(
     where p.payer_id = ${payerId} order by 1`;
   return rows.map(({ id }) => id);
 }
+
+export interface PaidTeam {
+  readonly teamId: string;
+  /** Null: nobody is known to pay for it. */
+  readonly payerId: string | null;
+}
+
+/** The teams, and all others that those who pay for them right before a moment pay for. */
+export async function teamsPaidWith(
+  sql: SqlTag,
+  { teamIds, before }: { readonly teamIds: readonly string[]; readonly before: Date },
+): Promise<readonly PaidTeam[]> {
+  return await sql<PaidTeam[]>`
+    with mine as materialized (
+      select m.team_id, p.payer_id from unnest(${[...teamIds]}::text[]) m(team_id)
+      left join lateral (select l.payer_id from team_payers l where l.team_id = m.team_id and l.from_at < ${before} order by l.from_at desc limit 1) p on true
+    ),
+    payers as materialized (select distinct payer_id from mine where payer_id is not null),
+    theirs as (select distinct t.team_id from payers join team_payers t using (payer_id))
+    select m.team_id as "teamId", null as "payerId" from mine m where m.payer_id is null
+    union all
+    select t.team_id, p.payer_id from theirs t
+    cross join lateral (select l.payer_id from team_payers l where l.team_id = t.team_id and l.from_at < ${before} order by l.from_at desc limit 1) p
+    join payers using (payer_id)
+    order by 2, 1`;
+}

@@ -80,13 +80,13 @@ export async function coverageOf(
     select day::text, sum(metered_ms) as ms from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date group by day order by day`;
   let left = pool;
   for (const { day, ms } of days) {
-    if (left < Number(ms)) return { day, shares: await sharesOf(sql, { teamIds, period, day, left }) };
+    if (left < Number(ms)) return { day, shares: await sharesOn(sql, { teamIds, period, day, left }) };
     left -= Number(ms);
   }
   return { day: monthAfter(period), shares: new Map() };
 }
 
-async function sharesOf(
+async function sharesOn(
   sql: SqlTag,
   {
     teamIds,
@@ -104,6 +104,14 @@ async function sharesOf(
   const rows = await sql<Array<DayRow & { readonly ms: string }>>`
     select team_id as "teamId", meter, price_id as "priceId", project_id as "projectId", environment_id as "environmentId", runner_id as "runnerId", metered_ms as ms
     from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date and day = ${day}::date`;
+  return sharesOf(left, rows);
+}
+
+/** What is left for the rows of a day, in proportion to their time. */
+export function sharesOf(
+  left: number,
+  rows: ReadonlyArray<DayRow & { readonly ms: string }>,
+): ReadonlyMap<string, number> {
   const keys = rows.map(rowKey);
   const parts = shared(
     left,
@@ -112,8 +120,11 @@ async function sharesOf(
   return new Map(keys.map((key, n) => [key, parts[n] ?? 0]));
 }
 
-/** Included milliseconds of a row of `cost_days d` of the month. */
-export function includedMs(sql: SqlTag, { day, shares }: Coverage): Fragment {
+/** Included milliseconds of a row of `cost_days d` of the month. `day` may be an expression, where rows of several payers stand together. */
+export function includedMs(
+  sql: SqlTag,
+  { day, shares }: Pick<Coverage, 'shares'> & { readonly day: string | Fragment },
+): Fragment {
   const key = sql`concat_ws(' ', d.team_id, d.meter, d.price_id, d.project_id, d.environment_id, d.runner_id)`;
   return sql`case when d.day < ${day}::date then d.metered_ms when d.day > ${day}::date then 0
     else coalesce((${sql.json(Object.fromEntries(shares))}::jsonb ->> ${key})::bigint, 0) end`;
