@@ -32,6 +32,7 @@ import { teamSharesFeature } from './engine/teamshares/index.ts';
 import { createDispatch, createEngine, createTeamWork } from './engine/work/index.ts';
 import { startFeatureSwitches } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures } from './features/platformfeatures/index.ts';
+import { budgetsFeature } from './money/budgets/index.ts';
 import { costsFeature } from './money/costs/index.ts';
 import { boughtLeftLocked, creditsFeature } from './money/credits/index.ts';
 import { startMetering } from './money/metering/index.ts';
@@ -94,6 +95,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     costsFeature(system),
     creditsFeature(system),
     statementsFeature(system),
+    budgetsFeature(system),
     usageFeature,
     spacesFeature,
     graphFeature,

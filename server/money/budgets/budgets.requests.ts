@@ -1,0 +1,20 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { once, team } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+
+/** One that nothing but its own deletion is about. */
+const budget = once(async ({ teamId, projectId, sql }) => {
+  await sql`
+    insert into budgets (id, team_id, project_id, limit_cents, created_at, updated_at)
+    values ('bdg_contract', ${teamId}, ${projectId}, 100, now(), now())`;
+  return { teamId, budgetId: 'bdg_contract' };
+});
+
+export const requests: Requests = {
+  'svc.budgets.v1.BudgetsService/List': { fields: team },
+  'svc.budgets.v1.BudgetsService/Set': {
+    givesNothing: true,
+    fields: ({ teamId, environmentId }) => ({ teamId, environmentId, monthlyLimit: 200 }),
+  },
+  'svc.budgets.v1.BudgetsService/Delete': { fields: budget },
+};

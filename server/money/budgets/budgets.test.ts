@@ -1,0 +1,208 @@
+/** Budgets over the real door: whose they are, what is refused, and what they say of the month. */
+import { createSvcSDK } from '@svc/sdk';
+import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { join, stranger } from '../../../test/setup/people.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { BUDGETS_MAX } from './acts.ts';
+
+const postgresHere = await has('postgres');
+
+describe.skipIf(!postgresHere)('budgets', () => {
+  let server: TestServer;
+  let sdk: SvcSDK;
+  let teamId: string;
+  let projectId: string;
+  let environmentId: string;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
+    try {
+      await call;
+    } catch (error) {
+      const { status, code } = error as SvcApiError;
+      return `${status} ${code}`;
+    }
+    return 'not refused';
+  };
+  /** Time of today at the first price, 0.0001 a second. */
+  const used = async (ms: number, of: { environment?: string; project?: string } = {}): Promise<void> => {
+    const { environment = '', project = '' } = of;
+    await server.db.sql`
+      insert into cost_days (team_id, period, day, meter, price_id, project_id, environment_id, runner_id, events, metered_ms, self_reported_ms, self_reported_count)
+      select ${teamId}, date_trunc('month', now() at time zone 'UTC')::date, (now() at time zone 'UTC')::date, meter, id, ${project}, ${environment}, 'rnr_1', 1, ${ms}, 0, 0
+      from prices where meter = 'run.runner' and is_default
+      on conflict on constraint cost_days_pk do update set metered_ms = cost_days.metered_ms + excluded.metered_ms`;
+  };
+
+  beforeAll(async () => {
+    server = await startTestServer();
+  });
+  afterAll(async () => await server?.stop());
+  beforeEach(async () => {
+    sdk = sdkOf(server.first.apiKey);
+    teamId = (await sdk.teams.create('acme')).id;
+    projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
+    environmentId = (await sdk.environments.create(projectId, { name: 'production' })).id;
+  });
+
+  it('are one of a scope: set again the same one changes, and what is not named stays', async () => {
+    const first = await sdk.budgets.set(teamId, { monthlyLimit: 200, enforcement: 'hold' });
+    expect(first).toMatchObject({
+      teamId,
+      monthlyLimit: 200,
+      currency: 'usd',
+      enabled: true,
+      enforcement: 'hold',
+      spent: '0.000000000000',
+      percentUsed: 0,
+      state: 'ok',
+    });
+    expect(first).not.toHaveProperty('projectId');
+    const again = await sdk.budgets.set(teamId, { monthlyLimit: 12.34 });
+    expect(again).toMatchObject({ id: first.id, monthlyLimit: 12.34, enforcement: 'hold', enabled: true });
+    const byId = await sdk.budgets.set(teamId, { id: first.id, monthlyLimit: 12.34, enabled: false });
+    expect(byId).toMatchObject({ id: first.id, state: 'disabled', enforcement: 'hold' });
+    const others = [
+      await sdk.budgets.set(teamId, { monthlyLimit: 1, projectId }),
+      await sdk.budgets.set(teamId, { monthlyLimit: 2, environmentId }),
+    ];
+    const ids = (await sdk.budgets.list(teamId)).map(({ id }) => id);
+    expect(ids[0]).toBe(first.id);
+    expect(new Set(ids)).toEqual(new Set([first.id, ...others.map(({ id }) => id)]));
+    const [row] = await server.db.sql`select revision from budgets where id = ${first.id!}`;
+    expect(row).toEqual({ revision: 2 });
+  });
+
+  it('of one scope that are set at once are one, and every value that was named is kept', async () => {
+    await Promise.all([
+      sdk.budgets.set(teamId, { monthlyLimit: 5, enforcement: 'hold' }),
+      sdk.budgets.set(teamId, { monthlyLimit: 5, enabled: false }),
+      sdk.budgets.set(teamId, { monthlyLimit: 5 }),
+    ]);
+    expect(await sdk.budgets.list(teamId)).toMatchObject([{ enforcement: 'hold', enabled: false }]);
+  });
+
+  it('keep their scope', async () => {
+    const budget = await sdk.budgets.set(teamId, { monthlyLimit: 5, projectId });
+    const set = (more: object) => sdk.budgets.set(teamId, { id: budget.id!, monthlyLimit: 6, ...more });
+    expect(await refused(set({ environmentId }))).toBe('400 validation_failed');
+    expect((await set({ projectId })).monthlyLimit).toBe(6);
+    await server.asOwner(`delete from environments; delete from projects where id = '${projectId}'`);
+    expect(await set({ projectId })).toMatchObject({ id: budget.id, projectId });
+    expect(await refused(sdk.budgets.set(teamId, { monthlyLimit: 5, projectId }))).toBe('404 not_found');
+  });
+
+  it('take no limit that is not whole in cents, and no number that is none', async () => {
+    const put = async (body: object | string) =>
+      await server.call(`PUT /teams/${teamId}/budgets`, { as: server.first.apiKey, body });
+    const limits = [
+      '-1',
+      '12.345',
+      '1e18',
+      '1e-320',
+      '1000000000.01',
+      '"NaN"',
+      '"Infinity"',
+      '1e400',
+      'null',
+      '""',
+      '"ten"',
+      '"10"',
+      '[]',
+      '{}',
+      'true',
+    ];
+    for (const limit of limits) {
+      const { status, code, text } = await put(`{"monthlyLimit":${limit}}`);
+      expect([limit, status, code], text).toEqual([limit, 400, 'validation_failed']);
+    }
+    expect((await put({})).status).toBe(400);
+    expect(await sdk.budgets.list(teamId)).toEqual([]);
+    const { body } = await put({ monthlyLimit: 12.345 });
+    expect(body).toMatchObject({
+      error: { details: { fields: [{ field: 'monthlyLimit', rule: 'whole' }] } },
+    });
+    for (const limit of [0, 0.01, 0.29, 1.1, 4.35, 1_000_000_000, 999_999_999.99])
+      expect((await sdk.budgets.set(teamId, { monthlyLimit: limit })).monthlyLimit).toBe(limit);
+  });
+
+  it('count in one currency', async () => {
+    const set = (currency: string) => sdk.budgets.set(teamId, { monthlyLimit: 1, currency });
+    expect((await set('usd')).currency).toBe('usd');
+    expect(await refused(set('eur'))).toBe('400 currency_unsupported');
+    expect(await refused(set('USD'))).toBe('400 currency_unsupported');
+  });
+
+  it('are of projects and environments of their own team, and nobody sees those of another', async () => {
+    const other = await stranger(server);
+    const theirs = sdkOf(other.token);
+    const project = (await theirs.projects.create({ name: 'theirs', teamId: other.teamId })).id;
+    const environment = (await theirs.environments.create(project, { name: 'production' })).id;
+    const budget = await theirs.budgets.set(other.teamId, { monthlyLimit: 1 });
+    const set = (of: object) => refused(sdk.budgets.set(teamId, { monthlyLimit: 1, ...of }));
+    expect(await set({ projectId: project })).toBe('404 not_found');
+    expect(await set({ environmentId: environment })).toBe('404 not_found');
+    expect(await set({ id: budget.id })).toBe('404 not_found');
+    expect(await refused(theirs.budgets.set(teamId, { monthlyLimit: 1 }))).toBe('404 not_found');
+    expect(await refused(theirs.budgets.list(teamId))).toBe('404 not_found');
+    expect(await refused(sdk.budgets.delete(teamId, budget.id!))).toBe('404 not_found');
+    expect(await refused(sdk.budgets.set(teamId, { monthlyLimit: 1, projectId, environmentId }))).toBe(
+      '400 validation_failed',
+    );
+    expect(await theirs.budgets.list(other.teamId)).toHaveLength(1);
+    // A person of both teams reaches the other team's only by its own path.
+    const both = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
+    expect(await refused(sdkOf(both.token).budgets.list(teamId))).toBe('404 not_found');
+  });
+
+  it('are set by admins, seen by viewers, deleted once, and noted in the ledger', async () => {
+    const viewer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'viewer' })).token);
+    const developer = sdkOf((await join(server, server.first.apiKey, { teamId, role: 'developer' })).token);
+    const budget = await sdk.budgets.set(teamId, { monthlyLimit: 1 });
+    expect(await viewer.budgets.list(teamId)).toMatchObject([{ id: budget.id }]);
+    expect(await refused(developer.budgets.set(teamId, { monthlyLimit: 2 }))).toBe('403 role_insufficient');
+    await sdk.budgets.delete(teamId, budget.id!);
+    expect(await refused(sdk.budgets.delete(teamId, budget.id!))).toBe('404 not_found');
+    expect(await sdk.budgets.list(teamId)).toEqual([]);
+    const entries = await server.db.sql`
+      select action, details from audit_entries where chain = ${teamId} and target = ${budget.id!} order by seq`;
+    const details = {
+      projectId: '',
+      environmentId: '',
+      limitCents: 100,
+      enabled: true,
+      enforcement: 'notify',
+    };
+    expect(entries).toEqual([
+      { action: 'budget.set', details },
+      { action: 'budget.deleted', details },
+    ]);
+  });
+
+  it('are a hundred of a team, and those that are there still change', async () => {
+    await server.db.sql`
+      insert into budgets (id, team_id, project_id, limit_cents, created_at, updated_at)
+      select 'bdg_full_' || n, ${teamId}, 'prj_' || n, 100, now(), now() from generate_series(1, ${BUDGETS_MAX}::int) n`;
+    expect(await refused(sdk.budgets.set(teamId, { monthlyLimit: 1 }))).toBe('409 limit_reached');
+    expect((await sdk.budgets.set(teamId, { id: 'bdg_full_7', monthlyLimit: 3 })).monthlyLimit).toBe(3);
+  });
+
+  it('measure the whole month, whenever they are made, each its own scope', async () => {
+    await used(10_000_000, { environment: environmentId, project: projectId });
+    await used(30_000_000, { project: projectId });
+    await used(60_000_123);
+    const spent = async (of: object) => (await sdk.budgets.set(teamId, { monthlyLimit: 8, ...of })).spent;
+    expect(await spent({})).toBe('10.000012300000');
+    expect(await spent({ projectId })).toBe('4.000000000000');
+    expect(await spent({ environmentId })).toBe('1.000000000000');
+    await server.asOwner(`delete from environments where id = '${environmentId}'`);
+    expect((await sdk.budgets.list(teamId)).map(({ percentUsed, state }) => [percentUsed, state])).toEqual([
+      [125, 'exceeded'],
+      [12.5, 'ok'],
+      [50, 'ok'],
+    ]);
+  });
+});

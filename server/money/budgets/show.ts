@@ -1,0 +1,28 @@
+/** A budget with its figures, as the contract has it. */
+import { BudgetSchema } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
+import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
+import { shown } from '../../platform/resource/index.ts';
+import { decimalOf } from '../amounts/index.ts';
+import { majorOf, stateOf } from './figures.ts';
+import type { Measured } from './measure.ts';
+
+export interface Shown {
+  readonly currency: string;
+  /** Time up to which costs are in the figures. */
+  readonly evaluatedAt: Date;
+}
+
+export function showBudget(budget: Measured, { currency, evaluatedAt }: Shown): Budget {
+  const { projectId, environmentId, limitCents, spent } = budget;
+  const forecast = budget.forecast();
+  return shown(BudgetSchema, budget, {
+    projectId: projectId === '' ? undefined : projectId,
+    environmentId: environmentId === '' ? undefined : environmentId,
+    monthlyLimit: majorOf(limitCents, currency),
+    currency,
+    spent: decimalOf(spent),
+    forecast: forecast === undefined ? undefined : decimalOf(forecast),
+    state: stateOf(budget),
+    evaluatedAt,
+  });
+}
