@@ -798,13 +798,13 @@ CREATE TABLE "billing_events" (
 
 --> statement-breakpoint
 CREATE TABLE "budget_notices" (
-	"budget_id" text NOT NULL,
+	"subject_id" text NOT NULL,
 	"month" date NOT NULL,
 	"kind" text NOT NULL,
 	"threshold" integer NOT NULL,
 	"revision" integer NOT NULL,
-	CONSTRAINT "budget_notices_budget_id_month_kind_threshold_revision_pk" PRIMARY KEY("budget_id","month","kind","threshold","revision"),
-	CONSTRAINT "budget_notices_kind" CHECK ("budget_notices"."kind" in ('actual', 'forecast'))
+	CONSTRAINT "budget_notices_subject_id_month_kind_threshold_revision_pk" PRIMARY KEY("subject_id","month","kind","threshold","revision"),
+	CONSTRAINT "budget_notices_kind" CHECK ("budget_notices"."kind" in ('actual', 'forecast', 'included'))
 );
 
 --> statement-breakpoint
@@ -2340,8 +2340,6 @@ ALTER TABLE "release_artifacts" ADD CONSTRAINT "release_artifacts_artifact_fk" F
 ALTER TABLE "releases" ADD CONSTRAINT "releases_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "artifact_residency_attestations" ADD CONSTRAINT "artifact_residency_attestations_artifact_fk" FOREIGN KEY ("team_id","artifact_id") REFERENCES "public"."artifacts"("team_id","id") ON DELETE cascade ON UPDATE no action;
---> statement-breakpoint
-ALTER TABLE "budget_notices" ADD CONSTRAINT "budget_notices_budget_id_budgets_id_fk" FOREIGN KEY ("budget_id") REFERENCES "public"."budgets"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint
 ALTER TABLE "budgets" ADD CONSTRAINT "budgets_team_id_teams_id_fk" FOREIGN KEY ("team_id") REFERENCES "public"."teams"("id") ON DELETE cascade ON UPDATE no action;
 --> statement-breakpoint

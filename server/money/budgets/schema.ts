@@ -37,22 +37,22 @@ export const budgets = teamTable(
   ],
 );
 
-/** What people were told of, once. */
+/** What people were told of, once. No row refers to its subject: those of earlier months are purged. */
 export const budgetNotices = pgTable(
   'budget_notices',
   {
-    budgetId: id('budget_id')
-      .notNull()
-      .references(() => budgets.id, { onDelete: 'cascade' }),
+    /** The budget, or the team whose included time it is. */
+    subjectId: id('subject_id').notNull(),
     month: date('month').notNull(),
-    kind: text('kind', { enum: ['actual', 'forecast'] }).notNull(),
+    kind: text('kind', { enum: ['actual', 'forecast', 'included'] }).notNull(),
     /** In percent. */
     threshold: integer('threshold').notNull(),
+    /** Of the budget; or the seconds that the month included, so that people are told anew when that changes. */
     revision: integer('revision').notNull(),
   },
   (t) => [
-    primaryKey({ columns: [t.budgetId, t.month, t.kind, t.threshold, t.revision] }),
-    check('budget_notices_kind', sql`${t.kind} in ('actual', 'forecast')`),
+    primaryKey({ columns: [t.subjectId, t.month, t.kind, t.threshold, t.revision] }),
+    check('budget_notices_kind', sql`${t.kind} in ('actual', 'forecast', 'included')`),
   ],
 );
 
