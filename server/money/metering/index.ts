@@ -14,8 +14,6 @@ export { listPrices, publishPrice } from './prices.ts';
 export type { Meter, Price } from './prices.ts';
 export { addDays, assertSpan, countDays, DAY_MS, dayOf, monthOf, readDay } from './days.ts';
 export type { DayField } from './days.ts';
-export { addDays, countDays, monthOf } from './days.ts';
-export { metered };
 
 /** Before the first event is published. */
 export async function startMetering({ config, db }: Pick<System, 'config' | 'db'>): Promise<Feature> {

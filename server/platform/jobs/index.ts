@@ -2,7 +2,15 @@
 export { doubling, JobFailed, JobNotYet } from './kind.ts';
 export type { Job, JobKind, Payload } from './kind.ts';
 export { addJobMetrics } from './metrics.ts';
-export { addJob, isJobOpen, jobsAdded, keyedJobsAdded, missingJobsAdded, purgeJobs, wakeWorkers } from './store.ts';
+export {
+  addJob,
+  isJobOpen,
+  jobsAdded,
+  keyedJobsAdded,
+  missingJobsAdded,
+  purgeJobs,
+  wakeWorkers,
+} from './store.ts';
 export type { NewJob } from './store.ts';
 export { createWorker, startWorker } from './worker.ts';
 export type { Worker, WorkerDeps } from './worker.ts';
