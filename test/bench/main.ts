@@ -25,6 +25,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   simulate: () => import('./simulate.ts'),
   logs: () => import('./logs.ts'),
   outbox: () => import('./outbox.ts'),
+  credits: () => import('./credits.ts'),
   webhooks: () => import('./webhooks.ts'),
   wake: () => import('./wake.ts'),
 };

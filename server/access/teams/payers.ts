@@ -1,8 +1,9 @@
 /** Who pays for teams. Rows outlive teams and accounts: months are settled after either is gone. */
 import { apiError } from '@svc/proto/http/errors.ts';
+import { requireRole } from '../../platform/authorise.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { lockTeam } from './store.ts';
+import { findMember, lockTeam } from './store.ts';
 
 /** Who pays for a team now. Null: nobody is known to. */
 export async function payerOf(sql: SqlTag, teamId: string): Promise<string | null> {
@@ -12,8 +13,8 @@ export async function payerOf(sql: SqlTag, teamId: string): Promise<string | nul
 }
 
 /**
- * From now on; the one who pays already changes nothing. False: that one does. The team's row is locked, so that of two at the same moment the second one comes after the first one, and nobody leaves
- * meanwhile; what comes after is later by a millisecond at least, also by a clock that is behind. Throws `not_found`.
+ * From now on; the one who pays already changes nothing. False: that one does. The team's row is locked, so that of two at the same moment the second one comes after the first one, and an owner who leaves
+ * meanwhile does not pay; what comes after is later by a millisecond at least, also by a clock that is behind. Throws `not_found`, and `role_insufficient` for who is no owner (any more).
  */
 export async function becomePayer(
   db: Database,
@@ -21,6 +22,9 @@ export async function becomePayer(
 ): Promise<boolean> {
   return await db.transact(async (tx) => {
     if (!(await lockTeam(tx, teamId))) throw notFound('team');
+    const member = await findMember(tx, { teamId, userId: payerId });
+    if (member === undefined) throw notFound('member');
+    requireRole(member.role, 'owner', { act: 'paying for the team' });
     const rows = await tx.sql`
       with last as (select payer_id, from_at from team_payers where team_id = ${teamId} order by from_at desc limit 1)
       insert into team_payers (team_id, from_at, payer_id)

@@ -3,8 +3,10 @@
  * entry, and the violated key would end the transaction of the caller. The lock lasts until the transaction ends: take it before an entry of the audit, and for one team in a transaction.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Database } from '../../platform/db/index.ts';
+import { isUniqueViolation } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
+import type { Fragment } from '../../platform/sql.ts';
 import type { Account, creditTransfers } from './schema.ts';
 
 export type CreditKind = (typeof creditTransfers.$inferSelect)['kind'];
@@ -42,19 +44,37 @@ export type Outcome =
   /** The account holds less than what should go from it. */
   | { readonly outcome: 'refused'; readonly account: Account; readonly balanceCents: number };
 
+const lockOf = (sql: SqlTag, teamId: string): Fragment =>
+  sql`hashtextextended('credit ' || ${teamId}::text, 0)`;
+
 /** Until the transaction ends, nobody else writes the team's ledger. */
 export async function lockCredit({ sql, inTransaction }: Database, teamId: string): Promise<void> {
   if (!inTransaction) throw new Error(`the lock on the credit of ${teamId} needs a transaction`);
-  await sql`select pg_advisory_xact_lock(hashtextextended('credit ' || ${teamId}::text, 0))`;
+  await sql`select pg_advisory_xact_lock(${lockOf(sql, teamId)})`;
 }
 
-/** By itself or in the transaction of the caller, which goes on whatever the outcome is. Throws `validation_failed` for an amount that is none. */
+/**
+ * By itself or in the transaction of the caller, which goes on whatever the outcome is. By itself it is one statement while nobody else writes the ledger of this team. Throws `validation_failed` for an
+ * amount that is none.
+ */
 export async function post(db: Database, transfer: NewTransfer): Promise<Outcome> {
   assertAmount(transfer.cents);
+  const tried = db.inTransaction ? undefined : await tryToPost(db, transfer);
+  if (tried !== undefined) return tried;
   return await db.transact(async (tx) => {
     await lockCredit(tx, transfer.teamId);
     return await postLocked(tx, transfer);
   });
+}
+
+/** Undefined: somebody else writes this ledger, or wrote it after the statement began. */
+async function tryToPost(db: Database, transfer: NewTransfer): Promise<Outcome | undefined> {
+  try {
+    return await insert(db, transfer);
+  } catch (error) {
+    if (isUniqueViolation(error)) return undefined;
+    throw error;
+  }
 }
 
 export function assertAmount(cents: number): void {
@@ -71,14 +91,26 @@ interface Row extends Transfer {
   readonly account: Account;
 }
 
-/** One statement for the transfer and both of its entries. It refuses by itself what the tables would refuse, because a violated constraint ends the transaction. */
-export async function postLocked(
+/** Under the lock. */
+export async function postLocked(tx: Database, transfer: NewTransfer): Promise<Outcome> {
+  const outcome = await insert(tx, transfer);
+  if (outcome !== undefined) return outcome;
+  const { teamId, kind, source } = transfer;
+  throw new Error(`credit of ${teamId}: another team has a ${kind} with the source ${source}`);
+}
+
+/**
+ * One statement for the transfer and both of its entries. It writes only with the lock, which who has it gets again. It refuses by itself what the tables would refuse, because a violated constraint ends the
+ * transaction.
+ */
+async function insert(
   { sql }: Pick<Database, 'sql'>,
   { teamId, kind, source, from, to, cents, blockId = '', reason = '', expiresAt, at, ...rest }: NewTransfer,
-): Promise<Outcome> {
+): Promise<Outcome | undefined> {
   const made = rest.id ?? newId('crt', at.getTime());
   const [row] = await sql<Row[]>`
-    with legs (account, cents) as (values (${from}::text, -(${cents}::bigint)), (${to}::text, ${cents}::bigint)),
+    with got as materialized (select pg_try_advisory_xact_lock(${lockOf(sql, teamId)}) as lock),
+    legs (account, cents) as (values (${from}::text, -(${cents}::bigint)), (${to}::text, ${cents}::bigint)),
     next as materialized (
       select l.account, l.cents, e.seq as previous_seq, e.balance as previous_balance, coalesce(e.balance, 0) + l.cents as balance
       from legs l left join lateral (
@@ -90,7 +122,7 @@ export async function postLocked(
       insert into credit_transfers (id, team_id, kind, source, "from", "to", cents, block_id, reason, expires_at, created_at)
       select ${made}, ${teamId}, ${kind}, ${source}, ${from}, ${to}, ${cents}::bigint, nullif(${blockId}, ''), nullif(${reason}, ''),
         ${expiresAt ?? null}::timestamptz, ${at}::timestamptz
-      where not exists (select from short)
+      where (select lock from got) and not exists (select from short)
       on conflict (kind, source) do nothing
       returning id, team_id, cents, created_at
     ),
@@ -108,8 +140,7 @@ export async function postLocked(
       (select balance from next where account = 'available') as "balanceCents" from made
     union all select 'repeated', id, team_id, cents, created_at, '', balance from known
     union all select 'refused', '', ${teamId}, 0, ${at}::timestamptz, account, balance from short where not exists (select from known)`;
-  if (row === undefined || row.teamId !== teamId)
-    throw new Error(`credit of ${teamId}: another team has a ${kind} with the source ${source}`);
+  if (row?.teamId !== teamId) return undefined;
   const { outcome, account, id, createdAt, balanceCents } = row;
   if (outcome === 'refused') return { outcome, account, balanceCents: balanceCents ?? 0 };
   return { outcome, transfer: { id, cents: row.cents, createdAt, balanceCents } };
