@@ -25,7 +25,7 @@ import {
 const postgresHere = await has('postgres');
 const START = Date.parse('2026-03-01T00:00:00Z');
 const STEP_MS = 60_000;
-const ACTS = 120;
+const ACTS = 90;
 /** Acts at once: less than wait for a connection for too long on a busy machine. */
 const GANG = 24;
 const TEAMS = 3;
