@@ -1,0 +1,222 @@
+/** Products and prices. */
+import Stripe from 'stripe';
+import { changedMetadata } from './forms.ts';
+import type { Params } from './forms.ts';
+import { invalid } from './refusal.ts';
+import { accepts, matching, PAGING, pageOf } from './routes.ts';
+import type { Route } from './routes.ts';
+import type { World } from './world.ts';
+
+function createProduct(world: World, params: Params): Stripe.Product {
+  const product: Stripe.Product = {
+    id: params.text('id') ?? world.nextId('prod'),
+    object: 'product',
+    active: params.flag('active') ?? true,
+    created: world.now(),
+    default_price: null,
+    description: params.text('description') ?? null,
+    images: [],
+    livemode: world.settings.livemode,
+    marketing_features: [],
+    metadata: params.map('metadata') ?? {},
+    name: params.need('name'),
+    package_dimensions: null,
+    shippable: null,
+    statement_descriptor: null,
+    tax_code: params.text('tax_code') ?? null,
+    tax_details: null,
+    type: 'service',
+    unit_label: null,
+    updated: world.now(),
+    url: null,
+  };
+  world.tables.product.set(product.id, product);
+  return product;
+}
+
+export interface NewPrice {
+  readonly currency: string;
+  readonly unitAmount: number;
+  readonly product: string;
+  readonly recurring?: { interval: Stripe.Price.Recurring.Interval; count: number } | undefined;
+  readonly lookupKey?: string | undefined;
+  readonly nickname?: string | undefined;
+  readonly metadata?: Record<string, string> | undefined;
+}
+
+export function createPrice(world: World, given: NewPrice): Stripe.Price {
+  const price: Stripe.Price = {
+    id: world.nextId('price'),
+    object: 'price',
+    active: true,
+    billing_scheme: 'per_unit',
+    created: world.now(),
+    currency: given.currency,
+    custom_unit_amount: null,
+    livemode: world.settings.livemode,
+    lookup_key: given.lookupKey ?? null,
+    metadata: given.metadata ?? {},
+    nickname: given.nickname ?? null,
+    product: given.product,
+    recurring:
+      given.recurring === undefined
+        ? null
+        : {
+            interval: given.recurring.interval,
+            interval_count: given.recurring.count,
+            meter: null,
+            trial_period_days: null,
+            usage_type: 'licensed',
+          },
+    tax_behavior: 'unspecified',
+    tiers_mode: null,
+    transform_quantity: null,
+    type: given.recurring === undefined ? 'one_time' : 'recurring',
+    unit_amount: given.unitAmount,
+    unit_amount_decimal: Stripe.Decimal.from(given.unitAmount),
+  };
+  world.tables.price.set(price.id, price);
+  return price;
+}
+
+const INTERVALS = ['day', 'week', 'month', 'year'] as const;
+
+/** Of `price_data`, and of a new price: they are written alike. */
+export function readPrice(world: World, params: Params): NewPrice {
+  const recurring = params.child('recurring');
+  const interval = recurring?.choice('interval', INTERVALS);
+  if (recurring !== undefined && interval === undefined) recurring.need('interval');
+  const unitAmount = params.whole('unit_amount');
+  if (unitAmount === undefined)
+    throw invalid('You must specify `unit_amount`.', { param: 'unit_amount', code: 'parameter_missing' });
+  if (unitAmount < 0) throw invalid('Invalid non-negative integer', { param: 'unit_amount' });
+  const data = params.child('product_data');
+  const product =
+    data === undefined
+      ? world.find('product', params.need('product'), 'product')
+      : createProduct(world, data);
+  return {
+    currency: params.need('currency').toLowerCase(),
+    unitAmount,
+    product: product.id,
+    recurring:
+      interval === undefined ? undefined : { interval, count: recurring?.whole('interval_count') ?? 1 },
+  };
+}
+
+function created(world: World, params: Params): Stripe.Price {
+  const lookupKey = params.text('lookup_key');
+  const holder = [...world.tables.price.values()].find(
+    (each) => lookupKey !== undefined && each.lookup_key === lookupKey,
+  );
+  if (holder !== undefined && params.flag('transfer_lookup_key') !== true)
+    throw invalid(
+      `A price (\`${holder.id}\`) already uses that lookup key. You may transfer the lookup key by setting \`transfer_lookup_key\`.`,
+      { param: 'lookup_key' },
+    );
+  const price = createPrice(world, {
+    ...readPrice(world, params),
+    lookupKey,
+    nickname: params.text('nickname'),
+    metadata: params.map('metadata'),
+  });
+  if (holder !== undefined) holder.lookup_key = null;
+  price.active = params.flag('active') ?? true;
+  world.emit('price.created', price);
+  return price;
+}
+
+function updated(world: World, price: Stripe.Price, params: Params): Stripe.Price {
+  price.active = params.flag('active') ?? price.active;
+  if (params.has('nickname')) price.nickname = params.text('nickname') || null;
+  if (params.has('lookup_key')) price.lookup_key = params.text('lookup_key') || null;
+  price.metadata = changedMetadata(price.metadata, params);
+  world.emit('price.updated', price);
+  return price;
+}
+
+function listed(world: World, params: Params): Stripe.ApiList<Stripe.Price> {
+  const keys = params.texts('lookup_keys');
+  if (keys.length > 10) throw invalid('Array must contain at most 10 elements.', { param: 'lookup_keys' });
+  const active = params.flag('active');
+  const all = matching(world.tables.price.values(), params, {
+    product: (each) => each.product,
+    currency: (each) => each.currency,
+    type: (each) => each.type,
+  }).filter(
+    (each) =>
+      (active === undefined || each.active === active) &&
+      (!params.has('lookup_keys') || (each.lookup_key !== null && keys.includes(each.lookup_key))),
+  );
+  return pageOf(params, { path: '/v1/prices', all });
+}
+
+export const catalogueRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v1/products',
+    accepts: accepts<Stripe.ProductCreateParams>(
+      'id',
+      'name',
+      'active',
+      'description',
+      'metadata',
+      'tax_code',
+      'expand',
+    ),
+    answer: ({ world, params }) => {
+      const product = createProduct(world, params);
+      world.emit('product.created', product);
+      return product;
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/products/:id',
+    accepts: ['expand'],
+    answer: ({ world, id }) => world.find('product', id),
+  },
+  {
+    method: 'GET',
+    path: '/v1/products',
+    accepts: PAGING,
+    answer: ({ world, params }) =>
+      pageOf(params, { path: '/v1/products', all: world.tables.product.values() }),
+  },
+  {
+    method: 'POST',
+    path: '/v1/prices',
+    accepts: accepts<Stripe.PriceCreateParams>(
+      'currency',
+      'unit_amount',
+      'product',
+      'product_data',
+      'recurring',
+      'lookup_key',
+      'transfer_lookup_key',
+      'nickname',
+      'metadata',
+      'active',
+      'expand',
+    ),
+    answer: ({ world, params }) => created(world, params),
+  },
+  {
+    method: 'GET',
+    path: '/v1/prices/:id',
+    accepts: ['expand'],
+    answer: ({ world, id }) => world.find('price', id),
+  },
+  {
+    method: 'POST',
+    path: '/v1/prices/:id',
+    accepts: accepts<Stripe.PriceUpdateParams>('active', 'nickname', 'lookup_key', 'metadata', 'expand'),
+    answer: ({ world, params, id }) => updated(world, world.find('price', id), params),
+  },
+  {
+    method: 'GET',
+    path: '/v1/prices',
+    accepts: [...PAGING, 'active', 'currency', 'lookup_keys', 'product', 'type'],
+    answer: ({ world, params }) => listed(world, params),
+  },
+];

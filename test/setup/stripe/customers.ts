@@ -1,0 +1,95 @@
+import type Stripe from 'stripe';
+import { changedMetadata } from './forms.ts';
+import { accepts, matching, PAGING, pageOf } from './routes.ts';
+import type { Route } from './routes.ts';
+import type { World } from './world.ts';
+
+interface NewCustomer {
+  readonly email?: string | undefined;
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly metadata?: Record<string, string> | undefined;
+}
+
+export function createCustomer(world: World, given: NewCustomer): Stripe.Customer {
+  const id = world.nextId('cus');
+  const customer: Stripe.Customer = {
+    id,
+    object: 'customer',
+    address: null,
+    balance: 0,
+    created: world.now(),
+    currency: null,
+    default_source: null,
+    delinquent: false,
+    description: given.description ?? null,
+    discount: null,
+    email: given.email ?? null,
+    invoice_prefix: `C${id.slice(-7)}`,
+    invoice_settings: {
+      custom_fields: null,
+      default_payment_method: null,
+      footer: null,
+      rendering_options: null,
+    },
+    livemode: world.settings.livemode,
+    metadata: given.metadata ?? {},
+    name: given.name ?? null,
+    next_invoice_sequence: 1,
+    phone: null,
+    preferred_locales: [],
+    shipping: null,
+    tax_exempt: 'none',
+    test_clock: null,
+  };
+  world.tables.customer.set(id, customer);
+  world.emit('customer.created', customer);
+  return customer;
+}
+
+const FIELDS = accepts<Stripe.CustomerCreateParams>('email', 'name', 'description', 'metadata', 'expand');
+
+export const customerRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v1/customers',
+    accepts: FIELDS,
+    answer: ({ world, params }) =>
+      createCustomer(world, {
+        email: params.text('email'),
+        name: params.text('name'),
+        description: params.text('description'),
+        metadata: params.map('metadata'),
+      }),
+  },
+  {
+    method: 'GET',
+    path: '/v1/customers/:id',
+    accepts: ['expand'],
+    answer: ({ world, id }) => world.find('customer', id),
+  },
+  {
+    method: 'POST',
+    path: '/v1/customers/:id',
+    accepts: FIELDS,
+    answer: ({ world, params, id }) => {
+      const customer = world.find('customer', id);
+      if (params.has('email')) customer.email = params.text('email') || null;
+      if (params.has('name')) customer.name = params.text('name') || null;
+      if (params.has('description')) customer.description = params.text('description') || null;
+      customer.metadata = changedMetadata(customer.metadata, params);
+      world.emit('customer.updated', customer);
+      return customer;
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/customers',
+    accepts: [...PAGING, 'email'],
+    answer: ({ world, params }) =>
+      pageOf(params, {
+        path: '/v1/customers',
+        all: matching(world.tables.customer.values(), params, { email: (each) => each.email }),
+      }),
+  },
+];

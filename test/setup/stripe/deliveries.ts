@@ -1,0 +1,192 @@
+/** Signed deliveries of events to the endpoint, one after the other, and what can go wrong with them. */
+import { request } from 'node:http';
+import { days, HOUR } from './periods.ts';
+import { signatureOf } from './signature.ts';
+import type { StoredEvent, World } from './world.ts';
+
+export interface Endpoint {
+  url: string;
+  secrets: readonly string[];
+  /** Only these types. Absent: all. */
+  types?: readonly string[];
+}
+
+/** By type, or by anything else of the event. */
+export type Which = string | ((event: StoredEvent) => boolean);
+
+export interface Attempt {
+  readonly eventId: string;
+  readonly type: string;
+  /** 0: no answer. */
+  readonly status: number;
+}
+
+interface Delivery {
+  readonly event: StoredEvent;
+  tries: number;
+  /** Own time of the next try; absent while it is queued. */
+  dueAt?: number;
+}
+
+export interface Deliveries {
+  /** Undefined: nobody is told. */
+  endpoint: Endpoint | undefined;
+  /** Each event comes twice. */
+  twice: boolean;
+  readonly attempts: Attempt[];
+  /** Ids of events that nobody will hear of any more. */
+  readonly lost: string[];
+  /** The next `n` events that fit never come, not even later. */
+  drop(n: number, which?: Which): void;
+  /** Events that fit wait for `release`. */
+  hold(which?: Which): void;
+  /** Stops holding, and sends what waits. `keep` goes on holding what comes. */
+  release(options?: { reversed?: boolean; keep?: boolean }): void;
+  /** The endpoint is not reached: tried again for three days of own time, then given up. */
+  stop(): void;
+  /** The endpoint is reached again, and what was not given up comes now. */
+  start(): void;
+  /** Tries all that failed now, whenever they are due. */
+  retry(): void;
+  /** Sends one event again, as a person can on Stripe's page. */
+  resend(eventId: string): void;
+  /** Resolves when nothing is on its way. What is held, or failed, is not. */
+  delivered(): Promise<void>;
+}
+
+const GIVEN_UP_AFTER = days(3);
+/** Hours until the next try, by tries so far. */
+const WAITS: readonly number[] = [1, 1, 2, 4, 8];
+
+interface Own extends Deliveries {
+  tell(event: StoredEvent): void;
+  /** Own time went on. */
+  passed(): void;
+}
+
+export function createDeliveries(world: () => World): Own {
+  const drops: { left: number; which: Which | undefined }[] = [];
+  const held: Delivery[] = [];
+  let failed: Delivery[] = [];
+  let holding: Which | undefined;
+  let stopped = false;
+  let tail: Promise<void> = Promise.resolve();
+
+  const enqueue = (delivery: Delivery) => {
+    delete delivery.dueAt;
+    tail = tail.then(() => attempt(delivery));
+  };
+  const attempt = async (delivery: Delivery) => {
+    const { event } = delivery;
+    const status = stopped || own.endpoint === undefined ? 0 : await post(own.endpoint, event, world());
+    own.attempts.push({ eventId: event.id, type: event.type, status });
+    delivery.tries += 1;
+    if (status >= 200 && status < 300) {
+      event.pending_webhooks = 0;
+      return;
+    }
+    if (world().now() - event.created >= GIVEN_UP_AFTER) {
+      own.lost.push(event.id);
+      return;
+    }
+    delivery.dueAt = world().now() + HOUR * (WAITS[delivery.tries - 1] ?? 12);
+    failed.push(delivery);
+  };
+  const again = (which: (delivery: Delivery) => boolean) => {
+    const now = failed.filter(which);
+    failed = failed.filter((each) => !now.includes(each));
+    for (const each of now) enqueue(each);
+  };
+  const own: Own = {
+    endpoint: undefined,
+    twice: false,
+    attempts: [],
+    lost: [],
+    drop: (n, which) => void drops.push({ left: n, which }),
+    hold: (which = () => true) => {
+      holding = which;
+    },
+    release: ({ reversed = false, keep = false } = {}) => {
+      if (!keep) holding = undefined;
+      const all = held.splice(0);
+      for (const each of reversed ? all.reverse() : all) enqueue(each);
+    },
+    stop: () => {
+      stopped = true;
+    },
+    start: () => {
+      stopped = false;
+      own.retry();
+    },
+    retry: () => again(() => true),
+    resend: (eventId) => enqueue({ event: world().find('event', eventId), tries: 0 }),
+    delivered: async () => {
+      let seen: Promise<void> | undefined;
+      while (seen !== tail) {
+        seen = tail;
+        await seen;
+      }
+    },
+    tell: (event) => {
+      const { endpoint } = own;
+      if (endpoint === undefined || endpoint.types?.includes(event.type) === false) return;
+      const dropped = drops.find((each) => each.left > 0 && fits(each.which, event));
+      if (dropped !== undefined) {
+        dropped.left -= 1;
+        own.lost.push(event.id);
+        return;
+      }
+      for (let n = 0; n < (own.twice ? 2 : 1); n += 1) {
+        const delivery: Delivery = { event, tries: 0 };
+        if (holding !== undefined && fits(holding, event)) held.push(delivery);
+        else enqueue(delivery);
+      }
+    },
+    passed: () => {
+      const now = world().now();
+      const over = failed.filter(({ event }) => now - event.created >= GIVEN_UP_AFTER);
+      own.lost.push(...over.map(({ event }) => event.id));
+      failed = failed.filter((each) => !over.includes(each));
+      again(({ dueAt = 0 }) => dueAt <= now);
+    },
+  };
+  return own;
+}
+
+export const fits = (which: Which | undefined, event: StoredEvent): boolean =>
+  which === undefined || (typeof which === 'string' ? event.type === which : which(event));
+
+/** The status of the answer; 0 without one. */
+function post(endpoint: Endpoint, event: StoredEvent, world: World): Promise<number> {
+  // Signed when it is sent, by the wall clock, whatever the event's own time is.
+  const at = Math.floor(world.wallNow().getTime() / 1000);
+  const body = JSON.stringify(event, undefined, 2);
+  return sendSigned(endpoint.url, body, signatureOf(body, { secrets: endpoint.secrets, at }));
+}
+
+export function sendSigned(url: string, body: string, signature: string): Promise<number> {
+  return new Promise((resolve) => {
+    const outgoing = request(
+      url,
+      {
+        method: 'POST',
+        agent: false,
+        timeout: 20_000,
+        headers: {
+          'content-type': 'application/json; charset=utf-8',
+          'content-length': Buffer.byteLength(body),
+          'stripe-signature': signature,
+          'user-agent': 'Stripe/1.0 (+https://stripe.com/docs/webhooks)',
+        },
+      },
+      (response) => {
+        response.on('error', () => resolve(0));
+        response.on('end', () => resolve(response.statusCode ?? 0));
+        response.resume();
+      },
+    );
+    outgoing.on('timeout', () => outgoing.destroy());
+    outgoing.on('error', () => resolve(0));
+    outgoing.end(body);
+  });
+}

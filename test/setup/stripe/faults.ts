@@ -1,0 +1,84 @@
+/** What can go wrong between a caller and the API. */
+export interface CallRecord {
+  readonly method: string;
+  readonly path: string;
+  readonly params: object;
+  readonly idempotencyKey: string | null;
+  readonly requestId: string;
+  /** Absent: no answer was sent. */
+  status?: number;
+  /** It was the saved answer of an earlier request. */
+  replayed: boolean;
+}
+
+/** `POST /v1/invoices` names that path, with any id or action behind it; absent: any. */
+export type WhichCall = string | ((call: CallRecord) => boolean);
+
+export type Fault = 'lost' | 'error' | 'error_after_effect' | 'reset';
+
+export interface ApiFaults {
+  /** The next `n` that fit do all they should, and the connection breaks before the answer. */
+  loseAnswerAfterEffect(n: number, which?: WhichCall): void;
+  /** The next `n` that fit are answered 500, which their key keeps. `effect`: they did all they should. */
+  answer500(n: number, options?: { which?: WhichCall; effect?: boolean }): void;
+  /** The connection of the next `n` that fit breaks before anything is done. */
+  reset(n: number, which?: WhichCall): void;
+  /** Calls that fit wait, begun, until the function that it gives is called. */
+  pause(which?: WhichCall): () => void;
+  /** No connection lives. */
+  down(): void;
+  up(): void;
+}
+
+export interface OwnFaults extends ApiFaults {
+  /** Takes the next fault that fits. */
+  next(call: CallRecord): Fault | undefined;
+  paused(call: CallRecord): Promise<void>;
+  isDown(): boolean;
+}
+
+export function createFaults(wentDown: () => void): OwnFaults {
+  const planned: { fault: Fault; left: number; which: WhichCall | undefined }[] = [];
+  const pauses = new Set<{ which: WhichCall | undefined; over: Promise<void> }>();
+  let down = false;
+  const plan = (fault: Fault, left: number, which: WhichCall | undefined) =>
+    void planned.push({ fault, left, which });
+  return {
+    loseAnswerAfterEffect: (n, which) => plan('lost', n, which),
+    answer500: (n, { which, effect = false } = {}) => plan(effect ? 'error_after_effect' : 'error', n, which),
+    reset: (n, which) => plan('reset', n, which),
+    pause: (which) => {
+      let end = () => {};
+      const entry = { which, over: new Promise<void>((resolve) => (end = resolve)) };
+      pauses.add(entry);
+      return () => {
+        pauses.delete(entry);
+        end();
+      };
+    },
+    down: () => {
+      down = true;
+      wentDown();
+    },
+    up: () => {
+      down = false;
+    },
+    next: (call) => {
+      const found = planned.find((each) => each.left > 0 && fits(each.which, call));
+      if (found === undefined) return undefined;
+      found.left -= 1;
+      return found.fault;
+    },
+    paused: async (call) => {
+      for (const { which, over } of pauses) if (fits(which, call)) await over;
+    },
+    isDown: () => down,
+  };
+}
+
+function fits(which: WhichCall | undefined, call: CallRecord): boolean {
+  if (which === undefined) return true;
+  if (typeof which === 'function') return which(call);
+  const name = `${call.method} ${call.path}`;
+  return name === which || name.startsWith(`${which}/`);
+}

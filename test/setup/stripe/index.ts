@@ -1,0 +1,134 @@
+/** A stateful counterpart of Stripe's API: what it keeps, charges and tells is what Stripe would, by its own clock. */
+import type { AddressInfo } from 'node:net';
+import { systemClock } from '@svc/proto/process/clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
+import { catalogueRoutes } from './catalogue.ts';
+import { customerRoutes } from './customers.ts';
+import { createDeliveries } from './deliveries.ts';
+import type { Deliveries, Endpoint } from './deliveries.ts';
+import { eventRoutes } from './events.ts';
+import { createFaults } from './faults.ts';
+import type { ApiFaults, CallRecord } from './faults.ts';
+import { createDoor } from './http.ts';
+import { createIdempotency } from './idempotency.ts';
+import { paymentRoutes } from './payments.ts';
+import { createPeople } from './people.ts';
+import type { People } from './people.ts';
+import { portalRoutes } from './portal.ts';
+import { sessionRoutes } from './sessions.ts';
+import { LIVE } from './standing.ts';
+import { subscriptionRoutes } from './subscription-routes.ts';
+import { goOn } from './time.ts';
+import { createWorld, idOf } from './world.ts';
+import type { Settings, Tables, World } from './world.ts';
+
+export { signatureOf } from './signature.ts';
+export { sendSigned } from './deliveries.ts';
+
+export interface StripeOptions extends Partial<Settings> {
+  /** The wall clock. Its own time is this one and what `advance` added. */
+  readonly clock?: Clock;
+  readonly webhook?: Endpoint;
+  readonly key?: string;
+}
+
+export interface TestStripe extends People {
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly key: string;
+  readonly api: ApiFaults;
+  readonly webhooks: Deliveries;
+  readonly calls: readonly CallRecord[];
+  /** Everything that it keeps, to look at. */
+  readonly tables: Tables;
+  /** Whole seconds of its own time. */
+  now(): number;
+  /** Its own time goes on: subscriptions renew, charges and deliveries are tried again, sessions end. Resolves when all is delivered. */
+  advance(ms: number): Promise<void>;
+  delivered(): Promise<void>;
+  /** Calls of a method and path, such as `POST /v1/invoices`. */
+  callsOf(name: string): CallRecord[];
+  countsOf(customerId: string): Counts;
+  stop(): Promise<void>;
+}
+
+export interface Counts {
+  readonly liveSubscriptions: number;
+  /** That succeeded. */
+  readonly charges: number;
+  readonly chargedCents: number;
+  readonly refundedCents: number;
+  /** Without drafts and voided ones. */
+  readonly invoices: number;
+  readonly drafts: number;
+}
+
+export async function startStripe(options: StripeOptions = {}): Promise<TestStripe> {
+  const { clock = systemClock, webhook, key = 'sk_test_counterpart' } = options;
+  const deliveries = createDeliveries(() => world);
+  deliveries.endpoint = webhook;
+  const world = createWorld({
+    clock,
+    told: deliveries.tell,
+    livemode: options.livemode ?? key.startsWith('sk_live'),
+    afterRetries: options.afterRetries ?? 'canceled',
+  });
+  const calls: CallRecord[] = [];
+  const faults = createFaults(() => server.closeAllConnections());
+  const idempotency = createIdempotency(world.now);
+  const server = createDoor({ world, routes: ROUTES, key, faults, idempotency, calls });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  world.origin = `http://127.0.0.1:${port}`;
+  return {
+    ...createPeople(world),
+    url: world.origin,
+    host: '127.0.0.1',
+    port,
+    key,
+    api: faults,
+    webhooks: deliveries,
+    calls,
+    tables: world.tables,
+    now: world.now,
+    advance: async (ms) => {
+      goOn(world, ms);
+      await deliveries.delivered();
+      deliveries.passed();
+      await deliveries.delivered();
+    },
+    delivered: deliveries.delivered,
+    callsOf: (name) => calls.filter((call) => `${call.method} ${call.path}` === name),
+    countsOf: (customerId) => countsOf(world, customerId),
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const ROUTES = [
+  ...customerRoutes,
+  ...catalogueRoutes,
+  ...sessionRoutes,
+  ...portalRoutes,
+  ...subscriptionRoutes,
+  ...paymentRoutes,
+  ...eventRoutes,
+];
+
+function countsOf({ tables }: World, customerId: string): Counts {
+  const of = <T extends { customer: string | { id: string } | null }>(all: Map<string, T>) =>
+    [...all.values()].filter((each) => idOf(each.customer) === customerId);
+  const charges = of(tables.charge).filter((each) => each.status === 'succeeded');
+  const invoices = of(tables.invoice);
+  return {
+    liveSubscriptions: of(tables.subscription).filter((each) => LIVE.includes(each.status)).length,
+    charges: charges.length,
+    chargedCents: charges.reduce((sum, each) => sum + each.amount, 0),
+    refundedCents: charges.reduce((sum, each) => sum + each.amount_refunded, 0),
+    invoices: invoices.filter((each) => each.status !== 'draft' && each.status !== 'void').length,
+    drafts: invoices.filter((each) => each.status === 'draft').length,
+  };
+}

@@ -1,0 +1,193 @@
+/** Drafts of invoices and their lines. */
+import Stripe from 'stripe';
+import { invalid } from './refusal.ts';
+import { embedded } from './routes.ts';
+import { idOf } from './world.ts';
+import type { World } from './world.ts';
+
+/** Stripe's own limit. */
+export const MOST_LINES = 250;
+
+export interface NewInvoice {
+  readonly customer: string;
+  readonly currency: string;
+  readonly reason: Stripe.Invoice.BillingReason;
+  readonly autoAdvance: boolean;
+  readonly subscription?: Stripe.Subscription | undefined;
+  readonly period?: { start: number; end: number } | undefined;
+  readonly description?: string | undefined;
+  readonly metadata?: Record<string, string> | undefined;
+  readonly collection?: Stripe.Invoice.CollectionMethod | undefined;
+  readonly daysUntilDue?: number | undefined;
+}
+
+export function draftInvoice(world: World, given: NewInvoice): Stripe.Invoice {
+  const customer = world.find('customer', given.customer, 'customer');
+  const id = world.nextId('in');
+  const now = world.now();
+  const invoice: Stripe.Invoice = {
+    ...money(customer.balance),
+    ...withoutTaxes(),
+    id,
+    object: 'invoice',
+    account_country: 'US',
+    account_name: 'Counterpart',
+    application: null,
+    attempt_count: 0,
+    attempted: false,
+    auto_advance: given.autoAdvance,
+    automatically_finalizes_at: given.autoAdvance ? now + 3600 : null,
+    billing_reason: given.reason,
+    collection_method: given.collection ?? 'charge_automatically',
+    created: now,
+    currency: given.currency,
+    custom_fields: null,
+    customer: customer.id,
+    customer_account: null,
+    customer_address: null,
+    customer_email: customer.email,
+    customer_name: customer.name ?? null,
+    customer_phone: null,
+    customer_shipping: null,
+    default_payment_method: null,
+    default_source: null,
+    description: given.description ?? null,
+    discounts: [],
+    due_date: given.daysUntilDue === undefined ? null : now + given.daysUntilDue * 24 * 3600,
+    effective_at: null,
+    footer: null,
+    from_invoice: null,
+    hosted_invoice_url: null,
+    invoice_pdf: null,
+    issuer: { type: 'self' },
+    last_finalization_error: null,
+    latest_revision: null,
+    lines: embedded<Stripe.InvoiceLineItem>([], `/v1/invoices/${id}/lines`),
+    livemode: world.settings.livemode,
+    metadata: given.metadata ?? {},
+    next_payment_attempt: null,
+    number: null,
+    on_behalf_of: null,
+    parent: parentOf(given.subscription),
+    payment_settings: { default_mandate: null, payment_method_options: null, payment_method_types: null },
+    period_end: given.period?.end ?? now,
+    period_start: given.period?.start ?? now,
+    receipt_number: null,
+    rendering: null,
+    shipping_cost: null,
+    shipping_details: null,
+    statement_descriptor: null,
+    status: 'draft',
+    status_transitions: {
+      finalized_at: null,
+      marked_uncollectible_at: null,
+      paid_at: null,
+      voided_at: null,
+    },
+    test_clock: null,
+    webhooks_delivered_at: null,
+  };
+  world.tables.invoice.set(id, invoice);
+  world.lines.set(id, []);
+  if (given.subscription !== undefined) given.subscription.latest_invoice = id;
+  return invoice;
+}
+
+const parentOf = (subscription: Stripe.Subscription | undefined): Stripe.Invoice.Parent | null =>
+  subscription === undefined
+    ? null
+    : {
+        type: 'subscription_details',
+        quote_details: null,
+        subscription_details: { metadata: { ...subscription.metadata }, subscription: subscription.id },
+      };
+
+const money = (startingBalance: number) => ({
+  amount_due: 0,
+  amount_overpaid: 0,
+  amount_paid: 0,
+  amount_remaining: 0,
+  amount_shipping: 0,
+  ending_balance: null,
+  post_payment_credit_notes_amount: 0,
+  pre_payment_credit_notes_amount: 0,
+  starting_balance: startingBalance,
+  subtotal: 0,
+  subtotal_excluding_tax: 0,
+  total: 0,
+  total_discount_amounts: [],
+  total_excluding_tax: 0,
+  total_pretax_credit_amounts: [],
+});
+
+const withoutTaxes = () => ({
+  account_tax_ids: null,
+  automatic_tax: { disabled_reason: null, enabled: false, liability: null, provider: null, status: null },
+  customer_tax_exempt: 'none' as const,
+  customer_tax_ids: [],
+  default_tax_rates: [],
+  total_taxes: [],
+});
+
+export interface NewLine {
+  readonly amount: number;
+  readonly description: string | null;
+  readonly period: { start: number; end: number };
+  readonly parent: Stripe.InvoiceLineItem.Parent;
+  readonly quantity?: number | undefined;
+  readonly price?: Stripe.Price | undefined;
+  readonly metadata?: Record<string, string> | undefined;
+}
+
+export function addLine(world: World, invoice: Stripe.Invoice, given: NewLine): void {
+  const lines = linesOf(world, invoice.id);
+  if (lines.length >= MOST_LINES)
+    throw invalid(`An invoice can have at most ${MOST_LINES} line items.`, { param: 'invoice' });
+  const quantity = given.quantity ?? 1;
+  lines.push({
+    id: world.nextId('il'),
+    object: 'line_item',
+    amount: given.amount,
+    currency: invoice.currency,
+    description: given.description,
+    discount_amounts: [],
+    discountable: given.amount > 0,
+    discounts: [],
+    invoice: invoice.id,
+    livemode: world.settings.livemode,
+    metadata: given.metadata ?? {},
+    parent: given.parent,
+    period: given.period,
+    pretax_credit_amounts: [],
+    pricing: {
+      type: 'price_details',
+      unit_amount_decimal: given.price?.unit_amount_decimal ?? Stripe.Decimal.from(given.amount),
+      ...(given.price === undefined
+        ? {}
+        : { price_details: { price: given.price.id, product: idOf(given.price.product) } }),
+    },
+    quantity,
+    quantity_decimal: Stripe.Decimal.from(quantity),
+    subscription: given.parent.subscription_item_details?.subscription ?? null,
+    subtotal: given.amount,
+    taxes: [],
+  });
+  summed(world, invoice);
+}
+
+export const linesOf = (world: World, invoiceId: string): Stripe.InvoiceLineItem[] =>
+  world.lines.get(invoiceId) ?? [];
+
+/** Amounts of a draft from its lines and the customer's balance. */
+export function summed(world: World, invoice: Stripe.Invoice): void {
+  const lines = linesOf(world, invoice.id);
+  const total = lines.reduce((sum, each) => sum + each.amount, 0);
+  invoice.lines = embedded(lines, `/v1/invoices/${invoice.id}/lines`);
+  invoice.subtotal = total;
+  invoice.subtotal_excluding_tax = total;
+  invoice.total = total;
+  invoice.total_excluding_tax = total;
+  invoice.starting_balance = world.find('customer', idOf(invoice.customer)).balance;
+  invoice.amount_due = Math.max(0, total + invoice.starting_balance);
+  invoice.amount_remaining = invoice.amount_due;
+}

@@ -1,0 +1,61 @@
+/** What an invoice's payment means for its subscription. */
+import type Stripe from 'stripe';
+import { idOf } from './world.ts';
+import type { World } from './world.ts';
+
+export function subscriptionOf(world: World, invoice: Stripe.Invoice): Stripe.Subscription | undefined {
+  const id = idOf(invoice.parent?.subscription_details?.subscription);
+  return world.tables.subscription.get(id);
+}
+
+export function afterPaid(world: World, invoice: Stripe.Invoice): void {
+  const subscription = subscriptionOf(world, invoice);
+  if (subscription === undefined || idOf(subscription.latest_invoice) !== invoice.id) return;
+  if (!['incomplete', 'past_due', 'unpaid'].includes(subscription.status)) return;
+  setStatus(world, subscription, 'active');
+}
+
+export function afterFailed(world: World, invoice: Stripe.Invoice): void {
+  const subscription = subscriptionOf(world, invoice);
+  if (subscription === undefined) return;
+  if (subscription.status === 'active') setStatus(world, subscription, 'past_due');
+  if (invoice.next_payment_attempt !== null || subscription.status !== 'past_due') return;
+  if (world.settings.afterRetries === 'unpaid') setStatus(world, subscription, 'unpaid');
+  if (world.settings.afterRetries === 'canceled') endSubscription(world, subscription, 'payment_failed');
+}
+
+export function setStatus(
+  world: World,
+  subscription: Stripe.Subscription,
+  status: Stripe.Subscription.Status,
+): void {
+  subscription.status = status;
+  world.emit('customer.subscription.updated', subscription);
+}
+
+export function endSubscription(
+  world: World,
+  subscription: Stripe.Subscription,
+  reason: Stripe.Subscription.CancellationDetails.Reason,
+): void {
+  subscription.status = 'canceled';
+  subscription.ended_at = world.now();
+  subscription.canceled_at ??= world.now();
+  subscription.cancellation_details = {
+    comment: null,
+    feedback: null,
+    feedback_option: null,
+    reason,
+  };
+  // What is still owed waits for a person; nothing is tried any more.
+  for (const invoice of world.tables.invoice.values()) {
+    if (subscriptionOf(world, invoice) !== subscription) continue;
+    if (invoice.status !== 'open' && invoice.status !== 'draft') continue;
+    invoice.auto_advance = false;
+    invoice.automatically_finalizes_at = null;
+    invoice.next_payment_attempt = null;
+  }
+  world.emit('customer.subscription.deleted', subscription);
+}
+
+export const LIVE: readonly string[] = ['active', 'trialing', 'past_due', 'unpaid', 'incomplete', 'paused'];

@@ -1,0 +1,225 @@
+/** Subscriptions: how they begin, and what their first invoice charges. */
+import type Stripe from 'stripe';
+import { addLine, draftInvoice } from './invoice-object.ts';
+import { attempt, finalize } from './invoices.ts';
+import type { Outcome } from './payments.ts';
+import { nextAnchor, periodEnd, previousStart } from './periods.ts';
+import { invalid } from './refusal.ts';
+import { setStatus } from './standing.ts';
+import { idOf } from './world.ts';
+import type { Anchor, World } from './world.ts';
+
+export interface NewSubscription {
+  readonly customer: string;
+  readonly items: readonly { price: Stripe.Price; quantity: number }[];
+  readonly metadata: Record<string, string>;
+  readonly outcome: Outcome;
+  readonly anchor?: Anchor | undefined;
+  /** Without: the time to the first anchor costs nothing. */
+  readonly prorates?: boolean;
+}
+
+export function startSubscription(world: World, given: NewSubscription): Stripe.Subscription {
+  const [first] = given.items;
+  if (first === undefined) throw invalid('You must provide `items`.', { param: 'items' });
+  const now = world.now();
+  const anchor = given.anchor === undefined ? now : nextAnchor(given.anchor, now);
+  const subscription = newSubscription(world, given, anchor);
+  const end = anchor > now ? anchor : periodEnd(anchor, recurringOf(first.price), now);
+  for (const { price, quantity } of given.items)
+    subscription.items.data.push(newItem(world, { subscription, price, quantity, start: now, end }));
+  world.tables.subscription.set(subscription.id, subscription);
+  world.emit('customer.subscription.created', subscription);
+  chargeFirst(world, subscription, given);
+  return subscription;
+}
+
+/** The first invoice is finalised and tried at once. */
+function chargeFirst(world: World, subscription: Stripe.Subscription, given: NewSubscription): void {
+  const invoice = draftInvoice(world, {
+    customer: given.customer,
+    currency: subscription.currency,
+    reason: 'subscription_create',
+    autoAdvance: false,
+    subscription,
+  });
+  for (const item of subscription.items.data) {
+    const recurring = recurringOf(item.price);
+    const full = (item.price.unit_amount ?? 0) * (item.quantity ?? 1);
+    const whole =
+      item.current_period_end -
+      previousStart(subscription.billing_cycle_anchor, recurring, item.current_period_end);
+    const part = item.current_period_end - item.current_period_start;
+    addItemLine(world, invoice, {
+      item,
+      amount: given.prorates === false && part < whole ? 0 : Math.round((full * part) / whole),
+    });
+  }
+  world.emit('invoice.created', invoice);
+  finalize(world, invoice);
+  if (invoice.amount_due > 0) attempt(world, invoice, given.outcome);
+  if (given.outcome === 'pending' && subscription.status === 'incomplete')
+    setStatus(world, subscription, 'active');
+}
+
+export function addItemLine(
+  world: World,
+  invoice: Stripe.Invoice,
+  { item, amount }: { item: Stripe.SubscriptionItem; amount: number },
+): void {
+  addLine(world, invoice, {
+    amount,
+    description: `${item.quantity ?? 1} × ${nameOf(world, item.price)}`,
+    period: { start: item.current_period_start, end: item.current_period_end },
+    price: item.price,
+    quantity: item.quantity,
+    parent: {
+      type: 'subscription_item_details',
+      invoice_item_details: null,
+      subscription_item_details: {
+        invoice_item: null,
+        proration: false,
+        proration_details: null,
+        subscription: item.subscription,
+        subscription_item: item.id,
+      },
+    },
+  });
+}
+
+export const nameOf = (world: World, price: Stripe.Price): string =>
+  world.tables.product.get(idOf(price.product))?.name ?? price.id;
+
+export function recurringOf(price: Stripe.Price): Stripe.Price.Recurring {
+  if (price.recurring !== null) return price.recurring;
+  throw invalid(
+    'The price specified is set to `type=one_time` but this field only accepts prices with `type=recurring`.',
+    { param: 'items[0][price]' },
+  );
+}
+
+interface NewItem {
+  readonly subscription: Stripe.Subscription;
+  readonly price: Stripe.Price;
+  readonly quantity: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+function newItem(world: World, given: NewItem): Stripe.SubscriptionItem {
+  return {
+    id: world.nextId('si'),
+    object: 'subscription_item',
+    billing_thresholds: null,
+    created: world.now(),
+    current_period_end: given.end,
+    current_period_start: given.start,
+    current_trial: null,
+    discounts: [],
+    metadata: {},
+    plan: planOf(given.price),
+    price: given.price,
+    quantity: given.quantity,
+    subscription: given.subscription.id,
+    tax_rates: [],
+  };
+}
+
+/** The old word for a recurring price, which items still carry. */
+export function planOf(price: Stripe.Price): Stripe.Plan {
+  const recurring = recurringOf(price);
+  return {
+    id: price.id,
+    object: 'plan',
+    active: price.active,
+    amount: price.unit_amount,
+    amount_decimal: price.unit_amount_decimal,
+    billing_scheme: price.billing_scheme,
+    created: price.created,
+    currency: price.currency,
+    interval: recurring.interval,
+    interval_count: recurring.interval_count,
+    livemode: price.livemode,
+    metadata: price.metadata,
+    meter: null,
+    nickname: price.nickname,
+    product: price.product,
+    tiers_mode: null,
+    transform_usage: null,
+    trial_period_days: null,
+    usage_type: 'licensed',
+  };
+}
+
+function newSubscription(world: World, given: NewSubscription, anchor: number): Stripe.Subscription {
+  const id = world.nextId('sub');
+  return {
+    id,
+    object: 'subscription',
+    application: null,
+    application_fee_percent: null,
+    automatic_tax: { disabled_reason: null, enabled: false, liability: null },
+    billing_cycle_anchor: anchor,
+    billing_cycle_anchor_config:
+      given.anchor === undefined
+        ? null
+        : {
+            day_of_month: given.anchor.dayOfMonth,
+            hour: given.anchor.hour,
+            minute: given.anchor.minute,
+            month: null,
+            second: given.anchor.second,
+          },
+    billing_mode: { flexible: null, type: 'classic' },
+    billing_schedules: [],
+    billing_thresholds: null,
+    cancel_at: null,
+    cancel_at_period_end: false,
+    canceled_at: null,
+    cancellation_details: { comment: null, feedback: null, feedback_option: null, reason: null },
+    collection_method: 'charge_automatically',
+    created: world.now(),
+    currency: given.items[0]?.price.currency ?? 'usd',
+    customer: given.customer,
+    customer_account: null,
+    days_until_due: null,
+    default_payment_method: null,
+    default_source: null,
+    default_tax_rates: [],
+    description: null,
+    discounts: [],
+    ended_at: null,
+    invoice_settings: {
+      account_tax_ids: null,
+      custom_fields: null,
+      description: null,
+      footer: null,
+      issuer: { type: 'self' },
+    },
+    items: {
+      object: 'list',
+      data: [],
+      has_more: false,
+      url: `/v1/subscription_items?subscription=${id}`,
+    },
+    latest_invoice: null,
+    livemode: world.settings.livemode,
+    managed_payments: null,
+    metadata: given.metadata,
+    next_pending_invoice_item_invoice: null,
+    on_behalf_of: null,
+    pause_collection: null,
+    payment_settings: null,
+    pending_invoice_item_interval: null,
+    pending_setup_intent: null,
+    pending_update: null,
+    schedule: null,
+    start_date: world.now(),
+    status: 'incomplete',
+    test_clock: null,
+    transfer_data: null,
+    trial_end: null,
+    trial_settings: null,
+    trial_start: null,
+  };
+}
