@@ -2,6 +2,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Stripe from 'stripe';
+import { systemClock } from '@svc/proto/process/clock.ts';
+import type { Clock } from '@svc/proto/process/clock.ts';
 
 export interface TestEndpoint {
   readonly url: string;
@@ -15,7 +17,16 @@ export interface TestEndpoint {
   stop(): Promise<void>;
 }
 
-export async function startEndpoint(secret: string): Promise<TestEndpoint> {
+export async function startEndpoint(secret: string, clock: Clock = systemClock): Promise<TestEndpoint> {
+  const proven = (body: string, signature: string) => {
+    try {
+      const at = Math.floor(clock.now().getTime() / 1000);
+      endpoint.events.push(Stripe.webhooks.constructEvent(body, signature, secret, 300, undefined, at));
+      return endpoint.status;
+    } catch {
+      return 401;
+    }
+  };
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
@@ -23,9 +34,8 @@ export async function startEndpoint(secret: string): Promise<TestEndpoint> {
       const body = Buffer.concat(parts).toString('utf8');
       const signature = String(request.headers['stripe-signature']);
       endpoint.raw.push({ body, signature });
-      if (endpoint.status < 300)
-        endpoint.events.push(Stripe.webhooks.constructEvent(body, signature, secret, 300));
-      response.writeHead(endpoint.status).end();
+      const status = endpoint.status < 300 ? proven(body, signature) : endpoint.status;
+      response.writeHead(status).end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -6,15 +6,19 @@ import { catalogueRoutes } from './catalogue.ts';
 import { customerRoutes } from './customers.ts';
 import { createDeliveries } from './deliveries.ts';
 import type { Deliveries, Endpoint } from './deliveries.ts';
+import { disputeRoutes } from './disputes.ts';
 import { eventRoutes } from './events.ts';
 import { createFaults } from './faults.ts';
 import type { ApiFaults, CallRecord } from './faults.ts';
 import { createDoor } from './http.ts';
 import { createIdempotency } from './idempotency.ts';
+import { invoiceItemRoutes } from './invoice-item-routes.ts';
+import { invoiceRoutes } from './invoice-routes.ts';
 import { paymentRoutes } from './payments.ts';
 import { createPeople } from './people.ts';
 import type { People } from './people.ts';
 import { portalRoutes } from './portal.ts';
+import { refundRoutes } from './refunds.ts';
 import { sessionRoutes } from './sessions.ts';
 import { LIVE } from './standing.ts';
 import { subscriptionRoutes } from './subscription-routes.ts';
@@ -114,7 +118,11 @@ const ROUTES = [
   ...sessionRoutes,
   ...portalRoutes,
   ...subscriptionRoutes,
+  ...invoiceRoutes,
+  ...invoiceItemRoutes,
   ...paymentRoutes,
+  ...refundRoutes,
+  ...disputeRoutes,
   ...eventRoutes,
 ];
 

@@ -1,6 +1,6 @@
 /** The life of an invoice after its draft: finalised, tried, paid, failed, voided. */
 import type Stripe from 'stripe';
-import { linesOf, summed } from './invoice-object.ts';
+import { summed } from './invoice-object.ts';
 import { makePayment, settlePayment } from './payments.ts';
 import type { Outcome } from './payments.ts';
 import { days, HOUR } from './periods.ts';
@@ -138,8 +138,13 @@ export function markUncollectible(world: World, invoice: Stripe.Invoice): void {
 /** Items that waited for any invoice wait again; those made for this draft go with it. */
 export function deleteDraft(world: World, invoice: Stripe.Invoice): Stripe.DeletedInvoice {
   mustBe(invoice, ['draft'], 'deleted');
-  for (const item of world.tables.invoiceitem.values())
-    if (idOf(item.invoice) === invoice.id) world.tables.invoiceitem.delete(item.id);
+  if (invoice.parent !== null)
+    throw invalid(`Invoice ${invoice.id} is for a subscription and cannot be deleted.`);
+  for (const item of world.tables.invoiceitem.values()) {
+    if (idOf(item.invoice) !== invoice.id) continue;
+    if (world.waited.has(item.id)) item.invoice = null;
+    else world.tables.invoiceitem.delete(item.id);
+  }
   world.tables.invoice.delete(invoice.id);
   world.lines.delete(invoice.id);
   world.emit('invoice.deleted', invoice);
@@ -178,6 +183,3 @@ function keepPayment(world: World, invoice: Stripe.Invoice, intent: Stripe.Payme
     status_transitions: { canceled_at: null, paid_at: null },
   });
 }
-
-export const hasLines = (world: World, invoice: Stripe.Invoice): boolean =>
-  linesOf(world, invoice.id).length > 0;

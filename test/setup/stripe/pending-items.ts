@@ -86,14 +86,10 @@ export function takePending(world: World, invoice: Stripe.Invoice, subscription?
     const fits = own === undefined || own === subscription;
     if (item.invoice !== null || idOf(item.customer) !== idOf(invoice.customer)) continue;
     if (item.currency !== invoice.currency || !fits) continue;
-    if (linesOf(world, invoice.id).length < MOST_LINES) put(world, invoice, item);
+    if (linesOf(world, invoice.id).length >= MOST_LINES) return;
+    world.waited.add(item.id);
+    put(world, invoice, item);
   }
-}
-
-/** What was waiting before the draft took it waits again. */
-export function returnPending(world: World, invoice: Stripe.Invoice): void {
-  for (const item of world.tables.invoiceitem.values())
-    if (idOf(item.invoice) === invoice.id) item.invoice = null;
 }
 
 function put(world: World, invoice: Stripe.Invoice, item: Stripe.InvoiceItem): void {

@@ -1,7 +1,9 @@
 /** What people do on Stripe's own pages. */
 import type Stripe from 'stripe';
 import { createPrice } from './catalogue.ts';
+import { closeDispute, openDispute } from './disputes.ts';
 import { attempt, settleInvoice } from './invoices.ts';
+import { refund } from './refunds.ts';
 import { expireSession, failOnPage, payOnPage, settleSession } from './session-page.ts';
 import { cancelNow, changePlan, pause, setCancelAtPeriodEnd, unpause } from './subscription-changes.ts';
 import type { Proration } from './subscription-changes.ts';
@@ -31,6 +33,11 @@ export interface People {
   failInvoice(invoiceId: string): void;
   /** By a bank that answers later. */
   payInvoiceLater(invoiceId: string): { succeed(): void; fail(): void };
+  /** A person of the company gives money back, in Stripe's dashboard. Absent amount: all that is left. */
+  refund(chargeId: string, amount?: number): Stripe.Refund;
+  /** The customer's bank takes money back. */
+  dispute(chargeId: string, amount?: number): Stripe.Dispute;
+  closeDispute(disputeId: string, outcome: 'won' | 'lost'): void;
   addPrice(given: NewListPrice): Stripe.Price;
 }
 
@@ -91,6 +98,9 @@ export function createPeople(world: World): People {
         fail: () => settleInvoice(world, invoice(id), 'declined'),
       };
     },
+    refund: (id, amount) => refund(world, { charge: world.find('charge', id), amount }),
+    dispute: (id, amount) => openDispute(world, world.find('charge', id), amount),
+    closeDispute: (id, outcome) => closeDispute(world, world.find('dispute', id), outcome),
     addPrice: (given) => addPrice(world, given),
   };
 }

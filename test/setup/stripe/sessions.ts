@@ -6,6 +6,7 @@ import { HOUR } from './periods.ts';
 import { invalid } from './refusal.ts';
 import { accepts, matching, PAGING, pageOf } from './routes.ts';
 import type { Call, Route } from './routes.ts';
+import { newSession } from './session-object.ts';
 import { expireSession } from './session-page.ts';
 import { nameOf } from './subscriptions.ts';
 import type { Anchor, Purchase, World } from './world.ts';
@@ -149,96 +150,6 @@ export function anchorOf(params: Params | undefined): Anchor | undefined {
     second: params.whole('second') ?? 0,
   };
 }
-
-interface Shown {
-  readonly mode: 'payment' | 'subscription';
-  readonly lines: readonly Stripe.LineItem[];
-  readonly expiresAt: number;
-}
-
-function newSession(world: World, params: Params, shown: Shown): Stripe.Checkout.Session {
-  const id = world.nextId(world.settings.livemode ? 'cs_live' : 'cs_test');
-  const total = shown.lines.reduce((sum, line) => sum + line.amount_total, 0);
-  const email = params.text('customer_email') ?? null;
-  return {
-    ...emptySession(),
-    id,
-    object: 'checkout.session',
-    amount_subtotal: total,
-    amount_total: total,
-    automatic_tax: {
-      enabled: params.child('automatic_tax')?.flag('enabled') ?? false,
-      liability: null,
-      provider: null,
-      status: null,
-    },
-    cancel_url: params.text('cancel_url') ?? null,
-    client_reference_id: params.text('client_reference_id') ?? null,
-    created: world.now(),
-    currency: shown.lines[0]?.currency ?? null,
-    customer: params.text('customer') ?? null,
-    customer_creation:
-      shown.mode === 'payment'
-        ? (params.choice('customer_creation', ['always', 'if_required']) ?? 'if_required')
-        : null,
-    customer_email: email,
-    expires_at: shown.expiresAt,
-    livemode: world.settings.livemode,
-    metadata: params.map('metadata') ?? {},
-    mode: shown.mode,
-    payment_method_collection: shown.mode === 'payment' ? 'if_required' : 'always',
-    payment_status: total === 0 ? 'no_payment_required' : 'unpaid',
-    status: 'open',
-    success_url: params.text('success_url') ?? null,
-    url: `${world.origin}/c/pay/${id}`,
-  };
-}
-
-const emptySession = () => ({
-  adaptive_pricing: null,
-  after_expiration: null,
-  allow_promotion_codes: null,
-  allowed_payment_method_types: null,
-  billing_address_collection: null,
-  client_secret: null,
-  collected_information: null,
-  consent: null,
-  consent_collection: null,
-  currency_conversion: null,
-  custom_fields: [],
-  custom_text: {
-    after_submit: null,
-    shipping_address: null,
-    submit: null,
-    terms_of_service_acceptance: null,
-  },
-  customer_account: null,
-  customer_details: null,
-  discounts: [],
-  integration_identifier: null,
-  invoice: null,
-  invoice_creation: null,
-  locale: null,
-  managed_payments: null,
-  origin_context: null,
-  payment_intent: null,
-  payment_link: null,
-  payment_method_configuration_details: null,
-  payment_method_options: {},
-  payment_method_types: ['card'],
-  permissions: null,
-  recovered_from: null,
-  saved_payment_method_options: null,
-  setup_intent: null,
-  shipping_address_collection: null,
-  shipping_cost: null,
-  shipping_options: [],
-  submit_type: null,
-  subscription: null,
-  total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
-  ui_mode: 'hosted_page' as const,
-  wallet_options: null,
-});
 
 const PATH = '/v1/checkout/sessions';
 

@@ -62,6 +62,8 @@ export interface World {
   readonly purchases: Map<string, Purchase>;
   /** All lines of an invoice; its object shows the first ten. */
   readonly lines: Map<string, Stripe.InvoiceLineItem[]>;
+  /** Items that waited for any invoice before one took them. */
+  readonly waited: Set<string>;
   /** How the card that a customer left answers. None: it left none. */
   readonly cards: Map<string, 'works' | 'declines'>;
   readonly settings: Settings;
@@ -98,6 +100,7 @@ export function createWorld({ clock, told, ...settings }: WorldOptions): World {
     tables,
     purchases: new Map(),
     lines: new Map(),
+    waited: new Set(),
     cards: new Map(),
     settings,
     request: null,

@@ -1,0 +1,94 @@
+import type Stripe from 'stripe';
+import { linesOf, summed } from './invoice-object.ts';
+import { addItem } from './pending-items.ts';
+import { invalid } from './refusal.ts';
+import { accepts, matching, pageOf } from './routes.ts';
+import type { Call, Route } from './routes.ts';
+import { idOf } from './world.ts';
+
+const PATH = '/v1/invoiceitems';
+
+function created({ world, params }: Call): Stripe.InvoiceItem {
+  const customer = world.find('customer', params.need('customer'), 'customer');
+  const invoiceId = params.text('invoice');
+  const invoice = invoiceId === undefined ? undefined : world.find('invoice', invoiceId, 'invoice');
+  const subscription = params.text('subscription');
+  if (subscription !== undefined) world.find('subscription', subscription, 'subscription');
+  const amount = params.whole('amount');
+  if (amount === undefined) params.need('amount');
+  const period = params.child('period');
+  return addItem(world, {
+    customer: customer.id,
+    amount: amount ?? 0,
+    currency: (params.text('currency') ?? invoice?.currency ?? customer.currency ?? 'usd').toLowerCase(),
+    description: params.text('description'),
+    metadata: params.map('metadata'),
+    period:
+      period === undefined
+        ? undefined
+        : { start: period.whole('start') ?? world.now(), end: period.whole('end') ?? world.now() },
+    subscription,
+    invoice,
+  });
+}
+
+function deleted({ world, id }: Call): Stripe.DeletedInvoiceItem {
+  const item = world.find('invoiceitem', id);
+  const invoice = world.tables.invoice.get(idOf(item.invoice));
+  if (invoice !== undefined && invoice.status !== 'draft')
+    throw invalid(`Invoice ${invoice.id} is not a draft.`, { code: 'invoice_not_editable' });
+  world.tables.invoiceitem.delete(id);
+  if (invoice !== undefined) {
+    const ownLine = ({ parent }: Stripe.InvoiceLineItem) =>
+      parent?.invoice_item_details?.invoice_item === id ||
+      parent?.subscription_item_details?.invoice_item === id;
+    world.lines.set(
+      invoice.id,
+      linesOf(world, invoice.id).filter((line) => !ownLine(line)),
+    );
+    summed(world, invoice);
+  }
+  world.emit('invoiceitem.deleted', item);
+  return { id, object: 'invoiceitem', deleted: true };
+}
+
+export const invoiceItemRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: PATH,
+    accepts: accepts<Stripe.InvoiceItemCreateParams>(
+      'customer',
+      'amount',
+      'currency',
+      'description',
+      'invoice',
+      'subscription',
+      'period',
+      'metadata',
+      'expand',
+    ),
+    answer: created,
+  },
+  {
+    method: 'GET',
+    path: `${PATH}/:id`,
+    accepts: ['expand'],
+    answer: ({ world, id }) => world.find('invoiceitem', id),
+  },
+  { method: 'DELETE', path: `${PATH}/:id`, accepts: [], answer: deleted },
+  {
+    method: 'GET',
+    path: PATH,
+    accepts: ['limit', 'starting_after', 'ending_before', 'expand', 'customer', 'invoice', 'pending'],
+    answer: ({ world, params }) => {
+      const pending = params.flag('pending');
+      return pageOf(params, {
+        path: PATH,
+        all: matching(world.tables.invoiceitem.values(), params, {
+          customer: (each) => each.customer,
+          invoice: (each) => each.invoice,
+        }).filter((each) => pending === undefined || (each.invoice === null) === pending),
+      });
+    },
+  },
+];
