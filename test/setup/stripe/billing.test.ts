@@ -4,7 +4,7 @@ import { createFakeClock } from '../clock.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DAY, HOUR, refusalOf, startBench, whole } from './bench.ts';
 import type { Bench } from './bench.ts';
-import { signatureOf } from './index.ts';
+import { sendSigned, signatureOf } from './index.ts';
 
 let bench: Bench;
 let stripe: Stripe;
@@ -136,6 +136,12 @@ describe('checkout', () => {
     expect(await refusalOf(bench.creditSession({ success_url: 'nowhere' }))).toMatchObject({
       code: 'url_invalid',
     });
+    const price_data = { currency: 'usd', unit_amount: 49, product_data: { name: 'Little' } };
+    expect(await refusalOf(bench.creditSession({ line_items: [{ price_data, quantity: 1 }] }))).toMatchObject(
+      {
+        code: 'amount_too_small',
+      },
+    );
   });
 });
 
@@ -288,14 +294,15 @@ describe('invoices', () => {
       pending_invoice_items_behavior: 'exclude',
       metadata: { statement: 'stm_1' },
     });
-    for (const amount of amounts)
-      await stripe.invoiceItems.create({
+    const add = (amount: number) =>
+      stripe.invoiceItems.create({
         customer: customer.id,
         invoice: invoice.id,
         amount,
         currency: 'usd',
         description: `Line of ${amount}`,
       });
+    for (let at = 0; at < amounts.length; at += 25) await Promise.all(amounts.slice(at, at + 25).map(add));
     return { customer, invoice };
   };
 
@@ -393,6 +400,32 @@ describe('invoices', () => {
   });
 });
 
+describe('taxes', () => {
+  it('come on top, where they are automatic, and are known once the person has paid', async () => {
+    const own = await startBench({ taxPercent: 19, name: 'T' });
+    try {
+      const session = await own.creditSession({ automatic_tax: { enabled: true } });
+      expect(session).toMatchObject({ id: 'cs_test_T00000000000001', amount_total: 5000 });
+      own.counterpart.pay(session.id);
+      expect(await own.stripe.checkout.sessions.retrieve(session.id)).toMatchObject({
+        amount_subtotal: 5000,
+        amount_total: 5950,
+        total_details: { amount_tax: 950 },
+      });
+      const { id: customer } = await own.customer();
+      const invoice = await own.stripe.invoices.create({ customer, automatic_tax: { enabled: true } });
+      await own.stripe.invoiceItems.create({ customer, invoice: invoice.id, amount: 1000, currency: 'usd' });
+      expect(await own.stripe.invoices.retrieve(invoice.id)).toMatchObject({
+        total: 1190,
+        total_excluding_tax: 1000,
+        total_taxes: [{ amount: 190 }],
+      });
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
 describe('money back', () => {
   it('is refunded by us or by a person, never more than was paid', async () => {
     const session = await bench.creditSession();
@@ -481,6 +514,21 @@ describe('deliveries', () => {
     await bench.counterpart.delivered();
     expect(emails().length).toBe(1);
     expect(webhooks.attempts.at(-1)?.status).toBe(200);
+  });
+
+  it('come all at once, and as copies that a test sends itself', async () => {
+    const { webhooks } = bench.counterpart;
+    webhooks.hold('customer.created');
+    await make(3);
+    webhooks.release({ atOnce: true });
+    await bench.counterpart.delivered();
+    expect(emails().length).toBe(3);
+    const { body, signature } = webhooks.copyOf(emails()[0] ?? '');
+    expect(await sendSigned(bench.endpoint.url, body, signature)).toBe(200);
+    expect(await sendSigned(bench.endpoint.url, `${body} `, signature)).toBe(401);
+    webhooks.resend(emails()[1] ?? '');
+    await bench.counterpart.delivered();
+    expect(emails().length).toBe(5);
   });
 
   it('carry a proof for each secret, while one is being replaced', async () => {

@@ -81,6 +81,9 @@ export function createPrice(world: World, given: NewPrice): Stripe.Price {
 
 const INTERVALS = ['day', 'week', 'month', 'year'] as const;
 
+/** Of one price, in minor units. */
+const MOST = 99_999_999;
+
 /** Of `price_data`, and of a new price: they are written alike. */
 export function readPrice(world: World, params: Params): NewPrice {
   const recurring = params.child('recurring');
@@ -90,6 +93,7 @@ export function readPrice(world: World, params: Params): NewPrice {
   if (unitAmount === undefined)
     throw invalid('You must specify `unit_amount`.', { param: 'unit_amount', code: 'parameter_missing' });
   if (unitAmount < 0) throw invalid('Invalid non-negative integer', { param: 'unit_amount' });
+  if (unitAmount > MOST) throw invalid('Invalid integer', { param: 'unit_amount', code: 'amount_too_large' });
   const data = params.child('product_data');
   const product =
     data === undefined

@@ -14,6 +14,12 @@ export interface Endpoint {
 /** By type, or by anything else of the event. */
 export type Which = string | ((event: StoredEvent) => boolean);
 
+export interface Release {
+  readonly reversed?: boolean;
+  readonly keep?: boolean;
+  readonly atOnce?: boolean;
+}
+
 export interface Attempt {
   readonly eventId: string;
   readonly type: string;
@@ -40,8 +46,8 @@ export interface Deliveries {
   drop(n: number, which?: Which): void;
   /** Events that fit wait for `release`. */
   hold(which?: Which): void;
-  /** Stops holding, and sends what waits. `keep` goes on holding what comes. */
-  release(options?: { reversed?: boolean; keep?: boolean }): void;
+  /** Stops holding, and sends what waits. `keep` goes on holding what comes; `atOnce` sends all beside each other. */
+  release(options?: Release): void;
   /** The endpoint is not reached: tried again for three days of own time, then given up. */
   stop(): void;
   /** The endpoint is reached again, and what was not given up comes now. */
@@ -50,6 +56,8 @@ export interface Deliveries {
   retry(): void;
   /** Sends one event again, as a person can on Stripe's page. */
   resend(eventId: string): void;
+  /** Bytes and proof of an event as they would be sent now, for a test that sends them itself. */
+  copyOf(eventId: string): { body: string; signature: string };
   /** Resolves when nothing is on its way. What is held, or failed, is not. */
   delivered(): Promise<void>;
 }
@@ -108,10 +116,11 @@ export function createDeliveries(world: () => World): Own {
     hold: (which = () => true) => {
       holding = which;
     },
-    release: ({ reversed = false, keep = false } = {}) => {
+    release: ({ reversed = false, keep = false, atOnce = false } = {}) => {
       if (!keep) holding = undefined;
-      const all = held.splice(0);
-      for (const each of reversed ? all.reverse() : all) enqueue(each);
+      const all = reversed ? held.splice(0).reverse() : held.splice(0);
+      if (!atOnce) for (const each of all) enqueue(each);
+      else tail = tail.then(async () => void (await Promise.all(all.map(attempt))));
     },
     stop: () => {
       stopped = true;
@@ -122,6 +131,7 @@ export function createDeliveries(world: () => World): Own {
     },
     retry: () => again(() => true),
     resend: (eventId) => enqueue({ event: world().find('event', eventId), tries: 0 }),
+    copyOf: (eventId) => signedNow(own.endpoint?.secrets ?? [], world().find('event', eventId), world()),
     delivered: async () => {
       let seen: Promise<void> | undefined;
       while (seen !== tail) {
@@ -160,10 +170,15 @@ export const fits = (which: Which | undefined, event: StoredEvent): boolean =>
 
 /** The status of the answer; 0 without one. */
 function post(endpoint: Endpoint, event: StoredEvent, world: World): Promise<number> {
-  // Signed when it is sent, by the wall clock, whatever the event's own time is.
+  const { body, signature } = signedNow(endpoint.secrets, event, world);
+  return sendSigned(endpoint.url, body, signature);
+}
+
+/** By the wall clock, whatever the event's own time is. */
+function signedNow(secrets: readonly string[], event: StoredEvent, world: World) {
   const at = Math.floor(world.wallNow().getTime() / 1000);
   const body = JSON.stringify(event, undefined, 2);
-  return sendSigned(endpoint.url, body, signatureOf(body, { secrets: endpoint.secrets, at }));
+  return { body, signature: signatureOf(body, { secrets, at }) };
 }
 
 export function sendSigned(url: string, body: string, signature: string): Promise<number> {

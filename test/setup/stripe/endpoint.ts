@@ -20,7 +20,8 @@ export interface TestEndpoint {
 export async function startEndpoint(secret: string, clock: Clock = systemClock): Promise<TestEndpoint> {
   const proven = (body: string, signature: string) => {
     try {
-      const at = Math.floor(clock.now().getTime() / 1000);
+      // In milliseconds, unlike the moment in the header.
+      const at = clock.now().getTime();
       endpoint.events.push(Stripe.webhooks.constructEvent(body, signature, secret, 300, undefined, at));
       return endpoint.status;
     } catch {

@@ -100,7 +100,15 @@ export function paramsOf(given: GivenMap, path = ''): Params {
     map: (name) => {
       const map = mapOf(name);
       if (map === undefined) return undefined;
-      return Object.fromEntries(Object.entries(map).map(([key]) => [key, paramsOf(map).text(key) ?? '']));
+      const entries = Object.keys(map).map(
+        (key) => [key, paramsOf(map, named(name)).text(key) ?? ''] as const,
+      );
+      const wrong = entries.find(([key, value]) => key.length > 40 || value.length > 500);
+      if (entries.length > 50 || wrong !== undefined)
+        throw invalid('Metadata can have up to 50 keys of up to 40 characters, with values of up to 500.', {
+          param: wrong === undefined ? named(name) : `${named(name)}[${wrong[0]}]`,
+        });
+      return Object.fromEntries(entries);
     },
     child: (name) => {
       const map = mapOf(name);

@@ -74,6 +74,7 @@ async function answerOf(door: Door, { request, call, fault }: Incoming): Promise
   try {
     authenticate(door, request);
     if (key !== null) {
+      if (key.length > 255) throw invalid('Idempotency keys can have up to 255 characters.');
       const fingerprint = JSON.stringify([call.method, call.path, call.params]);
       const saved = door.idempotency.begin(key, fingerprint);
       if (saved !== undefined) {

@@ -77,6 +77,8 @@ export async function startStripe(options: StripeOptions = {}): Promise<TestStri
     told: deliveries.tell,
     livemode: options.livemode ?? key.startsWith('sk_live'),
     afterRetries: options.afterRetries ?? 'canceled',
+    name: options.name ?? '',
+    taxPercent: options.taxPercent ?? 0,
   });
   const calls: CallRecord[] = [];
   const faults = createFaults(() => server.closeAllConnections());
@@ -106,6 +108,7 @@ export async function startStripe(options: StripeOptions = {}): Promise<TestStri
     callsOf: (name) => calls.filter((call) => `${call.method} ${call.path}` === name),
     countsOf: (customerId) => countsOf(world, customerId),
     stop: async () => {
+      deliveries.stop();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

@@ -19,6 +19,7 @@ export interface NewInvoice {
   readonly metadata?: Record<string, string> | undefined;
   readonly collection?: Stripe.Invoice.CollectionMethod | undefined;
   readonly daysUntilDue?: number | undefined;
+  readonly automaticTax?: boolean | undefined;
 }
 
 export function draftInvoice(world: World, given: NewInvoice): Stripe.Invoice {
@@ -27,7 +28,7 @@ export function draftInvoice(world: World, given: NewInvoice): Stripe.Invoice {
   const now = world.now();
   const invoice: Stripe.Invoice = {
     ...money(customer.balance),
-    ...withoutTaxes(),
+    ...taxes(given.automaticTax ?? given.subscription?.automatic_tax.enabled ?? false),
     id,
     object: 'invoice',
     account_country: 'US',
@@ -120,9 +121,15 @@ const money = (startingBalance: number) => ({
   total_pretax_credit_amounts: [],
 });
 
-const withoutTaxes = () => ({
+const taxes = (enabled: boolean) => ({
   account_tax_ids: null,
-  automatic_tax: { disabled_reason: null, enabled: false, liability: null, provider: null, status: null },
+  automatic_tax: {
+    disabled_reason: null,
+    enabled,
+    liability: null,
+    provider: enabled ? 'stripe' : null,
+    status: enabled ? ('complete' as const) : null,
+  },
   customer_tax_exempt: 'none' as const,
   customer_tax_ids: [],
   default_tax_rates: [],
@@ -181,13 +188,28 @@ export const linesOf = (world: World, invoiceId: string): Stripe.InvoiceLineItem
 /** Amounts of a draft from its lines and the customer's balance. */
 export function summed(world: World, invoice: Stripe.Invoice): void {
   const lines = linesOf(world, invoice.id);
-  const total = lines.reduce((sum, each) => sum + each.amount, 0);
+  const subtotal = lines.reduce((sum, each) => sum + each.amount, 0);
+  const tax = invoice.automatic_tax.enabled ? taxOf(world, subtotal) : 0;
+  const total = subtotal + tax;
   invoice.lines = embedded(lines, `/v1/invoices/${invoice.id}/lines`);
-  invoice.subtotal = total;
-  invoice.subtotal_excluding_tax = total;
+  invoice.subtotal = subtotal;
+  invoice.subtotal_excluding_tax = subtotal;
   invoice.total = total;
-  invoice.total_excluding_tax = total;
+  invoice.total_excluding_tax = subtotal;
+  invoice.total_taxes = tax === 0 ? [] : [taxLine(tax, subtotal)];
   invoice.starting_balance = world.find('customer', idOf(invoice.customer)).balance;
   invoice.amount_due = Math.max(0, total + invoice.starting_balance);
   invoice.amount_remaining = invoice.amount_due;
 }
+
+export const taxOf = (world: World, subtotal: number): number =>
+  Math.round((Math.max(0, subtotal) * world.settings.taxPercent) / 100);
+
+const taxLine = (amount: number, taxable: number): Stripe.Invoice.TotalTax => ({
+  amount,
+  tax_behavior: 'exclusive',
+  tax_rate_details: { tax_rate: 'txr_00000000000001' },
+  taxability_reason: 'standard_rated',
+  taxable_amount: taxable,
+  type: 'tax_rate_details',
+});

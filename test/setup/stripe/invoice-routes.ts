@@ -38,6 +38,7 @@ function created({ world, params }: Call): Invoice {
     metadata: params.map('metadata'),
     collection,
     daysUntilDue,
+    automaticTax: params.child('automatic_tax')?.flag('enabled'),
   });
   if (includes) takePending(world, invoice);
   world.emit('invoice.created', invoice);

@@ -1,6 +1,7 @@
 /** What a person does on the page of a checkout session. */
 import type Stripe from 'stripe';
 import { createCustomer } from './customers.ts';
+import { taxOf } from './invoice-object.ts';
 import { settleInvoice } from './invoices.ts';
 import { makePayment, settlePayment } from './payments.ts';
 import type { Outcome } from './payments.ts';
@@ -34,6 +35,8 @@ export function payOnPage(world: World, session: Session, outcome: 'succeeded' |
 function payOnce(world: World, session: Session, outcome: Outcome): void {
   if (session.customer === null && session.customer_creation === 'always') customerOf(world, session);
   if (session.amount_total === 0) return;
+  const subtotal = session.amount_subtotal ?? 0;
+  charged(session, subtotal, session.automatic_tax.enabled ? taxOf(world, subtotal) : 0);
   const intent = makePayment(world, { ...paymentOf(world, session), outcome });
   session.payment_intent = intent.id;
   identified(world, session);
@@ -71,10 +74,20 @@ function subscribe(world: World, session: Session, outcome: Outcome): void {
     outcome,
     anchor: purchase.anchor,
     prorates: purchase.prorates,
+    automaticTax: session.automatic_tax.enabled,
   });
+  const invoice = world.find('invoice', idOf(subscription.latest_invoice));
+  charged(session, invoice.subtotal, invoice.total - invoice.subtotal);
   session.subscription = subscription.id;
   session.invoice = subscription.latest_invoice;
   identified(world, session);
+}
+
+/** Taxes come with the address that the person gives on the page, so that the total is known only then. */
+function charged(session: Session, subtotal: number, tax: number): void {
+  session.amount_subtotal = subtotal;
+  session.amount_total = subtotal + tax;
+  session.total_details = { amount_discount: 0, amount_shipping: 0, amount_tax: tax };
 }
 
 function customerOf(world: World, session: Session): string {

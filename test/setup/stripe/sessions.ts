@@ -2,6 +2,7 @@
 import type Stripe from 'stripe';
 import { createPrice, readPrice } from './catalogue.ts';
 import type { Params } from './forms.ts';
+import { minimumOf } from './invoices.ts';
 import { HOUR } from './periods.ts';
 import { invalid } from './refusal.ts';
 import { accepts, matching, PAGING, pageOf } from './routes.ts';
@@ -70,6 +71,13 @@ function linesOf(world: World, params: Params, mode: string | undefined): Stripe
     throw invalid('You must provide at least one recurring price in `subscription` mode.', {
       param: 'line_items',
     });
+  const total = lines.reduce((sum, line) => sum + line.amount_total, 0);
+  const [{ currency } = { currency: '' }] = lines;
+  if (mode === 'payment' && total > 0 && total < minimumOf(currency))
+    throw invalid(
+      `The Checkout Session's total amount due must add up to at least ${minimumOf(currency)} of ${currency}.`,
+      { code: 'amount_too_small' },
+    );
   if (new Set(lines.map((line) => line.currency)).size > 1)
     throw invalid('All prices on a Checkout Session must be in the same currency.', { param: 'line_items' });
   return lines;

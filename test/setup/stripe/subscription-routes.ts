@@ -32,6 +32,7 @@ function created({ world, params }: Call): Stripe.Subscription {
     metadata: params.map('metadata') ?? {},
     outcome: cardOutcome(world, customer.id),
     anchor: anchorOf(params.child('billing_cycle_anchor_config')),
+    automaticTax: params.child('automatic_tax')?.flag('enabled'),
     prorates: params.choice('proration_behavior', PRORATIONS) !== 'none',
   });
 }

@@ -15,6 +15,7 @@ export interface NewSubscription {
   readonly metadata: Record<string, string>;
   readonly outcome: Outcome;
   readonly anchor?: Anchor | undefined;
+  readonly automaticTax?: boolean | undefined;
   /** Without: the time to the first anchor costs nothing. */
   readonly prorates?: boolean;
 }
@@ -158,7 +159,7 @@ function newSubscription(world: World, given: NewSubscription, anchor: number): 
     object: 'subscription',
     application: null,
     application_fee_percent: null,
-    automatic_tax: { disabled_reason: null, enabled: false, liability: null },
+    automatic_tax: { disabled_reason: null, enabled: given.automaticTax ?? false, liability: null },
     billing_cycle_anchor: anchor,
     billing_cycle_anchor_config:
       given.anchor === undefined

@@ -83,6 +83,10 @@ export interface World {
 
 export interface Settings {
   readonly livemode: boolean;
+  /** Part of every id, so that two counterparts of one database do not make the same. */
+  readonly name: string;
+  /** Added where `automatic_tax` is enabled. */
+  readonly taxPercent: number;
   /** What becomes of a subscription whose invoice stays unpaid after all tries. */
   readonly afterRetries: 'canceled' | 'unpaid' | 'past_due';
 }
@@ -113,7 +117,7 @@ export function createWorld({ clock, told, ...settings }: WorldOptions): World {
     nextId: (prefix) => {
       const n = (counters.get(prefix) ?? 0) + 1;
       counters.set(prefix, n);
-      return `${prefix}_${String(n).padStart(14, '0')}`;
+      return `${prefix}_${settings.name}${String(n).padStart(14, '0')}`;
     },
     find: (kind, id, param) => {
       const found = tables[kind].get(id);
