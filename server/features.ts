@@ -33,6 +33,7 @@ import { createDispatch, createEngine, createTeamWork } from './engine/work/inde
 import { startFeatureSwitches } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures } from './features/platformfeatures/index.ts';
 import { budgetsFeature } from './money/budgets/index.ts';
+import { adminBillingFeature, unconfigured } from './money/adminbilling/index.ts';
 import { costsFeature } from './money/costs/index.ts';
 import { boughtLeftLocked, creditsFeature } from './money/credits/index.ts';
 import { startMetering } from './money/metering/index.ts';
@@ -96,6 +97,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     creditsFeature(system),
     statementsFeature(system),
     budgetsFeature(system),
+    adminBillingFeature(system, { reconcile: unconfigured }),
     usageFeature,
     spacesFeature,
     graphFeature,

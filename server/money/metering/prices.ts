@@ -1,6 +1,7 @@
 /** Prices of the installation: published ahead, never changed, in force by the time of a claim. */
 import { desc, eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
+import type { ApiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { databaseNow, ms } from '../../platform/sql.ts';
@@ -60,12 +61,7 @@ export async function publishPrice(
     returning id, meter, currency, nanos_per_second as "nanosPerSecond", from_at as "fromAt", is_default as "isDefault", created_at as "createdAt"`;
   if (price !== undefined) return price;
   const soonest = new Date((await databaseNow(sql)).getTime() + AHEAD_MS);
-  if (fromAt !== undefined && fromAt < soonest)
-    throw apiError(
-      'validation_failed',
-      `a price begins at least ${AHEAD_MS / 1_000} s after it is published: ${fromAt.toISOString()} is before ${soonest.toISOString()}`,
-      { details: { field: 'fromAt', soonest: soonest.toISOString() } },
-    );
+  if (fromAt !== undefined && fromAt < soonest) throw tooSoon(fromAt, soonest);
   throw apiError(
     'state_conflict',
     `${meter} has a price in ${currency} from that very moment; choose another beginning`,
@@ -73,4 +69,11 @@ export async function publishPrice(
       details: { resource: 'price', meter, ...(fromAt && { fromAt: fromAt.toISOString() }) },
     },
   );
+}
+
+function tooSoon(fromAt: Date, soonest: Date): ApiError {
+  const message = `fromAt is ${fromAt.toISOString()}, a price begins at least ${AHEAD_MS / 1_000} s after it is published: from ${soonest.toISOString()} on`;
+  return apiError('validation_failed', message, {
+    details: { fields: [{ field: 'fromAt', rule: 'ahead', message }] },
+  });
 }

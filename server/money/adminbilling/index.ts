@@ -1,0 +1,102 @@
+/** Billing of the installation, for staff: prices, granted credit, the closing of months. */
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import {
+  AdminBillingService,
+  CloseResponseSchema,
+  PriceSchema,
+  ReconcileResponseSchema,
+} from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
+import type { PublishPriceRequest } from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
+import { CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { ApiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
+import { shown } from '../../platform/resource/index.ts';
+import { grant } from '../credits/index.ts';
+import { listPrices, publishPrice } from '../metering/index.ts';
+import type { Meter, Price } from '../metering/index.ts';
+import { closeMonths } from '../statements/index.ts';
+import type { Waiting } from '../statements/index.ts';
+
+/** What was looked at. */
+export interface Reconciled {
+  readonly checkouts: number;
+  readonly accounts: number;
+  readonly statements: number;
+}
+
+export interface AdminBillingDeps {
+  /** Asks the provider about everything that is open. Throws `billing_unconfigured` without one. */
+  readonly reconcile: () => Promise<Reconciled>;
+}
+
+export function adminBillingFeature(system: System, deps: AdminBillingDeps): Feature {
+  return { services: [createAdminBilling(system, deps)] };
+}
+
+/** Of an installation without a provider of payments. */
+export async function unconfigured(): Promise<never> {
+  throw apiError(
+    'billing_unconfigured',
+    'this installation has no provider of payments: STRIPE_SECRET_KEY is not set',
+  );
+}
+
+function createAdminBilling(system: System, { reconcile }: AdminBillingDeps): Handlers<Ctx> {
+  const { currency } = system.config.billing;
+  return implement(AdminBillingService, {
+    listPrices: async (_request, { db }: Ctx) => ({
+      prices: (await listPrices(db, currency)).map((price) => shown(PriceSchema, price)),
+    }),
+    publishPrice: async (request, ctx: Ctx) => shown(PriceSchema, await publish(ctx, currency, request)),
+    grantCredit: async ({ teamId, amountCents, reason, expiresAt }, ctx: Ctx) =>
+      shown(
+        CreditEntrySchema,
+        await grant(ctx, { teamId, amountCents, reason, expiresAt: expiresAt && timestampDate(expiresAt) }),
+      ),
+    close: async ({ dryRun }, ctx: Ctx) =>
+      shown(CloseResponseSchema, { months: await close(system, ctx, dryRun) }),
+    reconcile: async () => shown(ReconcileResponseSchema, await reconcile()),
+  });
+}
+
+/** With its entry in the platform's chain: it concerns every team. */
+async function publish(
+  ctx: Ctx,
+  currency: string,
+  { meter, nanosPerSecond = 0, fromAt }: PublishPriceRequest,
+): Promise<Price> {
+  return await ctx.db.transact(async (db) => {
+    const from = fromAt && timestampDate(fromAt);
+    const price = await publishPrice(db, { meter: meter as Meter, currency, nanosPerSecond, fromAt: from });
+    const details = { meter, currency, nanosPerSecond, fromAt: price.fromAt.toISOString() };
+    await recordAct(db, ctx, { chain: PLATFORM_CHAIN, action: 'price.published', target: price.id, details });
+    return price;
+  });
+}
+
+/** Of several months that were due those that could be closed are told of; the next call says why the rest waits. */
+async function close(system: System, ctx: Ctx, dryRun: boolean) {
+  const { months, waiting } = await closeMonths(system, { dryRun });
+  if (waiting !== undefined && months.length === 0) throw held(waiting);
+  const closed = months.map((month) => ({ ...month, period: month.period.slice(0, 7) }));
+  if (!dryRun)
+    await ctx.db.transact(async (db) => {
+      for (const { period, ...details } of closed)
+        await recordAct(db, ctx, { chain: PLATFORM_CHAIN, action: 'month.closed', target: period, details });
+    });
+  return closed;
+}
+
+function held({ period, reports }: Waiting): ApiError {
+  const month = period.slice(0, 7);
+  return apiError(
+    'state_conflict',
+    `${reports} reports of ${month} are not published yet; the month is closed when they are, or six hours after its end`,
+    { details: { resource: 'month', period: month, reports } },
+  );
+}
