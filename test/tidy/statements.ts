@@ -74,6 +74,8 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/delivery/policies/gate-log.ts',
     'server/engine/builds/store.ts',
     'server/engine/runners/waiting.ts',
+    'server/money/costs/differences.ts',
+    'server/money/costs/statement-differences.ts',
     'server/money/plans/included.ts',
     'server/money/statements/lines.ts',
     'server/money/budgets/measure.ts',

@@ -33,6 +33,8 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   ci_runs: { readers: ['connect/timeline'] },
   cost_days: { readers: ['money/budgets', 'money/costs', 'money/plans', 'money/statements'] },
   cost_names: { readers: ['money/budgets', 'money/costs'] },
+  credit_entries: { readers: ['money/costs'] },
+  credit_transfers: { readers: ['money/costs'] },
   deployment_heads: { readers: ['delivery/artifacts', 'delivery/residency'] },
   deployments: { readers: ['delivery/artifacts', 'delivery/compliance', 'delivery/residency'] },
   environments: {
@@ -100,6 +102,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   sboms: { writers: ['engine/evidence'], readers: [] },
   sessions: { writers: ['access/auth'], readers: ['access/auth'] },
   settings: { writers: ['server'], readers: ['server'] },
+  statement_lines: { readers: ['money/costs'] },
   statements: { readers: ['money/costs'] },
   team_members: {
     readers: [
@@ -133,6 +136,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'workspace/graph',
     ],
   },
+  usage_events: { readers: ['money/costs'] },
   users: {
     readers: [
       'access/apikeys',

@@ -18,4 +18,5 @@ export const requests: Requests = {
       return { teamId, itemId: runId };
     },
   },
+  'svc.costs.v1.CostsService/Verify': { givesNothing: true, fields: team },
 };

@@ -13,6 +13,7 @@ import type { Pricing } from './summary.ts';
 
 export { forecastOf, historyFrom } from './forecast.ts';
 export type { Forecast, Spent } from './forecast.ts';
+import { createVerify } from './verify.ts';
 
 const missing = async (): Promise<never> => {
   throw new Error('not built yet');
@@ -32,6 +33,9 @@ function createCosts(system: System): Handlers<Ctx> {
     verify: missing,
     listCreditLedger,
     creditBalance: async (request, ctx: Ctx) => await creditBalance(system.config, request, ctx),
+    verify: createVerify(),
+    listCreditLedger: missing,
+    creditBalance: missing,
     createCreditCheckout: missing,
   });
 }

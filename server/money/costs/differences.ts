@@ -1,0 +1,140 @@
+/**
+ * What money is computed from, computed again: each row that is not what the others make of it. The database compares, and only what differs comes out, so that a question about millions of events takes no
+ * more memory than one about ten.
+ */
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { Fragment } from '../../platform/sql.ts';
+
+export interface Difference {
+  readonly table: string;
+  /** Parts of the row's key. */
+  readonly row: string;
+  /** What is stored, and what it should be. */
+  readonly problem: string;
+}
+
+export interface Looked {
+  /** Absent: every team. */
+  readonly teamId?: string;
+  /** The most differences of one kind. */
+  readonly limit: number;
+}
+
+export type Check = (sql: SqlTag, looked: Looked) => Promise<readonly Difference[]>;
+
+/** Condition on a column with a team's id. */
+export function isOf(sql: SqlTag, column: Fragment, { teamId }: Looked): Fragment {
+  return teamId === undefined ? sql`true` : sql`${column} = ${teamId}`;
+}
+
+/** Each event has the price that was in force at its claim, and is rated by it. */
+const eventsRated: Check = async (sql, looked) =>
+  await sql<Difference[]>`
+  with p as (
+    select id, meter, nanos_per_second, from_at, lead(from_at, 1, 'infinity') over (partition by meter, currency order by from_at) as until_at from prices
+  )
+  select 'usage_events' as table, concat_ws(' ', e.work_id, to_char(e.reported_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as row,
+    case
+      when p.id is null then 'its price is ' || e.price_id || ', which is not there'
+      when p.meter <> e.kind || '.' || e.executed_by then 'its price is of ' || p.meter || ', expected ' || e.kind || '.' || e.executed_by
+      when e.claimed_at < p.from_at or e.claimed_at >= p.until_at then 'its price ' || e.price_id || ' was not in force at its claim'
+      when e.rated <> e.metered_ms::numeric * p.nanos_per_second then 'rated is ' || e.rated || ', expected ' || e.metered_ms::numeric * p.nanos_per_second
+      else 'period is ' || e.period || ', expected none before its report'
+    end as problem
+  from usage_events e left join p on p.id = e.price_id
+  where ${isOf(sql, sql`e.team_id`, looked)} and (p.id is null or p.meter <> e.kind || '.' || e.executed_by or e.claimed_at < p.from_at or e.claimed_at >= p.until_at
+    or e.rated <> e.metered_ms::numeric * p.nanos_per_second or e.period < date_trunc('month', e.reported_at at time zone 'UTC')::date)
+  limit ${looked.limit}::int`;
+
+/** Each day is the sum of its events. */
+const daysSummed: Check = async (sql, looked) =>
+  await sql<Difference[]>`
+  with e as (
+    select team_id, period, greatest((reported_at at time zone 'UTC')::date, period) as day, kind || '.' || executed_by as meter, price_id, coalesce(project_id, '') as project_id,
+      coalesce(environment_id, '') as environment_id, runner_id, count(*) as events, sum(metered_ms) as metered_ms, coalesce(sum(self_reported_ms), 0) as self_reported_ms,
+      count(self_reported_ms) as self_reported_count
+    from usage_events u where ${isOf(sql, sql`u.team_id`, looked)} group by 1, 2, 3, 4, 5, 6, 7, 8
+  ),
+  d as (select * from cost_days c where ${isOf(sql, sql`c.team_id`, looked)})
+  select 'cost_days' as table, concat_ws(' ', team_id, period, day, meter, price_id, nullif(project_id, ''), nullif(environment_id, ''), runner_id) as row,
+    case when d.events is null then 'there is no such row' else 'it has ' || ${sums(sql, 'd')} end
+    || ', expected ' || case when e.events is null then 'no such row' else ${sums(sql, 'e')} end as problem
+  from d full join e using (team_id, period, day, meter, price_id, project_id, environment_id, runner_id)
+  where d.events is distinct from e.events or d.metered_ms is distinct from e.metered_ms or d.self_reported_ms is distinct from e.self_reported_ms
+    or d.self_reported_count is distinct from e.self_reported_count
+  limit ${looked.limit}::int`;
+
+function sums(sql: SqlTag, of: 'd' | 'e'): Fragment {
+  const row = sql(of);
+  return sql`(${row}.events || ' events of ' || ${row}.metered_ms || ' ms, themselves reported ' || ${row}.self_reported_ms || ' ms of ' || ${row}.self_reported_count)`;
+}
+
+/** What comes to one account goes from another. */
+const entriesBalanced: Check = async (sql, looked) =>
+  await sql<Difference[]>`
+  select 'credit_entries' as table, team_id as row, 'the entries of the team sum to ' || sum(cents) || ', expected 0' as problem
+  from credit_entries e where ${isOf(sql, sql`e.team_id`, looked)} group by team_id having sum(cents) <> 0 limit ${looked.limit}::int`;
+
+/** Each account is counted from 1 without a gap, and each balance is the sum so far. */
+const entriesInOrder: Check = async (sql, looked) =>
+  await sql<Difference[]>`
+  select 'credit_entries' as table, concat_ws(' ', team_id, account, seq) as row,
+    'it is entry ' || seq || ' with balance ' || balance || ', expected entry ' || n || ' with balance ' || sum as problem
+  from (
+    select team_id, account, seq, balance, row_number() over w as n, sum(cents) over w as sum from credit_entries e
+    where ${isOf(sql, sql`e.team_id`, looked)} window w as (partition by team_id, account order by seq)
+  ) x where seq <> n or balance <> sum limit ${looked.limit}::int`;
+
+const transfersWhole: Check = async (sql, looked) =>
+  await sql<Difference[]>`
+  select 'credit_transfers' as table, t.id as row,
+    'its entries are ' || coalesce(string_agg(concat_ws(' ', e.team_id, e.account, e.cents), ', ' order by e.cents), 'none') || '; expected '
+      || concat_ws(' ', t.team_id, t.from, -t.cents) || ', ' || concat_ws(' ', t.team_id, t.to, t.cents) as problem
+  from credit_transfers t left join credit_entries e on e.transfer_id = t.id
+  where ${isOf(sql, sql`t.team_id`, looked)}
+  group by t.id having count(e.seq) <> 2 or count(*) filter (where e.team_id = t.team_id
+    and (e.account = t.from and e.cents = -t.cents or e.account = t.to and e.cents = t.cents)) <> 2
+  limit ${looked.limit}::int`;
+
+const APPEND_ONLY = [
+  'credit_entries',
+  'credit_transfers',
+  'plan_changes',
+  'prices',
+  'statement_lines',
+  'team_payers',
+  'usage_events',
+];
+
+/** Nobody has taken away what keeps rows as they are. */
+const stillAppendOnly: Check = async (sql, { limit }) =>
+  await sql<Difference[]>`
+  select g.name as table, g.name || '_append_only' as row, 'the trigger that refuses changes is disabled or missing' as problem
+  from unnest(${APPEND_ONLY}::text[]) g(name)
+  where not exists (select from pg_trigger t where t.tgrelid = g.name::regclass and t.tgname = g.name || '_append_only' and t.tgenabled = 'A')
+  limit ${limit}::int`;
+
+export const CHECKS: readonly Check[] = [
+  eventsRated,
+  daysSummed,
+  entriesBalanced,
+  entriesInOrder,
+  transfersWhole,
+  stillAppendOnly,
+];
+
+export interface Counts {
+  readonly events: number;
+  readonly days: number;
+  readonly statements: number;
+  readonly entries: number;
+}
+
+export async function countsOf(sql: SqlTag, looked: Looked): Promise<Counts> {
+  const of = (column: Fragment) => isOf(sql, column, looked);
+  const [row] = await sql<Counts[]>`
+    select (select count(*) from usage_events e where ${of(sql`e.team_id`)}) as events, (select count(*) from cost_days d where ${of(sql`d.team_id`)}) as days,
+      (select count(*) from statements s where ${of(sql`s.team_id`)}) as statements, (select count(*) from credit_entries c where ${of(sql`c.team_id`)}) as entries`;
+  if (row === undefined) throw new Error('a count returned no row');
+  return row;
+}

@@ -1,0 +1,117 @@
+/** Statements computed again: from the sums of days, from who paid under which plan, and from the ledger of credit. */
+import type { SqlTag } from '../../platform/db/index.ts';
+import { paidMonth, SELF_HOSTED } from '../plans/index.ts';
+import { SHORTFALL, usageLines } from '../statements/index.ts';
+import type { Line } from '../statements/index.ts';
+import { isOf } from './differences.ts';
+import type { Check, Difference, Looked } from './differences.ts';
+
+/** What a statement says is the sum of its lines. */
+const headsSummed: Check = async (sql, looked) =>
+  await sql<Difference[]>`
+  select 'statements' as table, s.id as row,
+    'list, net and due are ' || concat_ws(', ', s.list_cents, s.net_cents, s.due_cents) || ' and it is ' || s.state || '; its lines come to ' || concat_ws(', ', x.list, x.net)
+      || ', of which credit paid ' || s.credit_cents as problem
+  from statements s cross join lateral (
+    select coalesce(sum(l.list_cents), 0) as list, coalesce(sum(l.net_cents), 0) as net from statement_lines l where l.statement_id = s.id
+  ) x
+  where ${isOf(sql, sql`s.team_id`, looked)}
+    and (s.list_cents <> x.list or s.net_cents <> x.net or s.due_cents <> x.net - s.credit_cents or (s.state = 'settled') <> (s.due_cents = 0))
+  limit ${looked.limit}::int`;
+
+/** Credit that a statement was paid with is what its transfers took, and what it puts on of a shortfall is what theirs did. */
+const creditTaken: Check = async (sql, looked) =>
+  await sql<Difference[]>`
+  with taken as (
+    select team_id, split_part(source, ' ', 1) as id, sum(cents) as cents from credit_transfers t
+    where ${isOf(sql, sql`t.team_id`, looked)} and kind = 'usage' group by 1, 2
+  ),
+  owed as (
+    select team_id, source as id, sum(cents) as cents from credit_transfers t
+    where ${isOf(sql, sql`t.team_id`, looked)} and t.kind = 'refund' and t.from = 'bought' and t.to = 'consumed' group by 1, 2
+  ),
+  stated as (
+    select s.team_id, s.id, s.credit_cents, coalesce((select sum(l.net_cents) from statement_lines l where l.statement_id = s.id and l.meter = ${SHORTFALL}), 0) as shortfall
+    from statements s where ${isOf(sql, sql`s.team_id`, looked)}
+  )
+  select 'statements' as table, id as row, 'credit is ' || coalesce(s.credit_cents::text, 'of no statement') || ' and shortfall ' || coalesce(s.shortfall, 0)
+    || '; the ledger took ' || coalesce(t.cents, 0) || ' and put on ' || coalesce(o.cents, 0) as problem
+  from stated s full join taken t using (team_id, id) full join owed o using (team_id, id)
+  where s.credit_cents is null or s.credit_cents <> coalesce(t.cents, 0) or s.shortfall <> coalesce(o.cents, 0)
+  limit ${looked.limit}::int`;
+
+/** The month before the open one may be in the middle of its closing. */
+const monthsStated: Check = async (sql, looked) =>
+  await sql<Difference[]>`
+  select distinct 'statements' as table, concat_ws(' ', d.team_id, d.period) as row, 'there is no statement of a closed month that has work' as problem
+  from cost_days d where ${isOf(sql, sql`d.team_id`, looked)} and d.period < (select month - interval '1 month' from open_period)
+    and not exists (select from statements s where s.team_id = d.team_id and s.period = d.period)
+  limit ${looked.limit}::int`;
+
+export const STATEMENT_CHECKS: readonly Check[] = [headsSummed, creditTaken, monthsStated];
+
+const AT_ONCE = 100;
+
+interface Stated {
+  readonly id: string;
+  readonly teamId: string;
+  readonly payerId: string | null;
+  readonly period: string;
+  readonly currency: string;
+  readonly plan: string;
+}
+
+type Key = Pick<Line, 'meter' | 'priceId'>;
+type StoredLine = Omit<Line, 'list' | 'included'> & {
+  readonly n: number;
+  readonly list: string;
+  readonly included: string;
+};
+
+/** Each statement's lines are what its month comes to now, under the plan of that month. */
+export async function restated(sql: SqlTag, looked: Looked): Promise<readonly Difference[]> {
+  const found: Difference[] = [];
+  for (let after = ''; found.length < looked.limit;) {
+    const statements = await sql<Stated[]>`
+      select id, team_id as "teamId", payer_id as "payerId", period::text, currency, plan from statements s
+      where ${isOf(sql, sql`s.team_id`, looked)} and s.id > ${after} order by s.id limit ${AT_ONCE}::int`;
+    for (const stated of statements) found.push(...(await restatedOne(sql, stated)));
+    const last = statements.at(-1);
+    if (last === undefined || statements.length < AT_ONCE) break;
+    after = last.id;
+  }
+  return found.slice(0, looked.limit);
+}
+
+async function restatedOne(sql: SqlTag, stated: Stated): Promise<Difference[]> {
+  const { id, teamId, period, currency, plan } = stated;
+  const paid = await paidMonth({ sql }, { teamId, period, charges: plan !== SELF_HOSTED.id });
+  const expected = await usageLines(sql, { teamId, period, currency, coverage: paid.coverage });
+  const stored = await sql<StoredLine[]>`
+    select n, meter, price_id as "priceId", metered_ms as "meteredMs", included_ms as "includedMs", list::text, included::text, list_cents as "listCents", net_cents as "netCents"
+    from statement_lines where statement_id = ${id} and meter <> ${SHORTFALL} order by n`;
+  const differences: Difference[] = [];
+  const differs = (table: string, row: string, problem: string): void =>
+    void differences.push({ table, row, problem });
+  const [was, is] = [
+    `${plan} of ${stated.payerId ?? 'nobody'}`,
+    `${paid.plan.id} of ${paid.payerId ?? 'nobody'}`,
+  ];
+  if (was !== is) differs('statements', id, `its plan is ${was}, expected ${is}`);
+  for (const line of stored) {
+    const again = expected.find((each) => keyOf(each) === keyOf(line));
+    const [has, wants] = [wordsOf(line), again === undefined ? 'no such line' : wordsOf(again)];
+    if (has !== wants) differs('statement_lines', `${id} ${line.n}`, `it has ${has}, expected ${wants}`);
+  }
+  for (const line of expected)
+    if (!stored.some((each) => keyOf(each) === keyOf(line)))
+      differs('statement_lines', `${id} ${keyOf(line)}`, `there is no such line, expected ${wordsOf(line)}`);
+  return differences;
+}
+
+const keyOf = ({ meter, priceId }: Key): string => `${meter} ${priceId}`;
+
+function wordsOf(line: Line | StoredLine): string {
+  const { meteredMs, includedMs, list, included, listCents, netCents } = line;
+  return `${keyOf(line)}: ${meteredMs} ms, included ${includedMs} ms, list ${list}, included ${included}, in minor units ${listCents}, net ${netCents}`;
+}
