@@ -7,6 +7,8 @@ export const requests: Requests = {
   'svc.costs.v1.CostsService/CreditBalance': { fields: team },
   'svc.costs.v1.CostsService/Summary': { fields: team },
   'svc.costs.v1.CostsService/Anomalies': { fields: team },
+  'svc.costs.v1.CostsService/ExportJson': { fields: team },
+  'svc.costs.v1.CostsService/ExportCsv': { fields: team },
   'svc.costs.v1.CostsService/Explain': {
     givesNothing: true,
     fields: async ({ teamId, runId, sql }) => {

@@ -61,3 +61,21 @@ export async function poolOf(
     select coalesce(sum(metered_ms), 0)::float8 as ms from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date`;
   return { ms: poolMs, usedMs: row?.ms ?? 0 };
 }
+
+/** Net costs of a team's month before a day, in pico-units. */
+export async function netBefore(
+  { sql }: Pick<Database, 'sql'>,
+  {
+    teamId,
+    period,
+    day,
+    months,
+  }: { readonly teamId: string; readonly period: string; readonly day: string; readonly months: Months },
+): Promise<bigint> {
+  const [row] = await sql<Array<{ net: string }>>`
+    with ${covers(sql, months)}
+    select coalesce(sum((d.metered_ms - (${includedMs(sql, months)}))::numeric * p.nanos_per_second), 0)::text as net
+    from cost_days d join prices p on p.id = d.price_id left join covers c on c.period = d.period
+    where d.team_id = ${teamId} and d.period = ${period}::date and d.day < ${day}::date`;
+  return BigInt(row?.net ?? 0);
+}

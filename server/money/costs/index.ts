@@ -8,6 +8,7 @@ import { creditBalance, listCreditLedger } from './credit.ts';
 import { anomalies } from './anomalies.ts';
 import { anomalyJob, startAnomalySweep } from './anomaly-watch.ts';
 import { explain } from './explain.ts';
+import { createExports } from './export.ts';
 import { summary } from './summary.ts';
 import type { Pricing } from './summary.ts';
 
@@ -24,12 +25,13 @@ function pricingOf({ config: { billing } }: System): Pricing {
 }
 
 function createCosts(system: System): Handlers<Ctx> {
+  const exports = createExports();
   return implement(CostsService, {
     explain,
     summary: async (request, ctx: Ctx) => await summary(request, ctx, pricingOf(system)),
     anomalies,
-    exportJson: missing,
-    exportCsv: missing,
+    exportJson: async (request, ctx: Ctx) => await exports.json(request, ctx, pricingOf(system)),
+    exportCsv: async (request, ctx: Ctx) => await exports.csv(request, ctx, pricingOf(system)),
     verify: missing,
     listCreditLedger,
     creditBalance: async (request, ctx: Ctx) => await creditBalance(system.config, request, ctx),

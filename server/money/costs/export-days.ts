@@ -1,0 +1,177 @@
+/** Charges by day, from `cost_days`: month after month, in the order of its key. */
+import { addDays } from '../metering/index.ts';
+import { monthAfter, rowKey } from '../plans/index.ts';
+import type { Coverage } from '../plans/index.ts';
+import { meterWords } from './charge.ts';
+import type { Charge } from './charge.ts';
+import { monthsPaid, netBefore } from './coverage.ts';
+import { monthsOf } from './days.ts';
+import { monthOfTeam } from './export-account.ts';
+import type { Month } from './export-account.ts';
+import { pieces, PIECE } from './export-of.ts';
+import type { ExportOf } from './export-of.ts';
+import { createSplitter } from './split.ts';
+import type { Part, Splitter } from './split.ts';
+
+interface Row {
+  readonly day: string;
+  readonly meter: string;
+  readonly priceId: string;
+  readonly projectId: string;
+  readonly environmentId: string;
+  readonly runnerId: string;
+  readonly ms: number;
+  /** Null: no runner said. */
+  readonly selfReportedMs: number | null;
+  readonly nanos: number;
+}
+
+interface MonthSpan {
+  readonly period: string;
+  readonly since: string;
+  readonly until: string;
+}
+
+export async function* dayCharges(of: ExportOf): AsyncGenerator<readonly Charge[]> {
+  for (const period of monthsOf(of)) {
+    const end = monthAfter(period);
+    yield* monthCharges(of, {
+      period,
+      since: of.since > period ? of.since : period,
+      until: of.until < end ? of.until : end,
+    });
+  }
+}
+
+async function* monthCharges(of: ExportOf, span: MonthSpan): AsyncGenerator<readonly Charge[]> {
+  const { reader, team, currency, names } = of;
+  const { period, since } = span;
+  const month = await monthOfTeam(reader, { team, period, currency });
+  const months = await monthsPaid(reader.db.behind, {
+    teamId: team.id,
+    months: [period],
+    charges: of.charges,
+  });
+  const { statement } = month;
+  const net =
+    statement === undefined || since === period
+      ? 0n
+      : await netBefore(reader.db.behind, { teamId: team.id, period, day: since, months });
+  const splitter = createSplitter(statement ?? { granted: 0n, bought: 0n }, net);
+  const writer = { of, month, splitter, coverage: months.get(period)?.coverage };
+  let billed = 0n;
+  for await (const rows of pieces<Row>(async (after) => await readRows(of, span, after))) {
+    await names.load(
+      rows.flatMap(({ projectId, environmentId, runnerId }) => [projectId, environmentId, runnerId]),
+    );
+    const charges = rows.flatMap((row) => chargesOf(row, writer));
+    for (const charge of charges) billed += charge.billed ?? 0n;
+    yield charges;
+  }
+  const isWhole = since === period && span.until === monthAfter(period);
+  if (statement !== undefined && isWhole && statement.due !== billed)
+    yield [adjustment(month, statement.due - billed)];
+}
+
+async function readRows(
+  { reader: { db, teams }, team }: ExportOf,
+  { period, since, until }: MonthSpan,
+  after: Row | undefined,
+): Promise<readonly Row[]> {
+  const { sql } = db.behind;
+  const { day, meter, priceId, projectId, environmentId, runnerId } = after ?? {
+    ...{ day: since, meter: '', priceId: '' },
+    ...{ projectId: '', environmentId: '', runnerId: '' },
+  };
+  return await sql<Row[]>`
+    select d.day::text, d.meter, d.price_id as "priceId", d.project_id as "projectId", d.environment_id as "environmentId", d.runner_id as "runnerId",
+      d.metered_ms::float8 as ms, case when d.self_reported_count > 0 then d.self_reported_ms::float8 end as "selfReportedMs", p.nanos_per_second as nanos
+    from (
+      select * from cost_days
+      where team_id = ${team.id} and team_id = any(${[...teams.teamIds]}::text[]) and period = ${period}::date and day < ${until}::date
+        and (day, meter, price_id, project_id, environment_id, runner_id)
+          > (${day}::date, ${meter}::text, ${priceId}::text, ${projectId}::text, ${environmentId}::text, ${runnerId}::text)
+      order by day, meter, price_id, project_id, environment_id, runner_id limit ${PIECE}::int
+    ) d
+    join prices p on p.id = d.price_id
+    order by d.day, d.meter, d.price_id, d.project_id, d.environment_id, d.runner_id`;
+}
+
+interface Writer {
+  readonly of: ExportOf;
+  readonly month: Month;
+  readonly splitter: Splitter;
+  readonly coverage: Coverage | undefined;
+}
+
+function includedMs(row: Row, teamId: string, coverage: Coverage | undefined): number {
+  if (coverage === undefined || row.day > coverage.day) return 0;
+  return row.day < coverage.day ? row.ms : (coverage.shares.get(rowKey({ teamId, ...row })) ?? 0);
+}
+
+function chargesOf(row: Row, { of, month, splitter, coverage }: Writer): Charge[] {
+  const { ms, nanos } = row;
+  const parts = splitter.split({ ms, nanos, includedMs: includedMs(row, of.team.id, coverage) });
+  return parts.map((part, n) => ({
+    category: 'Usage',
+    isCorrection: false,
+    description: meterWords(row.meter),
+    account: month.account,
+    period: month.period,
+    since: row.day,
+    until: addDays(row.day, 1),
+    quantity: part.ms,
+    unit: 'Seconds',
+    nanos,
+    ...costOf(part, nanos),
+    invoiceId: month.statement?.id ?? null,
+    meter: row.meter,
+    priceId: row.priceId,
+    project: of.names.of(row.projectId),
+    environment: of.names.of(row.environmentId),
+    runner: of.names.of(row.runnerId),
+    coveredBy: part.coveredBy,
+    // Once, however many parts there are.
+    selfReportedMs: n === 0 ? row.selfReportedMs : null,
+    itemId: null,
+  }));
+}
+
+/** What was bought before is a cost when it is used, and not billed again. */
+function costOf({ coveredBy, ms }: Part, nanos: number): Pick<Charge, 'list' | 'billed' | 'effective'> {
+  const list = BigInt(ms) * BigInt(nanos);
+  const billed = coveredBy === null ? list : 0n;
+  return { list, billed, effective: coveredBy === 'bought_credit' ? list : billed };
+}
+
+/** Of what was rounded when the statement was made, and its lines that are of no time. */
+function adjustment({ account, period, statement }: Month, pico: bigint): Charge {
+  return {
+    category: 'Adjustment',
+    isCorrection: false,
+    description: 'Rounding of the statement',
+    account,
+    period,
+    since: period,
+    until: monthAfter(period),
+    quantity: null,
+    unit: null,
+    nanos: null,
+    list: 0n,
+    billed: pico,
+    effective: pico,
+    invoiceId: statement?.id ?? null,
+    ...OF_NOTHING,
+  };
+}
+
+export const OF_NOTHING = {
+  meter: null,
+  priceId: null,
+  project: undefined,
+  environment: undefined,
+  runner: undefined,
+  coveredBy: null,
+  selfReportedMs: null,
+  itemId: null,
+} as const;

@@ -1,0 +1,33 @@
+/** What an export is of, and how its rows are read: in pieces, the next of which is on its way while one is written. */
+import type { ExportedTeam } from './charge.ts';
+import type { CostDays } from './days.ts';
+import type { Reader } from './export-account.ts';
+import type { Names } from './names.ts';
+
+export interface ExportOf extends ExportedTeam, CostDays {
+  readonly reader: Reader;
+  readonly names: Names;
+  /** There is a provider of payments. */
+  readonly charges: boolean;
+}
+
+/** Rows that are read at once: few enough that a slow reader holds no memory, and a connection for some milliseconds only. */
+export const PIECE = 2_000;
+
+/** `read`: the piece behind a row, or the first one. */
+export async function* pieces<Row>(
+  read: (after: Row | undefined) => Promise<readonly Row[]>,
+): AsyncGenerator<readonly Row[]> {
+  let reading = read(undefined);
+  for (;;) {
+    const piece = await reading;
+    const isLast = piece.length < PIECE;
+    if (!isLast) {
+      reading = read(piece.at(-1));
+      // Nobody may ask for it any more; who does is told.
+      reading.catch(() => undefined);
+    }
+    if (piece.length > 0) yield piece;
+    if (isLast) return;
+  }
+}
