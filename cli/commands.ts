@@ -91,6 +91,26 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Verifies a compliance package on this machine; ends with 1 when it does not hold',
     load: async () => (await import('./compliance/verify.ts')).command,
   },
+  'costs buy-credit': {
+    summary: 'Buys credit: prints where to pay, and waits until it is there',
+    load: async () => (await import('./costs/buy-credit.ts')).command,
+  },
+  'costs explain': {
+    summary: 'Shows what a run or build cost, down to milliseconds times price',
+    load: async () => (await import('./costs/explain.ts')).explain,
+  },
+  'costs export': {
+    summary: 'Exports costs as CSV or JSON, by the columns of FOCUS 1.2',
+    load: async () => (await import('./costs/export.ts')).command,
+  },
+  'costs summary': {
+    summary: 'Shows what this month has come to, and is likely to come to',
+    load: async () => (await import('./costs/summary.ts')).summary,
+  },
+  'costs verify': {
+    summary: "Recomputes a team's costs; ends with 1 when something differs",
+    load: async () => (await import('./costs/verify.ts')).verify,
+  },
   'features companion': {
     summary: 'Lists features of the companion service, as it answered last',
     load: async () => (await import('./features/companion.ts')).companion,

@@ -14,17 +14,35 @@ const TEXT = /^(text\/|application\/([a-z.-]+\+)?(json|x-ndjson|xml)\b)/i;
 
 export async function download(context: Context): Promise<void> {
   const { globals, input, signal } = context;
-  const file = globals.output;
-  if (file !== undefined && file !== '-') await assertFree(context, file);
-  const client = await context.client();
-  const bytes = client.byteStream(operationOf(context), input, { signal });
-  if (file === undefined || file === '-') await toStandardOutput(context, bytes);
-  else await toFile(context, bytes, file);
+  await deliver(context, { flag: 'output', file: globals.output }, async () =>
+    (await context.client()).byteStream(operationOf(context), input, { signal }),
+  );
 }
 
-async function toStandardOutput({ io, output, globals }: Context, bytes: ByteStream): Promise<void> {
-  if (!io.stdout.isTerminal || globals.output === '-')
-    return bytes.forEach((chunk) => io.stdout.write(chunk));
+export interface Place {
+  /** Of the command, that names it: `output`. */
+  readonly flag: string;
+  /** `-`: standard output, also on a terminal and whatever the bytes are. Absent: the same, but a terminal is spared what is no text. */
+  readonly file: string | undefined;
+}
+
+/** `open` is called when the place is free. */
+export async function deliver(
+  context: Context,
+  { flag, file }: Place,
+  open: () => Promise<ByteStream>,
+): Promise<void> {
+  if (file === undefined || file === '-') return await toStandardOutput(context, await open(), file === '-');
+  await assertFree(context, { flag, file });
+  await toFile(context, await open(), file);
+}
+
+async function toStandardOutput(
+  { io, output }: Context,
+  bytes: ByteStream,
+  isWanted: boolean,
+): Promise<void> {
+  if (!io.stdout.isTerminal || isWanted) return bytes.forEach((chunk) => io.stdout.write(chunk));
   const contentType = await bytes.contentType();
   if (!TEXT.test(contentType)) {
     bytes.abort();
@@ -69,10 +87,13 @@ async function toFile({ output }: Context, bytes: ByteStream, file: string): Pro
   await output.progress(`${file}: ${size} bytes`);
 }
 
-async function assertFree({ io, globals }: Context, file: string): Promise<void> {
+async function assertFree(
+  { io, globals }: Context,
+  { flag, file }: Place & { readonly file: string },
+): Promise<void> {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) return;
-  if (found.isDirectory()) throw new UsageError(`--output names a file, and ${file} is a folder`);
+  if (found.isDirectory()) throw new UsageError(`--${flag} names a file, and ${file} is a folder`);
   if (globals.yes) return;
   await agree(
     { io, globals },

@@ -1,0 +1,80 @@
+/** `svc costs buy-credit`: a page to pay at, and the wait for the credit. */
+import { Costs } from '@svc/sdk';
+import type { CostsCreditBalanceResponse } from '@svc/sdk';
+import { patience, watch } from '../follow/watch.ts';
+import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
+import { UsageError } from '../shell/errors.ts';
+import { EXIT } from '../shell/exit.ts';
+import { cents, readAmount } from './money.ts';
+
+const ARGS = {
+  amount: {
+    type: 'positional',
+    required: true,
+    valueHint: 'amount',
+    description: 'Amount in major units of the currency: 50, or 12.50.',
+  },
+  team: { type: 'string', required: true, valueHint: 'team-id', description: 'Team id.' },
+  successUrl: {
+    type: 'string',
+    valueHint: 'url',
+    description: 'Where the browser goes when it is paid. Default: the costs page of the console.',
+  },
+  cancelUrl: {
+    type: 'string',
+    valueHint: 'url',
+    description: 'Where the browser goes when it is not. Default: the costs page of the console.',
+  },
+} satisfies OwnArgs;
+
+export const command = defineOwn({
+  description:
+    'Prints the address of a page where credit is paid for, and waits until it is there. Ctrl-C ends the wait, and not the purchase. Ends with 8 when it is not there within --timeout.',
+  args: ARGS,
+  examples: [
+    { title: 'Fifty, and wait for ten minutes', cli: 'costs buy-credit 50 --team team_01 --timeout 10m' },
+  ],
+  waits: true,
+  run: buyCredit,
+});
+
+async function buyCredit(context: ContextOf<typeof ARGS>): Promise<number> {
+  const { args, output, io } = context;
+  const { team } = args;
+  const patient = patience(context);
+  const costs = new Costs(await context.client());
+  const before = await costs.creditBalance(team, { signal: patient.signal });
+  const { currency } = before;
+  const amountCents = readAmount(args.amount, currency);
+  if (amountCents === undefined)
+    throw new UsageError(
+      `"${args.amount}" is no amount in ${currency.toUpperCase()}, expected one such as 50`,
+    );
+  const known = new Set(before.blocks.map(({ id }) => id));
+  const { baseUrl } = await context.connection();
+  const page = `${baseUrl.replace(/\/$/, '')}/console/costs`;
+  const { successUrl = page, cancelUrl = page } = args;
+  const checkout = await costs.createCreditCheckout(
+    team,
+    { amountCents, successUrl, cancelUrl },
+    { signal: patient.signal },
+  );
+  await output.note(`Pay ${cents(amountCents, currency)} here:\n\n  ${checkout.url}\n`);
+  const isNew = ({ blocks }: CostsCreditBalanceResponse): boolean =>
+    blocks.some(({ id, kind }) => kind === 'purchase' && !known.has(id));
+  const after = await watch(
+    { io, output },
+    {
+      start: before,
+      get: async (signal) => await costs.creditBalance(team, { signal }),
+      isOver: isNew,
+      stage: () => 'waiting',
+      describe: () => 'waiting until it is paid; Ctrl-C ends the wait, and not the purchase',
+    },
+    patient,
+  );
+  await output.value(after);
+  if (!isNew(after)) return EXIT.pending;
+  await output.progress(`the credit is there: ${cents(after.balanceCents, currency)}`);
+  return EXIT.ok;
+}

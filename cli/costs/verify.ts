@@ -1,0 +1,30 @@
+/** `svc costs verify`: what differs, and an exit code that a script can go by. */
+import type { CostsVerifyResponse } from '@svc/sdk';
+import type { GeneratedSpec, Own } from '../shell/command.ts';
+import { EXIT } from '../shell/exit.ts';
+import { operationOf } from '../shell/operation.ts';
+
+/** As long as the server tries. */
+const ANSWER_MS = 125_000;
+const COLUMNS = ['table', 'row', 'problem'];
+
+export function verify(generated: GeneratedSpec): Own {
+  return {
+    description: `${generated.description} Ends with 0 when nothing differs, and with 1 when something does.`,
+    examples: [{ title: 'All of a team', cli: 'costs verify --team team_01' }],
+    run: async (context) => {
+      const { input, output, signal } = context;
+      const client = await context.client();
+      const options = { signal, timeoutMs: ANSWER_MS };
+      const answer = await client.call<CostsVerifyResponse>(operationOf(context), input, options);
+      const { intact, events, days, statements, entries, differences } = answer;
+      const isForPeople = output.format === 'table' || output.format === 'tsv';
+      if (!isForPeople) await output.value(answer);
+      else if (differences.length > 0) await output.rows([differences], COLUMNS);
+      const read = `${events} events, ${days} rows of days, ${statements} statements, ${entries} entries of credit`;
+      if (intact) await output.progress(`intact: ${read}`);
+      else await output.note(`not intact: ${differences.length} differences in ${read}`);
+      return intact ? EXIT.ok : EXIT.failed;
+    },
+  };
+}
