@@ -43,6 +43,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'connect/ci',
       'connect/timeline',
       'engine/evidence',
+      'engine/work',
       'money/metering',
       'workspace/graph',
       'workspace/spaces',
@@ -59,6 +60,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'engine/builds',
       'engine/outbox',
       'engine/runners',
+      'money/budgets',
       'operations/webhookendpoints',
       'platform',
     ],
@@ -102,8 +104,10 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   sboms: { writers: ['engine/evidence'], readers: [] },
   sessions: { writers: ['access/auth'], readers: ['access/auth'] },
   settings: { writers: ['server'], readers: ['server'] },
+  spend_gates: { readers: ['engine/work'] },
   statement_lines: { readers: ['money/costs'] },
   statements: { readers: ['money/costs'] },
+  team_limits: { readers: ['engine/runners', 'engine/work'] },
   team_members: {
     readers: [
       'access/accounts',
@@ -115,6 +119,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'workspace/spaces',
     ],
   },
+  team_payers: { readers: ['money/budgets'] },
   team_shares: { readers: ['engine/runners', 'engine/work'] },
   teams: {
     owner: 'access/teams',
@@ -129,6 +134,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'engine/registries',
       'engine/runners',
       'engine/work',
+      'money/budgets',
       'money/costs',
       'money/credits',
       'money/metering',

@@ -2,7 +2,7 @@
 import { minorUnit } from '../amounts/index.ts';
 
 /** In percent of the limit; people are told at each of them. */
-export const THRESHOLDS = [50, 80, 100] as const;
+const THRESHOLDS = [50, 80, 100] as const;
 const WARNING = 80;
 const EXCEEDED = 100;
 
@@ -14,6 +14,12 @@ export function percentOf(spentPico: bigint, limitPico: bigint): number {
   return Number((spentPico * 1_000n) / limitPico) / 10;
 }
 
+export const isExceeded = (percentUsed: number): boolean => percentUsed >= EXCEEDED;
+
+export function passed(percentUsed: number): readonly number[] {
+  return THRESHOLDS.filter((threshold) => percentUsed >= threshold);
+}
+
 export function stateOf({
   enabled,
   percentUsed,
@@ -22,7 +28,7 @@ export function stateOf({
   readonly percentUsed: number;
 }): State {
   if (!enabled) return 'disabled';
-  if (percentUsed >= EXCEEDED) return 'exceeded';
+  if (isExceeded(percentUsed)) return 'exceeded';
   return percentUsed >= WARNING ? 'warning' : 'ok';
 }
 

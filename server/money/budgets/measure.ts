@@ -43,6 +43,18 @@ export interface Measures {
   readonly budgets: readonly Measured[];
 }
 
+/** Figures that an evaluation acts on. */
+export interface Evaluated extends Measures, Pricing {
+  readonly now: Date;
+  /** Whose marks were taken. */
+  readonly teamIds: readonly string[];
+}
+
+export const scopeOf = ({ projectId, environmentId }: Pick<BudgetRow, 'projectId' | 'environmentId'>) => ({
+  ...(projectId !== '' && { projectId }),
+  ...(environmentId !== '' && { environmentId }),
+});
+
 export async function measure(
   sql: SqlTag,
   { teamIds, now, currency, charges }: Measuring,

@@ -1,0 +1,66 @@
+/**
+ * Holds what was spent against budgets and plans: notices, and the gates that refuse new work. Takes the marks of teams in the transaction that acts on them: whoever dies in it leaves them.
+ * Costs that are published while it runs wait for it with their mark, and are seen by the next one. One evaluation runs at a time, wherever: of two, the one that read first could write last.
+ */
+import type { Clock } from '../../platform/clock.ts';
+import type { Database, SqlTag } from '../../platform/db/index.ts';
+import { moveGates } from './gates.ts';
+import { measure } from './measure.ts';
+import type { Pricing } from './measure.ts';
+import { monthAt } from './months.ts';
+import { tell } from './notices.ts';
+
+export interface EvaluateDeps extends Pricing {
+  readonly db: Database;
+  readonly clock: Clock;
+}
+
+export interface Which {
+  /** Default: whoever is marked, or held since before this month. */
+  readonly teamId?: string;
+  /** Teams at most; with a provider, those that their payers pay for besides are evaluated too. */
+  readonly batch?: number;
+}
+
+/** Their transaction is what publishing waits for. */
+const BATCH = 500;
+
+/** Returns true when there may be more. */
+export async function evaluate({ db, clock, ...pricing }: EvaluateDeps, which: Which = {}): Promise<boolean> {
+  const { batch = BATCH } = which;
+  return await db.transact(async (tx) => {
+    const { sql } = tx;
+    await sql`select pg_advisory_xact_lock(hashtextextended('spend', 0))`;
+    const now = clock.now();
+    const teamIds = await takeMarked(sql, { ...which, batch, period: monthAt(now).period });
+    if (teamIds.length === 0) return false;
+    const measures = await measure(sql, { ...pricing, teamIds, now });
+    const evaluated = { ...measures, ...pricing, now, teamIds };
+    await tell(sql, evaluated);
+    await moveGates(tx, evaluated);
+    return teamIds.length >= batch;
+  });
+}
+
+/** A mark that is being written is left for the next evaluation. A gate of an earlier month is looked at whoever worked since, and so is one of a plan whose payer is another one since. */
+async function takeMarked(
+  sql: SqlTag,
+  { teamId, batch, period }: { readonly teamId?: string; readonly batch: number; readonly period: string },
+): Promise<readonly string[]> {
+  const only = teamId === undefined ? sql`true` : sql`team_id = ${teamId}`;
+  const rows = await sql<Array<{ id: string }>>`
+    with due as materialized (
+      select team_id from spend_dirty where ${only} order by team_id limit ${batch}::int for update skip locked
+    ),
+    taken as (delete from spend_dirty d using due where d.team_id = due.team_id returning d.team_id),
+    stale as (
+      select g.team_id from spend_gates g
+      where ${only} and (
+        g.cause in ('budget', 'included_time') and g.since < (${period}::date)::timestamp at time zone 'UTC'
+        or g.cause = 'included_time' and exists (select from team_payers p where p.team_id = g.team_id and p.from_at >= g.since)
+      )
+      order by g.since limit ${batch}::int
+    )
+    select team_id as id from taken union select team_id from stale order by 1`;
+  return rows.map(({ id }) => id);
+}
