@@ -17,6 +17,7 @@ import { requireTeam } from '../../platform/authorise.ts';
 import type { Caller, TeamScope } from '../../platform/context.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { Fragment } from '../../platform/sql.ts';
 import { newId } from '../../platform/ids.ts';
 import { roleGrants, ROLES } from '../../platform/scopes.ts';
 import { intervals } from '../work/index.ts';
@@ -38,7 +39,21 @@ export type Enroll = (request: EnrollRequest) => Promise<MessageInitShape<typeof
 
 const hashOf = (token: string): Uint8Array => createHash('sha256').update(token).digest();
 
-/** A new token, shown once and stored as its hash. Undefined: the team has as many runners as it may. */
+/** Of the installation, or of the team's plan where that is fewer. */
+const runnersMaxOf = (sql: SqlTag, teamId: Fragment, max: number): Fragment =>
+  sql`(select least(${max}::int, min(l.runners_max)) from team_limits l where l.team_id = ${teamId})`;
+
+export function noRoom(runnersMax: number): Error {
+  return apiError(
+    'limit_reached',
+    `the team has ${runnersMax} runners, which is the limit; revoke one first`,
+    {
+      details: { resource: 'runner', limit: runnersMax },
+    },
+  );
+}
+
+/** A new token, shown once and stored as its hash. Throws where the team has as many runners as it may. */
 export async function issueToken(
   sql: SqlTag,
   scope: TeamScope,
@@ -47,16 +62,22 @@ export async function issueToken(
     caller,
     runnersMax,
   }: { readonly teamId: string; readonly caller: Caller; readonly runnersMax: number },
-): Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date } | undefined> {
+): Promise<{ readonly id: string; readonly token: string; readonly expiresAt: Date }> {
   const id = newId('tok');
   const token = `enr_${randomBytes(TOKEN_BYTES).toString('base64url')}`;
   const withKey = caller.kind === 'session' ? null : caller.credentialId;
-  const [row] = await sql<Array<{ expiresAt: Date }>>`
-    insert into enrollment_tokens (id, team_id, token_hash, created_by, created_with_key, created_at, expires_at)
-    select ${id}, ${requireTeam(scope, teamId)}, ${hashOf(token)}, ${caller.userId}, ${withKey}, now(), now() + ${TOKEN_MINUTES}::int * interval '1 minute'
-    where (select count(*) from runners where team_id = ${teamId} and revoked_at is null) < ${runnersMax}::int
-    returning expires_at as "expiresAt"`;
-  return row === undefined ? undefined : { id, token, expiresAt: row.expiresAt };
+  const [row] = await sql<Array<{ expiresAt: Date | null; max: number }>>`
+    with room as materialized (select ${runnersMaxOf(sql, sql`${teamId}`, runnersMax)} as max),
+    issued as (
+      insert into enrollment_tokens (id, team_id, token_hash, created_by, created_with_key, created_at, expires_at)
+      select ${id}, ${requireTeam(scope, teamId)}, ${hashOf(token)}, ${caller.userId}, ${withKey}, now(), now() + ${TOKEN_MINUTES}::int * interval '1 minute'
+      from room where (select count(*) from runners where team_id = ${teamId} and revoked_at is null) < room.max
+      returning expires_at
+    )
+    select room.max, issued.expires_at as "expiresAt" from room left join issued on true`;
+  const { expiresAt = null, max = runnersMax } = row ?? {};
+  if (expiresAt === null) throw noRoom(max);
+  return { id, token, expiresAt };
 }
 
 export function createEnroll({ db, clock, settings, runnersPerTeamMax }: EnrollDeps): Enroll {
@@ -71,13 +92,7 @@ export function createEnroll({ db, clock, settings, runnersPerTeamMax }: EnrollD
       (await register({ db, clock }, request, { keyId, runnersMax: runnersPerTeamMax })) ??
       (await registered(db.sql, request, keyId));
     if (runner === undefined) throw tokenInvalid();
-    if (!runner.room) {
-      throw apiError(
-        'limit_reached',
-        `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`,
-        { details: { resource: 'runner', limit: runnersPerTeamMax } },
-      );
-    }
+    if (!runner.room) throw noRoom(runner.max);
     return {
       runnerId: runner.id,
       teamId: runner.teamId,
@@ -106,6 +121,8 @@ interface Registered {
   readonly id: string;
   readonly teamId: string;
   readonly room: boolean;
+  /** Runners that the team may have. */
+  readonly max: number;
 }
 
 /** Undefined: the token is not good (any more). */
@@ -173,7 +190,8 @@ async function insertRunner(
         for update of t
       ),
       room as materialized (
-        select (select count(*) from runners r where r.team_id = (select team_id from token) and r.revoked_at is null) < ${runnersMax}::int as room
+        select m.max, (select count(*) from runners r where r.team_id = (select team_id from token) and r.revoked_at is null) < m.max as room
+        from (select ${runnersMaxOf(sql, sql`(select team_id from token)`, runnersMax)} as max) m
       ),
       made as (
         insert into runners (id, team_id, name, key_id, public_key, labels, version, os, arch, isolation, executor, enrolled_at)
@@ -189,7 +207,7 @@ async function insertRunner(
         insert into runner_events (team_id, runner_id, at, kind, detail)
         select m.team_id, m.id, clock_timestamp(), 'runner.enrolled', m.name || ' was enrolled' from made m
       )
-      select coalesce(m.id, '') as id, t.team_id as "teamId", t.id as "tokenId", room.room
+      select coalesce(m.id, '') as id, t.team_id as "teamId", t.id as "tokenId", room.room, room.max
       from token t cross join room left join made m on true`;
   return row;
 }
@@ -201,7 +219,7 @@ async function registered(
   keyId: string,
 ): Promise<Registered | undefined> {
   const [row] = await sql<Registered[]>`
-    select r.id, r.team_id as "teamId", true as room
+    select r.id, r.team_id as "teamId", true as room, 0 as max
     from enrollment_tokens t join runners r on r.id = t.runner_id
     where t.token_hash = ${hashOf(token)} and r.key_id = ${keyId} and r.revoked_at is null
       and t.used_at > clock_timestamp() - ${TOKEN_MINUTES}::int * interval '1 minute'`;

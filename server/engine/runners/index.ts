@@ -8,7 +8,6 @@ import { startWatch } from './watch.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { LeaseSchema, RunnersService } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Runner } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
@@ -183,13 +182,6 @@ async function issue(
     caller: ctx.caller,
     runnersMax: runnersPerTeamMax,
   });
-  if (issued === undefined) {
-    throw apiError(
-      'limit_reached',
-      `the team has ${runnersPerTeamMax} runners, which is the limit; revoke one first`,
-      { details: { resource: 'runner', limit: runnersPerTeamMax } },
-    );
-  }
   const { id, token, expiresAt } = issued;
   await recordAct(db, ctx, {
     chain: teamId,

@@ -5,9 +5,9 @@
  */
 export interface QueueRoom {
   /** True: this submit counts. */
-  mustCount(queue: string, limit: number): boolean;
+  mustCount(queue: string): boolean;
   /** What a submit counted, before it added its own item. */
-  counted(queue: string, count: number): void;
+  counted(queue: string, count: number, limit: number): void;
   /** An item was added. */
   added(queue: string): void;
 }
@@ -17,15 +17,15 @@ const COUNT_EVERY_MS = 1_000;
 const QUEUES_MAX = 10_000;
 
 export function createQueueRoom(nowMs: () => number): QueueRoom {
-  const known = new Map<string, { count: number; readonly atMs: number }>();
+  const known = new Map<string, { count: number; readonly limit: number; readonly atMs: number }>();
   return {
-    mustCount: (queue, limit) => {
+    mustCount: (queue) => {
       const seen = known.get(queue);
-      return seen === undefined || seen.count >= limit || nowMs() - seen.atMs >= COUNT_EVERY_MS;
+      return seen === undefined || seen.count >= seen.limit || nowMs() - seen.atMs >= COUNT_EVERY_MS;
     },
-    counted: (queue, count) => {
+    counted: (queue, count, limit) => {
       known.delete(queue);
-      known.set(queue, { count, atMs: nowMs() });
+      known.set(queue, { count, limit, atMs: nowMs() });
       const oldest = known.size > QUEUES_MAX ? known.keys().next().value : undefined;
       if (oldest !== undefined) known.delete(oldest);
     },

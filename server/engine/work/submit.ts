@@ -73,7 +73,13 @@ interface Row {
   readonly pool: string | null;
   /** Items that wait already, at most the limit; 0 when this statement does not count. Null: there is no such team. */
   readonly queued: number | null;
-  /** There was room for it. */
+  /** The installation's, or the plan's where that is lower, as is the next one, in seconds. Money writes the tables of both, and of gates. */
+  readonly queuedMax: number | null;
+  readonly timeoutMax: number | null;
+  /** Of the gate that holds it, the one that is told of. */
+  readonly cause: string | null;
+  readonly details: Readonly<Record<string, unknown>> | null;
+  /** There was room for it, and nothing holds it. */
   readonly fits: boolean;
   /** The pool has a route for it. */
   readonly routed: boolean;
@@ -114,12 +120,11 @@ export function createSubmit({ sql, queue, settings, onError }: SubmitDeps): Sub
     },
   });
   return Object.assign(
-    async (submission: Submission) =>
-      await outcomeOf(sql, settings, { submission, row: await store(submission) }),
+    async (submission: Submission) => await outcomeOf(sql, { submission, row: await store(submission) }),
     {
       within: async (db: Database, submission: Submission) => {
         const rows = await storeTogether(db.sql, { settings, room }, [submission]);
-        await outcomeOf(db.sql, settings, { submission, row: rows[0]! });
+        await outcomeOf(db.sql, { submission, row: rows[0]! });
         db.afterCommit(() => hint([submission], rows));
       },
     },
@@ -166,6 +171,31 @@ function askedColumns({ work, keyed }: Submission) {
 /** The route of a row of `fitting`. */
 const wanted = (sql: SqlTag) => ({ pool: sql`f.pool`, kind: sql`f.kind`, selector: sql`f.selector` });
 
+/** Where the items of `asked` go, and how many may wait there. */
+const queues = (sql: SqlTag, { queuedMax }: WorkSettings) => sql`
+  select q.team_id, q.kind, p.pool, p.shared, l.queued_max, l.timeout_max, (
+    select count(*)::int from (
+      select from work_items w
+      where q.counts and w.team_id = q.team_id and w.pool_id = p.pool and w.kind = q.kind and w.state = 'queued'
+      limit l.queued_max
+    ) waiting
+  ) as queued
+  from (select team_id, kind, bool_or(counts) as counts from asked group by team_id, kind) q
+  cross join lateral (
+    select ${poolColumn(sql)} as pool, r.operator <> 'customer' or t.service_pool as shared from teams t join regions r on r.id = t.region_id where t.id = q.team_id
+  ) p
+  cross join lateral (select least(${queuedMax}::int, min(queued_max)) as queued_max, min(run_timeout_seconds_max) as timeout_max from team_limits where team_id = q.team_id) l`;
+
+/** Items of `asked` that a gate holds: of the team, or of the environment that a run's label names or a build is of, or of its project. Another item of a build that was let in is no new work. */
+const heldItems = (sql: SqlTag) => sql`
+  select a.n, g.cause, g.details from asked a cross join lateral (
+    select s.cause, s.details from spend_gates s
+    where s.team_id = a.team_id and not exists (select from work_items w where w.build_id = a.build_id) and (s.scope = '' or exists (
+      select from environments e where e.team_id = a.team_id and s.scope in (e.id, e.project_id)
+        and e.id = coalesce((select b.environment_id from builds b where b.id = a.build_id), a.labels ->> 'environment')))
+    order by s.cause desc, s.scope limit 1
+  ) g`;
+
 async function storeTogether(
   sql: SqlTag,
   { settings, room }: { readonly settings: WorkSettings; readonly room: QueueRoom },
@@ -174,7 +204,7 @@ async function storeTogether(
   const asked = submissions.map((submission, n) => ({
     ...askedColumns(submission),
     n,
-    counts: room.mustCount(queueOf(submission.work), settings.queuedMax),
+    counts: room.mustCount(queueOf(submission.work)),
   }));
   const rows = await sql<Row[]>`
     with asked as materialized (
@@ -183,24 +213,14 @@ async function storeTogether(
           selector jsonb, priority int, queue_timeout int, max_attempts int, created_by text, created_at timestamptz, counts boolean,
           principal text, rpc text, key text, fingerprint text, status int, response text)
     ),
-    queue as materialized (
-      select q.team_id, q.kind, p.pool, p.shared, (
-        select count(*)::int from (
-          select from work_items w
-          where q.counts and w.team_id = q.team_id and w.pool_id = p.pool and w.kind = q.kind and w.state = 'queued'
-          limit ${settings.queuedMax}::int
-        ) waiting
-      ) as queued
-      from (select team_id, kind, bool_or(counts) as counts from asked group by team_id, kind) q
-      cross join lateral (
-        select ${poolColumn(sql)} as pool, r.operator <> 'customer' or t.service_pool as shared from teams t join regions r on r.id = t.region_id where t.id = q.team_id
-      ) p
-    ),
+    queue as materialized (${queues(sql, settings)}),
+    held as materialized (${heldItems(sql)}),
     fitting as materialized (
       select a.*, q.pool, q.shared
       from (select *, row_number() over (partition by team_id, kind order by n) as place from asked) a
         join queue q on q.team_id = a.team_id and q.kind = a.kind
-      where q.pool is not null and q.queued + a.place <= ${settings.queuedMax}::int
+      where q.pool is not null and q.queued + a.place <= q.queued_max and (a.kind <> 'run' or q.timeout_max is null or a.timeout_ms <= q.timeout_max * 1000)
+        and a.n not in (select n from held)
     ),
     routed as materialized (
       select f.*, ${routeId(sql, wanted(sql))} as route_id from fitting f ${routeJoin(sql, wanted(sql))}
@@ -227,11 +247,13 @@ async function storeTogether(
       returning id, pool_id, kind, team_id
     ),
     ${beginTurns(sql, sql`select i.pool_id, i.kind, i.team_id from item i join queue q on q.team_id = i.team_id and q.kind = i.kind where q.shared`)}
-    select q.pool, q.queued, f.id is not null as fits, f.route_id is not null as routed, i.id is not null as created
-    from asked a left join queue q on q.team_id = a.team_id and q.kind = a.kind left join routed f on f.n = a.n left join item i on i.id = a.id
+    select q.pool, q.queued, q.queued_max as "queuedMax", q.timeout_max as "timeoutMax", h.cause, h.details,
+      f.id is not null as fits, f.route_id is not null as routed, i.id is not null as created
+    from asked a left join queue q on q.team_id = a.team_id and q.kind = a.kind left join routed f on f.n = a.n left join item i on i.id = a.id left join held h on h.n = a.n
     order by a.n`;
   submissions.forEach(({ work }, n) => {
-    if (asked[n]?.counts === true) room.counted(queueOf(work), rows[n]?.queued ?? 0);
+    const { queued = null, queuedMax = null } = rows[n] ?? {};
+    if (asked[n]?.counts === true) room.counted(queueOf(work), queued ?? 0, queuedMax ?? 0);
     if (rows[n]?.created === true) room.added(queueOf(work));
   });
   return rows;
@@ -239,7 +261,6 @@ async function storeTogether(
 
 async function outcomeOf(
   sql: SqlTag,
-  settings: WorkSettings,
   { submission: { work, keyed }, row }: { readonly submission: Submission; readonly row: Row },
 ): Promise<StoredAnswer | undefined> {
   if (row.created) return undefined;
@@ -251,14 +272,24 @@ async function outcomeOf(
       `team ${work.teamId} has no pool of runners: the service's own pool is not set up`,
     );
   }
+  if (row.cause !== null) {
+    const { resetsAt, changedBy } = row.details ?? {};
+    const message = `new ${work.kind}s of team ${work.teamId} are refused by its ${row.cause.replace('_', ' ')}, until ${resetsAt}; ${changedBy} can change that before`;
+    throw apiError('spend_refused', message, { details: { cause: row.cause, ...row.details } });
+  }
+  if (!row.fits && work.kind === 'run' && work.timeoutMs > (row.timeoutMax ?? Infinity) * 1_000) {
+    const message = `limits.timeoutSeconds is ${work.timeoutMs / 1_000}, at most ${row.timeoutMax} are in the plan of team ${work.teamId}`;
+    const fields = [{ field: 'limits.timeoutSeconds', rule: 'plan', message }];
+    throw apiError('validation_failed', message, { details: { resource: 'sandbox run', fields } });
+  }
   if (!row.fits) {
     throw apiError(
       'limit_reached',
-      `team ${work.teamId} has ${settings.queuedMax} queued ${work.kind}s, which is the limit; let some finish`,
+      `team ${work.teamId} has ${row.queuedMax} queued ${work.kind}s, which is the limit; let some finish`,
       {
         details: {
           resource: work.kind === 'run' ? 'sandbox run' : 'build',
-          limit: settings.queuedMax,
+          limit: row.queuedMax,
         },
         retryable: true,
         retryAfterMs: 5_000,
