@@ -29,8 +29,8 @@ export interface BudgetsDeps extends EvaluateDeps {
 }
 
 export function createBudgets(deps: BudgetsDeps): Handlers<Ctx> {
-  const { currency, charges, onError } = deps;
-  const listed = async ({ db, clock }: Ctx, teamId: string): Promise<readonly Budget[]> => {
+  const { currency, charges, clock, onError } = deps;
+  const listed = async ({ db }: Ctx, teamId: string): Promise<readonly Budget[]> => {
     const now = clock.now();
     const { budgets } = await measure(db.sql, { currency, charges, teamIds: [teamId], now });
     return budgets
