@@ -192,6 +192,24 @@ describe.skipIf(!there)('runners of a team', () => {
       await expect(join({ token: spare, name: 'one-more' })).rejects.toMatchObject({ code: 'limit_reached' });
     });
 
+    it('stops at the limit of the plan where that is lower', async () => {
+      const limit = async (max: number) =>
+        await world.db.sql`
+          insert into team_limits (team_id, runners_max) values (${team}, ${max}) on conflict (team_id) do update set runners_max = excluded.runners_max`;
+      const refusal = { code: 'limit_reached', details: { resource: 'runner', limit: 2 } };
+      await limit(2);
+      const spare = await token();
+      await enrolled('box-1');
+      await enrolled('box-2');
+      await expect(token()).rejects.toMatchObject(refusal);
+      await expect(join({ token: spare, name: 'one-more' })).rejects.toMatchObject(refusal);
+      await limit(MAX + 100);
+      await join({ token: spare, name: 'one-more' });
+      await enrolled('box-4');
+      await enrolled('box-5');
+      await expect(token()).rejects.toMatchObject({ details: { limit: MAX } });
+    });
+
     it('refuses a token whose issuer left the team, or may not issue one any more', async () => {
       for (const change of [`update team_members set role = 'developer'`, `delete from team_members`]) {
         const issued = await token();
