@@ -1,0 +1,62 @@
+/** Proof of where an event comes from. */
+import type Stripe from 'stripe';
+import type { ProviderEvent } from './provider.ts';
+import { idOf } from './stripe-values.ts';
+
+/** Of the time of the signature, either way. */
+const SKEW_SECONDS_MAX = 300;
+const ID_MAX = 255;
+
+export function verifiedEvent(
+  webhooks: Stripe['webhooks'],
+  body: Uint8Array,
+  {
+    header,
+    now,
+    secrets,
+  }: { readonly header: string; readonly now: Date; readonly secrets: readonly string[] },
+): ProviderEvent | undefined {
+  // The library takes what is said to be of the future.
+  const [time, ...more] = header.split(',').filter((part) => part.startsWith('t='));
+  const seconds = more.length === 0 && time !== undefined ? Number(time.slice(2)) : Number.NaN;
+  if (Math.abs(now.getTime() / 1_000 - seconds) <= SKEW_SECONDS_MAX)
+    for (const secret of secrets) {
+      const event = opened(webhooks, body, { header, now, secret });
+      if (event !== undefined) return event;
+    }
+  return undefined;
+}
+
+function opened(
+  webhooks: Stripe['webhooks'],
+  body: Uint8Array,
+  { header, now, secret }: { readonly header: string; readonly now: Date; readonly secret: string },
+): ProviderEvent | undefined {
+  try {
+    const at = now.getTime();
+    return eventOf(webhooks.constructEvent(body, header, secret, SKEW_SECONDS_MAX, undefined, at));
+  } catch {
+    return undefined; // Why does not concern whoever sent it: a wrong proof is a wrong proof.
+  }
+}
+
+/** Only what tells which object changed: the rest is old by the time that it is read. */
+function eventOf({ id, type, livemode, data }: Stripe.Event): ProviderEvent | undefined {
+  const object: object & { readonly id?: unknown; readonly customer?: unknown } = data.object as object;
+  if (typeof id !== 'string' || id === '' || id.length > ID_MAX || typeof type !== 'string') return undefined;
+  const { customer } = object;
+  return {
+    id,
+    type,
+    isLive: livemode,
+    objectId: typeof object.id === 'string' ? object.id : '',
+    customerId: isReference(customer) ? idOf(customer) : undefined,
+  };
+}
+
+function isReference(value: unknown): value is string | { readonly id: string } {
+  return (
+    typeof value === 'string' ||
+    (typeof value === 'object' && value !== null && 'id' in value && typeof value.id === 'string')
+  );
+}
