@@ -6,6 +6,12 @@ import type { CataloguePlan } from './catalogue.ts';
 import { coverageOf, includedOf, monthAfter } from './included.ts';
 import type { Coverage } from './included.ts';
 
+export { accountPlanOf, changeAccountPlan, NOTHING_BOUGHT, pastDueBefore, teamsOfPayer } from './accounts.ts';
+export type { AccountPlan, PastDue, PlanChange } from './accounts.ts';
+export { createFollowPlans } from './limits.ts';
+export type { FollowPlans } from './limits.ts';
+export { plansFeature } from './service.ts';
+export type { Available } from './service.ts';
 export { FREE, lookupKeyOf, PAID, planById, SELF_HOSTED } from './catalogue.ts';
 export type { CataloguePlan } from './catalogue.ts';
 export { costsOf, coverageOf, includedMs, includedOf, monthAfter, poolMs, rowKey } from './included.ts';

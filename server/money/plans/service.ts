@@ -1,0 +1,33 @@
+/** The catalogue as people see it. */
+import { PlansService } from '@svc/proto/gen/svc/plans/v1/plans_pb.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { accountPlanOf } from './accounts.ts';
+import { FREE, PAID, SELF_HOSTED } from './catalogue.ts';
+import type { CataloguePlan } from './catalogue.ts';
+
+/** Ids of the plans that can be bought at this moment. Undefined: there is no provider of payments. */
+export type Available = (() => Promise<ReadonlySet<string>>) | undefined;
+
+export function plansFeature({ config }: Pick<System, 'config'>, available: Available): Feature {
+  const { currency } = config.billing;
+  const shown = (
+    { limits, ...plan }: CataloguePlan,
+    more: { readonly available: boolean; readonly current: boolean },
+  ) => ({ ...plan, ...limits, currency, ...more });
+  const list = async (_request: object, ctx: Ctx) => {
+    const { kind, userId } = ctx.caller;
+    // A job of a CI system belongs to no account.
+    const isKnown = kind !== 'anonymous' && userId !== '';
+    if (available === undefined)
+      return { plans: [shown(SELF_HOSTED, { available: true, current: isKnown })] };
+    const own = isKnown ? (await accountPlanOf(ctx.db, userId)).plan : undefined;
+    const bought = await available();
+    const plans = [FREE, ...PAID].map((plan) =>
+      shown(plan, { available: plan === FREE || bought.has(plan.id), current: plan.id === own }),
+    );
+    return { plans };
+  };
+  return { services: [implement(PlansService, { list })] };
+}
