@@ -38,6 +38,9 @@ import { costsFeature } from './money/costs/index.ts';
 import { boughtLeftLocked, creditsFeature } from './money/credits/index.ts';
 import { startMetering } from './money/metering/index.ts';
 import { statementsFeature } from './money/statements/index.ts';
+import { billingFeature } from './money/billing/index.ts';
+import { meteringFeature } from './money/metering/index.ts';
+import { plansFeature } from './money/plans/index.ts';
 import { usageFeature } from './money/usage/index.ts';
 import { incidentsFeature } from './operations/incidents/index.ts';
 import { maintenanceFeature } from './operations/maintenance/index.ts';
@@ -70,12 +73,13 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
   const { gates } = policies;
   const metering = await startMetering(system);
   const work = createTeamWork({ ...system, ...engine });
+  const billing = billingFeature(system);
   const listed: readonly Feature[] = [
     switching,
     working,
-    accountsFeature(system, { passwords, teamsOfAccount }),
+    accountsFeature(system, { passwords, teamsOfAccount, billing }),
     apiKeysFeature(system),
-    teamsFeature(system, { passwords, work, credit: { boughtLeft: boughtLeftLocked } }),
+    teamsFeature(system, { passwords, work, credit: { boughtLeft: boughtLeftLocked }, billing }),
     verifiedDomainsFeature(system),
     regionsFeature(work),
     projectsFeature({ inSpace: createSpaceFilter(gate) }),
@@ -94,6 +98,10 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     webhookEndpointsFeature(system),
     metering,
     costsFeature(system),
+    meteringFeature,
+    plansFeature(system, billing.available),
+    billing,
+    costsFeature(system, billing),
     creditsFeature(system),
     statementsFeature(system),
     budgetsFeature(system),

@@ -5,10 +5,11 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import {
   AccountService,
+  PlanResponseSchema,
   TotpStatusResponseSchema,
   WhoamiResponseSchema,
 } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
-import type { WhoamiResponse } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
+import type { PlanResponse, WhoamiResponse } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import type { Limits } from '../../config.ts';
 import type { Caller, Ctx, Role } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
@@ -24,23 +25,51 @@ import type { User } from './store.ts';
 import { acceptTotpCode, confirmTotp, findTotp, putPendingTotp, removeTotp } from './totp-store.ts';
 import { base32, otpauthUrl } from './totp-code.ts';
 
+/** What an account pays for, and what that includes. */
+export interface AccountPlan {
+  readonly plan: {
+    readonly id: string;
+    readonly limits: { readonly queuedMax?: number; readonly runnersMax?: number };
+  };
+  readonly standing: string;
+  readonly periodStart: Date;
+  readonly periodEnd: Date;
+  readonly includedSeconds: number;
+  readonly usedSeconds: number;
+  readonly cancelAt: Date | null;
+  readonly teamIds: readonly string[];
+}
+
+/** The part of billing that accounts need; server/money/billing implements it. */
+export interface AccountBilling {
+  ofAccount(ctx: Ctx): Promise<AccountPlan>;
+}
+
 export type AccountDeps = Pick<AuthDeps, 'secrets' | 'tries'> &
   ClaimDeps & {
     readonly limits: Limits;
+    readonly billing: AccountBilling;
   };
 
+async function planOf({ limits, billing }: AccountDeps, ctx: Ctx): Promise<PlanResponse> {
+  const { plan, ...more } = await billing.ofAccount(ctx);
+  const { runnersMax = Infinity, queuedMax = Infinity } = plan.limits;
+  return shown(PlanResponseSchema, {
+    ...more,
+    name: plan.id,
+    requestsPerMinute: limits.requestsPerMinute,
+    apiKeysMax: limits.apiKeysMax,
+    teamsMax: limits.teamsMax,
+    runnersPerTeamMax: Math.min(limits.runnersPerTeamMax, runnersMax),
+    queuedRunsPerTeamMax: Math.min(limits.queuedRunsPerTeamMax, queuedMax),
+  });
+}
+
 export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
-  const { secrets, limits } = deps;
+  const { secrets } = deps;
   return implement(AccountService, {
     whoami: async (_request, ctx: Ctx) => await describe(ctx),
-    plan: async () => ({
-      name: 'self_hosted',
-      requestsPerMinute: limits.requestsPerMinute,
-      apiKeysMax: limits.apiKeysMax,
-      teamsMax: limits.teamsMax,
-      runnersPerTeamMax: limits.runnersPerTeamMax,
-      queuedRunsPerTeamMax: limits.queuedRunsPerTeamMax,
-    }),
+    plan: async (_request, ctx: Ctx) => await planOf(deps, ctx),
     updateUsername: async ({ username }, ctx: Ctx) => {
       await setUsername(ctx.db, ctx.caller.userId, username);
       return await describe(ctx);

@@ -1,11 +1,13 @@
 import type { Feature, System } from '../../platform/feature.ts';
 import { createAccountService } from './account-service.ts';
+import type { AccountBilling } from './account-service.ts';
 import { createAdminAccounts } from './admin-accounts-service.ts';
 import { createAuthService } from './auth-service.ts';
 import type { TeamsOfAccount } from './claims.ts';
 import type { Passwords } from './password.ts';
 import { purgeSessions } from './sessions.ts';
 import { createTries } from './tries.ts';
+export type { AccountBilling } from './account-service.ts';
 export type { TeamsOfAccount } from './claims.ts';
 export { checkPasswordStrength, createPasswords } from './password.ts';
 export type { PasswordCost, Passwords } from './password.ts';
@@ -17,6 +19,7 @@ export type { User } from './store.ts';
 export interface AccountsDeps {
   readonly passwords: Passwords;
   readonly teamsOfAccount: TeamsOfAccount;
+  readonly billing: AccountBilling;
 }
 
 export function accountsFeature(system: System, deps: AccountsDeps): Feature {

@@ -1,5 +1,6 @@
 /** Changes to a team, its members and its invitations, each in one transaction with its entry in the ledger. */
 import { apiError } from '@svc/proto/http/errors.ts';
+import type { TeamBilling as BillingMessage } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { UpdateRequestSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type {
   CreateRequest,
@@ -52,10 +53,18 @@ export interface TeamCredit {
   boughtLeft(db: Database, teamId: string): Promise<number>;
 }
 
+/** The part of billing that teams need; server/money/billing implements it. */
+export interface TeamBilling {
+  ofTeam(ctx: Ctx, teamId: string): Promise<BillingMessage>;
+  /** The account pays for one team more: its plan limits that, too. In the transaction of the change. */
+  paidBy(db: Database, payerId: string): Promise<void>;
+}
+
 export interface TeamsDeps extends AcceptDeps {
   readonly limits: Limits;
   readonly work: TeamWork;
   readonly credit: TeamCredit;
+  readonly billing: TeamBilling;
   /** There is a provider of payments: who pays for a team is bound to it. */
   readonly charges: boolean;
 }
@@ -86,7 +95,11 @@ export async function createTeam(deps: TeamsDeps, ctx: Ctx, request: CreateReque
   });
 }
 
-async function foundTeam({ limits }: TeamsDeps, ctx: Ctx, name: string): Promise<{ readonly id: string }> {
+async function foundTeam(
+  { limits, billing }: TeamsDeps,
+  ctx: Ctx,
+  name: string,
+): Promise<{ readonly id: string }> {
   const { userId } = ctx.caller;
   const createdAt = ctx.clock.now();
   const id = newId('team', createdAt.getTime());
@@ -96,6 +109,7 @@ async function foundTeam({ limits }: TeamsDeps, ctx: Ctx, name: string): Promise
     await refuseTooMany(db, userId, limits.teamsMax);
     await insertTeam(db, { id, name, regionId: await defaultRegion(db), createdAt, payerId: userId });
     await insertMember(db, { teamId: id, userId, role: 'owner', joinedAt: createdAt });
+    await billing.paidBy(db, userId);
     return { id };
   });
 }

@@ -25,12 +25,12 @@ import {
   revokeInvite,
   teamOf,
 } from './acts.ts';
-import type { TeamCredit, TeamsDeps, TeamWork } from './acts.ts';
+import type { TeamBilling, TeamCredit, TeamsDeps, TeamWork } from './acts.ts';
 import { listInvites } from './invites.ts';
 import { listMembers, listTeams } from './store.ts';
 import type { Member, Team } from './store.ts';
 
-export type { TeamCredit, TeamWork } from './acts.ts';
+export type { TeamBilling, TeamCredit, TeamWork } from './acts.ts';
 export { teamsOfAccount } from './hand-over.ts';
 export { becomePayer, payerOf, payingFor, teamsPaidBy, teamsPaidWith } from './payers.ts';
 export type { PaidTeam, Paying } from './payers.ts';
@@ -40,6 +40,7 @@ export interface TeamsFeatureDeps {
   readonly passwords: Passwords;
   readonly work: TeamWork;
   readonly credit: TeamCredit;
+  readonly billing: TeamBilling;
 }
 
 export function teamsFeature(system: System, deps: TeamsFeatureDeps): Feature {
@@ -61,9 +62,7 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       await removeTeam(deps, ctx, teamId);
       return {};
     },
-    billing: async () => {
-      throw new Error('not built yet');
-    },
+    billing: async ({ teamId }, ctx: Ctx) => await deps.billing.ofTeam(ctx, teamId),
     listMembers: async ({ teamId }, ctx: Ctx) => ({
       members: (await listMembers(ctx.db, teamId)).map(showMember),
     }),

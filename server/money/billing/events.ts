@@ -74,11 +74,7 @@ export async function finishEvent(sql: SqlTag, { id, attempts }: ClaimedEvent): 
   return rows.length > 0;
 }
 
-export async function returnEvent(
-  sql: SqlTag,
-  { id, attempts }: ClaimedEvent,
-  error: string,
-): Promise<void> {
+export async function returnEvent(sql: SqlTag, { id, attempts }: ClaimedEvent, error: string): Promise<void> {
   const waitMs = Math.min(BACKOFF_MS * 2 ** Math.min(attempts - 1, 20), BACKOFF_MS_MAX);
   await sql`
     update billing_events set last_error = ${error.slice(0, ERROR_MAX)}, due_at = now() + ${ms(sql, waitMs)}

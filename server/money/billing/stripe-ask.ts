@@ -37,4 +37,3 @@ export function asProviderError(what: string, error: unknown): unknown {
   const about = [type, statusCode, code, requestId].filter((each) => each !== undefined).join(' ');
   return new ProviderError(failure, `the provider of payments did not do "${what}": ${about}`);
 }
-

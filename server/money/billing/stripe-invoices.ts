@@ -32,9 +32,7 @@ export function invoiceCalls(ask: Ask, isTaxed: boolean): InvoiceCalls {
     invoice,
     invoicesOf: async (customer, statementId) =>
       await ask('list invoices', async ({ invoices }) => {
-        const all = await invoices
-          .list({ customer, limit: PAGE })
-          .autoPagingToArray({ limit: INVOICES_MAX });
+        const all = await invoices.list({ customer, limit: PAGE }).autoPagingToArray({ limit: INVOICES_MAX });
         return all.map(invoiceOf).filter((each) => each.statementId === statementId);
       }),
     createInvoice: async ({ customerId: customer, statementId: statement, currency }, nth) => {
@@ -69,9 +67,7 @@ export function invoiceCalls(ask: Ask, isTaxed: boolean): InvoiceCalls {
       await orMissing(
         ask('read refunds', async ({ charges, refunds }) => {
           const charge = await charges.retrieve(id);
-          const all = await refunds
-            .list({ charge: id, limit: PAGE })
-            .autoPagingToArray({ limit: 1_000 });
+          const all = await refunds.list({ charge: id, limit: PAGE }).autoPagingToArray({ limit: 1_000 });
           return {
             paymentId: idOf(charge.payment_intent),
             refunds: all.map(({ id: refundId, amount, status }) => ({
@@ -83,9 +79,7 @@ export function invoiceCalls(ask: Ask, isTaxed: boolean): InvoiceCalls {
         }),
       ),
     dispute: async (id) =>
-      await orMissing(
-        ask('read a dispute', async ({ disputes }) => disputeOf(await disputes.retrieve(id))),
-      ),
+      await orMissing(ask('read a dispute', async ({ disputes }) => disputeOf(await disputes.retrieve(id)))),
   };
 }
 

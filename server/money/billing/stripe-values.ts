@@ -2,9 +2,7 @@
 import type Stripe from 'stripe';
 import type { ProviderDispute, ProviderInvoice, ProviderSession, ProviderSubscription } from './provider.ts';
 
-export function idOf(
-  reference: string | { readonly id: string } | null | undefined,
-): string | undefined {
+export function idOf(reference: string | { readonly id: string } | null | undefined): string | undefined {
   return typeof reference === 'string' ? reference : reference?.id;
 }
 

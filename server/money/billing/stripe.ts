@@ -62,7 +62,11 @@ function catalogueCalls(ask: Ask): Pick<Provider, 'prices' | 'customer'> {
   return {
     prices: async (lookupKeys) =>
       await ask('list prices', async (stripe) => {
-        const { data } = await stripe.prices.list({ lookup_keys: [...lookupKeys], active: true, limit: PAGE });
+        const { data } = await stripe.prices.list({
+          lookup_keys: [...lookupKeys],
+          active: true,
+          limit: PAGE,
+        });
         return data.flatMap(({ id, lookup_key: lookupKey, unit_amount: amountCents, ...price }) =>
           lookupKey === null || amountCents === null || !price.active
             ? []

@@ -7,6 +7,8 @@ import type { Feature, System } from '../../platform/feature.ts';
 import { creditBalance, listCreditLedger } from './credit.ts';
 import { anomalies } from './anomalies.ts';
 import { anomalyJob, startAnomalySweep } from './anomaly-watch.ts';
+import { createCreditCheckout } from './credit-checkout.ts';
+import type { CreditSale } from './credit-checkout.ts';
 import { explain } from './explain.ts';
 import { createExports } from './export.ts';
 import { summary } from './summary.ts';
@@ -26,6 +28,7 @@ function pricingOf({ config: { billing } }: System): Pricing {
 
 function createCosts(system: System): Handlers<Ctx> {
   const exports = createExports();
+function createCosts(_system: System, { buyCredit }: CreditSale): Handlers<Ctx> {
   return implement(CostsService, {
     explain,
     summary: async (request, ctx: Ctx) => await summary(request, ctx, pricingOf(system)),
@@ -38,7 +41,7 @@ function createCosts(system: System): Handlers<Ctx> {
     verify: createVerify(),
     listCreditLedger: missing,
     creditBalance: missing,
-    createCreditCheckout: missing,
+    createCreditCheckout: createCreditCheckout(buyCredit),
   });
 }
 
@@ -48,4 +51,6 @@ export function costsFeature(system: System): Feature {
     jobs: [anomalyJob(system)],
     loops: [() => startAnomalySweep(system)],
   };
+export function costsFeature(system: System, sale: CreditSale): Feature {
+  return { services: [createCosts(system, sale)] };
 }

@@ -1,0 +1,26 @@
+/** What the parts of this feature work with when the installation has a provider of payments. */
+import type { AuditActor } from '../../platform/ledger/index.ts';
+import type { System } from '../../platform/feature.ts';
+import type { FollowPlans } from '../plans/index.ts';
+import type { Provider } from './provider.ts';
+
+export interface BillingDeps extends Pick<System, 'db' | 'clock' | 'onError'> {
+  readonly provider: Provider;
+  readonly currency: string;
+  readonly followPlans: FollowPlans;
+}
+
+/** Whose word it is that something was paid. */
+export const PROVIDER_ACTOR: AuditActor = { kind: 'system', id: 'stripe', display: 'Stripe' };
+
+/** What an event comes to, in the transaction that ends it. */
+export type Effects = (tx: Change) => Promise<void>;
+
+export interface Change {
+  readonly db: System['db'];
+  readonly now: Date;
+  /** Of the provider, or of a look that the server takes by itself; for the audit. */
+  readonly eventId: string;
+}
+
+export const noEffects: Effects = async () => undefined;

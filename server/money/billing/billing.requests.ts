@@ -1,0 +1,15 @@
+/** Valid requests of each RPC, for the tests of the contract. Their server has no provider of payments. */
+import { team } from '../../../test/contract/requests.ts';
+import type { Requests } from '../../../test/contract/requests.ts';
+
+const addresses = { successUrl: 'http://127.0.0.1:8080/paid', cancelUrl: 'http://127.0.0.1:8080/left' };
+
+export const requests: Requests = {
+  'svc.billing.v1.BillingService/Checkout': {
+    status: 503,
+    givesNothing: true,
+    fields: () => ({ plan: 'team', ...addresses }),
+  },
+  'svc.billing.v1.BillingService/Portal': { status: 503, givesNothing: true, fields: () => ({}) },
+  'svc.billing.v1.BillingService/BecomePayer': { givesNothing: true, fields: team },
+};

@@ -1,0 +1,232 @@
+/** What people begin: a plan, a change of it, the portal, credit. Each answer is an address of the provider, which is in no log and no entry of the ledger. */
+import { CheckoutKind } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import type { CheckoutRequest, PortalRequest } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { problem } from '@svc/proto/http/json-text.ts';
+import type { Ctx } from '../../platform/context.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
+import { lookupKeyOf, PAID } from '../plans/index.ts';
+import type { CataloguePlan } from '../plans/index.ts';
+import { liveOf, subscribed } from './account-plan.ts';
+import type { Subscribed } from './account-plan.ts';
+import type { BillingDeps } from './billing-deps.ts';
+import { customerOf, ensureCustomer } from './customers.ts';
+import { isFailure, ProviderError } from './provider.ts';
+import type { PortalOrder, ProviderPrice } from './provider.ts';
+import type { Purchases } from './purchase.ts';
+import type { CheckRedirects } from './redirects.ts';
+
+export interface CheckoutDeps extends BillingDeps {
+  readonly purchases: Purchases;
+  readonly check: CheckRedirects;
+  /** Where people come back to when they name no address. */
+  readonly home: () => string;
+}
+
+interface Page {
+  readonly id: string;
+  readonly url: string;
+  readonly kind: CheckoutKind;
+  readonly expiresAt?: ReturnType<typeof timestampFromDate>;
+}
+
+/** An account's purchases are not a matter of one of its teams. */
+function refuseNarrowed({ caller }: Ctx): void {
+  if (caller.onlyTeamId === undefined) return;
+  throw apiError(
+    'scope_missing',
+    'the API key is narrowed to one team and cannot buy for the account; use one that is not',
+  );
+}
+
+/** What the provider did not do, in words for the caller. The rest is for those who run the installation. */
+async function toCaller<T>({ onError }: Pick<BillingDeps, 'onError'>, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    if (!isFailure(error, 'busy')) onError(error);
+    throw apiError('unavailable', 'the provider of payments does not answer as it should; try again', {
+      retryAfterMs: 2_000,
+    });
+  }
+}
+
+export async function checkoutPlan(deps: CheckoutDeps, ctx: Ctx, request: CheckoutRequest): Promise<Page> {
+  refuseNarrowed(ctx);
+  const { plan: planId, successUrl, cancelUrl } = request;
+  deps.check({ successUrl, cancelUrl });
+  const plan = PAID.find(({ id }) => id === planId);
+  if (plan === undefined) throw planUnknown(planId, 'there is no plan of this id that is bought');
+  return await toCaller(deps, async () => await buyPlan(deps, ctx, { plan, successUrl, cancelUrl }));
+}
+
+function planUnknown(plan: string, why: string): Error {
+  const known = PAID.map(({ id }) => id).join(', ');
+  return apiError('plan_unknown', `${why}: "${plan.slice(0, 40)}"; plans that are bought are ${known}`, {
+    details: { plan: plan.slice(0, 40) },
+  });
+}
+
+interface WantedPlan {
+  readonly plan: CataloguePlan;
+  readonly successUrl: string;
+  readonly cancelUrl: string;
+}
+
+/** Rounds: a purchase that was completed at this moment makes the next one a change. */
+const ROUNDS = 3;
+
+async function buyPlan(deps: CheckoutDeps, ctx: Ctx, wanted: WantedPlan): Promise<Page> {
+  const { provider, currency, purchases } = deps;
+  const { plan, successUrl, cancelUrl } = wanted;
+  const { userId } = ctx.caller;
+  const price = await priceOf(deps, plan);
+  const customerId = await ensureCustomer(deps, userId);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const [live] = liveOf(subscribed(await provider.subscriptionsOf(customerId), currency));
+    if (live !== undefined) return await changePlan(deps, ctx, { ...wanted, customerId, price, live });
+    const bought = await purchases.begin(ctx, {
+      userId,
+      kind: 'plan',
+      plan: plan.id,
+      teamId: null,
+      amountCents: plan.priceCents,
+      successUrl,
+      cancelUrl,
+      customerId,
+      buys: { kind: 'plan', priceId: price.id, accountId: userId },
+    });
+    if (!bought.left) return pageOf(bought.checkout);
+  }
+  throw apiError('unavailable', 'a purchase of the account is being completed; try again', {
+    retryAfterMs: 2_000,
+  });
+}
+
+async function priceOf({ provider, currency }: CheckoutDeps, plan: CataloguePlan): Promise<ProviderPrice> {
+  const price = priceIn(await provider.prices([lookupKeyOf(plan, currency)]), plan, currency);
+  if (price === undefined)
+    throw planUnknown(plan.id, 'the provider of payments has no active price of the amount of this plan');
+  return price;
+}
+
+/** The one that the plan is bought at. Undefined: it cannot be bought. */
+export function priceIn(
+  prices: readonly ProviderPrice[],
+  plan: CataloguePlan,
+  currency: string,
+): ProviderPrice | undefined {
+  const key = lookupKeyOf(plan, currency);
+  return prices.find(
+    (price) =>
+      price.lookupKey === key && price.amountCents === plan.priceCents && price.currency === currency,
+  );
+}
+
+interface ChangeOfPlan extends WantedPlan {
+  readonly customerId: string;
+  readonly price: ProviderPrice;
+  readonly live: Subscribed;
+}
+
+/** A page that confirms the change; of a subscription that is to end, one where it goes on. */
+async function changePlan(
+  deps: CheckoutDeps,
+  ctx: Ctx,
+  { plan, customerId, price, live, successUrl, cancelUrl }: ChangeOfPlan,
+): Promise<Page> {
+  const isSame = live.plan === plan.id;
+  if (isSame && live.cancelAt === undefined)
+    throw apiError('plan_current', `the account has the plan ${plan.id} already`, {
+      details: { plan: plan.id },
+    });
+  const { id: subscriptionId, itemId } = live;
+  const change =
+    isSame || itemId === undefined
+      ? {}
+      : { change: { subscriptionId, itemId, priceId: price.id, doneUrl: successUrl } };
+  const order = { customerId, returnUrl: cancelUrl, ...change };
+  const url = await openPortal(deps, ctx, { order, plan: plan.id });
+  return { id: '', url, kind: CheckoutKind.PORTAL };
+}
+
+async function openPortal(
+  { provider, db }: CheckoutDeps,
+  ctx: Ctx,
+  { order, plan }: { readonly order: PortalOrder; readonly plan?: string },
+): Promise<string> {
+  const url = await provider.portal(order);
+  const details = plan === undefined ? {} : { plan };
+  const act = { chain: PLATFORM_CHAIN, action: 'billing.portal_opened', target: ctx.caller.userId, details };
+  await db.transact(async (tx) => await recordAct(tx, ctx, act));
+  return url;
+}
+
+function pageOf({
+  id,
+  url,
+  expiresAt,
+}: {
+  readonly id: string;
+  readonly url: string | null;
+  readonly expiresAt: Date | null;
+}): Page {
+  if (url === null) throw new Error(`the purchase ${id} is open and has no address`);
+  const end = expiresAt === null ? {} : { expiresAt: timestampFromDate(expiresAt) };
+  return { id, url, kind: CheckoutKind.CHECKOUT, ...end };
+}
+
+export async function portal(
+  deps: CheckoutDeps,
+  ctx: Ctx,
+  { returnUrl = deps.home() }: PortalRequest,
+): Promise<{ readonly url: string }> {
+  refuseNarrowed(ctx);
+  if (returnUrl !== deps.home()) deps.check({ returnUrl });
+  const customerId = await customerOf(ctx.db.sql, ctx.caller.userId);
+  if (customerId === undefined)
+    throw apiError(
+      'billing_not_started',
+      'nothing was bought with this account yet; svc billing checkout begins a purchase',
+    );
+  return await toCaller(deps, async () => ({
+    url: await openPortal(deps, ctx, { order: { customerId, returnUrl } }),
+  }));
+}
+
+export interface WantedCredit {
+  readonly teamId: string;
+  readonly amountCents: number;
+  readonly successUrl: string;
+  readonly cancelUrl: string;
+}
+
+export async function checkoutCredit(deps: CheckoutDeps, ctx: Ctx, wanted: WantedCredit): Promise<Page> {
+  const { amountCents, successUrl, cancelUrl } = wanted;
+  if (!Number.isSafeInteger(amountCents))
+    throw problem('amountCents', 'double.whole', `must be a whole number, got ${amountCents}`);
+  deps.check({ successUrl, cancelUrl });
+  return await toCaller(deps, async () => await buyCredit(deps, ctx, wanted));
+}
+
+async function buyCredit(
+  deps: CheckoutDeps,
+  ctx: Ctx,
+  { teamId, amountCents, successUrl, cancelUrl }: WantedCredit,
+): Promise<Page> {
+  const { purchases, currency } = deps;
+  const { userId } = ctx.caller;
+  const customerId = await ensureCustomer(deps, userId);
+  const buys = { kind: 'credit', amountCents, currency, name: 'Credit' } as const;
+  const wish = { userId, kind: 'credit', plan: null, teamId, amountCents, successUrl, cancelUrl } as const;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    // One that was completed meanwhile stands for itself: this one is another purchase.
+    const bought = await purchases.begin(ctx, { ...wish, customerId, buys });
+    if (!bought.left) return pageOf(bought.checkout);
+  }
+  throw apiError('unavailable', 'purchases of the account are being completed; try again', {
+    retryAfterMs: 2_000,
+  });
+}

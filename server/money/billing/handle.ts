@@ -1,0 +1,220 @@
+/** What each event is about. It says only which object to read: what the object is now decides, so that events may come late, twice and in any order. */
+import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
+import { disputeLost, disputeOpened, disputeWon, refund } from '../credits/index.ts';
+import { accountPlanOf, FREE } from '../plans/index.ts';
+import type { AccountPlan } from '../plans/index.ts';
+import { applyPlan, failedNotice, liveOf, standingOf, subscribed, tellTeams } from './account-plan.ts';
+import type { Subscribed } from './account-plan.ts';
+import { noEffects, PROVIDER_ACTOR } from './billing-deps.ts';
+import type { BillingDeps, Effects } from './billing-deps.ts';
+import { endCheckout, findCheckout } from './checkouts-store.ts';
+import { accountOf } from './customers.ts';
+import { addEvents } from './events.ts';
+import type { ClaimedEvent } from './events.ts';
+import { invoiceStatement, settleInvoice } from './invoicing.ts';
+import type { ProviderDispute, ProviderSession } from './provider.ts';
+import { settleSession } from './settle-session.ts';
+
+type Handler = (deps: BillingDeps, event: ClaimedEvent) => Promise<Effects>;
+
+const session: Handler = async (deps, { objectId, lane }) => {
+  const found = await deps.provider.session(objectId);
+  const settled = await settleSession(deps, found);
+  const followed = found?.mode === 'subscription' ? await planOf(deps, lane) : noEffects;
+  return both(settled, followed);
+};
+
+const subscription: Handler = async (deps, { lane }) => await planOf(deps, lane);
+
+const invoice: Handler = async (deps, { objectId, lane }) => {
+  const found = await deps.provider.invoice(objectId);
+  return found?.subscriptionId === undefined ? await settleInvoice(deps, found) : await planOf(deps, lane);
+};
+
+const charge: Handler = async (deps, { objectId }) => {
+  const found = await deps.provider.refundsOfCharge(objectId);
+  const paid = await paidSession(deps, found?.paymentId);
+  if (found === undefined || paid === undefined) return noEffects;
+  const settled = await settleSession(deps, paid);
+  const given = found.refunds
+    .filter(({ isVoid }) => !isVoid)
+    .reduce((total, { amountCents }) => total + amountCents, 0);
+  return both(settled, async ({ db, now: at, eventId }) => {
+    await refund(db, { purchase: paid.id, totalCents: partOf(paid, given), at, eventId });
+  });
+};
+
+const dispute: Handler = async (deps, { objectId }) => {
+  const found = await deps.provider.dispute(objectId);
+  const paid = await paidSession(deps, found?.paymentId);
+  if (found === undefined || paid === undefined) return noEffects;
+  return both(await settleSession(deps, paid), disputed(found, paid));
+};
+
+/** Of a purchase of credit; of anything else it concerns no credit. */
+async function paidSession(
+  { provider }: BillingDeps,
+  paymentId: string | undefined,
+): Promise<ProviderSession | undefined> {
+  const found = paymentId === undefined ? undefined : await provider.sessionOfPayment(paymentId);
+  return found?.mode === 'payment' ? found : undefined;
+}
+
+/** Of what was paid a part is taxes, which is no credit. */
+function partOf({ amountCents, totalCents }: ProviderSession, cents: number): number {
+  return totalCents === 0 ? 0 : Math.round((cents * amountCents) / totalCents);
+}
+
+function disputed({ id, state, amountCents }: ProviderDispute, paid: ProviderSession): Effects {
+  return async ({ db, now: at, eventId }) => {
+    const of = { purchase: paid.id, dispute: id, cents: partOf(paid, amountCents), at, eventId };
+    if (state === 'open') await disputeOpened(db, of);
+    if (state === 'won') await disputeWon(db, of);
+    if (state === 'lost') await disputeLost(db, of);
+  };
+}
+
+function both(...all: readonly Effects[]): Effects {
+  return async (change) => {
+    for (const effects of all) await effects(change);
+  };
+}
+
+/** Subscriptions of a customer of ours, whatever the event says of one of them. */
+async function planOf(deps: BillingDeps, customerId: string): Promise<Effects> {
+  const { db, provider, currency } = deps;
+  const userId = await accountOf(db.sql, customerId);
+  if (userId === undefined) return noEffects;
+  const all = subscribed(await provider.subscriptionsOf(customerId), currency);
+  const [, ...surplus] = liveOf(all);
+  return async (change) => {
+    await addEvents(
+      change.db.sql,
+      surplus.map((each) => surplusEvent(each, customerId)),
+    );
+    const next = (before: AccountPlan) => standingOf(all, before, change.now);
+    await applyPlan(deps, change, { userId, next });
+  };
+}
+
+const surplusEvent = ({ id }: Subscribed, lane: string) => ({
+  id: `surplus:${id}`,
+  type: 'svc.surplus',
+  lane,
+  objectId: id,
+});
+
+/** A second subscription that lives beside an older one: what was paid for it goes back, and it ends. */
+const surplus: Handler = async (deps, { objectId, lane }) => {
+  const { db, provider, currency } = deps;
+  const userId = await accountOf(db.sql, lane);
+  const all = subscribed(await provider.subscriptionsOf(lane), currency);
+  const [first] = liveOf(all);
+  const own = all.find(({ id }) => id === objectId);
+  if (userId === undefined || own === undefined || first?.id === objectId) return noEffects;
+  await provider.refundSubscription(objectId);
+  await provider.cancelSubscription(objectId);
+  const { plan } = own;
+  return async (change) => {
+    const body =
+      'The account has an older subscription, which goes on; what was paid for the second one was refunded.';
+    const title = (team: string) => `A second subscription that pays for ${team} was cancelled`;
+    const notice = { kind: 'billing.plan_changed', title, body, payload: { plan } } as const;
+    await tellTeams(change, { userId, key: objectId, notice });
+    const details = {
+      plan,
+      subscription: objectId,
+      cancelled: true,
+      refunded: true,
+      eventId: change.eventId,
+    };
+    const act = { action: 'billing.plan_changed', target: userId, actor: PROVIDER_ACTOR, requestId: '' };
+    await appendAudit(change.db, { ...act, chain: PLATFORM_CHAIN, details }, change.now);
+  };
+};
+
+/** Everything of an account. */
+const account: Handler = async (deps, event) =>
+  both(await planOf(deps, event.lane), async ({ db, now }) => {
+    await db.sql`update billing_customers set reconciled_at = ${now} where customer_id = ${event.lane}`;
+  });
+
+/** A purchase that is open for long: the answer to its making may be lost, and so may be what the provider told since. */
+const checkout: Handler = async (deps, { objectId, lane }) => {
+  const { db, provider, clock } = deps;
+  const row = await findCheckout(db, objectId);
+  if (row === undefined || row.endedAt !== null) return noEffects;
+  const found =
+    row.sessionId === null
+      ? (await provider.sessionsOf(lane)).find(({ checkoutId }) => checkoutId === objectId)
+      : await provider.session(row.sessionId);
+  if (found !== undefined)
+    return both(
+      await settleSession(deps, found),
+      found.mode === 'subscription' && found.state === 'complete' ? await planOf(deps, lane) : noEffects,
+    );
+  const isOld = clock.now().getTime() - row.createdAt.getTime() > DAY_MS;
+  return isOld
+    ? async ({ db: tx, now: at }) => void (await endCheckout(tx, objectId, { state: 'expired', at }))
+    : noEffects;
+};
+
+const DAY_MS = 24 * 60 * 60_000;
+
+const statement: Handler = async (deps, { objectId }) => await invoiceStatement(deps, objectId);
+
+const refundAll: Handler = async ({ provider }, { objectId }) => {
+  await provider.refundPayment(objectId);
+  return noEffects;
+};
+
+/** Of the failure that the event was made for: another one has an event of its own. */
+const isOf = (id: string, { pastDueSince, standing }: AccountPlan): boolean =>
+  standing === 'past_due' && pastDueSince !== null && id.endsWith(`:${pastDueSince.getTime()}`);
+
+/** Nothing is read: the days of grace are over, whether the provider answers or not. */
+const lapse: Handler =
+  async (deps, { id, objectId: userId }) =>
+  async (change) =>
+    await applyPlan(deps, change, {
+      userId,
+      next: (before) => (isOf(id, before) ? { ...before, plan: FREE.id, standing: 'free' } : undefined),
+    });
+
+const reminder: Handler =
+  async (_deps, { id, objectId: userId }) =>
+  async (change) => {
+    const known = await accountPlanOf(change.db, userId);
+    if (!isOf(id, known) || known.pastDueSince === null) return;
+    await tellTeams(change, { userId, key: id, notice: failedNotice(known.plan, known.pastDueSince) });
+  };
+
+/** Those of the provider that have an effect, and looks that the server takes by itself. */
+export const HANDLERS: Readonly<Record<string, Handler>> = {
+  'charge.dispute.closed': dispute,
+  'charge.dispute.created': dispute,
+  'charge.refunded': charge,
+  'checkout.session.async_payment_failed': session,
+  'checkout.session.async_payment_succeeded': session,
+  'checkout.session.completed': session,
+  'checkout.session.expired': session,
+  'customer.subscription.created': subscription,
+  'customer.subscription.deleted': subscription,
+  'customer.subscription.paused': subscription,
+  'customer.subscription.resumed': subscription,
+  'customer.subscription.updated': subscription,
+  'invoice.finalized': invoice,
+  'invoice.marked_uncollectible': invoice,
+  'invoice.paid': invoice,
+  'invoice.payment_failed': invoice,
+  'invoice.voided': invoice,
+  'svc.account': account,
+  'svc.checkout': checkout,
+  'svc.invoice': invoice,
+  'svc.lapse': lapse,
+  'svc.refund': refundAll,
+  'svc.reminder': reminder,
+  'svc.session': session,
+  'svc.statement': statement,
+  'svc.surplus': surplus,
+};

@@ -1,0 +1,133 @@
+/** Billing: plans and credit are bought, changed and cancelled at the provider of payments, and what it tells is followed here. */
+import { BillingService } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import type { TeamBilling } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
+import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { becomePayer, payerOf } from '../../access/teams/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Database } from '../../platform/db/index.ts';
+import type { Feature, System } from '../../platform/feature.ts';
+import { recordAct } from '../../platform/ledger/index.ts';
+import { createFollowPlans } from '../plans/index.ts';
+import type { Available, FollowPlans } from '../plans/index.ts';
+import { createAvailability } from './availability.ts';
+import { checkoutCredit, checkoutPlan, portal } from './checkout.ts';
+import type { CheckoutDeps, WantedCredit } from './checkout.ts';
+import { startBillingLoops } from './loops.ts';
+import type { Provider } from './provider.ts';
+import { createPurchases } from './purchase.ts';
+import { reconcileNow } from './reconcile-now.ts';
+import type { Looks } from './reconcile.ts';
+import { createRedirectCheck } from './redirects.ts';
+import { openProvider } from './stripe.ts';
+import { accountBilling, teamBilling } from './views.ts';
+import type { AccountBilling } from './views.ts';
+import { createBillingWebhook } from './webhook.ts';
+
+export type { AccountBilling } from './views.ts';
+export type { WantedCredit } from './checkout.ts';
+export type { Looks } from './reconcile.ts';
+
+type Page = Awaited<ReturnType<typeof checkoutCredit>>;
+
+export interface Billing extends Feature {
+  readonly available: Available;
+  /** `costs.createCreditCheckout`. */
+  readonly buyCredit: (ctx: Ctx, wanted: WantedCredit) => Promise<Page>;
+  /** `teams.billing`. */
+  readonly ofTeam: (ctx: Ctx, teamId: string) => Promise<TeamBilling>;
+  /** What `account.plan` says of money. */
+  readonly ofAccount: (ctx: Ctx) => Promise<AccountBilling>;
+  /** A team was made, or has another payer: its limits are those of the payer's plan. */
+  readonly paidBy: (db: Pick<Database, 'sql'>, payerId: string) => Promise<void>;
+  /** `adminBilling.reconcile`: everything that is open is read again at the provider, now. */
+  readonly reconcile: () => Promise<Looks>;
+}
+
+export function billingFeature(system: System): Billing {
+  const { config, clock, onError } = system;
+  const { currency } = config.billing;
+  const provider = openProvider(config);
+  const charges = provider !== undefined;
+  const views = { charges, currency };
+  const followPlans = createFollowPlans(config.limits, charges);
+  const deps = provider && { ...system, provider, currency, followPlans };
+  const checkout = deps && checkoutDeps(system, deps);
+  const loops = startBillingLoops({ ...system, followPlans }, deps);
+  const ofTeam = async (ctx: Ctx, teamId: string) => await teamBilling(views, ctx, teamId);
+  const paidBy: Billing['paidBy'] = async ({ sql }, payerId) => await followPlans(sql, { payerId });
+  const webhook = {
+    ...system,
+    provider,
+    hasSecret: config.billing.stripeWebhookSecrets.length > 0,
+    onStored: loops.wake,
+  };
+  return {
+    services: [createBilling(checkout, { followPlans, ofTeam })],
+    endpoints: () => createBillingWebhook(webhook),
+    ...loops.feature,
+    available: provider && createAvailability({ provider, currency, clock, onError }),
+    buyCredit: async (ctx, wanted) => await checkoutCredit(configured(checkout), ctx, wanted),
+    ofTeam,
+    ofAccount: async (ctx) => await accountBilling(views, ctx),
+    paidBy,
+    reconcile: async () => await reconcileNow(configured(deps)),
+  };
+}
+
+function createBilling(
+  checkout: CheckoutDeps | undefined,
+  { followPlans, ofTeam }: Pick<Billing, 'ofTeam'> & { readonly followPlans: FollowPlans },
+): Handlers<Ctx> {
+  return implement(BillingService, {
+    checkout: async (request, ctx: Ctx) => await checkoutPlan(configured(checkout), ctx, request),
+    portal: async (request, ctx: Ctx) => await portal(configured(checkout), ctx, request),
+    becomePayer: async ({ teamId }, ctx: Ctx) => {
+      await payFrom(followPlans, ctx, teamId);
+      return await ofTeam(ctx, teamId);
+    },
+  });
+}
+
+function checkoutDeps(
+  system: System,
+  deps: System & {
+    readonly provider: Provider;
+    readonly currency: string;
+    readonly followPlans: FollowPlans;
+  },
+): CheckoutDeps {
+  const more = system.config.billing.returnOrigins ?? [];
+  return {
+    ...deps,
+    purchases: createPurchases(deps),
+    check: createRedirectCheck(() => [...system.publicUrls(), ...more]),
+    home: () => `${system.publicUrl()}/console`,
+  };
+}
+
+function configured<T>(deps: T | undefined): T {
+  if (deps !== undefined) return deps;
+  throw apiError(
+    'billing_unconfigured',
+    'this installation has no provider of payments: STRIPE_SECRET_KEY is not set',
+  );
+}
+
+/** From now on; who pays already goes on. */
+async function payFrom(followPlans: FollowPlans, ctx: Ctx, teamId: string): Promise<void> {
+  const { caller, clock } = ctx;
+  await ctx.db.transact(async (db) => {
+    const from = await payerOf(db.sql, teamId);
+    const payerId = caller.userId;
+    if (!(await becomePayer(db, { teamId, payerId, now: clock.now() }))) return;
+    await followPlans(db.sql, { payerId });
+    await recordAct(db, ctx, {
+      chain: teamId,
+      action: 'billing.payer_changed',
+      target: teamId,
+      details: { from, to: payerId },
+    });
+  });
+}

@@ -1,0 +1,118 @@
+/** Looks that the server takes by itself, for what the provider told and nobody heard. Each is an event of the customer's lane, so that it waits for its turn. */
+import type { SqlTag } from '../../platform/db/index.ts';
+import { GRACE_MS, REMINDER_MS } from './account-plan.ts';
+
+const CHECKOUT_MS = 10 * 60_000;
+const ACCOUNT_MS = 24 * 60 * 60_000;
+const INVOICE_MS = 24 * 60 * 60_000;
+/** In one pass. */
+const TAKE = 500;
+
+export interface Looks {
+  readonly checkouts: number;
+  readonly accounts: number;
+  readonly statements: number;
+}
+
+/** `all`: those that are not due yet as well. */
+export interface Look {
+  readonly now: Date;
+  readonly all: boolean;
+}
+
+const added = (rows: readonly unknown[]): number => rows.length;
+
+/** In an event's id: of two servers that look at the same time one adds it. */
+function slot(now: Date, everyMs: number, all: boolean): string {
+  return all ? `now${now.getTime()}` : String(Math.floor(now.getTime() / everyMs));
+}
+
+export async function addLooks(sql: SqlTag, look: Look): Promise<Looks> {
+  return {
+    checkouts: await lookAtCheckouts(sql, look),
+    accounts: await lookAtAccounts(sql, look),
+    statements: (await lookAtStatements(sql, look)) + (await lookAtInvoices(sql, look)),
+  };
+}
+
+/** Not ended for ten minutes: open, or to be paid later. */
+async function lookAtCheckouts(sql: SqlTag, { now, all }: Look): Promise<number> {
+  const before = new Date(now.getTime() - (all ? 0 : CHECKOUT_MS));
+  return added(
+    await sql`
+    insert into billing_events (id, type, lane, object_id, received_at, due_at)
+    select 'checkout:' || c.id || ':' || ${slot(now, CHECKOUT_MS, all)}::text, 'svc.checkout', b.customer_id, c.id, now(), now()
+    from billing_checkouts c join billing_customers b on b.user_id = c.user_id
+    where c.ended_at is null and c.state in ('creating', 'open', 'completed') and c.created_at <= ${before}
+      and not exists (select 1 from billing_events e where e.lane = b.customer_id and e.object_id = c.id and e.done_at is null)
+    order by c.created_at limit ${TAKE}::int
+    on conflict (id) do nothing returning 1`,
+  );
+}
+
+async function lookAtAccounts(sql: SqlTag, { now, all }: Look): Promise<number> {
+  const before = new Date(now.getTime() - (all ? 0 : ACCOUNT_MS));
+  return added(
+    await sql`
+    insert into billing_events (id, type, lane, object_id, received_at, due_at)
+    select 'account:' || b.customer_id || ':' || ${slot(now, ACCOUNT_MS / 24, all)}::text, 'svc.account', b.customer_id, b.customer_id, now(), now()
+    from billing_customers b
+    where coalesce(b.reconciled_at, b.created_at) <= ${before}
+      and not exists (select 1 from billing_events e where e.lane = b.customer_id and e.type = 'svc.account' and e.done_at is null)
+    order by coalesce(b.reconciled_at, b.created_at) limit ${TAKE}::int
+    on conflict (id) do nothing returning 1`,
+  );
+}
+
+/** Closed, with something due, of a payer with a customer: without one they stay as they are. */
+async function lookAtStatements(sql: SqlTag, { now, all }: Look): Promise<number> {
+  return added(
+    await sql`
+    insert into billing_events (id, type, lane, object_id, received_at, due_at)
+    select 'statement:' || s.id || ':' || ${slot(now, 60_000, all)}::text, 'svc.statement', b.customer_id, s.id, now(), now()
+    from statements s join billing_customers b on b.user_id = s.payer_id
+    where s.state = 'closed' and s.due_cents > 0
+      and not exists (select 1 from billing_events e where e.lane = b.customer_id and e.object_id = s.id and e.done_at is null)
+    order by s.closed_at limit ${TAKE}::int
+    on conflict (id) do nothing returning 1`,
+  );
+}
+
+async function lookAtInvoices(sql: SqlTag, { now, all }: Look): Promise<number> {
+  return added(
+    await sql`
+    insert into billing_events (id, type, lane, object_id, received_at, due_at)
+    select 'invoice:' || s.invoice_id || ':' || ${slot(now, INVOICE_MS, all)}::text, 'svc.invoice', b.customer_id, s.invoice_id, now(), now()
+    from statements s join billing_customers b on b.user_id = s.payer_id
+    where s.state in ('invoiced', 'failed') and s.invoice_id is not null
+      and not exists (select 1 from billing_events e where e.id = 'invoice:' || s.invoice_id || ':' || ${slot(now, INVOICE_MS, all)}::text)
+    order by s.closed_at limit ${TAKE}::int
+    on conflict (id) do nothing returning 1`,
+  );
+}
+
+/** Accounts whose payment failed five days ago, and those whose days of grace are over. */
+export async function addDunning(sql: SqlTag, now: Date): Promise<number> {
+  const since = (waitMs: number) => new Date(now.getTime() - waitMs);
+  return added(
+    await sql`
+    insert into billing_events (id, type, lane, object_id, received_at, due_at)
+    select w.word || ':' || a.user_id || ':' || floor(extract(epoch from a.past_due_since) * 1000)::bigint, 'svc.' || w.word, b.customer_id, a.user_id, now(), now()
+    from account_plans a join billing_customers b on b.user_id = a.user_id
+    join (values ('reminder', ${since(REMINDER_MS)}::timestamptz), ('lapse', ${since(GRACE_MS)}::timestamptz)) as w (word, before)
+      on a.past_due_since <= w.before
+    where a.standing = 'past_due'
+    on conflict (id) do nothing returning 1`,
+  );
+}
+
+/** Of looks that were added at that moment: how many are not done, and whether the provider did not answer one. */
+export async function looksLeft(
+  sql: SqlTag,
+  now: Date,
+): Promise<{ readonly left: number; readonly failed: number }> {
+  const [row] = await sql<Array<{ left: number; failed: number }>>`
+    select count(*)::int as left, count(*) filter (where last_error is not null)::int as failed
+    from billing_events where done_at is null and id like '%:now' || ${String(now.getTime())}`;
+  return row ?? { left: 0, failed: 0 };
+}

@@ -1,0 +1,48 @@
+/** Statements on their way through the provider. */
+import { addEvent } from '../../platform/events.ts';
+import { appendAudit } from '../../platform/ledger/index.ts';
+import { PROVIDER_ACTOR } from './billing-deps.ts';
+import type { Change } from './billing-deps.ts';
+import type { ProviderInvoice } from './provider.ts';
+import { moveStatement } from './statements.ts';
+import type { Move, StatementRow } from './statements.ts';
+
+/** As the invoice stands. Undefined: a draft says nothing. */
+function stateOf({ state, isFailed }: ProviderInvoice): Move['to'] | undefined {
+  if (state === 'draft') return undefined;
+  if (state === 'paid') return 'paid';
+  if (state === 'void') return 'voided';
+  return isFailed ? 'failed' : 'invoiced';
+}
+
+/** Does nothing the second time. */
+export async function followInvoice(
+  { db, now, eventId }: Change,
+  { id, teamId, dueCents, period }: StatementRow,
+  invoice: ProviderInvoice,
+): Promise<void> {
+  const to = stateOf(invoice);
+  if (to === undefined) return;
+  const moved = await moveStatement(db, {
+    id,
+    to,
+    invoiceId: invoice.id,
+    invoiceUrl: invoice.url,
+  });
+  if (!moved) return;
+  const details = { invoice: invoice.id, dueCents, eventId };
+  const act = { chain: teamId, actor: PROVIDER_ACTOR, action: `statement.${to}`, target: id, requestId: '' };
+  if (to === 'failed') await tellFailed({ db, now, eventId }, { id, teamId, period });
+  await appendAudit(db, { ...act, details }, now);
+}
+
+async function tellFailed(
+  { db, now: at }: Change,
+  { id, teamId, period }: Pick<StatementRow, 'id' | 'teamId' | 'period'>,
+): Promise<void> {
+  const month = period.slice(0, 7);
+  const title = `The payment of ${month} failed`;
+  const body = `The provider tries again; whoever pays gives another card at the address of svc billing portal. Statement ${id}.`;
+  const payload = { title, body, statementId: id, period: month };
+  await addEvent(db, { teamId, kind: 'billing.payment_failed', key: id, payload, at });
+}

@@ -1,0 +1,142 @@
+/** Billing as teams and accounts see it. */
+import { TeamBillingSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import type { TeamBilling } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import { findUserById } from '../../access/accounts/index.ts';
+import { teamsPaidBy } from '../../access/teams/index.ts';
+import type { Ctx } from '../../platform/context.ts';
+import type { Database } from '../../platform/db/index.ts';
+import { shown } from '../../platform/resource/index.ts';
+import { centsOf, decimalOf } from '../amounts/index.ts';
+import { balanceOf } from '../credits/index.ts';
+import {
+  accountPlanOf,
+  costsOf,
+  includedOf,
+  monthAfter,
+  NOTHING_BOUGHT,
+  paidMonth,
+  planById,
+  SELF_HOSTED,
+  teamsOfPayer,
+} from '../plans/index.ts';
+import type { AccountPlan } from '../plans/index.ts';
+import { linesOf, statementsOfTeam } from './statements.ts';
+import type { StatementRow } from './statements.ts';
+
+export interface Views {
+  /** The installation has a provider of payments. */
+  readonly charges: boolean;
+  readonly currency: string;
+}
+
+const STATEMENTS_MAX = 12;
+/** Months that are not closed, at most: a closing does not wait for so long. */
+const OPEN_MONTHS_MAX = 24;
+
+const monthOf = (now: Date): string => `${now.toISOString().slice(0, 7)}-01`;
+
+const SELF: AccountPlan = { ...NOTHING_BOUGHT, plan: SELF_HOSTED.id, standing: 'self_hosted' };
+
+async function planOf(db: Database, charges: boolean, userId: string | null): Promise<AccountPlan> {
+  if (!charges) return SELF;
+  return userId === null ? NOTHING_BOUGHT : await accountPlanOf(db, userId);
+}
+
+async function usedSeconds(
+  { sql }: Pick<Database, 'sql'>,
+  { teamIds, period }: { readonly teamIds: readonly string[]; readonly period: string },
+): Promise<number> {
+  const [row] = await sql<Array<{ ms: number }>>`
+    select coalesce(sum(metered_ms), 0)::bigint as ms from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date`;
+  return Number(row?.ms ?? 0) / 1_000;
+}
+
+/** For somebody who may see the team. */
+export async function teamBilling(
+  { charges, currency }: Views,
+  { db, clock }: Ctx,
+  teamId: string,
+): Promise<TeamBilling> {
+  const period = monthOf(clock.now());
+  const month = await paidMonth(db, { teamId, period, charges });
+  const { payerId, teamIds } = month;
+  const { standing, cancelAt } = await planOf(db, charges, payerId);
+  const nets = await openNets(db, { teamId, period, charges });
+  const payer = payerId === null ? undefined : await findUserById(db, payerId);
+  const statements = await statementsOfTeam(db, teamId, STATEMENTS_MAX);
+  return shown(TeamBillingSchema, {
+    teamId,
+    plan: month.plan.id,
+    standing,
+    payer: payerId === null ? undefined : { userId: payerId, username: payer?.username },
+    period: period.slice(0, 7),
+    currency,
+    includedSeconds: month.poolMs / 1_000,
+    usedSeconds: await usedSeconds(db, { teamIds, period }),
+    net: decimalOf(nets.get(period) ?? 0n),
+    creditBalanceCents: await balanceOf(db.sql, teamId),
+    pendingCents: [...nets.values()].reduce((sum, net) => sum + centsOf(net, currency), 0),
+    cancelAt,
+    statements: await Promise.all(statements.map(async (row) => await withLines(db, row))),
+  });
+}
+
+/** Net of the team in each month that is not closed yet. */
+async function openNets(
+  db: Database,
+  {
+    teamId,
+    period,
+    charges,
+  }: { readonly teamId: string; readonly period: string; readonly charges: boolean },
+): Promise<ReadonlyMap<string, bigint>> {
+  const [open] = await db.sql<Array<{ month: string }>>`
+    select distinct period::text as month from cost_days where team_id = ${teamId} and period >= (select month from open_period) order by 1 limit 1`;
+  const nets = new Map<string, bigint>();
+  for (
+    let month = open?.month ?? period;
+    month <= period && nets.size < OPEN_MONTHS_MAX;
+    month = monthAfter(month)
+  ) {
+    const { coverage } = await paidMonth(db, { teamId, period: month, charges });
+    const { list, included } = await costsOf(db.sql, { teamId, period: month, coverage });
+    nets.set(month, list - included);
+  }
+  return nets;
+}
+
+async function withLines(db: Database, row: StatementRow) {
+  const lines = (await linesOf(db, row.id)).map(({ list, included, ...line }) => ({
+    ...line,
+    list: decimalOf(BigInt(list)),
+    included: decimalOf(BigInt(included)),
+  }));
+  return { ...row, period: row.period.slice(0, 7), lines };
+}
+
+/** What `account.plan` says beside the limits of the installation. */
+export async function accountBilling({ charges }: Views, { db, clock, caller }: Ctx) {
+  const { userId } = caller;
+  const now = clock.now();
+  const period = monthOf(now);
+  const teams = await teamsOfPayer(db.sql, { payerId: userId, now });
+  const { standing, cancelAt, plan } = await planOf(db, charges, userId);
+  const included = charges ? (await includedOf(db, { payerId: userId, period })).poolMs : 0;
+  // Time of teams that are gone is used as well.
+  const used = await teamsPaidBy(db.sql, {
+    payerId: userId,
+    before: new Date(`${monthAfter(period)}T00:00:00Z`),
+  });
+  return {
+    plan: planById(plan),
+    standing,
+    periodStart: new Date(`${period}T00:00:00Z`),
+    periodEnd: new Date(`${monthAfter(period)}T00:00:00Z`),
+    includedSeconds: included / 1_000,
+    usedSeconds: await usedSeconds(db, { teamIds: used, period }),
+    cancelAt,
+    teamIds: teams.map(({ id }) => id),
+  };
+}
+
+export type AccountBilling = Awaited<ReturnType<typeof accountBilling>>;

@@ -1,0 +1,29 @@
+/** Handles events: reads and calls first, then all effects in the transaction that ends the event. A worker whose claim has gone to another one changes nothing. */
+import type { BillingDeps } from './billing-deps.ts';
+import { claimEvents, finishEvent, returnEvent } from './events.ts';
+import type { ClaimedEvent } from './events.ts';
+import { HANDLERS } from './handle.ts';
+import { isFailure } from './provider.ts';
+
+/** At once in one pass, each of another customer. */
+const AT_ONCE = 8;
+
+/** Returns how many were claimed. */
+export async function handleEvents(deps: BillingDeps): Promise<number> {
+  const events = await claimEvents(deps.db, AT_ONCE);
+  await Promise.all(events.map(async (event) => await handleOne(deps, event)));
+  return events.length;
+}
+
+async function handleOne(deps: BillingDeps, event: ClaimedEvent): Promise<void> {
+  const { db, clock } = deps;
+  try {
+    const effects = await HANDLERS[event.type]?.(deps, event);
+    await db.transact(async (tx) => {
+      if (await finishEvent(tx.sql, event)) await effects?.({ db: tx, now: clock.now(), eventId: event.id });
+    });
+  } catch (error) {
+    await returnEvent(db.sql, event, error instanceof Error ? error.message : String(error));
+    if (!isFailure(error, 'busy')) deps.onError(error);
+  }
+}
