@@ -28,7 +28,7 @@ interface Asked {
 
 function expandAt(asked: Asked, at: { [key: string]: Json }, parts: readonly string[]): void {
   const [key, ...rest] = parts;
-  if (key === undefined) return;
+  if (key === undefined || at[key] === null) return; // Nothing is there to expand.
   const value = at[key] ?? includable(asked.world, at)[key]?.();
   if (value === undefined)
     throw invalid(`This property cannot be expanded (${asked.path}).`, { param: 'expand' });
