@@ -1,0 +1,140 @@
+/** A server whose payments go to the counterpart of Stripe, both on one clock that tests move, and people who buy. */
+import type { Clock } from '@svc/proto/process/clock.ts';
+import { systemClock } from '@svc/proto/process/clock.ts';
+import { createLog } from '@svc/proto/process/log.ts';
+import { newKey, stranger } from './people.ts';
+import type { Person } from './people.ts';
+import { startTestServer } from './server.ts';
+import type { TestResponse, TestServer } from './server.ts';
+import { startStripe } from './stripe/index.ts';
+import type { TestStripe } from './stripe/index.ts';
+import { waitFor } from './wait-for.ts';
+
+export const WEBHOOK_SECRETS = ['whsec_of_the_shop', 'whsec_of_the_shop_before'];
+export const BACK = {
+  successUrl: 'https://app.example.com/paid?session={CHECKOUT_SESSION_ID}',
+  cancelUrl: 'https://app.example.com/left',
+};
+export const HOUR = 60 * 60_000;
+export const DAY = 24 * HOUR;
+
+export interface Buyer extends Person {
+  readonly teamId: string;
+  /** API key with every scope of billing; it outlives what the clock does to sessions. */
+  readonly key: string;
+}
+
+export interface Shop {
+  readonly server: TestServer;
+  readonly stripe: TestStripe;
+  readonly clock: Clock;
+  /** What the server logged, a line each. */
+  readonly logged: readonly string[];
+  buyer(): Promise<Buyer>;
+  checkout(buyer: Buyer, plan?: string): Promise<TestResponse>;
+  buyCredit(buyer: Buyer, amountCents?: number): Promise<TestResponse>;
+  /** Id of the session of an answer's address. */
+  sessionOf(answer: TestResponse): string;
+  customerOf(buyer: Buyer): Promise<string>;
+  /** Buys, pays, and waits until it is known. */
+  subscribe(buyer: Buyer, plan?: string): Promise<string>;
+  /** Both clocks, in steps, so that what the counterpart does by itself happens in its time. */
+  goOn(ms: number, stepMs?: number): Promise<void>;
+  /** Resolves when everything that was told is handled. */
+  settled(): Promise<void>;
+  plan(buyer: Buyer): Promise<Record<string, unknown>>;
+  /** Actions in the ledger about that target, oldest first. */
+  acts(target: string): Promise<string[]>;
+  stop(): Promise<void>;
+}
+
+export async function startShop(env: Readonly<Record<string, string>> = {}): Promise<Shop> {
+  let aheadMs = 0;
+  const clock: Clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
+  const stripe = await startStripe({ clock });
+  stripe.addPrice({ unitAmount: 2_900, lookupKey: 'svc_team_usd_v1' });
+  stripe.addPrice({ unitAmount: 19_900, lookupKey: 'svc_business_usd_v1' });
+  const logged: string[] = [];
+  const log = createLog({ level: 'warn', write: (line) => void logged.push(line) });
+  const server = await startTestServer({
+    clock,
+    log,
+    env: {
+      STRIPE_SECRET_KEY: stripe.key,
+      STRIPE_WEBHOOK_SECRETS: WEBHOOK_SECRETS.join(','),
+      STRIPE_API_BASE: stripe.url,
+      BILLING_RETURN_ORIGINS: 'https://app.example.com',
+      ...env,
+    },
+  });
+  stripe.webhooks.endpoint = {
+    url: `${server.baseUrl}/billing/webhooks/stripe`,
+    secrets: [WEBHOOK_SECRETS[0] ?? ''],
+  };
+  const { sql } = server.db;
+  const shop: Shop = {
+    server,
+    stripe,
+    clock,
+    logged,
+    buyer: async () => {
+      const person = await stranger(server);
+      const { secret: key } = await newKey(server, person.token, {
+        scopes: ['billing:read', 'billing:manage', 'cost:read', 'team:read', 'team:manage'],
+      });
+      return { ...person, key };
+    },
+    checkout: async ({ key }, plan = 'team') =>
+      await server.call('POST /billing/checkout', { as: key, body: { plan, ...BACK } }),
+    buyCredit: async ({ key, teamId }, amountCents = 5_000) =>
+      await server.call(`POST /teams/${teamId}/credits/checkout`, {
+        as: key,
+        body: { amountCents, ...BACK },
+      }),
+    sessionOf: ({ body, text }) => {
+      const [, id] = /\/c\/pay\/(cs_\w+)/.exec(String(body['url'])) ?? [];
+      if (id === undefined) throw new Error(`no session in ${text}`);
+      return id;
+    },
+    customerOf: async ({ userId }) => {
+      const [row] = await sql<Array<{ id: string }>>`
+        select customer_id as id from billing_customers where user_id = ${userId}`;
+      if (row === undefined) throw new Error('no customer');
+      return row.id;
+    },
+    subscribe: async (buyer, plan = 'team') => {
+      stripe.pay(shop.sessionOf(await shop.checkout(buyer, plan)));
+      await shop.settled();
+      const customer = await shop.customerOf(buyer);
+      const found = [...stripe.tables.subscription.values()].findLast((each) => each.customer === customer);
+      return found?.id ?? '';
+    },
+    goOn: async (ms, stepMs = HOUR) => {
+      for (let left = ms; left > 0; left -= stepMs) {
+        aheadMs += Math.min(stepMs, left);
+        await stripe.advance(0);
+      }
+      await shop.settled();
+    },
+    settled: async () => {
+      await stripe.delivered();
+      await waitFor(
+        'all events to be handled',
+        async () =>
+          await sql`select id, type, attempts, last_error from billing_events where done_at is null`,
+        { holds: (rows) => rows.length === 0 },
+      );
+    },
+    plan: async ({ key }) => (await server.call('GET /account/plan', { as: key })).body,
+    acts: async (target) => {
+      const rows = await sql<Array<{ action: string }>>`
+        select action from audit_entries where target = ${target} order by at, seq`;
+      return rows.map(({ action }) => action);
+    },
+    stop: async () => {
+      await server.stop();
+      await stripe.stop();
+    },
+  };
+  return shop;
+}
