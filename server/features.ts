@@ -33,13 +33,12 @@ import { createDispatch, createEngine, createTeamWork } from './engine/work/inde
 import { startFeatureSwitches } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures } from './features/platformfeatures/index.ts';
 import { budgetsFeature } from './money/budgets/index.ts';
-import { adminBillingFeature, unconfigured } from './money/adminbilling/index.ts';
+import { adminBillingFeature } from './money/adminbilling/index.ts';
 import { costsFeature } from './money/costs/index.ts';
 import { boughtLeftLocked, creditsFeature } from './money/credits/index.ts';
 import { startMetering } from './money/metering/index.ts';
 import { statementsFeature } from './money/statements/index.ts';
 import { billingFeature } from './money/billing/index.ts';
-import { meteringFeature } from './money/metering/index.ts';
 import { plansFeature } from './money/plans/index.ts';
 import { usageFeature } from './money/usage/index.ts';
 import { incidentsFeature } from './operations/incidents/index.ts';
@@ -97,15 +96,13 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     notificationsFeature(system),
     webhookEndpointsFeature(system),
     metering,
-    costsFeature(system),
-    meteringFeature,
     plansFeature(system, billing.available),
     billing,
     costsFeature(system, billing),
     creditsFeature(system),
     statementsFeature(system),
     budgetsFeature(system),
-    adminBillingFeature(system, { reconcile: unconfigured }),
+    adminBillingFeature(system, billing),
     usageFeature,
     spacesFeature,
     graphFeature,

@@ -38,14 +38,6 @@ export function adminBillingFeature(system: System, deps: AdminBillingDeps): Fea
   return { services: [createAdminBilling(system, deps)] };
 }
 
-/** Of an installation without a provider of payments. */
-export async function unconfigured(): Promise<never> {
-  throw apiError(
-    'billing_unconfigured',
-    'this installation has no provider of payments: STRIPE_SECRET_KEY is not set',
-  );
-}
-
 function createAdminBilling(system: System, { reconcile }: AdminBillingDeps): Handlers<Ctx> {
   const { currency } = system.config.billing;
   return implement(AdminBillingService, {

@@ -6,7 +6,7 @@ import { teamsPaidBy } from '../../access/teams/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
-import { centsOf, decimalOf } from '../amounts/index.ts';
+import { centsOf, decimalOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf } from '../credits/index.ts';
 import {
   accountPlanOf,
@@ -71,6 +71,7 @@ export async function teamBilling(
     payer: payerId === null ? undefined : { userId: payerId, username: payer?.username },
     period: period.slice(0, 7),
     currency,
+    decimals: decimalsOf(currency),
     includedSeconds: month.poolMs / 1_000,
     usedSeconds: await usedSeconds(db, { teamIds, period }),
     net: decimalOf(nets.get(period) ?? 0n),

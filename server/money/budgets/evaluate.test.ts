@@ -296,7 +296,7 @@ describe.skipIf(!postgresHere)('spending', () => {
       const id = await world.submit(teamId);
       const grant = await world.poll(runnerId);
       await world.report(runnerId, { id, epoch: grant!.epoch });
-      while ((await publish({ sql, effects: [metered, spendDirtied({ charges })] })) > 0);
+      while ((await publish({ sql, effects: [metered('usd'), spendDirtied({ charges })] })) > 0);
       return (await sql`delete from spend_dirty where team_id = ${teamId} returning 1`).count;
     };
     expect([await ran(false), await ran(true)]).toEqual([0, 1]);

@@ -41,7 +41,7 @@ describe.skipIf(!postgresHere)('included time', () => {
   const team = async (payerId?: string, from = new Date('2026-01-01T00:00:00Z')) => {
     const id = newId('team');
     await sql`insert into teams (id, name, region_id, created_at) values (${id}, 'team', 'reg_customer', now())`;
-    if (payerId !== undefined) await becomePayer({ sql }, { teamId: id, payerId, now: from });
+    if (payerId !== undefined) await becomePayer(database.db, { teamId: id, payerId, now: from });
     return id;
   };
   const budget = async (
@@ -145,7 +145,7 @@ describe.skipIf(!postgresHere)('included time', () => {
     await use(teamId, POOL_MS);
     await pass();
     expect(await gates()).toHaveLength(1);
-    await becomePayer({ sql }, { teamId, payerId: rich, now: new Date('2026-05-20T12:00:01Z') });
+    await becomePayer(database.db, { teamId, payerId: rich, now: new Date('2026-05-20T12:00:01Z') });
     await pass();
     expect(await gates()).toEqual([]);
   });

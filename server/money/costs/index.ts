@@ -13,44 +13,34 @@ import { explain } from './explain.ts';
 import { createExports } from './export.ts';
 import { summary } from './summary.ts';
 import type { Pricing } from './summary.ts';
+import { createVerify } from './verify.ts';
 
 export { forecastOf, historyFrom } from './forecast.ts';
 export type { Forecast, Spent } from './forecast.ts';
-import { createVerify } from './verify.ts';
-
-const missing = async (): Promise<never> => {
-  throw new Error('not built yet');
-};
 
 function pricingOf({ config: { billing } }: System): Pricing {
   return { currency: billing.currency, charges: billing.stripeSecretKey !== undefined };
 }
 
-function createCosts(system: System): Handlers<Ctx> {
+function createCosts(system: System, { buyCredit }: CreditSale): Handlers<Ctx> {
   const exports = createExports();
-function createCosts(_system: System, { buyCredit }: CreditSale): Handlers<Ctx> {
   return implement(CostsService, {
     explain,
     summary: async (request, ctx: Ctx) => await summary(request, ctx, pricingOf(system)),
     anomalies,
     exportJson: async (request, ctx: Ctx) => await exports.json(request, ctx, pricingOf(system)),
     exportCsv: async (request, ctx: Ctx) => await exports.csv(request, ctx, pricingOf(system)),
-    verify: missing,
+    verify: createVerify(),
     listCreditLedger,
     creditBalance: async (request, ctx: Ctx) => await creditBalance(system.config, request, ctx),
-    verify: createVerify(),
-    listCreditLedger: missing,
-    creditBalance: missing,
     createCreditCheckout: createCreditCheckout(buyCredit),
   });
 }
 
-export function costsFeature(system: System): Feature {
+export function costsFeature(system: System, sale: CreditSale): Feature {
   return {
-    services: [createCosts(system)],
+    services: [createCosts(system, sale)],
     jobs: [anomalyJob(system)],
     loops: [() => startAnomalySweep(system)],
   };
-export function costsFeature(system: System, sale: CreditSale): Feature {
-  return { services: [createCosts(system, sale)] };
 }
