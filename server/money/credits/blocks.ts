@@ -33,6 +33,13 @@ export function restOf(sql: SqlTag): Fragment {
   ), 0)::bigint`;
 }
 
+/** Minor units that are left of one. */
+export async function leftOf(sql: SqlTag, blockId: string): Promise<number> {
+  const [row] = await sql<Array<{ rest: number }>>`
+    select ${restOf(sql)} as rest from credit_transfers b where b.id = ${blockId}`;
+  return row?.rest ?? 0;
+}
+
 /**
  * Blocks with something left, in the order in which they are used. What is left of all of them is the balance, so that the walk from the newest one backwards ends where that is found: what it reads does
  * not grow with the history.

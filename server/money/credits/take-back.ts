@@ -5,7 +5,7 @@
  */
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { record, tellIfLow } from './acts.ts';
-import { restOf } from './blocks.ts';
+import { leftOf } from './blocks.ts';
 import { lockCredit, postLocked } from './post.ts';
 import { take } from './use.ts';
 
@@ -40,13 +40,9 @@ interface Back {
 
 /** Under the lock. */
 async function takeBack(tx: Database, { block, kind, source, cents, at }: Back): Promise<TakenBack> {
-  const { sql } = tx;
   const { id: blockId, teamId } = block;
   if (cents <= 0) return NOTHING;
-  const [row] = await sql<
-    Array<{ rest: number }>
-  >`select ${restOf(sql)} as rest from credit_transfers b where b.id = ${blockId}`;
-  const takenCents = Math.min(cents, row?.rest ?? 0);
+  const takenCents = Math.min(cents, await leftOf(tx.sql, blockId));
   const shortfallCents = cents - takenCents;
   const both = { teamId, kind, to: 'refunded', blockId, at } as const;
   if (takenCents > 0) await take(tx, { ...both, source, cents: takenCents });
@@ -128,9 +124,7 @@ export async function disputeOpened(db: Database, opened: Dispute): Promise<bool
     const { id: blockId, teamId } = block;
     if (heldCents > 0 || hasEnded) return true;
     const { dispute: source, cents: disputedCents, at, eventId } = opened;
-    const [row] = await tx.sql<Array<{ rest: number }>>`
-      select ${restOf(tx.sql)} as rest from credit_transfers b where b.id = ${blockId}`;
-    const cents = Math.min(disputedCents, row?.rest ?? 0);
+    const cents = Math.min(disputedCents, await leftOf(tx.sql, blockId));
     if (cents <= 0) return true;
     await take(tx, { teamId, kind: 'dispute', to: 'disputed', source, cents, blockId, at });
     await tellIfLow(tx, { teamId, at });

@@ -4,7 +4,7 @@ import type { Loop } from '../../platform/loop.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { System } from '../../platform/feature.ts';
 import { record, tellIfLow } from './acts.ts';
-import { balanceOf, blocksOf, drawsOf, restOf } from './blocks.ts';
+import { balanceOf, blocksOf, drawsOf, leftOf, restOf } from './blocks.ts';
 import type { Block } from './blocks.ts';
 import { lockCredit, postLocked } from './post.ts';
 import type { NewTransfer } from './post.ts';
@@ -75,7 +75,12 @@ export async function expireCredit(db: Database, at: Date): Promise<boolean> {
   const due = await sql<Array<{ id: string; teamId: string }>>`
     select b.id, b.team_id as "teamId" from credit_transfers b
     where b.kind = 'grant' and b.expires_at <= ${at} and ${restOf(sql)} > 0 order by b.expires_at, b.id limit ${EXPIRED_MAX}`;
-  for (const block of due) await db.transact(async (tx) => await expire(tx, { ...block, at }));
+  const failed: unknown[] = [];
+  // One that fails keeps no other one back.
+  for (const block of due)
+    await db.transact(async (tx) => await expire(tx, { ...block, at })).catch((error) => failed.push(error));
+  if (failed.length > 0)
+    throw new AggregateError(failed, `${failed.length} of ${due.length} grants of credit did not end`);
   return due.length === EXPIRED_MAX;
 }
 
@@ -83,13 +88,9 @@ async function expire(
   tx: Database,
   { id, teamId, at }: { readonly id: string; readonly teamId: string; readonly at: Date },
 ): Promise<void> {
-  const { sql } = tx;
   await lockCredit(tx, teamId);
-  const [row] = await sql<
-    Array<{ cents: number }>
-  >`select ${restOf(sql)} as cents from credit_transfers b where b.id = ${id}`;
-  if (row === undefined || row.cents <= 0) return; // Another worker was faster, or a statement.
-  const { cents } = row;
+  const cents = await leftOf(tx.sql, id);
+  if (cents === 0) return; // Another worker was faster, or a statement.
   await take(tx, { teamId, kind: 'expiry', to: 'expired', source: id, cents, blockId: id, at });
   await tellIfLow(tx, { teamId, at });
   await record(tx, { teamId, action: 'credit.expired', target: id, details: { amountCents: cents }, at });
