@@ -1,10 +1,8 @@
-/** Months of customers: what they buy, change, owe, and get back. */
+/** Months of customers: what they buy, owe, and get back. */
 import type Stripe from 'stripe';
-import { createFakeClock } from '../clock.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { DAY, HOUR, refusalOf, startBench, whole } from './bench.ts';
+import { HOUR, refusalOf, startBench, whole } from './bench.ts';
 import type { Bench } from './bench.ts';
-import { sendSigned, signatureOf } from './index.ts';
 
 let bench: Bench;
 let stripe: Stripe;
@@ -17,14 +15,9 @@ beforeEach(() => {
 });
 afterAll(() => bench.stop());
 
-const isoOf = (seconds: number | undefined) => new Date((seconds ?? 0) * 1000).toISOString();
 const told = async () => {
   await bench.counterpart.delivered();
   return bench.endpoint.types();
-};
-const intervalOf = (subscription: Stripe.Subscription) => {
-  const [item] = subscription.items.data;
-  return [isoOf(item?.current_period_start), isoOf(item?.current_period_end)];
 };
 
 describe('checkout', () => {
@@ -142,146 +135,6 @@ describe('checkout', () => {
         code: 'amount_too_small',
       },
     );
-  });
-});
-
-describe('subscriptions', () => {
-  it('begin in the middle of a month, renew on the 1st, and charge the part', async () => {
-    const clock = createFakeClock(new Date('2026-01-16T12:00:00Z'));
-    const own = await startBench({ clock });
-    try {
-      const { subscription, customer } = await own.subscribed({
-        unitAmount: 3100,
-        data: { billing_cycle_anchor_config: { day_of_month: 1 } },
-      });
-      expect(intervalOf(subscription)).toEqual(['2026-01-16T12:00:00.000Z', '2026-02-01T00:00:00.000Z']);
-      // 15.5 of the 31 days of January.
-      expect(own.counterpart.countsOf(customer.id).chargedCents).toBe(1550);
-      await own.counterpart.advance(16 * DAY);
-      const renewed = await own.stripe.subscriptions.retrieve(subscription.id);
-      expect(intervalOf(renewed)).toEqual(['2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z']);
-      const [latest] = (await own.stripe.invoices.list({ customer: customer.id })).data;
-      expect(latest).toMatchObject({ billing_reason: 'subscription_cycle', status: 'paid', total: 3100 });
-      expect(isoOf(latest?.status_transitions.finalized_at ?? 0)).toBe('2026-02-01T01:00:00.000Z');
-      await own.counterpart.advance(61 * DAY);
-      expect(own.counterpart.countsOf(customer.id)).toMatchObject({ charges: 4, chargedCents: 10_850 });
-    } finally {
-      await own.stop();
-    }
-  });
-
-  it('keep the 31st where a month has one', async () => {
-    const own = await startBench({ clock: createFakeClock(new Date('2026-01-31T08:00:00Z')) });
-    try {
-      const { subscription } = await own.subscribed();
-      await own.counterpart.advance(35 * DAY);
-      expect(intervalOf(await own.stripe.subscriptions.retrieve(subscription.id))).toEqual([
-        '2026-02-28T08:00:00.000Z',
-        '2026-03-31T08:00:00.000Z',
-      ]);
-    } finally {
-      await own.stop();
-    }
-  });
-
-  it('change plans by the portal, with lines for what is left of both', async () => {
-    const own = await startBench({ clock: createFakeClock(new Date('2026-04-01T00:00:00Z')) });
-    try {
-      const { subscription, customer } = await own.subscribed({ unitAmount: 3000 });
-      const business = own.counterpart.addPrice({ unitAmount: 9000 });
-      const item = subscription.items.data[0]?.id ?? '';
-      const portal = await own.stripe.billingPortal.sessions.create({
-        customer: customer.id,
-        return_url: 'https://app.example.com/back',
-        flow_data: {
-          type: 'subscription_update_confirm',
-          subscription_update_confirm: {
-            subscription: subscription.id,
-            items: [{ id: item, price: business.id, quantity: 1 }],
-          },
-        },
-      });
-      expect(portal.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/p\/session\//);
-      expect(portal.flow?.subscription_update_confirm?.items[0]?.price).toBe(business.id);
-      await own.counterpart.advance(10 * DAY);
-      own.counterpart.changePlan(subscription.id, business.id);
-      const [invoice] = (await own.stripe.invoices.list({ customer: customer.id })).data;
-      expect(invoice?.lines.data.map(({ amount }) => amount)).toEqual([-2000, 6000]);
-      expect(invoice).toMatchObject({ billing_reason: 'subscription_update', status: 'paid', total: 4000 });
-      expect(invoice?.lines.data[0]?.parent?.subscription_item_details?.proration).toBe(true);
-      // By the API they wait for the next invoice.
-      const small = own.counterpart.addPrice({ unitAmount: 3000 });
-      await own.stripe.subscriptions.update(subscription.id, { items: [{ id: item, price: small.id }] });
-      await own.counterpart.advance(20 * DAY + HOUR);
-      const [next] = (await own.stripe.invoices.list({ customer: customer.id })).data;
-      expect(next?.lines.data.map(({ amount }) => amount)).toEqual([3000, -6000, 2000]);
-      // A total below nothing is kept for later.
-      expect(next).toMatchObject({ total: -1000, amount_due: 0, status: 'paid' });
-      expect(await own.stripe.customers.retrieve(customer.id)).toMatchObject({ balance: -1000 });
-    } finally {
-      await own.stop();
-    }
-  });
-
-  it('end at once, or with their period unless that is taken back', async () => {
-    const { subscription, customer } = await bench.subscribed();
-    bench.counterpart.cancelAtPeriodEnd(subscription.id);
-    const ending = await stripe.subscriptions.retrieve(subscription.id);
-    expect(ending).toMatchObject({ status: 'active', cancel_at_period_end: true });
-    expect(ending.cancel_at).toBe(ending.items.data[0]?.current_period_end);
-    bench.counterpart.resume(subscription.id);
-    expect((await stripe.subscriptions.retrieve(subscription.id)).cancel_at).toBeNull();
-    await stripe.subscriptions.update(subscription.id, { cancel_at_period_end: true });
-    await bench.counterpart.advance(32 * DAY);
-    expect(await stripe.subscriptions.retrieve(subscription.id)).toMatchObject({ status: 'canceled' });
-    expect((await stripe.subscriptions.list({ customer: customer.id })).data).toEqual([]);
-    expect((await stripe.subscriptions.list({ customer: customer.id, status: 'all' })).data.length).toBe(1);
-    expect(bench.counterpart.countsOf(customer.id).charges).toBe(1);
-
-    const second = await bench.subscribed();
-    expect((await stripe.subscriptions.cancel(second.subscription.id)).status).toBe('canceled');
-    expect(await refusalOf(stripe.subscriptions.cancel(second.subscription.id))).toMatchObject({
-      code: 'resource_missing',
-    });
-    bench.counterpart.pause((await bench.subscribed()).subscription.id);
-    expect(await told()).toContain('customer.subscription.paused');
-  });
-
-  it.each(['canceled', 'unpaid', 'past_due'] as const)(
-    'are tried four times, and then are %s',
-    async (afterRetries) => {
-      const own = await startBench({ afterRetries });
-      try {
-        const { subscription, customer } = await own.subscribed();
-        own.counterpart.setCard(customer.id, 'declines');
-        own.endpoint.events.length = 0;
-        await own.counterpart.advance(31 * DAY + 2 * HOUR);
-        const statusOf = async () => (await own.stripe.subscriptions.retrieve(subscription.id)).status;
-        expect(await statusOf()).toBe('past_due');
-        expect(own.endpoint.types()).toContain('invoice.payment_failed');
-        await own.counterpart.advance(15 * DAY);
-        expect(await statusOf()).toBe(afterRetries);
-        const failures = own.endpoint.types().filter((type) => type === 'invoice.payment_failed');
-        expect(failures.length).toBe(4);
-        const [invoice] = (await own.stripe.invoices.list({ customer: customer.id })).data;
-        expect(invoice).toMatchObject({ status: 'open', attempt_count: 4, next_payment_attempt: null });
-        own.counterpart.payInvoice(invoice?.id ?? '');
-        expect(await statusOf()).toBe(afterRetries === 'canceled' ? 'canceled' : 'active');
-      } finally {
-        await own.stop();
-      }
-    },
-  );
-
-  it('without a card stay incomplete for 23 hours', async () => {
-    const { id } = await bench.customer();
-    const subscription = await stripe.subscriptions.create({
-      customer: id,
-      items: [{ price: bench.counterpart.addPrice({ unitAmount: 2900 }).id }],
-    });
-    expect(subscription.status).toBe('incomplete');
-    await bench.counterpart.advance(DAY);
-    expect((await stripe.subscriptions.retrieve(subscription.id)).status).toBe('incomplete_expired');
   });
 });
 
@@ -461,88 +314,5 @@ describe('money back', () => {
       'charge.dispute.funds_withdrawn',
       'charge.dispute.closed',
     ]);
-  });
-});
-
-describe('deliveries', () => {
-  const emails = () => bench.endpoint.events.map(({ id }) => id);
-  const make = async (n: number) => {
-    for (let each = 0; each < n; each += 1) await bench.customer();
-    await bench.counterpart.delivered();
-  };
-
-  it('are dropped, doubled, held back and reversed', async () => {
-    const { webhooks } = bench.counterpart;
-    webhooks.drop(1, 'customer.created');
-    await make(2);
-    expect(emails().length).toBe(1);
-    webhooks.twice = true;
-    await make(1);
-    webhooks.twice = false;
-    expect(emails()[1]).toBe(emails()[2]);
-    bench.endpoint.events.length = 0;
-    webhooks.hold();
-    await make(3);
-    expect(emails()).toEqual([]);
-    webhooks.release({ reversed: true });
-    await bench.counterpart.delivered();
-    const order = emails();
-    expect(order).toEqual([...order].sort().reverse());
-    const listed = await stripe.events.list({ type: 'customer.created', limit: 3 });
-    expect(listed.data.map(({ id }) => id)).toEqual(order);
-    expect((await stripe.events.retrieve(order[0] ?? '')).pending_webhooks).toBe(0);
-  });
-
-  it('are tried again for three days, then given up', async () => {
-    const { webhooks } = bench.counterpart;
-    bench.endpoint.status = 500;
-    await make(1);
-    bench.endpoint.status = 200;
-    expect(emails()).toEqual([]);
-    await bench.counterpart.advance(2 * HOUR);
-    expect(emails().length).toBe(1);
-
-    webhooks.stop();
-    await make(1);
-    await bench.counterpart.advance(2 * DAY);
-    await make(1);
-    const lost = webhooks.lost.length;
-    await bench.counterpart.advance(2 * DAY);
-    expect(webhooks.lost.length).toBe(lost + 1);
-    bench.endpoint.events.length = 0;
-    webhooks.start();
-    await bench.counterpart.delivered();
-    expect(emails().length).toBe(1);
-    expect(webhooks.attempts.at(-1)?.status).toBe(200);
-  });
-
-  it('come all at once, and as copies that a test sends itself', async () => {
-    const { webhooks } = bench.counterpart;
-    webhooks.hold('customer.created');
-    await make(3);
-    webhooks.release({ atOnce: true });
-    await bench.counterpart.delivered();
-    expect(emails().length).toBe(3);
-    const { body, signature } = webhooks.copyOf(emails()[0] ?? '');
-    expect(await sendSigned(bench.endpoint.url, body, signature)).toBe(200);
-    expect(await sendSigned(bench.endpoint.url, `${body} `, signature)).toBe(401);
-    webhooks.resend(emails()[1] ?? '');
-    await bench.counterpart.delivered();
-    expect(emails().length).toBe(5);
-  });
-
-  it('carry a proof for each secret, while one is being replaced', async () => {
-    bench.counterpart.webhooks.endpoint = {
-      url: bench.endpoint.url,
-      secrets: ['whsec_being_replaced', 'whsec_test_secret'],
-      types: ['customer.created'],
-    };
-    await make(1);
-    const raw = bench.endpoint.raw.at(-1);
-    expect(raw?.signature.split(',').length).toBe(3);
-    const at = Number(/^t=(\d+)/.exec(raw?.signature ?? '')?.[1]);
-    expect(raw?.signature).toBe(
-      signatureOf(raw?.body ?? '', { secrets: ['whsec_being_replaced', 'whsec_test_secret'], at }),
-    );
   });
 });

@@ -1,8 +1,10 @@
 /** What can go wrong between a caller and the API. */
+import type { GivenMap } from './forms.ts';
+
 export interface CallRecord {
   readonly method: string;
   readonly path: string;
-  readonly params: object;
+  readonly params: GivenMap;
   readonly idempotencyKey: string | null;
   readonly requestId: string;
   /** Absent: no answer was sent. */

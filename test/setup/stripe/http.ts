@@ -4,7 +4,6 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { expanded } from './expand.ts';
 import type { CallRecord, Fault, OwnFaults } from './faults.ts';
 import { paramsOf, parseForm } from './forms.ts';
-import type { GivenMap } from './forms.ts';
 import type { Answer, Idempotency } from './idempotency.ts';
 import { bodyOf, invalid, Refusal } from './refusal.ts';
 import type { Route } from './routes.ts';
@@ -112,7 +111,7 @@ function run(door: Door, call: CallRecord, fault: Fault | undefined): Answer {
 }
 
 function routed({ routes, world }: Door, call: CallRecord): object {
-  const params = paramsOf(call.params as GivenMap);
+  const params = paramsOf(call.params);
   for (const route of routes) {
     if (route.method !== call.method) continue;
     const match = patternOf(route.path).exec(call.path);

@@ -21,6 +21,8 @@ export interface People {
   leave(sessionId: string): string | null;
   expire(sessionId: string): void;
   changePlan(subscriptionId: string, priceId: string, proration?: Proration): void;
+  /** Confirms what a portal session with a flow offers. Gives the address that the person comes back to. */
+  confirm(portalSessionId: string): string | null;
   cancelAtPeriodEnd(subscriptionId: string): void;
   cancelNow(subscriptionId: string): void;
   /** Takes back that it ends with its period, or a pause. */
@@ -75,6 +77,7 @@ export function createPeople(world: World): People {
       const price = world.find('price', priceId);
       changePlan(world, subscription(id), { item, price, quantity: item.quantity ?? 1, proration });
     },
+    confirm: (id) => confirm(world, world.find('billing_portal.session', id)),
     cancelAtPeriodEnd: (id) => setCancelAtPeriodEnd(world, subscription(id), true),
     cancelNow: (id) => cancelNow(world, subscription(id)),
     resume: (id) => {
@@ -103,6 +106,26 @@ export function createPeople(world: World): People {
     closeDispute: (id, outcome) => closeDispute(world, world.find('dispute', id), outcome),
     addPrice: (given) => addPrice(world, given),
   };
+}
+
+function confirm(world: World, { flow, return_url: back }: Stripe.BillingPortal.Session): string | null {
+  const update = flow?.subscription_update_confirm;
+  const [asked] = update?.items ?? [];
+  if (update && asked) {
+    const subscription = world.find('subscription', update.subscription);
+    const item = subscription.items.data.find((each) => each.id === asked.id);
+    const price = world.find('price', asked.price ?? '');
+    if (item !== undefined)
+      changePlan(world, subscription, {
+        item,
+        price,
+        quantity: asked.quantity ?? 1,
+        proration: 'always_invoice',
+      });
+  }
+  if (flow?.subscription_cancel)
+    setCancelAtPeriodEnd(world, world.find('subscription', flow.subscription_cancel.subscription), true);
+  return flow?.after_completion.redirect?.return_url ?? back;
 }
 
 function addPrice(world: World, given: NewListPrice): Stripe.Price {
