@@ -163,7 +163,7 @@ function mustBe(invoice: Stripe.Invoice, states: readonly string[], change: stri
 export const paymentOf = (world: World, invoice: Stripe.Invoice): Stripe.InvoicePayment | undefined =>
   [...world.tables.invoice_payment.values()].find((each) => idOf(each.invoice) === invoice.id);
 
-export const intentOf = (world: World, payment: Stripe.InvoicePayment): Stripe.PaymentIntent =>
+const intentOf = (world: World, payment: Stripe.InvoicePayment): Stripe.PaymentIntent =>
   world.find('payment_intent', idOf(payment.payment.payment_intent));
 
 function keepPayment(world: World, invoice: Stripe.Invoice, intent: Stripe.PaymentIntent): void {
