@@ -2,8 +2,9 @@
  * Invoices of statements. What is there is looked for first, by our own mark: an answer may have been lost, and the provider forgets keys after a day. An invoice is read before it is made final; if it
  * is not over exactly what is due, it is deleted and those who run the installation are told.
  */
-import { linesOf, statementById } from './statements.ts';
-import type { StatementLineRow, StatementRow } from './statements.ts';
+import { SELF_HOSTED } from '../plans/index.ts';
+import { linesOf, statementById } from '../statements/index.ts';
+import type { StatementLineRow, StatementRow } from '../statements/index.ts';
 import { noEffects } from './billing-deps.ts';
 import type { BillingDeps, Effects } from './billing-deps.ts';
 import { accountOf, customerOf } from './customers.ts';
@@ -20,6 +21,7 @@ export async function invoiceStatement(deps: BillingDeps, statementId: string): 
   const { db, provider } = deps;
   const statement = await statementById(db, statementId);
   if (statement === undefined || statement.state !== 'closed' || statement.dueCents <= 0) return noEffects;
+  if (statement.plan === SELF_HOSTED.id) return noEffects;
   const customerId = statement.payerId === null ? undefined : await customerOf(db.sql, statement.payerId);
   if (customerId === undefined) return noEffects;
   const lines = invoiceLines(statement, await linesOf(db, statementId));

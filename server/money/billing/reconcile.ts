@@ -1,5 +1,6 @@
 /** Looks that the server takes by itself, for what the provider told and nobody heard. Each is an event of the customer's lane, so that it waits for its turn. */
 import type { SqlTag } from '../../platform/db/index.ts';
+import { SELF_HOSTED } from '../plans/index.ts';
 import { GRACE_MS, REMINDER_MS } from './account-plan.ts';
 
 const CHECKOUT_MS = 10 * 60_000;
@@ -64,14 +65,14 @@ async function lookAtAccounts(sql: SqlTag, { now, all }: Look): Promise<number> 
   );
 }
 
-/** Closed, with something due, of a payer with a customer: without one they stay as they are. */
+/** Closed, with something due, of a payer with a customer: without one they stay as they are, and so do those of months without a provider. */
 async function lookAtStatements(sql: SqlTag, { now, all }: Look): Promise<number> {
   return added(
     await sql`
     insert into billing_events (id, type, lane, object_id, received_at, due_at)
     select 'statement:' || s.id || ':' || ${slot(now, 60_000, all)}::text, 'svc.statement', b.customer_id, s.id, now(), now()
     from statements s join billing_customers b on b.user_id = s.payer_id
-    where s.state = 'closed' and s.due_cents > 0
+    where s.state = 'closed' and s.due_cents > 0 and s.plan <> ${SELF_HOSTED.id}
       and not exists (select 1 from billing_events e where e.lane = b.customer_id and e.object_id = s.id and e.done_at is null)
     order by s.closed_at limit ${TAKE}::int
     on conflict (id) do nothing returning 1`,

@@ -4,8 +4,8 @@ import { appendAudit } from '../../platform/ledger/index.ts';
 import { PROVIDER_ACTOR } from './billing-deps.ts';
 import type { Change } from './billing-deps.ts';
 import type { ProviderInvoice } from './provider.ts';
-import { moveStatement } from './statements.ts';
-import type { Move, StatementRow } from './statements.ts';
+import { moveStatement } from '../statements/index.ts';
+import type { Move, StatementRow } from '../statements/index.ts';
 
 /** As the invoice stands. Undefined: a draft says nothing. */
 function stateOf({ state, isFailed }: ProviderInvoice): Move['to'] | undefined {

@@ -20,8 +20,7 @@ import {
   teamsOfPayer,
 } from '../plans/index.ts';
 import type { AccountPlan } from '../plans/index.ts';
-import { linesOf, statementsOfTeam } from './statements.ts';
-import type { StatementRow } from './statements.ts';
+import { statementsOf } from '../statements/index.ts';
 
 export interface Views {
   /** The installation has a provider of payments. */
@@ -54,17 +53,17 @@ async function usedSeconds(
 /** For somebody who may see the team. */
 export async function teamBilling(
   { charges, currency }: Views,
-  { db, clock }: Ctx,
+  ctx: Ctx,
   teamId: string,
 ): Promise<TeamBilling> {
+  const { db, clock } = ctx;
   const period = monthOf(clock.now());
   const month = await paidMonth(db, { teamId, period, charges });
   const { payerId, teamIds } = month;
   const { standing, cancelAt } = await planOf(db, charges, payerId);
   const nets = await openNets(db, { teamId, period, charges });
   const payer = payerId === null ? undefined : await findUserById(db, payerId);
-  const statements = await statementsOfTeam(db, teamId, STATEMENTS_MAX);
-  return shown(TeamBillingSchema, {
+  const billing = shown(TeamBillingSchema, {
     teamId,
     plan: month.plan.id,
     standing,
@@ -78,8 +77,9 @@ export async function teamBilling(
     creditBalanceCents: await balanceOf(db.sql, teamId),
     pendingCents: [...nets.values()].reduce((sum, net) => sum + centsOf(net, currency), 0),
     cancelAt,
-    statements: await Promise.all(statements.map(async (row) => await withLines(db, row))),
   });
+  billing.statements = await statementsOf(ctx, { teamId, limit: STATEMENTS_MAX });
+  return billing;
 }
 
 /** Net of the team in each month that is not closed yet. */
@@ -104,15 +104,6 @@ async function openNets(
     nets.set(month, list - included);
   }
   return nets;
-}
-
-async function withLines(db: Database, row: StatementRow) {
-  const lines = (await linesOf(db, row.id)).map(({ list, included, ...line }) => ({
-    ...line,
-    list: decimalOf(BigInt(list)),
-    included: decimalOf(BigInt(included)),
-  }));
-  return { ...row, period: row.period.slice(0, 7), lines };
 }
 
 /** What `account.plan` says beside the limits of the installation. */

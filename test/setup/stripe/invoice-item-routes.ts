@@ -61,6 +61,7 @@ export const invoiceItemRoutes: readonly Route[] = [
       'amount',
       'currency',
       'description',
+      'discountable',
       'invoice',
       'subscription',
       'period',
