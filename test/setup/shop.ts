@@ -2,6 +2,13 @@
 import type { Clock } from '@svc/proto/process/clock.ts';
 import { systemClock } from '@svc/proto/process/clock.ts';
 import { createLog } from '@svc/proto/process/log.ts';
+import Stripe from 'stripe';
+import { readConfig } from '../../server/config.ts';
+import type { BillingDeps } from '../../server/money/billing/billing-deps.ts';
+import { addDunning, addLooks } from '../../server/money/billing/reconcile.ts';
+import { reconcileNow } from '../../server/money/billing/reconcile-now.ts';
+import { openProvider } from '../../server/money/billing/stripe.ts';
+import { createFollowPlans } from '../../server/money/plans/index.ts';
 import { newKey, stranger } from './people.ts';
 import type { Person } from './people.ts';
 import { startTestServer } from './server.ts';
@@ -28,6 +35,10 @@ export interface Shop {
   readonly server: TestServer;
   readonly stripe: TestStripe;
   readonly clock: Clock;
+  /** The library as anybody with the key uses it. */
+  readonly api: Stripe;
+  /** As those of the server. */
+  readonly deps: BillingDeps;
   /** What the server logged, a line each. */
   readonly logged: readonly string[];
   buyer(): Promise<Buyer>;
@@ -42,7 +53,15 @@ export interface Shop {
   goOn(ms: number, stepMs?: number): Promise<void>;
   /** Resolves when everything that was told is handled. */
   settled(): Promise<void>;
+  /** Everything that is open is read again, as staff ask for it. */
+  reconcile(): Promise<void>;
+  /** What the loop looks at by itself at this moment, and what comes of it. */
+  look(): Promise<void>;
   plan(buyer: Buyer): Promise<Record<string, unknown>>;
+  /** Minor units of credit. */
+  credit(buyer: Buyer): Promise<number>;
+  /** Titles of the buyer's notifications, newest first. */
+  told(buyer: Buyer): Promise<string[]>;
   /** Actions in the ledger about that target, oldest first. */
   acts(target: string): Promise<string[]>;
   stop(): Promise<void>;
@@ -56,26 +75,37 @@ export async function startShop(env: Readonly<Record<string, string>> = {}): Pro
   stripe.addPrice({ unitAmount: 19_900, lookupKey: 'svc_business_usd_v1' });
   const logged: string[] = [];
   const log = createLog({ level: 'warn', write: (line) => void logged.push(line) });
-  const server = await startTestServer({
-    clock,
-    log,
-    env: {
-      STRIPE_SECRET_KEY: stripe.key,
-      STRIPE_WEBHOOK_SECRETS: WEBHOOK_SECRETS.join(','),
-      STRIPE_API_BASE: stripe.url,
-      BILLING_RETURN_ORIGINS: 'https://app.example.com',
-      ...env,
-    },
-  });
+  const settings = {
+    STRIPE_SECRET_KEY: stripe.key,
+    STRIPE_WEBHOOK_SECRETS: WEBHOOK_SECRETS.join(','),
+    STRIPE_API_BASE: stripe.url,
+    BILLING_RETURN_ORIGINS: 'https://app.example.com',
+    ...env,
+  };
+  const server = await startTestServer({ clock, log, env: settings });
   stripe.webhooks.endpoint = {
     url: `${server.baseUrl}/billing/webhooks/stripe`,
     secrets: [WEBHOOK_SECRETS[0] ?? ''],
   };
-  const { sql } = server.db;
+  const { db } = server;
+  const { sql } = db;
+  const config = readConfig(settings);
+  const provider = openProvider(config);
+  if (provider === undefined) throw new Error('the settings have no provider');
+  const deps: BillingDeps = {
+    db,
+    clock,
+    provider,
+    currency: config.billing.currency,
+    followPlans: createFollowPlans(config.limits, true),
+    onError: (error) => void logged.push(String(error)),
+  };
   const shop: Shop = {
     server,
     stripe,
     clock,
+    api: new Stripe(stripe.key, { host: stripe.host, port: stripe.port, protocol: 'http', telemetry: false }),
+    deps,
     logged,
     buyer: async () => {
       const person = await stranger(server);
@@ -124,6 +154,26 @@ export async function startShop(env: Readonly<Record<string, string>> = {}): Pro
           await sql`select id, type, attempts, last_error from billing_events where done_at is null`,
         { holds: (rows) => rows.length === 0 },
       );
+    },
+    reconcile: async () => {
+      await shop.settled();
+      await reconcileNow(deps);
+    },
+    look: async () => {
+      await addLooks(sql, { now: clock.now(), all: false });
+      await addDunning(sql, clock.now());
+      await shop.settled();
+    },
+    credit: async ({ teamId }) => {
+      const [row] = await sql<Array<{ balance: number }>>`
+        select balance from credit_entries where team_id = ${teamId} and account = 'available' order by seq desc limit 1`;
+      return row?.balance ?? 0;
+    },
+    told: async ({ userId }) => {
+      await waitFor('events to be published', async () => (await sql`select 1 from outbox`).length === 0);
+      const rows = await sql<Array<{ title: string }>>`
+        select title from notifications where user_id = ${userId} order by created_at desc, id desc`;
+      return rows.map(({ title }) => title);
     },
     plan: async ({ key }) => (await server.call('GET /account/plan', { as: key })).body,
     acts: async (target) => {

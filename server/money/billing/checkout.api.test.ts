@@ -15,12 +15,6 @@ describe.skipIf(!postgresHere)('a purchase', () => {
 
   const post = async (buyer: Buyer, path: string, body: object): Promise<TestResponse> =>
     await shop.server.call(`POST ${path}`, { as: buyer.key, body });
-  const credit = async ({ teamId }: Buyer): Promise<number> => {
-    const [row] = await shop.server.db.sql<Array<{ cents: number }>>`
-      select coalesce((select balance from credit_entries where team_id = ${teamId} and account = 'available' order by seq desc limit 1), 0)::bigint as cents`;
-    return Number(row?.cents);
-  };
-
   it('of a plan: checkout, payment, plan, told once, in the ledger', async () => {
     const buyer = await shop.buyer();
     expect(await shop.plan(buyer)).toMatchObject({
@@ -69,8 +63,7 @@ describe.skipIf(!postgresHere)('a purchase', () => {
       'billing.checkout_completed',
     ]);
     expect(await shop.acts(buyer.userId)).toContain('billing.plan_changed');
-    const { body: told } = await shop.server.call('GET /notifications', { as: buyer.token });
-    expect(JSON.stringify(told)).toContain('other team has the plan Team');
+    expect(await shop.told(buyer)).toEqual(['other team has the plan Team']);
     expect(shop.stripe.countsOf(await shop.customerOf(buyer))).toMatchObject({
       liveSubscriptions: 1,
       charges: 1,
@@ -104,7 +97,7 @@ describe.skipIf(!postgresHere)('a purchase', () => {
     expect(begun.status).toBe(201);
     shop.stripe.pay(shop.sessionOf(begun));
     await shop.settled();
-    expect(await credit(buyer)).toBe(5_000);
+    expect(await shop.credit(buyer)).toBe(5_000);
     expect(await shop.acts(String(begun.body['id']))).toEqual([
       'billing.checkout_started',
       'billing.checkout_completed',
@@ -114,7 +107,7 @@ describe.skipIf(!postgresHere)('a purchase', () => {
     // Another one of the same amount is another purchase.
     shop.stripe.pay(shop.sessionOf(await shop.buyCredit(buyer, 5_000)));
     await shop.settled();
-    expect(await credit(buyer)).toBe(10_000);
+    expect(await shop.credit(buyer)).toBe(10_000);
   });
 
   it('of credit that is paid later is credit when it is paid, and none when it is not', async () => {
@@ -122,7 +115,7 @@ describe.skipIf(!postgresHere)('a purchase', () => {
     const begun = await shop.buyCredit(buyer);
     const bank = shop.stripe.payLater(shop.sessionOf(begun));
     await shop.settled();
-    expect(await credit(buyer)).toBe(0);
+    expect(await shop.credit(buyer)).toBe(0);
     // What waits for its bank does not stand in the way of another one.
     const other = await shop.buyCredit(buyer);
     expect(shop.sessionOf(other)).not.toBe(shop.sessionOf(begun));
@@ -130,7 +123,7 @@ describe.skipIf(!postgresHere)('a purchase', () => {
     bank.succeed();
     failing.fail();
     await shop.settled();
-    expect(await credit(buyer)).toBe(5_000);
+    expect(await shop.credit(buyer)).toBe(5_000);
     const states = await shop.server.db.sql`
       select state, ended_at is not null as ended from billing_checkouts where user_id = ${buyer.userId} order by id`;
     expect(states).toMatchObject([
@@ -153,7 +146,7 @@ describe.skipIf(!postgresHere)('a purchase', () => {
     expect(more.body['id']).not.toBe(credits[0]?.body['id']);
     shop.stripe.pay(shop.sessionOf(more));
     await shop.settled();
-    expect(await credit(buyer)).toBe(7_000);
+    expect(await shop.credit(buyer)).toBe(7_000);
     const sessions = [...shop.stripe.tables['checkout.session'].values()].filter(
       (session) =>
         session.customer === shop.stripe.tables['checkout.session'].get(shop.sessionOf(more))?.customer,

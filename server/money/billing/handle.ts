@@ -190,7 +190,7 @@ const reminder: Handler =
   };
 
 /** Those of the provider that have an effect, and looks that the server takes by itself. */
-export const HANDLERS: Readonly<Record<string, Handler>> = {
+const HANDLERS: Readonly<Record<string, Handler>> = {
   'charge.dispute.closed': dispute,
   'charge.dispute.created': dispute,
   'charge.refunded': charge,
@@ -218,3 +218,7 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
   'svc.statement': statement,
   'svc.surplus': surplus,
 };
+
+/** By what an event says that it is: a word of others, which may be that of any property. */
+export const handlerOf = (type: string): Handler | undefined =>
+  Object.hasOwn(HANDLERS, type) ? HANDLERS[type] : undefined;

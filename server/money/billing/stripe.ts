@@ -223,7 +223,7 @@ function subscriptionCalls(
       );
       if (isOver ?? true) return;
       await ask('cancel a subscription', async ({ subscriptions }) => {
-        await subscriptions.cancel(id, { invoice_now: false, prorate: false });
+        await subscriptions.cancel(id);
       });
     },
     refundSubscription: async (subscription) => {

@@ -7,7 +7,7 @@ import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pa
 import { mapDatabaseError } from '../../platform/db/index.ts';
 import type { System } from '../../platform/feature.ts';
 import { addEvents } from './events.ts';
-import { HANDLERS } from './handle.ts';
+import { handlerOf } from './handle.ts';
 import type { Provider } from './provider.ts';
 
 /** The provider's events are some tens of kilobytes. */
@@ -56,7 +56,7 @@ async function take(
   if (
     isLive !== provider.isLive ||
     type.startsWith('svc.') ||
-    HANDLERS[type] === undefined ||
+    handlerOf(type) === undefined ||
     objectId === ''
   )
     return answer({ ignored: true });

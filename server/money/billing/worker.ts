@@ -2,7 +2,7 @@
 import type { BillingDeps } from './billing-deps.ts';
 import { claimEvents, finishEvent, returnEvent } from './events.ts';
 import type { ClaimedEvent } from './events.ts';
-import { HANDLERS } from './handle.ts';
+import { handlerOf } from './handle.ts';
 import { isFailure } from './provider.ts';
 
 /** At once in one pass, each of another customer. */
@@ -18,7 +18,7 @@ export async function handleEvents(deps: BillingDeps): Promise<number> {
 async function handleOne(deps: BillingDeps, event: ClaimedEvent): Promise<void> {
   const { db, clock } = deps;
   try {
-    const effects = await HANDLERS[event.type]?.(deps, event);
+    const effects = await handlerOf(event.type)?.(deps, event);
     await db.transact(async (tx) => {
       if (await finishEvent(tx.sql, event)) await effects?.({ db: tx, now: clock.now(), eventId: event.id });
     });

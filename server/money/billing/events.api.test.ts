@@ -1,0 +1,121 @@
+/** What the provider tells, late, twice, in any order or not at all: the end is always what the provider says when it is asked. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { startShop } from '../../../test/setup/shop.ts';
+import type { Buyer, Shop } from '../../../test/setup/shop.ts';
+import { reconcileNow } from './reconcile-now.ts';
+
+const postgresHere = await has('postgres');
+
+describe.skipIf(!postgresHere)('what the provider tells', () => {
+  let shop: Shop;
+  beforeAll(async () => (shop = await startShop()));
+  afterAll(async () => await shop?.stop());
+  afterEach(() => {
+    shop.stripe.webhooks.twice = false;
+    shop.stripe.webhooks.release();
+    shop.stripe.api.up();
+  });
+
+  const sqlOf = () => shop.server.db.sql;
+  const chargeOf = async (buyer: Buyer): Promise<string> => {
+    const customer = await shop.customerOf(buyer);
+    return (
+      [...shop.stripe.tables.charge.values()].findLast((charge) => charge.customer === customer)?.id ?? ''
+    );
+  };
+  const changes = async ({ userId }: Buyer) =>
+    await sqlOf()`select plan, standing from plan_changes where user_id = ${userId} order by from_at, id`;
+  const bought = async (buyer: Buyer, amountCents = 5_000): Promise<string> => {
+    const sessionId = shop.sessionOf(await shop.buyCredit(buyer, amountCents));
+    shop.stripe.pay(sessionId);
+    return sessionId;
+  };
+  it('twice and reversed has one effect', async () => {
+    const buyer = await shop.buyer();
+    shop.stripe.webhooks.twice = true;
+    shop.stripe.webhooks.hold();
+    await bought(buyer);
+    shop.stripe.refund(await chargeOf(buyer), 2_000);
+    shop.stripe.pay(shop.sessionOf(await shop.checkout(buyer)));
+    shop.stripe.webhooks.release({ reversed: true });
+    await shop.settled();
+    expect(await shop.credit(buyer)).toBe(3_000);
+    expect(await shop.plan(buyer)).toMatchObject({ name: 'team', standing: 'active' });
+    expect(await changes(buyer)).toEqual([{ plan: 'team', standing: 'active' }]);
+    const acts = await sqlOf()`
+      select action from audit_entries where chain = ${buyer.teamId} and (action like 'credit.%' or action like 'billing.%') order by seq`;
+    expect(acts.map(({ action }) => action as string)).toEqual([
+      'billing.checkout_started',
+      'billing.checkout_completed',
+      'credit.purchased',
+      'credit.refunded',
+    ]);
+  });
+
+  it('in fifty shuffled pieces ends where the provider is', async () => {
+    const buyer = await shop.buyer();
+    shop.stripe.webhooks.hold();
+    const subscription = await (async () => {
+      shop.stripe.pay(shop.sessionOf(await shop.checkout(buyer)));
+      const customer = await shop.customerOf(buyer);
+      return (
+        [...shop.stripe.tables.subscription.values()].find((each) => each.customer === customer)?.id ?? ''
+      );
+    })();
+    const prices = [...shop.stripe.tables.price.values()].filter((price) =>
+      price.lookup_key?.startsWith('svc_'),
+    );
+    while ([...shop.stripe.tables.event.values()].length < 50) {
+      for (const { id } of prices) shop.stripe.changePlan(subscription, id);
+    }
+    for (const { id } of prices) shop.stripe.changePlan(subscription, id);
+    const ids = [...shop.stripe.tables.event.keys()].slice(-50);
+    const seed = Date.now();
+    let state = seed % 2_147_483_647;
+    const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+    for (let at = ids.length - 1; at > 0; at -= 1) {
+      const other = Math.floor(random() * (at + 1));
+      [ids[at], ids[other]] = [ids[other] ?? '', ids[at] ?? ''];
+    }
+    shop.stripe.webhooks.hold(() => false);
+    for (const id of ids) shop.stripe.webhooks.resend(id);
+    await shop.settled();
+    expect(await shop.plan(buyer), `seed ${seed}`).toMatchObject({ name: 'business', standing: 'active' });
+  });
+
+  it('of a subscription that has ended since is no plan', async () => {
+    const buyer = await shop.buyer();
+    const subscription = await shop.subscribe(buyer);
+    const updated = [...shop.stripe.tables.event.values()].findLast(
+      (event) =>
+        event.type === 'customer.subscription.updated' && JSON.stringify(event).includes(subscription),
+    );
+    shop.stripe.cancelNow(subscription);
+    await shop.settled();
+    expect(await shop.plan(buyer)).toMatchObject({ name: 'free', standing: 'free' });
+    await sqlOf()`delete from billing_events where id = ${updated?.id ?? ''}`;
+    shop.stripe.webhooks.resend(updated?.id ?? '');
+    await shop.settled();
+    expect(await shop.plan(buyer)).toMatchObject({ name: 'free', standing: 'free' });
+    expect(await changes(buyer)).toHaveLength(2);
+  });
+
+  it('and nobody hears is found by looking', async () => {
+    const buyer = await shop.buyer();
+    let isDeaf = true;
+    shop.stripe.webhooks.drop(1_000, () => isDeaf);
+    await bought(buyer);
+    shop.stripe.pay(shop.sessionOf(await shop.checkout(buyer)));
+    await shop.stripe.delivered();
+    expect(await shop.credit(buyer)).toBe(0);
+    const looks = await reconcileNow(shop.deps);
+    expect(looks.checkouts).toBeGreaterThanOrEqual(2);
+    expect(await shop.credit(buyer)).toBe(5_000);
+    expect(await shop.plan(buyer)).toMatchObject({ name: 'team', standing: 'active' });
+    await reconcileNow(shop.deps);
+    expect(await shop.credit(buyer)).toBe(5_000);
+    expect(await changes(buyer)).toHaveLength(1);
+    isDeaf = false;
+  });
+});
