@@ -49,6 +49,10 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/money/budgets/gates.ts',
     'server/money/budgets/index.ts',
     'server/money/budgets/notices.ts',
+    'server/money/billing/customers.ts',
+    'server/money/billing/events.ts',
+    'server/money/billing/handle.ts',
+    'server/money/billing/reconcile.ts',
     'server/money/metering/metered.ts',
     'server/money/statements/close.ts',
     'server/money/statements/settle.ts',
@@ -71,6 +75,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/engine/runners/row.ts',
   ],
   'given the row, or the team, that the call was authorised for': [
+    'server/money/billing/views.ts',
     'server/delivery/artifacts/record.ts',
     'server/delivery/artifacts/sbom/store.ts',
     'server/delivery/artifacts/upload-sbom.ts',

@@ -9,6 +9,7 @@ export interface Sharing {
 }
 
 export const SHARED: Readonly<Record<string, Sharing>> = {
+  account_plans: { readers: ['money/billing'] },
   api_keys: { writers: ['access/auth'], readers: ['access/auth', 'features/platformfeatures', 'platform'] },
   artifact_sources: { readers: ['delivery/compliance', 'delivery/residency', 'workspace/graph'] },
   artifacts: { readers: ['delivery/compliance', 'delivery/promotions', 'workspace/graph'] },
@@ -31,7 +32,9 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   ci_connections: { readers: ['connect/timeline'] },
   ci_pipelines: { readers: ['connect/timeline'] },
   ci_runs: { readers: ['connect/timeline'] },
-  cost_days: { readers: ['money/budgets', 'money/costs', 'money/plans', 'money/statements'] },
+  cost_days: {
+    readers: ['money/billing', 'money/budgets', 'money/costs', 'money/plans', 'money/statements'],
+  },
   cost_names: { readers: ['money/budgets', 'money/costs'] },
   credit_entries: { readers: ['money/costs'] },
   credit_transfers: { readers: ['money/costs'] },
@@ -106,7 +109,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   settings: { writers: ['server'], readers: ['server'] },
   spend_gates: { readers: ['engine/work'] },
   statement_lines: { readers: ['money/costs'] },
-  statements: { readers: ['money/costs'] },
+  statements: { readers: ['money/billing', 'money/costs'] },
   team_limits: { readers: ['engine/runners', 'engine/work'] },
   team_members: {
     readers: [
@@ -119,7 +122,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'workspace/spaces',
     ],
   },
-  team_payers: { readers: ['money/budgets'] },
+  team_payers: { readers: ['money/budgets', 'money/plans'] },
   team_shares: { readers: ['engine/runners', 'engine/work'] },
   teams: {
     owner: 'access/teams',
@@ -138,6 +141,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'money/costs',
       'money/credits',
       'money/metering',
+      'money/plans',
       'operations/notifications',
       'workspace/graph',
     ],

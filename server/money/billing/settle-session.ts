@@ -61,10 +61,11 @@ async function settle(settled: Settled): Promise<void> {
 
 async function credit(settled: Settled): Promise<void> {
   const { db, now: at, eventId, row, session } = settled;
-  await end(settled, 'completed');
   const { teamId, amountCents: cents } = row;
   if (teamId === null) return;
+  // The lock of the team's credit goes before that of its ledger, as everywhere.
   const bought = await purchase(db, { teamId, cents, source: session.id, at, eventId });
+  await end(settled, 'completed');
   if (!bought.teamGone || bought.outcome === 'repeated' || session.paymentId === undefined) return;
   // Nobody can use it any more.
   const back = { id: `refund:${session.id}`, type: 'svc.refund', objectId: session.paymentId };

@@ -10,7 +10,6 @@ import { centsOf, decimalOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf } from '../credits/index.ts';
 import {
   accountPlanOf,
-  costsOf,
   includedOf,
   monthAfter,
   NOTHING_BOUGHT,
@@ -20,7 +19,7 @@ import {
   teamsOfPayer,
 } from '../plans/index.ts';
 import type { AccountPlan } from '../plans/index.ts';
-import { statementsOf } from '../statements/index.ts';
+import { openNets, statementsOf } from '../statements/index.ts';
 
 export interface Views {
   /** The installation has a provider of payments. */
@@ -29,8 +28,6 @@ export interface Views {
 }
 
 const STATEMENTS_MAX = 12;
-/** Months that are not closed, at most: a closing does not wait for so long. */
-const OPEN_MONTHS_MAX = 24;
 
 const monthOf = (now: Date): string => `${now.toISOString().slice(0, 7)}-01`;
 
@@ -56,14 +53,14 @@ export async function teamBilling(
   ctx: Ctx,
   teamId: string,
 ): Promise<TeamBilling> {
-  const { db, clock } = ctx;
-  const period = monthOf(clock.now());
+  const { db } = ctx;
+  const period = monthOf(ctx.clock.now());
   const month = await paidMonth(db, { teamId, period, charges });
   const { payerId, teamIds } = month;
   const { standing, cancelAt } = await planOf(db, charges, payerId);
-  const nets = await openNets(db, { teamId, period, charges });
+  const nets = await openNets(ctx, { teamId, charges });
   const payer = payerId === null ? undefined : await findUserById(db, payerId);
-  const billing = shown(TeamBillingSchema, {
+  return shown(TeamBillingSchema, {
     teamId,
     plan: month.plan.id,
     standing,
@@ -77,33 +74,8 @@ export async function teamBilling(
     creditBalanceCents: await balanceOf(db.sql, teamId),
     pendingCents: [...nets.values()].reduce((sum, net) => sum + centsOf(net, currency), 0),
     cancelAt,
+    statements: await statementsOf(ctx, { teamId, limit: STATEMENTS_MAX }),
   });
-  billing.statements = await statementsOf(ctx, { teamId, limit: STATEMENTS_MAX });
-  return billing;
-}
-
-/** Net of the team in each month that is not closed yet. */
-async function openNets(
-  db: Database,
-  {
-    teamId,
-    period,
-    charges,
-  }: { readonly teamId: string; readonly period: string; readonly charges: boolean },
-): Promise<ReadonlyMap<string, bigint>> {
-  const [open] = await db.sql<Array<{ month: string }>>`
-    select distinct period::text as month from cost_days where team_id = ${teamId} and period >= (select month from open_period) order by 1 limit 1`;
-  const nets = new Map<string, bigint>();
-  for (
-    let month = open?.month ?? period;
-    month <= period && nets.size < OPEN_MONTHS_MAX;
-    month = monthAfter(month)
-  ) {
-    const { coverage } = await paidMonth(db, { teamId, period: month, charges });
-    const { list, included } = await costsOf(db.sql, { teamId, period: month, coverage });
-    nets.set(month, list - included);
-  }
-  return nets;
 }
 
 /** What `account.plan` says beside the limits of the installation. */

@@ -9,6 +9,7 @@ import { callUnary } from '../../../test/setup/work/ctx.ts';
 import { publish } from '../../engine/outbox/index.ts';
 import { metered } from '../metering/index.ts';
 import { decimalOf } from '../amounts/index.ts';
+import type { CreditSale } from './credit-checkout.ts';
 import { costsFeature } from './index.ts';
 
 const postgresHere = await has('postgres');
@@ -22,7 +23,7 @@ describe.skipIf(!postgresHere)('a receipt', () => {
   });
   afterAll(async () => await world?.drop());
 
-  const [costs] = costsFeature({} as System).services!;
+  const [costs] = costsFeature({} as System, {} as CreditSale).services!;
   const explain = async (itemId: string, teamIds: readonly string[] = [world.teamId]) =>
     await callUnary(costs!, CostsService.method.explain, {
       request: { teamId: world.teamId, itemId },

@@ -7,7 +7,7 @@ import { closePage, openPage } from '../../platform/paging.ts';
 import { shown } from '../../platform/resource/index.ts';
 import { centsOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf, blocksOf, ledgerOf } from '../credits/index.ts';
-import { costsOf, paidMonth } from '../plans/index.ts';
+import { openNets } from '../statements/index.ts';
 
 /** Later than each entry. */
 const END = 2_147_483_647;
@@ -44,24 +44,12 @@ export async function creditBalance(
   });
 }
 
-/** Net costs of months that have no statement, in minor units: the open ones, and the one that is being closed. */
+/** In minor units, each month by itself. */
 async function pendingOf(
   { currency, stripeSecretKey }: Config['billing'],
-  { db, teams }: Pick<Ctx, 'db' | 'teams'>,
+  ctx: Ctx,
   teamId: string,
 ): Promise<number> {
-  const { sql } = db;
-  const periods = await sql<Array<{ period: string }>>`
-    select distinct d.period::text from cost_days d
-    where d.team_id = ${teamId} and d.team_id = any(${[...teams.teamIds]}::text[])
-      and d.period >= (select month - interval '1 month' from open_period)
-      and not exists (select from statements s where s.team_id = d.team_id and s.period = d.period)`;
-  let cents = 0;
-  for (const { period } of periods) {
-    const charges = stripeSecretKey !== undefined;
-    const { coverage } = await paidMonth({ sql }, { teamId, period, charges });
-    const { list, included } = await costsOf(sql, { teamId, period, coverage });
-    cents += centsOf(list - included, currency);
-  }
-  return cents;
+  const nets = await openNets(ctx, { teamId, charges: stripeSecretKey !== undefined });
+  return [...nets.values()].reduce((sum, net) => sum + centsOf(net, currency), 0);
 }

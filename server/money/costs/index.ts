@@ -8,7 +8,6 @@ import { creditBalance, listCreditLedger } from './credit.ts';
 import { anomalies } from './anomalies.ts';
 import { anomalyJob, startAnomalySweep } from './anomaly-watch.ts';
 import { createCreditCheckout } from './credit-checkout.ts';
-import { createCreditCheckout, NOT_FOR_SALE } from './credit-checkout.ts';
 import type { CreditSale } from './credit-checkout.ts';
 import { explain } from './explain.ts';
 import { createExports } from './export.ts';
@@ -44,6 +43,4 @@ export function costsFeature(system: System, sale: CreditSale): Feature {
     jobs: [anomalyJob(system)],
     loops: [() => startAnomalySweep(system)],
   };
-export function costsFeature(system: System, sale: CreditSale = NOT_FOR_SALE): Feature {
-  return { services: [createCosts(system, sale)] };
 }

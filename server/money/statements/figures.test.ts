@@ -63,7 +63,7 @@ describe.skipIf(!postgresHere)('a statement', () => {
       dueCents: 901,
     });
     expect(
-      statement?.lines.map(({ meter, priceId, meteredMs, includedMs, list, listCents }) => [
+      statement?.lines?.map(({ meter, priceId, meteredMs, includedMs, list, listCents }) => [
         meter,
         priceId,
         meteredMs,

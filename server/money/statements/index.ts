@@ -12,12 +12,12 @@ export { closeDue, openMonth } from './close.ts';
 export type { Closed, ClosedMonth, Closing, Memory, Waiting } from './close.ts';
 export { SHORTFALL, totalsOf, usageLines } from './lines.ts';
 export type { Line, Totals } from './lines.ts';
+export { openNets } from './open-nets.ts';
 export { rehearse } from './rehearse.ts';
 export type { Billing } from './settle.ts';
 export {
   linesOf,
   moveStatement,
-  shownStatement,
   statementById,
   statementOfInvoice,
   statementsOf,

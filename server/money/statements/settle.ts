@@ -44,21 +44,31 @@ interface Head extends Totals {
 
 /** Undefined: the team used nothing and owes nothing, or its statement is there already. */
 export async function settle(db: Database, billing: Billing, month: TeamMonth): Promise<Figures | undefined> {
-  return await db.transact(async (tx) => {
-    const { teamId, at } = month;
-    const id = newId('stm', at.getTime());
-    const { payerId, plan, lines } = await computed(tx, billing, { ...month, id });
-    if (lines.length === 0) return undefined;
-    const head = { id, payerId, plan: plan.id, currency: billing.currency, ...totalsOf(lines) };
-    if (!(await insert(tx, month, head))) return undefined;
-    await insertLines(tx, id, lines);
-    const creditCents = await useCredit(tx, { teamId, cents: head.netCents, source: id, at });
-    const dueCents = head.netCents - creditCents;
-    await tx.sql`
+  try {
+    return await db.transact(async (tx) => await settleIn(tx, billing, month));
+  } catch (error) {
+    if (error instanceof Settled) return undefined;
+    throw error;
+  }
+}
+
+/** Somebody else was faster: what was put on this statement, such as a shortfall of credit, is not on it. */
+class Settled extends Error {}
+
+async function settleIn(tx: Database, billing: Billing, month: TeamMonth): Promise<Figures | undefined> {
+  const { teamId, at } = month;
+  const id = newId('stm', at.getTime());
+  const { payerId, plan, lines } = await computed(tx, billing, { ...month, id });
+  if (lines.length === 0) return undefined;
+  const head = { id, payerId, plan: plan.id, currency: billing.currency, ...totalsOf(lines) };
+  if (!(await insert(tx, month, head))) throw new Settled();
+  await insertLines(tx, id, lines);
+  const creditCents = await useCredit(tx, { teamId, cents: head.netCents, source: id, at });
+  const dueCents = head.netCents - creditCents;
+  await tx.sql`
       update statements set credit_cents = ${creditCents}, due_cents = ${dueCents}, state = ${dueCents === 0 ? 'settled' : 'closed'} where id = ${id}`;
-    await tell(tx, month, { ...head, creditCents, dueCents });
-    return { netCents: head.netCents, dueCents };
-  });
+  await tell(tx, month, { ...head, creditCents, dueCents });
+  return { netCents: head.netCents, dueCents };
 }
 
 async function computed(
@@ -96,13 +106,13 @@ async function insertLines({ sql }: Database, id: string, lines: readonly Line[]
       "listCents" bigint, "netCents" bigint)`;
 }
 
-interface Settled extends Head {
+interface Outcome extends Head {
   readonly creditCents: number;
   readonly dueCents: number;
 }
 
 /** A team that is gone has nobody to tell; its ledger stays. */
-async function tell(tx: Database, { teamId, period, at }: TeamMonth, settled: Settled): Promise<void> {
+async function tell(tx: Database, { teamId, period, at }: TeamMonth, settled: Outcome): Promise<void> {
   const { id, currency, plan, listCents, netCents, creditCents, dueCents } = settled;
   const details = { period: period.slice(0, 7), plan, currency, listCents, netCents, creditCents, dueCents };
   const team = await findTeam(tx, teamId);

@@ -1,10 +1,9 @@
 /** Statements as others read and move them. Their figures never change. */
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
-import { StatementSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import type { Statement } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import type { Database } from '../../platform/db/index.ts';
-import { inTeams, shown } from '../../platform/resource/index.ts';
-import type { Who } from '../../platform/resource/index.ts';
+import { inTeams } from '../../platform/resource/index.ts';
+import type { Row, Who } from '../../platform/resource/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { SELF_HOSTED } from '../plans/index.ts';
 import { statementLines, statements } from './schema.ts';
@@ -28,7 +27,7 @@ export async function linesOf({ orm }: Reads, id: string): Promise<StatementLine
 export async function statementsOf(
   { db, teams }: Who,
   { teamId, limit }: { readonly teamId: string; readonly limit: number },
-): Promise<Statement[]> {
+): Promise<Array<Row<Statement>>> {
   const { orm } = db;
   const ofTeam = and(inTeams(statements, teams), eq(statements.teamId, teamId));
   const rows = await orm
@@ -43,15 +42,15 @@ export async function statementsOf(
     .where(sql`${statementLines.statementId} = any(${sql.param(rows.map(({ id }) => id))}::text[])`)
     .orderBy(asc(statementLines.statementId), asc(statementLines.n));
   return rows.map((row) =>
-    shownStatement(
+    withLines(
       row,
       lines.filter(({ statementId }) => statementId === row.id),
     ),
   );
 }
 
-export function shownStatement(row: StatementRow, lines: readonly StatementLineRow[]): Statement {
-  return shown(StatementSchema, {
+function withLines(row: StatementRow, lines: readonly StatementLineRow[]): Row<Statement> {
+  return {
     ...row,
     period: row.period.slice(0, 7),
     lines: lines.map(({ list, included, ...line }) => ({
@@ -59,7 +58,7 @@ export function shownStatement(row: StatementRow, lines: readonly StatementLineR
       list: decimalOf(BigInt(list)),
       included: decimalOf(BigInt(included)),
     })),
-  });
+  };
 }
 
 /** Due and not invoiced yet, oldest first. What a month without a provider came to is never asked for. */
