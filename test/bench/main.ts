@@ -28,6 +28,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   credits: () => import('./credits.ts'),
   webhooks: () => import('./webhooks.ts'),
   wake: () => import('./wake.ts'),
+  costs: () => import('./costs.ts'),
 };
 
 const wanted = process.argv.slice(2);

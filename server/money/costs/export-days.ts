@@ -1,5 +1,4 @@
 /** Charges by day, from `cost_days`: month after month, in the order of its key. */
-import { addDays } from '../metering/index.ts';
 import { monthAfter, rowKey } from '../plans/index.ts';
 import type { Coverage } from '../plans/index.ts';
 import { meterWords } from './charge.ts';
@@ -8,7 +7,7 @@ import { monthsPaid, netBefore } from './coverage.ts';
 import { monthsOf } from './days.ts';
 import { monthOfTeam } from './export-account.ts';
 import type { Month } from './export-account.ts';
-import { pieces, PIECE } from './export-of.ts';
+import { nextDay, pieces, PIECE } from './export-of.ts';
 import type { ExportOf } from './export-of.ts';
 import { createSplitter } from './split.ts';
 import type { Part, Splitter } from './split.ts';
@@ -25,6 +24,9 @@ interface Row {
   readonly selfReportedMs: number | null;
   readonly nanos: number;
 }
+
+/** Less than every row of a day. */
+const BEFORE_ALL = { meter: '', priceId: '', projectId: '', environmentId: '', runnerId: '' };
 
 interface MonthSpan {
   readonly period: string;
@@ -79,10 +81,7 @@ async function readRows(
   after: Row | undefined,
 ): Promise<readonly Row[]> {
   const { sql } = db.behind;
-  const { day, meter, priceId, projectId, environmentId, runnerId } = after ?? {
-    ...{ day: since, meter: '', priceId: '' },
-    ...{ projectId: '', environmentId: '', runnerId: '' },
-  };
+  const { day, meter, priceId, projectId, environmentId, runnerId } = after ?? { ...BEFORE_ALL, day: since };
   return await sql<Row[]>`
     select d.day::text, d.meter, d.price_id as "priceId", d.project_id as "projectId", d.environment_id as "environmentId", d.runner_id as "runnerId",
       d.metered_ms::float8 as ms, case when d.self_reported_count > 0 then d.self_reported_ms::float8 end as "selfReportedMs", p.nanos_per_second as nanos
@@ -111,6 +110,7 @@ function includedMs(row: Row, teamId: string, coverage: Coverage | undefined): n
 
 function chargesOf(row: Row, { of, month, splitter, coverage }: Writer): Charge[] {
   const { ms, nanos } = row;
+  const until = nextDay(row.day);
   const parts = splitter.split({ ms, nanos, includedMs: includedMs(row, of.team.id, coverage) });
   return parts.map((part, n) => ({
     category: 'Usage',
@@ -119,7 +119,7 @@ function chargesOf(row: Row, { of, month, splitter, coverage }: Writer): Charge[
     account: month.account,
     period: month.period,
     since: row.day,
-    until: addDays(row.day, 1),
+    until,
     quantity: part.ms,
     unit: 'Seconds',
     nanos,

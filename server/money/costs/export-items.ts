@@ -4,7 +4,7 @@ import { meterWords } from './charge.ts';
 import type { Charge } from './charge.ts';
 import { monthOfTeam } from './export-account.ts';
 import type { Month } from './export-account.ts';
-import { pieces, PIECE } from './export-of.ts';
+import { nextDay, pieces, PIECE } from './export-of.ts';
 import type { ExportOf } from './export-of.ts';
 
 interface Row {
@@ -90,7 +90,7 @@ function chargeOf({ names }: ExportOf, row: Row, { account, period, statement }:
     account,
     period,
     since: day,
-    until: addDays(day, 1),
+    until: nextDay(day),
     quantity: row.ms,
     unit: 'Seconds',
     nanos: row.nanos,

@@ -1,4 +1,5 @@
 /** What an export is of, and how its rows are read: in pieces, the next of which is on its way while one is written. */
+import { addDays } from '../metering/index.ts';
 import type { ExportedTeam } from './charge.ts';
 import type { CostDays } from './days.ts';
 import type { Reader } from './export-account.ts';
@@ -30,4 +31,12 @@ export async function* pieces<Row>(
     if (piece.length > 0) yield piece;
     if (isLast) return;
   }
+}
+
+let last = { day: '', next: '' };
+
+/** Rows come day by day. */
+export function nextDay(day: string): string {
+  if (last.day !== day) last = { day, next: addDays(day, 1) };
+  return last.next;
 }

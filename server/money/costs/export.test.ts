@@ -16,7 +16,7 @@ import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { addDays } from '../metering/index.ts';
-import { COLUMN_NAMES } from './charge.ts';
+import { COLUMN_NAMES } from './columns.ts';
 import { createExports } from './export.ts';
 import { PIECE } from './export-of.ts';
 import { summary } from './summary.ts';

@@ -4,8 +4,9 @@ import type { ExportRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { Slots } from '../../platform/slots.ts';
 import { decimalOf } from '../amounts/index.ts';
-import { CSV_HEADER, csvLine, jsonLine } from './charge.ts';
 import type { Charge, ExportedTeam } from './charge.ts';
+import { CSV_HEADER, csvLines, jsonLines } from './columns.ts';
+import type { Lines } from './columns.ts';
 import { costDaysOf } from './days.ts';
 import type { CostDays } from './days.ts';
 import { dayCharges } from './export-days.ts';
@@ -27,7 +28,7 @@ interface Format {
   readonly extension: 'csv' | 'jsonl';
   readonly contentType: string;
   readonly first: string;
-  line(charge: Charge, of: ExportedTeam): string;
+  lines(of: ExportedTeam): Lines;
   last(totals: Totals): string;
 }
 
@@ -35,7 +36,7 @@ const CSV: Format = {
   extension: 'csv',
   contentType: 'text/csv; charset=utf-8; header=present',
   first: CSV_HEADER,
-  line: csvLine,
+  lines: csvLines,
   last: () => '',
 };
 
@@ -43,7 +44,7 @@ const NDJSON: Format = {
   extension: 'jsonl',
   contentType: 'application/x-ndjson; charset=utf-8',
   first: '',
-  line: jsonLine,
+  lines: jsonLines,
   last: ({ rows, list, billed, effective }) =>
     `${JSON.stringify({
       rows,
@@ -117,9 +118,10 @@ async function* written({ request, ctx, pricing, days, format }: Writing): Async
     names: createNames(ctx, request.teamId),
   };
   const totals: Totals = { rows: 0, list: 0n, billed: 0n, effective: 0n };
+  const line = format.lines(of);
   for await (const charges of chargesOf(of, request.detail)) {
     ctx.call.signal.throwIfAborted();
-    yield bytes(charges.map((charge) => format.line(charge, of)).join(''));
+    yield bytes(charges.map(line).join(''));
     count(totals, charges);
   }
   const last = format.last(totals);

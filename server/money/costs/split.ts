@@ -28,10 +28,13 @@ export interface Splitter {
 
 /** `net`: of what comes before the first row. */
 export function createSplitter({ granted, bought }: Credit, net = 0n): Splitter {
-  const ends: ReadonlyArray<readonly [CoveredBy, bigint]> = [
-    ['granted_credit', granted],
-    ['bought_credit', granted + bought],
-  ];
+  const ends: ReadonlyArray<readonly [CoveredBy, bigint]> =
+    granted + bought === 0n
+      ? []
+      : [
+          ['granted_credit', granted],
+          ['bought_credit', granted + bought],
+        ];
   let position = net;
   return {
     split: ({ ms, includedMs, nanos }) => {
