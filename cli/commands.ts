@@ -56,6 +56,10 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Prints the credential in use',
     load: async () => (await import('./auth/token.ts')).command,
   },
+  'budgets set': {
+    summary: 'Sets the budget of a scope',
+    load: async () => (await import('./budgets/set.ts')).set,
+  },
   'builds logs': {
     summary: 'Shows the output of a build as it comes, until the build ends',
     load: async () => (await import('./builds/logs.ts')).logs,

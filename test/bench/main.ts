@@ -26,6 +26,7 @@ const BENCHES: Record<string, () => Promise<{ run(): Promise<Figure[]> }>> = {
   logs: () => import('./logs.ts'),
   outbox: () => import('./outbox.ts'),
   credits: () => import('./credits.ts'),
+  spend: () => import('./spend.ts'),
   webhooks: () => import('./webhooks.ts'),
   wake: () => import('./wake.ts'),
   costs: () => import('./costs.ts'),
