@@ -39,8 +39,12 @@ const midnight = (day: string): string => `${day}T00:00:00Z`;
 
 const PERIODS: Group = {
   columns: [
-    ...[...plain('BillingAccountId'), ...free('BillingAccountName'), ...plain('BillingAccountType')],
-    ...[...plain('SubAccountId'), ...free('SubAccountName'), ...plain('SubAccountType')],
+    ...plain('BillingAccountId'),
+    ...free('BillingAccountName'),
+    ...plain('BillingAccountType'),
+    ...plain('SubAccountId'),
+    ...free('SubAccountName'),
+    ...plain('SubAccountType'),
     ...plain('BillingPeriodStart', 'BillingPeriodEnd', 'ChargePeriodStart', 'ChargePeriodEnd'),
     ...plain('ChargeCategory', 'ChargeClass', 'ChargeDescription', 'ChargeFrequency'),
   ],
@@ -49,9 +53,19 @@ const PERIODS: Group = {
   values: (charge, { team }) => {
     const { account, period, category } = charge;
     return [
-      ...[account.id, account.name, account.type, team.id, team.name, 'Team'],
-      ...[midnight(period), midnight(monthAfter(period)), midnight(charge.since), midnight(charge.until)],
-      ...[category, charge.isCorrection ? 'Correction' : null, charge.description],
+      account.id,
+      account.name,
+      account.type,
+      team.id,
+      team.name,
+      'Team',
+      midnight(period),
+      midnight(monthAfter(period)),
+      midnight(charge.since),
+      midnight(charge.until),
+      category,
+      charge.isCorrection ? 'Correction' : null,
+      charge.description,
       category === 'Usage' ? 'Usage-Based' : 'One-Time',
     ];
   },
@@ -59,8 +73,17 @@ const PERIODS: Group = {
 
 const FIGURES: Group = {
   columns: plain(
-    ...['ConsumedQuantity', 'ConsumedUnit', 'PricingCategory', 'PricingQuantity', 'PricingUnit'],
-    ...['ListUnitPrice', 'ContractedUnitPrice', 'ListCost', 'ContractedCost', 'BilledCost', 'EffectiveCost'],
+    'ConsumedQuantity',
+    'ConsumedUnit',
+    'PricingCategory',
+    'PricingQuantity',
+    'PricingUnit',
+    'ListUnitPrice',
+    'ContractedUnitPrice',
+    'ListCost',
+    'ContractedCost',
+    'BilledCost',
+    'EffectiveCost',
   ),
   values: ({ category, quantity, unit, nanos, list, billed, effective }) => {
     const isUsage = category === 'Usage';
@@ -70,22 +93,48 @@ const FIGURES: Group = {
     const costOf = (pico: bigint | null): Value =>
       pico === null ? null : pico === list ? cost : decimalOf(pico);
     return [
-      ...[isUsage ? count : null, isUsage ? unit : null, nanos === null ? null : 'Standard', count, unit],
-      ...[price, price, cost, cost, costOf(billed), costOf(effective)],
+      isUsage ? count : null,
+      isUsage ? unit : null,
+      nanos === null ? null : 'Standard',
+      count,
+      unit,
+      price,
+      price,
+      cost,
+      cost,
+      costOf(billed),
+      costOf(effective),
     ];
   },
 };
 
 const SKUS: Group = {
   columns: plain(
-    ...['BillingCurrency', 'InvoiceId', 'InvoiceIssuerName', 'ProviderName', 'PublisherName', 'ServiceName'],
-    ...['ServiceCategory', 'ServiceSubcategory', 'SkuId', 'SkuMeter', 'SkuPriceId'],
+    'BillingCurrency',
+    'InvoiceId',
+    'InvoiceIssuerName',
+    'ProviderName',
+    'PublisherName',
+    'ServiceName',
+    'ServiceCategory',
+    'ServiceSubcategory',
+    'SkuId',
+    'SkuMeter',
+    'SkuPriceId',
   ),
   key: ({ invoiceId, meter, priceId }) => `${invoiceId} ${meter} ${priceId}`,
   values: ({ invoiceId, meter, priceId }, { currency }) => [
-    ...[currency.toUpperCase(), invoiceId, PROVIDER, PROVIDER, PROVIDER, PROVIDER],
-    ...['Developer Tools', 'Continuous Integration and Deployment'],
-    ...[meter, meter === null ? null : meterWords(meter), priceId],
+    currency.toUpperCase(),
+    invoiceId,
+    PROVIDER,
+    PROVIDER,
+    PROVIDER,
+    PROVIDER,
+    'Developer Tools',
+    'Continuous Integration and Deployment',
+    meter,
+    meter === null ? null : meterWords(meter),
+    priceId,
   ],
 };
 
@@ -101,8 +150,11 @@ function resourceOf({ environment, project, runner }: Charge): Resource | undefi
 
 const RESOURCES: Group = {
   columns: [
-    ...[...plain('ResourceId'), ...free('ResourceName'), ...plain('ResourceType')],
-    ...[...free('RegionId'), ...json('Tags')],
+    ...plain('ResourceId'),
+    ...free('ResourceName'),
+    ...plain('ResourceType'),
+    ...free('RegionId'),
+    ...json('Tags'),
   ],
   key: (charge) => {
     const { project, environment, runner } = charge;
@@ -119,7 +171,10 @@ const RESOURCES: Group = {
 const OWN: Group = {
   columns: plain('x_RunnerId', 'x_CoveredBy', 'x_SelfReportedSeconds', 'x_ItemId'),
   values: ({ runner, coveredBy, selfReportedMs: ms, itemId }) => [
-    ...[runner?.id, coveredBy, ms === null ? null : seconds(ms), itemId],
+    runner?.id,
+    coveredBy,
+    ms === null ? null : seconds(ms),
+    itemId,
   ],
 };
 
