@@ -452,6 +452,7 @@ describe('the judge', () => {
       'history.ts',
       'journal.ts',
       'entries.ts',
+      'money.ts',
     ]) {
       const source = readFileSync(new URL(file, import.meta.url), 'utf8');
       const imported = [...source.matchAll(/from '([^']+)'/g)].map((match) => match[1] ?? '');

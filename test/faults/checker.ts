@@ -3,14 +3,7 @@
  * nothing of how the product works. The names I1 to I13 are those of the list of invariants that the faults were planned against.
  */
 import type { RunnerEntry, SubmitEntry } from './entries.ts';
-import {
-  executionsEndWithLeases,
-  hasPublished,
-  ledgerWhole,
-  publishedOnce,
-  recovered,
-  teamsApart,
-} from './checks.ts';
+import { hasPublished, KEPT, recovered } from './checks.ts';
 import { executionsOf, frozenSpans, liveOverlapMs } from './executions.ts';
 import type { Execution } from './executions.ts';
 import type { EventRow, History, ItemRow, LeaseRow, OutputRow, ReportRow } from './history.ts';
@@ -31,7 +24,9 @@ export type Invariant =
   | 'I12'
   | 'I13'
   /** Beside the list: nothing that published or deployed is run again without a person's word. */
-  | 'once';
+  | 'once'
+  /** Each report is metered once, and every sum of money is that of its parts. */
+  | 'money';
 
 export interface Violation {
   readonly invariant: Invariant;
@@ -87,10 +82,7 @@ export function check(history: History, { atRest = true }: CheckOptions = {}): V
     ...outputWhole(facts),
     ...submissionsKept(facts),
     ...reportsKept(facts),
-    ...ledgerWhole(history),
-    ...teamsApart(history),
-    ...executionsEndWithLeases(history),
-    ...publishedOnce(history),
+    ...KEPT.flatMap((kept) => kept(history)),
     ...(atRest ? recovered(history) : []),
   ];
 }

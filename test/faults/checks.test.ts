@@ -1,7 +1,14 @@
 /** Each check of checks.ts finds what it is there for, and nothing in what is sound. */
 import { describe, expect, it } from 'vitest';
 import { entryHash } from '../../server/platform/ledger/entry.ts';
-import { executionsEndWithLeases, ledgerWhole, publishedOnce, recovered, teamsApart } from './checks.ts';
+import {
+  executionsEndWithLeases,
+  ledgerWhole,
+  moneyKept,
+  publishedOnce,
+  recovered,
+  teamsApart,
+} from './checks.ts';
 import type { AuditRow, History, LeaseRow } from './history.ts';
 
 const WALL = 1_800_000_000_000;
@@ -158,5 +165,15 @@ describe('I11, recovery', () => {
   it('finds an end that came too late after the last healing', () => {
     expect(recovered(history())).toEqual([]);
     expect(recovered(history({ leases: [lease(1, 7_000)] }))).toHaveLength(1);
+  });
+});
+
+describe('money', () => {
+  it('is told of by the row, where the database says that a sum is not that of its parts', () => {
+    expect(moneyKept(history())).toEqual([]);
+    const money = [{ table: 'usage_events', row: 'run_1', problem: 'its report has 2 events, expected 1' }];
+    expect(moneyKept(history({ money }))).toMatchObject([
+      { invariant: 'money', about: 'usage_events run_1', message: 'its report has 2 events, expected 1' },
+    ]);
   });
 });

@@ -129,6 +129,19 @@ export function publishedOnce({ phases = [], runners, leases }: History): Violat
   });
 }
 
+/** Whatever was killed: each report is metered once, days, statements and the ledger of credit are the sums of what they are made of. */
+export function moneyKept({ money = [] }: History): Violation[] {
+  return money.map(({ table, row, problem }) => ({
+    invariant: 'money' as const,
+    about: `${table} ${row}`,
+    message: problem,
+    evidence: { table, row },
+  }));
+}
+
+/** At any time, beside dispatch itself. */
+export const KEPT = [ledgerWhole, teamsApart, executionsEndWithLeases, publishedOnce, moneyKept] as const;
+
 /** I11: all that was acknowledged has ended within its bound after everything was healed. */
 export function recovered({ rig, items, leases, times }: History): Violation[] {
   const healed = rig.find((entry) => entry.event === 'healed');

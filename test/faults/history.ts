@@ -9,6 +9,8 @@ import type { RigEntry, RunnerEntry, SubmitEntry } from './entries.ts';
 import { KEY_LABEL, SETUP_PROJECT } from './entries.ts';
 import { readJournal } from './journal.ts';
 import type { Stamp } from './journal.ts';
+import { moneyDifferences } from './money.ts';
+import type { MoneyDifference } from './money.ts';
 
 /** Times are milliseconds since 1970 by the database's clock, exact to the microsecond. */
 export interface ItemRow {
@@ -114,6 +116,8 @@ export interface History {
   readonly phases?: readonly PhaseRow[];
   readonly audit?: readonly AuditRow[];
   readonly heads?: readonly AuditHead[];
+  /** What does not hold of metered time, statements and credit, whoever it belongs to. */
+  readonly money?: readonly MoneyDifference[];
 }
 
 /** What the servers were told, in milliseconds. */
@@ -146,7 +150,7 @@ export async function loadHistory(
   const earlierWork = sql`(select id from work_items where pool_id = any(${earlier}))`;
   const at = (column: string) => sql.unsafe(`(extract(epoch from ${column}) * 1000)::float8`);
   try {
-    const [items, leases, reports, events, projects, outputs, runners, phases, audit, heads] =
+    const [items, leases, reports, events, projects, outputs, runners, phases, audit, heads, money] =
       await sql.begin('isolation level repeatable read read only', async (tx) => [
         await tx<ItemRow[]>`
         select w.id, w.state, w.epoch, w.attempt, w.max_attempts as "maxAttempts", w.offers, w.runner_id as "runnerId",
@@ -182,9 +186,10 @@ export async function loadHistory(
           action, target, details, request_id as "requestId", previous_hash as "previousHash", hash
         from audit_entries order by chain, seq`,
         await tx<AuditHead[]>`select chain, seq, hash from audit_heads`,
+        await moneyDifferences(async (text) => await tx.unsafe<MoneyDifference[]>(text)),
       ]);
     const teamOf = new Map(runners.map(({ id, team }) => [id, team]));
-    const rows = { items, leases, reports, events, projects, outputs, teamOf, phases, audit, heads };
+    const rows = { items, leases, reports, events, projects, outputs, teamOf, phases, audit, heads, money };
     return { times, ...loadJournals(folder), ...rows };
   } finally {
     await sql.end();

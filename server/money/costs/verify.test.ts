@@ -3,7 +3,7 @@ import { CostsService } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createMoneyWorld } from '../../../test/setup/money/months.ts';
 import type { MoneyWorld } from '../../../test/setup/money/months.ts';
-import { moneyDifferences } from '../../../test/setup/money/invariants.ts';
+import { moneyDifferences } from '../../../test/faults/money.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
 import type { System } from '../../platform/feature.ts';
@@ -68,7 +68,7 @@ describe.skipIf(!postgresHere)('verification', () => {
       differences: [],
     });
     expect(await verify(otherId)).toMatchObject({ intact: true, events: 1, days: 1, statements: 1 });
-    expect(await moneyDifferences(world.db)).toEqual([]);
+    expect(await moneyDifferences(world.db.sql.unsafe)).toEqual([]);
   });
 
   it('is not for another team', async () => {
@@ -89,7 +89,7 @@ describe.skipIf(!postgresHere)('verification', () => {
     try {
       const { intact, differences } = await verify();
       expect(intact).toBe(false);
-      expect((await moneyDifferences(world.db)).length).toBeGreaterThan(0);
+      expect((await moneyDifferences(world.db.sql.unsafe)).length).toBeGreaterThan(0);
       return differences.map(({ table: of, row, problem }) => `${of} ${row}: ${problem}`);
     } finally {
       await owner(back);
