@@ -81,7 +81,7 @@ async function submissions(sql: SqlTag, name: string): Promise<Figure> {
   });
 }
 
-/** A payer a team, with six weeks of work and three budgets, far from their limits. */
+/** A payer a team, with six weeks of work and three budgets, of which nothing is likely to be exceeded. */
 async function spent(sql: SqlTag): Promise<void> {
   await sql`insert into team_payers (team_id, from_at, payer_id) select id, '2026-01-01', 'user_' || id from teams`;
   await sql`

@@ -194,7 +194,7 @@ const heldItems = (sql: SqlTag) => sql`
       select from environments e where e.team_id = a.team_id and s.scope in (e.id, e.project_id)
         and e.id = coalesce((select b.environment_id from builds b where b.id = a.build_id), a.labels ->> 'environment')))
     order by s.cause desc, s.scope limit 1
-  ) g`;
+  ) g where exists (select from spend_gates)`;
 
 async function storeTogether(
   sql: SqlTag,

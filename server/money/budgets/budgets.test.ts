@@ -205,4 +205,43 @@ describe.skipIf(!postgresHere)('budgets', () => {
       [50, 'ok'],
     ]);
   });
+
+  it('that hold refuse runs with one cause, say until when, and let them in again when they are raised', async () => {
+    const run = async () =>
+      await server.call(`POST /teams/${teamId}/sandbox-runs`, {
+        as: server.first.apiKey,
+        body: { command: ['true'], labels: { environment: environmentId } },
+        headers: { 'idempotency-key': `held-${teamId}` },
+      });
+    await used(1_000_000, { environment: environmentId, project: projectId });
+    const { id } = await sdk.budgets.set(teamId, { monthlyLimit: 0.05, projectId, enforcement: 'hold' });
+    const { status, code, body } = await run();
+    expect([status, code]).toEqual([402, 'spend_refused']);
+    expect(body['error']).toMatchObject({
+      retryable: false,
+      details: {
+        cause: 'budget',
+        budgetId: id,
+        projectId,
+        spent: '0.100000000000',
+        percentUsed: 200,
+        resetsAt: expect.stringMatching(/^\d{4}-\d\d-01T00:00:00\.000Z$/) as string,
+        changedBy: 'admins and owners of the team',
+      },
+    });
+    await sdk.budgets.set(teamId, { monthlyLimit: 0.2, projectId });
+    const taken = await run();
+    expect(taken.status, taken.text).toBe(201);
+    await sdk.budgets.set(teamId, { monthlyLimit: 0, projectId });
+    expect((await run()).body).toEqual(taken.body);
+    const entries = await server.db.sql<Array<{ action: string; details: object }>>`
+      select action, details from audit_entries where chain = ${teamId} and action like 'spend.%' order by seq`;
+    expect(entries.map(({ action }) => action)).toEqual(['spend.held', 'spend.released', 'spend.held']);
+    expect(entries[0]!.details).toMatchObject({
+      cause: 'budget',
+      scope: projectId,
+      budgetId: id,
+      monthlyLimit: '0.05',
+    });
+  });
 });

@@ -23,14 +23,14 @@ export interface Which {
 }
 
 /** Their transaction is what publishing waits for. */
-const BATCH = 500;
+const BATCH = 250;
 
 /** Returns true when there may be more. */
 export async function evaluate({ db, clock, ...pricing }: EvaluateDeps, which: Which = {}): Promise<boolean> {
   const { batch = BATCH } = which;
   return await db.transact(async (tx) => {
     const { sql } = tx;
-    await sql`select pg_advisory_xact_lock(hashtextextended('spend', 0))`;
+    await takeTurn(sql);
     const now = clock.now();
     const teamIds = await takeMarked(sql, { ...which, batch, period: monthAt(now).period });
     if (teamIds.length === 0) return false;
@@ -40,6 +40,11 @@ export async function evaluate({ db, clock, ...pricing }: EvaluateDeps, which: W
     await moveGates(tx, evaluated);
     return teamIds.length >= batch;
   });
+}
+
+/** Until the transaction ends. */
+export async function takeTurn(sql: SqlTag): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('spend', 0))`;
 }
 
 /** A mark that is being written is left for the next evaluation. A gate of an earlier month is looked at whoever worked since, and so is one of a plan whose payer is another one since. */

@@ -185,6 +185,7 @@ describe.skipIf(!postgresHere)('included time', () => {
             });
         }
         const { budgets } = await measure(sql, { ...pricing, now, teamIds });
+        for (const each of budgets) expect((each.forecast() ?? 0n) <= each.forecastMax).toBe(true);
         const many = await paidMonths({ sql }, { teamIds, period });
         for (const teamId of teamIds) {
           const { coverage, ...one } = await paidMonth({ sql }, { teamId, period, charges: true });

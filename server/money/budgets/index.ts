@@ -10,7 +10,7 @@ import { startLoop } from '../../platform/loop.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { deleteBudget, setBudget } from './acts.ts';
 import { spendDirtied } from './dirty.ts';
-import { evaluate } from './evaluate.ts';
+import { evaluate, takeTurn } from './evaluate.ts';
 import type { EvaluateDeps } from './evaluate.ts';
 import { measure } from './measure.ts';
 import type { Measuring } from './measure.ts';
@@ -24,40 +24,51 @@ export type { EvaluateDeps } from './evaluate.ts';
 const EVALUATE_EVERY_MS = 10_000;
 const NOTICES_KEPT = '62 days';
 
-export interface BudgetsDeps extends EvaluateDeps {
-  onError(error: unknown): void;
-}
-
-export function createBudgets(deps: BudgetsDeps): Handlers<Ctx> {
-  const { currency, charges, clock, onError } = deps;
+export function createBudgets(deps: Omit<EvaluateDeps, 'db'>): Handlers<Ctx> {
+  const { currency, charges, clock } = deps;
   const listed = async ({ db }: Ctx, teamId: string): Promise<readonly Budget[]> => {
     const now = clock.now();
+    const evaluatedAt = await meteredUntil(db.sql, teamId, now);
     const { budgets } = await measure(db.sql, { currency, charges, teamIds: [teamId], now });
     return budgets
       .filter((budget) => budget.teamId === teamId)
-      .map((budget) => showBudget(budget, { currency, evaluatedAt: now }));
+      .map((budget) => showBudget(budget, { currency, evaluatedAt }));
   };
+  /** With the gates and notices that come of it, both or neither. The turn comes first: who waits for it holds nothing that an evaluation needs. */
+  const evaluated = async <T>(ctx: Ctx, teamId: string, act: (tx: Ctx) => Promise<T>): Promise<T> =>
+    await ctx.db.transact(async (db) => {
+      await takeTurn(db.sql);
+      const result = await act({ ...ctx, db });
+      await evaluate({ ...deps, db }, { teamId });
+      return result;
+    });
   return implement(BudgetsService, {
     list: async ({ teamId }, ctx: Ctx) => ({ budgets: [...(await listed(ctx, teamId))] }),
-    set: async (request, ctx: Ctx) => {
-      const { id, teamId } = await setBudget(ctx, request, currency);
-      // What fails here is left to the loop: the team is marked.
-      await evaluate(deps, { teamId }).catch(onError);
-      const found = (await listed(ctx, teamId)).find((budget) => budget.id === id);
-      if (found === undefined) throw notFound('budget'); // Deleted since.
-      return found;
-    },
-    delete: async (request, ctx: Ctx) => {
-      await deleteBudget(ctx, request);
-      ctx.db.afterCommit(() => void evaluate(deps, request).catch(onError));
-      return {};
-    },
+    set: async (request, ctx: Ctx) =>
+      await evaluated(ctx, request.teamId, async (tx) => {
+        const { id, teamId } = await setBudget(tx, request, currency);
+        const found = (await listed(tx, teamId)).find((budget) => budget.id === id);
+        if (found === undefined) throw notFound('budget');
+        return found;
+      }),
+    delete: async (request, ctx: Ctx) =>
+      await evaluated(ctx, request.teamId, async (tx) => {
+        await deleteBudget(tx, request);
+        return {};
+      }),
   });
+}
+
+/** What happened before is metered. */
+async function meteredUntil(sql: SqlTag, teamId: string, now: Date): Promise<Date> {
+  const [row] = await sql<Array<{ at: Date }>>`
+    select least(${now}::timestamptz, min(created_at)) as at from outbox where team_id = ${teamId} and kind = 'work.finished'`;
+  return row?.at ?? now;
 }
 
 export function budgetsFeature({ config, db, clock, onError }: System): Feature {
   const { currency, stripeSecretKey } = config.billing;
-  const deps = { db, clock, onError, currency, charges: stripeSecretKey !== undefined };
+  const deps = { db, clock, currency, charges: stripeSecretKey !== undefined };
   return {
     services: [createBudgets(deps)],
     effects: [spendDirtied(deps)],

@@ -19,8 +19,10 @@ export interface Measured extends BudgetRow {
   /** Net costs of the month, in pico-units. */
   readonly spent: bigint;
   readonly percentUsed: number;
-  /** Net costs of the whole month; undefined before its third day. */
+  /** Net costs of the whole month; undefined before its third day. Computed when it is asked for. */
   forecast(): bigint | undefined;
+  /** No forecast is greater: as much as on the dearest day, on each day that is left. */
+  readonly forecastMax: bigint;
 }
 
 export interface Pricing {
@@ -63,18 +65,24 @@ export async function measure(
   const payers = charges ? await paidMonths({ sql }, { teamIds, period: month.period }) : [];
   const all = charges ? payers.flatMap((payer) => payer.teamIds) : teamIds;
   const rows = await readSpent(sql, { teamIds: all, month, payers });
+  const daysLeft = BigInt(countDays(month.today, monthAfter(month.period)));
   const payerOf = new Map(payers.flatMap((payer) => payer.teamIds.map((id) => [id, payer] as const)));
   const budgets = rows.map(({ net, days, ...budget }): Measured => {
     const spent = BigInt(net);
     const percentUsed = percentOf(spent, picoOf(budget.limitCents, currency));
     const payer = payerOf.get(budget.teamId);
-    return { ...budget, spent, percentUsed, forecast: () => forecastNet({ spent, days, payer, month }) };
+    const forecast = () => forecastNet({ spent, days, payer, month });
+    return { ...budget, spent, percentUsed, forecast, forecastMax: spent + dearest(days) * daysLeft };
   });
   return { month, payers, budgets };
 }
 
 /** Day, list price, milliseconds. */
 type Day = readonly [string, string, number];
+
+function dearest(days: readonly Day[]): bigint {
+  return days.reduce((most, [, list]) => (BigInt(list) > most ? BigInt(list) : most), 0n);
+}
 
 interface Row extends BudgetRow {
   readonly name: string | null;
@@ -105,19 +113,17 @@ async function readSpent(sql: SqlTag, { teamIds, month, payers }: Reading): Prom
       join prices p on p.id = d.price_id
       left join covered c on c.team_id = d.team_id
       group by d.team_id, d.project_id, d.environment_id, d.day
-    )
+    ),
+    by_day as (
+      select b.id, d.day, sum(d.list) as list, sum(d.ms) as ms, sum(case when d.day < ${month.period}::date then 0 else d.list - d.included end) as net
+      from wanted b join days d on d.team_id = b.team_id and b.project_id in ('', d.project_id) and b.environment_id in ('', d.environment_id)
+      group by b.id, d.day
+    ),
+    sums as (select id, sum(net) as net, json_agg(json_build_array(day, list::text, ms)) as days from by_day group by id)
     select b.id, b.team_id as "teamId", b.project_id as "projectId", b.environment_id as "environmentId", b.limit_cents as "limitCents", b.enabled, b.enforcement,
       b.revision, b.created_at as "createdAt", b.updated_at as "updatedAt", n.name, coalesce(x.net, 0)::text as net, coalesce(x.days, '[]'::json) as days
     from wanted b
-    left join lateral (
-      select sum(y.net) as net, json_agg(json_build_array(y.day, y.list::text, y.ms)) as days
-      from (
-        select d.day, sum(d.list) as list, sum(d.ms) as ms, sum(case when d.day < ${month.period}::date then 0 else d.list - d.included end) as net
-        from days d
-        where d.team_id = b.team_id and b.project_id in ('', d.project_id) and b.environment_id in ('', d.environment_id)
-        group by d.day
-      ) y
-    ) x on true
+    left join sums x on x.id = b.id
     left join cost_names n on n.team_id = b.team_id and n.id = coalesce(nullif(b.environment_id, ''), nullif(b.project_id, ''), b.team_id)
     order by b.team_id, b.project_id, b.environment_id`;
 }

@@ -100,9 +100,10 @@ function noticesOf(budget: Measured, { currency, month }: Evaluated): readonly N
       payload: { ...figures, threshold, title, body },
     };
   });
-  if (percentUsed >= 100) return actual;
+  const limitPico = picoOf(limitCents, currency);
+  if (percentUsed >= 100 || budget.forecastMax <= limitPico) return actual;
   const forecast = budget.forecast() ?? 0n;
-  if (forecast <= picoOf(limitCents, currency)) return actual;
+  if (forecast <= limitPico) return actual;
   const title = `${what[0]!.toUpperCase()}${what.slice(1)} is likely to be exceeded`;
   const body = bodyOf(
     budget,

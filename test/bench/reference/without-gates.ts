@@ -3,7 +3,7 @@ import { createSql } from '../../../server/platform/db/statement.ts';
 import type { SqlTag } from '../../../server/platform/db/index.ts';
 
 const PIECES: ReadonlyArray<readonly [RegExp, string]> = [
-  [/held as materialized \([\s\S]*?\) g\),/, ''],
+  [/held as materialized \([\s\S]*?\(select from spend_gates\)\),/, ''],
   [/and a\.n not in \(select n from held\)/, ''],
   [/left join held h on h\.n = a\.n/, ''],
   [/h\.cause, h\.details/, 'null as cause, null as details'],
