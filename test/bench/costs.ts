@@ -13,7 +13,7 @@ import { figure, median, percentile, type Figure } from './figure.ts';
 const SHORT = 10_000;
 const LONG = 1_000_000;
 const SHAPE = { environments: 18, projects: 6, runners: 36 };
-const READS = 200;
+const READS = 100;
 const WARM_UP = 20;
 const ROUNDS = 3;
 const RSS_EVERY_MS = 20;
