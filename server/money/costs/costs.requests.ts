@@ -9,6 +9,10 @@ export const requests: Requests = {
   'svc.costs.v1.CostsService/Anomalies': { fields: team },
   'svc.costs.v1.CostsService/ExportJson': { fields: team },
   'svc.costs.v1.CostsService/ExportCsv': { fields: team },
+  'svc.costs.v1.CostsService/Summary': { givesNothing: true, fields: team },
+  'svc.costs.v1.CostsService/Anomalies': { givesNothing: true, fields: team },
+  'svc.costs.v1.CostsService/ExportJson': { givesNothing: true, fields: team },
+  'svc.costs.v1.CostsService/ExportCsv': { givesNothing: true, fields: team },
   'svc.costs.v1.CostsService/Explain': {
     givesNothing: true,
     fields: async ({ teamId, runId, sql }) => {
