@@ -15,6 +15,9 @@ export interface ExportOf extends ExportedTeam, CostDays {
 /** Rows that are read at once: few enough that a slow reader holds no memory, and a connection for some milliseconds only. */
 export const PIECE = 2_000;
 
+/** Rows that are written at once: what is made of them is small enough to be forgotten soon. */
+const SLICE = 250;
+
 /** `read`: the piece behind a row, or the first one. */
 export async function* pieces<Row>(
   read: (after: Row | undefined) => Promise<readonly Row[]>,
@@ -28,7 +31,7 @@ export async function* pieces<Row>(
       // Nobody may ask for it any more; who does is told.
       reading.catch(() => undefined);
     }
-    if (piece.length > 0) yield piece;
+    for (let at = 0; at < piece.length; at += SLICE) yield piece.slice(at, at + SLICE);
     if (isLast) return;
   }
 }

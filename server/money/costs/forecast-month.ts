@@ -12,8 +12,9 @@ import type { Forecast, History, Spent } from './forecast.ts';
 
 type Reader = Pick<Ctx, 'db' | 'teams'>;
 
-/** What a forecast is made of. */
+/** What a forecast is made of beside this month's own days. */
 export interface MonthSoFar {
+  /** Of what was before this month. */
   readonly history: History;
   readonly pool: Pool | undefined;
 }
@@ -35,11 +36,23 @@ export async function monthSoFar(
   return { history, pool };
 }
 
-/** `included`: of what was spent so far, in pico-units. */
+export interface SpentSoFar {
+  /** Of this month. */
+  readonly days: ReadonlyMap<string, Spent>;
+  /** Of that, in pico-units. */
+  readonly included: bigint;
+}
+
 export function forecastMonth(
-  { history, pool }: MonthSoFar,
-  included: bigint,
+  { history: before, pool }: MonthSoFar,
+  { days, included }: SpentSoFar,
 ): Row<CostForecast> | undefined {
+  const [firstOfMonth] = [...days.keys()].toSorted();
+  const history = {
+    today: before.today,
+    firstDay: before.firstDay ?? firstOfMonth,
+    days: new Map([...before.days, ...days]),
+  };
   const forecast = forecastOf(history);
   if (forecast === undefined) return undefined;
   const covered = pool === undefined ? 0n : included + coveredLater(forecast, history.today, pool);
@@ -62,7 +75,7 @@ async function historyOf(
   { db, teams }: Reader,
   { teamId, today }: { readonly teamId: string; readonly today: string },
 ): Promise<History> {
-  const from = historyFrom(today);
+  const [from, month] = [historyFrom(today), monthOf(today)];
   const rows = await db.behind.sql<Array<{ day: string; firstDay: string; list: string | null; ms: number }>>`
     with first as (
       select min(day) as day from cost_days where team_id = ${teamId} and period = (select min(period) from cost_days where team_id = ${teamId})
@@ -70,7 +83,7 @@ async function historyOf(
     days as (
       select day, price_id, sum(metered_ms) as ms from cost_days
       where team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])
-        and period >= date_trunc('month', ${from}::date)::date and day between ${from}::date and ${today}::date
+        and period >= date_trunc('month', ${from}::date)::date and period < ${month}::date and day >= ${from}::date
       group by day, price_id
     )
     select d.day::text, f.day::text as "firstDay", sum(d.ms * p.nanos_per_second)::text as list, sum(d.ms)::float8 as ms

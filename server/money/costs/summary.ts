@@ -9,6 +9,7 @@ import { centsOf, decimalOf, decimalsOf, shared } from '../amounts/index.ts';
 import { dayOf, monthOf } from '../metering/index.ts';
 import { monthsPaid } from './coverage.ts';
 import { costDaysOf, monthsOf } from './days.ts';
+import type { Spent } from './forecast.ts';
 import { forecastMonth, monthSoFar } from './forecast-month.ts';
 import { sumsOf } from './sums.ts';
 import type { Sum, SumKind } from './sums.ts';
@@ -34,9 +35,17 @@ export async function summary(request: SummaryRequest, ctx: Ctx, pricing: Pricin
     asksForecast ? monthSoFar(ctx, { teamId, now, paid: months.get(month) }) : undefined,
   ]);
   const { amounts, ...parts } = partsOf(sums, currency);
-  const forecast = soFar && forecastMonth(soFar, amounts.included);
+  const forecast = soFar && forecastMonth(soFar, { days: spentByDay(sums), included: amounts.included });
   const decimals = decimalsOf(currency);
   return shown(CostSummarySchema, { ...days, currency, decimals, asOf, forecast, ...parts });
+}
+
+function spentByDay(sums: readonly Sum[]): ReadonlyMap<string, Spent> {
+  return new Map(
+    sums.flatMap(({ kind, day, list, meteredMs: ms }) =>
+      kind === 'day' && day !== null ? [[day, { list: BigInt(list), ms }] as const] : [],
+    ),
+  );
 }
 
 interface Amounts {

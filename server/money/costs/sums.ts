@@ -49,11 +49,19 @@ export async function sumsOf(
       where d.team_id = ${teamId} and d.team_id = any(${[...teams.teamIds]}::text[])
         and d.period = any(${periods}::text[]::date[]) and d.day >= ${since}::date and d.day < ${until}::date
     ),
+    combined as (
+      select environment_id, runner_id, meter, price_id, sum(events)::bigint as events, sum(metered_ms)::bigint as ms,
+        sum(self_reported_ms)::bigint as self_ms, sum(included_ms)::bigint as included_ms
+      from days group by environment_id, runner_id, meter, price_id
+    ),
     grouped as (
-      select case when grouping(day) = 0 then 'daily' when grouping(environment_id) = 0 then 'environment' when grouping(runner_id) = 0 then 'runner' else 'meter' end as kind,
-        day, coalesce(project_id, environment_id, runner_id, meter) as key, price_id,
-        sum(events) as events, sum(metered_ms) as ms, sum(self_reported_ms) as self_ms, sum(included_ms) as included_ms
-      from days group by grouping sets ((day, project_id, price_id), (environment_id, price_id), (runner_id, price_id), (meter, price_id))
+      select 'daily' as kind, day, project_id as key, price_id, sum(events)::bigint as events, sum(metered_ms)::bigint as ms,
+        sum(self_reported_ms)::bigint as self_ms, sum(included_ms)::bigint as included_ms
+      from days group by day, project_id, price_id
+      union all
+      select case when grouping(environment_id) = 0 then 'environment' when grouping(runner_id) = 0 then 'runner' else 'meter' end,
+        null, coalesce(environment_id, runner_id, meter), price_id, sum(events), sum(ms), sum(self_ms), sum(included_ms)
+      from combined group by grouping sets ((environment_id, price_id), (runner_id, price_id), (meter, price_id))
     ),
     rated as (
       select g.kind, g.day, g.key, sum(g.events) as events, sum(g.ms) as ms, sum(g.self_ms) as self_ms,
