@@ -434,19 +434,25 @@ describe.skipIf(!there)('events on their way out', () => {
         ), ${announce(sql, 'ended')} select 1`;
     };
 
+    // A month that this server closes in the meantime would be another one's.
+    const now = new Date();
+    const MONTH = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1))
+      .toISOString()
+      .slice(0, 7);
+
     it('adds each piece of work once to its day, whatever number of workers publish', async () => {
       for (let i = 0; i < 40; i += 1)
-        await ended('2026-03-01T23:59:59.999Z', 1_500, i % 2 === 0 ? 1_000 : null);
-      await ended('2026-03-02T00:00:00.000Z', 250, null);
-      await ended('2026-03-02T00:00:00.000Z', null, null);
+        await ended(`${MONTH}-01T23:59:59.999Z`, 1_500, i % 2 === 0 ? 1_000 : null);
+      await ended(`${MONTH}-02T00:00:00.000Z`, 250, null);
+      await ended(`${MONTH}-02T00:00:00.000Z`, null, null);
       await Promise.all(Array.from({ length: 8 }, async () => await publish(server.db.sql, 7)));
       while ((await publish(server.db.sql)) > 0);
-      expect(await sdk.usage.get(teamId, { from: '2026-03-01', to: '2026-03-02' })).toEqual({
-        from: '2026-03-01',
-        to: '2026-03-02',
+      expect(await sdk.usage.get(teamId, { from: `${MONTH}-01`, to: `${MONTH}-02` })).toEqual({
+        from: `${MONTH}-01`,
+        to: `${MONTH}-02`,
         days: [
           {
-            day: '2026-03-01',
+            day: `${MONTH}-01`,
             kind: 'run',
             executedBy: 'runner',
             count: 40,
@@ -455,7 +461,7 @@ describe.skipIf(!there)('events on their way out', () => {
             selfReportedCount: 20,
           },
           expect.objectContaining({
-            day: '2026-03-02',
+            day: `${MONTH}-02`,
             kind: 'run',
             count: 1,
             meteredSeconds: 0.25,
@@ -467,14 +473,14 @@ describe.skipIf(!there)('events on their way out', () => {
     });
 
     it('is counted for the service where its pool did the work', async () => {
-      await ended('2026-03-05T12:00:00.000Z', 2_000, null);
+      await ended(`${MONTH}-05T12:00:00.000Z`, 2_000, null);
       const { sql } = server.db;
       await sql`
         update runners set team_id = (select id from teams where service_pool)
         where id = (select runner_id from work_items where team_id = ${teamId})`;
       await publish(sql);
       const days = async () =>
-        (await sdk.usage.get(teamId, { from: '2026-03-05', to: '2026-03-05' })).days ?? [];
+        (await sdk.usage.get(teamId, { from: `${MONTH}-05`, to: `${MONTH}-05` })).days ?? [];
       expect(await waitFor('the day', days, { holds: (list) => list.length > 0 })).toMatchObject([
         { executedBy: 'service', meteredSeconds: 2 },
       ]);
@@ -487,11 +493,11 @@ describe.skipIf(!there)('events on their way out', () => {
         repository: 'https://git.example.com/acme/app.git',
       });
       const build = await sdk.builds.create(environment.id);
-      await ended('2026-03-06T12:00:00.000Z', 1_000, null);
+      await ended(`${MONTH}-06T12:00:00.000Z`, 1_000, null);
       await server.db.transact(async ({ sql }) => {
         await sql`
           with ended as (
-            update work_items set state = 'succeeded', claimed_at = '2026-03-07T11:59:58Z', finished_at = '2026-03-07T12:00:00Z', metered_ms = 2000,
+            update work_items set state = 'succeeded', claimed_at = ${new Date(`${MONTH}-07T11:59:58Z`)}, finished_at = ${new Date(`${MONTH}-07T12:00:00Z`)}, metered_ms = 2000,
               runner_id = (select id from runners where team_id = ${teamId})
             where build_id = ${build.id} returning *
           ), ${announce(sql, 'ended')} select 1`;
@@ -499,10 +505,10 @@ describe.skipIf(!there)('events on their way out', () => {
       });
       while ((await publish(server.db.sql)) > 0);
       const days = async () =>
-        (await sdk.usage.get(teamId, { from: '2026-03-06', to: '2026-03-07' })).days ?? [];
+        (await sdk.usage.get(teamId, { from: `${MONTH}-06`, to: `${MONTH}-07` })).days ?? [];
       expect(await waitFor('both days', days, { holds: (list) => list.length > 1 })).toMatchObject([
-        { day: '2026-03-06', kind: 'run', meteredSeconds: 1 },
-        { day: '2026-03-07', kind: 'build', executedBy: 'runner', count: 1, meteredSeconds: 2 },
+        { day: `${MONTH}-06`, kind: 'run', meteredSeconds: 1 },
+        { day: `${MONTH}-07`, kind: 'build', executedBy: 'runner', count: 1, meteredSeconds: 2 },
       ]);
     });
 
