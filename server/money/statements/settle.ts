@@ -57,6 +57,7 @@ class Settled extends Error {}
 
 async function settleIn(tx: Database, billing: Billing, month: TeamMonth): Promise<Figures | undefined> {
   const { teamId, at } = month;
+  if (await isSettled(tx, month)) return undefined;
   const id = newId('stm', at.getTime());
   const { payerId, plan, lines } = await computed(tx, billing, { ...month, id });
   if (lines.length === 0) return undefined;
@@ -69,6 +70,12 @@ async function settleIn(tx: Database, billing: Billing, month: TeamMonth): Promi
       update statements set credit_cents = ${creditCents}, due_cents = ${dueCents}, state = ${dueCents === 0 ? 'settled' : 'closed'} where id = ${id}`;
   await tell(tx, month, { ...head, creditCents, dueCents });
   return { netCents: head.netCents, dueCents };
+}
+
+/** Asked first, so that a rehearsal of several months puts no shortfall on a statement that is there already. */
+async function isSettled({ sql }: Database, { teamId, period }: TeamMonth): Promise<boolean> {
+  const rows = await sql`select from statements where team_id = ${teamId} and period = ${period}::date`;
+  return rows.length > 0;
 }
 
 async function computed(
