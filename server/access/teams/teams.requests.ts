@@ -14,6 +14,7 @@ export const requests: Requests = {
     status: 409, // nobody waits
   },
   'svc.teams.v1.TeamsService/Create': { fields: () => ({ name: 'made by the matrix' }) },
+  'svc.teams.v1.TeamsService/Billing': { givesNothing: true, fields: team },
   'svc.teams.v1.TeamsService/Delete': { fields: team },
   'svc.teams.v1.TeamsService/Get': { fields: team },
   'svc.teams.v1.TeamsService/InviteMember': {

@@ -13,6 +13,17 @@ export const requests: Requests = {
   'svc.costs.v1.CostsService/Anomalies': { givesNothing: true, fields: team },
   'svc.costs.v1.CostsService/ExportJson': { givesNothing: true, fields: team },
   'svc.costs.v1.CostsService/ExportCsv': { givesNothing: true, fields: team },
+  'svc.costs.v1.CostsService/CreateCreditCheckout': {
+    // The server of the tests has no provider of payments.
+    status: 503,
+    givesNothing: true,
+    fields: ({ teamId }) => ({
+      teamId,
+      amountCents: 500,
+      successUrl: 'http://127.0.0.1:8080/paid',
+      cancelUrl: 'http://127.0.0.1:8080/left',
+    }),
+  },
   'svc.costs.v1.CostsService/Explain': {
     givesNothing: true,
     fields: async ({ teamId, runId, sql }) => {

@@ -61,17 +61,6 @@ export async function changeAccountPlan(
   return { before, after, id };
 }
 
-export interface PastDue {
-  readonly userId: string;
-  readonly since: Date;
-}
-
-/** Accounts whose payment failed before that moment, and whose plan holds still. */
-export async function pastDueBefore(sql: SqlTag, moment: Date): Promise<readonly PastDue[]> {
-  return await sql<PastDue[]>`
-    select user_id as "userId", past_due_since as since from account_plans where standing = 'past_due' and past_due_since <= ${moment}`;
-}
-
 export interface PaidTeam {
   readonly id: string;
   readonly name: string;

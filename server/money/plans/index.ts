@@ -6,8 +6,8 @@ import type { CataloguePlan } from './catalogue.ts';
 import { coverageOf, includedOf, monthAfter } from './included.ts';
 import type { Coverage } from './included.ts';
 
-export { accountPlanOf, changeAccountPlan, NOTHING_BOUGHT, pastDueBefore, teamsOfPayer } from './accounts.ts';
-export type { AccountPlan, PastDue, PlanChange } from './accounts.ts';
+export { accountPlanOf, changeAccountPlan, NOTHING_BOUGHT, teamsOfPayer } from './accounts.ts';
+export type { AccountPlan, PlanChange } from './accounts.ts';
 export { createFollowPlans } from './limits.ts';
 export type { FollowPlans } from './limits.ts';
 export { plansFeature } from './service.ts';
