@@ -34,6 +34,8 @@ import { startFeatureSwitches } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures } from './features/platformfeatures/index.ts';
 import { budgetsFeature } from './money/budgets/index.ts';
 import { adminBillingFeature } from './money/adminbilling/index.ts';
+import { billingFeature } from './money/billing/index.ts';
+import type { Billing } from './money/billing/index.ts';
 import { costsFeature } from './money/costs/index.ts';
 import { boughtLeftLocked, creditsFeature } from './money/credits/index.ts';
 import { startMetering } from './money/metering/index.ts';
@@ -70,9 +72,8 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
   const ci = startCi(system, gate);
   const signing = signingKeysFeature(system);
   const { gates } = policies;
-  const metering = await startMetering(system);
+  const { billing, money } = await startMoney(system);
   const work = createTeamWork({ ...system, ...engine });
-  const billing = billingFeature(system);
   const listed: readonly Feature[] = [
     switching,
     working,
@@ -104,6 +105,7 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     budgetsFeature(system),
     adminBillingFeature(system, billing),
     usageFeature,
+    ...money,
     spacesFeature,
     graphFeature,
     incidentsFeature,
@@ -127,4 +129,21 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     dispatch: createDispatch({ ...system, ...engine, features: switches, enroll, buildOffer }),
     ciJobs: ci.ciJobs,
   };
+}
+
+async function startMoney(
+  system: System,
+): Promise<{ readonly billing: Billing; readonly money: readonly Feature[] }> {
+  const billing = billingFeature(system);
+  const money = [
+    await startMetering(system),
+    plansFeature(system, billing.available),
+    billing,
+    costsFeature(system, billing),
+    creditsFeature(system),
+    statementsFeature(system),
+    adminBillingFeature(system, billing),
+    usageFeature,
+  ];
+  return { billing, money };
 }
