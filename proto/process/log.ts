@@ -26,12 +26,13 @@ const SECRET_SHAPES: ReadonlyArray<readonly [RegExp, string]> = [
   [/cpk_[a-z]{1,8}_[0-9A-Za-z_]{8,80}/g, 'cpk_[redacted]'],
   [/(sest|invt|enr)_[0-9A-Za-z_-]{20,80}/g, '$1_[redacted]'],
   [/whsec_[0-9A-Za-z+/=]{8,200}/g, 'whsec_[redacted]'],
+  [/\b([rs]k_(?:live|test))_[0-9A-Za-z_]{4,200}/g, '$1_[redacted]'],
   [/\b(Bearer|Basic) [^\s"',]{4,400}/gi, '$1 [redacted]'],
   [/-----BEGIN [A-Z ]{3,40}-----[^-]{0,8000}(-----END [A-Z ]{3,40}-----)?/g, '[redacted PEM]'],
   [/:\/\/([^:/@\s]{0,100}):[^@/\s]{1,200}@/g, '://$1:[redacted]@'],
 ];
 
-const MAY_HOLD_SECRET = /cpk_|t_|enr_|whsec_|bearer |basic |-----BEGIN|:\/\//i;
+const MAY_HOLD_SECRET = /cpk_|t_|[rs]k_|enr_|whsec_|bearer |basic |-----BEGIN|:\/\//i;
 
 /** Applied to each finished line, so that no serializer and no library can go around it. */
 export function scrub(line: string): string {

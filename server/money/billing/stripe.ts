@@ -205,15 +205,19 @@ function subscriptionCalls(
     });
   return {
     refundPayment,
-    subscriptionsOf: async (customer) =>
-      await ask('list subscriptions', async ({ subscriptions }) => {
-        const all = await subscriptions
-          .list({ customer, status: 'all', limit: PAGE, expand: ['data.latest_invoice'] })
-          .autoPagingToArray({ limit: 1_000 });
-        return all
-          .map(subscriptionOf)
-          .toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
-      }),
+    subscriptionsOf: async (customer) => {
+      // A customer that was deleted at the provider has none.
+      const all = await orMissing(
+        ask('list subscriptions', async ({ subscriptions }) =>
+          subscriptions
+            .list({ customer, status: 'all', limit: PAGE, expand: ['data.latest_invoice'] })
+            .autoPagingToArray({ limit: 1_000 }),
+        ),
+      );
+      return (all ?? [])
+        .map(subscriptionOf)
+        .toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
+    },
     cancelSubscription: async (id) => {
       const isOver = await orMissing(
         ask('read a subscription', async ({ subscriptions }) => {

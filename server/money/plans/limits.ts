@@ -22,28 +22,31 @@ export function createFollowPlans(limits: Limits, charges: boolean): FollowPlans
   }));
   const column = <K extends keyof (typeof wanted)[number]>(name: K) => wanted.map((plan) => plan[name]);
   return async (sql, whose) => {
-    const payerId = whose === 'all' ? null : whose.payerId;
+    // A payer's teams are found by their payer, not by a look at all teams.
+    const mine =
+      whose === 'all'
+        ? sql`true`
+        : sql`t.id in (select team_id from team_payers where payer_id = ${whose.payerId}) and p.payer_id = ${whose.payerId}`;
+    const others = whose === 'all' ? sql`true` : sql`l.team_id in (select team_id from paid)`;
     await sql`
       with plans as (
         select * from unnest(${column('id')}::text[], ${column('queuedMax')}::int[], ${column('runnersMax')}::int[], ${column('timeoutMax')}::int[])
           as p (id, queued_max, runners_max, run_timeout_seconds_max)
-      ), paid as (
+      ), paid as materialized (
         select t.id as team_id, coalesce(a.plan, ${FREE.id}) as plan
         from teams t
         left join lateral (select l.payer_id from team_payers l where l.team_id = t.id order by l.from_at desc limit 1) p on true
         left join account_plans a on a.user_id = p.payer_id
-        where not t.service_pool and (${payerId}::text is null or p.payer_id = ${payerId})
-          and (${payerId}::text is null or t.id in (select team_id from team_payers where payer_id = ${payerId}))
-      ), wanted as (
+        where not t.service_pool and ${mine}
+      ), wanted as materialized (
         select d.team_id, p.queued_max, p.runners_max, p.run_timeout_seconds_max
         from paid d join plans p on p.id = d.plan
         where num_nonnulls(p.queued_max, p.runners_max, p.run_timeout_seconds_max) > 0
       ), dropped as (
-        delete from team_limits l where l.team_id not in (select team_id from wanted)
-          and (l.team_id in (select team_id from paid) or not exists (select 1 from teams t where t.id = l.team_id))
+        delete from team_limits l where ${others} and not exists (select 1 from wanted w where w.team_id = l.team_id)
       )
       insert into team_limits as l (team_id, queued_max, runners_max, run_timeout_seconds_max)
-      select * from wanted
+      select * from wanted order by team_id
       on conflict (team_id) do update
         set queued_max = excluded.queued_max, runners_max = excluded.runners_max, run_timeout_seconds_max = excluded.run_timeout_seconds_max
         where (l.queued_max, l.runners_max, l.run_timeout_seconds_max)
