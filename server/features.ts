@@ -40,7 +40,6 @@ import { costsFeature } from './money/costs/index.ts';
 import { boughtLeftLocked, creditsFeature } from './money/credits/index.ts';
 import { startMetering } from './money/metering/index.ts';
 import { statementsFeature } from './money/statements/index.ts';
-import { billingFeature } from './money/billing/index.ts';
 import { plansFeature } from './money/plans/index.ts';
 import { usageFeature } from './money/usage/index.ts';
 import { incidentsFeature } from './operations/incidents/index.ts';
@@ -96,15 +95,6 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     timelineFeature({ gate }),
     notificationsFeature(system),
     webhookEndpointsFeature(system),
-    metering,
-    plansFeature(system, billing.available),
-    billing,
-    costsFeature(system, billing),
-    creditsFeature(system),
-    statementsFeature(system),
-    budgetsFeature(system),
-    adminBillingFeature(system, billing),
-    usageFeature,
     ...money,
     spacesFeature,
     graphFeature,
@@ -142,6 +132,7 @@ async function startMoney(
     costsFeature(system, billing),
     creditsFeature(system),
     statementsFeature(system),
+    budgetsFeature(system),
     adminBillingFeature(system, billing),
     usageFeature,
   ];

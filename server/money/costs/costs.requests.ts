@@ -5,10 +5,6 @@ import type { Requests } from '../../../test/contract/requests.ts';
 export const requests: Requests = {
   'svc.costs.v1.CostsService/ListCreditLedger': { fields: team },
   'svc.costs.v1.CostsService/CreditBalance': { fields: team },
-  'svc.costs.v1.CostsService/Summary': { fields: team },
-  'svc.costs.v1.CostsService/Anomalies': { fields: team },
-  'svc.costs.v1.CostsService/ExportJson': { fields: team },
-  'svc.costs.v1.CostsService/ExportCsv': { fields: team },
   'svc.costs.v1.CostsService/Summary': { givesNothing: true, fields: team },
   'svc.costs.v1.CostsService/Anomalies': { givesNothing: true, fields: team },
   'svc.costs.v1.CostsService/ExportJson': { givesNothing: true, fields: team },
