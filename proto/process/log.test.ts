@@ -22,6 +22,8 @@ describe('createLog()', () => {
     'sest_abcdefghijklmnopqrstuvwxyz012345',
     'enr_abcdefghijklmnopqrstuvwxyz0123456789_-ABCD',
     'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    'sk_test_4eC39HqLyjWDarjtT1zdp7dc',
+    'rk_live_4eC39HqLyjWDarjtT1zdp7dc',
     'postgres://svc:hunter2@db.internal/svc',
     '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIE\n-----END PRIVATE KEY-----',
   ])('takes %s out of any value', (secret) => {

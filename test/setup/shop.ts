@@ -41,6 +41,8 @@ export interface Shop {
   readonly deps: BillingDeps;
   /** What the server logged, a line each. */
   readonly logged: readonly string[];
+  /** A second server beside the first one. The caller stops it. */
+  another(): Promise<TestServer>;
   buyer(): Promise<Buyer>;
   checkout(buyer: Buyer, plan?: string): Promise<TestResponse>;
   buyCredit(buyer: Buyer, amountCents?: number): Promise<TestResponse>;
@@ -109,6 +111,10 @@ export async function startShop(env: Readonly<Record<string, string>> = {}): Pro
     api: new Stripe(stripe.key, { host: stripe.host, port: stripe.port, protocol: 'http', telemetry: false }),
     deps,
     logged,
+    another: async () => {
+      const { databaseUrl, dataDir } = server;
+      return await startTestServer({ clock, log, databaseUrl, dataDir, env: settings });
+    },
     buyer: async () => {
       const person = await stranger(server);
       const { secret: key } = await newKey(server, person.token, {

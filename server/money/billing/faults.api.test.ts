@@ -1,7 +1,7 @@
 /** The provider loses answers, fails, resets and is away while people buy: they get the same page again, or a new one, and never two charges. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { HOUR, startShop } from '../../../test/setup/shop.ts';
+import { BACK, HOUR, startShop } from '../../../test/setup/shop.ts';
 import type { Buyer, Shop } from '../../../test/setup/shop.ts';
 import { createAvailability } from './availability.ts';
 
@@ -99,6 +99,30 @@ describe.skipIf(!postgresHere)('while the provider is not well', () => {
     const answers = await Promise.all(tabs);
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect((await sessionsOf(buyer)).filter(({ mode }) => mode === 'subscription')).toHaveLength(1);
+  });
+
+  it('of two servers one page comes, one charge, and one effect', async () => {
+    const buyer = await shop.buyer();
+    const other = await shop.another();
+    try {
+      const path = `POST /teams/${buyer.teamId}/credits/checkout`;
+      const call = { as: buyer.key, body: { amountCents: 6_000, ...BACK } };
+      const answers = await Promise.all(
+        Array.from(
+          { length: 32 },
+          async (_, n) => await (n % 2 === 0 ? shop.server : other).call(path, call),
+        ),
+      );
+      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+      expect(await sessionsOf(buyer)).toHaveLength(1);
+      shop.stripe.webhooks.twice = true;
+      shop.stripe.pay(shop.sessionOf(answers[0] ?? (await shop.buyCredit(buyer))));
+      await shop.settled();
+      shop.stripe.webhooks.twice = false;
+      expect(await shop.credit(buyer)).toBe(6_000);
+    } finally {
+      await other.stop();
+    }
   });
 
   it('nothing is for sale, nothing fails that needs no provider, and what was told is not forgotten', async () => {
