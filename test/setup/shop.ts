@@ -71,10 +71,13 @@ export interface Shop {
   stop(): Promise<void>;
 }
 
-export async function startShop(env: Readonly<Record<string, string>> = {}): Promise<Shop> {
+export async function startShop(
+  env: Readonly<Record<string, string>> = {},
+  { taxPercent = 0 }: { readonly taxPercent?: number } = {},
+): Promise<Shop> {
   let aheadMs = 0;
   const clock: Clock = { ...systemClock, now: () => new Date(Date.now() + aheadMs) };
-  const stripe = await startStripe({ clock });
+  const stripe = await startStripe({ clock, taxPercent });
   stripe.addPrice({ unitAmount: 2_900, lookupKey: 'svc_team_usd_v1' });
   stripe.addPrice({ unitAmount: 19_900, lookupKey: 'svc_business_usd_v1' });
   const logged: string[] = [];
