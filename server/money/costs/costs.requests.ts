@@ -3,8 +3,8 @@ import { team } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.costs.v1.CostsService/ListCreditLedger': { fields: team },
-  'svc.costs.v1.CostsService/CreditBalance': { fields: team },
+  'svc.costs.v1.CostsService/ListCreditLedger': { givesNothing: true, fields: team },
+  'svc.costs.v1.CostsService/CreditBalance': { givesNothing: true, fields: team },
   'svc.costs.v1.CostsService/Summary': { givesNothing: true, fields: team },
   'svc.costs.v1.CostsService/Anomalies': { givesNothing: true, fields: team },
   'svc.costs.v1.CostsService/ExportJson': { givesNothing: true, fields: team },

@@ -3,5 +3,5 @@ import { nothing } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.plans.v1.PlansService/List': { fields: nothing },
+  'svc.plans.v1.PlansService/List': { givesNothing: true, fields: nothing },
 };
