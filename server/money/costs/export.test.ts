@@ -3,7 +3,7 @@ import { create } from '@bufbuild/protobuf';
 import {
   CostExportDetail,
   CostsService,
-  ExportRequestSchema,
+  ExportCsvRequestSchema,
   SummaryRequestSchema,
 } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -51,7 +51,7 @@ describe.skipIf(!there)('an export of costs', () => {
   const pricing = { currency: 'usd', charges: true };
   const text = async (format: 'csv' | 'json', asked: Asked = {}): Promise<string> => {
     const stream = await createExports()[format](
-      create(ExportRequestSchema, { teamId, ...asked }),
+      create(ExportCsvRequestSchema, { teamId, ...asked }),
       ctxOf(format === 'csv' ? 'ExportCsv' : 'ExportJson'),
       pricing,
     );

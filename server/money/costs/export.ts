@@ -1,6 +1,6 @@
 /** Costs as a file, by the columns of FOCUS 1.2. A file that fails on the way is broken off by the door, which no client takes for a whole one. */
 import { CostExportDetail } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { ExportRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import type { ExportCsvRequest, ExportJsonRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { Slots } from '../../platform/slots.ts';
 import { decimalOf } from '../amounts/index.ts';
@@ -56,7 +56,9 @@ const NDJSON: Format = {
     })}\n`,
 };
 
-type Export = (request: ExportRequest, ctx: Ctx, pricing: Pricing) => Promise<AsyncIterable<Bytes>>;
+type Wanted = Omit<ExportCsvRequest | ExportJsonRequest, '$typeName' | '$unknown'>;
+
+type Export = (request: Wanted, ctx: Ctx, pricing: Pricing) => Promise<AsyncIterable<Bytes>>;
 
 export interface Exports {
   readonly csv: Export;
@@ -92,7 +94,7 @@ async function* inSlot(
 }
 
 interface Writing {
-  readonly request: ExportRequest;
+  readonly request: Wanted;
   readonly ctx: Ctx;
   readonly pricing: Pricing;
   readonly days: CostDays;
