@@ -7,7 +7,15 @@ import { bundleConsole } from '../../server/console/build.mjs';
 const SHELL_BYTES_MAX = 25_000;
 const PAGE_BYTES_MAX = 15_000;
 const STYLES_BYTES_MAX = 9_000;
-const PAGES = ['builds-page', 'features-page', 'home', 'releases-page', 'runners-page', 'timeline-page'];
+const PAGES = [
+  'builds-page',
+  'costs-page',
+  'features-page',
+  'home',
+  'releases-page',
+  'runners-page',
+  'timeline-page',
+];
 
 describe('the bundle', () => {
   let files: Map<string, Uint8Array>;

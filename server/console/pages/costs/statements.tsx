@@ -10,7 +10,7 @@ export function Statements({ billing }: { readonly billing: TeamBilling }) {
       {billing.statements.length === 0 ? (
         <p class="muted">No month with usage is closed yet. One is closed an hour after it has ended.</p>
       ) : (
-        <Wide label="Statements">
+        <Wide label="Statements by month">
           <table class="table plain-table">
             <caption class="visually-hidden">Statements, newest first</caption>
             <thead>
