@@ -36,7 +36,8 @@ export function Credit({ team, money: { credit, billing } }: Props) {
       </div>
       <p>
         <strong>{ofCents(balanceCents, credit)}</strong>
-        {pendingCents > 0 &&
+        {balanceCents > 0 &&
+          pendingCents > 0 &&
           `; this month will take ${ofCents(Math.min(pendingCents, balanceCents), credit)}, which leaves ${ofCents(availableCents, credit)}`}
       </p>
       <Ledger key={balanceCents} team={team} currency={credit} />
@@ -93,7 +94,7 @@ interface EntriesProps {
 function Entries({ entries, currency }: EntriesProps) {
   return (
     <Wide label="Ledger of credit">
-      <table class="table plain-table">
+      <table class="plain-table">
         <caption class="visually-hidden">Changes of credit, newest first</caption>
         <thead>
           <tr>

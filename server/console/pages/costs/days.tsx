@@ -78,7 +78,7 @@ function Drawing({ bars: { bars, series, highest }, marked, currency }: DrawingP
       <ul class="series-names">
         {series.map((part, n) => (
           <li key={part.id ?? n}>
-            <span class={`swatch series-${colour(n, part.others)}`} aria-hidden="true" />
+            <span class={`series-swatch series-${colour(n, part.others)}`} aria-hidden="true" />
             {partName(part, NONE)}
           </li>
         ))}
@@ -127,7 +127,7 @@ function Table({ summary: { byDay, currency }, bars: { series }, marked }: Table
     <details class="figures">
       <summary>The same as a table</summary>
       <Wide label="Costs by day and project">
-        <table class="table figures-table">
+        <table class="plain-table">
           <caption class="visually-hidden">List price by day and project</caption>
           <thead>
             <tr>

@@ -37,7 +37,7 @@ function PartTable({ title, parts, none, currency }: PartTableProps) {
   const hidden = parts.length - SHOWN_MAX;
   return (
     <div class="panel">
-      <table class="table plain-table">
+      <table class="plain-table">
         <caption>{title}</caption>
         <thead>
           <tr>

@@ -11,7 +11,7 @@ export function Statements({ billing }: { readonly billing: TeamBilling }) {
         <p class="muted">No month with usage is closed yet. One is closed an hour after it has ended.</p>
       ) : (
         <Wide label="Statements by month">
-          <table class="table plain-table">
+          <table class="plain-table">
             <caption class="visually-hidden">Statements, newest first</caption>
             <thead>
               <tr>
