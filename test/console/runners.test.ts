@@ -246,7 +246,7 @@ describe.skipIf(!here)('the page of runners', () => {
     const { page, close } = await fleet.open(at);
     await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
     const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
-    await expect.poll(() => pages.allTextContents()).toEqual(['Builds', 'Releases', 'Timeline']);
+    await expect.poll(() => pages.allTextContents()).toEqual(['Builds', 'Releases', 'Timeline', 'Costs']);
     await close();
   });
 });

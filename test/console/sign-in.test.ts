@@ -108,7 +108,9 @@ describe.skipIf(!here)('signing in', () => {
     await page.getByRole('heading', { name: 'This page is for staff' }).waitFor();
     const pages = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
     await pages.filter({ hasText: 'Runners' }).waitFor();
-    await expect.poll(() => pages.allTextContents()).toEqual(['Runners', 'Builds', 'Releases', 'Timeline']);
+    await expect
+      .poll(() => pages.allTextContents())
+      .toEqual(['Runners', 'Builds', 'Releases', 'Timeline', 'Costs']);
     await page.getByRole('link', { name: 'See what this installation offers' }).click();
     await page.getByRole('heading', { name: 'What this installation offers' }).waitFor();
     const keys = await page.locator('.offer code').allTextContents();
