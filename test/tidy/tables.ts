@@ -17,6 +17,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   attestations: { readers: ['delivery/compliance'] },
   audit_entries: { readers: ['delivery/audit', 'delivery/compliance'] },
   audit_heads: { readers: ['delivery/audit'] },
+  billing_checkouts: { readers: ['money/metering'] },
   build_phases: { readers: ['engine/builds'] },
   builds: {
     writers: ['engine/work'],
@@ -109,7 +110,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
   settings: { writers: ['server'], readers: ['server'] },
   spend_gates: { readers: ['engine/work'] },
   statement_lines: { readers: ['money/costs'] },
-  statements: { readers: ['money/billing', 'money/costs'] },
+  statements: { readers: ['money/billing', 'money/costs', 'money/metering'] },
   team_limits: { readers: ['engine/runners', 'engine/work'] },
   team_members: {
     readers: [

@@ -33,7 +33,7 @@ const billing = {
   }),
   currency: text('BILLING_CURRENCY', {
     about:
-      'Currency of prices, budgets and credit: an ISO 4217 code in lower case. It stays what it was at the first start.',
+      'Currency of prices, budgets and credit: an ISO 4217 code in lower case. It stays what it was when money was first counted: a server with another one does not start.',
     type: 'code',
     fallback: 'usd',
     parse: (given) =>

@@ -5,7 +5,7 @@ import type { Feature, System } from '../../platform/feature.ts';
 import { inTeams } from '../../platform/resource/index.ts';
 import type { Who } from '../../platform/resource/index.ts';
 import { metered } from './metered.ts';
-import { makeDefaultPrices } from './prices.ts';
+import { assertCurrency, makeDefaultPrices } from './prices.ts';
 import { costDays, prices, usageEvents } from './schema.ts';
 import type { UsageEvent } from './schema.ts';
 
@@ -15,9 +15,10 @@ export type { Meter, Price } from './prices.ts';
 export { addDays, assertSpan, countDays, DAY_MS, dayOf, monthOf, readDay } from './days.ts';
 export type { DayField } from './days.ts';
 
-/** Before the first event is published. */
+/** Before the first event is published. Refuses a currency other than that of what was counted. */
 export async function startMetering({ config, db }: Pick<System, 'config' | 'db'>): Promise<Feature> {
   const { currency } = config.billing;
+  await assertCurrency(db, currency);
   await makeDefaultPrices(db, currency);
   return { effects: [metered(currency)] };
 }

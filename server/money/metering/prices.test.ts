@@ -16,12 +16,16 @@ describe.skipIf(!postgresHere)('prices', () => {
   });
   afterAll(async () => await database?.drop());
 
+  const start = async (currency: string) => {
+    const config = { billing: { currency } } as Parameters<typeof startMetering>[0]['config'];
+    return await startMetering({ config, db: database.db });
+  };
+
   const run = { meter: 'run.runner', currency: 'usd', nanosPerSecond: 7 } as const;
 
   it('are there for each meter in the currency of the installation, whoever starts at once', async () => {
     const { db } = database;
-    const config = { billing: { currency: 'eur' } } as Parameters<typeof startMetering>[0]['config'];
-    await Promise.all(Array.from({ length: 4 }, async () => await startMetering({ config, db })));
+    await Promise.all(Array.from({ length: 4 }, async () => await start('eur')));
     const made = await listPrices(db, 'eur');
     expect(made.map(({ meter }) => meter)).toEqual(METERS);
     for (const price of made)
@@ -56,6 +60,20 @@ describe.skipIf(!postgresHere)('prices', () => {
     });
     const { count } = await db.sql`select from prices where from_at = ${fromAt}`;
     expect(count).toBe(1);
+  });
+
+  it('have the currency of what was counted first, whatever the setting says later', async () => {
+    const { sql } = database.db;
+    await start('eur');
+    await sql`
+      insert into usage_events (work_id, reported_at, team_id, kind, executed_by, epoch, runner_id, claimed_at, metered_ms, price_id, rated, period)
+      select 'wrk_1', '2026-03-01', 'team_1', 'run', 'runner', 1, 'rnr_1', '2026-03-01', 1, p.id, p.nanos_per_second, '2026-03-01'
+      from prices p where p.meter = 'run.runner' and p.currency = 'eur'`;
+    await start('eur');
+    await expect(start('jpy')).rejects.toThrow(
+      /BILLING_CURRENCY is jpy, and .* in eur: .*; set BILLING_CURRENCY=eur$/,
+    );
+    expect(await listPrices(database.db, 'jpy')).toEqual([]);
   });
 
   it('cannot be changed or taken back', async () => {
