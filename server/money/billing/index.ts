@@ -9,7 +9,7 @@ import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
-import { createFollowPlans } from '../plans/index.ts';
+import { createFollowPlans, pricingOf } from '../plans/index.ts';
 import type { Available, FollowPlans } from '../plans/index.ts';
 import { createAvailability } from './availability.ts';
 import { checkoutCredit, checkoutPlan, portal } from './checkout.ts';
@@ -47,15 +47,14 @@ export interface Billing extends Feature {
 
 export function billingFeature(system: System): Billing {
   const { config, clock, onError } = system;
-  const { currency } = config.billing;
+  const pricing = pricingOf(system);
+  const { currency } = pricing;
   const provider = openProvider(config);
-  const charges = provider !== undefined;
-  const views = { charges, currency };
-  const followPlans = createFollowPlans(config.limits, charges);
+  const followPlans = createFollowPlans(config.limits, pricing.charges);
   const deps = provider && { ...system, provider, currency, followPlans };
   const checkout = deps && checkoutDeps(system, deps);
   const loops = startBillingLoops({ ...system, followPlans }, deps);
-  const ofTeam = async (ctx: Ctx, teamId: string) => await teamBilling(views, ctx, teamId);
+  const ofTeam = async (ctx: Ctx, teamId: string) => await teamBilling(pricing, ctx, teamId);
   const paidBy: Billing['paidBy'] = async ({ sql }, payerId) => await followPlans(sql, { payerId });
   const webhook = {
     ...system,
@@ -70,7 +69,7 @@ export function billingFeature(system: System): Billing {
     available: provider && createAvailability({ provider, currency, clock, onError }),
     buyCredit: async (ctx, wanted) => await checkoutCredit(configured(checkout), ctx, wanted),
     ofTeam,
-    ofAccount: async (ctx) => await accountBilling(views, ctx),
+    ofAccount: async (ctx) => await accountBilling(pricing, ctx),
     paidBy,
     reconcile: async () => await reconcileNow(configured(deps)),
   };

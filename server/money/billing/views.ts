@@ -18,14 +18,8 @@ import {
   SELF_HOSTED,
   teamsOfPayer,
 } from '../plans/index.ts';
-import type { AccountPlan } from '../plans/index.ts';
+import type { AccountPlan, Pricing } from '../plans/index.ts';
 import { openNets, statementsOf } from '../statements/index.ts';
-
-export interface Views {
-  /** The installation has a provider of payments. */
-  readonly charges: boolean;
-  readonly currency: string;
-}
 
 const STATEMENTS_MAX = 12;
 
@@ -49,7 +43,7 @@ async function usedSeconds(
 
 /** For somebody who may see the team. */
 export async function teamBilling(
-  { charges, currency }: Views,
+  { charges, currency }: Pricing,
   ctx: Ctx,
   teamId: string,
 ): Promise<TeamBilling> {
@@ -79,7 +73,7 @@ export async function teamBilling(
 }
 
 /** What `account.plan` says beside the limits of the installation. */
-export async function accountBilling({ charges }: Views, { db, clock, caller }: Ctx) {
+export async function accountBilling({ charges }: Pricing, { db, clock, caller }: Ctx) {
   const { userId } = caller;
   const now = clock.now();
   const period = monthOf(now);

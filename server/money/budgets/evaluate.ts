@@ -4,9 +4,9 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { Pricing } from '../plans/index.ts';
 import { moveGates } from './gates.ts';
 import { measure } from './measure.ts';
-import type { Pricing } from './measure.ts';
 import { monthAt } from './months.ts';
 import { tell } from './notices.ts';
 

@@ -8,6 +8,7 @@ import type { SqlTag } from '../../platform/db/index.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { startLoop } from '../../platform/loop.ts';
 import { notFound } from '../../platform/not-found.ts';
+import { pricingOf } from '../plans/index.ts';
 import { deleteBudget, setBudget } from './acts.ts';
 import { spendDirtied } from './dirty.ts';
 import { evaluate, takeTurn } from './evaluate.ts';
@@ -66,9 +67,9 @@ async function meteredUntil(sql: SqlTag, teamId: string, now: Date): Promise<Dat
   return row?.at ?? now;
 }
 
-export function budgetsFeature({ config, db, clock, onError }: System): Feature {
-  const { currency, stripeSecretKey } = config.billing;
-  const deps = { db, clock, currency, charges: stripeSecretKey !== undefined };
+export function budgetsFeature(system: System): Feature {
+  const { db, clock, onError } = system;
+  const deps = { db, clock, ...pricingOf(system) };
   return {
     services: [createBudgets(deps)],
     effects: [spendDirtied(deps)],

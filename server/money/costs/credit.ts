@@ -1,12 +1,12 @@
 /** Credit of a team: its ledger, and what is left of it. */
 import { CreditBalanceResponseSchema, CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { CreditBalanceRequest, ListCreditLedgerRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { Config } from '../../config.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { shown } from '../../platform/resource/index.ts';
 import { centsOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf, blocksOf, ledgerOf } from '../credits/index.ts';
+import type { Pricing } from '../plans/index.ts';
 import { openNets } from '../statements/index.ts';
 
 /** Later than each entry. */
@@ -21,19 +21,15 @@ export async function listCreditLedger(request: ListCreditLedgerRequest, ctx: Ct
   return { ...next, entries: items.map((entry) => shown(CreditEntrySchema, entry)) };
 }
 
-export async function creditBalance(
-  { billing }: Pick<Config, 'billing'>,
-  { teamId }: CreditBalanceRequest,
-  ctx: Ctx,
-) {
+export async function creditBalance({ teamId }: CreditBalanceRequest, ctx: Ctx, pricing: Pricing) {
   const { sql } = ctx.db;
   const [balanceCents, blocks, pendingCents] = await Promise.all([
     balanceOf(sql, teamId),
     blocksOf(sql, teamId),
-    pendingOf(billing, ctx, teamId),
+    pendingOf(pricing, ctx, teamId),
   ]);
   const availableCents = Math.max(0, balanceCents - pendingCents);
-  const { currency } = billing;
+  const { currency } = pricing;
   return shown(CreditBalanceResponseSchema, {
     currency,
     decimals: decimalsOf(currency),
@@ -45,11 +41,7 @@ export async function creditBalance(
 }
 
 /** In minor units, each month by itself. */
-async function pendingOf(
-  { currency, stripeSecretKey }: Config['billing'],
-  ctx: Ctx,
-  teamId: string,
-): Promise<number> {
-  const nets = await openNets(ctx, { teamId, charges: stripeSecretKey !== undefined });
+async function pendingOf({ currency, charges }: Pricing, ctx: Ctx, teamId: string): Promise<number> {
+  const nets = await openNets(ctx, { teamId, charges });
   return [...nets.values()].reduce((sum, net) => sum + centsOf(net, currency), 0);
 }

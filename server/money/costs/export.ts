@@ -4,6 +4,7 @@ import type { ExportCsvRequest, ExportJsonRequest } from '@svc/proto/gen/svc/cos
 import type { Ctx } from '../../platform/context.ts';
 import { Slots } from '../../platform/slots.ts';
 import { decimalOf } from '../amounts/index.ts';
+import type { Pricing } from '../plans/index.ts';
 import type { Charge, ExportedTeam } from './charge.ts';
 import { CSV_HEADER, csvLines, jsonLines } from './columns.ts';
 import type { Lines } from './columns.ts';
@@ -14,7 +15,6 @@ import { itemCharges } from './export-items.ts';
 import type { ExportOf } from './export-of.ts';
 import { purchaseCharges } from './export-purchases.ts';
 import { createNames } from './names.ts';
-import type { Pricing } from './summary.ts';
 
 /** Of an account, in this process. */
 const EXPORTS_MAX = 2;

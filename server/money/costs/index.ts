@@ -4,6 +4,7 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
+import { pricingOf } from '../plans/index.ts';
 import { creditBalance, listCreditLedger } from './credit.ts';
 import { anomalies } from './anomalies.ts';
 import { anomalyJob, startAnomalySweep } from './anomaly-watch.ts';
@@ -12,15 +13,10 @@ import type { CreditSale } from './credit-checkout.ts';
 import { explain } from './explain.ts';
 import { createExports } from './export.ts';
 import { summary } from './summary.ts';
-import type { Pricing } from './summary.ts';
 import { createVerify } from './verify.ts';
 
 export { forecastOf, historyFrom } from './forecast.ts';
 export type { Forecast, Spent } from './forecast.ts';
-
-function pricingOf({ config: { billing } }: System): Pricing {
-  return { currency: billing.currency, charges: billing.stripeSecretKey !== undefined };
-}
 
 function createCosts(system: System, { buyCredit }: CreditSale): Handlers<Ctx> {
   const exports = createExports();
@@ -32,7 +28,7 @@ function createCosts(system: System, { buyCredit }: CreditSale): Handlers<Ctx> {
     exportCsv: async (request, ctx: Ctx) => await exports.csv(request, ctx, pricingOf(system)),
     verify: createVerify(),
     listCreditLedger,
-    creditBalance: async (request, ctx: Ctx) => await creditBalance(system.config, request, ctx),
+    creditBalance: async (request, ctx: Ctx) => await creditBalance(request, ctx, pricingOf(system)),
     createCreditCheckout: createCreditCheckout(buyCredit),
   });
 }

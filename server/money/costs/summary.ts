@@ -7,19 +7,13 @@ import { shown } from '../../platform/resource/index.ts';
 import type { Row } from '../../platform/resource/index.ts';
 import { centsOf, decimalOf, decimalsOf, shared } from '../amounts/index.ts';
 import { dayOf, monthOf } from '../metering/index.ts';
+import type { Pricing } from '../plans/index.ts';
 import { monthsPaid } from './coverage.ts';
 import { costDaysOf, monthsOf } from './days.ts';
 import type { Spent } from './forecast.ts';
 import { forecastMonth, monthSoFar } from './forecast-month.ts';
 import { sumsOf } from './sums.ts';
 import type { Sum, SumKind } from './sums.ts';
-
-export interface Pricing {
-  /** ISO 4217, in lower case. */
-  readonly currency: string;
-  /** There is a provider of payments. */
-  readonly charges: boolean;
-}
 
 export async function summary(request: SummaryRequest, ctx: Ctx, pricing: Pricing): Promise<CostSummary> {
   const { teamId } = request;

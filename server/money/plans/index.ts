@@ -16,6 +16,8 @@ export { FREE, lookupKeyOf, PAID, planById, SELF_HOSTED } from './catalogue.ts';
 export type { CataloguePlan } from './catalogue.ts';
 export { costsOf, coverageOf, includedMs, includedOf, monthAfter, poolMs, rowKey } from './included.ts';
 export type { Costs, Coverage, DayRow } from './included.ts';
+export { pricingOf } from './pricing.ts';
+export type { Pricing } from './pricing.ts';
 export { paidMonths } from './paid-months.ts';
 export type { UsedMonth } from './paid-months.ts';
 

@@ -1,6 +1,6 @@
 /** A month is closed once, by whoever comes first, and loses nothing: not by late reports, not by a crash, not by what is deleted. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { billing, createMoneyWorld } from '../../../test/setup/money/months.ts';
+import { createMoneyWorld, pricing } from '../../../test/setup/money/months.ts';
 import type { MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { openDatabase } from '../../platform/db/index.ts';
@@ -144,7 +144,7 @@ describe.skipIf(!postgresHere)('closing', () => {
         }),
     };
     const onError = (error: unknown) => void world.errors.push(error as Error);
-    const closing = { db: dying, billing: billing(), onError };
+    const closing = { db: dying, pricing: pricing(), onError };
     await expect(closeDue(closing, new Date(DUE))).rejects.toThrow(
       '1 statements of 2026-10 are missing: the next month stays open until they are made',
     );
@@ -178,7 +178,7 @@ describe.skipIf(!postgresHere)('closing', () => {
     const juneau = openDatabase({ url: world.url, max: 2 });
     try {
       expect(await juneau.sql`show timezone`).toEqual([{ TimeZone: 'America/Juneau' }]);
-      const closing = { db: juneau, billing: billing(), onError: () => undefined };
+      const closing = { db: juneau, pricing: pricing(), onError: () => undefined };
       expect((await closeDue(closing, new Date(TOO_SOON))).months).toEqual([]);
       expect((await closeDue(closing, new Date(DUE))).months).toMatchObject([{ period: '2026-10-01' }]);
       expect((await closeDue(closing, new Date('2026-12-01T01:00:00Z'))).months).toMatchObject([
@@ -199,7 +199,7 @@ describe.skipIf(!postgresHere)('closing', () => {
       await world.report({ teamId, at, ms: 30_000_000 });
     await world.publishAll();
     const now = new Date('2026-12-01T01:00:00Z');
-    const rehearsed = await rehearse({ db: world.db, billing: billing() }, now);
+    const rehearsed = await rehearse({ db: world.db, pricing: pricing() }, now);
     expect(
       rehearsed.months.map(({ period, statements: count, netCents }) => [period, count, netCents]),
     ).toEqual([
@@ -210,7 +210,7 @@ describe.skipIf(!postgresHere)('closing', () => {
     expect(await statements()).toEqual([]);
     expect(await audited()).toEqual([]);
     expect(await world.close('2026-12-01T01:00:00Z')).toEqual(rehearsed);
-    expect(await rehearse({ db: world.db, billing: billing() }, now)).toEqual({
+    expect(await rehearse({ db: world.db, pricing: pricing() }, now)).toEqual({
       months: [],
       waiting: undefined,
     });

@@ -9,8 +9,8 @@
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { teamsWithShortfall } from '../credits/index.ts';
 import { monthAfter } from '../plans/index.ts';
+import type { Pricing } from '../plans/index.ts';
 import { settle } from './settle.ts';
-import type { Billing } from './settle.ts';
 
 const HOUR_MS = 3_600_000;
 const CLOSES_AFTER_MS = HOUR_MS;
@@ -21,7 +21,7 @@ const TEAMS_AT_ONCE = 1_000;
 
 export interface Closing {
   readonly db: Database;
-  readonly billing: Billing;
+  readonly pricing: Pricing;
   readonly onError: (error: unknown) => void;
 }
 
@@ -110,7 +110,7 @@ export async function waitingFor(
 
 /** Makes the statements of a closed month that are missing. One that fails leaves the month unfinished, and the others are made. */
 async function settleAll(
-  { db, billing, onError }: Closing,
+  { db, pricing, onError }: Closing,
   { at, ...month }: Scan & { readonly at: Date },
 ): Promise<ClosedMonth> {
   const { period } = month;
@@ -118,7 +118,7 @@ async function settleAll(
   let failed = 0;
   for await (const teamId of teamsToSettle(db, month)) {
     try {
-      const made = await settle(db, billing, { teamId, period, at });
+      const made = await settle(db, pricing, { teamId, period, at });
       if (made !== undefined) sum = added(sum, made);
     } catch (error) {
       failed += 1;

@@ -1,6 +1,6 @@
 /** What a statement says: figures that can be checked by hand, and how it moves on. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { billing, createMoneyWorld } from '../../../test/setup/money/months.ts';
+import { createMoneyWorld, pricing } from '../../../test/setup/money/months.ts';
 import type { MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { systemScope } from '../../platform/authorise.ts';
@@ -136,7 +136,7 @@ describe.skipIf(!postgresHere)('a statement', () => {
     await refund(world.db, { purchase: 'cs_1', totalCents: 600, at });
     // Nothing is used in November: the shortfall alone makes a statement, and closers at once put it on one.
     const december = '2026-12-01T01:00:00Z';
-    const rehearsed = await rehearse({ db: world.db, billing: billing() }, new Date(december));
+    const rehearsed = await rehearse({ db: world.db, pricing: pricing() }, new Date(december));
     expect(rehearsed.months).toMatchObject([{ period: '2026-11-01', statements: 1, netCents: 500 }]);
     await Promise.all([1, 2, 3].map(async () => await world.close(december)));
     const [november] = await of(teamId);

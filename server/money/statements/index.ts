@@ -3,10 +3,10 @@ import type { Feature, System } from '../../platform/feature.ts';
 import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
 import { databaseNow } from '../../platform/sql.ts';
+import { pricingOf } from '../plans/index.ts';
 import { closeDue } from './close.ts';
 import type { Closed, Memory } from './close.ts';
 import { rehearse } from './rehearse.ts';
-import type { Billing } from './settle.ts';
 
 export { closeDue, openMonth } from './close.ts';
 export type { Closed, ClosedMonth, Closing, Memory, Waiting } from './close.ts';
@@ -14,7 +14,6 @@ export { SHORTFALL, totalsOf, usageLines } from './lines.ts';
 export type { Line, Totals } from './lines.ts';
 export { openNets } from './open-nets.ts';
 export { rehearse } from './rehearse.ts';
-export type { Billing } from './settle.ts';
 export {
   linesOf,
   moveStatement,
@@ -28,25 +27,20 @@ export { amountOf } from './words.ts';
 
 const EVERY_MS = 60_000;
 
-export function billingOf({ config }: Pick<System, 'config'>): Billing {
-  const { currency, stripeSecretKey } = config.billing;
-  return { currency, charges: stripeSecretKey !== undefined };
-}
-
 /** By the database's clock: a server whose own is wrong closes no month too soon. */
 export async function closeMonths(
   system: Pick<System, 'config' | 'db' | 'onError'>,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<Closed> {
   const { db, onError } = system;
-  const closing = { db, billing: billingOf(system), onError };
+  const closing = { db, pricing: pricingOf(system), onError };
   const now = await databaseNow(db.sql);
   return dryRun ? await rehearse(closing, now) : await closeDue(closing, now);
 }
 
 function startClosing(system: System): Loop {
   const { db, onError } = system;
-  const closing = { db, billing: billingOf(system), onError };
+  const closing = { db, pricing: pricingOf(system), onError };
   const memory: Memory = {};
   return startLoop({
     everyMs: EVERY_MS,

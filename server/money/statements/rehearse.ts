@@ -1,10 +1,11 @@
 /** A closing that writes nothing: what is due is settled team by team, and each transaction is undone. */
 import type { Database } from '../../platform/db/index.ts';
 import { monthAfter } from '../plans/index.ts';
+import type { Pricing } from '../plans/index.ts';
 import { added, isDue, monthBefore, openMonth, teamsToSettle, waitingFor } from './close.ts';
 import type { Closed, ClosedMonth, Closing } from './close.ts';
 import { settle } from './settle.ts';
-import type { Billing, Figures } from './settle.ts';
+import type { Figures } from './settle.ts';
 
 class Undone extends Error {}
 
@@ -26,14 +27,14 @@ export async function rehearse(closing: Omit<Closing, 'onError'>, now: Date): Pr
 
 /** Of the last of these months. The earlier ones take their part of the credit first. */
 async function rehearseMonth(
-  { db, billing }: Omit<Closing, 'onError'>,
+  { db, pricing }: Omit<Closing, 'onError'>,
   periods: readonly string[],
   at: Date,
 ): Promise<ClosedMonth> {
   const period = periods.at(-1) ?? '';
   let sum: ClosedMonth = { period, statements: 0, netCents: 0, dueCents: 0 };
   for await (const teamId of teamsToSettle(db, { period, isFresh: periods.length > 1 })) {
-    const made = await undone(db, async (tx) => await settleEach(tx, billing, { teamId, periods, at }));
+    const made = await undone(db, async (tx) => await settleEach(tx, pricing, { teamId, periods, at }));
     if (made !== undefined) sum = added(sum, made);
   }
   return sum;
@@ -41,7 +42,7 @@ async function rehearseMonth(
 
 async function settleEach(
   tx: Database,
-  billing: Billing,
+  pricing: Pricing,
   {
     teamId,
     periods,
@@ -49,7 +50,7 @@ async function settleEach(
   }: { readonly teamId: string; readonly periods: readonly string[]; readonly at: Date },
 ): Promise<Figures | undefined> {
   let made: Figures | undefined;
-  for (const period of periods) made = await settle(tx, billing, { teamId, period, at });
+  for (const period of periods) made = await settle(tx, pricing, { teamId, period, at });
   return made;
 }
 

@@ -10,18 +10,12 @@ import { appendAudit } from '../../platform/ledger/index.ts';
 import type { AuditActor } from '../../platform/ledger/index.ts';
 import { shortfallOf, useCredit } from '../credits/index.ts';
 import { paidMonth } from '../plans/index.ts';
+import type { Pricing } from '../plans/index.ts';
 import { shortfallLine, totalsOf, usageLines } from './lines.ts';
 import type { Line, Totals } from './lines.ts';
 import { wordsOf } from './words.ts';
 
 const BILLING: AuditActor = { kind: 'system', id: 'billing', display: 'billing' };
-
-/** What decides about amounts beside the rows. */
-export interface Billing {
-  readonly currency: string;
-  /** There is a provider of payments. */
-  readonly charges: boolean;
-}
 
 export interface TeamMonth {
   readonly teamId: string;
@@ -43,9 +37,9 @@ interface Head extends Totals {
 }
 
 /** Undefined: the team used nothing and owes nothing, or its statement is there already. */
-export async function settle(db: Database, billing: Billing, month: TeamMonth): Promise<Figures | undefined> {
+export async function settle(db: Database, pricing: Pricing, month: TeamMonth): Promise<Figures | undefined> {
   try {
-    return await db.transact(async (tx) => await settleIn(tx, billing, month));
+    return await db.transact(async (tx) => await settleIn(tx, pricing, month));
   } catch (error) {
     if (error instanceof Settled) return undefined;
     throw error;
@@ -55,13 +49,13 @@ export async function settle(db: Database, billing: Billing, month: TeamMonth): 
 /** Somebody else was faster: what was put on this statement, such as a shortfall of credit, is not on it. */
 class Settled extends Error {}
 
-async function settleIn(tx: Database, billing: Billing, month: TeamMonth): Promise<Figures | undefined> {
+async function settleIn(tx: Database, pricing: Pricing, month: TeamMonth): Promise<Figures | undefined> {
   const { teamId, at } = month;
   if (await isSettled(tx, month)) return undefined;
   const id = newId('stm', at.getTime());
-  const { payerId, plan, lines } = await computed(tx, billing, { ...month, id });
+  const { payerId, plan, lines } = await computed(tx, pricing, { ...month, id });
   if (lines.length === 0) return undefined;
-  const head = { id, payerId, plan: plan.id, currency: billing.currency, ...totalsOf(lines) };
+  const head = { id, payerId, plan: plan.id, currency: pricing.currency, ...totalsOf(lines) };
   if (!(await insert(tx, month, head))) throw new Settled();
   await insertLines(tx, id, lines);
   const creditCents = await useCredit(tx, { teamId, cents: head.netCents, source: id, at });
@@ -80,7 +74,7 @@ async function isSettled({ sql }: Database, { teamId, period }: TeamMonth): Prom
 
 async function computed(
   tx: Database,
-  { currency, charges }: Billing,
+  { currency, charges }: Pricing,
   { teamId, period, at, id }: TeamMonth & { readonly id: string },
 ) {
   const { payerId, plan, coverage } = await paidMonth(tx, { teamId, period, charges });

@@ -1,7 +1,8 @@
 /** Months of teams without their machines: reports, who pays, which plan, and the closing at a time that the test says. */
 import { metered } from '../../../server/money/metering/index.ts';
+import type { Pricing } from '../../../server/money/plans/index.ts';
 import { closeDue } from '../../../server/money/statements/index.ts';
-import type { Billing, Closed, Memory } from '../../../server/money/statements/index.ts';
+import type { Closed, Memory } from '../../../server/money/statements/index.ts';
 import { publish } from '../../../server/engine/outbox/index.ts';
 import type { Database } from '../../../server/platform/db/index.ts';
 import { newId } from '../../../server/platform/ids.ts';
@@ -27,7 +28,7 @@ export interface MoneyWorld {
 
 const EFFECTS = [metered('usd')];
 
-export function billing(charges = false): Billing {
+export function pricing(charges = false): Pricing {
   return { currency: 'usd', charges };
 }
 
@@ -59,7 +60,7 @@ export async function createMoneyWorld(): Promise<MoneyWorld> {
     },
     openFrom: async (month) => void (await sql`update open_period set month = ${month}::date`),
     close: async (at, { charges, memory } = {}) =>
-      await closeDue({ db, billing: billing(charges), onError }, new Date(at), memory),
+      await closeDue({ db, pricing: pricing(charges), onError }, new Date(at), memory),
     drop,
   };
 }
