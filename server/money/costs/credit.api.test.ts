@@ -42,6 +42,7 @@ describe.skipIf(!postgresHere)('credit of a team', () => {
     expect(await sdk.costs.listCreditLedger(teamId)).toEqual([]);
     expect(await sdk.costs.creditBalance(teamId)).toEqual({
       currency: 'usd',
+      decimals: 2,
       balanceCents: 0,
       pendingCents: 0,
       availableCents: 0,
@@ -108,6 +109,7 @@ describe.skipIf(!postgresHere)('credit of a team', () => {
     const balance = await sdk.costs.creditBalance(team);
     expect(balance).toEqual({
       currency: 'usd',
+      decimals: 2,
       balanceCents: 5_000,
       pendingCents: 5_000,
       availableCents: 0,
