@@ -30,19 +30,42 @@ export async function monthsPaid(
 }
 
 /** CTE `covers`, which `includedMs` of a row reads: the day up to which a month is included. */
-export function covers(sql: SqlTag, months: Months): Fragment {
+function covers(sql: SqlTag, months: Months): Fragment {
+  return sql`covers as materialized (${coverRows(sql, months)})`;
+}
+
+function coverRows(sql: SqlTag, months: Months): Fragment {
   const rows = [...months].map(([period, { coverage }]) => ({ period, day: coverage.day }));
-  return sql`covers as materialized (select * from jsonb_to_recordset(${sql.json(rows)}::jsonb) c(period date, day date))`;
+  return sql`select * from jsonb_to_recordset(${sql.json(rows)}::jsonb) c(period date, day date)`;
 }
 
 /** Included milliseconds of a row of `cost_days d`, joined with `covers c` by its period. */
-export function includedMs(sql: SqlTag, months: Months): Fragment {
+function includedMs(sql: SqlTag, months: Months): Fragment {
   const shares = [...months.values()].flatMap(({ coverage: { day, shares: parts } }) =>
     [...parts].map(([key, ms]) => [`${day} ${key}`, ms] as const),
   );
   const key = sql`concat_ws(' ', d.day, d.team_id, d.meter, d.price_id, d.project_id, d.environment_id, d.runner_id)`;
   return sql`case when c.day is null or d.day > c.day then 0 when d.day < c.day then d.metered_ms
     else coalesce((${sql.json(Object.fromEntries(shares))}::jsonb ->> ${key})::bigint, 0) end`;
+}
+
+export interface CoveredRows {
+  /** The sum of the included milliseconds of rows of `cost_days d`. */
+  readonly includedMs: Fragment;
+  /** What `includedMs` needs behind `cost_days d`. */
+  readonly covers: Fragment;
+}
+
+/** Where nothing is included, nothing is computed of a row. */
+export function coveredRows(sql: SqlTag, months: Months): CoveredRows {
+  const isNothing = [...months].every(
+    ([period, { coverage }]) => coverage.day === period && coverage.shares.size === 0,
+  );
+  if (isNothing) return { includedMs: sql`0::bigint`, covers: sql`` };
+  return {
+    includedMs: sql`sum(${includedMs(sql, months)})::bigint`,
+    covers: sql`left join (${coverRows(sql, months)}) c on c.period = d.period`,
+  };
 }
 
 /** Included time of a payer's month. */

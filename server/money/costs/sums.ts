@@ -1,6 +1,6 @@
 /** Sums of a team's days, by what they are of. What it takes grows with the team's days, and not with its history. */
 import type { Ctx } from '../../platform/context.ts';
-import { covers, includedMs } from './coverage.ts';
+import { coveredRows } from './coverage.ts';
 import type { Months } from './coverage.ts';
 import type { CostDays } from './days.ts';
 import { monthsOf } from './days.ts';
@@ -33,40 +33,34 @@ export interface SumsQuestion extends CostDays {
   readonly months: Months;
 }
 
-/** Days oldest first; parts greatest first, the rest last. */
+/** Days oldest first; parts greatest first, the rest last. Rows of days are read once, for two groupings of them; all else is of these few. A price is of one meter. */
 export async function sumsOf(
   { db, teams }: Pick<Ctx, 'db' | 'teams'>,
   { teamId, since, until, months }: SumsQuestion,
 ): Promise<Sum[]> {
   const { sql } = db.behind;
   const periods = monthsOf({ since, until });
+  const { includedMs, covers } = coveredRows(sql, months);
   return await sql<Sum[]>`
-    with ${covers(sql, months)},
-    days as materialized (
-      select d.day, d.meter, d.project_id, d.environment_id, d.runner_id, d.price_id,
-        d.events, d.metered_ms, d.self_reported_ms, ${includedMs(sql, months)} as included_ms
-      from cost_days d left join covers c on c.period = d.period
-      where d.team_id = ${teamId} and d.team_id = any(${[...teams.teamIds]}::text[])
+    with days as materialized (
+      select grouping(d.day) as is_place, d.day, d.project_id, d.environment_id, d.runner_id, d.price_id, sum(d.events)::bigint as events,
+        sum(d.metered_ms)::bigint as ms, sum(d.self_reported_ms)::bigint as self_ms, ${includedMs} as included_ms
+      from cost_days d ${covers}
+      where ${teamId}::text = any(${[...teams.teamIds]}::text[]) and d.team_id = ${teamId}
         and d.period = any(${periods}::text[]::date[]) and d.day >= ${since}::date and d.day < ${until}::date
-    ),
-    combined as (
-      select environment_id, runner_id, meter, price_id, sum(events)::bigint as events, sum(metered_ms)::bigint as ms,
-        sum(self_reported_ms)::bigint as self_ms, sum(included_ms)::bigint as included_ms
-      from days group by environment_id, runner_id, meter, price_id
+      group by grouping sets ((d.day, d.project_id, d.price_id), (d.environment_id, d.runner_id, d.price_id))
     ),
     grouped as (
-      select 'daily' as kind, day, project_id as key, price_id, sum(events)::bigint as events, sum(metered_ms)::bigint as ms,
-        sum(self_reported_ms)::bigint as self_ms, sum(included_ms)::bigint as included_ms
-      from days group by day, project_id, price_id
+      select 'daily' as kind, day, project_id as key, price_id, events, ms, self_ms, included_ms from days where is_place = 0
       union all
       select case when grouping(environment_id) = 0 then 'environment' when grouping(runner_id) = 0 then 'runner' else 'meter' end,
-        null, coalesce(environment_id, runner_id, meter), price_id, sum(events), sum(ms), sum(self_ms), sum(included_ms)
-      from combined group by grouping sets ((environment_id, price_id), (runner_id, price_id), (meter, price_id))
+        null, coalesce(environment_id, runner_id), price_id, sum(events), sum(ms), sum(self_ms), sum(included_ms)
+      from days where is_place = 1 group by grouping sets ((environment_id, price_id), (runner_id, price_id), (price_id))
     ),
     rated as (
-      select g.kind, g.day, g.key, sum(g.events) as events, sum(g.ms) as ms, sum(g.self_ms) as self_ms,
-        sum(g.ms * p.nanos_per_second) as list, sum(g.included_ms * p.nanos_per_second) as included
-      from grouped g join prices p on p.id = g.price_id group by g.kind, g.day, g.key
+      select g.kind, g.day, coalesce(g.key, p.meter) as key, sum(g.events) as events, sum(g.ms) as ms, sum(g.self_ms) as self_ms,
+        sum(g.ms * p.nanos_per_second::numeric) as list, sum(g.included_ms * p.nanos_per_second::numeric) as included
+      from grouped g join prices p on p.id = g.price_id group by g.kind, g.day, coalesce(g.key, p.meter)
     ),
     ranked as (
       select *, row_number() over (partition by kind order by list desc, key) as rank
