@@ -50,7 +50,7 @@ export async function teamBilling(
   const { db } = ctx;
   const period = monthOf(ctx.clock.now());
   const month = await paidMonth(db, { teamId, period, charges });
-  const { payerId, teamIds } = month;
+  const { payerId } = month;
   const { standing, cancelAt } = await planOf(db, charges, payerId);
   const nets = await openNets(ctx, { teamId, charges });
   const payer = payerId === null ? undefined : await findUserById(db, payerId);
@@ -63,7 +63,7 @@ export async function teamBilling(
     currency,
     decimals: decimalsOf(currency),
     includedSeconds: month.poolMs / 1_000,
-    usedSeconds: await usedSeconds(db, { teamIds, period }),
+    usedSeconds: month.usedMs / 1_000,
     net: decimalOf(nets.get(period) ?? 0n),
     creditBalanceCents: await balanceOf(db.sql, teamId),
     pendingCents: [...nets.values()].reduce((sum, net) => sum + centsOf(net, currency), 0),

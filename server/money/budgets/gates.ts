@@ -3,7 +3,7 @@ import { appendAudit } from '../../platform/ledger/index.ts';
 import type { AuditActor } from '../../platform/ledger/index.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { decimalOf } from '../amounts/index.ts';
-import type { UsedMonth } from '../plans/index.ts';
+import type { PaidMonth } from '../plans/index.ts';
 import { isExceeded, majorOf } from './figures.ts';
 import { scopeOf } from './measure.ts';
 import type { Evaluated, Measured } from './measure.ts';
@@ -54,7 +54,7 @@ function gateOf(budget: Measured, { currency, month }: Evaluated): Gate {
 }
 
 /** Of all teams of a payer whose plan ends with its time. */
-function planGates({ plan, poolMs, usedMs, teamIds }: UsedMonth, { month }: Evaluated): readonly Gate[] {
+function planGates({ plan, poolMs, usedMs, teamIds }: PaidMonth, { month }: Evaluated): readonly Gate[] {
   if (plan.overage || usedMs < poolMs) return [];
   const details = {
     plan: plan.id,

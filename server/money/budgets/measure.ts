@@ -5,7 +5,7 @@ import { forecastOf, historyFrom } from '../costs/index.ts';
 import type { Spent } from '../costs/index.ts';
 import { countDays, monthOf } from '../metering/index.ts';
 import { includedMs, monthAfter, paidMonths } from '../plans/index.ts';
-import type { Pricing, UsedMonth } from '../plans/index.ts';
+import type { Pricing, PaidMonth } from '../plans/index.ts';
 import { percentOf } from './figures.ts';
 import { monthAt } from './months.ts';
 import type { Month } from './months.ts';
@@ -33,7 +33,7 @@ export interface Measuring extends Pricing {
 export interface Measures {
   readonly month: Month;
   /** Of whoever pays for the teams, with all teams of each; none without a provider. */
-  readonly payers: readonly UsedMonth[];
+  readonly payers: readonly PaidMonth[];
   /** Those of the teams and of all others of their payers, in the order of teams, projects and environments. */
   readonly budgets: readonly Measured[];
 }
@@ -55,7 +55,7 @@ export async function measure(
   { teamIds, now, currency, charges }: Measuring,
 ): Promise<Measures> {
   const month = monthAt(now);
-  const payers = charges ? await paidMonths({ sql }, { teamIds, period: month.period }) : [];
+  const payers = charges ? await paidMonths({ sql }, { teamIds, period: month.period, charges }) : [];
   const all = charges ? payers.flatMap((payer) => payer.teamIds) : teamIds;
   const rows = await readSpent(sql, { teamIds: all, month, payers });
   const daysLeft = BigInt(countDays(month.today, monthAfter(month.period)));
@@ -86,7 +86,7 @@ interface Row extends BudgetRow {
 interface Reading {
   readonly teamIds: readonly string[];
   readonly month: Month;
-  readonly payers: readonly UsedMonth[];
+  readonly payers: readonly PaidMonth[];
 }
 
 async function readSpent(sql: SqlTag, { teamIds, month, payers }: Reading): Promise<readonly Row[]> {
@@ -124,7 +124,7 @@ async function readSpent(sql: SqlTag, { teamIds, month, payers }: Reading): Prom
 interface Question {
   readonly spent: bigint;
   readonly days: readonly Day[];
-  readonly payer: UsedMonth | undefined;
+  readonly payer: PaidMonth | undefined;
   readonly month: Month;
 }
 

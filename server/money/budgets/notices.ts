@@ -2,7 +2,7 @@
 import type { SqlTag } from '../../platform/db/index.ts';
 import { rowId } from '../../platform/sql.ts';
 import { decimalOf, picoOf } from '../amounts/index.ts';
-import type { UsedMonth } from '../plans/index.ts';
+import type { PaidMonth } from '../plans/index.ts';
 import { majorOf, moneyOf, passed } from './figures.ts';
 import { scopeOf } from './measure.ts';
 import type { Evaluated, Measured } from './measure.ts';
@@ -128,7 +128,7 @@ function bodyOf({ enforcement, percentUsed, teamId }: Measured, what: string): s
   return `${what}${effect} svc budgets list --team ${teamId}`;
 }
 
-function includedNotices(payer: UsedMonth, { month }: Evaluated): readonly Notice[] {
+function includedNotices(payer: PaidMonth, { month }: Evaluated): readonly Notice[] {
   const { poolMs, usedMs, plan, teamIds } = payer;
   if (poolMs === 0) return [];
   const reached = INCLUDED.filter((threshold) => usedMs * 100 >= threshold * poolMs);

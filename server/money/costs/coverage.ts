@@ -68,23 +68,6 @@ export function coveredRows(sql: SqlTag, months: Months): CoveredRows {
   };
 }
 
-/** Included time of a payer's month. */
-export interface Pool {
-  readonly ms: number;
-  /** By all teams of the payer. */
-  readonly usedMs: number;
-}
-
-export async function poolOf(
-  { sql }: Pick<Database, 'sql'>,
-  { teamIds, poolMs }: Pick<PaidMonth, 'teamIds' | 'poolMs'>,
-  period: string,
-): Promise<Pool> {
-  const [row] = await sql<Array<{ ms: number }>>`
-    select coalesce(sum(metered_ms), 0)::float8 as ms from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date`;
-  return { ms: poolMs, usedMs: row?.ms ?? 0 };
-}
-
 /** Net costs of a team's month before a day, in pico-units. */
 export async function netBefore(
   { sql }: Pick<Database, 'sql'>,

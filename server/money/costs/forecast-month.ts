@@ -5,8 +5,6 @@ import type { CostForecast } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { addDays, countDays, dayOf, monthOf } from '../metering/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
-import { poolOf } from './coverage.ts';
-import type { Pool } from './coverage.ts';
 import { forecastOf, historyFrom } from './forecast.ts';
 import type { Forecast, History, Spent } from './forecast.ts';
 
@@ -16,24 +14,15 @@ type Reader = Pick<Ctx, 'db' | 'teams'>;
 export interface MonthSoFar {
   /** Of what was before this month. */
   readonly history: History;
-  readonly pool: Pool | undefined;
+  /** Absent when nothing is included. */
+  readonly paid: PaidMonth | undefined;
 }
 
-/** `paid`: absent when nothing is included. */
 export async function monthSoFar(
   ctx: Reader,
-  {
-    teamId,
-    now,
-    paid,
-  }: { readonly teamId: string; readonly now: Date; readonly paid: PaidMonth | undefined },
+  { teamId, now, paid }: Pick<MonthSoFar, 'paid'> & { readonly teamId: string; readonly now: Date },
 ): Promise<MonthSoFar> {
-  const today = dayOf(now.getTime());
-  const [history, pool] = await Promise.all([
-    historyOf(ctx, { teamId, today }),
-    paid === undefined ? undefined : poolOf(ctx.db.behind, paid, monthOf(today)),
-  ]);
-  return { history, pool };
+  return { history: await historyOf(ctx, { teamId, today: dayOf(now.getTime()) }), paid };
 }
 
 export interface SpentSoFar {
@@ -44,7 +33,7 @@ export interface SpentSoFar {
 }
 
 export function forecastMonth(
-  { history: before, pool }: MonthSoFar,
+  { history: before, paid }: MonthSoFar,
   { days, included }: SpentSoFar,
 ): Row<CostForecast> | undefined {
   const [firstOfMonth] = [...days.keys()].toSorted();
@@ -55,18 +44,18 @@ export function forecastMonth(
   };
   const forecast = forecastOf(history);
   if (forecast === undefined) return undefined;
-  const covered = pool === undefined ? 0n : included + coveredLater(forecast, history.today, pool);
+  const covered = paid === undefined ? 0n : included + coveredLater(forecast, history.today, paid);
   const { list, method } = forecast;
   return { list: decimalOf(list), net: decimalOf(list - covered), method };
 }
 
 /** Of what is still to be spent: what is left of the pool, shared by time with the payer's other teams, which go on as up to now. */
-function coveredLater({ list, ms, soFar }: Forecast, today: string, pool: Pool): bigint {
+function coveredLater({ list, ms, soFar }: Forecast, today: string, { poolMs, usedMs }: PaidMonth): bigint {
   const month = monthOf(today);
   const [gone, left] = [countDays(month, today), countDays(today, monthOf(addDays(month, 31)))];
-  const others = Math.round((Math.max(0, pool.usedMs - soFar.ms) / gone) * left);
+  const others = Math.round((Math.max(0, usedMs - soFar.ms) / gone) * left);
   const later = ms - soFar.ms + others;
-  const free = Math.max(0, pool.ms - pool.usedMs);
+  const free = Math.max(0, poolMs - usedMs);
   const listLater = list - soFar.list;
   return free >= later ? listLater : (listLater * BigInt(free)) / BigInt(later);
 }

@@ -66,47 +66,6 @@ export function rowKey({ teamId, meter, priceId, projectId, environmentId, runne
   return [teamId, meter, priceId, projectId, environmentId, runnerId].join(' ');
 }
 
-/** Which time of a month a pool covers. Reads totals of days, and the rows of one of them. */
-export async function coverageOf(
-  sql: SqlTag,
-  {
-    teamIds,
-    period,
-    poolMs: pool,
-  }: { readonly teamIds: readonly string[]; readonly period: string; readonly poolMs: number },
-): Promise<Coverage> {
-  if (pool <= 0) return { day: period, shares: new Map() };
-  const days = await sql<Array<{ day: string; ms: string }>>`
-    select day::text, sum(metered_ms) as ms from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date group by day order by day`;
-  let left = pool;
-  for (const { day, ms } of days) {
-    if (left < Number(ms)) return { day, shares: await sharesOn(sql, { teamIds, period, day, left }) };
-    left -= Number(ms);
-  }
-  return { day: monthAfter(period), shares: new Map() };
-}
-
-async function sharesOn(
-  sql: SqlTag,
-  {
-    teamIds,
-    period,
-    day,
-    left,
-  }: {
-    readonly teamIds: readonly string[];
-    readonly period: string;
-    readonly day: string;
-    readonly left: number;
-  },
-): Promise<ReadonlyMap<string, number>> {
-  if (left === 0) return new Map();
-  const rows = await sql<Array<DayRow & { readonly ms: string }>>`
-    select team_id as "teamId", meter, price_id as "priceId", project_id as "projectId", environment_id as "environmentId", runner_id as "runnerId", metered_ms as ms
-    from cost_days where team_id = any(${[...teamIds]}::text[]) and period = ${period}::date and day = ${day}::date`;
-  return sharesOf(left, rows);
-}
-
 /** What is left for the rows of a day, in proportion to their time. */
 export function sharesOf(
   left: number,

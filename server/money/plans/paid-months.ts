@@ -1,33 +1,35 @@
-/** A month of many payers at once: what `paidMonth` says of one. The number of statements does not depend on how many they are. */
+/** Months of many payers at once: under which plan each is, and which of its time that covers. The number of statements does not depend on how many they are. */
 import { teamsPaidWith } from '../../access/teams/index.ts';
 import type { PaidTeam } from '../../access/teams/index.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { FREE, planById } from './catalogue.ts';
+import { FREE, planById, SELF_HOSTED } from './catalogue.ts';
 import type { CataloguePlan } from './catalogue.ts';
+import type { Pricing } from './pricing.ts';
 import { monthAfter, poolMs, sharesOf } from './included.ts';
 import type { Coverage, DayRow, PlanFrom } from './included.ts';
 
-export interface UsedMonth {
+export interface PaidMonth {
   readonly payerId: string | null;
   /** All teams of the payer, those that are gone too. */
   readonly teamIds: readonly string[];
   readonly plan: CataloguePlan;
   /** Milliseconds that the month includes, for all these teams. */
   readonly poolMs: number;
+  /** Milliseconds that all these teams used, whether the plan includes them or not. */
   readonly usedMs: number;
   readonly coverage: Coverage;
 }
 
-interface Of {
+interface Of extends Pick<Pricing, 'charges'> {
   readonly teamIds: readonly string[];
   readonly period: string;
 }
 
-/** Months of whoever pays for these teams, of an installation that charges. */
+/** Months of whoever pays for these teams. */
 export async function paidMonths(
   { sql }: Pick<Database, 'sql'>,
-  { teamIds, period }: Of,
-): Promise<readonly UsedMonth[]> {
+  { teamIds, period, charges }: Of,
+): Promise<readonly PaidMonth[]> {
   const before = new Date(`${monthAfter(period)}T00:00:00Z`);
   const paid = await teamsPaidWith(sql, { teamIds, before });
   const groups = [...groupsOf(paid).values()];
@@ -37,6 +39,7 @@ export async function paidMonths(
     groups.flatMap(({ payerId }) => payerId ?? []),
   );
   const pools = groups.map(({ payerId }) => {
+    if (!charges) return { plan: SELF_HOSTED, poolMs: 0 };
     const theirs = changes.get(payerId ?? '') ?? [];
     return { plan: planById(theirs.at(-1)?.plan ?? FREE.id), poolMs: poolMs(period, theirs) };
   });
@@ -48,6 +51,16 @@ export async function paidMonths(
     const shares = left === 0 ? new Map<string, number>() : sharesOf(left, rows.get(n) ?? []);
     return { ...group, plan: FREE, poolMs: 0, ...pools[n], usedMs, coverage: { day, shares } };
   });
+}
+
+/** The month of whoever pays for this team. */
+export async function paidMonth(
+  { sql }: Pick<Database, 'sql'>,
+  { teamId, ...of }: Omit<Of, 'teamIds'> & { readonly teamId: string },
+): Promise<PaidMonth> {
+  const [month] = await paidMonths({ sql }, { ...of, teamIds: [teamId] });
+  if (month === undefined) throw new Error(`nobody's month is that of ${teamId}`);
+  return month;
 }
 
 interface Group {
