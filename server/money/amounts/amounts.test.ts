@@ -1,7 +1,7 @@
 /** Rounding, and parts that sum. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { centsOf, decimalOf, decimalsOf, shared } from './index.ts';
+import { centsOf, decimalOf, decimalsOf, moneyOf, shared } from './index.ts';
 
 describe('an amount', () => {
   it('is a decimal text of twelve places', () => {
@@ -57,5 +57,15 @@ describe('shared()', () => {
         },
       ),
     );
+  });
+});
+
+describe('moneyOf()', () => {
+  it('has the decimals of the currency', () => {
+    expect([moneyOf(1_234, 'usd'), moneyOf(1_234, 'jpy'), moneyOf(1_234, 'kwd')]).toEqual([
+      '12.34 USD',
+      '1234 JPY',
+      '1.234 KWD',
+    ]);
   });
 });

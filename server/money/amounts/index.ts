@@ -37,6 +37,15 @@ export function picoOf(cents: number, currency: string): bigint {
   return BigInt(cents) * minorUnit(currency);
 }
 
+/** Minor units in the words of a person: `12.30 USD`. */
+export function moneyOf(cents: number, currency: string): string {
+  const places = decimalsOf(currency);
+  const digits = String(Math.abs(cents)).padStart(places + 1, '0');
+  const whole = digits.slice(0, digits.length - places);
+  const amount = places === 0 ? whole : `${whole}.${digits.slice(-places)}`;
+  return `${cents < 0 ? '-' : ''}${amount} ${currency.toUpperCase()}`;
+}
+
 export interface Share {
   /** Of several with the same remainder the first one in this order has more. */
   readonly key: string;

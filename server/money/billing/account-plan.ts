@@ -11,7 +11,7 @@ import {
   teamsOfPayer,
 } from '../plans/index.ts';
 import type { AccountPlan, PlanChange } from '../plans/index.ts';
-import { PROVIDER_ACTOR } from './billing-deps.ts';
+import { PROVIDER_ACTOR } from '../credits/index.ts';
 import type { BillingDeps, Change } from './billing-deps.ts';
 import type { ProviderSubscription } from './provider.ts';
 

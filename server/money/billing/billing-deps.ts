@@ -1,5 +1,4 @@
 /** What the parts of this feature work with when the installation has a provider of payments. */
-import type { AuditActor } from '../../platform/ledger/index.ts';
 import type { System } from '../../platform/feature.ts';
 import type { FollowPlans } from '../plans/index.ts';
 import type { Provider } from './provider.ts';
@@ -9,9 +8,6 @@ export interface BillingDeps extends Pick<System, 'db' | 'clock' | 'onError'> {
   readonly currency: string;
   readonly followPlans: FollowPlans;
 }
-
-/** Whose word it is that something was paid. */
-export const PROVIDER_ACTOR: AuditActor = { kind: 'system', id: 'stripe', display: 'Stripe' };
 
 /** What an event comes to, in the transaction that ends it. */
 export type Effects = (tx: Change) => Promise<void>;

@@ -1,11 +1,11 @@
 /** What each event is about. It says only which object to read: what the object is now decides, so that events may come late, twice and in any order. */
 import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
-import { disputeLost, disputeOpened, disputeWon, refund } from '../credits/index.ts';
+import { disputeLost, disputeOpened, disputeWon, PROVIDER_ACTOR, refund } from '../credits/index.ts';
 import { accountPlanOf, FREE } from '../plans/index.ts';
 import type { AccountPlan } from '../plans/index.ts';
 import { applyPlan, failedNotice, liveOf, standingOf, subscribed, tellTeams } from './account-plan.ts';
 import type { Subscribed } from './account-plan.ts';
-import { noEffects, PROVIDER_ACTOR } from './billing-deps.ts';
+import { noEffects } from './billing-deps.ts';
 import type { BillingDeps, Effects } from './billing-deps.ts';
 import { endCheckout, findCheckout } from './checkouts-store.ts';
 import { accountOf } from './customers.ts';

@@ -1,7 +1,7 @@
 /** Statements on their way through the provider. */
 import { addEvent } from '../../platform/events.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
-import { PROVIDER_ACTOR } from './billing-deps.ts';
+import { PROVIDER_ACTOR } from '../credits/index.ts';
 import type { Change } from './billing-deps.ts';
 import type { ProviderInvoice } from './provider.ts';
 import { moveStatement } from '../statements/index.ts';

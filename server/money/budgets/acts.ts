@@ -9,8 +9,9 @@ import type { Ctx } from '../../platform/context.ts';
 import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { change, given, rowsOf } from '../../platform/resource/index.ts';
+import { moneyOf } from '../amounts/index.ts';
 import { markDirty } from './dirty.ts';
-import { moneyOf, wholeCents } from './figures.ts';
+import { wholeCents } from './figures.ts';
 import type { BudgetRow } from './measure.ts';
 import { budgets } from './schema.ts';
 

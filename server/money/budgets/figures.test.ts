@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { minorUnit } from '../amounts/index.ts';
-import { isExceeded, moneyOf, passed, percentOf, stateOf, wholeCents } from './figures.ts';
+import { isExceeded, passed, percentOf, stateOf, wholeCents } from './figures.ts';
 
 describe('percentOf()', () => {
   it('is rounded down to one decimal: never 100 before all is spent', () => {
@@ -46,15 +46,5 @@ describe('wholeCents()', () => {
     );
     expect(Object.is(wholeCents(-0, 'usd'), 0)).toBe(true);
     expect(wholeCents(Number.MIN_VALUE, 'usd')).toBeUndefined();
-  });
-});
-
-describe('moneyOf()', () => {
-  it('has the decimals of the currency', () => {
-    expect([moneyOf(1_234, 'usd'), moneyOf(1_234, 'jpy'), moneyOf(1_234, 'kwd')]).toEqual([
-      '12.34 USD',
-      '1234 JPY',
-      '1.234 KWD',
-    ]);
   });
 });

@@ -44,9 +44,3 @@ export function wholeCents(major: number, currency: string): number | undefined 
 export function majorOf(cents: number, currency: string): number {
   return cents / unitsOf(currency);
 }
-
-/** For people: `12.34 USD`. */
-export function moneyOf(cents: number, currency: string): string {
-  const places = unitsOf(currency).toString().length - 1;
-  return `${majorOf(cents, currency).toFixed(places)} ${currency.toUpperCase()}`;
-}

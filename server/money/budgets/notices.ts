@@ -1,9 +1,9 @@
 /** People are told once of each threshold that is passed: of several that are passed at once only of the highest. */
 import type { SqlTag } from '../../platform/db/index.ts';
 import { rowId } from '../../platform/sql.ts';
-import { decimalOf, picoOf } from '../amounts/index.ts';
+import { decimalOf, moneyOf, picoOf } from '../amounts/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
-import { majorOf, moneyOf, passed } from './figures.ts';
+import { majorOf, passed } from './figures.ts';
 import { scopeOf } from './measure.ts';
 import type { Evaluated, Measured } from './measure.ts';
 

@@ -1,5 +1,5 @@
 /** Words of a notice about a day that stands out. */
-import { centsOf, decimalsOf } from '../amounts/index.ts';
+import { centsOf, moneyOf } from '../amounts/index.ts';
 import type { Found } from './anomalies.ts';
 
 export interface Notice {
@@ -12,7 +12,7 @@ export function notice(
   { teamId, currency }: { readonly teamId: string; readonly currency: string },
 ): Notice {
   const of = projectId === undefined ? '' : ` of the project ${projectName ?? projectId}`;
-  const amount = (pico: bigint): string => amountText(pico, currency);
+  const amount = (pico: bigint): string => moneyOf(centsOf(pico, currency), currency);
   const more = deviationPct === undefined ? '' : `, ${Math.round(deviationPct)} % more`;
   const grown = contributors.map(({ kind, id, name }) =>
     id === undefined ? 'work of no environment' : `the ${kind} ${name ?? id}`,
@@ -29,10 +29,4 @@ export function notice(
 
 function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
-}
-
-/** In major units with the decimals of the currency. */
-function amountText(pico: bigint, currency: string): string {
-  const places = decimalsOf(currency);
-  return `${(centsOf(pico, currency) / 10 ** places).toFixed(places)} ${currency.toUpperCase()}`;
 }

@@ -5,8 +5,10 @@ import { appendAudit } from '../../platform/ledger/index.ts';
 import type { AuditActor } from '../../platform/ledger/index.ts';
 import { balanceOf } from './blocks.ts';
 
-const BILLING: AuditActor = { kind: 'system', id: 'billing', display: 'billing' };
-const PROVIDER: AuditActor = { kind: 'system', id: 'stripe', display: 'Stripe' };
+/** Whose word it is that a month is closed, and that credit was used or has ended. */
+export const BILLING_ACTOR: AuditActor = { kind: 'system', id: 'billing', display: 'billing' };
+/** Whose word it is that something was paid. */
+export const PROVIDER_ACTOR: AuditActor = { kind: 'system', id: 'stripe', display: 'Stripe' };
 
 export interface CreditAct {
   readonly teamId: string;
@@ -30,7 +32,7 @@ const BY_PROVIDER: ReadonlySet<CreditAct['action']> = new Set([
 
 /** Nobody calls: the provider told of it, or the clock. */
 export async function record(tx: Database, { teamId, details, at, ...act }: CreditAct): Promise<void> {
-  const actor = BY_PROVIDER.has(act.action) ? PROVIDER : BILLING;
+  const actor = BY_PROVIDER.has(act.action) ? PROVIDER_ACTOR : BILLING_ACTOR;
   const given = Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined));
   await appendAudit(tx, { ...act, chain: teamId, details: given, actor, requestId: '' }, at);
 }

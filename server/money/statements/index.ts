@@ -23,7 +23,6 @@ export {
   statementsToInvoice,
 } from './store.ts';
 export type { Move, StatementLineRow, StatementRow } from './store.ts';
-export { amountOf } from './words.ts';
 
 const EVERY_MS = 60_000;
 

@@ -7,15 +7,12 @@ import type { Database } from '../../platform/db/index.ts';
 import { addEvent } from '../../platform/events.ts';
 import { newId } from '../../platform/ids.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
-import type { AuditActor } from '../../platform/ledger/index.ts';
-import { shortfallOf, useCredit } from '../credits/index.ts';
+import { BILLING_ACTOR, shortfallOf, useCredit } from '../credits/index.ts';
 import { paidMonth } from '../plans/index.ts';
 import type { Pricing } from '../plans/index.ts';
 import { shortfallLine, totalsOf, usageLines } from './lines.ts';
 import type { Line, Totals } from './lines.ts';
 import { wordsOf } from './words.ts';
-
-const BILLING: AuditActor = { kind: 'system', id: 'billing', display: 'billing' };
 
 export interface TeamMonth {
   readonly teamId: string;
@@ -122,5 +119,5 @@ async function tell(tx: Database, { teamId, period, at }: TeamMonth, settled: Ou
     await addEvent(tx, { teamId, kind: 'statement.closed', key: id, payload, at });
   }
   const act = { chain: teamId, action: 'statement.closed', target: id, details };
-  await appendAudit(tx, { ...act, actor: BILLING, requestId: '' }, at);
+  await appendAudit(tx, { ...act, actor: BILLING_ACTOR, requestId: '' }, at);
 }
