@@ -93,7 +93,7 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/money/costs/statement-differences.ts',
     'server/money/plans/included.ts',
     'server/money/statements/lines.ts',
-    'server/money/budgets/measure.ts',
+    'server/money/budgets/spent.ts',
     'server/money/plans/',
     'server/money/billing/views.ts',
   ],

@@ -12,7 +12,7 @@ import { change, given, rowsOf } from '../../platform/resource/index.ts';
 import { moneyOf } from '../amounts/index.ts';
 import { markDirty } from './dirty.ts';
 import { wholeCents } from './figures.ts';
-import type { BudgetRow } from './measure.ts';
+import type { BudgetRow } from './spent.ts';
 import { budgets } from './schema.ts';
 
 export const BUDGETS_MAX = 100;

@@ -34,7 +34,7 @@ export async function evaluate({ db, clock, ...pricing }: EvaluateDeps, which: W
     const now = clock.now();
     const teamIds = await takeMarked(sql, { ...which, batch, period: monthAt(now).period });
     if (teamIds.length === 0) return false;
-    const measures = await measure(sql, { ...pricing, teamIds, now });
+    const measures = await measure(sql, { ...pricing, teamIds, now, forecasts: 'news' });
     const evaluated = { ...measures, ...pricing, now, teamIds };
     await tell(sql, evaluated);
     await moveGates(tx, evaluated);

@@ -88,7 +88,7 @@ export interface Used {
 
 /** Greatest `percentUsed` of the enabled budgets of each team; a team without one has no entry. */
 export async function percentUsed(sql: SqlTag, measuring: Measuring): Promise<ReadonlyMap<string, Used>> {
-  const { budgets } = await measure(sql, measuring);
+  const { budgets } = await measure(sql, { ...measuring, forecasts: 'none' });
   const asked = new Set(measuring.teamIds);
   const enabled = budgets.filter(({ enabled: is, teamId }) => is && asked.has(teamId));
   const ascending = enabled.toSorted((a, b) => a.percentUsed - b.percentUsed);

@@ -1,17 +1,16 @@
-/** What budgets have spent, and what their month is likely to come to. Reads the days of this month and of four weeks, however long the history is. */
+/** What budgets have spent, and what their month is likely to come to. */
 import type { SqlTag } from '../../platform/db/index.ts';
 import { picoOf } from '../amounts/index.ts';
-import { forecastOf, historyFrom } from '../costs/index.ts';
+import { forecastOf } from '../costs/index.ts';
 import type { Spent } from '../costs/index.ts';
-import { countDays, monthOf } from '../metering/index.ts';
-import { includedMs, monthAfter, paidMonths } from '../plans/index.ts';
-import type { Pricing, PaidMonth } from '../plans/index.ts';
-import { percentOf } from './figures.ts';
+import { countDays } from '../metering/index.ts';
+import { monthAfter, paidMonths } from '../plans/index.ts';
+import type { PaidMonth } from '../plans/index.ts';
+import { isExceeded, percentOf } from './figures.ts';
 import { monthAt } from './months.ts';
 import type { Month } from './months.ts';
-import type { budgets } from './schema.ts';
-
-export type BudgetRow = typeof budgets.$inferSelect;
+import { readDays, readSpent } from './spent.ts';
+import type { BudgetRow, Day, SpentRow } from './spent.ts';
 
 export interface Measured extends BudgetRow {
   /** Of its project, environment or team, as it was last metered. */
@@ -19,15 +18,24 @@ export interface Measured extends BudgetRow {
   /** Net costs of the month, in pico-units. */
   readonly spent: bigint;
   readonly percentUsed: number;
-  /** Net costs of the whole month; undefined before its third day. Computed when it is asked for. */
+  /** Net costs of the whole month; undefined before its third day, and where `forecasts` leaves it out. Computed when it is asked for. */
   forecast(): bigint | undefined;
   /** No forecast is greater: as much as on the dearest day, on each day that is left. */
   readonly forecastMax: bigint;
 }
 
+export interface Pricing {
+  /** ISO 4217, in lower case. */
+  readonly currency: string;
+  /** There is a provider of payments; without one nothing is included. */
+  readonly charges: boolean;
+}
+
 export interface Measuring extends Pricing {
   readonly teamIds: readonly string[];
   readonly now: Date;
+  /** Which budgets have one; `news`: those that may be exceeded, where nobody was told of that. Default: all. */
+  readonly forecasts?: 'all' | 'news' | 'none';
 }
 
 export interface Measures {
@@ -52,73 +60,46 @@ export const scopeOf = ({ projectId, environmentId }: Pick<BudgetRow, 'projectId
 
 export async function measure(
   sql: SqlTag,
-  { teamIds, now, currency, charges }: Measuring,
+  { teamIds, now, currency, charges, forecasts = 'all' }: Measuring,
 ): Promise<Measures> {
   const month = monthAt(now);
   const payers = charges ? await paidMonths({ sql }, { teamIds, period: month.period, charges }) : [];
   const all = charges ? payers.flatMap((payer) => payer.teamIds) : teamIds;
-  const rows = await readSpent(sql, { teamIds: all, month, payers });
-  const daysLeft = BigInt(countDays(month.today, monthAfter(month.period)));
+  const figures = (await readSpent(sql, { teamIds: all, month, payers })).map((row) =>
+    figuresOf(row, { month, currency }),
+  );
+  const isWanted = { all: () => true, news: isNews, none: () => false }[forecasts];
+  const wanted = figures.filter(isWanted);
+  const days = await readDays(sql, { of: wanted, month });
   const payerOf = new Map(payers.flatMap((payer) => payer.teamIds.map((id) => [id, payer] as const)));
-  const budgets = rows.map(({ net, days, ...budget }): Measured => {
-    const spent = BigInt(net);
-    const percentUsed = percentOf(spent, picoOf(budget.limitCents, currency));
-    const payer = payerOf.get(budget.teamId);
-    const forecast = () => forecastNet({ spent, days, payer, month });
-    return { ...budget, spent, percentUsed, forecast, forecastMax: spent + dearest(days) * daysLeft };
+  const forecastable = new Set(wanted.map(({ id }) => id));
+  const budgets = figures.map(({ limit: _limit, isForetold: _isForetold, ...budget }): Measured => {
+    const { id, teamId, spent } = budget;
+    const question = { spent, days: days.get(id) ?? [], payer: payerOf.get(teamId), month };
+    return { ...budget, forecast: () => (forecastable.has(id) ? forecastNet(question) : undefined) };
   });
   return { month, payers, budgets };
 }
 
-/** Day, list price, milliseconds. */
-type Day = readonly [string, string, number];
-
-function dearest(days: readonly Day[]): bigint {
-  return days.reduce((most, [, list]) => (BigInt(list) > most ? BigInt(list) : most), 0n);
+interface Figures extends Omit<Measured, 'forecast'> {
+  /** In pico-units. */
+  readonly limit: bigint;
+  readonly isForetold: boolean;
 }
 
-interface Row extends BudgetRow {
-  readonly name: string | null;
-  readonly net: string;
-  readonly days: readonly Day[];
+function figuresOf(
+  { net, dearest, ...budget }: SpentRow,
+  { month: { today, period }, currency }: { readonly month: Month; readonly currency: string },
+): Figures {
+  const spent = BigInt(net);
+  const limit = picoOf(budget.limitCents, currency);
+  const daysLeft = BigInt(countDays(today, monthAfter(period)));
+  const forecastMax = spent + BigInt(dearest) * daysLeft;
+  return { ...budget, spent, limit, percentUsed: percentOf(spent, limit), forecastMax };
 }
 
-interface Reading {
-  readonly teamIds: readonly string[];
-  readonly month: Month;
-  readonly payers: readonly PaidMonth[];
-}
-
-async function readSpent(sql: SqlTag, { teamIds, month, payers }: Reading): Promise<readonly Row[]> {
-  const from = historyFrom(month.today);
-  const covered = payers.flatMap(({ teamIds: theirs, coverage: { day } }) =>
-    theirs.map((id) => ({ team_id: id, day })),
-  );
-  const shares = new Map(payers.flatMap(({ coverage }) => [...coverage.shares]));
-  return await sql<Row[]>`
-    with wanted as materialized (select * from budgets where team_id = any(${[...teamIds]}::text[])),
-    covered as materialized (select * from jsonb_to_recordset(${sql.json(covered)}::jsonb) c(team_id text, day date)),
-    days as materialized (
-      select d.team_id, d.project_id, d.environment_id, d.day, sum(d.metered_ms) as ms, sum(d.metered_ms::numeric * p.nanos_per_second) as list,
-        sum(case when d.day < ${month.period}::date or c.day is null then 0 else ${includedMs(sql, { day: sql`c.day`, shares })} end::numeric * p.nanos_per_second) as included
-      from (select distinct team_id from wanted) w
-      join cost_days d on d.team_id = w.team_id and d.period in (${monthOf(from)}::date, ${month.period}::date) and d.day >= ${from}::date
-      join prices p on p.id = d.price_id
-      left join covered c on c.team_id = d.team_id
-      group by d.team_id, d.project_id, d.environment_id, d.day
-    ),
-    by_day as (
-      select b.id, d.day, sum(d.list) as list, sum(d.ms) as ms, sum(case when d.day < ${month.period}::date then 0 else d.list - d.included end) as net
-      from wanted b join days d on d.team_id = b.team_id and b.project_id in ('', d.project_id) and b.environment_id in ('', d.environment_id)
-      group by b.id, d.day
-    ),
-    sums as (select id, sum(net) as net, json_agg(json_build_array(day, list::text, ms)) as days from by_day group by id)
-    select b.id, b.team_id as "teamId", b.project_id as "projectId", b.environment_id as "environmentId", b.limit_cents as "limitCents", b.enabled, b.enforcement,
-      b.revision, b.created_at as "createdAt", b.updated_at as "updatedAt", n.name, coalesce(x.net, 0)::text as net, coalesce(x.days, '[]'::json) as days
-    from wanted b
-    left join sums x on x.id = b.id
-    left join cost_names n on n.team_id = b.team_id and n.id = coalesce(nullif(b.environment_id, ''), nullif(b.project_id, ''), b.team_id)
-    order by b.team_id, b.project_id, b.environment_id`;
+function isNews({ enabled, isForetold, percentUsed, forecastMax, limit }: Figures): boolean {
+  return enabled && !isForetold && !isExceeded(percentUsed) && forecastMax > limit;
 }
 
 interface Question {
