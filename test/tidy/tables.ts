@@ -68,7 +68,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'operations/webhookendpoints',
       'platform',
     ],
-    readers: ['engine/outbox', 'money/budgets', 'money/statements'],
+    readers: ['engine/outbox', 'money/statements'],
   },
   policies: { readers: ['delivery/compliance'] },
   policy_decisions: { readers: ['delivery/compliance'] },

@@ -55,6 +55,21 @@ describe.skipIf(!postgresHere)('a team that is paid for', () => {
     second = await join(server, founder.token, { teamId: founder.teamId, role: 'owner' });
   });
 
+  it('is held against the plans of both when another owner takes it over, with all that they pay for', async () => {
+    const [moved, left] = [await newTeam(), await newTeam()];
+    const other = await join(server, founder.token, { teamId: moved, role: 'owner' });
+    const { sql } = server.db;
+    await sql`
+      insert into spend_gates (team_id, scope, cause, details, since)
+      select g.id, '', 'included_time', '{}', now() + interval '1 minute' from unnest(${[moved, left]}::text[]) g(id)`;
+    const taken = await server.call(`POST /teams/${moved}/billing/payer`, { as: other.token, body: {} });
+    expect(taken.status, taken.text).toBe(200);
+    // Each is marked, or an evaluation that took the mark has opened its gate already.
+    const waiting = await sql`
+      select from spend_gates g where g.team_id = any(${[moved, left]}::text[]) and not exists (select from spend_dirty d where d.team_id = g.team_id)`;
+    expect(waiting).toHaveLength(0);
+  });
+
   it('lets its payer step down', async () => {
     const teamId = await newTeam();
     const other = await join(server, founder.token, { teamId, role: 'owner' });
@@ -138,7 +153,7 @@ describe.skipIf(!postgresHere)('a team that is paid for', () => {
     const to = String(made.body['userId']);
     expect([await payer(alone), await payer(shared)]).toEqual([to, founder.userId]);
     const acts = await server.db.sql`
-      select chain, actor_id as actor, details from audit_entries where action = 'billing.payer_changed' order by chain`;
+      select chain, actor_id as actor, details from audit_entries where action = 'billing.payer_changed' and chain in (${alone}, ${shared}) order by chain`;
     expect(acts).toEqual([
       { chain: alone, actor: to, details: { from: squatter.userId, to } },
       { chain: shared, actor: to, details: { from: squatter.userId, to: founder.userId } },

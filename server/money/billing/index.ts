@@ -4,11 +4,12 @@ import type { TeamBilling } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { becomePayer, payerOf } from '../../access/teams/index.ts';
+import { becomePayer, payerOf, teamsPaidBy } from '../../access/teams/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
+import { markDirty } from '../budgets/index.ts';
 import { createFollowPlans, pricingOf } from '../plans/index.ts';
 import type { Available, FollowPlans } from '../plans/index.ts';
 import { createAvailability } from './availability.ts';
@@ -114,19 +115,25 @@ function configured<T>(deps: T | undefined): T {
   );
 }
 
-/** From now on; who pays already goes on. */
+/** From now on; who pays already goes on. What the plans of both include reaches other teams of theirs, whose gates come or go. */
 async function payFrom(followPlans: FollowPlans, ctx: Ctx, teamId: string): Promise<void> {
   const { caller, clock } = ctx;
-  await ctx.db.transact(async (db) => {
-    const from = await payerOf(db.sql, teamId);
-    const payerId = caller.userId;
-    if (!(await becomePayer(db, { teamId, payerId, now: clock.now() }))) return;
+  const payerId = caller.userId;
+  const now = clock.now();
+  const from = await ctx.db.transact(async (db) => {
+    const payer = await payerOf(db.sql, teamId);
+    if (!(await becomePayer(db, { teamId, payerId, now }))) return payer;
     await followPlans(db.sql, { payerId });
     await recordAct(db, ctx, {
       chain: teamId,
       action: 'billing.payer_changed',
       target: teamId,
-      details: { from, to: payerId },
+      details: { from: payer, to: payerId },
     });
+    return payer;
   });
+  const { sql } = ctx.db;
+  const left = from === null ? [] : await teamsPaidBy(sql, { payerId: from, before: now });
+  // Not under the lock of the team's row: whoever holds a mark may be waiting for that.
+  await markDirty(sql, [teamId, ...left]);
 }

@@ -15,14 +15,14 @@ export async function markDirty(sql: SqlTag, teamIds: readonly string[]): Promis
   await sql`${mark(sql, sql`select distinct unnest(${[...teamIds]}::text[])`)}`;
 }
 
-/** CTE `spend_dirtied`: teams of the metered work among the outbox rows of the CTE `published`. Of an installation that charges all of them, since a plan may refuse more; else those with budgets. */
+/** CTE `spend_dirtied`: teams of the metered work and of the changes of plan (a new one may begin with a payment that failed) among the outbox rows of the CTE `published`. Of an installation that charges all of them, since a plan may refuse more; else those with budgets. */
 export function spendDirtied({ charges }: { readonly charges: boolean }): EventEffect {
   return (sql) => {
     const counts = charges
       ? sql`true`
       : sql`exists (select from budgets b where b.team_id = e.team_id and b.enabled)`;
     return sql`spend_dirtied as (
-      ${mark(sql, sql`select distinct e.team_id from published e where (e.kind = 'work.finished' and e.payload ->> 'meteredMs' is not null or e.kind = 'billing.plan_changed') and ${counts}`)}
+      ${mark(sql, sql`select distinct e.team_id from published e where (e.kind = 'work.finished' and e.payload ->> 'meteredMs' is not null or e.kind in ('billing.plan_changed', 'billing.payment_failed')) and ${counts}`)}
     )`;
   };
 }

@@ -3,6 +3,7 @@ import { BudgetsService } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
+import { publishedUntil } from '../../engine/outbox/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Feature, System } from '../../platform/feature.ts';
@@ -29,7 +30,7 @@ export function createBudgets(deps: Omit<EvaluateDeps, 'db'>): Handlers<Ctx> {
   const { currency, charges, clock } = deps;
   const listed = async ({ db }: Ctx, teamId: string): Promise<readonly Budget[]> => {
     const now = clock.now();
-    const evaluatedAt = await meteredUntil(db.sql, teamId, now);
+    const evaluatedAt = await publishedUntil(db.sql, { teamId, kind: 'work.finished', now });
     const { budgets } = await measure(db.sql, { currency, charges, teamIds: [teamId], now });
     return budgets
       .filter((budget) => budget.teamId === teamId)
@@ -58,13 +59,6 @@ export function createBudgets(deps: Omit<EvaluateDeps, 'db'>): Handlers<Ctx> {
         return {};
       }),
   });
-}
-
-/** What happened before is metered. */
-async function meteredUntil(sql: SqlTag, teamId: string, now: Date): Promise<Date> {
-  const [row] = await sql<Array<{ at: Date }>>`
-    select least(${now}::timestamptz, min(created_at)) as at from outbox where team_id = ${teamId} and kind = 'work.finished'`;
-  return row?.at ?? now;
 }
 
 export function budgetsFeature(system: System): Feature {

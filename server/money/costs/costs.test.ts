@@ -9,7 +9,7 @@ import { callUnary } from '../../../test/setup/work/ctx.ts';
 import { publish } from '../../engine/outbox/index.ts';
 import { metered } from '../metering/index.ts';
 import { decimalOf } from '../amounts/index.ts';
-import type { CreditSale } from './credit-checkout.ts';
+import type { CreditSale } from './index.ts';
 import { costsFeature } from './index.ts';
 
 const postgresHere = await has('postgres');

@@ -1,5 +1,8 @@
-/** What metered work costs. */
+/** Costs of metered work. */
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { CostsService } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import type { CheckoutSessionSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import type { CreateCreditCheckoutRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
@@ -8,8 +11,6 @@ import { pricingOf } from '../plans/index.ts';
 import { creditBalance, listCreditLedger } from './credit.ts';
 import { anomalies } from './anomalies.ts';
 import { anomalyJob, startAnomalySweep } from './anomaly-watch.ts';
-import { createCreditCheckout } from './credit-checkout.ts';
-import type { CreditSale } from './credit-checkout.ts';
 import { explain } from './explain.ts';
 import { createExports } from './export.ts';
 import { summary } from './summary.ts';
@@ -17,6 +18,14 @@ import { createVerify } from './verify.ts';
 
 export { forecastOf, historyFrom } from './forecast.ts';
 export type { Forecast, Spent } from './forecast.ts';
+
+/** The part of billing that costs need. */
+export interface CreditSale {
+  readonly buyCredit: (
+    ctx: Ctx,
+    wanted: CreateCreditCheckoutRequest,
+  ) => Promise<MessageInitShape<typeof CheckoutSessionSchema>>;
+}
 
 function createCosts(system: System, { buyCredit }: CreditSale): Handlers<Ctx> {
   const exports = createExports();
@@ -29,7 +38,7 @@ function createCosts(system: System, { buyCredit }: CreditSale): Handlers<Ctx> {
     verify: createVerify(),
     listCreditLedger,
     creditBalance: async (request, ctx: Ctx) => await creditBalance(request, ctx, pricingOf(system)),
-    createCreditCheckout: createCreditCheckout(buyCredit),
+    createCreditCheckout: async (request, ctx: Ctx) => await buyCredit(ctx, request),
   });
 }
 

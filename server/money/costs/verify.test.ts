@@ -8,7 +8,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
 import type { System } from '../../platform/feature.ts';
 import { purchase, refund } from '../credits/index.ts';
-import type { CreditSale } from './credit-checkout.ts';
+import type { CreditSale } from './index.ts';
 import { costsFeature } from './index.ts';
 
 const postgresHere = await has('postgres');
