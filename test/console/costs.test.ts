@@ -169,7 +169,7 @@ describe.skipIf(!here)('the page of costs where payments are made', () => {
     const [row] = await console_.server.db.sql<
       Array<{ id: string }>
     >`select session_id as id from billing_checkouts`;
-    await stripe.pay(row?.id ?? '');
+    stripe.pay(row?.id ?? '');
     await stripe.delivered();
     await page.goto(`/console/costs?team=${fleet.teamId}`);
     await credit.getByRole('row', { name: /Bought .* \$50\.00 \$50\.00/ }).waitFor();

@@ -5,7 +5,7 @@ import { forecastOf } from '../costs/index.ts';
 import type { Spent } from '../costs/index.ts';
 import { countDays } from '../metering/index.ts';
 import { monthAfter, paidMonths } from '../plans/index.ts';
-import type { PaidMonth } from '../plans/index.ts';
+import type { PaidMonth, Pricing } from '../plans/index.ts';
 import { isExceeded, percentOf } from './figures.ts';
 import { monthAt } from './months.ts';
 import type { Month } from './months.ts';
@@ -22,13 +22,6 @@ export interface Measured extends BudgetRow {
   forecast(): bigint | undefined;
   /** No forecast is greater: as much as on the dearest day, on each day that is left. */
   readonly forecastMax: bigint;
-}
-
-export interface Pricing {
-  /** ISO 4217, in lower case. */
-  readonly currency: string;
-  /** There is a provider of payments; without one nothing is included. */
-  readonly charges: boolean;
 }
 
 export interface Measuring extends Pricing {

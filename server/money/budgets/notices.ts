@@ -1,7 +1,7 @@
 /** People are told once of each threshold that is passed: of several that are passed at once only of the highest. */
 import type { SqlTag } from '../../platform/db/index.ts';
 import { rowId } from '../../platform/sql.ts';
-import { decimalOf, moneyOf, picoOf } from '../amounts/index.ts';
+import { centsOf, decimalOf, moneyOf, picoOf } from '../amounts/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 import { majorOf, passed } from './figures.ts';
 import { scopeOf } from './measure.ts';
@@ -78,6 +78,7 @@ function highest(notices: readonly Notice[]): readonly Notice[] {
 function noticesOf(budget: Measured, { currency, month }: Evaluated): readonly Notice[] {
   const { id, teamId, revision, limitCents, percentUsed, spent } = budget;
   const limit = moneyOf(limitCents, currency);
+  const said = (pico: bigint): string => moneyOf(centsOf(pico, currency), currency);
   const what = `the budget of ${limit} for ${nameOf(budget)}`;
   const figures = {
     budgetId: id,
@@ -91,7 +92,7 @@ function noticesOf(budget: Measured, { currency, month }: Evaluated): readonly N
   const of = { subjectId: id, teamId, revision } as const;
   const actual = passed(percentUsed).map((threshold): Notice => {
     const title = `${percentUsed} % of ${what} is spent`;
-    const body = bodyOf(budget, `Since the beginning of the month ${decimalOf(spent)} was spent.`);
+    const body = bodyOf(budget, `Since the beginning of the month ${said(spent)} was spent.`);
     return {
       ...of,
       kind: 'actual',
@@ -107,7 +108,7 @@ function noticesOf(budget: Measured, { currency, month }: Evaluated): readonly N
   const title = `${what[0]!.toUpperCase()}${what.slice(1)} is likely to be exceeded`;
   const body = bodyOf(
     budget,
-    `By the end of the month ${decimalOf(forecast)} is likely to be spent; ${decimalOf(spent)} is up to now.`,
+    `By the end of the month ${said(forecast)} is likely to be spent; ${said(spent)} is up to now.`,
   );
   const payload = { ...figures, threshold: 100, forecast: decimalOf(forecast), title, body };
   return [...actual, { ...of, kind: 'forecast', threshold: 100, event: 'budget.forecast', payload }];
