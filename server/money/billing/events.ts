@@ -31,7 +31,7 @@ export interface ClaimedEvent extends NewEvent {
   readonly attempts: number;
 }
 
-/** False: it is known. */
+/** Returns how many were not known yet. */
 export async function addEvents(sql: SqlTag, events: readonly NewEvent[]): Promise<number> {
   const column = (of: keyof NewEvent) => events.map((event) => event[of]);
   const rows = await sql`

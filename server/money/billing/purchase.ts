@@ -4,7 +4,7 @@
  *     creating ──the provider has made its page──> open ──paid, or to be paid later──> completed
  *        └────────── given up, or too old ──────────┴──> expired | failed
  *
- * The row is there before the provider is asked, and its id is the key of the call: a call that is made again, here or after a crash, leads to the same page. One is open an account and kind. No call is
+ * The row is there before the provider is asked, and its id is the key of the call: a call that is made again, here or after a crash, leads to the same page. One is open an account, and of credit one a team. No call is
  * made inside of a transaction.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
