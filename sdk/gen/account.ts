@@ -129,7 +129,7 @@ export interface AccountPlanResponse {
   readonly includedSeconds: number;
   /** Metered seconds of the month so far. */
   readonly usedSeconds: number;
-  /** When the subscription ends, if it was cancelled. */
+  /** End of the subscription, if it was cancelled. */
   readonly cancelAt?: string;
   /** Teams that the account pays for. */
   readonly teamIds: readonly string[];

@@ -99,7 +99,7 @@ export interface PortalSession {
   readonly url: string;
 }
 
-/** What one team's UTC month came to. Its figures never change; what is corrected stands on the next one. */
+/** Result of one team's UTC month. Its figures never change; what is corrected stands on the next one. */
 export interface Statement {
   /** Statement id, `stm_…`. */
   readonly id: string;
@@ -111,11 +111,11 @@ export interface Statement {
   readonly plan: string;
   /** Price of all time, in minor units. */
   readonly listCents: number;
-  /** Of it what the plan includes. */
+  /** Part of it that the plan includes. */
   readonly includedCents: number;
   /** List less included. */
   readonly netCents: number;
-  /** Of it what was paid from credit. */
+  /** Part of it that was paid from credit. */
   readonly creditCents: number;
   /** Net less credit. */
   readonly dueCents: number;
@@ -137,7 +137,7 @@ export interface StatementLine {
   readonly priceId: string;
   /** Metered milliseconds. */
   readonly meteredMs: number;
-  /** Of them those that the plan includes. */
+  /** Part of them that the plan includes. */
   readonly includedMs: number;
   /** Price of all of them, exact: decimal text with twelve places. */
   readonly list: string;
@@ -169,7 +169,7 @@ export interface TeamBilling {
   readonly plan: string;
   /** Standing of the payer. */
   readonly standing: BillingStanding;
-  /** Who pays; absent for teams of an installation that nobody pays for. */
+  /** Account that pays; absent for teams of an installation that nobody pays for. */
   readonly payer?: Payer;
   /** Current month, `YYYY-MM`. */
   readonly period: string;
@@ -185,7 +185,7 @@ export interface TeamBilling {
   readonly creditBalanceCents: number;
   /** Net that is not settled yet, in minor units: it will take that much of the credit. */
   readonly pendingCents: number;
-  /** When the subscription ends, if it was cancelled. */
+  /** End of the subscription, if it was cancelled. */
   readonly cancelAt?: string;
   /** Newest statements of the team, at most 12. */
   readonly statements: readonly Statement[];

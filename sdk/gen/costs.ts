@@ -205,7 +205,7 @@ export interface CostContributor {
 }
 
 /**
- * What a contributor is.
+ * Kind of a contributor.
  *
  * - `environment`: An environment.
  * - `runner`: A runner.
@@ -220,7 +220,7 @@ export interface CostDay {
   readonly meteredSeconds: number;
   /** Price of all of them. */
   readonly list: string;
-  /** Of it what the plan includes. */
+  /** Part of it that the plan includes. */
   readonly included: string;
   /** List less included. */
   readonly net: string;
@@ -270,7 +270,7 @@ export interface CostPart {
   readonly meteredSeconds: number;
   /** Price of all of them. */
   readonly list: string;
-  /** Of it what the plan includes. */
+  /** Part of it that the plan includes. */
   readonly included: string;
   /** List less included. */
   readonly net: string;
@@ -292,7 +292,7 @@ export interface CostSummary {
   readonly usage: CostUsage;
   /** Price of all of it. */
   readonly list: string;
-  /** Of it what the plan includes. */
+  /** Part of it that the plan includes. */
   readonly included: string;
   /** List less included. */
   readonly net: string;
@@ -300,15 +300,15 @@ export interface CostSummary {
   readonly netCents: number;
   /** Days with usage, oldest first. */
   readonly byDay: readonly CostDay[];
-  /** Projects, greatest first. */
+  /** Costs by project, greatest first. */
   readonly byProject: readonly CostPart[];
-  /** Environments, greatest first. */
+  /** Costs by environment, greatest first. */
   readonly byEnvironment: readonly CostPart[];
-  /** Runners, greatest first. */
+  /** Costs by runner, greatest first. */
   readonly byRunner: readonly CostPart[];
-  /** Meters, greatest first. */
+  /** Costs by meter, greatest first. */
   readonly byMeter: readonly CostPart[];
-  /** Of the whole month, if `since` is its first day and `until` is not stated; absent before its third day. */
+  /** Forecast of the whole month, if `since` is its first day and `until` is not stated; absent before its third day. */
   readonly forecast?: CostForecast;
   /** Decimals of the currency's minor unit: 2 for cents. */
   readonly decimals: number;
@@ -360,7 +360,7 @@ export interface CostsVerifyResponse {
   readonly statements: number;
   /** Entries of the ledger of credit. */
   readonly entries: number;
-  /** What differs, at most 100. */
+  /** Rows that differ, at most 100. */
   readonly differences: readonly CostDifference[];
 }
 

@@ -243,7 +243,7 @@ export type PlanResponse = Message<"svc.account.v1.PlanResponse"> & {
   usedSeconds: number;
 
   /**
-   * When the subscription ends, if it was cancelled.
+   * End of the subscription, if it was cancelled.
    *
    * @generated from field: optional google.protobuf.Timestamp cancel_at = 12;
    */

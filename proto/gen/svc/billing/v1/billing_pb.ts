@@ -21,7 +21,7 @@ export const file_svc_billing_v1_billing: GenFile = /*@__PURE__*/
   fileDesc("ChxzdmMvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEg5zdmMuYmlsbGluZy52MSKmAwoJU3RhdGVtZW50Eg8KAmlkGAEgASgJQgPgQQMSEwoGcGVyaW9kGAIgASgJQgPgQQMSFQoIY3VycmVuY3kYAyABKAlCA+BBAxIRCgRwbGFuGAQgASgJQgPgQQMSFwoKbGlzdF9jZW50cxgFIAEoAUID4EEDEhsKDmluY2x1ZGVkX2NlbnRzGAYgASgBQgPgQQMSFgoJbmV0X2NlbnRzGAcgASgBQgPgQQMSGQoMY3JlZGl0X2NlbnRzGAggASgBQgPgQQMSFgoJZHVlX2NlbnRzGAkgASgBQgPgQQMSMgoFc3RhdGUYCiABKA4yHi5zdmMuYmlsbGluZy52MS5TdGF0ZW1lbnRTdGF0ZUID4EEDEjIKCWNsb3NlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIdCgtpbnZvaWNlX3VybBgMIAEoCUID4EEDSACIAQESMQoFbGluZXMYDSADKAsyHS5zdmMuYmlsbGluZy52MS5TdGF0ZW1lbnRMaW5lQgPgQQNCDgoMX2ludm9pY2VfdXJsIsgBCg1TdGF0ZW1lbnRMaW5lEhIKBW1ldGVyGAEgASgJQgPgQQMSFQoIcHJpY2VfaWQYAiABKAlCA+BBAxIXCgptZXRlcmVkX21zGAMgASgBQgPgQQMSGAoLaW5jbHVkZWRfbXMYBCABKAFCA+BBAxIRCgRsaXN0GAUgASgJQgPgQQMSFQoIaW5jbHVkZWQYBiABKAlCA+BBAxIXCgpsaXN0X2NlbnRzGAcgASgBQgPgQQMSFgoJbmV0X2NlbnRzGAggASgBQgPgQQMiRgoFUGF5ZXISFAoHdXNlcl9pZBgBIAEoCUID4EEDEhoKCHVzZXJuYW1lGAIgASgJQgPgQQNIAIgBAUILCglfdXNlcm5hbWUi8QMKC1RlYW1CaWxsaW5nEhQKB3RlYW1faWQYASABKAlCA+BBAxIRCgRwbGFuGAIgASgJQgPgQQMSNgoIc3RhbmRpbmcYAyABKA4yHy5zdmMuYmlsbGluZy52MS5CaWxsaW5nU3RhbmRpbmdCA+BBAxIuCgVwYXllchgEIAEoCzIVLnN2Yy5iaWxsaW5nLnYxLlBheWVyQgPgQQNIAIgBARITCgZwZXJpb2QYBSABKAlCA+BBAxIVCghjdXJyZW5jeRgGIAEoCUID4EEDEh0KEGluY2x1ZGVkX3NlY29uZHMYByABKAFCA+BBAxIZCgx1c2VkX3NlY29uZHMYCCABKAFCA+BBAxIQCgNuZXQYCSABKAlCA+BBAxIhChRjcmVkaXRfYmFsYW5jZV9jZW50cxgKIAEoAUID4EEDEhoKDXBlbmRpbmdfY2VudHMYCyABKAFCA+BBAxI3CgljYW5jZWxfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAYgBARIyCgpzdGF0ZW1lbnRzGA0gAygLMhkuc3ZjLmJpbGxpbmcudjEuU3RhdGVtZW50QgPgQQMSFQoIZGVjaW1hbHMYDiABKA1CA+BBA0IICgZfcGF5ZXJCDAoKX2NhbmNlbF9hdCJ0Cg9DaGVja291dFJlcXVlc3QSGgoEcGxhbhgBIAEoCUIM4EECukgGcgQQARgoEiIKC3N1Y2Nlc3NfdXJsGAIgASgJQg3gQQK6SAdyBRABGIAQEiEKCmNhbmNlbF91cmwYAyABKAlCDeBBArpIB3IFEAEYgBAitAEKD0NoZWNrb3V0U2Vzc2lvbhIPCgJpZBgBIAEoCUID4EEDEhYKA3VybBgCIAEoCUIJ4EEDirUYAggBEi8KBGtpbmQYAyABKA4yHC5zdmMuYmlsbGluZy52MS5DaGVja291dEtpbmRCA+BBAxI4CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQFCDQoLX2V4cGlyZXNfYXQiQwoNUG9ydGFsUmVxdWVzdBIjCgpyZXR1cm5fdXJsGAEgASgJQgq6SAdyBRABGIAQSACIAQFCDQoLX3JldHVybl91cmwiJwoNUG9ydGFsU2Vzc2lvbhIWCgN1cmwYASABKAlCCeBBA4q1GAIIASI0ChJCZWNvbWVQYXllclJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSrKAQoPQmlsbGluZ1N0YW5kaW5nEiAKHEJJTExJTkdfU1RBTkRJTkdfVU5TUEVDSUZJRUQQABIgChxCSUxMSU5HX1NUQU5ESU5HX1NFTEZfSE9TVEVEEAESGQoVQklMTElOR19TVEFORElOR19GUkVFEAISGwoXQklMTElOR19TVEFORElOR19BQ1RJVkUQAxIdChlCSUxMSU5HX1NUQU5ESU5HX1BBU1RfRFVFEAQSHAoYQklMTElOR19TVEFORElOR19QRU5ESU5HEAUqYwoMQ2hlY2tvdXRLaW5kEh0KGUNIRUNLT1VUX0tJTkRfVU5TUEVDSUZJRUQQABIaChZDSEVDS09VVF9LSU5EX0NIRUNLT1VUEAESGAoUQ0hFQ0tPVVRfS0lORF9QT1JUQUwQAiraAQoOU3RhdGVtZW50U3RhdGUSHwobU1RBVEVNRU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWU1RBVEVNRU5UX1NUQVRFX0NMT1NFRBABEhsKF1NUQVRFTUVOVF9TVEFURV9TRVRUTEVEEAISHAoYU1RBVEVNRU5UX1NUQVRFX0lOVk9JQ0VEEAMSGAoUU1RBVEVNRU5UX1NUQVRFX1BBSUQQBBIaChZTVEFURU1FTlRfU1RBVEVfRkFJTEVEEAUSGgoWU1RBVEVNRU5UX1NUQVRFX1ZPSURFRBAGMtUDCg5CaWxsaW5nU2VydmljZRJ5CghDaGVja291dBIfLnN2Yy5iaWxsaW5nLnYxLkNoZWNrb3V0UmVxdWVzdBofLnN2Yy5iaWxsaW5nLnYxLkNoZWNrb3V0U2Vzc2lvbiIrirUYCyoEcGxhblAEWMkBgtPkkwIWOgEqIhEvYmlsbGluZy9jaGVja291dBKDAQoGUG9ydGFsEh0uc3ZjLmJpbGxpbmcudjEuUG9ydGFsUmVxdWVzdBodLnN2Yy5iaWxsaW5nLnYxLlBvcnRhbFNlc3Npb24iO4q1GB0SCnJldHVybl91cmwaCnJldHVybl91cmxQBFjJAYLT5JMCFDoBKiIPL2JpbGxpbmcvcG9ydGFsEoMBCgtCZWNvbWVQYXllchIiLnN2Yy5iaWxsaW5nLnYxLkJlY29tZVBheWVyUmVxdWVzdBobLnN2Yy5iaWxsaW5nLnYxLlRlYW1CaWxsaW5nIjOKtRgGQARQA3ABgtPkkwIjOgEqIh4vdGVhbXMve3RlYW1faWR9L2JpbGxpbmcvcGF5ZXIaPIq1GDgKB2JpbGxpbmcSB2JpbGxpbmcaHFBsYW5zLCBwYXltZW50cyBhbmQgd2hvIHBheXMoATAHOBhAGWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
- * What one team's UTC month came to. Its figures never change; what is corrected stands on the next one.
+ * Result of one team's UTC month. Its figures never change; what is corrected stands on the next one.
  *
  * @generated from message svc.billing.v1.Statement
  */
@@ -62,7 +62,7 @@ export type Statement = Message<"svc.billing.v1.Statement"> & {
   listCents: number;
 
   /**
-   * Of it what the plan includes.
+   * Part of it that the plan includes.
    *
    * @generated from field: double included_cents = 6;
    */
@@ -76,7 +76,7 @@ export type Statement = Message<"svc.billing.v1.Statement"> & {
   netCents: number;
 
   /**
-   * Of it what was paid from credit.
+   * Part of it that was paid from credit.
    *
    * @generated from field: double credit_cents = 8;
    */
@@ -153,7 +153,7 @@ export type StatementLine = Message<"svc.billing.v1.StatementLine"> & {
   meteredMs: number;
 
   /**
-   * Of them those that the plan includes.
+   * Part of them that the plan includes.
    *
    * @generated from field: double included_ms = 4;
    */
@@ -251,7 +251,7 @@ export type TeamBilling = Message<"svc.billing.v1.TeamBilling"> & {
   standing: BillingStanding;
 
   /**
-   * Who pays; absent for teams of an installation that nobody pays for.
+   * Account that pays; absent for teams of an installation that nobody pays for.
    *
    * @generated from field: optional svc.billing.v1.Payer payer = 4;
    */
@@ -307,7 +307,7 @@ export type TeamBilling = Message<"svc.billing.v1.TeamBilling"> & {
   pendingCents: number;
 
   /**
-   * When the subscription ends, if it was cancelled.
+   * End of the subscription, if it was cancelled.
    *
    * @generated from field: optional google.protobuf.Timestamp cancel_at = 12;
    */
@@ -413,7 +413,7 @@ export const CheckoutSessionSchema: GenMessage<CheckoutSession> = /*@__PURE__*/
   messageDesc(file_svc_billing_v1_billing, 5);
 
 /**
- * Where to go afterwards.
+ * Address to return to.
  *
  * @generated from message svc.billing.v1.PortalRequest
  */

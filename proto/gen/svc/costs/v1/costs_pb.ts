@@ -311,7 +311,7 @@ export type CostPart = Message<"svc.costs.v1.CostPart"> & {
   list: string;
 
   /**
-   * Of it what the plan includes.
+   * Part of it that the plan includes.
    *
    * @generated from field: string included = 6;
    */
@@ -367,7 +367,7 @@ export type CostDay = Message<"svc.costs.v1.CostDay"> & {
   list: string;
 
   /**
-   * Of it what the plan includes.
+   * Part of it that the plan includes.
    *
    * @generated from field: string included = 4;
    */
@@ -486,7 +486,7 @@ export type CostSummary = Message<"svc.costs.v1.CostSummary"> & {
   list: string;
 
   /**
-   * Of it what the plan includes.
+   * Part of it that the plan includes.
    *
    * @generated from field: string included = 7;
    */
@@ -514,35 +514,35 @@ export type CostSummary = Message<"svc.costs.v1.CostSummary"> & {
   byDay: CostDay[];
 
   /**
-   * Projects, greatest first.
+   * Costs by project, greatest first.
    *
    * @generated from field: repeated svc.costs.v1.CostPart by_project = 11;
    */
   byProject: CostPart[];
 
   /**
-   * Environments, greatest first.
+   * Costs by environment, greatest first.
    *
    * @generated from field: repeated svc.costs.v1.CostPart by_environment = 12;
    */
   byEnvironment: CostPart[];
 
   /**
-   * Runners, greatest first.
+   * Costs by runner, greatest first.
    *
    * @generated from field: repeated svc.costs.v1.CostPart by_runner = 13;
    */
   byRunner: CostPart[];
 
   /**
-   * Meters, greatest first.
+   * Costs by meter, greatest first.
    *
    * @generated from field: repeated svc.costs.v1.CostPart by_meter = 14;
    */
   byMeter: CostPart[];
 
   /**
-   * Of the whole month, if `since` is its first day and `until` is not stated; absent before its third day.
+   * Forecast of the whole month, if `since` is its first day and `until` is not stated; absent before its third day.
    *
    * @generated from field: optional svc.costs.v1.CostForecast forecast = 15;
    */
@@ -885,7 +885,7 @@ export type VerifyResponse = Message<"svc.costs.v1.VerifyResponse"> & {
   entries: number;
 
   /**
-   * What differs, at most 100.
+   * Rows that differ, at most 100.
    *
    * @generated from field: repeated svc.costs.v1.CostDifference differences = 6;
    */
@@ -1270,7 +1270,7 @@ export const ForecastMethodSchema: GenEnum<ForecastMethod> = /*@__PURE__*/
   enumDesc(file_svc_costs_v1_costs, 0);
 
 /**
- * What a contributor is.
+ * Kind of a contributor.
  *
  * @generated from enum svc.costs.v1.CostContributorKind
  */
