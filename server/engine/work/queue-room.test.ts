@@ -6,7 +6,7 @@ describe('createQueueRoom()', () => {
     let nowMs = 0;
     const room = createQueueRoom(() => nowMs);
     expect(room.mustCount('team')).toBe(true);
-    room.counted('team', 0, 10);
+    room.counted('team', { count: 0, limit: 10, sinceMs: 0 });
     expect(room.mustCount('team')).toBe(false);
     nowMs = 999;
     expect(room.mustCount('team')).toBe(false);
@@ -16,7 +16,7 @@ describe('createQueueRoom()', () => {
 
   it('has every submit count once the limit seems reached', () => {
     const room = createQueueRoom(() => 0);
-    room.counted('team', 8, 10);
+    room.counted('team', { count: 8, limit: 10, sinceMs: 0 });
     room.added('team');
     expect(room.mustCount('team')).toBe(false);
     room.added('team');
@@ -25,7 +25,7 @@ describe('createQueueRoom()', () => {
 
   it('keeps queues apart', () => {
     const room = createQueueRoom(() => 0);
-    room.counted('one', 0, 10);
+    room.counted('one', { count: 0, limit: 10, sinceMs: 0 });
     expect(room.mustCount('other')).toBe(true);
   });
 });

@@ -6,8 +6,11 @@
 export interface QueueRoom {
   /** True: this submit counts. */
   mustCount(queue: string): boolean;
-  /** What a submit counted, before it added its own item. */
-  counted(queue: string, count: number, limit: number): void;
+  /** What a submit counted, before it added its own item. `sinceMs`: when it began; others that were heard of since may have added to that. */
+  counted(
+    queue: string,
+    of: { readonly count: number; readonly limit: number; readonly sinceMs: number },
+  ): void;
   /** An item was added. */
   added(queue: string): void;
 }
@@ -23,9 +26,11 @@ export function createQueueRoom(nowMs: () => number): QueueRoom {
       const seen = known.get(queue);
       return seen === undefined || seen.count >= seen.limit || nowMs() - seen.atMs >= COUNT_EVERY_MS;
     },
-    counted: (queue, count, limit) => {
+    counted: (queue, { count, limit, sinceMs }) => {
+      const seen = known.get(queue);
       known.delete(queue);
-      known.set(queue, { count, limit, atMs: nowMs() });
+      const most = seen !== undefined && seen.atMs > sinceMs ? Math.max(seen.count, count) : count;
+      known.set(queue, { count: most, limit, atMs: nowMs() });
       const oldest = known.size > QUEUES_MAX ? known.keys().next().value : undefined;
       if (oldest !== undefined) known.delete(oldest);
     },

@@ -206,6 +206,7 @@ async function storeTogether(
     n,
     counts: room.mustCount(queueOf(submission.work)),
   }));
+  const sinceMs = performance.now();
   const rows = await sql<Row[]>`
     with asked as materialized (
       select * from json_to_recordset(${sql.json(asked)}::json)
@@ -253,9 +254,11 @@ async function storeTogether(
     order by a.n`;
   submissions.forEach(({ work }, n) => {
     const { queued = null, queuedMax = null } = rows[n] ?? {};
-    if (asked[n]?.counts === true) room.counted(queueOf(work), queued ?? 0, queuedMax ?? 0);
-    if (rows[n]?.created === true) room.added(queueOf(work));
+    if (asked[n]?.counts === true)
+      room.counted(queueOf(work), { count: queued ?? 0, limit: queuedMax ?? 0, sinceMs });
   });
+  // Behind all counts: they are of before the statement.
+  submissions.forEach(({ work }, n) => rows[n]?.created === true && room.added(queueOf(work)));
   return rows;
 }
 

@@ -47,8 +47,8 @@ describe.skipIf(!postgresHere)('what the provider tells', () => {
       select action from audit_entries where chain = ${buyer.teamId} and (action like 'credit.%' or action like 'billing.%') order by seq`;
     expect(acts.map(({ action }) => action as string)).toEqual([
       'billing.checkout_started',
-      'billing.checkout_completed',
       'credit.purchased',
+      'billing.checkout_completed',
       'credit.refunded',
     ]);
   });
