@@ -52,7 +52,7 @@ const METHODS: Readonly<Record<string, string>> = {
   linear: 'the days so far',
 };
 
-/** Of the list price what the plan includes. */
+/** Share of the list price that the plan includes, drawn. */
 function bar({ list, included }: CostSummary): string {
   const share = Number(list) === 0 ? 0 : Number(included) / Number(list);
   const filled = Math.round(share * BAR);

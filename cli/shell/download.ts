@@ -20,7 +20,7 @@ export async function download(context: Context): Promise<void> {
 }
 
 export interface Place {
-  /** Of the command, that names it: `output`. */
+  /** Name of the command's flag for the file: `output`. */
   readonly flag: string;
   /** `-`: standard output, also on a terminal and whatever the bytes are. Absent: the same, but a terminal is spared what is no text. */
   readonly file: string | undefined;

@@ -123,7 +123,7 @@ export interface Price {
   readonly nanosPerSecond: number;
   /** Beginning: it is for what is claimed from then on. */
   readonly fromAt: string;
-  /** True: of a fresh installation; nobody published it. */
+  /** True for the first price of an installation, which nobody published. */
   readonly isDefault: boolean;
   /** Time of its publication. */
   readonly createdAt: string;

@@ -79,7 +79,7 @@ export interface Budget {
   readonly monthlyLimit: number;
   /** ISO 4217 code, in lower case. */
   readonly currency: string;
-  /** False: it does nothing. */
+  /** True while it counts; a budget that is switched off does nothing. */
   readonly enabled: boolean;
   /** Effect when it is exceeded. */
   readonly enforcement: BudgetEnforcement;

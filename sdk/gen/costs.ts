@@ -350,7 +350,7 @@ export interface CostsListCreditLedgerResponse {
 
 /** Result of a recomputation. */
 export interface CostsVerifyResponse {
-  /** True: nothing differs. */
+  /** True if nothing differs. */
   readonly intact: boolean;
   /** Events that were read. */
   readonly events: number;

@@ -29,7 +29,7 @@ export interface Plan {
   readonly currency: string;
   /** Metered seconds of a UTC month, of all teams that the account pays for, that cost nothing more. 0: each second has its price. */
   readonly includedSeconds: number;
-  /** True: time beyond what is included has its price. False: new work is refused then. */
+  /** True if time beyond what is included has its price; otherwise new work is refused then. */
   readonly overage: boolean;
   /** Queued sandbox runs, and queued builds, of one team. */
   readonly queuedMax?: number;
@@ -37,8 +37,8 @@ export interface Plan {
   readonly runnersMax?: number;
   /** Longest timeout of a run in seconds. */
   readonly runTimeoutSecondsMax?: number;
-  /** False: the provider has no active price of this amount, so that it cannot be bought. */
+  /** True if it can be bought: the provider has an active price of this amount. */
   readonly available: boolean;
-  /** True: the plan of the calling account. */
+  /** True for the plan of the calling account. */
   readonly current: boolean;
 }

@@ -20,7 +20,7 @@ const GATES = 10_000;
 
 const PAYERS = 1_000;
 const BUDGETS_OF_TEAM = 3;
-/** Of each day: two projects with two environments each. */
+/** Each day has two projects with two environments each. */
 const ROWS_OF_DAY = 4;
 const DAYS = 45;
 const EVALUATIONS = 5;

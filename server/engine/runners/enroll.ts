@@ -39,7 +39,7 @@ export type Enroll = (request: EnrollRequest) => Promise<MessageInitShape<typeof
 
 const hashOf = (token: string): Uint8Array => createHash('sha256').update(token).digest();
 
-/** Of the installation, or of the team's plan where that is fewer. */
+/** Most runners of a team: the installation's limit, or that of the team's plan where it is lower. */
 const runnersMaxOf = (sql: SqlTag, teamId: Fragment, max: number): Fragment =>
   sql`(select least(${max}::int, min(l.runners_max)) from team_limits l where l.team_id = ${teamId})`;
 

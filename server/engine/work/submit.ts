@@ -76,7 +76,7 @@ interface Row {
   /** The installation's, or the plan's where that is lower, as is the next one, in seconds. Money writes the tables of both, and of gates. */
   readonly queuedMax: number | null;
   readonly timeoutMax: number | null;
-  /** Of the gate that holds it, the one that is told of. */
+  /** Cause and figures of the gate that holds it; of several gates one is told. Null: none holds it. */
   readonly cause: string | null;
   readonly details: Readonly<Record<string, unknown>> | null;
   /** There was room for it, and nothing holds it. */

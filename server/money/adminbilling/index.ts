@@ -71,7 +71,7 @@ async function publish(
   });
 }
 
-/** Of several months that were due those that could be closed are told of; the next call says why the rest waits. */
+/** Answers the months that could be closed; when none could, it says why. */
 async function close(system: System, ctx: Ctx, dryRun: boolean) {
   const { months, waiting } = await closeMonths(system, { dryRun });
   if (waiting !== undefined && months.length === 0) throw held(waiting);

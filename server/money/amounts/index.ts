@@ -47,7 +47,7 @@ export function moneyOf(cents: number, currency: string): string {
 }
 
 export interface Share {
-  /** Of several with the same remainder the first one in this order has more. */
+  /** Order among equal remainders: the first key has more. */
   readonly key: string;
   readonly weight: bigint;
 }

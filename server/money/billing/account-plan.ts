@@ -27,7 +27,7 @@ export interface Subscribed extends ProviderSubscription {
   readonly plan: string;
 }
 
-/** Of an older version too: its key stays with its price. */
+/** Plan of a lookup key, also of one of an older version: that stays with its price. */
 export function planOfKey(lookupKey: string | undefined, currency: string): string | undefined {
   return PAID.find((plan) => {
     for (let version = 1; version <= plan.version; version += 1)
@@ -143,7 +143,7 @@ export async function tellTeams(
 
 const day = (moment: Date): string => moment.toISOString().slice(0, 10);
 
-/** Of a payment that failed; `since`: the first one. */
+/** Notice of a payment that failed; `since`: the first failure. */
 export function failedNotice(plan: string, since: Date): Notice {
   const { name } = planById(plan);
   const until = new Date(since.getTime() + GRACE_MS);

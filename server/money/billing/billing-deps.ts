@@ -15,7 +15,7 @@ export type Effects = (tx: Change) => Promise<void>;
 export interface Change {
   readonly db: System['db'];
   readonly now: Date;
-  /** Of the provider, or of a look that the server takes by itself; for the audit. */
+  /** Id of the provider's event, or of a look that the server takes by itself; the audit names it. */
   readonly eventId: string;
 }
 

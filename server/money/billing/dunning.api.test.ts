@@ -150,7 +150,7 @@ describe.skipIf(!postgresHere)('payments', () => {
       expect(
         shop.logged.filter((line) => line.includes(id) && line.includes('no effect')).length,
       ).toBeGreaterThan(0);
-    // Of the currency of another installation.
+    // It is of another installation's currency.
     await shop.server.db.sql`update billing_checkouts set currency = 'eur' where id = ${checkout}`;
     await forged(customer, 5_000);
     expect(await shop.credit(buyer)).toBe(0);

@@ -5,7 +5,7 @@
  *        ^                    │
  *        └──failed, or lost───┘
  *
- * Of a lane, which is a customer, one event is at work at a time, so that no older reading of an object overwrites a newer one. An event says only which object
+ * One event of a lane, which is a customer, is at work at a time, so that no older reading of an object overwrites a newer one. An event says only which object
  * to read, so that their order does not matter. A claim ends by itself; what its worker does then comes to nothing, because `attempts` has moved on.
  */
 import type { Database, SqlTag } from '../../platform/db/index.ts';
@@ -16,7 +16,7 @@ const LEASE_MS = 180_000;
 const BACKOFF_MS = 2_000;
 const BACKOFF_MS_MAX = 600_000;
 const ERROR_MAX = 500;
-/** Of those that are done. The provider sends none again after three days. */
+/** Events that are done are kept for so long. The provider sends none again after three days. */
 const KEPT_MS = 90 * 24 * 60 * 60_000;
 
 export interface NewEvent {

@@ -51,7 +51,7 @@ const dispute: Handler = async (deps, { objectId }) => {
   return both(await settleSession(deps, paid), disputed(found, paid));
 };
 
-/** Of a purchase of credit; of anything else it concerns no credit. */
+/** Session of a purchase of credit. Undefined: the payment was for something else, and concerns no credit. */
 async function paidSession(
   { provider }: BillingDeps,
   paymentId: string | undefined,
@@ -60,7 +60,7 @@ async function paidSession(
   return found?.mode === 'payment' ? found : undefined;
 }
 
-/** Of what was paid a part is taxes, which is no credit. */
+/** Part of `cents` that is credit: what was paid contains taxes too. */
 function partOf({ amountCents, totalCents }: ProviderSession, cents: number): number {
   return totalCents === 0 ? 0 : Math.round((cents * amountCents) / totalCents);
 }
@@ -168,7 +168,7 @@ const refundAll: Handler = async ({ provider }, { objectId }) => {
   return noEffects;
 };
 
-/** Of the failure that the event was made for: another one has an event of its own. */
+/** True for the failure that the event was made for: another one has an event of its own. */
 const isOf = (id: string, { pastDueSince, standing }: AccountPlan): boolean =>
   standing === 'past_due' && pastDueSince !== null && id.endsWith(`:${pastDueSince.getTime()}`);
 

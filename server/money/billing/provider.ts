@@ -110,7 +110,7 @@ export interface PortalOrder {
 }
 
 export interface Provider {
-  /** Of the account that the key is of: test and live have nothing in common. */
+  /** True for a live key: test and live have nothing in common. */
   readonly isLive: boolean;
   prices(lookupKeys: readonly string[]): Promise<readonly ProviderPrice[]>;
   customer(account: { readonly id: string; readonly email: string }): Promise<string>;

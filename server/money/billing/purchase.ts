@@ -31,7 +31,7 @@ export type Wish = Pick<
   'userId' | 'kind' | 'plan' | 'teamId' | 'amountCents' | 'successUrl' | 'cancelUrl'
 > & { readonly customerId: string; readonly buys: SessionOrder['buys'] };
 
-/** Of an open one less is left than a person needs. */
+/** An open purchase with less time left is given up: a person needs as much. */
 const LEFT_MS_MIN = 60_000;
 /** The provider forgets the key after a day. */
 const KEY_MS = 23 * 60 * 60_000;

@@ -107,7 +107,7 @@ export async function addDunning(sql: SqlTag, now: Date): Promise<number> {
   );
 }
 
-/** Of looks that were added at that moment: how many are not done, and whether the provider did not answer one. */
+/** Looks of that moment that are not done, and how many of them the provider did not answer. */
 export async function looksLeft(
   sql: SqlTag,
   now: Date,

@@ -19,7 +19,7 @@ export const billingCheckouts = pgTable(
     userId: id('user_id').notNull(),
     kind: text('kind', { enum: ['plan', 'credit'] }).notNull(),
     plan: text('plan'),
-    /** Of credit; whose it becomes. */
+    /** Team that the credit becomes; null for a plan. */
     teamId: id('team_id'),
     amountCents: bigint('amount_cents', { mode: 'number' }).notNull(),
     currency: text('currency').notNull(),

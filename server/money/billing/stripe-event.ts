@@ -3,7 +3,7 @@ import type Stripe from 'stripe';
 import type { ProviderEvent } from './provider.ts';
 import { idOf } from './stripe-values.ts';
 
-/** Of the time of the signature, either way. */
+/** Greatest distance of the signature's time from now, either way. */
 const SKEW_SECONDS_MAX = 300;
 const ID_MAX = 255;
 

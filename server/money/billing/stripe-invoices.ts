@@ -5,7 +5,7 @@ import type { Ask } from './stripe-ask.ts';
 import { disputeOf, idOf, invoiceOf } from './stripe-values.ts';
 
 const PAGE = 100;
-/** Of one customer. */
+/** Most invoices of one customer that are read. */
 const INVOICES_MAX = 10_000;
 
 type InvoiceCalls = Pick<

@@ -53,7 +53,7 @@ function gateOf(budget: Measured, { currency, month }: Evaluated): Gate {
   return { teamId, scope: projectId || environmentId, cause: 'budget', details };
 }
 
-/** Of all teams of a payer whose plan ends with its time. */
+/** Gates for all teams of a payer whose plan ends with its time. */
 function planGates({ plan, poolMs, usedMs, teamIds }: PaidMonth, { month }: Evaluated): readonly Gate[] {
   if (plan.overage || usedMs < poolMs) return [];
   const details = {

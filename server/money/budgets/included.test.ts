@@ -13,7 +13,7 @@ import { measure } from './measure.ts';
 
 const postgresHere = await has('postgres');
 
-/** Of the free plan. */
+/** Included time of the free plan. */
 const POOL_MS = 120_000_000;
 const NOW = new Date('2026-05-20T12:00:00Z');
 

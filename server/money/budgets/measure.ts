@@ -13,7 +13,7 @@ import { readDays, readSpent } from './spent.ts';
 import type { BudgetRow, Day, SpentRow } from './spent.ts';
 
 export interface Measured extends BudgetRow {
-  /** Of its project, environment or team, as it was last metered. */
+  /** Name of its project, environment or team, as it was last metered. */
   readonly name: string | null;
   /** Net costs of the month, in pico-units. */
   readonly spent: bigint;
@@ -33,7 +33,7 @@ export interface Measuring extends Pricing {
 
 export interface Measures {
   readonly month: Month;
-  /** Of whoever pays for the teams, with all teams of each; none without a provider. */
+  /** Months of those who pay for the teams, with all teams of each; none without a provider. */
   readonly payers: readonly PaidMonth[];
   /** Those of the teams and of all others of their payers, in the order of teams, projects and environments. */
   readonly budgets: readonly Measured[];

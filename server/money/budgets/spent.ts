@@ -14,7 +14,7 @@ import type { budgets } from './schema.ts';
 export type BudgetRow = typeof budgets.$inferSelect;
 
 export interface SpentRow extends BudgetRow {
-  /** Of its project, environment or team, as it was last metered. */
+  /** Name of its project, environment or team, as it was last metered. */
   readonly name: string | null;
   /** Net costs of the month, in pico-units. */
   readonly net: string;
@@ -84,7 +84,7 @@ export async function readDays(
   return new Map(rows.map(({ id, days }) => [id, days]));
 }
 
-/** Of the budgets of a team `t`. `included`: milliseconds of a row of `cost_days d`. Rows of a place and day are few after the first grouping, of which each budget takes its part. */
+/** Sums by day for the budgets of a team `t`. `included`: milliseconds of a row of `cost_days d`. Rows of a place and day are few after the first grouping, of which each budget takes its part. */
 function byDay(
   sql: SqlTag,
   { month: { today, period }, included }: { readonly month: Month; readonly included: Fragment },

@@ -25,7 +25,7 @@ interface DayOfScope {
   readonly teamFirstDay: string;
 }
 
-/** Of the team, and of each project with a day that could stand out. A project's series begins with its first day in this time. */
+/** Series of the team, and of each project with a day that could stand out. A project's series begins with its first day in this time. */
 export async function seriesOf(
   { db, teams }: Pick<Ctx, 'db' | 'teams'>,
   { teamId, since, until }: CostDays & { readonly teamId: string },
@@ -89,7 +89,7 @@ interface Candidate {
   readonly key: string;
   readonly name: string | null;
   readonly actual: string;
-  /** Of the sampled days, those without usage left out. */
+  /** Costs of the sampled days; those without usage are left out. */
   readonly past: readonly string[];
 }
 

@@ -28,7 +28,7 @@ const SWEEP_EVERY_MS = MINUTE_MS;
 /** A day is swept again, for reports that were published late. */
 const SWEPT_FOR_MS = 60 * MINUTE_MS;
 const TEAMS_A_PASS = 500;
-/** Of a team and day, the greatest. More tell nobody more. */
+/** The greatest of a team and day are told; more tell nobody more. */
 const TOLD_MAX = 10;
 
 type Watched = { readonly day: string };

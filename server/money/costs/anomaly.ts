@@ -36,7 +36,7 @@ export const HISTORY_DAYS_MIN = 7;
 /** Pico-units of a major unit. Less than one more is nobody's concern. */
 export const DIFFERENCE_MIN = 10n ** 12n;
 
-/** Of the same weekday in up to eight weeks; where there are less than three of them, of the last fourteen days. Absent: too little history. */
+/** Baseline from the same weekday in up to eight weeks; where there are less than three of them, from the last fourteen days. Undefined: too little history. */
 export function baselineOf({ firstDay, days }: Series, day: string): Baseline | undefined {
   if (countDays(firstDay, day) < HISTORY_DAYS_MIN) return undefined;
   const back = (count: number, step: number): string[] =>

@@ -24,7 +24,7 @@ export interface Charge {
   /** Thousandths; null where nothing is counted. */
   readonly quantity: number | null;
   readonly unit: 'Seconds' | 'Units' | null;
-  /** Of one, in billionths of the major unit. */
+  /** Price of one, in billionths of the major unit. */
   readonly nanos: number | null;
   /** Pico-units. */
   readonly list: bigint;
@@ -39,7 +39,7 @@ export interface Charge {
   readonly runner: Named | undefined;
   readonly coveredBy: CoveredBy | null;
   readonly selfReportedMs: number | null;
-  /** Of an item. */
+  /** Id of the item; null for a day. */
   readonly itemId: string | null;
 }
 

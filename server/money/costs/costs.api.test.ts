@@ -14,7 +14,7 @@ import { seedDays } from './testing/days.ts';
 
 const there = await has('postgres');
 const PIECES = 12;
-/** Of a second each, at 0.0001. */
+/** List price of the runs, a second each, at 0.0001. */
 const LIST = '2.400000000000';
 
 describe.skipIf(!there)('costs over the door', () => {

@@ -14,7 +14,7 @@ export interface TeamMonths {
   readonly charges: boolean;
 }
 
-/** Of the months in which the team used something. */
+/** Paid months of those in which the team used something. */
 export async function monthsPaid(
   { sql }: Pick<Database, 'sql'>,
   { teamId, months, charges }: TeamMonths,

@@ -144,7 +144,7 @@ function costOf({ coveredBy, ms }: Part, nanos: number): Pick<Charge, 'list' | '
   return { list, billed, effective: coveredBy === 'bought_credit' ? list : billed };
 }
 
-/** Of what was rounded when the statement was made, and its lines that are of no time. */
+/** The row that makes up for what was rounded when the statement was made, and for its lines that are of no time. */
 function adjustment({ account, period, statement }: Month, pico: bigint): Charge {
   return {
     category: 'Adjustment',

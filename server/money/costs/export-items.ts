@@ -41,7 +41,7 @@ interface Span {
   readonly from?: string;
   readonly since?: string;
   readonly until: string;
-  /** Of late reports alone: the month in which they count. */
+  /** Month in which late reports count; absent for all others. */
   readonly period?: string;
 }
 

@@ -16,7 +16,7 @@ import type { ExportOf } from './export-of.ts';
 import { purchaseCharges } from './export-purchases.ts';
 import { createNames } from './names.ts';
 
-/** Of an account, in this process. */
+/** Most exports of an account that run at once in this process. */
 const EXPORTS_MAX = 2;
 
 export interface Bytes {

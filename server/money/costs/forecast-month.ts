@@ -12,7 +12,7 @@ type Reader = Pick<Ctx, 'db' | 'teams'>;
 
 /** What a forecast is made of beside this month's own days. */
 export interface MonthSoFar {
-  /** Of what was before this month. */
+  /** Days before this month. */
   readonly history: History;
   /** Absent when nothing is included. */
   readonly paid: PaidMonth | undefined;
@@ -26,9 +26,9 @@ export async function monthSoFar(
 }
 
 export interface SpentSoFar {
-  /** Of this month. */
+  /** Days of this month. */
   readonly days: ReadonlyMap<string, Spent>;
-  /** Of that, in pico-units. */
+  /** Part of their price that the plan includes, in pico-units. */
   readonly included: bigint;
 }
 
@@ -49,7 +49,7 @@ export function forecastMonth(
   return { list: decimalOf(list), net: decimalOf(list - covered), method };
 }
 
-/** Of what is still to be spent: what is left of the pool, shared by time with the payer's other teams, which go on as up to now. */
+/** Part of what is still to be spent that the plan covers: what is left of the pool, shared by time with the payer's other teams, which go on as up to now. */
 function coveredLater({ list, ms, soFar }: Forecast, today: string, { poolMs, usedMs }: PaidMonth): bigint {
   const month = monthOf(today);
   const [gone, left] = [countDays(month, today), countDays(today, monthOf(addDays(month, 31)))];

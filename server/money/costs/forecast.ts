@@ -13,20 +13,20 @@ export interface History {
   readonly today: string;
   /** First day that anything was metered on. Absent: nothing was. */
   readonly firstDay?: string | undefined;
-  /** Of today, of this month and of four weeks before today. Days without usage may be missing. */
+  /** Days of this month, with today, and of four weeks before today. Days without usage may be missing. */
   readonly days: ReadonlyMap<string, Spent>;
 }
 
 export interface Forecast extends Spent {
   readonly method: 'weekdays' | 'linear';
-  /** Of it what is already spent. */
+  /** Part of it that is already spent. */
   readonly soFar: Spent;
 }
 
 const WEEKS = 4;
 /** Below it no weekday has been there twice. */
 const HISTORY_DAYS_MIN = 14;
-/** Of the month. */
+/** Day of the month from which on there is a forecast. */
 const FIRST_DAY = 3;
 const NOTHING: Spent = { list: 0n, ms: 0 };
 

@@ -1,4 +1,4 @@
-/** Of an even number the mean of the two in the middle, rounded down; of none 0. */
+/** Median; for an even number the mean of the two in the middle, rounded down; for none 0. */
 export function median(values: readonly bigint[]): bigint {
   const sorted = values.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
   const middle = sorted.length >> 1;

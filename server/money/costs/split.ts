@@ -3,7 +3,7 @@ import type { CoveredBy } from './charge.ts';
 
 export interface DayCost {
   readonly ms: number;
-  /** Of them included in the plan. */
+  /** Part of them that the plan includes. */
   readonly includedMs: number;
   /** Price: pico-units of a millisecond. */
   readonly nanos: number;

@@ -6,14 +6,14 @@ import type { CostDays } from './days.ts';
 import { monthsOf } from './days.ts';
 
 export const PARTS_MAX = 200;
-/** Of the whole time the greatest, which each day names. */
+/** The greatest projects of the whole time are named by each day. */
 const DAILY_PROJECTS = 5;
 
 export type SumKind = 'day' | 'daily' | 'project' | 'environment' | 'runner' | 'meter';
 
 export interface Sum {
   readonly kind: SumKind;
-  /** Of `day` and `daily`. */
+  /** Day of the sums `day` and `daily`; null for others. */
   readonly day: string | null;
   /** Null: the rest. Empty: none. */
   readonly key: string | null;

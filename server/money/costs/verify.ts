@@ -13,14 +13,14 @@ const SHOWN_MAX = 100;
 /** Each holds a connection while the database reads all that a team ever used. */
 const AT_WORK_MAX = 2;
 const RETRY_MS = 10_000;
-/** Of one statement; the call itself has two minutes. */
+/** Longest time of one SQL statement; the call itself has two minutes. */
 const STATEMENT_MS = 100_000;
 
 export interface Verified extends Counts {
   readonly differences: readonly Difference[];
 }
 
-/** Of one team, or of all. Each look is one statement, and sees one moment: work that goes on meanwhile differs in none of them. */
+/** Differences of one team, or of all. Each look is one statement, and sees one moment: work that goes on meanwhile differs in none of them. */
 export async function differencesOf(db: Database, looked: Looked): Promise<Verified> {
   return await db.transact(async ({ sql }) => {
     await sql.unsafe(`set local statement_timeout = ${STATEMENT_MS}`);

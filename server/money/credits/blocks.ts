@@ -76,7 +76,7 @@ export async function hasBought(sql: SqlTag, teamId: string): Promise<boolean> {
   return (await boughtLeft(sql, teamId)) > 0;
 }
 
-/** Of a team that is about to go: a purchase waits until the transaction has ended, and finds then that the team is gone. */
+/** Bought credit of a team that is about to go: a purchase waits until the transaction has ended, and finds then that the team is gone. */
 export async function boughtLeftLocked(tx: Database, teamId: string): Promise<number> {
   await lockCredit(tx, teamId);
   return await boughtLeft(tx.sql, teamId);

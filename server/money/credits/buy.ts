@@ -17,7 +17,7 @@ export interface Purchase {
   /** Id of the provider's session that was paid. */
   readonly source: string;
   readonly at: Date;
-  /** Of the provider, for the audit. */
+  /** Id of the provider's event; the audit names it. */
   readonly eventId?: string | undefined;
 }
 

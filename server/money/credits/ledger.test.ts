@@ -71,7 +71,7 @@ describe.skipIf(!postgresHere)('the ledger of credit', () => {
         return name ?? message;
       }
     };
-    /** Of the account `available`, whose last entry is 2, at 150. */
+    /** Writes an entry of the account `available`, whose last one is 2, at 150. */
     const entry = async (
       [seq, cents, previousSeq, previousBalance, balance]: Array<number | null>,
       account = 'available',

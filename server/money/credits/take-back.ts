@@ -22,7 +22,7 @@ async function purchaseOf(sql: SqlTag, source: string): Promise<Bought | undefin
 }
 
 export interface TakenBack {
-  /** Of what was left of the purchase. */
+  /** Cents that were taken from what was left of the purchase. */
   readonly takenCents: number;
   /** Beyond that: it comes to the team's next statement. */
   readonly shortfallCents: number;

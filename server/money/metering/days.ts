@@ -50,7 +50,7 @@ export interface Span {
   readonly isLastIncluded: boolean;
 }
 
-/** Of days that were read: at least one, at most 366. */
+/** Refuses less than one day and more than 366. */
 export function assertSpan({ first, last, isLastIncluded }: Span): void {
   const count = countDays(first.text, last.text) + (isLastIncluded ? 1 : 0);
   const { resource, field } = first;

@@ -40,7 +40,7 @@ export const prices = pgTable(
     /** Billionths of the currency's major unit for a second: times milliseconds they are whole pico-units. */
     nanosPerSecond: integer('nanos_per_second').notNull(),
     fromAt: instant('from_at').notNull(),
-    /** Of a fresh installation; nobody published it. */
+    /** True for the first price of an installation, which nobody published. */
     isDefault: boolean('is_default').notNull().default(false),
     createdAt: instant('created_at')
       .notNull()

@@ -5,7 +5,7 @@ export interface CataloguePlan {
   readonly version: number;
   readonly priceCents: number;
   readonly includedSeconds: number;
-  /** False: work beyond what is included is refused. */
+  /** Work beyond what is included has its price; otherwise it is refused. */
   readonly overage: boolean;
   /** What is left out is the installation's own. */
   readonly limits: {
@@ -15,7 +15,7 @@ export interface CataloguePlan {
   };
 }
 
-/** Of an installation without a provider. */
+/** The one plan of an installation without a provider. */
 export const SELF_HOSTED: CataloguePlan = {
   id: 'self_hosted',
   name: 'Self-hosted',

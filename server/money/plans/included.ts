@@ -92,11 +92,11 @@ export function includedMs(
 /** Costs in pico-units. */
 export interface Costs {
   readonly list: bigint;
-  /** Of it what the plan includes. */
+  /** Part of it that the plan includes. */
   readonly included: bigint;
 }
 
-/** Of one team in a month that is covered so. */
+/** Costs of one team in a month that is covered so. */
 export async function costsOf(
   sql: SqlTag,
   {

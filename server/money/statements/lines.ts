@@ -4,7 +4,7 @@ import { centsOf, picoOf } from '../amounts/index.ts';
 import { includedMs } from '../plans/index.ts';
 import type { Coverage } from '../plans/index.ts';
 
-/** Of what was refunded after it was used: it has no time and no price. */
+/** Meter of a line for credit that was refunded after it was used: it has no time and no price. */
 export const SHORTFALL = 'credit.shortfall';
 
 export interface Line {

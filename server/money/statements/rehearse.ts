@@ -25,7 +25,7 @@ export async function rehearse(closing: Omit<Closing, 'onError'>, now: Date): Pr
   }
 }
 
-/** Of the last of these months. The earlier ones take their part of the credit first. */
+/** Figures of the last of these months. The earlier ones take their part of the credit first. */
 async function rehearseMonth(
   { db, pricing }: Omit<Closing, 'onError'>,
   periods: readonly string[],

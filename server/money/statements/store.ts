@@ -23,7 +23,7 @@ export async function linesOf({ orm }: Reads, id: string): Promise<StatementLine
   return await orm.select().from(statementLines).where(eq(statementId, id)).orderBy(asc(n));
 }
 
-/** Of a team that the caller may see, newest first, with their lines. */
+/** Statements of a team that the caller may see, newest first, with their lines. */
 export async function statementsOf(
   { db, teams }: Who,
   { teamId, limit }: { readonly teamId: string; readonly limit: number },

@@ -8,7 +8,7 @@ export interface Reported {
   /** Time of the report. */
   readonly at: string;
   readonly ms: number;
-  /** Of the run; one id twice is the same report. */
+  /** Id of the run; one id twice is the same report. */
   readonly id?: string;
   readonly kind?: 'run' | 'build';
   readonly runnerId?: string;

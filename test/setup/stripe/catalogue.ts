@@ -81,10 +81,10 @@ export function createPrice(world: World, given: NewPrice): Stripe.Price {
 
 const INTERVALS = ['day', 'week', 'month', 'year'] as const;
 
-/** Of one price, in minor units. */
+/** Greatest amount of one price, in minor units. */
 const MOST = 99_999_999;
 
-/** Of `price_data`, and of a new price: they are written alike. */
+/** Reads `price_data` and the body of a new price: they are written alike. */
 export function readPrice(world: World, params: Params): NewPrice {
   const recurring = params.child('recurring');
   const interval = recurring?.choice('interval', INTERVALS);

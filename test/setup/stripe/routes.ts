@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 export interface Call {
   readonly world: World;
   readonly params: Params;
-  /** Of the object that the path names. */
+  /** Id of the object that the path names. */
   readonly id: string;
 }
 

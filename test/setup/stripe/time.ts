@@ -91,7 +91,7 @@ function renew(world: World, subscription: Stripe.Subscription): void {
     customer: idOf(subscription.customer),
     currency: subscription.currency,
     reason: 'subscription_cycle',
-    // Of an unpaid one the invoices stay drafts.
+    // The invoices of an unpaid subscription stay drafts.
     autoAdvance: subscription.status !== 'unpaid',
     subscription,
     period: { start, end },

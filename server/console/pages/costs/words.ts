@@ -6,19 +6,19 @@ export interface Currency {
   readonly decimals: number;
 }
 
-/** Of a decimal text. Below one unit as many digits as say something. */
+/** Words for a decimal text. Below one unit they have as many digits as say something. */
 export function amount(text: string, currency: string): string {
   const value = Number(text);
   const small = value !== 0 && Math.abs(value) < 1;
   return format(value, currency, small ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 });
 }
 
-/** Of minor units; `decimals` are those of the currency, which Intl takes for fewer now and then. */
+/** Words for minor units; `decimals` are those of the currency, which Intl takes for fewer now and then. */
 export function ofCents(cents: number, { currency, decimals }: Currency): string {
   return format(cents / 10 ** decimals, currency, { maximumFractionDigits: 2 });
 }
 
-/** Of major units. */
+/** Words for major units. */
 export function ofMajor(value: number, currency: string): string {
   return format(value, currency, { maximumFractionDigits: 2 });
 }

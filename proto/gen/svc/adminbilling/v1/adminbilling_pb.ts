@@ -64,7 +64,7 @@ export type Price = Message<"svc.adminbilling.v1.Price"> & {
   fromAt?: Timestamp | undefined;
 
   /**
-   * True: of a fresh installation; nobody published it.
+   * True for the first price of an installation, which nobody published.
    *
    * @generated from field: bool is_default = 6;
    */

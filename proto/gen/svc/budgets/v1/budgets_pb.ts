@@ -69,7 +69,7 @@ export type Budget = Message<"svc.budgets.v1.Budget"> & {
   currency: string;
 
   /**
-   * False: it does nothing.
+   * True while it counts; a budget that is switched off does nothing.
    *
    * @generated from field: bool enabled = 7;
    */

@@ -605,7 +605,7 @@ export type AnomaliesResponse = Message<"svc.costs.v1.AnomaliesResponse"> & {
   anomalies: CostAnomaly[];
 
   /**
-   * True: less than seven days of history, too few to tell.
+   * True while there are less than seven days of history, too few to tell.
    *
    * @generated from field: bool learning = 2;
    */
@@ -850,7 +850,7 @@ export const VerifyRequestSchema: GenMessage<VerifyRequest> = /*@__PURE__*/
  */
 export type VerifyResponse = Message<"svc.costs.v1.VerifyResponse"> & {
   /**
-   * True: nothing differs.
+   * True if nothing differs.
    *
    * @generated from field: bool intact = 1;
    */

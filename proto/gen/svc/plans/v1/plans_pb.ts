@@ -66,7 +66,7 @@ export type Plan = Message<"svc.plans.v1.Plan"> & {
   includedSeconds: number;
 
   /**
-   * True: time beyond what is included has its price. False: new work is refused then.
+   * True if time beyond what is included has its price; otherwise new work is refused then.
    *
    * @generated from field: bool overage = 7;
    */
@@ -94,14 +94,14 @@ export type Plan = Message<"svc.plans.v1.Plan"> & {
   runTimeoutSecondsMax?: number | undefined;
 
   /**
-   * False: the provider has no active price of this amount, so that it cannot be bought.
+   * True if it can be bought: the provider has an active price of this amount.
    *
    * @generated from field: bool available = 11;
    */
   available: boolean;
 
   /**
-   * True: the plan of the calling account.
+   * True for the plan of the calling account.
    *
    * @generated from field: bool current = 12;
    */
