@@ -14,8 +14,8 @@ import type { AccountPlan, PlanChange } from '../plans/index.ts';
 import { PROVIDER_ACTOR } from '../credits/index.ts';
 import type { BillingDeps, Change } from './billing-deps.ts';
 import type { ProviderSubscription } from './provider.ts';
+import { DAY_MS } from '../metering/index.ts';
 
-const DAY_MS = 24 * 60 * 60_000;
 /** A plan holds for so long after the first payment that failed. */
 export const GRACE_MS = 7 * DAY_MS;
 /** When it is said again. */

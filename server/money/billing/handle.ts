@@ -14,6 +14,7 @@ import type { ClaimedEvent } from './events.ts';
 import { invoiceStatement, settleInvoice } from './invoicing.ts';
 import type { ProviderDispute, ProviderSession } from './provider.ts';
 import { settleSession } from './settle-session.ts';
+import { DAY_MS } from '../metering/index.ts';
 
 type Handler = (deps: BillingDeps, event: ClaimedEvent) => Promise<Effects>;
 
@@ -158,8 +159,6 @@ const checkout: Handler = async (deps, { objectId, lane }) => {
     ? async ({ db: tx, now: at }) => void (await endCheckout(tx, objectId, { state: 'expired', at }))
     : noEffects;
 };
-
-const DAY_MS = 24 * 60 * 60_000;
 
 const statement: Handler = async (deps, { objectId }) => await invoiceStatement(deps, objectId);
 

@@ -8,10 +8,11 @@ import type { Database } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
 import { centsOf, decimalOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf } from '../credits/index.ts';
+import { dayOf, monthOf } from '../metering/index.ts';
 import {
   accountPlanOf,
   includedOf,
-  monthAfter,
+  monthEnd,
   NOTHING_BOUGHT,
   paidMonth,
   planById,
@@ -22,8 +23,6 @@ import type { AccountPlan, Pricing } from '../plans/index.ts';
 import { openNets, statementsOf } from '../statements/index.ts';
 
 const STATEMENTS_MAX = 12;
-
-const monthOf = (now: Date): string => `${now.toISOString().slice(0, 7)}-01`;
 
 const SELF: AccountPlan = { ...NOTHING_BOUGHT, plan: SELF_HOSTED.id, standing: 'self_hosted' };
 
@@ -48,7 +47,7 @@ export async function teamBilling(
   teamId: string,
 ): Promise<TeamBilling> {
   const { db } = ctx;
-  const period = monthOf(ctx.clock.now());
+  const period = monthOf(dayOf(ctx.clock.now().getTime()));
   const month = await paidMonth(db, { teamId, period, charges });
   const { payerId } = month;
   const { standing, cancelAt } = await planOf(db, charges, payerId);
@@ -76,20 +75,20 @@ export async function teamBilling(
 export async function accountBilling({ charges }: Pricing, { db, clock, caller }: Ctx) {
   const { userId } = caller;
   const now = clock.now();
-  const period = monthOf(now);
+  const period = monthOf(dayOf(now.getTime()));
   const teams = await teamsOfPayer(db.sql, { payerId: userId, now });
   const { standing, cancelAt, plan } = await planOf(db, charges, userId);
   const included = charges ? (await includedOf(db, { payerId: userId, period })).poolMs : 0;
   // Time of teams that are gone is used as well.
   const used = await teamsPaidBy(db.sql, {
     payerId: userId,
-    before: new Date(`${monthAfter(period)}T00:00:00Z`),
+    before: monthEnd(period),
   });
   return {
     plan: planById(plan),
     standing,
     periodStart: new Date(`${period}T00:00:00Z`),
-    periodEnd: new Date(`${monthAfter(period)}T00:00:00Z`),
+    periodEnd: monthEnd(period),
     includedSeconds: included / 1_000,
     usedSeconds: await usedSeconds(db, { teamIds: used, period }),
     cancelAt,

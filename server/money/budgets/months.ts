@@ -1,5 +1,6 @@
 /** UTC months and days of a moment, as SQL and people write them. */
-import { monthAfter } from '../plans/index.ts';
+import { dayOf, monthOf } from '../metering/index.ts';
+import { monthEnd } from '../plans/index.ts';
 
 export interface Month {
   /** First day, `YYYY-MM-DD`. */
@@ -10,7 +11,7 @@ export interface Month {
 }
 
 export function monthAt(now: Date): Month {
-  const today = now.toISOString().slice(0, 10);
-  const period = `${today.slice(0, 7)}-01`;
-  return { period, today, end: new Date(`${monthAfter(period)}T00:00:00Z`) };
+  const today = dayOf(now.getTime());
+  const period = monthOf(today);
+  return { period, today, end: monthEnd(period) };
 }

@@ -3,7 +3,7 @@ import { findUserById } from '../../access/accounts/index.ts';
 import { payingFor } from '../../access/teams/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { picoOf } from '../amounts/index.ts';
-import { monthAfter } from '../plans/index.ts';
+import { monthEnd } from '../plans/index.ts';
 import type { Account, Named } from './charge.ts';
 
 export type Reader = Pick<Ctx, 'db' | 'teams'>;
@@ -33,7 +33,7 @@ export interface MonthQuestion {
 
 export async function monthOfTeam(reader: Reader, { team, period, currency }: MonthQuestion): Promise<Month> {
   const found = await statementOf(reader, { teamId: team.id, period });
-  const before = new Date(`${monthAfter(period)}T00:00:00Z`);
+  const before = monthEnd(period);
   const { payerId } = found ?? (await payingFor(reader.db.behind.sql, { teamId: team.id, before }));
   const account = await accountOf(reader, payerId, team);
   if (found === undefined) return { period, account, statement: undefined };

@@ -72,10 +72,6 @@ export async function boughtLeft(sql: SqlTag, teamId: string): Promise<number> {
   return bought.reduce((sum, { remainingCents }) => sum + remainingCents, held);
 }
 
-export async function hasBought(sql: SqlTag, teamId: string): Promise<boolean> {
-  return (await boughtLeft(sql, teamId)) > 0;
-}
-
 /** Bought credit of a team that is about to go: a purchase waits until the transaction has ended, and finds then that the team is gone. */
 export async function boughtLeftLocked(tx: Database, teamId: string): Promise<number> {
   await lockCredit(tx, teamId);

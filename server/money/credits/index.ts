@@ -3,7 +3,7 @@ import type { Feature, System } from '../../platform/feature.ts';
 import { startExpiry } from './use.ts';
 
 export { BILLING_ACTOR, PROVIDER_ACTOR } from './acts.ts';
-export { balanceOf, blocksOf, boughtLeft, boughtLeftLocked, drawsOf, hasBought, ledgerOf } from './blocks.ts';
+export { balanceOf, blocksOf, boughtLeft, boughtLeftLocked, drawsOf, ledgerOf } from './blocks.ts';
 export type { Block, Draw, LedgerEntry } from './blocks.ts';
 export { grant, purchase } from './buy.ts';
 export type { Grant, Purchase, Purchased } from './buy.ts';

@@ -16,13 +16,18 @@ export function monthAfter(period: string): string {
   return new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
 }
 
+/** First moment of the next month. */
+export function monthEnd(period: string): Date {
+  return new Date(`${monthAfter(period)}T00:00:00Z`);
+}
+
 /**
  * Milliseconds that a month includes: of paid plans in proportion to the seconds that each counted, at least those of the free plan.
  * `changes`: oldest first, with the last one before the month; before the first one it was the free plan.
  */
 export function poolMs(period: string, changes: readonly PlanFrom[]): number {
   const start = Date.parse(`${period}T00:00:00Z`);
-  const end = Date.parse(`${monthAfter(period)}T00:00:00Z`);
+  const end = monthEnd(period).getTime();
   const paid = changes.reduce((sum, { plan, fromAt }, n) => {
     const from = Math.max(start, Math.floor(fromAt.getTime() / 1_000) * 1_000);
     const to = Math.min(end, Math.floor((changes[n + 1]?.fromAt.getTime() ?? end) / 1_000) * 1_000);

@@ -7,7 +7,7 @@ export { plansFeature } from './service.ts';
 export type { Available } from './service.ts';
 export { FREE, lookupKeyOf, PAID, planById, SELF_HOSTED } from './catalogue.ts';
 export type { CataloguePlan } from './catalogue.ts';
-export { costsOf, includedMs, includedOf, monthAfter, poolMs, rowKey } from './included.ts';
+export { costsOf, includedMs, includedOf, monthAfter, monthEnd, poolMs, rowKey } from './included.ts';
 export type { Costs, Coverage, DayRow } from './included.ts';
 export { pricingOf } from './pricing.ts';
 export type { Pricing } from './pricing.ts';

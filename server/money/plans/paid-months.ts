@@ -5,7 +5,7 @@ import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { FREE, planById, SELF_HOSTED } from './catalogue.ts';
 import type { CataloguePlan } from './catalogue.ts';
 import type { Pricing } from './pricing.ts';
-import { monthAfter, poolMs, sharesOf } from './included.ts';
+import { monthAfter, monthEnd, poolMs, sharesOf } from './included.ts';
 import type { Coverage, DayRow, PlanFrom } from './included.ts';
 
 export interface PaidMonth {
@@ -30,7 +30,7 @@ export async function paidMonths(
   { sql }: Pick<Database, 'sql'>,
   { teamIds, period, charges }: Of,
 ): Promise<readonly PaidMonth[]> {
-  const before = new Date(`${monthAfter(period)}T00:00:00Z`);
+  const before = monthEnd(period);
   const paid = await teamsPaidWith(sql, { teamIds, before });
   const groups = [...groupsOf(paid).values()];
   const changes = await changesOf(

@@ -8,7 +8,7 @@
  */
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { teamsWithShortfall } from '../credits/index.ts';
-import { monthAfter } from '../plans/index.ts';
+import { monthAfter, monthEnd } from '../plans/index.ts';
 import type { Pricing } from '../plans/index.ts';
 import { settle } from './settle.ts';
 
@@ -56,10 +56,9 @@ export function monthBefore(period: string): string {
   return new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() - 1, 1)).toISOString().slice(0, 10);
 }
 
-const endOf = (period: string): number => Date.parse(`${monthAfter(period)}T00:00:00Z`);
-
 /** Its end is an hour ago. */
-export const isDue = (period: string, now: Date): boolean => now.getTime() >= endOf(period) + CLOSES_AFTER_MS;
+export const isDue = (period: string, now: Date): boolean =>
+  now.getTime() >= monthEnd(period).getTime() + CLOSES_AFTER_MS;
 
 /** Which open month is known to have no unfinished one behind it. */
 export interface Memory {
@@ -93,7 +92,7 @@ export async function waitingFor(
   period: string,
   now: Date,
 ): Promise<Waiting | undefined> {
-  const end = new Date(endOf(period));
+  const end = monthEnd(period);
   const [row] = await db.sql<Array<{ reports: number }>>`
     select count(*)::int as reports from outbox
     where created_at < ${end}::timestamptz + ${WRITTEN_WITHIN}::text::interval and kind = 'work.finished' and (payload ->> 'finishedAt')::timestamptz < ${end}`;

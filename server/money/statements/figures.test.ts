@@ -7,14 +7,7 @@ import { systemScope } from '../../platform/authorise.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { purchase, refund } from '../credits/index.ts';
-import {
-  moveStatement,
-  rehearse,
-  statementById,
-  statementOfInvoice,
-  statementsOf,
-  statementsToInvoice,
-} from './index.ts';
+import { moveStatement, rehearse, statementById, statementsOf } from './index.ts';
 
 const postgresHere = await has('postgres');
 const DUE = '2026-11-01T01:00:00.000Z';
@@ -162,9 +155,9 @@ describe.skipIf(!postgresHere)('a statement', () => {
     await world.plan(payerId, 'team', '2026-09-01T00:00:00Z');
     await used(teamId, '2026-10-10T00:00:00Z', seconds(700_000));
     await world.close(DUE, { charges: true });
-    const [due] = (await statementsToInvoice(world.db, { limit: 10 })).filter((row) => row.teamId === teamId);
-    expect(due).toMatchObject({ payerId, dueCents: 1_000, state: 'closed' });
-    const { id } = due!;
+    const [made] = await sql<Array<{ id: string }>>`select id from statements where team_id = ${teamId}`;
+    const id = made?.id ?? '';
+    expect(await statementById(world.db, id)).toMatchObject({ payerId, dueCents: 1_000, state: 'closed' });
     const move = async (to: 'invoiced' | 'paid' | 'failed' | 'voided', invoiceId = 'in_1') =>
       await moveStatement(world.db, { id, to, invoiceId, invoiceUrl: 'https://pay.example/1' });
     expect(await move('invoiced')).toBe(true);
@@ -176,10 +169,11 @@ describe.skipIf(!postgresHere)('a statement', () => {
     expect(both.filter(Boolean)).toHaveLength(1);
     expect(await move('voided')).toBe(false);
     expect(await move('failed')).toBe(false);
-    expect(await statementById(world.db, id)).toMatchObject({ state: 'paid', invoiceId: 'in_1' });
-    expect(await statementOfInvoice(world.db, 'in_1')).toMatchObject({ id, netCents: 1_000 });
-    expect((await statementsToInvoice(world.db, { limit: 10 })).some((row) => row.teamId === teamId)).toBe(
-      false,
-    );
+    expect(await statementById(world.db, id)).toMatchObject({
+      id,
+      state: 'paid',
+      invoiceId: 'in_1',
+      netCents: 1_000,
+    });
   });
 });

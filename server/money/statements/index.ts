@@ -14,14 +14,7 @@ export { SHORTFALL, totalsOf, usageLines } from './lines.ts';
 export type { Line, Totals } from './lines.ts';
 export { openNets } from './open-nets.ts';
 export { rehearse } from './rehearse.ts';
-export {
-  linesOf,
-  moveStatement,
-  statementById,
-  statementOfInvoice,
-  statementsOf,
-  statementsToInvoice,
-} from './store.ts';
+export { linesOf, moveStatement, statementById, statementsOf } from './store.ts';
 export type { Move, StatementLineRow, StatementRow } from './store.ts';
 
 const EVERY_MS = 60_000;

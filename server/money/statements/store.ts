@@ -1,11 +1,10 @@
 /** Statements as others read and move them. Their figures never change. */
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, isNull, or, sql } from 'drizzle-orm';
 import type { Statement } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { inTeams } from '../../platform/resource/index.ts';
 import type { Row, Who } from '../../platform/resource/index.ts';
 import { decimalOf } from '../amounts/index.ts';
-import { SELF_HOSTED } from '../plans/index.ts';
 import { statementLines, statements } from './schema.ts';
 
 export type StatementRow = Readonly<typeof statements.$inferSelect>;
@@ -59,28 +58,6 @@ function withLines(row: StatementRow, lines: readonly StatementLineRow[]): Row<S
       included: decimalOf(BigInt(included)),
     })),
   };
-}
-
-/** Due and not invoiced yet, oldest first. What a month without a provider came to is never asked for. */
-export async function statementsToInvoice(
-  { orm }: Reads,
-  { limit }: { readonly limit: number },
-): Promise<StatementRow[]> {
-  const { state, dueCents, payerId, plan, closedAt, id } = statements;
-  return await orm
-    .select()
-    .from(statements)
-    .where(and(eq(state, 'closed'), gt(dueCents, 0), isNotNull(payerId), ne(plan, SELF_HOSTED.id)))
-    .orderBy(asc(closedAt), asc(id))
-    .limit(limit);
-}
-
-export async function statementOfInvoice(
-  { orm }: Reads,
-  invoiceId: string,
-): Promise<StatementRow | undefined> {
-  const [row] = await orm.select().from(statements).where(eq(statements.invoiceId, invoiceId));
-  return row;
 }
 
 /** From where each is reached. Notices of the provider come in any order, and what is paid or voided has ended. */
