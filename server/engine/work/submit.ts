@@ -173,18 +173,18 @@ const wanted = (sql: SqlTag) => ({ pool: sql`f.pool`, kind: sql`f.kind`, selecto
 
 /** Where the items of `asked` go, and how many may wait there. */
 const queues = (sql: SqlTag, { queuedMax }: WorkSettings) => sql`
-  select q.team_id, q.kind, p.pool, p.shared, l.queued_max, l.timeout_max, (
+  select q.team_id, q.kind, p.pool, p.shared, least(${queuedMax}::int, l.queued_max) as queued_max, l.run_timeout_seconds_max as timeout_max, (
     select count(*)::int from (
       select from work_items w
       where q.counts and w.team_id = q.team_id and w.pool_id = p.pool and w.kind = q.kind and w.state = 'queued'
-      limit l.queued_max
+      limit least(${queuedMax}::int, l.queued_max)
     ) waiting
   ) as queued
   from (select team_id, kind, bool_or(counts) as counts from asked group by team_id, kind) q
   cross join lateral (
     select ${poolColumn(sql)} as pool, r.operator <> 'customer' or t.service_pool as shared from teams t join regions r on r.id = t.region_id where t.id = q.team_id
   ) p
-  cross join lateral (select least(${queuedMax}::int, min(queued_max)) as queued_max, min(run_timeout_seconds_max) as timeout_max from team_limits where team_id = q.team_id) l`;
+  left join team_limits l on l.team_id = q.team_id`;
 
 /** Items of `asked` that a gate holds: of the team, or of the environment that a run's label names or a build is of, or of its project. Another item of a build that was let in is no new work. */
 const heldItems = (sql: SqlTag) => sql`

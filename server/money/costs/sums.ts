@@ -1,9 +1,9 @@
 /** Sums of a team's days, by what they are of. What it takes grows with the team's days, and not with its history. */
 import type { Ctx } from '../../platform/context.ts';
+import { monthOf } from '../metering/index.ts';
 import { coveredRows } from './coverage.ts';
 import type { Months } from './coverage.ts';
 import type { CostDays } from './days.ts';
-import { monthsOf } from './days.ts';
 
 export const PARTS_MAX = 200;
 /** The greatest projects of the whole time are named by each day. */
@@ -39,23 +39,22 @@ export async function sumsOf(
   { teamId, since, until, months }: SumsQuestion,
 ): Promise<Sum[]> {
   const { sql } = db.behind;
-  const periods = monthsOf({ since, until });
   const { includedMs, covers } = coveredRows(sql, months);
   return await sql<Sum[]>`
     with days as materialized (
-      select grouping(d.day) as is_place, d.day, d.project_id, d.environment_id, d.runner_id, d.price_id, sum(d.events)::bigint as events,
+      select grouping(d.day) as is_runner, d.day, d.project_id, d.environment_id, d.runner_id, d.price_id, sum(d.events)::bigint as events,
         sum(d.metered_ms)::bigint as ms, sum(d.self_reported_ms)::bigint as self_ms, ${includedMs} as included_ms
       from cost_days d ${covers}
       where ${teamId}::text = any(${[...teams.teamIds]}::text[]) and d.team_id = ${teamId}
-        and d.period = any(${periods}::text[]::date[]) and d.day >= ${since}::date and d.day < ${until}::date
-      group by grouping sets ((d.day, d.project_id, d.price_id), (d.environment_id, d.runner_id, d.price_id))
+        and d.period between ${monthOf(since)}::date and ${until}::date and d.day >= ${since}::date and d.day < ${until}::date
+      group by grouping sets ((d.day, d.project_id, d.environment_id, d.price_id), (d.runner_id, d.price_id))
     ),
     grouped as (
-      select 'daily' as kind, day, project_id as key, price_id, events, ms, self_ms, included_ms from days where is_place = 0
+      select 'runner' as kind, null as day, runner_id as key, price_id, events, ms, self_ms, included_ms from days where is_runner = 1
       union all
-      select case when grouping(environment_id) = 0 then 'environment' when grouping(runner_id) = 0 then 'runner' else 'meter' end,
-        null, coalesce(environment_id, runner_id), price_id, sum(events), sum(ms), sum(self_ms), sum(included_ms)
-      from days where is_place = 1 group by grouping sets ((environment_id, price_id), (runner_id, price_id), (price_id))
+      select case when grouping(day) = 0 then 'daily' when grouping(environment_id) = 0 then 'environment' else 'meter' end,
+        day, coalesce(project_id, environment_id), price_id, sum(events), sum(ms), sum(self_ms), sum(included_ms)
+      from days where is_runner = 0 group by grouping sets ((day, project_id, price_id), (environment_id, price_id), (price_id))
     ),
     rated as (
       select g.kind, g.day, coalesce(g.key, p.meter) as key, sum(g.events) as events, sum(g.ms) as ms, sum(g.self_ms) as self_ms,

@@ -7,10 +7,9 @@ const PIECES: ReadonlyArray<readonly [RegExp, string]> = [
   [/and a\.n not in \(select n from held\)/, ''],
   [/left join held h on h\.n = a\.n/, ''],
   [/h\.cause, h\.details/, 'null as cause, null as details'],
-  [
-    /, min\(queued_max\)\) as queued_max, min\(run_timeout_seconds_max\) as timeout_max from team_limits where team_id = q\.team_id\)/,
-    ') as queued_max, null::int as timeout_max)',
-  ],
+  [/, l\.queued_max\)/g, ')'],
+  [/l\.run_timeout_seconds_max as timeout_max/, 'null::int as timeout_max'],
+  [/left join team_limits l on l\.team_id = q\.team_id/, ''],
 ];
 
 /** Both go the same way, so that what is compared is what the database does. */
