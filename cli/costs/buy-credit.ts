@@ -39,42 +39,36 @@ export const command = defineOwn({
 });
 
 async function buyCredit(context: ContextOf<typeof ARGS>): Promise<number> {
-  const { args, output, io } = context;
+  const { args, output, io, signal } = context;
   const { team } = args;
-  const patient = patience(context);
   const costs = new Costs(await context.client());
-  const before = await costs.creditBalance(team, { signal: patient.signal });
-  const { currency } = before;
-  const amountCents = readAmount(args.amount, currency);
+  const before = await costs.creditBalance(team, { signal });
+  const amountCents = readAmount(args.amount, before.decimals);
   if (amountCents === undefined)
     throw new UsageError(
-      `"${args.amount}" is no amount in ${currency.toUpperCase()}, expected one such as 50`,
+      `"${args.amount}" is no amount in ${before.currency.toUpperCase()}, expected one such as 50`,
     );
   const known = new Set(before.blocks.map(({ id }) => id));
   const { baseUrl } = await context.connection();
   const page = `${baseUrl.replace(/\/$/, '')}/console/costs`;
   const { successUrl = page, cancelUrl = page } = args;
-  const checkout = await costs.createCreditCheckout(
-    team,
-    { amountCents, successUrl, cancelUrl },
-    { signal: patient.signal },
-  );
-  await output.note(`Pay ${cents(amountCents, currency)} here:\n\n  ${checkout.url}\n`);
+  const checkout = await costs.createCreditCheckout(team, { amountCents, successUrl, cancelUrl }, { signal });
+  await output.note(`Pay ${cents(amountCents, before)} here:\n\n  ${checkout.url}\n`);
   const isNew = ({ blocks }: CostsCreditBalanceResponse): boolean =>
     blocks.some(({ id, kind }) => kind === 'purchase' && !known.has(id));
   const after = await watch(
     { io, output },
     {
       start: before,
-      get: async (signal) => await costs.creditBalance(team, { signal }),
+      get: async (until) => await costs.creditBalance(team, { signal: until }),
       isOver: isNew,
       stage: () => 'waiting',
       describe: () => 'waiting until it is paid; Ctrl-C ends the wait, and not the purchase',
     },
-    patient,
+    patience(context),
   );
   await output.value(after);
   if (!isNew(after)) return EXIT.pending;
-  await output.progress(`the credit is there: ${cents(after.balanceCents, currency)}`);
+  await output.progress(`the credit is there: ${cents(after.balanceCents, after)}`);
   return EXIT.ok;
 }

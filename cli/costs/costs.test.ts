@@ -31,6 +31,7 @@ const part = (net: string, more: object = {}) => ({
 });
 const SUMMARY = {
   currency: 'usd',
+  decimals: 2,
   since: '2026-11-01',
   until: '2026-11-21',
   asOf: new Date(NOW_MS - 3_000).toISOString(),
@@ -122,7 +123,9 @@ describe('svc costs verify', () => {
       out: 'table\trow\tproblem\ncost_days\tteam_1 2026-11-01\thas 5 ms, its events have 6\n',
     });
     expect(found.err).toContain('not intact: 1 differences');
-    expect(await svc(api, 'costs verify --team team_1')).toMatchObject({ code: 0, out: '' });
+    const whole = await svc(api, 'costs verify --team team_1');
+    expect(whole).toMatchObject({ code: 0, out: '' });
+    expect(whole.err).toContain('intact: 10 events, 5 rows of days');
   });
 });
 
@@ -162,6 +165,7 @@ describe('svc costs buy-credit', () => {
   const balance = (...ids: string[]) => ({
     body: {
       currency: 'usd',
+      decimals: 2,
       balanceCents: 5_000 * ids.length,
       pendingCents: 0,
       availableCents: 5_000 * ids.length,
@@ -212,15 +216,15 @@ describe('svc costs buy-credit', () => {
 describe('an amount', () => {
   it('has the decimals of its currency', () => {
     expect([
-      amount('1.005000000000', 'usd'),
-      amount('1.500000000000', 'jpy'),
-      amount('0.000400000000', 'kwd'),
+      amount('1.005000000000', { currency: 'usd', decimals: 2 }),
+      amount('1.500000000000', { currency: 'jpy', decimals: 0 }),
+      amount('0.000400000000', { currency: 'kwd', decimals: 3 }),
     ]).toEqual(['1.01 USD', '2 JPY', '< 0.001 KWD']);
     expect([
-      readAmount('12.5', 'usd'),
-      readAmount('12', 'jpy'),
-      readAmount('12.5', 'jpy'),
-      readAmount('0.125', 'kwd'),
+      readAmount('12.5', 2),
+      readAmount('12', 0),
+      readAmount('12.5', 0),
+      readAmount('0.125', 3),
     ]).toEqual([1_250, 12, undefined, 125]);
   });
 });

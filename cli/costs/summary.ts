@@ -26,8 +26,8 @@ export function summary(generated: GeneratedSpec): Own {
 const line = (label: string, text: string): string => `${padEnd(label, 8)}  ${text}`;
 
 function describe(answer: CostSummary, { output: { paint } }: Context, nowMs: number): string[] {
-  const { currency, usage, forecast, since, until } = answer;
-  const money = (text: string): string => amount(text, currency);
+  const { usage, forecast, since, until } = answer;
+  const money = (text: string): string => amount(text, answer);
   const reports = `${usage.events} ${usage.events === 1 ? 'report' : 'reports'}`;
   return [
     line('net', paint('bold', money(answer.net))),

@@ -22,7 +22,7 @@ export function verify(generated: GeneratedSpec): Own {
       if (!isForPeople) await output.value(answer);
       else if (differences.length > 0) await output.rows([differences], COLUMNS);
       const read = `${events} events, ${days} rows of days, ${statements} statements, ${entries} entries of credit`;
-      if (intact) await output.progress(`intact: ${read}`);
+      if (intact) await output.note(`intact: ${read}`);
       else await output.note(`not intact: ${differences.length} differences in ${read}`);
       return intact ? EXIT.ok : EXIT.failed;
     },
