@@ -2,8 +2,8 @@
  * Bundles the console into a folder of files with hashed names, an index.html that names them, and a manifest of the addresses that
  * the page is served at: one for each folder in pages/.
  */
-import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -63,9 +63,13 @@ async function documentOf(assets, scripts) {
   });
 }
 
-/** Writes the manifest last: a folder that has one is complete. */
+/** Writes the manifest last: a folder that has one is complete. A server that starts meanwhile finds each file whole, as it was or as it is now. */
 export async function buildConsole({ outDir, sourcemap = false }) {
   const files = await bundleConsole({ sourcemap });
   await mkdir(outDir, { recursive: true });
-  for (const [name, contents] of files) await writeFile(join(outDir, name), contents);
+  for (const [name, contents] of files) {
+    const written = join(outDir, `.${name}.${randomUUID()}`);
+    await writeFile(written, contents);
+    await rename(written, join(outDir, name));
+  }
 }

@@ -7,7 +7,7 @@ const REQUESTS_MAX = 20;
 /** A page that is stuck must not hold up the report. */
 const ASK_WITHIN_MS = 2_000;
 
-/** Prints it if the test that runs now fails. */
+/** Adds it to the error of the test that runs now, if it fails. */
 export function tellWhenFailed(context: BrowserContext): void {
   const waiting = new Set<Request>();
   const failed: string[] = [];
@@ -17,15 +17,14 @@ export function tellWhenFailed(context: BrowserContext): void {
     waiting.delete(request);
     failed.push(`${nameOf(request)}: ${request.failure()?.errorText ?? 'no reason'}`);
   });
-  onTestFailed(async () => {
+  onTestFailed(async ({ task }) => {
     const pages = await Promise.all(context.pages().map(describe));
-    console.error(
-      [
-        ...pages,
-        `requests without an answer: ${[...waiting].slice(-REQUESTS_MAX).map(nameOf).join(', ')}`,
-        `requests that failed: ${failed.slice(-REQUESTS_MAX).join(', ')}`,
-      ].join('\n'),
-    );
+    const seen = [
+      ...pages,
+      `requests without an answer: ${[...waiting].slice(-REQUESTS_MAX).map(nameOf).join(', ')}`,
+      `requests that failed: ${failed.slice(-REQUESTS_MAX).join(', ')}`,
+    ].join('\n');
+    for (const error of task.result?.errors ?? []) error.message += `\n${seen}`;
   });
 }
 
