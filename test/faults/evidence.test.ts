@@ -8,9 +8,9 @@ import { has } from '../setup/needs.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { imageOf, startEvidenceWorld } from './evidence-world.ts';
 import type { EvidenceWorld } from './evidence-world.ts';
+import { WITHIN } from './two-servers.ts';
 
 const postgresHere = await has('postgres');
-const WITHIN = { withinMs: 45_000 };
 const MINUTE_MS = 60_000;
 const CATALOGUE = 'artifacts.catalogue';
 const KEY_OF_BUILDS = 'svc-build-customer';

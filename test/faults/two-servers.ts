@@ -1,0 +1,109 @@
+/** Two servers as processes of their own over one database, for stories in which a server is killed in the middle of something. A lock that the story holds stops a server at the place that it is about. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
+import postgres from 'postgres';
+import { createEmptyDatabase } from '../setup/database.ts';
+import { waitFor } from '../setup/wait-for.ts';
+import { writePreloads } from './bundles.ts';
+import { freePorts } from './free-ports.ts';
+import { manageNode } from './managed-process.ts';
+import type { ManagedProcess } from './managed-process.ts';
+
+export interface TwoServers {
+  readonly folder: string;
+  readonly databaseUrl: string;
+  readonly processes: readonly [ManagedProcess, ManagedProcess];
+  readonly urls: readonly [string, string];
+  readonly sql: postgres.Sql;
+  /** Of the owner of the first team. */
+  sdkAt(n: 0 | 1): SvcSDK;
+  staffAt(n: 0 | 1): SvcSDK;
+  /** Holds a lock until it is called. */
+  hold(statement: string): Promise<() => Promise<void>>;
+  /** So many statements wait for a lock that have this text in their beginning, which is all that the database shows. */
+  untilWaiting(text: string, count: number): Promise<void>;
+  /** Kills both. */
+  stop(): Promise<void>;
+}
+
+const SERVER = new URL('../../server/dist/main.js', import.meta.url).pathname;
+/** Of what two processes on a busy machine may take. */
+export const WITHIN = { withinMs: 45_000 };
+
+/** Both are started. */
+export async function startTwoServers(env: Readonly<Record<string, string>>): Promise<TwoServers> {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-two-'));
+  const database = await createEmptyDatabase();
+  const ports = await freePorts(2);
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`) as [string, string];
+  const preloads = writePreloads(folder);
+  const secretsKey = randomBytes(32).toString('base64');
+  const processes = ports.map((port, n) =>
+    manageNode(preloads, folder, {
+      name: `server-${n}`,
+      script: SERVER,
+      readyPattern: /listening on/,
+      env: {
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        PUBLIC_URLS: urls.join(','),
+        DATABASE_URL: database.url,
+        DATA_DIR: join(folder, `data-${n}`),
+        SECRETS_KEY: secretsKey,
+        LOG_LEVEL: 'warn',
+        LIMIT_REQUESTS_PER_MINUTE: '1000000',
+        ...env,
+      },
+    }),
+  ) as [ManagedProcess, ManagedProcess];
+  const sql = postgres(database.url, { max: 6, onnotice: () => undefined });
+  const stop = async (): Promise<void> => {
+    await Promise.all(processes.map(async (each) => await each.kill()));
+    await sql.end({ timeout: 1 });
+    await database.drop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    for (const each of processes) await each.start(); // The first one migrates and makes the accounts.
+    const bootstrap = readFileSync(join(folder, 'data-0', 'bootstrap.json'), 'utf8');
+    const { apiKey, staffApiKey } = JSON.parse(bootstrap) as Record<'apiKey' | 'staffApiKey', string>;
+    const at = (n: 0 | 1, key: string): SvcSDK =>
+      createSvcSDK({ baseUrl: urls[n], apiKey: key, timeoutMs: 30_000 });
+    return {
+      folder,
+      databaseUrl: database.url,
+      processes,
+      urls,
+      sql,
+      sdkAt: (n) => at(n, apiKey),
+      staffAt: (n) => at(n, staffApiKey),
+      hold: async (statement) => {
+        const connection = await sql.reserve();
+        await connection.unsafe('begin');
+        await connection.unsafe(statement);
+        return async () => {
+          await connection.unsafe('commit');
+          connection.release();
+        };
+      },
+      untilWaiting: async (text, count) => {
+        const waiting = async () =>
+          await sql<Array<{ pid: number }>>`
+            select pid from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and position(${text} in query) > 0`;
+        await waitFor(`${count} statements that wait with "${text}"`, waiting, {
+          ...WITHIN,
+          holds: (some) => some.length >= count,
+        });
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
