@@ -16,29 +16,18 @@ import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
 import { shown } from '../../platform/resource/index.ts';
+import type { Billing } from '../billing/index.ts';
 import { grant } from '../credits/index.ts';
 import { listPrices, publishPrice } from '../metering/index.ts';
 import type { Meter, Price } from '../metering/index.ts';
 import { closeMonths } from '../statements/index.ts';
 import type { Waiting } from '../statements/index.ts';
 
-/** What was looked at. */
-export interface Reconciled {
-  readonly checkouts: number;
-  readonly accounts: number;
-  readonly statements: number;
-}
-
-export interface AdminBillingDeps {
-  /** Asks the provider about everything that is open. Throws `billing_unconfigured` without one. */
-  readonly reconcile: () => Promise<Reconciled>;
-}
-
-export function adminBillingFeature(system: System, deps: AdminBillingDeps): Feature {
+export function adminBillingFeature(system: System, deps: Pick<Billing, 'reconcile'>): Feature {
   return { services: [createAdminBilling(system, deps)] };
 }
 
-function createAdminBilling(system: System, { reconcile }: AdminBillingDeps): Handlers<Ctx> {
+function createAdminBilling(system: System, { reconcile }: Pick<Billing, 'reconcile'>): Handlers<Ctx> {
   const { currency } = system.config.billing;
   return implement(AdminBillingService, {
     listPrices: async (_request, { db }: Ctx) => ({

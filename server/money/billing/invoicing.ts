@@ -2,8 +2,9 @@
  * Invoices of statements. What is there is looked for first, by our own mark: an answer may have been lost, and the provider forgets keys after a day. An invoice is read before it is made final; if it
  * is not over exactly what is due, it is deleted and those who run the installation are told.
  */
+import { meterWords } from '../metering/index.ts';
 import { SELF_HOSTED } from '../plans/index.ts';
-import { linesOf, statementById } from '../statements/index.ts';
+import { linesOf, SHORTFALL, statementById } from '../statements/index.ts';
 import type { StatementLineRow, StatementRow } from '../statements/index.ts';
 import { noEffects } from './billing-deps.ts';
 import type { BillingDeps, Effects } from './billing-deps.ts';
@@ -68,13 +69,7 @@ async function draftOf(
   throw new Error(`${DRAFTS_MAX} drafts of ${statementId} were made and deleted within a day`);
 }
 
-const METERS: Readonly<Record<string, string>> = {
-  'run.runner': 'Sandbox runs on own runners',
-  'run.service': 'Sandbox runs on runners of the service',
-  'build.runner': 'Builds on own runners',
-  'build.service': 'Builds on runners of the service',
-  'credit.shortfall': 'Credit that was refunded after its use',
-};
+const SHORTFALL_WORDS = 'Credit that was refunded after its use';
 
 /** They sum to what is due. */
 export function invoiceLines(
@@ -86,7 +81,7 @@ export function invoiceLines(
   const own = paid.slice(0, LINES_MAX).map(({ n, meter, netCents: amountCents, meteredMs, includedMs }) => ({
     n,
     amountCents,
-    description: `${METERS[meter] ?? meter}, ${month}: ${seconds(meteredMs - includedMs)} s`,
+    description: `${meter === SHORTFALL ? SHORTFALL_WORDS : meterWords(meter)}, ${month}: ${seconds(meteredMs - includedMs)} s`,
   }));
   const sum = own.reduce((total, { amountCents }) => total + amountCents, 0);
   const rest =

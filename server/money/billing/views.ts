@@ -6,7 +6,7 @@ import { teamsPaidBy } from '../../access/teams/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
-import { centsOf, decimalOf, decimalsOf } from '../amounts/index.ts';
+import { decimalOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf } from '../credits/index.ts';
 import { dayOf, monthOf } from '../metering/index.ts';
 import {
@@ -20,7 +20,7 @@ import {
   teamsOfPayer,
 } from '../plans/index.ts';
 import type { AccountPlan, Pricing } from '../plans/index.ts';
-import { openNets, statementsOf } from '../statements/index.ts';
+import { openNets, pendingCents, statementsOf } from '../statements/index.ts';
 
 const STATEMENTS_MAX = 12;
 
@@ -65,7 +65,7 @@ export async function teamBilling(
     usedSeconds: month.usedMs / 1_000,
     net: decimalOf(nets.get(period) ?? 0n),
     creditBalanceCents: await balanceOf(db.sql, teamId),
-    pendingCents: [...nets.values()].reduce((sum, net) => sum + centsOf(net, currency), 0),
+    pendingCents: pendingCents(nets, currency),
     cancelAt,
     statements: await statementsOf(ctx, { teamId, limit: STATEMENTS_MAX }),
   });

@@ -1,7 +1,7 @@
 /** What budgets have spent, and what their month is likely to come to. */
 import type { SqlTag } from '../../platform/db/index.ts';
 import { picoOf } from '../amounts/index.ts';
-import { forecastOf } from '../costs/index.ts';
+import { forecastOf, netLater } from '../costs/index.ts';
 import type { Spent } from '../costs/index.ts';
 import { countDays } from '../metering/index.ts';
 import { monthAfter, paidMonths } from '../plans/index.ts';
@@ -102,18 +102,10 @@ interface Question {
   readonly month: Month;
 }
 
-/** As the summary of costs has it: what is still to be spent costs its list price, but for what is left of the pool, shared by time with the payer's other teams, which go on as up to now. */
-function forecastNet({ spent, days, payer, month: { today, period } }: Question): bigint | undefined {
+/** As the summary of costs has it. */
+function forecastNet({ spent, days, payer, month: { today } }: Question): bigint | undefined {
   const byDay = new Map(days.map(([day, list, ms]): [string, Spent] => [day, { list: BigInt(list), ms }]));
   const [firstDay] = [...byDay.keys()].toSorted();
   const forecast = forecastOf({ today, firstDay, days: byDay });
-  if (forecast === undefined) return undefined;
-  const { list, ms, soFar } = forecast;
-  const listLater = list - soFar.list;
-  const free = payer === undefined ? 0 : Math.max(0, payer.poolMs - payer.usedMs);
-  if (payer === undefined || free === 0) return spent + listLater;
-  const [gone, left] = [countDays(period, today), countDays(today, monthAfter(period))];
-  const others = Math.round((Math.max(0, payer.usedMs - soFar.ms) / gone) * left);
-  const later = ms - soFar.ms + others;
-  return free >= later ? spent : spent + listLater - (listLater * BigInt(free)) / BigInt(later);
+  return forecast && spent + netLater(forecast, today, payer);
 }

@@ -42,7 +42,7 @@ export async function readSpent(
   const included =
     covered.length === 0
       ? sql`0`
-      : sql`case when d.day < ${month.period}::date or t.covered is null then 0 else ${includedMs(sql, { day: sql`t.covered`, shares })} end`;
+      : sql`case when d.day < ${month.period}::date then 0 else ${includedMs(sql, { day: sql`t.covered`, shares })} end`;
   return await sql<SpentRow[]>`
     with covered as materialized (select * from jsonb_to_recordset(${sql.json(covered)}::jsonb) c(team_id text, day date)),
     sums as (

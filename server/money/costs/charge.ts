@@ -49,15 +49,3 @@ export interface ExportedTeam {
   readonly currency: string;
   readonly regionId: string | undefined;
 }
-
-/** For people. */
-const METERS: Readonly<Record<string, string>> = {
-  'run.runner': 'Sandbox runs on runners of the team',
-  'run.service': 'Sandbox runs on runners of the service',
-  'build.runner': 'Builds on runners of the team',
-  'build.service': 'Builds on runners of the service',
-};
-
-export function meterWords(meter: string): string {
-  return METERS[meter] ?? meter;
-}

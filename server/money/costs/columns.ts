@@ -3,8 +3,8 @@
  * three quarters of the time that a line takes.
  */
 import { decimalOf } from '../amounts/index.ts';
+import { meterWords } from '../metering/index.ts';
 import { monthAfter } from '../plans/index.ts';
-import { meterWords } from './charge.ts';
 import type { Charge, ExportedTeam, Named } from './charge.ts';
 import { freeCell, quoted } from './csv.ts';
 

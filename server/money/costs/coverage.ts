@@ -1,7 +1,7 @@
 /** Which of a team's time its plan includes, in each of some months. */
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
-import { paidMonth } from '../plans/index.ts';
+import { includedMs, paidMonth } from '../plans/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 
 /** By the first day of the month. Of a month that is not there nothing is included. */
@@ -29,7 +29,7 @@ export async function monthsPaid(
   return new Map(paid);
 }
 
-/** CTE `covers`, which `includedMs` of a row reads: the day up to which a month is included. */
+/** CTE `covers`, which `includedOfRow` reads: the day up to which a month is included. */
 function covers(sql: SqlTag, months: Months): Fragment {
   return sql`covers as materialized (${coverRows(sql, months)})`;
 }
@@ -40,13 +40,9 @@ function coverRows(sql: SqlTag, months: Months): Fragment {
 }
 
 /** Included milliseconds of a row of `cost_days d`, joined with `covers c` by its period. */
-function includedMs(sql: SqlTag, months: Months): Fragment {
-  const shares = [...months.values()].flatMap(({ coverage: { day, shares: parts } }) =>
-    [...parts].map(([key, ms]) => [`${day} ${key}`, ms] as const),
-  );
-  const key = sql`concat_ws(' ', d.day, d.team_id, d.meter, d.price_id, d.project_id, d.environment_id, d.runner_id)`;
-  return sql`case when c.day is null or d.day > c.day then 0 when d.day < c.day then d.metered_ms
-    else coalesce((${sql.json(Object.fromEntries(shares))}::jsonb ->> ${key})::bigint, 0) end`;
+function includedOfRow(sql: SqlTag, months: Months): Fragment {
+  const shares = new Map([...months.values()].flatMap(({ coverage }) => [...coverage.shares]));
+  return includedMs(sql, { day: sql`c.day`, shares });
 }
 
 export interface CoveredRows {
@@ -63,7 +59,7 @@ export function coveredRows(sql: SqlTag, months: Months): CoveredRows {
   );
   if (isNothing) return { includedMs: sql`0::bigint`, covers: sql`` };
   return {
-    includedMs: sql`sum(${includedMs(sql, months)})::bigint`,
+    includedMs: sql`sum(${includedOfRow(sql, months)})::bigint`,
     covers: sql`left join (${coverRows(sql, months)}) c on c.period = d.period`,
   };
 }
@@ -80,7 +76,7 @@ export async function netBefore(
 ): Promise<bigint> {
   const [row] = await sql<Array<{ net: string }>>`
     with ${covers(sql, months)}
-    select coalesce(sum((d.metered_ms - (${includedMs(sql, months)}))::numeric * p.nanos_per_second), 0)::text as net
+    select coalesce(sum((d.metered_ms - (${includedOfRow(sql, months)}))::numeric * p.nanos_per_second), 0)::text as net
     from cost_days d join prices p on p.id = d.price_id left join covers c on c.period = d.period
     where d.team_id = ${teamId} and d.period = ${period}::date and d.day < ${day}::date`;
   return BigInt(row?.net ?? 0);

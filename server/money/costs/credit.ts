@@ -4,10 +4,10 @@ import type { CreditBalanceRequest, ListCreditLedgerRequest } from '@svc/proto/g
 import type { Ctx } from '../../platform/context.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { shown } from '../../platform/resource/index.ts';
-import { centsOf, decimalsOf } from '../amounts/index.ts';
+import { decimalsOf } from '../amounts/index.ts';
 import { balanceOf, blocksOf, ledgerOf } from '../credits/index.ts';
 import type { Pricing } from '../plans/index.ts';
-import { openNets } from '../statements/index.ts';
+import { openNets, pendingCents } from '../statements/index.ts';
 
 /** Later than each entry. */
 const END = 2_147_483_647;
@@ -23,25 +23,19 @@ export async function listCreditLedger(request: ListCreditLedgerRequest, ctx: Ct
 
 export async function creditBalance({ teamId }: CreditBalanceRequest, ctx: Ctx, pricing: Pricing) {
   const { sql } = ctx.db;
-  const [balanceCents, blocks, pendingCents] = await Promise.all([
+  const { currency, charges } = pricing;
+  const [balanceCents, blocks, nets] = await Promise.all([
     balanceOf(sql, teamId),
     blocksOf(sql, teamId),
-    pendingOf(pricing, ctx, teamId),
+    openNets(ctx, { teamId, charges }),
   ]);
-  const availableCents = Math.max(0, balanceCents - pendingCents);
-  const { currency } = pricing;
+  const pending = pendingCents(nets, currency);
   return shown(CreditBalanceResponseSchema, {
     currency,
     decimals: decimalsOf(currency),
     balanceCents,
-    pendingCents,
-    availableCents,
+    pendingCents: pending,
+    availableCents: Math.max(0, balanceCents - pending),
     blocks,
   });
-}
-
-/** In minor units, each month by itself. */
-async function pendingOf({ currency, charges }: Pricing, ctx: Ctx, teamId: string): Promise<number> {
-  const nets = await openNets(ctx, { teamId, charges });
-  return [...nets.values()].reduce((sum, net) => sum + centsOf(net, currency), 0);
 }

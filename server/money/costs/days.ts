@@ -1,6 +1,7 @@
 /** Days that an answer about costs is of. */
 import { addDays, assertSpan, dayOf, monthOf, readDay } from '../metering/index.ts';
 import type { DayField } from '../metering/index.ts';
+import { monthAfter } from '../plans/index.ts';
 
 export interface CostDays {
   /** First day, `YYYY-MM-DD`. */
@@ -30,6 +31,6 @@ export function costDaysOf({ since, until }: AskedDays, now: Date): CostDays {
 /** First days of the months that have a day among them. */
 export function monthsOf({ since, until }: CostDays): string[] {
   const months: string[] = [];
-  for (let day = monthOf(since); day < until; day = monthOf(addDays(day, 31))) months.push(day);
+  for (let day = monthOf(since); day < until; day = monthAfter(day)) months.push(day);
   return months;
 }

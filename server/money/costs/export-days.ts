@@ -1,7 +1,7 @@
 /** Charges by day, from `cost_days`: month after month, in the order of its key. */
+import { meterWords } from '../metering/index.ts';
 import { monthAfter, rowKey } from '../plans/index.ts';
 import type { Coverage } from '../plans/index.ts';
-import { meterWords } from './charge.ts';
 import type { Charge } from './charge.ts';
 import { monthsPaid, netBefore } from './coverage.ts';
 import { monthsOf } from './days.ts';

@@ -1,6 +1,5 @@
 /** Charges by item of work, from `usage_events`, in the order of their reports. List costs alone: what is included and paid from credit shows by day. */
-import { addDays, monthOf } from '../metering/index.ts';
-import { meterWords } from './charge.ts';
+import { addDays, meterWords, monthOf } from '../metering/index.ts';
 import type { Charge } from './charge.ts';
 import { monthOfTeam } from './export-account.ts';
 import type { Month } from './export-account.ts';

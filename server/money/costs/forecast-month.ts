@@ -3,10 +3,10 @@ import type { Row } from '../../platform/resource/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { CostForecast } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { decimalOf } from '../amounts/index.ts';
-import { addDays, countDays, dayOf, monthOf } from '../metering/index.ts';
+import { dayOf, monthOf } from '../metering/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
-import { forecastOf, historyFrom } from './forecast.ts';
-import type { Forecast, History, Spent } from './forecast.ts';
+import { forecastOf, historyFrom, netLater } from './forecast.ts';
+import type { History, Spent } from './forecast.ts';
 
 type Reader = Pick<Ctx, 'db' | 'teams'>;
 
@@ -44,20 +44,9 @@ export function forecastMonth(
   };
   const forecast = forecastOf(history);
   if (forecast === undefined) return undefined;
-  const covered = paid === undefined ? 0n : included + coveredLater(forecast, history.today, paid);
-  const { list, method } = forecast;
-  return { list: decimalOf(list), net: decimalOf(list - covered), method };
-}
-
-/** Part of what is still to be spent that the plan covers: what is left of the pool, shared by time with the payer's other teams, which go on as up to now. */
-function coveredLater({ list, ms, soFar }: Forecast, today: string, { poolMs, usedMs }: PaidMonth): bigint {
-  const month = monthOf(today);
-  const [gone, left] = [countDays(month, today), countDays(today, monthOf(addDays(month, 31)))];
-  const others = Math.round((Math.max(0, usedMs - soFar.ms) / gone) * left);
-  const later = ms - soFar.ms + others;
-  const free = Math.max(0, poolMs - usedMs);
-  const listLater = list - soFar.list;
-  return free >= later ? listLater : (listLater * BigInt(free)) / BigInt(later);
+  const { list, method, soFar } = forecast;
+  const net = soFar.list - included + netLater(forecast, history.today, paid);
+  return { list: decimalOf(list), net: decimalOf(net), method };
 }
 
 async function historyOf(

@@ -1,5 +1,7 @@
 /** What a month is likely to come to. */
 import { addDays, countDays, monthOf } from '../metering/index.ts';
+import { monthAfter } from '../plans/index.ts';
+import type { PaidMonth } from '../plans/index.ts';
 import { median } from './median.ts';
 
 export interface Spent {
@@ -51,7 +53,7 @@ export function forecastOf(history: History): Forecast | undefined {
   const usual = isLinear
     ? () => part(sum(complete), countDays(firstDay > month ? firstDay : month, today))
     : (n: number) => medianOf(sameWeekdays(today, n).flatMap((day) => (day < firstDay ? [] : [on(day)])));
-  const left = range(today, monthOf(addDays(month, 31))).map((_day, n) =>
+  const left = range(today, monthAfter(month)).map((_day, n) =>
     n === 0 ? atLeast(usual(0), on(today)) : usual(n),
   );
   return {
@@ -59,6 +61,22 @@ export function forecastOf(history: History): Forecast | undefined {
     method: isLinear ? 'linear' : 'weekdays',
     soFar: sum([...complete, on(today)]),
   };
+}
+
+/** Net costs of what is still to be spent: its list price, but for what is left of the pool, shared by time with the payer's other teams, which go on as up to now. Without a payer's month nothing is left. */
+export function netLater(
+  { list, ms, soFar }: Forecast,
+  today: string,
+  paid: Pick<PaidMonth, 'poolMs' | 'usedMs'> | undefined,
+): bigint {
+  const listLater = list - soFar.list;
+  const free = paid === undefined ? 0 : Math.max(0, paid.poolMs - paid.usedMs);
+  if (paid === undefined || free === 0) return listLater;
+  const month = monthOf(today);
+  const [gone, left] = [countDays(month, today), countDays(today, monthAfter(month))];
+  const others = Math.round((Math.max(0, paid.usedMs - soFar.ms) / gone) * left);
+  const later = ms - soFar.ms + others;
+  return free >= later ? 0n : listLater - (listLater * BigInt(free)) / BigInt(later);
 }
 
 /** Complete days with the weekday of the day that is `n` days from today. */

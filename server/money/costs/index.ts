@@ -16,7 +16,7 @@ import { createExports } from './export.ts';
 import { summary } from './summary.ts';
 import { createVerify } from './verify.ts';
 
-export { forecastOf, historyFrom } from './forecast.ts';
+export { forecastOf, historyFrom, netLater } from './forecast.ts';
 export type { Forecast, Spent } from './forecast.ts';
 
 /** The part of billing that costs need. */

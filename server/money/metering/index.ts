@@ -10,6 +10,7 @@ import { costDays, prices, usageEvents } from './schema.ts';
 import type { UsageEvent } from './schema.ts';
 
 export { metered } from './metered.ts';
+export { meterWords } from './meter-words.ts';
 export { listPrices, publishPrice } from './prices.ts';
 export type { Meter, Price } from './prices.ts';
 export { addDays, assertSpan, countDays, DAY_MS, dayOf, monthOf, readDay } from './days.ts';

@@ -57,8 +57,9 @@ export interface Coverage {
   readonly shares: ReadonlyMap<string, number>;
 }
 
-/** The parts of the key of a row of `cost_days` that tell rows of one day apart. */
+/** What tells rows of `cost_days` apart. */
 export interface DayRow {
+  readonly day: string;
   readonly teamId: string;
   readonly meter: string;
   readonly priceId: string;
@@ -67,8 +68,8 @@ export interface DayRow {
   readonly runnerId: string;
 }
 
-export function rowKey({ teamId, meter, priceId, projectId, environmentId, runnerId }: DayRow): string {
-  return [teamId, meter, priceId, projectId, environmentId, runnerId].join(' ');
+export function rowKey({ day, teamId, meter, priceId, projectId, environmentId, runnerId }: DayRow): string {
+  return [day, teamId, meter, priceId, projectId, environmentId, runnerId].join(' ');
 }
 
 /** What is left for the rows of a day, in proportion to their time. */
@@ -84,12 +85,12 @@ export function sharesOf(
   return new Map(keys.map((key, n) => [key, parts[n] ?? 0]));
 }
 
-/** Included milliseconds of a row of `cost_days d` of the month. `day` may be an expression, where rows of several payers stand together. */
+/** Included milliseconds of a row of `cost_days d`. `day` may be an expression, where rows of several payers or months stand together; where it is null nothing is included. */
 export function includedMs(
   sql: SqlTag,
   { day, shares }: Pick<Coverage, 'shares'> & { readonly day: string | Fragment },
 ): Fragment {
-  const key = sql`concat_ws(' ', d.team_id, d.meter, d.price_id, d.project_id, d.environment_id, d.runner_id)`;
+  const key = sql`concat_ws(' ', d.day, d.team_id, d.meter, d.price_id, d.project_id, d.environment_id, d.runner_id)`;
   return sql`case when d.day < ${day}::date then d.metered_ms when d.day > ${day}::date then 0
     else coalesce((${sql.json(Object.fromEntries(shares))}::jsonb ->> ${key})::bigint, 0) end`;
 }

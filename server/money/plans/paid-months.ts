@@ -159,7 +159,7 @@ async function lastDays(
   const found = new Map<number, Array<DayRow & { readonly ms: string }>>();
   if (asked.length === 0) return found;
   const rows = await sql<Array<DayRow & { readonly n: number; readonly ms: string }>>`
-    select g.n, d.team_id as "teamId", d.meter, d.price_id as "priceId", d.project_id as "projectId", d.environment_id as "environmentId", d.runner_id as "runnerId", d.metered_ms as ms
+    select g.n, d.day::text, d.team_id as "teamId", d.meter, d.price_id as "priceId", d.project_id as "projectId", d.environment_id as "environmentId", d.runner_id as "runnerId", d.metered_ms as ms
     from jsonb_to_recordset(${sql.json(asked)}::jsonb) g(team_id text, n int, day date)
     join cost_days d on d.team_id = g.team_id and d.period = ${period}::date and d.day = g.day`;
   for (const { n, ...row } of rows) {

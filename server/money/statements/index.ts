@@ -12,7 +12,7 @@ export { closeDue, openMonth } from './close.ts';
 export type { Closed, ClosedMonth, Closing, Memory, Waiting } from './close.ts';
 export { SHORTFALL, totalsOf, usageLines } from './lines.ts';
 export type { Line, Totals } from './lines.ts';
-export { openNets } from './open-nets.ts';
+export { openNets, pendingCents } from './open-nets.ts';
 export { rehearse } from './rehearse.ts';
 export { linesOf, moveStatement, statementById, statementsOf } from './store.ts';
 export type { Move, StatementLineRow, StatementRow } from './store.ts';

@@ -1,5 +1,6 @@
 /** Net costs that no statement has settled yet. */
 import type { Who } from '../../platform/resource/index.ts';
+import { centsOf } from '../amounts/index.ts';
 import { costsOf, paidMonth } from '../plans/index.ts';
 
 /** By month: of the open ones, and of the one that is being closed. In pico-units. */
@@ -20,4 +21,9 @@ export async function openNets(
     nets.set(period, list - included);
   }
   return nets;
+}
+
+/** In minor units, each month by itself. */
+export function pendingCents(nets: ReadonlyMap<string, bigint>, currency: string): number {
+  return [...nets.values()].reduce((sum, net) => sum + centsOf(net, currency), 0);
 }
