@@ -96,7 +96,7 @@ describe.skipIf(!here)('the page of costs', () => {
     await dialog.getByRole('button', { name: 'Set' }).click();
     await dialog.getByRole('alert').waitFor();
     await dialog.getByLabel('Limit of a month in USD').fill('500');
-    await dialog.getByLabel('Measures').selectOption({ label: 'Project shop' });
+    await dialog.getByLabel('Project').selectOption({ label: 'shop' });
     await dialog.getByLabel('Refuse new runs and builds').check();
     await dialog.getByRole('button', { name: 'Set' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -109,6 +109,16 @@ describe.skipIf(!here)('the page of costs', () => {
     await budgets.getByRole('button', { name: 'Delete the budget: Project shop' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await budgets.getByText('There is no budget').waitFor();
+
+    const id = await fleet.environment('staging');
+    await budgets.getByRole('button', { name: 'Set a budget' }).click();
+    await dialog.getByLabel('Project').selectOption({ label: 'shop' });
+    await dialog.getByLabel('Environment').selectOption({ label: 'staging' });
+    await dialog.getByLabel('Limit of a month in USD').fill('5');
+    await dialog.getByRole('button', { name: 'Set' }).click();
+    await budgets.getByText('$0.00 of $5.00', { exact: false }).waitFor();
+    const { budgets: made } = await fleet.ok<{ budgets: object[] }>(`GET /teams/${fleet.teamId}/budgets`);
+    expect(made).toMatchObject([{ environmentId: id, monthlyLimit: 5 }]);
     await close();
   });
 

@@ -1,11 +1,11 @@
 /** What is asked before money or work is bounded or spent. */
 import { useSignal } from '@preact/signals';
 import type { Signal } from '@preact/signals';
-import type { Budget, Plan, Team } from '@svc/sdk';
+import type { Budget, BudgetsSetParams, Plan, Team } from '@svc/sdk';
 import { Ask } from '../../ask.tsx';
 import { useLastGood } from '../../use-last-good.ts';
 import { namesOf } from './budget-list.tsx';
-import { billing, budgets, costs, projects } from './calls.ts';
+import { billing, budgets, costs, environments, projects } from './calls.ts';
 import { closeDialog } from './store.ts';
 import type { Dialog, TeamCosts } from './store.ts';
 import { ofCents, ofMajor, scopeName } from './words.ts';
@@ -36,7 +36,8 @@ interface BudgetProps extends Omit<Props, 'dialog'> {
 
 function BudgetDialog({ team, budget, known, reload }: BudgetProps) {
   const limit = useSignal(budget === undefined ? '' : String(budget.monthlyLimit));
-  const project = useSignal(budget?.projectId ?? '');
+  const project = useSignal('');
+  const environment = useSignal('');
   const hold = useSignal(budget?.enforcement === 'hold');
   const enabled = useSignal(budget?.enabled ?? true);
   const { currency } = known.summary;
@@ -45,7 +46,7 @@ function BudgetDialog({ team, budget, known, reload }: BudgetProps) {
     if (limit.value.trim() === '' || !Number.isFinite(monthlyLimit) || monthlyLimit < 0)
       throw new Error('The limit is a number, 0 or more.');
     const made = await budgets.set(team.id, {
-      ...(budget === undefined ? project.value !== '' && { projectId: project.value } : { id: budget.id }),
+      ...(budget === undefined ? scopeOf(project.value, environment.value) : { id: budget.id }),
       monthlyLimit,
       enforcement: hold.value ? 'hold' : 'notify',
       enabled: enabled.value,
@@ -64,7 +65,7 @@ function BudgetDialog({ team, budget, known, reload }: BudgetProps) {
       act={set}
       onClose={closeDialog}
     >
-      {budget === undefined && <ScopePicker team={team} project={project} />}
+      {budget === undefined && <ScopePickers team={team} project={project} environment={environment} />}
       <div class="field">
         <label htmlFor="budget-limit">Limit of a month in {currency.toUpperCase()}</label>
         <p class="hint" id="budget-limit-hint">
@@ -117,21 +118,73 @@ function Check({
   );
 }
 
-function ScopePicker({ team, project }: { readonly team: Team; readonly project: Signal<string> }) {
+function scopeOf(
+  projectId: string,
+  environmentId: string,
+): Pick<BudgetsSetParams, 'projectId' | 'environmentId'> {
+  if (environmentId !== '') return { environmentId };
+  return projectId === '' ? {} : { projectId };
+}
+
+interface ScopeProps {
+  readonly team: Team;
+  readonly project: Signal<string>;
+  readonly environment: Signal<string>;
+}
+
+function ScopePickers({ team, project, environment }: ScopeProps) {
   const list = useLastGood(async () => (await projects.list()).filter(({ teamId }) => teamId === team.id));
+  const choose = (id: string): void => {
+    project.value = id;
+    environment.value = '';
+  };
+  return (
+    <div class="pickers">
+      <Picker label="Project" all="The whole team" of={list.data.value} value={project} choose={choose} />
+      {project.value !== '' && (
+        <EnvironmentPicker key={project.value} projectId={project.value} environment={environment} />
+      )}
+    </div>
+  );
+}
+
+function EnvironmentPicker({
+  projectId,
+  environment,
+}: Pick<ScopeProps, 'environment'> & { readonly projectId: string }) {
+  const list = useLastGood(async () => await environments.list(projectId));
+  const choose = (id: string): void => {
+    environment.value = id;
+  };
+  return (
+    <Picker
+      label="Environment"
+      all="The whole project"
+      of={list.data.value}
+      value={environment}
+      choose={choose}
+    />
+  );
+}
+
+interface PickerProps {
+  readonly label: string;
+  /** What it is when nothing is chosen. */
+  readonly all: string;
+  readonly of: ReadonlyArray<{ readonly id: string; readonly name: string }> | undefined;
+  readonly value: Signal<string>;
+  choose(id: string): void;
+}
+
+function Picker({ label, all, of, value, choose }: PickerProps) {
   return (
     <label class="picker">
-      <span>Measures</span>
-      <select
-        value={project.value}
-        onChange={(event) => {
-          project.value = event.currentTarget.value;
-        }}
-      >
-        <option value="">The whole team</option>
-        {(list.data.value ?? []).map(({ id, name }) => (
+      <span>{label}</span>
+      <select value={value.value} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">{all}</option>
+        {(of ?? []).map(({ id, name }) => (
           <option key={id} value={id}>
-            Project {name}
+            {name}
           </option>
         ))}
       </select>
