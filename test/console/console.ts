@@ -1,6 +1,6 @@
 /** The console as its users meet it: the built pages, the real server, a real browser. */
 import { chromium } from 'playwright-core';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { buildConsole } from '../../server/console/build.mjs';
 import type { Clock } from '../../server/platform/clock.ts';
 import { chromiumPath } from '../setup/needs.ts';
@@ -41,6 +41,7 @@ export interface Tab {
 
 /** What a test waits for is there within milliseconds; a machine that is busy gets some seconds. */
 const WITHIN_MS = 20_000;
+const OPENINGS_MAX = 5;
 
 export const DESKTOP = { width: 1280, height: 900 };
 export const PHONE = { width: 390, height: 844 };
@@ -111,7 +112,7 @@ export async function startConsole(
     });
     const another = async (at: string): Promise<Page> => {
       const page = await context.newPage();
-      await page.goto(at);
+      await openWhole(page, at);
       return page;
     };
     return { page: await another(path), complaints, another, close: async () => await context.close() };
@@ -169,4 +170,24 @@ async function addStaff(server: TestServer): Promise<Person> {
   const person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
   await server.db.sql`update users set email = 'ada@svc.local', staff = true where id = ${person.userId}`;
   return { ...person, email: 'ada@svc.local' };
+}
+
+const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED';
+
+/** Opens a page with all that it fetches first. Containers of other stories bring interfaces of this machine up and down, upon which Chromium breaks off what it is fetching: that is fetched again. */
+async function openWhole(page: Page, at: string): Promise<void> {
+  let isBroken = false;
+  const noted = (request: Request): void => {
+    isBroken ||= request.failure()?.errorText === NETWORK_CHANGED;
+  };
+  page.on('requestfailed', noted);
+  for (let left = OPENINGS_MAX; left > 0; left -= 1) {
+    isBroken = false;
+    await page.goto(at).catch((error: unknown) => {
+      if (!String(error).includes(NETWORK_CHANGED)) throw error;
+      isBroken = true;
+    });
+    if (!isBroken) break;
+  }
+  page.off('requestfailed', noted);
 }
