@@ -61,7 +61,7 @@ describe.skipIf(!postgresHere)('money', () => {
   };
   const both = async (act: 'start' | 'kill') =>
     void (await Promise.all(servers.processes.map(async (each) => await each[act]())));
-  /** What a dead worker had claimed is anybody's at once, and not after three minutes. */
+  /** Claims of dead workers end at once, and not after three minutes. */
   const loseClaims = async () =>
     await servers.sql`update billing_events set due_at = now() where done_at is null`;
   /** Whoever stops there is killed. Nobody is left. */

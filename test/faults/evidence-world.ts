@@ -68,8 +68,8 @@ export async function startEvidenceWorld(): Promise<EvidenceWorld> {
   };
   try {
     const people = await peopled(servers.sdkAt(0), servers.staffAt(0), servers.urls[0]);
-    const [one, other] = servers.processes.map((process, n): EvidenceServer => {
-      const sdk = servers.sdkAt(n === 0 ? 0 : 1);
+    const [one, other] = ([0, 1] as const).map((n): EvidenceServer => {
+      const [process, sdk] = [servers.processes[n], servers.sdkAt(n)];
       const clock = clockFile(servers.folder, process.name);
       const stepClock = async (byMs: number): Promise<void> => {
         writeFileSync(clock, String(byMs));

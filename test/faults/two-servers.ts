@@ -19,7 +19,7 @@ export interface TwoServers {
   readonly processes: readonly [ManagedProcess, ManagedProcess];
   readonly urls: readonly [string, string];
   readonly sql: postgres.Sql;
-  /** Of the owner of the first team. */
+  /** Speaks as the owner of the first team. */
   sdkAt(n: 0 | 1): SvcSDK;
   staffAt(n: 0 | 1): SvcSDK;
   /** Holds a lock until it is called. */
@@ -31,7 +31,7 @@ export interface TwoServers {
 }
 
 const SERVER = new URL('../../server/dist/main.js', import.meta.url).pathname;
-/** Of what two processes on a busy machine may take. */
+/** Two processes on a busy machine may take so long. */
 export const WITHIN = { withinMs: 45_000 };
 
 /** Both are started. */

@@ -41,7 +41,7 @@ const hashOf = (token: string): Uint8Array => createHash('sha256').update(token)
 
 /** Most runners of a team: the installation's limit, or that of the team's plan where it is lower. */
 const runnersMaxOf = (sql: SqlTag, teamId: Fragment, max: number): Fragment =>
-  sql`(select least(${max}::int, min(l.runners_max)) from team_limits l where l.team_id = ${teamId})`;
+  sql`least(${max}::int, (select l.runners_max from team_limits l where l.team_id = ${teamId}))`;
 
 export function noRoom(runnersMax: number): Error {
   return apiError(

@@ -23,6 +23,20 @@ describe('createQueueRoom()', () => {
     expect(room.mustCount('team')).toBe(true);
   });
 
+  it('is not set back by a count that began before items were added', () => {
+    let nowMs = 10;
+    const room = createQueueRoom(() => nowMs);
+    room.counted('team', { count: 0, limit: 3, sinceMs: 0 });
+    room.added('team');
+    room.added('team');
+    nowMs = 20;
+    room.counted('team', { count: 0, limit: 3, sinceMs: 5 });
+    room.added('team');
+    expect(room.mustCount('team')).toBe(true);
+    room.counted('team', { count: 1, limit: 3, sinceMs: 20 });
+    expect(room.mustCount('team')).toBe(false);
+  });
+
   it('keeps queues apart', () => {
     const room = createQueueRoom(() => 0);
     room.counted('one', { count: 0, limit: 10, sinceMs: 0 });

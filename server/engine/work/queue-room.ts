@@ -6,7 +6,7 @@
 export interface QueueRoom {
   /** True: this submit counts. */
   mustCount(queue: string): boolean;
-  /** What a submit counted, before it added its own item. `sinceMs`: when it began; others that were heard of since may have added to that. */
+  /** A submit has counted, before it added its own item. `sinceMs` is the time at which it began: what was heard of since may not be in its count. */
   counted(
     queue: string,
     of: { readonly count: number; readonly limit: number; readonly sinceMs: number },

@@ -1,6 +1,8 @@
 /** Plan and standing of an account, from all subscriptions that its customer has at the provider at this moment. */
 import { addEvent } from '../../platform/events.ts';
 import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
+import { PROVIDER_ACTOR } from '../credits/index.ts';
+import { DAY_MS } from '../metering/index.ts';
 import {
   changeAccountPlan,
   FREE,
@@ -11,10 +13,8 @@ import {
   teamsOfPayer,
 } from '../plans/index.ts';
 import type { AccountPlan, PlanChange } from '../plans/index.ts';
-import { PROVIDER_ACTOR } from '../credits/index.ts';
 import type { BillingDeps, Change } from './billing-deps.ts';
 import type { ProviderSubscription } from './provider.ts';
-import { DAY_MS } from '../metering/index.ts';
 
 /** A plan holds for so long after the first payment that failed. */
 export const GRACE_MS = 7 * DAY_MS;

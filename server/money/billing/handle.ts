@@ -1,6 +1,7 @@
 /** What each event is about. It says only which object to read: what the object is now decides, so that events may come late, twice and in any order. */
 import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
 import { disputeLost, disputeOpened, disputeWon, PROVIDER_ACTOR, refund } from '../credits/index.ts';
+import { DAY_MS } from '../metering/index.ts';
 import { accountPlanOf, FREE } from '../plans/index.ts';
 import type { AccountPlan } from '../plans/index.ts';
 import { applyPlan, failedNotice, liveOf, standingOf, subscribed, tellTeams } from './account-plan.ts';
@@ -14,7 +15,6 @@ import type { ClaimedEvent } from './events.ts';
 import { invoiceStatement, settleInvoice } from './invoicing.ts';
 import type { ProviderDispute, ProviderSession } from './provider.ts';
 import { settleSession } from './settle-session.ts';
-import { DAY_MS } from '../metering/index.ts';
 
 type Handler = (deps: BillingDeps, event: ClaimedEvent) => Promise<Effects>;
 

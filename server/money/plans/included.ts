@@ -57,7 +57,7 @@ export interface Coverage {
   readonly shares: ReadonlyMap<string, number>;
 }
 
-/** What tells rows of `cost_days` apart. */
+/** Columns that tell the rows of `cost_days` of a period apart. */
 export interface DayRow {
   readonly day: string;
   readonly teamId: string;

@@ -134,13 +134,15 @@ interface ScopeProps {
 
 function ScopePickers({ team, project, environment }: ScopeProps) {
   const list = useLastGood(async () => (await projects.list()).filter(({ teamId }) => teamId === team.id));
-  const choose = (id: string): void => {
-    project.value = id;
-    environment.value = '';
-  };
   return (
     <div class="pickers">
-      <Picker label="Project" all="The whole team" of={list.data.value} value={project} choose={choose} />
+      <Picker
+        label="Project"
+        all="The whole team"
+        of={list.data.value}
+        value={project}
+        onChoose={() => (environment.value = '')}
+      />
       {project.value !== '' && (
         <EnvironmentPicker key={project.value} projectId={project.value} environment={environment} />
       )}
@@ -153,30 +155,23 @@ function EnvironmentPicker({
   environment,
 }: Pick<ScopeProps, 'environment'> & { readonly projectId: string }) {
   const list = useLastGood(async () => await environments.list(projectId));
-  const choose = (id: string): void => {
-    environment.value = id;
-  };
-  return (
-    <Picker
-      label="Environment"
-      all="The whole project"
-      of={list.data.value}
-      value={environment}
-      choose={choose}
-    />
-  );
+  return <Picker label="Environment" all="The whole project" of={list.data.value} value={environment} />;
 }
 
 interface PickerProps {
   readonly label: string;
-  /** What it is when nothing is chosen. */
+  /** Names the choice that narrows nothing. */
   readonly all: string;
   readonly of: ReadonlyArray<{ readonly id: string; readonly name: string }> | undefined;
   readonly value: Signal<string>;
-  choose(id: string): void;
+  onChoose?(): void;
 }
 
-function Picker({ label, all, of, value, choose }: PickerProps) {
+function Picker({ label, all, of, value, onChoose }: PickerProps) {
+  const choose = (id: string): void => {
+    value.value = id;
+    onChoose?.();
+  };
   return (
     <label class="picker">
       <span>{label}</span>
