@@ -50,6 +50,7 @@ async function server() {
     'main.ts',
     'connect/ci/discovery/reader.worker.ts',
     'delivery/artifacts/sbom/read-sbom.worker.ts',
+    'delivery/attestations/large.worker.ts',
     'delivery/policies/engine/policy.worker.ts',
   ]);
   await cp('server/migrations', 'server/dist/migrations', { recursive: true });

@@ -4,11 +4,17 @@ import { LongestFirst } from './test/setup/sequencer.ts';
 
 /** Held to the second that the product promises, which on two cores cannot be told from the work of two other stories: they run when all else has ended. */
 const ALONE = ['test/e2e/features.test.ts'];
-/** Each has a process of its own: stories of the runner start containers and daemons that are waited for, and one mocks a module that others load. */
+/**
+ * Each has a process of its own: stories of the runner start containers and daemons that are waited for, one mocks a module that others load, and one fills a disk, for
+ * which servers of the same process take themselves for a minute.
+ */
 const APART = [
+  'server/platform/db/embedded.test.ts',
   'test/contract/raw-answers.test.ts',
   'runner/daemon/**/*.test.ts',
-  'runner/build/{abuse,daemon-*,egress*}.test.ts',
+  'runner/build/{abuse,*-abuse,daemon-*}.test.ts',
+  'runner/deploy/abuse.test.ts',
+  'runner/network/egress.test.ts',
   'runner/executor/{abuse,engine*,executor*,namespaces*,podman*}.test.ts',
 ];
 /** Servers are killed and must be back before the next one is killed, which takes them seconds of a core: builds of other stories beside them would keep all of them down. */
@@ -30,6 +36,7 @@ export default defineConfig({
     // One more than the two cores that all of this is held to: many stories wait for times to pass, and leave a core idle meanwhile.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
+    globalSetup: ['test/setup/worlds.ts'],
     reporters: ['default', new ClosingSummary()],
     projects: [
       {

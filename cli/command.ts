@@ -14,9 +14,9 @@ export type FieldType =
   | 'timestamp'
   /** `key=value`; the flag may be given several times, each adds an entry. */
   | 'map'
-  /** JSON text; when `repeated`, each flag is one item. */
+  /** JSON text; when `repeated`, each flag is one item, or a list of them. */
   | 'json'
-  /** Base64. */
+  /** As they are in a file; in the request they are base64. */
   | 'bytes';
 
 /** One positional or one flag. */
@@ -47,6 +47,10 @@ export interface FieldSpec {
   readonly rest?: true;
   /** Text form of a value that is not plain, such as `key=value`. */
   readonly format?: string;
+  /** `file`: the value is a path. `text`: it is the document itself, or `@path`. Either may be `-`, which is standard input. */
+  readonly document?: 'file' | 'text';
+  /** Longest document or secret. */
+  readonly limit?: { readonly bytes: number } | { readonly characters: number };
 }
 
 export interface CommandSpec {
@@ -62,7 +66,9 @@ export interface CommandSpec {
   readonly positionals: readonly FieldSpec[];
   /** Sorted: required ones first, then by name. */
   readonly flags: readonly FieldSpec[];
-  /** Ask before running; `--yes` is needed without a terminal. */
+  /** Longest body in bytes; absent where there is none. */
+  readonly bodyBytesMax?: number;
+  /** Ask a person at a terminal before running. */
   readonly destructive: boolean;
   /** The answer is an event stream. */
   readonly stream: boolean;
@@ -84,6 +90,8 @@ export interface CommandSpec {
   /** People who are shown that feature when it is enabled. `public`: everybody; `internal`: staff alone. */
   readonly visibility?: 'public' | 'internal';
   readonly auth: 'none' | 'optional' | 'required' | 'session' | 'staff';
+  /** It takes no API key. */
+  readonly sessionOnly?: boolean;
   readonly stability: 'stable' | 'preview' | 'experimental';
   readonly deprecated: boolean;
 }

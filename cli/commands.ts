@@ -60,9 +60,18 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Sets the budget of a scope',
     load: async () => (await import('./budgets/set.ts')).set,
   },
+  'builds create': {
+    summary: "Submits a build of a commit, or of the head of the environment's branch",
+    load: async () => (await import('./builds/create.ts')).create,
+  },
   'builds logs': {
     summary: 'Shows the output of a build as it comes, until the build ends',
     load: async () => (await import('./builds/logs.ts')).logs,
+  },
+  'builds wait': {
+    summary: 'Waits for a build to end',
+    from: 'builds get',
+    load: async () => (await import('./builds/wait.ts')).wait,
   },
   'ci artifact': {
     summary: 'Reports a file or an image that a CI job made, from the job itself',
@@ -82,6 +91,10 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
   'ci report': {
     summary: 'Reports a run, from the CI job itself',
     load: async () => (await import('./ci/report.ts')).report,
+  },
+  'ci runs list': {
+    summary: 'Lists runs of a pipeline or of a connection, newest first',
+    load: async () => (await import('./ci/runs-list.ts')).runsList,
   },
   'ci validate': {
     summary: 'Shows what discovery finds in the CI files of a working tree, offline',
@@ -135,17 +148,9 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     summary: 'Shows changes of features as they come',
     load: async () => (await import('./features/watch.ts')).watch,
   },
-  'policies create': {
-    summary: 'Creates a policy from a document in YAML or JSON; it is disabled until "enable"',
-    load: async () => (await import('./policies/write.ts')).create,
-  },
   'policies simulate': {
     summary: 'Tells what a policy, or a draft of it, would newly have refused; ends with 3 if anything',
     load: async () => (await import('./policies/simulate.ts')).simulate,
-  },
-  'policies update-document': {
-    summary: 'Replaces the document of a policy from YAML or JSON, in force at once',
-    load: async () => (await import('./policies/write.ts')).updateDocument,
   },
   'promotions approve': {
     summary: 'Shows what a promotion changes against what runs now, asks, and approves it',

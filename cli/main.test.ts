@@ -237,6 +237,7 @@ describe('streams and signals', () => {
       'GET /sandbox-runs/run_1/logs',
       logStream([logEvent(4, 'stdout', 'out\n'), logEvent(8, 'stderr', 'err\n')]),
     );
+    api.on('GET /sandbox-runs/run_1', { body: { id: 'run_1', state: 'succeeded' } });
     expect(await cli.run(['runs', 'logs', 'run_1'], { env: env() })).toEqual({
       code: 0,
       stdout: 'out\n',

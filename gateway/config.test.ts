@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { readConfig } from './config.ts';
 
-const least = { DISPATCH_URLS: 'grpc://a:1, grpc://b:2', INTERNAL_TOKEN: 't', AMQP_URL: 'amqp://x' };
+const least = {
+  DISPATCH_URLS: 'grpc://a:1, grpc://b:2',
+  INTERNAL_TOKEN: 'shared-by-servers',
+  AMQP_URL: 'amqp://x',
+};
 
 describe('readConfig()', () => {
   it('needs three settings and has a default for every other', () => {

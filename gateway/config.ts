@@ -1,7 +1,8 @@
 /** Every setting of the gateway as a process of its own, one record each. */
 import {
-  asIs,
+  bindHost,
   choice,
+  expected,
   flag,
   number,
   optional,
@@ -12,6 +13,7 @@ import {
   secret,
   text,
   webAddresses,
+  Wrong,
   type Environment,
   type SettingsOf,
 } from '@svc/proto/process/settings.ts';
@@ -23,7 +25,7 @@ export const SETTINGS = {
       'Address that is listened on. The default is this machine alone; `0.0.0.0` or `::` is every address of the machine.',
     type: 'address',
     fallback: '127.0.0.1',
-    parse: asIs,
+    parse: bindHost,
   }),
   port: number('PORT', {
     about: 'Port of the machine endpoints. 0 takes any free one.',
@@ -35,13 +37,13 @@ export const SETTINGS = {
     about: 'Internal gRPC of the servers.',
     type: 'grpc://host:port, separated by commas',
     what: 'addresses of servers, grpc://host:port, separated by commas',
-    parse: parts,
+    parse: readServers,
   }),
   internalToken: required('INTERNAL_TOKEN', {
     about: 'Secret that servers and gateways share.',
     type: 'secret',
     what: 'the secret that the servers were given',
-    parse: asIs,
+    parse: secret(16),
   }),
   amqpUrl: required('AMQP_URL', {
     about:
@@ -97,6 +99,13 @@ export const SETTINGS = {
     max: 1_000_000,
   }),
 };
+
+function readServers(given: string): readonly string[] | Wrong {
+  const all = parts(given);
+  const wrong = all.find((each) => !/^grpc:\/\/(\[[\da-f:.]+\]|[\w.-]+):\d{1,5}$/i.test(each));
+  if (wrong !== undefined) return new Wrong(`holds "${wrong}", expected grpc://host:port`);
+  return all.length > 0 ? all : expected(given, 'at least one grpc://host:port');
+}
 
 export type Config = SettingsOf<typeof SETTINGS>;
 

@@ -237,6 +237,18 @@ describe('a request that is not signed by the book', () => {
     expectRefused(await send(gateway.port, signed(strangeKey, HEARTBEAT)), 'key_unknown');
   });
 
+  it.each(['poll', 'build-poll'])('gives the %s of an unknown key nothing, and counts it', async (action) => {
+    const strict = await world.gateway({ limits: { failures: { count: 1, windowMs: 500_000 } } });
+    for (const runnerId of ['rnr_1', 'rnr_9']) {
+      const answer = await send(gateway.port, signed(strangeKey, `/runners/${runnerId}/${action}`));
+      expect([answer.status, answer.text]).toEqual([200, '{}']);
+    }
+    expect(reached()).toEqual([]);
+    expect((await send(strict.port, signed(strangeKey, `/runners/rnr_1/${action}`))).status).toBe(200);
+    expect((await send(strict.port, good())).code).toBe(undefined);
+    expect(strict.lines.at(-1)).toMatchObject({ code: 'key_unknown' });
+  });
+
   it('does not reach the server again for a key that is known to be unknown', async () => {
     await send(gateway.port, signed(strangeKey, HEARTBEAT));
     world.dispatch.calls.length = 0;
@@ -371,10 +383,12 @@ describe('a request with the right signature', () => {
     const answers = await Promise.all(
       ['rnr_2', 'rnr_9'].map((id) => send(gateway.port, signed(key, `/runners/${id}/heartbeat`))),
     );
-    for (const answer of answers) expect([answer.status, answer.code]).toEqual([404, 'not_found']);
-    expect(answers[0]?.text.replace('rnr_2', 'rnr_9').replace(/req_\w+/, '')).toBe(
-      answers[1]?.text.replace(/req_\w+/, ''),
-    );
+    for (const answer of answers) expect([answer.status, answer.code]).toEqual([401, 'key_unknown']);
+    expect(answers[0]?.text.replace(/req_\w+/, '')).toBe(answers[1]?.text.replace(/req_\w+/, ''));
+    for (const target of ['/runners/rnr_2/poll', '/runners/rnr_9/poll', '/runners/rnr_9/build-poll']) {
+      const { status, text } = await send(gateway.port, signed(key, target));
+      expect([target, status, text]).toEqual([target, 200, '{}']);
+    }
     expect(reached()).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { RunnerService } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { addressList } from '@svc/proto/http/address.ts';
-import type { App, Gate } from '@svc/proto/http/call.ts';
+import type { App, RpcGate } from '@svc/proto/http/call.ts';
 import { ApiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
@@ -43,7 +43,7 @@ export interface GatewayOptions {
   readonly after?: PoolDeps['after'];
   readonly random?: () => number;
   /** Default: open. The door asks for every call. */
-  readonly gate?: (rpc: RpcInfo) => Gate;
+  readonly gate?: (rpc: RpcInfo) => RpcGate;
   /** Runs its listener after `gate` has changed, so that held polls end at once. Default: it never changes. */
   readonly onGateChange?: (listener: () => void) => () => void;
   /** Addresses and ranges of peers whose X-Forwarded-Host counts. Default: none. */
@@ -124,7 +124,7 @@ const POLL_RPCS: Readonly<Record<PollKind, RpcInfo>> = {
 };
 
 /** What a held poll is told when its gate closes: what its next call will hear from the gate itself, so that a runner has one case to know. */
-function refusalOf(rpc: RpcInfo, gate: (rpc: RpcInfo) => Gate): ApiError | undefined {
+function refusalOf(rpc: RpcInfo, gate: (rpc: RpcInfo) => RpcGate): ApiError | undefined {
   return gateRefusal(gate(rpc), rpc.feature);
 }
 
@@ -162,7 +162,7 @@ function listen(queue: WorkQueue, keys: KeyCache, polls: Polls): () => void {
 function createApp(
   verification: Verification,
   methods: ReturnType<typeof createRunnerService>['methods'],
-  gate: (rpc: RpcInfo) => Gate,
+  gate: (rpc: RpcInfo) => RpcGate,
 ): App<GatewayCaller> {
   return {
     rpcs: rpcs.filter((rpc) => rpc.audience === 'runner'),

@@ -2,6 +2,7 @@
 import { boundUrl, boundWords } from '@svc/proto/process/bound.ts';
 import { stopOnSignals } from '@svc/proto/process/stop-on-signals.ts';
 import { readConfig, type Config } from './config.ts';
+import { ConfigError } from '@svc/proto/process/settings.ts';
 import { createLog } from '@svc/proto/process/log.ts';
 import { startProcess } from './process.ts';
 
@@ -24,7 +25,7 @@ async function main(): Promise<void> {
 
 main().catch((error: unknown) => {
   process.stderr.write(
-    `gateway did not start: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    `gateway did not start: ${error instanceof ConfigError ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
   );
   process.exit(1);
 });

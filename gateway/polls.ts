@@ -193,6 +193,8 @@ export class Polls implements PoolOwner {
 
   /** A poll that was held already outlives a moment without a server. Nobody knows whether the ask had its effect: the open offer of the poll id has to be asked for. */
   #failed(waiter: Waiter, error: ApiError): void {
+    // The runner is gone, and the cache of keys has not heard of it.
+    if (error.code === 'key_unknown') return this.#finish(waiter, 'empty');
     if (waiter.poolId === undefined || waiter.late || !error.retryable) return this.#finish(waiter, error);
     waiter.pool?.remove(waiter);
     waiter.state = 'refused';

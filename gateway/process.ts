@@ -5,7 +5,7 @@
 import { createDoor } from '@svc/proto/http/door.ts';
 import { forOperators } from '@svc/proto/http/operators.ts';
 import type { Pages } from '@svc/proto/http/pages.ts';
-import { boundUrls } from '@svc/proto/process/bound.ts';
+import { boundUrls, orWrongSetting } from '@svc/proto/process/bound.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
 import type { Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -70,7 +70,10 @@ export async function startProcess(config: Config, log: Logger): Promise<Gateway
       config.publicUrls.every((url) => url.startsWith('https:'));
     const door = createDoor({ apps: [app], log, pages, trustedProxies: config.trustedProxies, hsts });
     await features.first(FIRST_WORD_MS);
-    const opened = await door.listen({ port: config.port, host: config.host });
+    const opened = await orWrongSetting(door.listen({ port: config.port, host: config.host }), {
+      ...config,
+      names: ['HOST', 'PORT'],
+    });
     port = opened.port;
     const running = gateway;
     const stop = async (): Promise<void> => {

@@ -9,11 +9,11 @@ import {
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { deadlineMs } from '@svc/proto/http/active-call.ts';
 import type { UnaryCall } from '@svc/proto/http/call.ts';
-import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
+import type { ApiError } from '@svc/proto/http/errors.ts';
 import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import type { Clock } from '@svc/proto/process/clock.ts';
 import { workKind, type Polls } from './polls.ts';
-import type { GatewayCaller, Nonce } from './verification.ts';
+import { keyUnknownError, type GatewayCaller, type Nonce, type VerifiedRunner } from './verification.ts';
 import type { PollCaller, PollKind } from './waiter.ts';
 
 const POLL_WAIT_MS = 30_000;
@@ -70,6 +70,7 @@ function waitForWork(
   // Switched off while the signature was being verified: nobody would end this poll before its time.
   const closed = deps.closed(kind);
   if (closed !== undefined) throw closed;
+  if (!isRunner(ctx.caller, request.runnerId)) return Promise.resolve(undefined);
   const { nonce, ...caller } = callerOf(ctx, request.runnerId, request.bootId);
   const ask = {
     caller,
@@ -91,7 +92,12 @@ function answerDueMs(clock: Clock, waitMs: number | undefined, { call, caller }:
   return startedMs + Math.min(holdMs, deadlineMs(call.rpc, call) - ANSWER_EARLY_MS);
 }
 
-/** The key decides who calls. Another runner's id is answered like one that does not exist, and is not even looked up. The nonce is handed over. */
+/** The key decides who calls. Another runner's id is answered like one that does not exist, and is not even looked up. */
+function isRunner(caller: GatewayCaller, runnerId: string): caller is VerifiedRunner {
+  return caller.kind === 'runner' && caller.key.runnerId === runnerId;
+}
+
+/** The nonce is handed over. */
 function callerOf(
   { caller }: RunnerCtx,
   runnerId: string,
@@ -100,9 +106,7 @@ function callerOf(
   if (caller.kind !== 'runner' || caller.signature !== undefined || caller.nonce === undefined) {
     throw new Error('a runner call reached its implementation without a verified signature');
   }
-  if (caller.key.runnerId !== runnerId) {
-    throw apiError('not_found', `runner ${JSON.stringify(runnerId.slice(0, 64))} does not exist`);
-  }
+  if (!isRunner(caller, runnerId)) throw keyUnknownError();
   const { nonce } = caller;
   caller.nonce = undefined;
   return { runnerId, teamId: caller.key.teamId, bootId, nonce };

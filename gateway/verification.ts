@@ -3,13 +3,14 @@
  *
  * In the order of cost: form of the head, limits by address, key (cached), then with the whole body its digest and the
  * Ed25519 signature, then the nonce. What must hold: a caller who cannot sign with an enrolled key learns only that the signature is missing,
- * invalid, or of an unknown key; `clock_skew`, `replayed` and `runner_revoked` are told after the signature verified. The
+ * invalid, or of an unknown key (a poll of one is empty); `clock_skew`, `replayed` and `runner_revoked` are told after the signature verified. The
  * nonce goes to the server with the call that carries the request out, which has no effect unless the nonce could be stored. (A poll takes its place
  * here before that: one that is replayed at another gateway can make an older poll of the same runner come back empty, and no more.)
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { NonceSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
+import { RunnerService } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { networkOf } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError, ApiError, type ErrorCode } from '@svc/proto/http/errors.ts';
@@ -41,7 +42,12 @@ export interface Enrolling {
   readonly kind: 'enrolling';
 }
 
-export type GatewayCaller = VerifiedRunner | Enrolling;
+/** A poll whose key no runner has: it gets no work, and its heartbeat says why. */
+export interface UnknownRunner {
+  readonly kind: 'unknown';
+}
+
+export type GatewayCaller = VerifiedRunner | Enrolling | UnknownRunner;
 
 export interface VerificationLimits {
   /** Refused signatures by network. */
@@ -77,7 +83,7 @@ const MESSAGES = {
   signature_missing:
     'request is not signed: it needs signature-input, signature and content-digest of the runner protocol',
   signature_invalid: 'request signature is not valid for this request; sign it as the runner protocol says',
-  key_unknown: 'signing key belongs to no enrolled runner; enroll the runner',
+  key_unknown: 'signing key belongs to no enrolled runner of this id; enroll the runner',
   replayed: 'nonce was used before; sign every attempt with a fresh one',
   clock_skew:
     'signature time is outside of the accepted window of 60 s back and 30 s ahead; correct by details.serverTime',
@@ -86,6 +92,11 @@ const MESSAGES = {
 
 export function revokedError(): ApiError {
   return apiError('runner_revoked', MESSAGES.runner_revoked);
+}
+
+/** The key is of no runner, or of another one than the path names: one answer, so that nobody learns which ids exist. */
+export function keyUnknownError(): ApiError {
+  return apiError('key_unknown', MESSAGES.key_unknown);
 }
 
 export class Verification {
@@ -123,14 +134,17 @@ export class Verification {
     this.#checkFailures(call, signature);
     if (!signature.ok) throw this.#refuse(call, signature.reason, signature.detail);
     const key = await this.#deps.keys.find(signature.keyid);
-    if (key === undefined)
-      throw this.#refuse(call, 'key_unknown', `no runner has the key ${signature.keyid}`);
+    if (key === undefined) {
+      const refusal = this.#refuse(call, 'key_unknown', `no runner has the key ${signature.keyid}`);
+      if (isPoll(call)) return { kind: 'unknown' };
+      throw refusal;
+    }
     return { kind: 'runner', key, receivedMs, signature, nonce: undefined };
   }
 
   /** With the body as it was sent. */
   async admitBody(call: CallContext, caller: GatewayCaller, body: Uint8Array): Promise<void> {
-    if (caller.kind === 'enrolling' || caller.signature === undefined) return;
+    if (caller.kind !== 'runner' || caller.signature === undefined) return;
     const { key, signature } = caller;
     const end = this.#deps.metrics.verifySeconds.startTimer();
     const verified = await verifySignature(signature, key.publicKey, body);
@@ -189,6 +203,10 @@ export class Verification {
       retryAfterMs: waitMs,
     });
   }
+}
+
+function isPoll({ rpc: { desc } }: CallContext): boolean {
+  return desc === RunnerService.method.poll || desc === RunnerService.method.buildPoll;
 }
 
 /** 0 while calls are allowed. */

@@ -32,6 +32,12 @@ describe('deployAndWait', () => {
     ]);
   });
 
+  it('takes the options of a call where those of the wait stand', async () => {
+    server.reply({ ...build('queued'), status: 201 }, build('succeeded'));
+    await sdk().environments.deployAndWait('env_1', { ...quick, idempotencyKey: 'once' });
+    expect(server.seen[0]).toMatchObject({ body: '{}', headers: { 'idempotency-key': 'once' } });
+  });
+
   it.each(['failed', 'cancelled', 'awaiting_approval'])('answers a build that is %s', async (state) => {
     server.reply({ ...build('queued'), status: 201 }, build(state));
     expect(await sdk().environments.deployAndWait('env_1', quick)).toMatchObject({ state });

@@ -39,10 +39,11 @@ export class DeployingEnvironments extends Environments {
    */
   async deployAndWait(
     environmentId: string,
-    params: EnvironmentsDeployAndWaitParams = {},
-    options: CallOptions = {},
+    params: EnvironmentsDeployAndWaitParams & CallOptions = {},
+    own: CallOptions = {},
   ): Promise<Build> {
-    const { pollIntervalMs = POLL_INTERVAL_MS, pollTimeoutMs = POLL_TIMEOUT_MS } = params;
+    const { pollIntervalMs = POLL_INTERVAL_MS, pollTimeoutMs = POLL_TIMEOUT_MS, ...among } = params;
+    const options = { ...among, ...own };
     checkMs('pollIntervalMs', pollIntervalMs, 1);
     checkMs('pollTimeoutMs', pollTimeoutMs, 0);
     return await waitForEnd<Build>({

@@ -43,6 +43,7 @@ export { DeployingEnvironments } from './deploy-and-wait.ts';
 export type { EnvironmentsDeployAndWaitParams } from './deploy-and-wait.ts';
 export { ReportingCi } from './report-and-wait.ts';
 export type { CiReportAndWaitParams } from './report-and-wait.ts';
+export { majorText } from './amounts.ts';
 export { isFeatureEnabled } from './features.ts';
 export * from './gen/index.ts';
 export type { SpaceHandle } from './space.ts';

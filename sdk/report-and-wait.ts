@@ -36,10 +36,11 @@ export class ReportingCi extends Ci {
    */
   async reportAndWait(
     data: CiReportParams,
-    params: CiReportAndWaitParams = {},
-    options: CallOptions = {},
+    params: CiReportAndWaitParams & Omit<CallOptions, 'timeoutMs'> = {},
+    own: CallOptions = {},
   ): Promise<CiRun> {
-    const { pollIntervalMs = POLL_INTERVAL_MS, timeoutMs = POLL_TIMEOUT_MS } = params;
+    const { pollIntervalMs = POLL_INTERVAL_MS, timeoutMs = POLL_TIMEOUT_MS, ...among } = params;
+    const options = { ...among, ...own };
     checkMs('pollIntervalMs', pollIntervalMs, 1);
     checkMs('timeoutMs', timeoutMs, 0);
     return await waitForEnd<CiRun>({

@@ -3,7 +3,7 @@
  * advisory lock, so that of several servers on an empty database one does it. The secrets go to `DATA_DIR/bootstrap.json` (0600)
  * before the commit: a file without its rows is written anew by the next start, rows without their file could never be used.
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createUser } from './access/accounts/index.ts';
 import type { Passwords } from './access/accounts/index.ts';
@@ -12,9 +12,10 @@ import { appendAudit, PLATFORM_CHAIN } from './platform/ledger/index.ts';
 import type { AuditAct } from './platform/ledger/index.ts';
 import { randomBase62 } from './platform/base62.ts';
 import type { Clock } from './platform/clock.ts';
+import { prepareDataDir } from './platform/data-folder.ts';
 import type { Database } from './platform/db/index.ts';
 import { newId } from './platform/ids.ts';
-import { STAFF_SCOPE, TEAM_SCOPES } from './platform/scopes.ts';
+import { BY_NAME_ALONE, STAFF_SCOPE, TEAM_SCOPES } from './platform/scopes.ts';
 import type { Secrets } from './platform/secrets.ts';
 import { insertRegion } from './engine/regions/index.ts';
 import { insertMember, insertTeam } from './access/teams/index.ts';
@@ -42,6 +43,7 @@ const DONE = 'bootstrap.done_at';
 const KEY_ID = 'secrets.key_id';
 const STAFF_EMAIL = 'staff@svc.local';
 const KEY_LIFE_MS = 365 * 86_400_000;
+const KEY_SCOPES = TEAM_SCOPES.filter((scope) => !BY_NAME_ALONE.has(scope));
 const FIRST_START = { kind: 'system', id: 'first_start', display: 'first start' } as const;
 /** The password's hash is made before the lock is taken, and another server may hold it for as long. */
 const LOCK_WAIT = '60s';
@@ -131,9 +133,9 @@ async function fill(
     baseUrl: deps.baseUrl,
     staffEmail: STAFF_EMAIL,
     staffPassword: password.staffPassword,
-    staffApiKey: await key('first start, staff', [...TEAM_SCOPES, STAFF_SCOPE]),
+    staffApiKey: await key('first start, staff', [...KEY_SCOPES, STAFF_SCOPE]),
     teamId,
-    apiKey: await key('first start', TEAM_SCOPES),
+    apiKey: await key('first start', KEY_SCOPES),
   };
 }
 
@@ -142,7 +144,7 @@ function pathOf(dataDir: string): string {
 }
 
 function write(dataDir: string, content: Bootstrap): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+  prepareDataDir(dataDir);
   const path = pathOf(dataDir);
   writeFileSync(`${path}.new`, `${JSON.stringify(content, undefined, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);

@@ -72,6 +72,42 @@ describe('readConfig()', () => {
     expect(text).toContain('TRUSTED_PROXIES holds "10.0.0.0/64" is not an address or a range');
   });
 
+  it.each<[Record<string, string>, string]>([
+    [{ HOST: 'not_a_host!' }, 'HOST is "not_a_host!", expected an address or a name'],
+    [
+      { INTERNAL_HOST: 'http://10.0.0.1' },
+      'INTERNAL_HOST is "http://10.0.0.1", expected an address or a name',
+    ],
+    [{ VAULT_TRANSIT_MOUNT: '../sys' }, 'VAULT_TRANSIT_MOUNT is "../sys", expected names of letters'],
+    [{ VAULT_TRANSIT_MOUNT: 'transit/' }, 'VAULT_TRANSIT_MOUNT is "transit/", expected names of letters'],
+    [{ VAULT_TRANSIT_MOUNT: 'a?list=true' }, 'VAULT_TRANSIT_MOUNT is "a?list=true", expected names'],
+    [{ VAULT_KEY_PREFIX: '../x' }, 'VAULT_KEY_PREFIX is "../x", expected 1 to 64 letters'],
+    [{ VAULT_ADDR: 'http://127.0.0.1:8200' }, 'VAULT_ADDR is set and VAULT_TOKEN is not'],
+    [
+      { SIGSTORE_TRUSTED_ROOT: '/nonexistent/root.json' },
+      'SIGSTORE_TRUSTED_ROOT is "/nonexistent/root.json", expected a file',
+    ],
+    [
+      { SIGSTORE_TRUSTED_ROOT: '/tmp' },
+      'SIGSTORE_TRUSTED_ROOT is "/tmp", expected a file that can be read: it is none',
+    ],
+    [
+      { LOCAL_REGISTRY: '127.0.0.1:70000' },
+      'LOCAL_REGISTRY is "127.0.0.1:70000", expected auto, off, or a host',
+    ],
+    [{ STRIPE_SECRET_KEY: 'sk_test_12345' }, 'STRIPE_SECRET_KEY is set and STRIPE_WEBHOOK_SECRETS is not'],
+    [{ STRIPE_WEBHOOK_SECRETS: 'whsec_12345' }, 'STRIPE_WEBHOOK_SECRETS is set and STRIPE_SECRET_KEY is not'],
+    [{ BILLING_TAX: 'automatic' }, 'BILLING_TAX is "automatic" and STRIPE_SECRET_KEY is not set'],
+  ])('refuses %o', (env, said) => expect(problemsOf(env)).toContain(said));
+
+  it.each<Record<string, string>>([
+    { HOST: '::1' },
+    { HOST: 'fe80::1%eth0' },
+    { HOST: 'build-7.example.com' },
+    { VAULT_TRANSIT_MOUNT: 'team-a/transit.2' },
+    { STRIPE_SECRET_KEY: 'sk_test_12345', STRIPE_WEBHOOK_SECRETS: 'whsec_12345', BILLING_TAX: 'automatic' },
+  ])('takes %o', (env) => expect(problemsOf(env)).toBe(''));
+
   it('takes name servers by address', () => {
     expect(readConfig({}).dnsServers).toEqual([]);
     expect(readConfig({ DNS_SERVERS: '192.0.2.53, [2001:db8::53]:5353' }).dnsServers).toEqual([

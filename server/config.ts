@@ -1,8 +1,7 @@
 /** Every setting of the server as one record, and what must hold between them. Those of a feature stand beside it, in `<feature>.settings.ts`. */
-import { isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import {
-  asIs,
+  bindHost,
   choice,
   expected,
   flag,
@@ -46,10 +45,7 @@ export const SETTINGS = {
       'Address that is listened on. The default is this machine alone; `0.0.0.0` or `::` is every address of the machine.',
     type: 'address',
     fallback: '127.0.0.1',
-    parse: (given) =>
-      /[\s/:]/.test(given) && !isIPv6(given)
-        ? expected(given, 'an address or a name without a port, such as 127.0.0.1 or 0.0.0.0')
-        : given,
+    parse: bindHost,
   }),
   port: number('PORT', {
     about: 'Port of REST, Connect, gRPC and the console. 0 takes any free one.',
@@ -61,7 +57,7 @@ export const SETTINGS = {
     about: 'Address of the internal gRPC for gateways, where they are processes of their own.',
     type: 'address',
     fallback: '127.0.0.1',
-    parse: asIs,
+    parse: bindHost,
   }),
   internalPort: number('INTERNAL_PORT', {
     about: 'Port of the internal gRPC.',
@@ -201,7 +197,10 @@ export const SETTINGS = {
   dispatch: work.dispatch,
 };
 
-export type Config = SettingsOf<typeof SETTINGS>;
+export type Config = SettingsOf<typeof SETTINGS> & {
+  /** Whether a variable is set, whatever to: an empty one is not. */
+  readonly isSet: (name: string) => boolean;
+};
 export type Limits = Config['limits'];
 export type StreamLimits = Limits['streams'];
 export type SessionTimes = Config['sessions'];
@@ -209,13 +208,14 @@ export type DispatchTimes = Config['dispatch'];
 export type LogLevel = Config['logLevel'];
 
 export function readConfig(env: Environment): Config {
-  return readSettings(SETTINGS, env, (config, problem) => {
+  const config = readSettings(SETTINGS, env, (config, problem) => {
     crossCheck(config, problem);
     if (parts(env['OIDC_ISSUERS'] ?? '').length > 0 && !config.webhooksAllowPrivate)
       problem(
         'OIDC_ISSUERS is set, and the issuers are fixed: tests replace them, and set WEBHOOKS_ALLOW_PRIVATE=true with it',
       );
   });
+  return { ...config, isSet: (name) => (env[name]?.trim() ?? '') !== '' };
 }
 
 function readRoles(given: string): { readonly api: boolean; readonly worker: boolean } | Wrong {
@@ -249,7 +249,7 @@ function databaseAddress(given: string): string | Wrong {
 }
 
 /** What no single setting can see. */
-function crossCheck(config: Config, problem: (text: string) => void): void {
+function crossCheck(config: SettingsOf<typeof SETTINGS>, problem: (text: string) => void): void {
   const { dispatch, sessions } = config;
   if (config.mode === 'split' && config.amqpUrl === undefined)
     problem(
@@ -273,6 +273,15 @@ function crossCheck(config: Config, problem: (text: string) => void): void {
     );
   if (config.vault.address !== undefined && config.vault.token === undefined)
     problem('VAULT_ADDR is set and VAULT_TOKEN is not: signing needs both');
+  const { stripeSecretKey, stripeWebhookSecrets, tax } = config.billing;
+  if (stripeSecretKey !== undefined && stripeWebhookSecrets.length === 0)
+    problem(
+      'STRIPE_SECRET_KEY is set and STRIPE_WEBHOOK_SECRETS is not: payments are known by what the endpoint /billing/webhooks/stripe is told; set the secret that Stripe shows for it',
+    );
+  if (stripeSecretKey === undefined && stripeWebhookSecrets.length > 0)
+    problem('STRIPE_WEBHOOK_SECRETS is set and STRIPE_SECRET_KEY is not: nothing is charged without it');
+  if (stripeSecretKey === undefined && tax === 'automatic')
+    problem('BILLING_TAX is "automatic" and STRIPE_SECRET_KEY is not set: it is Stripe that computes taxes');
   if (dispatch.leaseMs < 3 * dispatch.heartbeatMs)
     problem(
       `LEASE_MS is ${dispatch.leaseMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected a lease of at least three heartbeats`,

@@ -44,8 +44,10 @@ describe.skipIf(!(await has('postgres')))('doctor', () => {
       expect.stringMatching(/^ok +role +.+ works as svc_work, with time limits$/),
       expect.stringMatching(/^ok +synchronous +there is no standby/),
       expect.stringMatching(/^ok +clock +\d+ ms apart/),
+      expect.stringMatching(/^ok +installation +ins_[0-9a-f]{32}$/),
       expect.stringMatching(/^ok +generation +0, of this history/),
       expect.stringMatching(/^ok +keys +.+ the one of this installation$/),
+      expect.stringMatching(/^(ok|note) +registry +/),
       expect.stringMatching(/^ok +broker +the queue is in the process/),
     ]);
     expect(isWell).toBe(true);
@@ -62,6 +64,23 @@ describe.skipIf(!(await has('postgres')))('doctor', () => {
       expect.stringMatching(/synchronous +commits do not wait .+ → .+synchronous_standby_names/),
       expect.stringMatching(/broker +connect ECONNREFUSED .+ → see that this node runs/),
     ]);
+  });
+
+  it('names the setting that leads to another database, and looks no further', async () => {
+    const other = await createEmptyDatabase();
+    for (const setting of ['LISTEN_DATABASE_URL', 'REPLICA_URL'] as const) {
+      const found = await examined({ [setting]: other.url });
+      expect(wrong(found)).toEqual([
+        expect.stringMatching(
+          new RegExp(`same place +${setting} leads to another database .+ → without it no server`),
+        ),
+      ]);
+      const well = await examined({ [setting]: server.databaseUrl });
+      expect(well.lines).toContainEqual(
+        expect.stringMatching(new RegExp(`^ok +same place +${setting} leads to the same`)),
+      );
+    }
+    await other.drop();
   });
 
   it.skipIf(!hasBroker)('asks each node of the broker', async () => {

@@ -6,15 +6,20 @@ import { connect } from 'node:net';
 import { brokerAddressOf } from '@svc/proto/queue/address.ts';
 import { isDone } from './bootstrap.ts';
 import type { Config } from './config.ts';
+import { findRegistryProgram, startsItsOwn } from './engine/registries/index.ts';
 import {
   addressOf,
   assertSession,
+  assertWay,
   hostName,
+  installationOf,
   NOT_SYNCHRONOUS,
   openDatabase,
+  placeAt,
   readHistory,
   readSynchrony,
   STATEMENT_TIMEOUT_MS,
+  waysOf,
   WORK_ROLE,
 } from './platform/db/index.ts';
 import type { Database } from './platform/db/index.ts';
@@ -44,7 +49,7 @@ export async function examine(config: Config, write: (line: string) => void): Pr
     }));
     if (finding.advice !== undefined) isWell = false;
     const [sign, todo] = finding.advice === undefined ? ['ok', ''] : ['wrong', ` → ${finding.advice}`];
-    write(`${sign.padEnd(7)}${name.padEnd(13)}${finding.detail}${todo}\n`);
+    write(line(sign, name, `${finding.detail}${todo}`));
     return finding.advice === undefined;
   };
   if (config.databaseUrl === undefined)
@@ -57,8 +62,26 @@ export async function examine(config: Config, write: (line: string) => void): Pr
       '',
     );
   else await examineDatabase({ ...config, databaseUrl: config.databaseUrl }, check);
+  write(await registryLine(config));
   await examineBroker(config, check);
   return isWell;
+}
+
+const line = (sign: string, name: string, text: string): string =>
+  `${sign.padEnd(7)}${name.padEnd(13)}${text}\n`;
+
+/** A note at most: teams may have registries of their own. */
+async function registryLine(config: Config): Promise<string> {
+  const { localRegistry } = config;
+  if (localRegistry !== 'auto' && localRegistry !== 'off') return line('ok', 'registry', localRegistry);
+  const program = startsItsOwn(config) ? await findRegistryProgram() : undefined;
+  if (program !== undefined)
+    return line('ok', 'registry', `${program}, which the server starts and looks after`);
+  return line(
+    'note',
+    'registry',
+    'none of the installation: builds of teams without one are refused → install docker-registry on a machine with one server, or name one in LOCAL_REGISTRY, or let each team add its own: svc registries add',
+  );
 }
 
 type Check = (name: string, look: Look, advice: string) => Promise<boolean>;
@@ -98,12 +121,38 @@ async function examineDatabase(
   if (!(await kept('DATABASE_URL', databaseUrl, listenDatabaseUrl !== undefined))) return;
   if (listenDatabaseUrl !== undefined) await kept('LISTEN_DATABASE_URL', listenDatabaseUrl, false);
   if (replicaUrl !== undefined) await kept('REPLICA_URL', replicaUrl, true);
+  if (!(await examineWays({ ...config, databaseUrl }, check))) return;
   const db = openDatabase({ url: databaseUrl, role: WORK_ROLE, max: 2, name: 'svc-doctor' });
   try {
     await examineInside(db, config, check);
   } finally {
     await db.close(0);
   }
+}
+
+/** Whether every setting and every host leads to one database. False: nothing more can be said of it. */
+async function examineWays(
+  addresses: Config & { readonly databaseUrl: string },
+  check: Check,
+): Promise<boolean> {
+  const ways = waysOf(addresses);
+  if (ways.length === 0) return true;
+  const own = await placeAt({ url: addresses.databaseUrl, target: 'primary' });
+  let isOne = true;
+  for (const way of ways) {
+    const { setting, only } = way;
+    const leads = await check(
+      'same place',
+      async () => {
+        const isThere = await assertWay(own, way);
+        const name = only === undefined ? setting : `${setting}, ${only},`;
+        return { detail: `${name} ${isThere ? 'leads to the same database' : 'does not answer'}` };
+      },
+      'without it no server starts',
+    );
+    isOne &&= leads;
+  }
+  return isOne;
 }
 
 /** By one host alone, whichever it is. */
@@ -141,6 +190,11 @@ async function examineInside(db: Database, config: Config, check: Check): Promis
     );
     return;
   }
+  await check(
+    'installation',
+    async () => ({ detail: (await installationOf(db)) ?? 'none yet; the next start gives it an id' }),
+    'see the log of the database',
+  );
   await check('generation', async () => await generation(db), 'see the log of the database');
   await check('keys', async () => await keys(db, config), 'set SECRETS_KEY to the key of the installation');
 }
@@ -171,7 +225,7 @@ async function generation({ sql }: Database): Promise<Omit<Finding, 'name'>> {
   return {
     detail: isCurrent
       ? `${number}, of this history of the database`
-      : `${number}, of another history: the database was promoted or restored since, and the next connection of a server begins ${number + 1}`,
+      : `${number}, of another history: the database was promoted or restored since, which is well, and the next connection of a server begins ${number + 1}`,
   };
 }
 

@@ -7,16 +7,16 @@ import type { JobCredentials } from './access/auth/index.ts';
 import { teamsFeature, teamsOfAccount } from './access/teams/index.ts';
 import { verifiedDomainsFeature } from './access/verifieddomains/index.ts';
 import { buildStepsFeature } from './apps/buildsteps/index.ts';
-import { environmentsFeature } from './apps/environments/index.ts';
+import { createGuards, environmentsFeature } from './apps/environments/index.ts';
 import { projectsFeature } from './apps/projects/index.ts';
 import { variablesFeature } from './apps/variables/index.ts';
-import { startCi } from './connect/ci/index.ts';
+import { connectionGuards, startCi } from './connect/ci/index.ts';
 import { timelineFeature } from './connect/timeline/index.ts';
 import { artifactsFeature } from './delivery/artifacts/index.ts';
 import { attestationsFeature, trustRootOf } from './delivery/attestations/index.ts';
 import { auditFeature } from './delivery/audit/index.ts';
 import { complianceFeature } from './delivery/compliance/index.ts';
-import { policiesFeature } from './delivery/policies/index.ts';
+import { policiesFeature, policyGuards } from './delivery/policies/index.ts';
 import { promotionsFeature } from './delivery/promotions/index.ts';
 import { releasesFeature } from './delivery/releases/index.ts';
 import { residencyFeature } from './delivery/residency/index.ts';
@@ -32,7 +32,7 @@ import { teamSharesFeature } from './engine/teamshares/index.ts';
 import { createDispatch, createEngine, createTeamWork } from './engine/work/index.ts';
 import { startFeatureSwitches } from './features/platformfeatures/index.ts';
 import type { PlatformFeatures } from './features/platformfeatures/index.ts';
-import { budgetsFeature } from './money/budgets/index.ts';
+import { budgetGuards, budgetsFeature, spendDirtied } from './money/budgets/index.ts';
 import { adminBillingFeature } from './money/adminbilling/index.ts';
 import { billingFeature } from './money/billing/index.ts';
 import type { Billing } from './money/billing/index.ts';
@@ -40,7 +40,7 @@ import { costsFeature } from './money/costs/index.ts';
 import { boughtLeftLocked, creditsFeature } from './money/credits/index.ts';
 import { startMetering } from './money/metering/index.ts';
 import { statementsFeature } from './money/statements/index.ts';
-import { plansFeature } from './money/plans/index.ts';
+import { plansFeature, pricingOf } from './money/plans/index.ts';
 import { usageFeature } from './money/usage/index.ts';
 import { incidentsFeature } from './operations/incidents/index.ts';
 import { maintenanceFeature } from './operations/maintenance/index.ts';
@@ -61,13 +61,14 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
   const switching = await startFeatureSwitches(system);
   const { switches } = switching;
   const { gate } = switches;
-  const working = createEngine(system);
+  const working = createEngine(system, gate);
   const { engine } = working;
   const runners = runnersFeature(system, engine);
   const registries = registriesFeature(system);
   const root = trustRootOf(system.config.sigstoreTrustedRoot);
   const policies = policiesFeature(system, root);
-  const builds = buildsFeature(system, { engine, gate: policies.buildGate, ...registries });
+  const guards = createGuards([policyGuards, budgetGuards, connectionGuards]);
+  const builds = buildsFeature(system, { engine, guards, gate: policies.buildGate, ...registries });
   const ci = startCi(system, gate);
   const signing = signingKeysFeature(system);
   const { gates } = policies;
@@ -82,9 +83,9 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     verifiedDomainsFeature(system),
     regionsFeature(work),
     projectsFeature({ inSpace: createSpaceFilter(gate) }),
-    environmentsFeature(system),
-    variablesFeature(system),
-    buildStepsFeature,
+    environmentsFeature(system, guards, registries),
+    variablesFeature(system, guards),
+    buildStepsFeature(guards),
     runners,
     runnerGroupsFeature,
     teamSharesFeature,
@@ -97,17 +98,17 @@ export async function startFeatures(system: System, passwords: Passwords): Promi
     webhookEndpointsFeature(system),
     ...money,
     spacesFeature,
-    graphFeature,
+    graphFeature({ gate }),
     incidentsFeature,
-    residencyFeature(system, signing),
+    residencyFeature(system, { ...signing, gate }),
     signing,
-    attestationsFeature,
+    attestationsFeature(system, root),
     artifactsFeature(system, { signer: signing.signer, root, reportedRun: ci.reportedRun }),
     policies,
     releasesFeature(system, { gates, signer: signing.signer }),
     promotionsFeature(system, { gates, deployImage: builds.deployImage }),
     complianceFeature(system, { signer: signing.signer, root }),
-    maintenanceFeature,
+    maintenanceFeature({ gate }),
     auditFeature(system),
   ];
   const effects = listed.flatMap((feature) => feature.effects ?? []);
@@ -126,7 +127,7 @@ async function startMoney(
 ): Promise<{ readonly billing: Billing; readonly money: readonly Feature[] }> {
   const billing = billingFeature(system);
   const money = [
-    await startMetering(system),
+    await startMetering(system, spendDirtied(pricingOf(system))),
     plansFeature(system, billing.available),
     billing,
     costsFeature(system, billing),

@@ -5,7 +5,7 @@ import type { Bootstrap } from './bootstrap.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { Config } from './config.ts';
 import { examine } from './doctor.ts';
-import { isConnectionError, SessionRefused } from './platform/db/index.ts';
+import { diskFull, isConnectionError, isWrongDatabase, SessionRefused } from './platform/db/index.ts';
 import { createLog, scrub } from '@svc/proto/process/log.ts';
 import { stopOnSignals } from '@svc/proto/process/stop-on-signals.ts';
 import { startSystem } from './system.ts';
@@ -22,7 +22,7 @@ function readOrExplain(): Config | undefined {
 }
 
 /** For people; scripts read the line that begins with `listening on`. */
-function banner(config: Config, { baseUrl, port, internalPort }: RunningServer): string {
+function banner(config: Config, { baseUrl, port, internalPort, localRegistry }: RunningServer): string {
   const rows: ReadonlyArray<readonly [string, string]> = [
     ['bound to', boundWords(config.host, port)],
     [
@@ -33,6 +33,10 @@ function banner(config: Config, { baseUrl, port, internalPort }: RunningServer):
     ],
     ['database', config.databaseUrl === undefined ? `embedded, in ${config.dataDir}` : 'DATABASE_URL'],
     ['queue', config.amqpUrl === undefined ? 'in this process' : 'RabbitMQ'],
+    [
+      'registry',
+      localRegistry === '' ? 'none: teams need one of their own, see LOCAL_REGISTRY' : localRegistry,
+    ],
     ...(internalPort === undefined
       ? []
       : [['internal', `gRPC, ${boundWords(config.internalHost, internalPort)}`] as const]),
@@ -88,7 +92,11 @@ async function main(): Promise<void> {
 /** A database that is not there needs no stack; anything unknown does. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof SessionRefused) return error.message;
+  if (error instanceof ConfigError || error instanceof SessionRefused || isWrongDatabase(error))
+    return error.message;
+  const full =
+    diskFull(error) ?? (/no space left on device/i.test(error.message) ? 'a disk is full' : undefined);
+  if (full !== undefined) return `${full} (${error.message})`;
   if (isConnectionError(error))
     return `the database cannot be reached (${error.message}): check DATABASE_URL and that it runs`;
   return error.stack ?? error.message;

@@ -3,7 +3,7 @@
  * pushes how it is stopped; stopping runs that list backwards, so that nothing is taken away from under its users. A start that
  * fails in the middle stops what it had started.
  */
-import type { App, Gate } from '@svc/proto/http/call.ts';
+import type { App, RpcGate } from '@svc/proto/http/call.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { boundUrl, boundUrls } from '@svc/proto/process/bound.ts';
@@ -20,6 +20,7 @@ import type { Config } from './config.ts';
 import { createApp } from './door/app.ts';
 import { createPublicDoor } from './door/listen.ts';
 import { createMetrics } from './door/pages.ts';
+import { accessOfOwn, prepareOwnRegistry, runOwnRegistry } from './engine/registries/index.ts';
 import { startDispatchGrpc } from './engine/work/index.ts';
 import { startFeatures } from './features.ts';
 import type { Features } from './features.ts';
@@ -27,10 +28,14 @@ import { systemClock } from './platform/clock.ts';
 import type { Clock } from './platform/clock.ts';
 import { createCredentialChanges } from './platform/credential-changes.ts';
 import { createCursors } from './platform/cursor.ts';
+import { prepareDataDir } from './platform/data-folder.ts';
 import { startEmbeddedPostgres } from './platform/db/embedded.ts';
 import {
   addressOf,
+  assertOneDatabase,
   assertSession,
+  diskFull,
+  installationOf,
   migrate,
   openDatabase,
   prepareWorkRole,
@@ -42,8 +47,9 @@ import type { Database } from './platform/db/index.ts';
 import type { Feature, System } from './platform/feature.ts';
 import { purgeIdempotencyKeys } from './platform/idempotency.ts';
 import type { Logger } from '@svc/proto/process/log.ts';
+import { ConfigError } from '@svc/proto/process/settings.ts';
 import { addJobMetrics, purgeJobs, startWorker } from './platform/jobs/index.ts';
-import { startLoop } from './platform/loop.ts';
+import { eachStep, startLoop } from './platform/loop.ts';
 import { createSafeFetch } from './platform/safe-fetch.ts';
 import { createSecrets, loadKek } from './platform/secrets.ts';
 
@@ -52,6 +58,8 @@ export interface RunningServer {
   readonly baseUrl: string;
   /** Of the internal gRPC, when it is served. */
   readonly internalPort: number | undefined;
+  /** Where images of teams without a registry go; empty: nowhere. */
+  readonly localRegistry: string;
   /** Only of the very first start. */
   readonly firstStart: Bootstrap | undefined;
   readonly db: Database;
@@ -64,7 +72,7 @@ export type StartGateway = (options: {
   readonly queue: WorkQueue;
   readonly publicUrls: () => readonly string[];
   readonly log: Logger;
-  readonly gate: (rpc: RpcInfo) => Gate;
+  readonly gate: (rpc: RpcInfo) => RpcGate;
   readonly onGateChange: (listener: () => void) => () => void;
   readonly trustedProxies: readonly string[];
   readonly registry: Registry;
@@ -99,13 +107,22 @@ export async function startSystem(config: Config, options: SystemOptions): Promi
 }
 
 async function assemble(
-  config: Config,
+  given: Config,
   options: SystemOptions,
   stops: Stops,
 ): Promise<Omit<RunningServer, 'stop'>> {
   const { log, clock = systemClock } = options;
-  const onError = (error: unknown): void =>
-    log.warn({ err: error }, 'background work failed; it is tried again');
+  const onError = (error: unknown): void => {
+    const full = diskFull(error);
+    log.warn(
+      { err: error },
+      `background work failed${full === undefined ? '' : `: ${full}`}; it is tried again`,
+    );
+  };
+  if (given.databaseUrl === undefined || given.secretsKey === undefined || given.metricsToken === undefined)
+    prepareDataDir(given.dataDir);
+  const ownRegistry = await prepareOwnRegistry(given);
+  const config = withRegistry(given, ownRegistry?.host);
   const db = await openStore(config, { log, onError }, stops);
   const secrets = createSecrets(loadKek(config.secretsKey, config.dataDir));
   const passwords = createPasswords(options.passwordCost);
@@ -156,8 +173,27 @@ async function assemble(
   port = await door.listen({ apps, endpoints: config.roles.api ? endpoints : {} });
   stops.push(async () => door.announceStop());
   const baseUrl = urlAt(port);
+  if (ownRegistry !== undefined) {
+    const access = accessOfOwn({ secrets, dataDir }, baseUrl);
+    stops.push(runOwnRegistry(ownRegistry, access, (word) => log.warn(word)).stop);
+  }
   noteBaseUrl(dataDir, baseUrl);
-  return { port, baseUrl, internalPort, db, firstStart: firstStart && { ...firstStart, baseUrl } };
+  const { localRegistry } = config;
+  return {
+    port,
+    baseUrl,
+    internalPort,
+    localRegistry,
+    db,
+    firstStart: firstStart && { ...firstStart, baseUrl },
+  };
+}
+
+/** From here on `localRegistry` is the host that images go to, or empty where there is none. */
+function withRegistry(config: Config, own: string | undefined): Config {
+  const { localRegistry } = config;
+  const named = localRegistry === 'auto' || localRegistry === 'off' ? '' : localRegistry;
+  return { ...config, localRegistry: own ?? named };
 }
 
 /** Returns how it is ended. */
@@ -175,10 +211,13 @@ function startBackground(system: System, features: readonly Feature[], stops: St
   const { sql } = db;
   const kinds = features.flatMap(({ jobs = [] }) => jobs);
   const purge = async (): Promise<void> => {
-    await purgeIdempotencyKeys(sql, clock);
-    await purgeJobs(sql);
-    for (const { purges = [] } of features)
-      for (const purgeOld of purges) await purgeOld(clock.now().getTime());
+    const ofFeatures = features.flatMap(({ purges = [] }) => purges);
+    const steps = [
+      async () => await purgeIdempotencyKeys(sql, clock),
+      async () => await purgeJobs(sql),
+      ...ofFeatures.map((purgeOld) => async () => await purgeOld(clock.now().getTime())),
+    ];
+    await eachStep(steps, onError);
   };
   const counts = addJobMetrics(registry, { sql, onError, kinds: kinds.map(({ kind }) => kind) });
   const running = [
@@ -192,7 +231,7 @@ function startBackground(system: System, features: readonly Feature[], stops: St
 interface GatewayParts {
   readonly start: StartGateway;
   readonly log: Logger;
-  readonly gate: (rpc: RpcInfo) => Gate;
+  readonly gate: (rpc: RpcInfo) => RpcGate;
 }
 
 /** The gateway's app, when it lives in this process. */
@@ -224,12 +263,12 @@ async function openInternal(
   stops: Stops,
 ): Promise<number | undefined> {
   if (!config.roles.api || config.internalToken === undefined) return undefined;
-  const grpc = await startDispatchGrpc({
-    port: config.internalPort,
-    host: config.internalHost,
-    dispatch,
-    token: config.internalToken,
-    onError,
+  const at = { port: config.internalPort, host: config.internalHost };
+  const started = startDispatchGrpc({ ...at, dispatch, token: config.internalToken, onError });
+  const grpc = await started.catch((error: Error) => {
+    throw new ConfigError([
+      `INTERNAL_HOST is "${at.host}" and INTERNAL_PORT ${at.port}, expected an address of this machine and a free port: ${error.message}`,
+    ]);
   });
   stops.push(async () => await grpc.stop(config.stopGraceMs));
   return grpc.port;
@@ -247,7 +286,7 @@ async function openStore(
 ): Promise<Database> {
   let url = config.databaseUrl;
   if (url === undefined) {
-    const embedded = await startEmbeddedPostgres(config.dataDir);
+    const embedded = await startEmbeddedPostgres(config.dataDir, (word) => log.warn(word));
     stops.push(embedded.stop);
     url = embedded.url;
   }
@@ -256,7 +295,9 @@ async function openStore(
   const limits = { statementTimeoutMs: STATEMENT_TIMEOUT_MS, role: WORK_ROLE };
   const setting = config.listenDatabaseUrl === undefined ? 'DATABASE_URL' : 'LISTEN_DATABASE_URL';
   await assertSession({ ...limits, url: direct, setting, mayBeShared: false });
-  const role = await settleTables(direct, log);
+  // Before anything is written: migrations run where the listener's setting leads.
+  await assertOneDatabase({ ...config, databaseUrl: url });
+  const { role, installation } = await settleTables(direct, log);
   if (direct !== url)
     await assertSession({ ...limits, role, url, setting: 'DATABASE_URL', mayBeShared: true });
   const db = openDatabase({
@@ -264,6 +305,7 @@ async function openStore(
     listenUrl: direct,
     replicaUrl: config.replicaUrl,
     role,
+    installation,
     max: config.databaseConnections,
     name: 'svc-server',
     onError,
@@ -274,14 +316,20 @@ async function openStore(
   return db;
 }
 
-/** As their owner. Returns the role that the server works under from then on. */
-async function settleTables(url: string, log: Logger): Promise<string | undefined> {
+interface Settled {
+  /** That the server works under from then on. */
+  readonly role: string | undefined;
+  readonly installation: string | undefined;
+}
+
+/** As their owner. */
+async function settleTables(url: string, log: Logger): Promise<Settled> {
   const owner = openDatabase({ url, max: 1, name: 'svc-migrate' });
   try {
     await migrate(owner);
     const { role, problem } = await prepareWorkRole(owner);
     if (problem !== undefined) log.warn(problem);
-    return role;
+    return { role, installation: await installationOf(owner) };
   } finally {
     await owner.close(1_000);
   }

@@ -1,10 +1,13 @@
 /** `svc api`: the way out for whatever has no command yet. */
 import type { Operation } from '@svc/sdk';
 import { defineOwn, type Context, type ContextOf, type OwnArgs } from '../shell/command.ts';
-import { readData } from '../shell/data.ts';
+import { dataFlag, parseData } from '../shell/data.ts';
 import { UsageError } from '../shell/errors.ts';
 
 const METHODS: readonly Operation['method'][] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** No operation takes a longer one. */
+const BODY_BYTES_MAX = 1_048_576;
 
 const ARGS = {
   method: {
@@ -17,12 +20,7 @@ const ARGS = {
     type: 'positional',
     required: true,
     valueHint: 'path',
-    description: 'Path with its query, such as /teams?limit=1.',
-  },
-  data: {
-    type: 'string',
-    valueHint: 'json|@file|-',
-    description: 'Request body as JSON, from a file, or from standard input.',
+    description: 'Path with its query, such as /projects?limit=1.',
   },
 } satisfies OwnArgs;
 
@@ -34,18 +32,19 @@ export const command = defineOwn({
     { title: 'Who am I', cli: 'api GET /account' },
     { title: 'Submit a run from a file', cli: 'api POST /teams/team_01/sandbox-runs --data @run.json' },
   ],
+  locals: [{ ...dataFlag(BODY_BYTES_MAX), description: 'Request body as JSON.' }],
   auth: 'optional',
   run: callApi,
 });
 
 async function callApi(context: ContextOf<typeof ARGS>): Promise<void> {
-  const { args, io, signal, output } = context;
+  const { args, signal, output } = context;
   const method = readMethod(args.method);
   const path = readPath(args.path);
-  const { data } = args;
+  const data = (args as Context['args'])['data'];
   if (method === 'GET' && data !== undefined)
     throw new UsageError('a GET request has no body; --data belongs to the other methods');
-  const body = data !== undefined ? await readData(data, io) : undefined;
+  const body = data !== undefined ? parseData(String(data), true) : undefined;
   const operation: Operation = { method, path, ...(body === undefined ? {} : { body: '*' }) };
   const client = await context.client();
   const response = await client.call(operation, body ?? {}, { signal }).asResponse();

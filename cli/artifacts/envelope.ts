@@ -8,7 +8,7 @@ const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 const BUNDLE_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(?:\.v(0\.3)\+json|\+json;version=(0\.[123]))$/;
 const STATEMENT_TYPES = new Set(['https://in-toto.io/Statement/v1', 'https://in-toto.io/Statement/v0.1']);
 /** The service makes and takes smaller ones. */
-export const BUNDLE_BYTES_MAX = 1_048_576;
+export const BUNDLE_BYTES_MAX = 3_145_728;
 const SUBJECTS_MAX = 1_000;
 /** Characters of a text from a bundle that a message repeats. */
 const QUOTED_MAX = 100;

@@ -5,6 +5,7 @@ import type { Context } from '../shell/command.ts';
 import { isExposed } from '../shell/connection.ts';
 import { CliError, UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
+import { fetchOf } from '../shell/proxied-fetch.ts';
 import { keysOf, parseKeys, type VerificationKey } from './keys.ts';
 
 /** A key of the service takes some 700 bytes in the list. */
@@ -42,7 +43,7 @@ async function keysOfServer(context: Context): Promise<readonly VerificationKey[
 }
 
 /** Without a credential: the address may be anybody's. */
-async function fetched({ signal }: Context, address: string): Promise<Buffer> {
+async function fetched({ io, signal }: Context, address: string): Promise<Buffer> {
   if (!URL.canParse(address) || isExposed(address))
     throw new UsageError(`--keys is "${address}", expected a file or an https address`);
   const ended = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
@@ -53,7 +54,7 @@ async function fetched({ signal }: Context, address: string): Promise<Buffer> {
     });
   let response: Response;
   try {
-    response = await fetch(address, { redirect: 'manual', signal: ended });
+    response = await fetchOf(io, address)(address, { redirect: 'manual', signal: ended });
     if (response.status === 200 && response.body !== null) return await readUpTo(response.body, BYTES_MAX);
   } catch (error) {
     signal.throwIfAborted();

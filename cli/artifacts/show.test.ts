@@ -34,7 +34,14 @@ const artifact = {
     { origin: 'ci_run', ref: 'cir_1', repository: 'https://github.com/acme/web', at: '2026-11-20T09:00:00Z' },
     { origin: 'declared', ref: 'acc_1', at: '2026-11-20T10:00:00Z' },
   ],
-  sbom: { packages: 60, unread: ['rpm database', 'pip'] },
+  sbom: {
+    packages: 60,
+    unread: ['rpm database', 'pip'],
+    lists: [
+      { source: 'runner', by: 'rnr_1', packages: 60 },
+      { source: 'upload', by: 'user_1', packages: 3, difference: { added: 2, lacking: 59, otherwise: 1 } },
+    ],
+  },
 };
 const stated = (verification: object, predicateType = 'https://slsa.dev/provenance/v1') => ({
   id: 'ats_1',
@@ -70,6 +77,8 @@ describe('svc artifacts show', () => {
       'source     CI run cir_1 of https://github.com/acme/web',
       'source     declared by acc_1',
       'packages   60 (not read: rpm database, pip)',
+      'list       runner rnr_1: 60 packages',
+      'list       uploaded by user_1: 3 packages, of which the runner lists 2 not and 1 otherwise; it lacks 59',
       'statement  https://slsa.dev/provenance/v1  valid by the service (build_service)',
       'statement  https://x.example/scan/v1  KEY_REVOKED: its key was revoked: stolen\\x1b[2J, signed by scanner',
       'statement  https://slsa.dev/provenance/v1  UNVERIFIED: nobody is trusted',
@@ -107,5 +116,18 @@ describe('svc artifacts show', () => {
     api.on('GET /teams/team_1/artifacts/art_1', missing);
     api.on('GET /teams/team_1/artifacts/art_1/attestations', missing);
     expect((await svc(api, line)).code).toBe(5);
+  });
+
+  it('says of a build without provenance that it is still to come', async () => {
+    answers(artifact, { attestations: [] });
+    const { out: stdout } = await svc(api, ['artifacts', 'show', 'art_1', '--team', 'team_1'], {
+      terminal: true,
+    });
+    expect(stdout).toContain('not there yet');
+    const declared = { ...artifact, sources: [artifact.sources[2]] };
+    answers(declared, { attestations: [] });
+    expect(
+      (await svc(api, ['artifacts', 'show', 'art_1', '--team', 'team_1'], { terminal: true })).out,
+    ).not.toContain('not there yet');
   });
 });

@@ -1,6 +1,6 @@
 /** `svc artifacts show`: an artifact, where it came from and what is stated about it. */
 import { Artifacts } from '@svc/sdk';
-import type { Artifact, ArtifactSbom, ArtifactSource, Attestation } from '@svc/sdk';
+import type { Artifact, ArtifactSbom, ArtifactSource, Attestation, SbomList } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import type { Paint } from '../shell/color.ts';
 import { neutraliseLine, padEnd } from '../shell/text.ts';
@@ -27,6 +27,7 @@ async function showArtifact(context: Context): Promise<void> {
     const lines = [
       ...describeArtifact(artifact, io.now()),
       ...attestations.map((each) => line('statement', describeAttestation(each, output.paint))),
+      ...(nextCursor === undefined && isUnstated(artifact, attestations) ? [NO_PROVENANCE] : []),
     ];
     await output.raw(`${lines.join('\n')}\n`);
   } else await output.value({ artifact, attestations });
@@ -36,8 +37,21 @@ async function showArtifact(context: Context): Promise<void> {
     );
 }
 
+const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
+
+/** A build of the platform made it, and nothing says so yet. */
+function isUnstated({ sources }: Artifact, attestations: readonly Attestation[]): boolean {
+  const isStated = attestations.some(({ predicateType }) => predicateType === PROVENANCE_TYPE);
+  return !isStated && sources.some(({ origin }) => origin === 'build');
+}
+
 /** `text` is harmless already. */
 const line = (label: string, text: string): string => `${padEnd(label, 9)}  ${text}`;
+
+const NO_PROVENANCE = line(
+  'statement',
+  `${PROVENANCE_TYPE}  not there yet: the service signs it moments after the build; when its key was revoked or replaced, up to 15 minutes after that`,
+);
 
 function describeArtifact(artifact: Artifact, nowMs: number): string[] {
   const { id, name, kind, digest, uri, mediaType, platform, createdAt, sources, sbom } = artifact;
@@ -51,6 +65,7 @@ function describeArtifact(artifact: Artifact, nowMs: number): string[] {
     ...(uri === undefined ? [] : [['bytes', uri] as const]),
     ...sources.map((source) => ['source', describeSource(source)] as const),
     ['packages', describeSbom(sbom)],
+    ...(sbom?.lists ?? []).map((list) => ['list', describeList(list)] as const),
   ];
   return told.map(([label, text]) => line(label, neutraliseLine(text)));
 }
@@ -80,6 +95,16 @@ function describeSource(source: ArtifactSource): string {
 function describeSbom({ packages, unread = [], problem }: Partial<ArtifactSbom> = {}): string {
   if (packages === undefined) return problem === undefined ? 'not known' : `not known: ${problem}`;
   return unread.length === 0 ? String(packages) : `${packages} (not read: ${unread.join(', ')})`;
+}
+
+const LISTERS: Readonly<Record<string, string>> = { runner: 'runner', upload: 'uploaded by' };
+
+/** `uploaded by user_1: 3 packages, of which the runner lists 2 not and 1 otherwise; it lacks 1` */
+function describeList({ source, by = 'nobody known', packages, difference }: SbomList): string {
+  const listed = `${LISTERS[source] ?? source} ${by}: ${packages} packages`;
+  if (difference === undefined) return listed;
+  const { added, lacking, otherwise } = difference;
+  return `${listed}, of which the runner lists ${added} not and ${otherwise} otherwise; it lacks ${lacking}`;
 }
 
 /** A statement that is not valid has its status first, in letters that are seen without colours too. */

@@ -234,7 +234,7 @@ describe('svc artifacts verify', () => {
       /^statement: an object in it has the same member twice$/,
     ],
     ['nesting of 200,000', '['.repeat(200_000) + ']'.repeat(200_000), /^bundle: it has no DSSE envelope/],
-    ['more than a mebibyte', ' '.repeat(1_048_577), /^bundle: it has more than 1048576 bytes/],
+    ['more than three mebibytes', ' '.repeat(3_145_729), /^bundle: it has more than 3145728 bytes/],
     [
       'members of the prototype',
       '{"__proto__":{"payload":"e30","payloadType":"a","signatures":[{"sig":""}]}}',

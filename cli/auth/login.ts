@@ -7,6 +7,9 @@ import { defineOwn, type Context, type ContextOf, type OwnArgs } from '../shell/
 import { CliError, UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 
+/** Longer than any password or key. */
+const CREDENTIAL_BYTES_MAX = 65_536;
+
 const ARGS = {
   email: { type: 'string', valueHint: 'address', description: 'E-mail address of the account.' },
   passwordStdin: { type: 'boolean', description: 'Read the password from standard input.' },
@@ -63,7 +66,7 @@ async function byKey({ io, globals, args, signal }: SigningIn, { baseUrl }: Plac
     throw new UsageError(
       '--api-key-stdin stands alone: an API key needs no e-mail address, password or code',
     );
-  const credential = (await io.stdin.readAll()).trim();
+  const credential = (await io.stdin.readAll(CREDENTIAL_BYTES_MAX)).toString().trim();
   if (!/^[\x21-\x7e]+$/.test(credential))
     throw new UsageError('standard input holds no API key: one word is expected');
   const client = clientFor(
@@ -81,7 +84,7 @@ async function byPassword(context: SigningIn, { baseUrl }: Place): Promise<Profi
   const email = await given(context, args.email, { flag: '--email', prompt: 'E-mail address: ' });
   const password =
     args.passwordStdin === true
-      ? (await io.stdin.readAll()).replace(/\r?\n$/, '')
+      ? (await io.stdin.readAll(CREDENTIAL_BYTES_MAX)).toString().replace(/\r?\n$/, '')
       : await given(context, undefined, { flag: '--password-stdin', prompt: 'Password: ', hidden: true });
   if (password === '') throw new UsageError('the password is empty');
   const auth = new Auth(clientFor(io, { baseUrl }, { debug: globals.debug, timeoutMs: globals.timeoutMs }));

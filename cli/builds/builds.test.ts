@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { logStream, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
 
@@ -51,6 +51,8 @@ function ended(state: string, more: object = {}): void {
 }
 
 describe('svc builds logs', () => {
+  beforeEach(() => ended('succeeded'));
+
   it('writes the output alone into a pipe', async () => {
     api.on(route, logStream(STORY));
     expect(await svc(api, line)).toMatchObject({
@@ -95,12 +97,15 @@ describe('svc builds logs', () => {
     ['failed', 1],
     ['cancelled', 1],
     ['awaiting_approval', 8],
-  ])('ends as the build does with --exit-status: %s', async (state, code) => {
+  ])('ends as the build does, and with --exit-status says that it is not over: %s', async (state, code) => {
     api.on(route, logStream(STORY));
     ended(state);
     expect((await svc(api, `${line} --exit-status`)).code).toBe(code);
     expect((await svc(api, `${line} --exit-status --json`)).code).toBe(code);
-    expect((await svc(api, line)).code).toBe(0);
+    const plain = code === 8 ? 0 : code;
+    expect((await svc(api, line)).code).toBe(plain);
+    expect((await svc(api, `${line} --json`)).code).toBe(plain);
+    expect((await svc(api, `${line} --no-follow`)).code).toBe(plain);
   });
 
   it('goes on behind the last event when the control plane was away for longer than the SDK waits', async () => {
@@ -116,8 +121,9 @@ describe('svc builds logs', () => {
     const { code, out } = await svc(api, `${line} --tail-bytes 100`);
     expect({ code, out }).toEqual({ code: 0, out: 'Cloning into app\ndone\n' });
     expect(api.asked[0]?.target).toContain('tailBytes=100');
-    expect(api.asked.at(-1)?.target).toContain('after=1-3');
-    expect(api.asked.at(-1)?.target).not.toContain('tailBytes');
+    const again = api.asked.at(-2)?.target;
+    expect(again).toContain('after=1-3');
+    expect(again).not.toContain('tailBytes');
   }, 20_000);
 
   it('says how much is missing, and when the build began anew', async () => {

@@ -5,9 +5,14 @@ import { formatDuration } from '../shell/time.ts';
 
 const ENDED: ReadonlySet<BuildState> = new Set<BuildState>(['succeeded', 'failed', 'cancelled']);
 
+export function isOver({ state }: Pick<Build, 'state'>): boolean {
+  return ENDED.has(state);
+}
+
 /** 0 only for a build that succeeded. */
-export function exitCodeOfBuild({ state }: Pick<Build, 'state'>): number {
-  if (!ENDED.has(state)) return EXIT.pending;
+export function exitCodeOfBuild(build: Pick<Build, 'state'>): number {
+  const { state } = build;
+  if (!isOver(build)) return EXIT.pending;
   return state === 'succeeded' ? EXIT.ok : EXIT.failed;
 }
 

@@ -70,6 +70,35 @@ describe('lists of runs and deliveries', () => {
     const { out } = await svc(api, 'ci deliveries list cic_1');
     for (const shown of ['cir_1', 'queued → running']) expect(out).toContain(shown);
   });
+
+  it('list the runs of a connection with their pipelines, page by page', async () => {
+    const run = {
+      id: 'cir_1',
+      pipelineName: 'nightly',
+      mergeQueue: true,
+      environmentIds: ['env_1', 'env_2'],
+    };
+    api.on(
+      'GET /ci/connections/cic_1/runs',
+      { body: { runs: [run], nextCursor: 'next' } },
+      { body: { runs: [{ ...run, id: 'cir_2' }] } },
+    );
+    const { code, out } = await svc(api, 'ci runs list --connection cic_1');
+    expect(code).toBe(0);
+    for (const shown of ['cir_1', 'cir_2', 'nightly', 'true', 'env_1', 'env_2']) expect(out).toContain(shown);
+    const asked = api.asked.filter(({ target }) => target.startsWith('/ci/connections/cic_1/runs'));
+    expect(asked.map(({ target }) => target)).toEqual([
+      '/ci/connections/cic_1/runs?limit=200',
+      '/ci/connections/cic_1/runs?limit=200&cursor=next',
+    ]);
+    for (const line of ['ci runs list', 'ci runs list --connection cic_1 --pipeline cip_1']) {
+      const refused = await svc(api, line);
+      expect([refused.code, refused.err]).toEqual([
+        2,
+        expect.stringContaining('either --pipeline or --connection'),
+      ]);
+    }
+  });
 });
 
 describe('splitRepository()', () => {

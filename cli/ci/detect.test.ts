@@ -271,12 +271,33 @@ describe('detectCi()', () => {
       });
   });
 
-  it('asks Jenkins last, tells of others, and takes the one that was asked for', () => {
-    const jenkins = { JENKINS_URL: 'https://ci/', BUILD_NUMBER: '3' };
-    const env = { ...jenkins, GITLAB_CI: 'true', CI_PIPELINE_ID: '9' };
-    expect(detectCi(env, noFiles)).toMatchObject({ provider: 'gitlab', runId: '9', also: ['jenkins'] });
-    expect(detectCi(env, noFiles, 'jenkins')).toMatchObject({ provider: 'jenkins', also: ['gitlab'] });
-    expect(detectCi({ JENKINS_URL: 'https://ci/' }, noFiles)).toBeUndefined();
+  it('asks for one variable of each system, in the order of the documents, and tells of the others', () => {
+    const markers: ReadonlyArray<readonly [DetectedProvider, string, string]> = [
+      ['github', 'GITHUB_ACTIONS', 'true'],
+      ['gitlab', 'GITLAB_CI', 'true'],
+      ['bitbucket', 'BITBUCKET_BUILD_NUMBER', '7'],
+      ['jenkins', 'JENKINS_URL', 'https://ci/'],
+      ['circleci', 'CIRCLECI', 'true'],
+      ['buildkite', 'BUILDKITE', 'true'],
+      ['drone', 'DRONE', 'true'],
+      ['azure', 'TF_BUILD', 'True'],
+    ];
+    markers.forEach(([provider, name, value], place) => {
+      expect(detectCi({ [name]: value }, noFiles)).toMatchObject({ provider, also: [] });
+      const later = markers.slice(place);
+      // As they come in a job that sets them in another order.
+      const env = Object.fromEntries(later.toReversed().map((marker) => [marker[1], marker[2]]));
+      const also = later.slice(1).map(([other]) => other);
+      expect(detectCi(env, noFiles)).toMatchObject({ provider, also });
+    });
+    const nested = {
+      JENKINS_URL: 'https://ci/',
+      BUILD_NUMBER: '3',
+      CIRCLECI: 'true',
+      CIRCLE_WORKFLOW_ID: 'w',
+    };
+    expect(detectCi(nested, noFiles)).toMatchObject({ provider: 'jenkins' });
+    expect(detectCi(nested, noFiles, 'circleci')).toMatchObject({ provider: 'circleci', runId: 'w' });
   });
 
   it('is not in CI without a marker, with an empty or a false one, or at a look-alike', () => {

@@ -1,17 +1,17 @@
 /**
- * In which CI system this runs, and what its variables say of the run. Pure: the environment and a reader of files come in. The markers are disjoint,
- * except that Jenkins' leak into jobs that it starts elsewhere, so it is asked last.
+ * In which CI system this runs, and what its variables say of the run. Pure: the environment and a reader of files come in. One variable tells each
+ * system, and they are asked in the order that is documented: a job that Jenkins starts elsewhere may have its variable too, and is told of that.
  */
 
 export type DetectedProvider =
   | 'github'
   | 'gitlab'
   | 'bitbucket'
+  | 'jenkins'
   | 'circleci'
   | 'buildkite'
   | 'drone'
   | 'azure'
-  | 'jenkins'
   | 'generic';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -33,6 +33,8 @@ export interface CiFacts {
   readonly commit?: string | undefined;
   readonly branch?: string | undefined;
   readonly tag?: string | undefined;
+  /** Base branch of the merge queue or train that this is a run of, where the name of the branch does not tell it. */
+  readonly mergeQueueOf?: string | undefined;
   readonly pr?: string | undefined;
   readonly url?: string | undefined;
   readonly repositoryUrl?: string | undefined;
@@ -72,7 +74,7 @@ function isSet(value: string | undefined): boolean {
 const SYSTEMS: readonly System[] = [
   {
     provider: 'github',
-    // Gitea and Forgejo set GitHub's variables for the sake of actions.
+    // GITHUB_ACTION with a run is taken for it: some environments that others keep hold only that. Gitea and Forgejo set GitHub's variables for the sake of actions.
     isHere: (env) =>
       (isSet(env['GITHUB_ACTIONS']) || (isSet(env['GITHUB_ACTION']) && isSet(env['GITHUB_RUN_ID']))) &&
       !isSet(env['GITEA_ACTIONS']) &&
@@ -80,20 +82,12 @@ const SYSTEMS: readonly System[] = [
     facts: github,
   },
   { provider: 'gitlab', isHere: (env) => isSet(env['GITLAB_CI']), facts: gitlab },
-  {
-    provider: 'bitbucket',
-    isHere: (env) => isSet(env['BITBUCKET_BUILD_NUMBER']) || isSet(env['BITBUCKET_COMMIT']),
-    facts: bitbucket,
-  },
+  { provider: 'bitbucket', isHere: (env) => isSet(env['BITBUCKET_BUILD_NUMBER']), facts: bitbucket },
+  { provider: 'jenkins', isHere: (env) => isSet(env['JENKINS_URL']), facts: jenkins },
   { provider: 'circleci', isHere: (env) => isSet(env['CIRCLECI']), facts: circleci },
   { provider: 'buildkite', isHere: (env) => isSet(env['BUILDKITE']), facts: buildkite },
   { provider: 'drone', isHere: (env) => isSet(env['DRONE']), facts: drone },
   { provider: 'azure', isHere: (env) => isSet(env['TF_BUILD']), facts: azure },
-  {
-    provider: 'jenkins',
-    isHere: (env) => isSet(env['JENKINS_URL']) && (isSet(env['BUILD_ID']) || isSet(env['BUILD_NUMBER'])),
-    facts: jenkins,
-  },
 ];
 
 const GENERIC: System = { provider: 'generic', isHere: () => false, facts: () => ({}) };
@@ -115,6 +109,7 @@ function github(env: Env, readFile: ReadFile): CiFacts {
     pipeline: env['GITHUB_WORKFLOW'],
     commit: event.headSha ?? env['GITHUB_SHA'],
     ...githubRef(env),
+    mergeQueueOf: QUEUES.test(env['GITHUB_HEAD_REF'] ?? '') ? env['GITHUB_BASE_REF'] : undefined,
     pr: event.number,
     url:
       home === undefined || runId === undefined
@@ -125,6 +120,9 @@ function github(env: Env, readFile: ReadFile): CiFacts {
     actor: env['GITHUB_TRIGGERING_ACTOR'] ?? env['GITHUB_ACTOR'],
   };
 }
+
+/** Queues of other services than GitHub build a pull request of their own. */
+const QUEUES = /^(?:mergify\/merge-queue|trunk-merge)\//;
 
 /** A runner that tells the type of the ref gives names as they are; what others give may be spelt in any way. */
 function githubRef(env: Env): Ref {
@@ -166,6 +164,10 @@ function gitlab(env: Env): CiFacts {
     commit: env['CI_MERGE_REQUEST_SOURCE_BRANCH_SHA'] ?? env['CI_COMMIT_SHA'],
     ...(branch === undefined ? refOf(env['CI_COMMIT_REF_NAME']) : { branch }),
     ...only('tag', tagOf(env['CI_COMMIT_TAG'])),
+    mergeQueueOf:
+      env['CI_MERGE_REQUEST_EVENT_TYPE'] === 'merge_train'
+        ? env['CI_MERGE_REQUEST_TARGET_BRANCH_NAME']
+        : undefined,
     pr: env['CI_MERGE_REQUEST_IID'],
     url: withoutCredentials(env['CI_PIPELINE_URL']),
     repositoryUrl: withoutCredentials(env['CI_REPOSITORY_URL']),
@@ -344,7 +346,7 @@ function refOf(ref: string | undefined): Ref {
   const branch = /^refs\/heads\/(?!tags\/)(.+)$/.exec(ref ?? '')?.[1];
   if (branch !== undefined) return { branch };
   const bare = bareOf(ref);
-  if (bare === '' || /^(refs\/)?(pull|merge-requests)\/\d+(\/(merge|head))?$/.test(bare)) return {};
+  if (bare === '' || /^(refs\/)?(pull|merge-requests)\/\d+(\/(merge|head|train))?$/.test(bare)) return {};
   const tag = /^(?:refs\/)?tags\/(.+)$/.exec(bare)?.[1];
   return tag === undefined ? { branch: bare } : { tag };
 }

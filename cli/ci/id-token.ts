@@ -9,6 +9,7 @@ import type { Context } from '../shell/command.ts';
 import { clientFor, isExposed } from '../shell/connection.ts';
 import { CliError, UsageError } from '../shell/errors.ts';
 import type { Io } from '../shell/io.ts';
+import { fetchOf } from '../shell/proxied-fetch.ts';
 import type { DetectedProvider } from './detect.ts';
 
 /** Variable with the id_token of a GitLab job; its name is chosen in `.gitlab-ci.yml`. */
@@ -49,7 +50,10 @@ export async function reportingClient(
   const [url, credential] = [present(io, REQUEST_URL), present(io, REQUEST_TOKEN)];
   if (url !== undefined && credential !== undefined) {
     const audience = audienceOf(context, baseUrl);
-    return client({ fetch: withIdTokens(async (ended) => await mint({ url, credential, audience }, ended)) });
+    const fetch = fetchOf(io, baseUrl);
+    const idToken = async (ended: AbortSignal | undefined) =>
+      await mint({ url, credential, audience, fetch }, ended);
+    return client({ fetch: withIdTokens(fetch, idToken) });
   }
   throw nobody(provider, baseUrl);
 }
@@ -66,7 +70,7 @@ function audienceOf({ io, args }: Context, baseUrl: string): string {
 }
 
 /** Each attempt with an id_token of its own. */
-function withIdTokens(idToken: (ended: AbortSignal | undefined) => Promise<string>): Fetch {
+function withIdTokens(fetch: Fetch, idToken: (ended: AbortSignal | undefined) => Promise<string>): Fetch {
   return async (url, init) => {
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${await idToken(init.signal ?? undefined)}`);
@@ -78,14 +82,18 @@ interface Asking {
   readonly url: string;
   readonly credential: string;
   readonly audience: string;
+  readonly fetch: Fetch;
 }
 
-async function mint({ url, credential, audience }: Asking, ended: AbortSignal | undefined): Promise<string> {
+async function mint(
+  { url, credential, audience, fetch }: Asking,
+  ended: AbortSignal | undefined,
+): Promise<string> {
   if (!URL.canParse(url) || isExposed(url)) throw new Error(`${REQUEST_URL} is no https address`);
   const asked = new URL(url);
   asked.searchParams.set('audience', audience);
   const limit = AbortSignal.timeout(MINT_LIMIT_MS);
-  const response = await fetch(asked, {
+  const response = await fetch(asked.href, {
     headers: { authorization: `Bearer ${credential}`, accept: 'application/json' },
     redirect: 'manual',
     signal: ended === undefined ? limit : AbortSignal.any([limit, ended]),

@@ -10,11 +10,11 @@ const PROVIDERS = [
   'github',
   'gitlab',
   'bitbucket',
+  'jenkins',
   'circleci',
   'buildkite',
   'drone',
   'azure',
-  'jenkins',
   'generic',
 ];
 

@@ -53,6 +53,36 @@ describe('svc ci report', () => {
     });
   });
 
+  it('says of a run that stands in no timeline why, and where it is seen, once', async () => {
+    const unplaced =
+      'the run stands in no timeline: x; it is seen with "svc ci runs list --connection cic_1"';
+    api.on('POST /ci/runs', { status: 201, body: { id: 'cir_1', unplaced } });
+    api.on('POST /ci/runs/cir_1/jobs', { body: { jobs: [] } });
+    const plain = await svc(api, base, { env: CI });
+    expect([plain.code, plain.err]).toEqual([0, `${unplaced}\n`]);
+    const wrapped = await svc(api, [...base, '--', 'true'], { env: { ...CI, ...PATH } });
+    expect([wrapped.code, wrapped.err]).toEqual([0, `${unplaced}\n`]);
+  });
+
+  it('reports a merge train as that of its target', async () => {
+    takesReports();
+    const train = {
+      CI_MERGE_REQUEST_EVENT_TYPE: 'merge_train',
+      CI_MERGE_REQUEST_SOURCE_BRANCH_NAME: 'topic',
+      CI_MERGE_REQUEST_TARGET_BRANCH_NAME: 'main',
+    };
+    await svc(api, base, { env: { ...CI, ...train } });
+    expect(reports().at(-1)?.body).toMatchObject({ branch: 'topic', mergeQueueOf: 'main' });
+    const merged = { ...CI, ...train, CI_MERGE_REQUEST_EVENT_TYPE: 'merged_result' };
+    await svc(api, base, { env: merged });
+    expect(reports().at(-1)?.body).not.toHaveProperty('mergeQueueOf');
+    const queue = { GITHUB_ACTIONS: 'true', GITHUB_RUN_ID: '5', GITHUB_BASE_REF: 'main' };
+    await svc(api, base, { env: { ...queue, GITHUB_HEAD_REF: 'mergify/merge-queue/0a1b' } });
+    expect(reports().at(-1)?.body).toMatchObject({ mergeQueueOf: 'main' });
+    await svc(api, base, { env: { ...queue, GITHUB_HEAD_REF: 'topic' } });
+    expect(reports().at(-1)?.body).not.toHaveProperty('mergeQueueOf');
+  });
+
   it('needs --local outside of CI, and refuses two systems when strict', async () => {
     takesReports();
     const outside = await svc(api, base);

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { Ci, SvcApiError } from '@svc/sdk';
-import type { CiReportParams, CiStatus, ReportedJob } from '@svc/sdk';
+import type { CiReportParams, CiRun, CiStatus, ReportedJob } from '@svc/sdk';
 import {
   defineOwn,
   describeFlag,
@@ -61,7 +61,7 @@ export function report(generated: GeneratedSpec): Own {
   return defineOwn({
     description: [
       generated.description,
-      'Run, attempt, commit, branch, tag and address are those of the CI system it runs in, told by its variables in this order: GitHub, GitLab, Bitbucket, CircleCI, Buildkite, Drone, Azure, Jenkins. Flags win over what was found. Outside of CI it needs --local.',
+      'Run, attempt, commit, branch, tag and address are those of the CI system it runs in, told by one variable each, in this order: GITHUB_ACTIONS, GITLAB_CI, BITBUCKET_BUILD_NUMBER, JENKINS_URL, CIRCLECI, BUILDKITE, DRONE, TF_BUILD (Azure). Flags win over what was found. Outside of CI it needs --local.',
       `Without an API key a job at GitHub reports with id_tokens that it asks for (permissions: id-token: write), one at GitLab.com with the one in ${ID_TOKEN} (id_tokens in .gitlab-ci.yml), taken within ten minutes from the start of the job.`,
       "With a program behind --, its start is reported, its end, and how long it took; the exit code is the program's own, and reports that fail are only told of, unless --strict-report is given.",
       'The end of the program is the end of the run. In a pipeline with several jobs give --job-only to all but the last job, or to all but one of those that end it together: otherwise the run ends with the first job that does.',
@@ -105,10 +105,17 @@ async function run(context: Reporting): Promise<number | void> {
   const { params, detected } = await paramsOf(context, given);
   const { signal } = context;
   const ci = new Ci(await reportingClient(context, { ...whoReports(params, detected), signal }));
-  await context.output.value(await ci.report(params, { signal }));
+  const run = await ci.report(params, { signal });
+  await context.output.value(run);
+  await noteUnplaced(context, run);
 }
 
-interface Told {
+/** A run that nobody will find in a timeline is told of, and where it is seen. */
+async function noteUnplaced({ output }: Reporting, { unplaced }: CiRun): Promise<void> {
+  if (unplaced !== undefined) await output.note(unplaced);
+}
+
+interface RunToReport {
   readonly params: CiReportParams;
   readonly detected: Detected | undefined;
 }
@@ -118,7 +125,7 @@ function whoReports({ ciConnectionId }: CiReportParams, detected: Detected | und
 }
 
 /** Facts of the environment, below those that flags give. */
-async function paramsOf(context: Reporting, given: Readonly<Record<string, unknown>>): Promise<Told> {
+async function paramsOf(context: Reporting, given: Readonly<Record<string, unknown>>): Promise<RunToReport> {
   const { args } = context;
   const detected = await detectJob(context, { strict: args.strict === true });
   if (detected === undefined && args.local !== true)
@@ -136,7 +143,7 @@ async function paramsOf(context: Reporting, given: Readonly<Record<string, unkno
 
 /** Lengths are those of the contract: what is too long is of no use cut off, except a name. */
 function ofDetected(detected: Detected): Partial<CiReportParams> {
-  const { provider, runId, attempt, branch, tag, url, event, actor } = detected;
+  const { provider, runId, attempt, branch, tag, mergeQueueOf, url, event, actor } = detected;
   const commit = detected.commit === 'HEAD' ? headHere() : detected.commit;
   const pipeline = UNNAMED.has(provider) ? undefined : detected.pipeline;
   return Object.fromEntries(
@@ -147,6 +154,7 @@ function ofDetected(detected: Detected): Partial<CiReportParams> {
       commitSha: commit !== undefined && /^[0-9a-f]{40}([0-9a-f]{24})?$/i.test(commit) ? commit : undefined,
       branch,
       tag,
+      mergeQueueOf,
       externalUrl: url !== undefined && /^https?:\/\/\S+$/.test(url) && url.length <= 2_000 ? url : undefined,
       pipelineName: pipeline?.slice(0, 255),
       trigger: event?.slice(0, 100),
@@ -225,12 +233,14 @@ interface Reporter {
 async function startReporter(
   context: Reporting,
   ci: Ci,
-  { params, detected, startedMs }: Told & { readonly startedMs: number },
+  { params, detected, startedMs }: RunToReport & { readonly startedMs: number },
 ): Promise<Reporter> {
   const startedAt = new Date(startedMs).toISOString();
   const started: CiReportParams = { startedAt, ...params, status: 'running' };
   const options = () => ({ signal: limited() });
-  const { id } = await ci.report(started, options());
+  const run = await ci.report(started, options());
+  const { id } = run;
+  await noteUnplaced(context, run);
   return {
     endJob: async ({ status, nowMs, words }) => {
       const finishedAt = new Date(nowMs).toISOString();

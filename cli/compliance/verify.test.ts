@@ -21,6 +21,8 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 interface Making {
+  /** Files that the manifest names. Default: NAMED. */
+  readonly named?: Readonly<Record<string, string>>;
   readonly found?: Readonly<Record<string, string>>;
   readonly predicateType?: string;
   /** What the statement is about. Default: the manifest. */
@@ -29,13 +31,14 @@ interface Making {
 
 const NAMED = { 'README.txt': 'read this', 'changes/exceptions.json': '[]' };
 
-/** A package whose manifest names NAMED. */
+/** A package whose manifest is signed. */
 function packageOf({
-  found = NAMED,
+  named = NAMED,
+  found = named,
   predicateType = 'https://svc.example/attestations/compliance-package/v1',
   about,
 }: Making = {}): string {
-  const files = Object.entries(NAMED).map(([path, text]) => ({ path, sha256: sha256Of(text) }));
+  const files = Object.entries(named).map(([path, text]) => ({ path, sha256: sha256Of(text) }));
   const manifest = JSON.stringify({ files });
   const subject = [{ name: 'MANIFEST.json', digest: { sha256: about ?? sha256Of(manifest) } }];
   const statement = { _type: 'https://in-toto.io/Statement/v1', predicate: {}, predicateType, subject };
@@ -73,6 +76,43 @@ describe('svc compliance verify', () => {
       'files: missing: README.txt',
       'files: changed: changes/exceptions.json',
       'files: additional: more.txt',
+    ]);
+  });
+
+  it('names each deployment that the ledger was told of and the population lacks', async () => {
+    const told = (n: number) => ({ buildId: `bld_${n}`, environmentId: 'env_1', number: n, seq: 10 + n });
+    const named = (...population: number[]) => ({
+      'changes/expected.json': JSON.stringify([told(1), told(2), told(3)]),
+      'changes/population.json': JSON.stringify(
+        population.map((n) => ({ id: `dep_${n}`, buildId: `bld_${n}` })),
+      ),
+    });
+    expect(await verify(packageOf({ named: named(3, 1, 2, 4) }))).toEqual([0]);
+    expect(await verify(packageOf({ named: named(2) }))).toEqual([
+      1,
+      'deployments: missing: build bld_1, number 1 of environment env_1, which entry 11 of the ledger names',
+      'deployments: missing: build bld_3, number 3 of environment env_1, which entry 13 of the ledger names',
+    ]);
+    const { 'changes/expected.json': expected } = named();
+    expect(await verify(packageOf({ named: { 'changes/expected.json': expected } }))).toHaveLength(4);
+    // No build deployed these.
+    const elsewhere = [1, 2].map((n) => ({
+      buildId: null,
+      promotionId: `prm_${n}`,
+      environmentId: 'env_2',
+      number: null,
+      seq: 20 + n,
+    }));
+    const listed = (population: readonly object[]) => ({
+      'changes/expected.json': JSON.stringify([told(1), ...elsewhere]),
+      'changes/population.json': JSON.stringify(population),
+    });
+    // The build's promotion is named by no entry of its deployment.
+    const all = [{ buildId: 'bld_1', promotionId: 'prm_9' }, ...elsewhere];
+    expect(await verify(packageOf({ named: listed(all) }))).toEqual([0]);
+    expect(await verify(packageOf({ named: listed(all.slice(0, 2)) }))).toEqual([
+      1,
+      'deployments: missing: promotion prm_2 of environment env_2, which entry 22 of the ledger names',
     ]);
   });
 

@@ -28,7 +28,7 @@ const ARGS = {
 
 export const command = defineOwn({
   description: [
-    'Verifies a compliance package on this machine: the signature of its manifest, and that its files are exactly those that the manifest names, each with its SHA-256. It needs no credential, and with a file for --keys no network. The keys within the package are not believed.',
+    'Verifies a compliance package on this machine: the signature of its manifest, that its files are exactly those that the manifest names, each with its SHA-256, and that no deployment is missing that the ledger was told of. It needs no credential, and with a file for --keys no network. The keys within the package are not believed.',
     'Ends with 0 when everything holds, with 1 when something does not, and with 2 when a file cannot be read or holds no keys.',
   ].join('\n\n'),
   args: ARGS,
@@ -60,7 +60,11 @@ function verifyPackage(files: ReadonlyMap<string, Buffer>, keys: readonly Verifi
   const kind = { check: 'kind', ok: isOfPackage, detail: `it states ${predicateType}` };
   // What a manifest says that nobody signed says nothing.
   const isManifest = signed.ok && isOfPackage;
-  const checks = [...signed.checks, kind, ...(isManifest ? checkedFiles(files, manifest) : [])];
+  const checks = [
+    ...signed.checks,
+    kind,
+    ...(isManifest ? [...checkedFiles(files, manifest), ...checkedDeployments(files)] : []),
+  ];
   return { ...signed, ok: checks.every(({ ok }) => ok), checks };
 }
 
@@ -77,6 +81,38 @@ function checkedFiles(files: ReadonlyMap<string, Buffer>, manifest: Buffer): rea
   ];
   if (wrong.length > 0) return wrong.map((detail) => ({ check: 'files', ok: false, detail }));
   return [{ check: 'files', ok: true, detail: `${named.size}, each as the manifest names it` }];
+}
+
+/** A row can be taken out of a table, an entry not out of the ledger. Older packages do not say what there must be. */
+function checkedDeployments(files: ReadonlyMap<string, Buffer>): readonly Check[] {
+  const expected = listIn(files.get('changes/expected.json'));
+  if (expected === undefined) return [];
+  const told = new Set((listIn(files.get('changes/population.json')) ?? []).map(deploymentId));
+  const missing = expected.filter((deployment) => !told.has(deploymentId(deployment)));
+  const detail = `${expected.length}, as the ledger was told of them`;
+  if (missing.length === 0) return [{ check: 'deployments', ok: true, detail }];
+  return missing.map(({ buildId, promotionId, environmentId, number, seq }) => {
+    const by =
+      typeof buildId === 'string'
+        ? `build ${buildId}, number ${String(number)}`
+        : `promotion ${String(promotionId)}`;
+    const detail = `missing: ${by} of environment ${String(environmentId)}, which entry ${String(seq)} of the ledger names`;
+    return { check: 'deployments', ok: false, detail };
+  });
+}
+
+/** One that no build deployed is known by its promotion. */
+const deploymentId = ({ buildId, promotionId }: Json): unknown => buildId ?? promotionId;
+
+/** Returns undefined for bytes that hold no list of JSON. */
+function listIn(bytes: Buffer | undefined): readonly Json[] | undefined {
+  if (bytes === undefined) return undefined;
+  try {
+    const list: unknown = JSON.parse(bytes.toString('utf8'));
+    return Array.isArray(list) ? list.filter(isRecord) : undefined;
+  } catch {
+    return undefined; // It was changed, which is said of the file.
+  }
 }
 
 /** Of a manifest that the service has signed. */

@@ -7,7 +7,7 @@ import { startFakeApi } from '../testing/fake-api.ts';
 import type { FakeApi } from '../testing/fake-api.ts';
 import { NOW_MS } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
-import { amount, readAmount } from './money.ts';
+import { amount, cents, readAmount } from './money.ts';
 
 let api: FakeApi;
 let folder: string;
@@ -124,7 +124,7 @@ describe('svc costs verify', () => {
     });
     expect(found.err).toContain('not intact: 1 differences');
     const whole = await svc(api, 'costs verify --team team_1');
-    expect(whole).toMatchObject({ code: 0, out: '' });
+    expect(whole).toMatchObject({ code: 0, out: expect.stringContaining('intact: 10 events') as string });
     expect(whole.err).toContain('intact: 10 events, 5 rows of days');
   });
 });
@@ -220,6 +220,14 @@ describe('an amount', () => {
       amount('1.500000000000', { currency: 'jpy', decimals: 0 }),
       amount('0.000400000000', { currency: 'kwd', decimals: 3 }),
     ]).toEqual(['1.01 USD', '2 JPY', '< 0.001 KWD']);
+    expect(amount('-0.050000000000', { currency: 'usd', decimals: 2 })).toBe('-0.05 USD');
+    const of = [2, 0, 3].map((decimals) => ({ currency: 'abc', decimals }));
+    expect(of.map((each) => cents(-5, each))).toEqual(['-0.05 ABC', '-5 ABC', '-0.005 ABC']);
+    expect(of.map((each) => cents(2n ** 53n + 1n, each))).toEqual([
+      '90071992547409.93 ABC',
+      '9007199254740993 ABC',
+      '9007199254740.993 ABC',
+    ]);
     expect([
       readAmount('12.5', 2),
       readAmount('12', 0),

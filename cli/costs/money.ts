@@ -1,4 +1,5 @@
 /** Amounts as people read and write them. */
+import { majorText } from '@svc/sdk';
 
 /** ISO 4217 in lower case, and how many digits its minor unit takes, as the API states both. */
 interface Currency {
@@ -7,21 +8,16 @@ interface Currency {
 }
 
 /** A decimal text of the API, rounded to minor units: `12.40 USD`. What is less than one and not nothing says so. */
-export function amount(text: string, { currency, decimals }: Currency): string {
-  const unit = 10n ** BigInt(12 - decimals);
+export function amount(text: string, of: Currency): string {
+  const unit = 10n ** BigInt(12 - of.decimals);
   const pico = BigInt(text.replace('.', ''));
-  const minor = (pico + unit / 2n) / unit;
-  const code = currency.toUpperCase();
-  return minor === 0n && pico > 0n ? `< ${shown(1n, decimals)} ${code}` : `${shown(minor, decimals)} ${code}`;
+  const half = pico < 0n ? -unit / 2n : unit / 2n;
+  const minor = (pico + half) / unit;
+  return minor === 0n && pico > 0n ? `< ${cents(1n, of)}` : cents(minor, of);
 }
 
-export function cents(count: number, { currency, decimals }: Currency): string {
-  return `${shown(BigInt(count), decimals)} ${currency.toUpperCase()}`;
-}
-
-function shown(minor: bigint, decimals: number): string {
-  const digits = minor.toString().padStart(decimals + 1, '0');
-  return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+export function cents(count: number | bigint, { currency, decimals }: Currency): string {
+  return `${majorText(count, decimals)} ${currency.toUpperCase()}`;
 }
 
 /** Minor units of an amount that a person wrote: `50`, `12.50`. Undefined: it is none. */

@@ -20,8 +20,10 @@ export function verify(generated: GeneratedSpec): Own {
       const { intact, events, days, statements, entries, differences } = answer;
       const isForPeople = output.format === 'table' || output.format === 'tsv';
       if (!isForPeople) await output.value(answer);
-      else if (differences.length > 0) await output.rows([differences], COLUMNS);
       const read = `${events} events, ${days} rows of days, ${statements} statements, ${entries} entries of credit`;
+      // A file that it is written to says so too.
+      if (isForPeople && differences.length > 0) await output.rows([differences], COLUMNS);
+      else if (output.format === 'tsv') await output.rows([[{ problem: `intact: ${read}` }]], COLUMNS);
       if (intact) await output.note(`intact: ${read}`);
       else await output.note(`not intact: ${differences.length} differences in ${read}`);
       return intact ? EXIT.ok : EXIT.failed;

@@ -185,14 +185,14 @@ describe('svc features set', () => {
   it('leaves the need of a reason to the server, and tells how to give one', async () => {
     api.on(
       route,
-      apiError(400, 'reason_required', 'a change needs a reason of 8 to 500 characters, got none'),
+      apiError(400, 'reason_required', 'a change needs a reason of 1 to 500 characters, got none'),
     );
     const { code, out, err } = await svc(api, 'features set host.ci disabled');
     expect([code, out]).toEqual([1, '']);
     expect(api.asked[0]?.body).toEqual({ state: 'disabled' });
     expect(err).toBe(
       [
-        'svc: a change needs a reason of 8 to 500 characters, got none (reason_required, request req_1)',
+        'svc: a change needs a reason of 1 to 500 characters, got none (reason_required, request req_1)',
         '  say why with --reason "...", or see what it would change with --dry-run',
         '',
       ].join('\n'),

@@ -33,12 +33,14 @@ export interface Watched<T> {
   /** Told when it is another than before. */
   readonly stage: (value: T) => string;
   readonly describe: (value: T) => string;
+  /** Is shown every value. */
+  readonly tell?: (value: T) => Promise<void>;
 }
 
 /** The value when it ended, or as it was last seen when the patience did. */
 export async function watch<T>(
   { io, output }: Pick<Context, 'io' | 'output'>,
-  { start, get, isOver, stage, describe }: Watched<T>,
+  { start, get, isOver, stage, describe, tell }: Watched<T>,
   patient: Patience,
 ): Promise<T> {
   let value = start;
@@ -48,6 +50,7 @@ export async function watch<T>(
   while (!isOver(value)) {
     if (stage(value) !== shown) await output.progress(describe(value));
     shown = stage(value);
+    await tell?.(value);
     await io.pause(intervalMs, patient.signal);
     io.interrupted.throwIfAborted();
     if (patient.isOver()) return value;

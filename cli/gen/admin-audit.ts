@@ -50,7 +50,7 @@ export const commands: readonly CommandSpec[] = [
     words: ['verify'],
     summary: 'Recomputes every chain of the installation and compares each with its signed checkpoints',
     description: 'Recomputes every chain of the installation and compares each with its signed checkpoints.',
-    operation: { method: 'GET', path: '/admin/audit/verify' },
+    operation: { method: 'GET', path: '/admin/audit/verify', timeoutMs: 300000 },
     positionals: [],
     flags: [],
     destructive: false,

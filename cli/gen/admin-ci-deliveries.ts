@@ -39,6 +39,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'deliveryId', flag: 'delivery-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'delivery-id', description: 'Delivery id.' },
     ],
     flags: [],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

@@ -34,6 +34,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'reason', flag: 'reason', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, for the ledger and for everybody who meets the key.' },
       { name: 'compromisedSince', flag: 'compromised-since', type: 'timestamp', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'compromised-since', description: 'Time, not after now, before which the key was safe: statements that the ledger has from before stay valid. Default: none stays valid.' },
     ],
+    bodyBytesMax: 65536,
     destructive: true,
     stream: false,
     empty: false,
@@ -41,6 +42,7 @@ export const commands: readonly CommandSpec[] = [
     secrets: [],
     examples: [],
     auth: 'staff',
+    sessionOnly: true,
     stability: 'stable',
     deprecated: false,
   },
@@ -56,6 +58,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'reason', flag: 'reason', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, for the ledger.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

@@ -13,6 +13,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'regionId', flag: 'region-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'region-id', description: 'Region id.' },
     ],
     flags: [],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

@@ -52,7 +52,7 @@ export const commands: readonly CommandSpec[] = [
     words: ['verify'],
     summary: 'Recomputes the whole chain of a team and compares it with the signed checkpoints',
     description: 'Recomputes the whole chain of a team and compares it with the signed checkpoints.',
-    operation: { method: 'GET', path: '/teams/{teamId}/audit/verify' },
+    operation: { method: 'GET', path: '/teams/{teamId}/audit/verify', timeoutMs: 300000 },
     positionals: [],
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },

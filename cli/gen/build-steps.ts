@@ -14,6 +14,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
     ],
+    bodyBytesMax: 221312,
     destructive: false,
     stream: false,
     empty: false,
@@ -80,6 +81,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

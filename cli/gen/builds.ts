@@ -14,6 +14,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: true,
     stream: false,
     empty: false,
@@ -28,7 +29,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'builds',
     words: ['create'],
     summary: 'Submits a build of a commit, or of the head of the environment\'s branch',
-    description: 'Submits a build of a commit, or of the head of the environment\'s branch. Durable when the call answers. Errors: `environment_incomplete` (409, no repository), `limit_reached` (409, queued builds of the environment, or different selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the deploy).',
+    description: 'Submits a build of a commit, or of the head of the environment\'s branch. Durable when the call answers. Errors: `environment_incomplete` (409, no repository, or nowhere to put the image: neither the team nor the installation has a registry), `limit_reached` (409, queued builds of the environment, or different selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the deploy), `role_insufficient` (403, other runners than the environment\'s, which approvals or an enforced policy guard).',
     operation: { method: 'POST', path: '/environments/{environmentId}/builds', body: '*' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
@@ -36,12 +37,13 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'commit', flag: 'commit', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'commit', description: 'Commit, 40 or 64 hexadecimal digits. Default: the head of the environment\'s branch when the runner clones.' },
       { name: 'maxAttempts', flag: 'max-attempts', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'max-attempts', description: 'Attempts, 1 to 10: one that loses its runner goes back to the queue while some are left. Default: 3.' },
-      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger.' },
+      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger. It is set in a session, never with an API key.' },
       { name: 'priority', flag: 'priority', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'priority', description: 'Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It moves nothing of other teams. Default: 0.' },
       { name: 'queueTimeoutSeconds', flag: 'queue-timeout-seconds', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'queue-timeout-seconds', description: 'Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails with the reason `queue_timeout`. Default: for as long as it takes.' },
       { name: 'runner.group', flag: 'runner-group', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'group', description: 'Name of a runner group.' },
       { name: 'runner.labels', flag: 'runner-label', type: 'map', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'labels', description: 'Labels that the runner must have, at most 8.', format: 'key=value' },
     ],
+    bodyBytesMax: 125216,
     destructive: false,
     stream: false,
     empty: false,
@@ -56,7 +58,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'builds',
     words: ['deploy-approval'],
     summary: 'Decides about the deploy of a build that waits for it',
-    description: 'Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now), `policy_denied` (403, the build goes on waiting).',
+    description: 'Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now, or no approval of who submitted the build), `policy_denied` (403, the build goes on waiting).',
     operation: { method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/deploy-approval', body: '*' },
     positionals: [
       { name: 'buildId', flag: 'build-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'build-id', description: 'Build id.' },
@@ -64,8 +66,9 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
-      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger.' },
+      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger. It is set in a session, never with an API key.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -102,7 +105,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'builds',
     words: ['list'],
     summary: 'Lists builds of an environment, newest first',
-    description: 'Lists builds of an environment, newest first.',
+    description: 'Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end.',
     operation: { method: 'GET', path: '/environments/{environmentId}/builds', items: 'builds' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
@@ -110,6 +113,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'cursor', flag: 'cursor', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'cursor', description: '`nextCursor` of the page before.' },
       { name: 'limit', flag: 'limit', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'limit', description: 'Builds per page, 1 to 200. Default: 50.', default: '50' },
+      { name: 'page', flag: 'page', type: 'integer', repeated: false, required: false, hidden: true, sensitive: false, placeholder: 'page', description: 'Number of the page, from 1, in place of a cursor. New builds move what is listed to later pages.' },
     ],
     destructive: false,
     stream: false,
@@ -159,8 +163,9 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
-      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger.' },
+      { name: 'override.reason', flag: 'override-reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters without blanks around it. It stands in the ledger. It is set in a session, never with an API key.' },
     ],
+    bodyBytesMax: 65536,
     destructive: true,
     stream: false,
     empty: false,
@@ -205,6 +210,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'force', flag: 'force', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'force', description: 'Cancel the build that holds it. Default: false.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

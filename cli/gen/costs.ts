@@ -52,11 +52,12 @@ export const commands: readonly CommandSpec[] = [
     operation: { method: 'POST', path: '/teams/{teamId}/credits/checkout', body: '*' },
     positionals: [],
     flags: [
-      { name: 'amountCents', flag: 'amount-cents', type: 'number', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'amount-cents', description: 'Amount in minor units, whole, 500 to 1,000,000.' },
+      { name: 'amountCents', flag: 'amount-cents', type: 'number', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'amount-cents', description: 'Amount in minor units, whole, 500 to 1,000,000. In a currency of three decimals a multiple of 10, and in `isk` and `ugx` of 100, since the provider takes no other payments.' },
       { name: 'cancelUrl', flag: 'cancel-url', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'cancel-url', description: 'Address to come back to when it is not.' },
       { name: 'successUrl', flag: 'success-url', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'success-url', description: 'Address to come back to when it is paid.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 123136,
     destructive: false,
     stream: false,
     empty: false,
@@ -140,7 +141,7 @@ export const commands: readonly CommandSpec[] = [
     words: ['verify'],
     summary: 'Recomputes what the team\'s costs are made of, and names what differs',
     description: 'Recomputes what the team\'s costs are made of, and names what differs: events against days, days against closed statements, statements against the ledger of credit, and the ledger\'s own sums and balances.',
-    operation: { method: 'GET', path: '/teams/{teamId}/costs/verify' },
+    operation: { method: 'GET', path: '/teams/{teamId}/costs/verify', timeoutMs: 120000 },
     positionals: [],
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },

@@ -115,9 +115,10 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'dryRun', flag: 'dry-run', type: 'boolean', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'dry-run', description: 'Only tell what would change. Over REST also as `?dryRun=true`.' },
-      { name: 'reason', flag: 'reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 8 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none.' },
+      { name: 'reason', flag: 'reason', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, 1 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none.' },
       { name: 'revision', flag: 'revision', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'revision', description: 'Refuses the change unless the feature is at this revision; the same as the header `If-Match`.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

@@ -5,8 +5,8 @@ export const commands: readonly CommandSpec[] = [
   {
     group: 'graph',
     words: ['commit'],
-    summary: 'Returns the runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that were made of it',
-    description: 'Returns the runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that were made of it. Errors: `not_found` (404, nothing visible carries the commit).',
+    summary: 'Returns the builds, CI runs and sandbox runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that were made of it, each of them that the credential may read',
+    description: 'Returns the builds, CI runs and sandbox runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that were made of it, each of them that the credential may read. Errors: `not_found` (404, nothing visible carries the commit).',
     operation: { method: 'GET', path: '/graph/commits/{sha}' },
     positionals: [
       { name: 'sha', flag: 'sha', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'sha', description: 'Full SHA, 40 or 64 hexadecimal digits.' },
@@ -52,10 +52,10 @@ export const commands: readonly CommandSpec[] = [
     group: 'graph',
     words: ['node'],
     summary: 'Returns one node',
-    description: 'Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run without `run:read`, an artifact without `artifact:read`, a release or promotion without `release:read`).',
+    description: 'Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run without `run:read`, a CI run without `ci:read`, an artifact without `artifact:read`, a release or promotion without `release:read`).',
     operation: { method: 'GET', path: '/graph/nodes/{ref}' },
     positionals: [
-      { name: 'ref', flag: 'ref', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'ref', description: '`graph:<kind>:<id>`, kind one of `team`, `project`, `environment`, `run`, `artifact`, `release`, `promotion`: `graph:environment:env_…`.' },
+      { name: 'ref', flag: 'ref', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'ref', description: '`graph:<kind>:<id>`, kind one of `team`, `project`, `environment`, `build`, `run`, `ci_run`, `artifact`, `release`, `promotion`: `graph:environment:env_…`.' },
     ],
     flags: [],
     destructive: false,

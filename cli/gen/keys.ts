@@ -13,9 +13,10 @@ export const commands: readonly CommandSpec[] = [
     ],
     flags: [
       { name: 'expiresInDays', flag: 'expires-in-days', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'expires-in-days', description: 'Lifetime in days, 1 to 365; made with a key, until that key\'s end at the latest. Default: 90.' },
-      { name: 'scopes', flag: 'scope', type: 'enum', values: ['team:read', 'team:manage', 'project:read', 'project:write', 'run:read', 'run:write', 'runner:read', 'runner:manage', 'ci:read', 'ci:write', 'ci:manage', 'staff', 'audit:read', 'key:manage', 'artifact:read', 'artifact:write', 'release:read', 'release:write', 'policy:read', 'policy:manage', 'compliance:read', 'compliance:manage', 'cost:read', 'billing:read', 'billing:manage'], repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'scopes', description: 'Scopes of the key. Default: everything the caller may do, without `staff` and `key:manage`.' },
+      { name: 'scopes', flag: 'scope', type: 'enum', values: ['team:read', 'team:manage', 'project:read', 'project:write', 'run:read', 'run:write', 'runner:read', 'runner:manage', 'ci:read', 'ci:write', 'ci:manage', 'staff', 'audit:read', 'key:manage', 'artifact:read', 'artifact:write', 'release:read', 'release:write', 'policy:read', 'policy:manage', 'compliance:read', 'compliance:manage', 'cost:read', 'billing:read', 'billing:manage', 'release:approve'], repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'scopes', description: 'Scopes of the key. Default: everything the caller may do, without `staff`, `key:manage` and `release:approve`.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Narrows the key to one team.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

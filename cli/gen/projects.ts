@@ -6,7 +6,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'projects',
     words: ['create'],
     summary: 'Creates a project',
-    description: 'Creates a project; the slug is made from the name and unique on the installation (a number is added when it is taken).',
+    description: 'Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken).',
     operation: { method: 'POST', path: '/projects', body: '*' },
     positionals: [
       { name: 'name', flag: 'name', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'name', description: 'Name for people, 1 to 100 characters.' },
@@ -14,6 +14,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team that it belongs to.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -48,7 +49,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'projects',
     words: ['get'],
     summary: 'Returns one project',
-    description: 'Returns one project. Errors: `not_found` (404).',
+    description: 'Returns one project. Errors: `not_found` (404), `state_conflict` (409, projects of several of the caller\'s teams have the slug; `details.projects` names them).',
     operation: { method: 'GET', path: '/projects/{idOrSlug}' },
     positionals: [
       { name: 'idOrSlug', flag: 'id-or-slug', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'id-or-slug', description: 'Project id or slug.' },

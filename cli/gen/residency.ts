@@ -6,7 +6,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'residency',
     words: ['attest-artifact'],
     summary: 'Records where the artifact was built, where it is stored and where it runs now, as the next link of the artifact\'s chain',
-    description: 'Records where the artifact was built, where it is stored and where it runs now, as the next link of the artifact\'s chain. The service signs it a moment later, as a statement about the artifact. Errors: `not_found` (404).',
+    description: 'Records where the artifact was built, where it is stored and where it runs now, as the next link of the artifact\'s chain. The service signs it a moment later, as a statement about the artifact. While the feature is off, nothing is recorded: the answer is 200 with the newest attestation that is stored, or an empty object. Errors: `not_found` (404).',
     operation: { method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/residency-attestations', body: '*' },
     positionals: [
       { name: 'artifactId', flag: 'artifact-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'artifact-id', description: 'Id of the artifact.' },
@@ -14,6 +14,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -30,12 +31,13 @@ export const commands: readonly CommandSpec[] = [
     group: 'residency',
     words: ['attest-environment'],
     summary: 'Records where the environment\'s work goes now, as the next link of the environment\'s chain',
-    description: 'Records where the environment\'s work goes now, as the next link of the environment\'s chain. Errors: `not_found` (404).',
+    description: 'Records where the environment\'s work goes now, as the next link of the environment\'s chain. While the feature is off, nothing is recorded: the answer is 200 with the newest attestation that is stored, or an empty object. Errors: `not_found` (404).',
     operation: { method: 'POST', path: '/environments/{environmentId}/residency-attestations', body: '*' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
     ],
     flags: [],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

@@ -14,6 +14,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -30,8 +31,8 @@ export const commands: readonly CommandSpec[] = [
     group: 'runners',
     words: ['diagnose'],
     summary: 'Returns a redacted bundle for support',
-    description: 'Returns a redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never its values, keys or tokens. With `live`, asks every enrolled runner for self-diagnostics and waits up to 20 seconds for one answer.',
-    operation: { method: 'GET', path: '/teams/{teamId}/runners/diagnose' },
+    description: 'Returns a redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never its values, keys or tokens. With `live`, asks every enrolled runner for self-diagnostics and waits for one answer, up to 20 seconds and no longer than the header `connect-timeout-ms` allows.',
+    operation: { method: 'GET', path: '/teams/{teamId}/runners/diagnose', timeoutMs: 45000 },
     positionals: [],
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
@@ -59,6 +60,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -159,6 +161,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'minutes', flag: 'minutes', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'minutes', description: 'Minutes until it resumes by itself, 1 to 10,080. Default: never.' },
       { name: 'note', flag: 'note', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'note', description: 'Reason, at most 500 characters.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -183,6 +186,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -207,6 +211,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -281,6 +286,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'groupId', flag: 'group-id', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'group-id', description: 'Runner group to put it into; empty takes it out of its group.' },
       { name: 'labels', flag: 'label', type: 'map', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'labels', description: 'Labels to set, which win over what the daemon declares; one with an empty value is taken away, and those that are not named stay.', format: 'key=value' },
     ],
+    bodyBytesMax: 205952,
     destructive: false,
     stream: false,
     empty: false,

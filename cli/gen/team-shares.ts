@@ -37,6 +37,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'runs.maxRunning', flag: 'runs-max-running', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'max-running', description: 'Items that runners of the pool hold of it at once, 0 to 100,000. Default: no limit.' },
       { name: 'runs.weight', flag: 'runs-weight', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'weight', description: 'Turns that the team has for each one of a team with weight 1, 1 to 100. Default: 1.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

@@ -32,8 +32,9 @@ export const commands: readonly CommandSpec[] = [
       { name: 'name', flag: 'name', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'name', description: 'Name for people, 1 to 100 characters.' },
     ],
     flags: [
-      { name: 'members', flag: 'members', type: 'json', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'members', description: 'People to invite, at most 50.' },
+      { name: 'members', flag: 'members', type: 'json', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'members', description: 'People to invite, at most 50.', document: 'text', limit: { bytes: 316864 } },
     ],
+    bodyBytesMax: 316864,
     destructive: false,
     stream: false,
     empty: false,
@@ -91,12 +92,13 @@ export const commands: readonly CommandSpec[] = [
     description: 'Joins the team of an invitation. Without an account, `username` and `password` create one with the invited e-mail address and no credential is needed; the address of that account is unverified. Otherwise the caller\'s e-mail address must be the invited one, and the credential a session; when the address is not verified, the answer is `pending`, and the person is a member once an admin or owner of the team confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing` (401, the address has an account), `username_taken` (409), `password_weak` (400).',
     operation: { method: 'POST', path: '/invites/accept', body: '*' },
     positionals: [
-      { name: 'token', flag: 'token', type: 'string', repeated: false, required: true, hidden: false, sensitive: true, placeholder: 'token', description: 'Token of the invitation.' },
+      { name: 'token', flag: 'token', type: 'string', repeated: false, required: true, hidden: false, sensitive: true, placeholder: 'token', description: 'Token of the invitation.', limit: { characters: 200 } },
     ],
     flags: [
-      { name: 'password', flag: 'password', type: 'string', repeated: false, required: false, hidden: false, sensitive: true, placeholder: 'password', description: 'Password of the new account, 12 characters to 256 bytes.' },
+      { name: 'password', flag: 'password', type: 'string', repeated: false, required: false, hidden: false, sensitive: true, placeholder: 'password', description: 'Password of the new account, 12 characters to 256 bytes.', limit: { bytes: 256 } },
       { name: 'username', flag: 'username', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'username', description: 'User name of the new account; rules as in `account.updateUsername`.' },
     ],
+    bodyBytesMax: 32768,
     destructive: false,
     stream: false,
     empty: false,
@@ -119,6 +121,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: true,
     stream: false,
     empty: false,
@@ -142,6 +145,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'role', flag: 'role', type: 'enum', values: ['viewer', 'developer', 'admin', 'owner'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'role', description: 'Role. Default: `developer`.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -270,6 +274,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -295,6 +300,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'kind', flag: 'kind', type: 'enum', values: ['personal', 'organization'], repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'kind', description: 'New kind.' },
       { name: 'name', flag: 'name', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'name', description: 'New name, 1 to 100 characters.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

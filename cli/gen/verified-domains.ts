@@ -14,6 +14,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -101,6 +102,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,

@@ -16,6 +16,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'description', flag: 'description', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'description', description: 'Purpose, at most 200 characters.' },
     ],
+    bodyBytesMax: 386528,
     destructive: false,
     stream: false,
     empty: false,
@@ -129,6 +130,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -151,6 +153,7 @@ export const commands: readonly CommandSpec[] = [
     flags: [
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
+    bodyBytesMax: 65536,
     destructive: false,
     stream: false,
     empty: false,
@@ -177,6 +180,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'events', flag: 'events', type: 'string', repeated: true, required: false, hidden: false, sensitive: false, placeholder: 'events', description: 'New events; empty: as they are.' },
       { name: 'url', flag: 'url', type: 'string', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'url', description: 'New address.' },
     ],
+    bodyBytesMax: 411232,
     destructive: false,
     stream: false,
     empty: false,

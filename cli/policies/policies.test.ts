@@ -88,6 +88,7 @@ describe('svc policies create and update-document', () => {
   });
 });
 
+const problem = 'rule "main": index 7 is out of bounds';
 const gate = (n: number, before: string | undefined, now: string) => ({
   gateId: `pgt_${n}`,
   action: 'deploy',
@@ -95,7 +96,9 @@ const gate = (n: number, before: string | undefined, now: string) => ({
   at: '2026-11-20T08:00:00Z',
   before,
   now,
+  newlyDenied: before !== 'deny',
   failed: now === 'deny' ? ['main', 'other'] : [],
+  ...(now === 'error' && { problem }),
 });
 const simulation = {
   replayed: 100,
@@ -129,21 +132,31 @@ describe('svc policies simulate', () => {
     expect((await svc(api, simulate)).out).toContain('build main; rule other');
   });
 
+  it('counts as refused what cannot be judged, and says why', async () => {
+    const results = [gate(1, 'allow', 'error'), gate(2, undefined, 'deny'), gate(3, 'deny', 'error')];
+    api.on(route, { body: { ...simulation, replayed: 3, errors: 2, results } });
+    const { code, out, err } = await svc(api, `${simulate} --document ${file(YAML)}`);
+    expect([code, err]).toEqual([
+      3,
+      `warning: 2 could not be judged, which refuses them under the mode "enforce": ${problem}\n`,
+    ]);
+    expect(out.split('\n')).toEqual([
+      '2 of 3 would newly be refused, 1 of them because they could not be judged',
+      `deploy bld_1 of 2026-11-20T08:00:00Z: could not be judged: ${problem}`,
+      'deploy bld_2 of 2026-11-20T08:00:00Z: build main; rule other',
+      '',
+    ]);
+  });
+
   it('ends with 0 when nothing would be, and warns of what was not judged', async () => {
-    const nothing = {
-      ...simulation,
-      newlyDenied: 0,
-      newlyAllowed: 1,
-      errors: 4,
-      truncated: true,
-      results: [],
-    };
+    const results = [{ ...gate(1, 'allow', 'error'), newlyDenied: false }];
+    const nothing = { ...simulation, newlyDenied: 0, newlyAllowed: 1, errors: 4, truncated: true, results };
     api.on(route, { body: nothing });
     const { code, out, err } = await svc(api, simulate);
     expect([code, out]).toEqual([0, '0 of 100 would newly be refused\n']);
     expect(err.split('\n')).toEqual([
       '1 would newly be allowed',
-      'warning: 4 could not be judged, which would refuse them under the mode "enforce"',
+      `warning: 4 could not be judged, which refuses them under the mode "enforce": ${problem}`,
       'warning: time was up before all of them were judged',
       '',
     ]);

@@ -1,45 +1,20 @@
 /** `svc policies simulate`: what a document would have refused, and why. */
 import { Policies, type Simulation, type SimulatedGate } from '@svc/sdk';
-import {
-  defineOwn,
-  type Context,
-  type ContextOf,
-  type GeneratedSpec,
-  type Own,
-  type OwnArgs,
-} from '../shell/command.ts';
+import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
 import { operationOf } from '../shell/operation.ts';
 import { isRecord } from '../shell/paths.ts';
 import { neutraliseLine } from '../shell/text.ts';
-import { documentArg, otherFlags, readDocument } from './document.ts';
-
-const ARGS = {
-  document: {
-    ...documentArg,
-    description: `A draft that is tried in place of the policy's document. ${documentArg.description}`,
-  },
-} satisfies OwnArgs;
 
 export function simulate(generated: GeneratedSpec): Own {
-  return defineOwn({
+  return {
     description: `${generated.description}\n\nEnds with 3 when an act would newly be refused, and with 0 otherwise.`,
-    flags: otherFlags(generated),
-    args: ARGS,
-    examples: [
-      {
-        title: 'What a draft would have refused',
-        cli: 'policies simulate pol_01 --team team_01 --document draft.yaml',
-      },
-    ],
     run: simulatePolicy,
-  });
+  };
 }
 
-async function simulatePolicy(context: ContextOf<typeof ARGS>): Promise<number> {
-  const { args, output, signal } = context;
-  const draft = args.document === undefined ? undefined : await readDocument(args.document, context);
-  const input = draft === undefined ? context.input : { ...context.input, document: draft };
+async function simulatePolicy(context: Context): Promise<number> {
+  const { input, output, signal } = context;
   const client = await context.client();
   const simulation = await client.call<Simulation>(operationOf(context), input, { signal });
   if (output.format === 'json' || output.format === 'jsonl') await output.value(simulation);
@@ -50,27 +25,28 @@ async function simulatePolicy(context: ContextOf<typeof ARGS>): Promise<number> 
 async function print(context: Context, simulation: Simulation, draft: unknown): Promise<void> {
   const { output } = context;
   const { replayed, newlyDenied, newlyAllowed, errors, truncated, results } = simulation;
-  const refused = results.filter(isNewlyRefused);
+  const refused = results.filter((gate) => gate.newlyDenied);
   const messages = refused.length === 0 ? new Map<string, string>() : await messagesOf(context, draft);
+  const unjudged = refused.filter(({ now }) => now === 'error').length;
+  const because = unjudged === 0 ? '' : `, ${unjudged} of them because they could not be judged`;
   const lines = [
-    `${newlyDenied} of ${replayed} would newly be refused`,
-    ...refused.map(
-      ({ action, subject, at, failed }) =>
-        `${action} ${subject} of ${at}: ${failed.map((id) => messages.get(id) ?? `rule ${id}`).join('; ')}`,
-    ),
+    `${newlyDenied} of ${replayed} would newly be refused${because}`,
+    ...refused.map((gate) => `${gate.action} ${gate.subject} of ${gate.at}: ${whyRefused(gate, messages)}`),
   ];
   await output.raw(`${lines.map(neutraliseLine).join('\n')}\n`);
   if (newlyAllowed > 0) await output.note(`${newlyAllowed} would newly be allowed`);
-  if (errors > 0)
+  if (errors > 0) {
+    const problem = results.find(({ now }) => now === 'error')?.problem ?? 'the reason is not known';
     await output.note(
-      `warning: ${errors} could not be judged, which would refuse them under the mode "enforce"`,
+      `warning: ${errors} could not be judged, which refuses them under the mode "enforce": ${problem}`,
     );
+  }
   if (truncated) await output.note('warning: time was up before all of them were judged');
 }
 
-/** What could not be judged before may have been refused for that already; the answer does not say so. */
-function isNewlyRefused({ before, now }: SimulatedGate): boolean {
-  return now === 'deny' && before !== 'deny' && before !== 'error';
+function whyRefused({ now, failed, problem }: SimulatedGate, messages: ReadonlyMap<string, string>): string {
+  if (now === 'error') return `could not be judged: ${problem ?? 'the reason is not known'}`;
+  return failed.map((id) => messages.get(id) ?? `rule ${id}`).join('; ');
 }
 
 /** Messages of rules by their ids. */

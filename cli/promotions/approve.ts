@@ -10,7 +10,7 @@ import { describePromotion, environmentFirst } from './command.ts';
 export function approve(generated: GeneratedSpec): Own {
   return {
     ...environmentFirst(generated),
-    description: `${generated.description}\n\nFirst it shows what changes against what the environment runs now: version and commit, artifacts and packages, and what the policies say. Then it asks; --yes answers in advance, and is required without a terminal.`,
+    description: `${generated.description}\n\nFirst it shows what changes against what the environment runs now: version and commit, artifacts and packages, where it goes, approvals that count no longer, and what the policies say. Then it asks; --yes answers in advance, and is required without a terminal. What was shown is what is approved: if it has changed meanwhile, nothing is.`,
     examples: [
       { title: 'See what changes, and approve', cli: 'promotions approve env_01 prm_01' },
       {
@@ -25,8 +25,10 @@ export function approve(generated: GeneratedSpec): Own {
 async function approvePromotion(context: Context): Promise<void> {
   const { input, output, signal } = context;
   const client = await context.client();
-  await review(context, new Promotions(client));
-  const approved = await client.call<Promotion>(operationOf(context), input, { signal });
+  const { fingerprint } = await review(context, new Promotions(client));
+  // The server refuses it if something has changed since it was shown.
+  const seen = fingerprint === undefined ? {} : { fingerprint };
+  const approved = await client.call<Promotion>(operationOf(context), { ...seen, ...input }, { signal });
   await output.value(approved);
   await output.progress(describePromotion(approved));
 }
@@ -34,14 +36,14 @@ async function approvePromotion(context: Context): Promise<void> {
 async function review(
   { input, io, globals, output, signal }: Context,
   promotions: Promotions,
-): Promise<void> {
+): Promise<Promotion> {
   const which = [String(input['environmentId']), String(input['promotionId'])] as const;
   const preview = await promotions.preview(...which, { signal });
   const { promotion } = preview;
   // The server refuses a promotion that has ended, so nobody is asked about it.
-  if (promotion.state !== 'pending') return;
+  if (promotion.state !== 'pending') return promotion;
   for (const line of describeChanges(preview)) await output.note(neutraliseLine(line));
-  if (globals.yes) return;
+  if (globals.yes) return promotion;
   const what = neutraliseLine(`${promotion.id}, ${promotion.version} to ${promotion.environmentName}`);
   await agree(
     { io, globals },
@@ -51,4 +53,5 @@ async function review(
       question: `Approve ${what}?`,
     },
   );
+  return promotion;
 }

@@ -1,5 +1,6 @@
 /** The lines for people that describe a promotion: what runs, what it brings, what differs, and what the policies say. */
 import type {
+  Promotion,
   PromotionArtifactChange,
   PromotionImage,
   PromotionPackageChange,
@@ -12,6 +13,8 @@ import { describePreview } from './command.ts';
 const LINES_MAX = 20;
 /** Versions of a package that are named. */
 const VERSIONS_MAX = 3;
+/** Parts of what is approved that say where it goes. */
+const TARGET = /^(deploy\.|runner\.|region$)/;
 
 export function describeChanges(preview: PromotionPreview): readonly string[] {
   const { promotion, running, brought, artifacts, packages, packagesProblem, policies } = preview;
@@ -23,9 +26,24 @@ export function describeChanges(preview: PromotionPreview): readonly string[] {
     ...(packages === undefined
       ? [`packages are not compared: ${packagesProblem ?? 'the server does not say why'}`]
       : describePackages(packages)),
+    ...describeTarget(preview),
     `approvals: ${preview.approvals} of ${preview.requiredApprovals}`,
+    ...describeVoid(promotion),
     ...(policies === undefined ? [] : describePreview(policies)),
   ];
+}
+
+/** Prints the target of the deploy; nothing where nothing is deployed. */
+function describeTarget({ subject = [] }: Partial<PromotionPreview>): readonly string[] {
+  const parts = subject.filter(({ name }) => TARGET.test(name)).map(({ name, value }) => `${name} ${value}`);
+  return parts.length === 0 ? [] : [`target: ${parts.join(', ')}`];
+}
+
+/** A line for each approval that does not count. */
+function describeVoid({ approvals }: Pick<Promotion, 'approvals'>): readonly string[] {
+  return approvals.flatMap(({ userId, voidReason }) =>
+    voidReason === undefined ? [] : [`the approval of ${userId} counts no longer: ${voidReason}`],
+  );
 }
 
 /** `1.4.0, commit 3f2a9c1d5e7b, since 2026-11-19T08:00:00.000Z` */

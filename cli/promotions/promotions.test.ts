@@ -192,6 +192,37 @@ describe('svc promotions approve', () => {
     expect(api.asked.at(-1)?.body).toEqual({ override: { reason: 'the fix cannot wait' } });
   });
 
+  it('approves what it has shown: where it goes, approvals that count no longer, and the fingerprint of it all', async () => {
+    const fingerprint = `sha256:${'f'.repeat(64)}`;
+    const voidReason = 'deploy.app: web → web2';
+    const approvals = [
+      { userId: 'user_1', at: SINCE, voidReason },
+      { userId: 'user_2', at: SINCE },
+    ];
+    const subject = [
+      { name: 'deploy.app', value: 'web2' },
+      { name: 'environment.branch', value: 'main' },
+      { name: 'runner.labels', value: 'zone=b' },
+    ];
+    world({
+      promotion: { ...promotion, fingerprint, approvals },
+      subject,
+      approvals: 1,
+      requiredApprovals: 2,
+    });
+    const { code, err } = await svc(api, `${line} --yes`);
+    expect(err.split('\n').slice(-5, -1)).toEqual([
+      'packages: 0 added, 0 removed, 0 changed',
+      'target: deploy.app web2, runner.labels zone=b',
+      'approvals: 1 of 2',
+      `the approval of user_1 counts no longer: ${voidReason}`,
+    ]);
+    expect([code, api.asked.at(-1)?.body]).toEqual([0, { fingerprint }]);
+    api.on(APPROVE, apiError(409, 'state_conflict', 'promotion prm_1 is not what was seen any more'));
+    const late = await svc(api, `${line} --yes`);
+    expect([late.code, late.err]).toEqual([1, expect.stringContaining('is not what was seen any more')]);
+  });
+
   it('shows the first twenty differences and counts the rest', async () => {
     const changes = Array.from({ length: 100 }, (_, n) => pkg(`p${n}`, [], ['1']));
     world({ packages: { added: 130, removed: 0, changed: 0, changes } });

@@ -1,16 +1,15 @@
 /** `svc registries add`: the password is read from where nobody else sees it. */
-import type { Registry } from '@svc/sdk';
 import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
+import { canAsk } from '../shell/confirm.ts';
 import { UsageError } from '../shell/errors.ts';
-import { operationOf } from '../shell/operation.ts';
-import { isSecretNamed, readSecret, secretArgs } from '../shell/secret.ts';
+import { runOperation } from '../shell/operation.ts';
+import { unspoken } from '../shell/secret.ts';
+import { ask } from '../shell/sources.ts';
 
 export function add(generated: GeneratedSpec): Own {
   return {
     description: `${generated.description} A password goes with --username, and is read from standard input, from a file, or asked for on a terminal.`,
-    flags: generated.flags.filter(({ name }) => name !== 'password'),
-    locals: [],
-    args: secretArgs('password'),
+    ...unspoken(generated, 'password'),
     examples: [
       ...generated.examples,
       {
@@ -23,21 +22,19 @@ export function add(generated: GeneratedSpec): Own {
 }
 
 async function addRegistry(context: Context): Promise<void> {
-  const { input, output, signal } = context;
-  const password = await readPassword(context);
-  const client = await context.client();
-  const registry = await client.call<Registry>(
-    operationOf(context),
-    password === undefined ? input : { ...input, password },
-    { signal },
-  );
-  await output.value(registry);
+  const { input } = context;
+  const isNamed = input['username'] !== undefined;
+  if (!isNamed && input['password'] !== undefined)
+    throw new UsageError('a password needs --username beside it');
+  if (input['password'] === '') throw new UsageError('the password is empty');
+  const password = isNamed ? (input['password'] ?? (await askPassword(context))) : undefined;
+  await runOperation(password === undefined ? context : { ...context, input: { ...input, password } });
 }
 
-async function readPassword(context: Context): Promise<string | undefined> {
-  if (context.input['username'] === undefined) {
-    if (isSecretNamed(context, 'password')) throw new UsageError('a password needs --username beside it');
-    return undefined;
-  }
-  return await readSecret(context, 'password', '--username needs a password beside it');
+async function askPassword({ spec, io, globals }: Context): Promise<string> {
+  const field = spec.flags.find(({ name }) => name === 'password');
+  if (field !== undefined && canAsk(io, globals)) return await ask(field, io);
+  throw new UsageError(
+    '--username needs a password beside it: --password-stdin or --password-file, as there is no terminal to ask on',
+  );
 }

@@ -1,6 +1,6 @@
 /** `svc runs logs` */
 import { SandboxRuns } from '@svc/sdk';
-import { FOLLOW_ARGS } from '../follow/flags.ts';
+import { exitCodeOfLogs, FOLLOW_ARGS } from '../follow/flags.ts';
 import { defineOwn, type ContextOf, type GeneratedSpec, type Own } from '../shell/command.ts';
 import { runOperation } from '../shell/operation.ts';
 import { exitCodeOfRun } from './outcome.ts';
@@ -10,14 +10,14 @@ type Following = ContextOf<typeof FOLLOW_ARGS>;
 
 export function logs(generated: GeneratedSpec): Own {
   return defineOwn({
-    description: `${generated.description} Standard output and standard error of the run come out on those of this command. A connection that is cut is taken up again where it was. With --json, every piece is one line of JSON.`,
+    description: `${generated.description} Standard output and standard error of the run come out on those of this command. A connection that is cut is taken up again where it was. Ends with 1 when the run did not succeed. With --json, every piece is one line of JSON.`,
     args: FOLLOW_ARGS,
     examples: [{ title: 'What there is so far', cli: 'runs logs run_01 --no-follow' }, ...generated.examples],
     run: printLogs,
   });
 }
 
-async function printLogs(context: Following): Promise<number | void> {
+async function printLogs(context: Following): Promise<number> {
   const { output, input, args, signal } = context;
   const { runId, ...params } = input;
   const client = await context.client();
@@ -30,6 +30,6 @@ async function printLogs(context: Following): Promise<number | void> {
       patient: { signal, isOver: () => false },
     });
   }
-  if (args.exitStatus !== true) return undefined;
-  return exitCodeOfRun(await new SandboxRuns(client).get(String(runId), { signal }));
+  const run = await new SandboxRuns(client).get(String(runId), { signal });
+  return exitCodeOfLogs(exitCodeOfRun(run), args);
 }

@@ -1,6 +1,5 @@
 /** The end of waiting for a run in words and exit codes; the same for `create --wait`, `create --follow` and `wait`. */
 import type { RunState, SandboxRun } from '@svc/sdk';
-import type { Context } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
 import { formatDuration } from '../shell/time.ts';
 
@@ -26,11 +25,4 @@ export function describeRun(run: SandboxRun): string {
   const took = run.meteredMs === undefined ? '' : ` after ${formatDuration(run.meteredMs)}`;
   const where = run.runnerName === undefined ? '' : ` on ${run.runnerName}`;
   return `run ${run.id} ${run.state}${why === '' ? '' : ` (${why})`}${took}${where}`;
-}
-
-/** Said when the waiting ends before the run, so that nobody believes it was stopped. */
-export async function noteGoesOn({ output }: Context, runId: string): Promise<void> {
-  await output.note(
-    `the run goes on; "svc runs wait ${runId}" waits for it, "svc runs cancel ${runId}" ends it`,
-  );
 }

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { apiError, logEvent, logStream, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
 import { fakeIo } from '../testing/fake-io.ts';
 import { run as runLine } from '../shell/run.ts';
@@ -147,6 +147,7 @@ describe('svc runs wait', () => {
 
 describe('svc runs logs', () => {
   const route = 'GET /sandbox-runs/run_1/logs';
+  beforeEach(() => api.on('GET /sandbox-runs/run_1', ended('succeeded')));
 
   it('writes the output and nothing else', async () => {
     api.on(route, logStream([logEvent(5, 'stdout', 'from '), logEvent(13, 'stdout', 'the cli\n')]));
@@ -220,10 +221,13 @@ describe('svc runs logs', () => {
     ['succeeded', 0],
     ['failed', 1],
     ['running', 8],
-  ])('ends as the run does with --exit-status: %s', async (state, code) => {
+  ])('ends as the run does, and with --exit-status says that it is not over: %s', async (state, code) => {
     api.on(route, logStream([logEvent(4, 'stdout', 'one\n')]));
     api.on('GET /sandbox-runs/run_1', ended(state));
     expect(await svc(api, 'runs logs run_1 --exit-status')).toMatchObject({ code, out: 'one\n' });
+    const plain = code === 8 ? 0 : code;
+    expect(await svc(api, 'runs logs run_1')).toMatchObject({ code: plain, out: 'one\n' });
+    expect((await svc(api, 'runs logs run_1 --json')).code).toBe(plain);
   });
 
   it('warns when output is missing', async () => {

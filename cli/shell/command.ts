@@ -7,12 +7,22 @@ import type { Globals } from './globals.ts';
 import type { Io } from './io.ts';
 import type { Output } from './output.ts';
 
+/** A field, extended by what only the command line knows. */
+export interface ShellField extends FieldSpec {
+  /** Its value is that of another field, which is read from there: `--value-file`. */
+  readonly reads?: { readonly field: FieldSpec; readonly from: 'stdin' | 'file' };
+  /** Given by the flags that read it, and never on the command line itself. */
+  readonly unspoken?: true;
+}
+
 /** A generated command, extended by what only the command line knows. */
-export interface Spec extends Omit<CommandSpec, 'operation'> {
+export interface Spec extends Omit<CommandSpec, 'operation' | 'positionals' | 'flags'> {
+  readonly positionals: readonly ShellField[];
+  readonly flags: readonly ShellField[];
   /** Absent for commands that do not stand for one API call. */
   readonly operation?: Operation;
   /** Flags of the command itself; they never go into the request. */
-  readonly locals: readonly FieldSpec[];
+  readonly locals: readonly ShellField[];
 }
 
 /** A generated command as the shell shows it. */

@@ -1,4 +1,4 @@
-/** Destructive commands ask; where nobody can answer they need `--yes`. */
+/** Destructive commands ask a person at a terminal, and nobody else. */
 import { commandLine, type Spec } from './command.ts';
 import { CliError, UsageError } from './errors.ts';
 import type { Globals } from './globals.ts';
@@ -19,16 +19,13 @@ export async function confirm(
   spec: Spec,
   input: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  if (asking.globals.yes) return;
+  if (asking.globals.yes || !canAsk(asking.io, asking.globals)) return;
   const targets = spec.positionals
+    .filter(({ sensitive }) => !sensitive)
     .map(({ name }) => input[name])
     .filter((value) => typeof value === 'string');
   const what = neutraliseLine([commandLine(spec), ...targets].join(' '));
-  await agree(asking, {
-    refusal: `"${what}" needs confirmation, and there is no terminal to ask on`,
-    hint: 'add --yes to run it without asking',
-    question: `${what}: ${spec.summary}. Go on?`,
-  });
+  await ask(asking, `${what}: ${spec.summary}. Go on?`);
 }
 
 /** Throws unless the person says yes; `refusal` where there is nobody to ask. */
@@ -37,6 +34,10 @@ export async function agree(
   { refusal, hint, question }: { readonly refusal: string; readonly hint: string; readonly question: string },
 ): Promise<void> {
   if (!canAsk(io, globals)) throw new UsageError(refusal, { hints: [hint] });
+  await ask({ io }, question);
+}
+
+async function ask({ io }: Pick<Asking, 'io'>, question: string): Promise<void> {
   const answer = await io.stdin.ask(`${question} [y/N] `);
   if (!/^\s*y(es)?\s*$/i.test(answer)) throw new CliError('declined', 'nothing was done');
 }

@@ -6,6 +6,7 @@ import { DEFAULT_PROFILE, readConfig, type Config, type Profile } from './config
 import { UsageError } from './errors.ts';
 import type { Globals } from './globals.ts';
 import type { Io } from './io.ts';
+import { fetchOf } from './proxied-fetch.ts';
 import { nearest } from './suggest.ts';
 import { neutraliseLine } from './text.ts';
 
@@ -69,7 +70,7 @@ export function clientFor(
     defaultHeaders: { 'user-agent': `svc-cli/${CLI_VERSION}`, 'x-svc-client': 'cli' },
     timeoutMs: Math.min(options.timeoutMs ?? REQUEST_TIMEOUT_MS, REQUEST_TIMEOUT_MS),
     maxRetries: options.maxRetries,
-    fetch: options.fetch,
+    fetch: options.fetch ?? fetchOf(io, connection.baseUrl),
     debug: options.debug,
     logger: {
       debug: (message, details) => {

@@ -1,33 +1,34 @@
 /** `--data`: a whole request body, which flags may add to. */
-import { readFile } from 'node:fs/promises';
 import type { Operation } from '@svc/sdk';
+import { describeFlag, type ShellField } from './command.ts';
 import { UsageError } from './errors.ts';
-import type { Io } from './io.ts';
 import { isRecord, mergeDeep, type Json } from './paths.ts';
+import { WHITE_SPACE_FACTOR } from './source.ts';
 
-/** `@file`, `-` for standard input, or the JSON itself. */
-export async function readData(text: string, io: Pick<Io, 'stdin'>): Promise<Json> {
-  const body = await readSource(text, io);
+/** `bodyBytesMax`: as the request takes it; a file may have spaces and line ends beside it. */
+export function dataFlag(bodyBytesMax: number): ShellField {
+  return describeFlag({
+    flag: 'data',
+    type: 'string',
+    document: 'text',
+    placeholder: 'json',
+    description: 'Request body as JSON. Flags win over it.',
+    limit: { bytes: bodyBytesMax * WHITE_SPACE_FACTOR },
+  });
+}
+
+/** `isSecret`: a part of it may be, and the parser's message would repeat that. */
+export function parseData(text: string, isSecret: boolean): Json {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(body);
-    if (isRecord(value)) return value;
+    value = JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`--data is not JSON: ${(error as Error).message}`, {
+    throw new UsageError(`--data is not JSON${isSecret ? '' : `: ${(error as Error).message}`}`, {
       hints: ['a file is named by --data @file'],
     });
   }
+  if (isRecord(value)) return value;
   throw new UsageError('--data must be a JSON object');
-}
-
-async function readSource(text: string, io: Pick<Io, 'stdin'>): Promise<string> {
-  if (text === '-') return io.stdin.readAll();
-  if (!text.startsWith('@')) return text;
-  const path = text.slice(1);
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new UsageError(`cannot read the file of --data: ${(error as Error).message}`);
-  }
 }
 
 /** The body under the fields that flags gave. */

@@ -11,7 +11,7 @@ import type { Io } from './io.ts';
 import { isRecord } from './paths.ts';
 import { writePrivateFile } from './private-file.ts';
 
-/** An answer counts for this long; after that it is only good for asking whether it still holds. */
+/** An answer lets commands proceed for this long; after that, and for a refusal, it is only good for asking whether it still holds. */
 export const FRESH_MS = 60_000;
 /** Servers and credentials remembered; the oldest answers go first. */
 const ENTRIES_MAX = 20;

@@ -39,13 +39,12 @@ export interface GateOptions {
 }
 
 export async function checkFeature(spec: Spec, options: GateOptions): Promise<void> {
-  const { feature, visibility } = spec;
+  const { feature } = spec;
   if (feature === undefined) return;
-  const features = await resolve(feature, options);
-  if (features === undefined) return;
-  const state = Object.hasOwn(features, feature) ? features[feature] : undefined;
-  const isOff = state === undefined ? visibility === 'public' : state !== true && !state.enabled;
-  if (!isOff) return;
+  const gated = { ...spec, feature };
+  const features = await resolve(gated, options);
+  if (features === undefined || !isOff(gated, features)) return;
+  const state = stateOf(feature, features);
   const command = commandLine(spec).replace(/^svc /, '');
   throw new CliError(
     'feature_disabled',
@@ -54,26 +53,40 @@ export async function checkFeature(spec: Spec, options: GateOptions): Promise<vo
   );
 }
 
+/** The feature of a command, and who is shown it. */
+type Gated = Pick<Spec, 'visibility'> & { readonly feature: string };
+
+const stateOf = (feature: string, features: Features): Features[string] | undefined =>
+  Object.hasOwn(features, feature) ? features[feature] : undefined;
+
+function isOff({ feature, visibility }: Gated, features: Features): boolean {
+  const state = stateOf(feature, features);
+  return state === undefined ? visibility === 'public' : state !== true && !state.enabled;
+}
+
 function staffHint(feature: string, { reason = 'disabled', blockedBy = [] }: FeatureState): string {
   const by = blockedBy.length === 0 ? '' : ` by ${blockedBy.join(', ')}`;
   return `reason: ${reason}${by}; see "svc features get ${feature}"`;
 }
 
-/** Undefined when nothing is known for certain. */
-async function resolve(feature: string, options: GateOptions): Promise<Features | undefined> {
+/**
+ * Undefined when nothing is known for certain. A remembered answer only ever lets a command proceed: that a feature is off is asked again, because it may be
+ * back, and the refusal would be wrong.
+ */
+async function resolve(gated: Gated, options: GateOptions): Promise<Features | undefined> {
   const { io, connection, signal, verbose } = options;
   const known = await readCachedFeatures(io, connection);
-  if (known !== undefined && isFresh(known, io.now())) return known.features;
+  if (known !== undefined && isFresh(known, io.now()) && !isOff(gated, known.features)) return known.features;
   try {
     const answer = await ask(options, known);
     await cacheFeatures(io, connection, answer);
     return answer.features;
   } catch (error) {
     signal.throwIfAborted();
-    // Unreachable, slow, not there, not allowed, not JSON: the server decides. What was known is too old to refuse anything.
+    // Unreachable, slow, not there, not allowed, not JSON: the server decides. What was known refuses nothing.
     if (verbose)
       await io.stderr.write(
-        `svc: note: the platform feature "${feature}" could not be checked, the server decides: ${neutraliseLine(messageOf(error))}\n`,
+        `svc: note: the platform feature "${gated.feature}" could not be checked, the server decides: ${neutraliseLine(messageOf(error))}\n`,
       );
     return undefined;
   }

@@ -1,6 +1,6 @@
 /**
  * Flags that every command has. They are taken out of the command line first, wherever they stand before `--`; that is
- * unambiguous because a value never begins with a dash (`--note=-x` is how to say it).
+ * unambiguous because no value looks like a flag (`--note=-x` is how to say it).
  */
 import { UsageError } from './errors.ts';
 import { nearest } from './suggest.ts';
@@ -59,9 +59,10 @@ export const GLOBAL_FLAGS: readonly GlobalFlag[] = [
   {
     flag: 'yes',
     short: 'y',
-    description: 'Do not ask before destructive commands, nor before a file is replaced.',
+    description:
+      'Do not ask: neither on a terminal before a destructive command, nor before a file is replaced.',
   },
-  { flag: 'no-input', description: 'Never ask anything.' },
+  { flag: 'no-input', description: 'Ask nothing, as if there were no terminal.' },
   { flag: 'color', description: 'Colours, or none with --no-color. NO_COLOR and FORCE_COLOR do the same.' },
   { flag: 'verbose', description: 'Say on standard error also what went wrong without harm.' },
   { flag: 'debug', description: 'Show every request on standard error, without secrets.' },
@@ -129,9 +130,9 @@ export function splitGlobals(words: readonly string[]): CommandLine {
   return { globals: readGlobals(given), tokens, ...(end === -1 ? {} : { rest: words.slice(end + 1) }) };
 }
 
-/** A lone dash is a value: it stands for standard input. */
+/** A letter follows its dashes. Everything else is a value: a lone dash stands for standard input, `-5` is a number, `-----BEGIN` is where a key begins. */
 export function isFlag(text: string): boolean {
-  return text.length > 1 && text.startsWith('-');
+  return /^--?[A-Za-z]/.test(text);
 }
 
 /** `--json` or its like anywhere, for errors that come up before the command line is understood. */
@@ -175,7 +176,7 @@ function globalFlag(text: string): Found | undefined {
 function checkedInline(spec: GlobalFlag, name: string, inline: string | undefined): Found {
   if (inline === undefined) return { spec, name };
   if (spec.placeholder === undefined && inline !== 'true' && inline !== 'false')
-    throw new UsageError(`${name} is a switch: true or false, got "${inline}"`);
+    throw new UsageError(`${name} is a switch and takes true or false alone`);
   if (inline === '') throw new UsageError(`${name} needs a value: ${name}=<${spec.placeholder ?? 'true'}>`);
   return { spec, name, inline };
 }
@@ -222,7 +223,9 @@ export function formatOf({ output: text, json }: Pick<Globals, 'json' | 'output'
     throw new UsageError(`--json and --output ${format} contradict each other`);
   if (format !== undefined) return format;
   const meant = nearest(text, FORMATS);
-  throw new UsageError(`--output must be one of ${FORMATS.join(', ')}, got "${text}"`, {
+  // `-o` may be the beginning of a value that stands where no flag does.
+  const got = /^[a-z]{1,8}$/.test(text) ? `, got "${text}"` : '';
+  throw new UsageError(`--output must be one of ${FORMATS.join(', ')}${got}`, {
     hints: meant === undefined ? [] : [`did you mean ${meant}?`],
   });
 }

@@ -5,6 +5,7 @@ import { commandLine, type Spec } from './command.ts';
 import { areas } from '../gen/index.ts';
 import { GLOBAL_FLAGS, type GlobalFlag } from './globals.ts';
 import { placeholderOf } from './parse.ts';
+import { isAsked } from './source.ts';
 import { displayWidth, padEnd, wrap } from './text.ts';
 import { leavesOf, type Node } from './tree.ts';
 
@@ -114,9 +115,10 @@ export function usageLine(spec: Spec): string {
   const rest = flags.find((field) => field.rest === true);
   const words = [
     commandLine(spec),
-    ...spec.positionals.map(({ placeholder, repeated, required: needed }) => {
-      const word = `<${placeholder}>${repeated ? '...' : ''}`;
-      return needed ? word : `[${word}]`;
+    ...spec.positionals.map((field) => {
+      const word = `<${field.placeholder}>${field.repeated ? '...' : ''}`;
+      // A secret is better read from elsewhere.
+      return field.required && !isAsked(field) ? word : `[${word}]`;
     }),
     ...required.map((field) => `--${field.flag} <${placeholderOf(field)}>`),
     ...(flags.length > required.length ? ['[flags]'] : []),
@@ -130,14 +132,14 @@ function notes(spec: Spec): string[] {
     ...(spec.deprecated ? ['Deprecated: it may go away.'] : []),
     ...(spec.stability === 'stable' ? [] : [`Stability: ${spec.stability}; it may change.`]),
     ...(spec.feature === undefined ? [] : [`Needs the platform feature ${spec.feature}.`]),
-    ...(spec.auth === 'session' ? ['Needs a session ("svc auth login"), not an API key.'] : []),
+    ...(spec.sessionOnly === true ? ['Needs a session ("svc auth login"), not an API key.'] : []),
     ...(spec.auth === 'staff' ? ['For staff only.'] : []),
     ...(spec.raw
       ? [
           'Answers bytes, on standard output. With --output <file> they are written to <file>.part, which becomes <file> when it is whole; before it replaces a file it asks, --yes answers.',
         ]
       : []),
-    ...(spec.destructive ? ['Asks before it runs; --yes answers.'] : []),
+    ...(spec.destructive ? ['Asks on a terminal before it runs; --yes answers.'] : []),
   ];
 }
 
@@ -153,12 +155,21 @@ function describe(field: FieldSpec): string {
   const { values } = field;
   return [
     field.description,
+    ...fromElsewhere(field),
     ...(values === undefined ? [] : [`One of ${values.join(', ')}.`]),
     ...(field.repeated && field.rest !== true ? ['May be given several times.'] : []),
     ...(field.type === 'boolean' && /Default: true/.test(field.description)
       ? [`Off: --no-${field.flag}.`]
       : []),
   ].join(' ');
+}
+
+/** Says which names may stand in place of the value. */
+function fromElsewhere({ document, format, sensitive, type }: FieldSpec): string[] {
+  if (document === 'file')
+    return [`${format === 'yaml' ? 'JSON or YAML: a' : 'A'} file, or - for standard input.`];
+  if (document === 'text') return ['@file takes it from a file, - from standard input.'];
+  return sensitive && (type === 'string' || type === 'map') ? ['With - it is read from standard input.'] : [];
 }
 
 export function globalRow({

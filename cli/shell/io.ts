@@ -10,8 +10,8 @@ export interface Sink {
 
 export interface Source {
   readonly isTerminal: boolean;
-  /** All of it, until its end. */
-  readAll(): Promise<string>;
+  /** All of it, until its end, or a part that is longer than `bytesMax`. */
+  readAll(bytesMax: number): Promise<Buffer>;
   /** One line typed by a person, after `prompt` on standard error; `hidden` shows nothing while typing. */
   ask(prompt: string, options?: { readonly hidden?: boolean }): Promise<string>;
 }

@@ -1,9 +1,10 @@
 /** Strict parsing of one command's words against its table. Pure. */
 import type { FieldSpec } from '../command.ts';
-import { commandLine, type Spec } from './command.ts';
+import { commandLine, type ShellField, type Spec } from './command.ts';
 import { UsageError } from './errors.ts';
 import { GLOBAL_FLAGS, isFlag, type Token } from './globals.ts';
 import { setPath } from './paths.ts';
+import { isAsked, oneOf, Source, sourceOf, wordOf } from './source.ts';
 import { nearest } from './suggest.ts';
 import { combine, readValue } from './values.ts';
 
@@ -16,64 +17,107 @@ export interface Parsed {
   readonly missing: readonly FieldSpec[];
 }
 
+/** One value of the command line, and the field that it is for. */
+export interface GivenValue {
+  readonly field: FieldSpec;
+  /** As typed, the first one: `--state` or `<run-id>`. */
+  readonly name: string;
+  /** In order; a Source where the value is still to be read. */
+  readonly values: readonly unknown[];
+}
+
 /** `tokens` are the words behind the command, without global flags; `rest` is what followed `--`. */
 export function parseCommand(
   spec: Spec,
   tokens: readonly Token[],
   rest: readonly string[] | undefined,
 ): Parsed {
+  return fill(spec, parseWords(spec, tokens, rest));
+}
+
+export function parseWords(
+  spec: Spec,
+  tokens: readonly Token[],
+  rest: readonly string[] | undefined,
+): readonly GivenValue[] {
   const collected = new Collected();
   const restField = spec.flags.find((field) => field.rest === true);
-  const positionals: string[] = [];
+  const positionals: Token[] = [];
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at];
     if (token === undefined) continue;
     if (isFlag(token.text)) at += takeFlag(spec, { token, next: tokens[at + 1] }, collected);
-    else positionals.push(token.text);
+    else positionals.push(token);
   }
   if (restField !== undefined && rest !== undefined) {
     for (const word of rest) collected.add(restField, word, `--`);
   } else {
     // Without a field for it, `--` only says that no flags follow.
-    positionals.push(...(rest ?? []));
+    const behind = (tokens.at(-1)?.index ?? 0) + 2;
+    positionals.push(...(rest ?? []).map((text, at) => ({ text, index: behind + at })));
   }
   takePositionals(spec, positionals, collected);
-  return collected.parsed(spec);
+  return collected.given();
 }
 
-/** Values by field, in the order given. */
-class Collected {
-  readonly #values = new Map<FieldSpec, { readonly name: string; readonly values: unknown[] }>();
+/** Puts values where they belong in the request. */
+export function fill(spec: Spec, given: readonly GivenValue[]): Parsed {
+  const input: Record<string, unknown> = {};
+  const args: Record<string, unknown> = {};
+  for (const { field, name, values } of given) {
+    const value = values.some((one) => one instanceof Source) ? values : combine(field, values, name);
+    if (field.required && value === '') throw new UsageError(`${name} must not be empty`);
+    const isOwn = spec.operation === undefined || spec.locals.includes(field);
+    setPath(isOwn ? args : input, field.name, value);
+  }
+  const isGiven = ({ flag }: FieldSpec): boolean => given.some(({ field }) => field.flag === flag);
+  const all = [...spec.positionals, ...spec.flags, ...spec.locals];
+  return { input, args, missing: all.filter((field) => field.required && !isGiven(field)) };
+}
 
-  add(field: FieldSpec, text: string, name: string): void {
-    const known = this.#values.get(field);
+/** Values by flag, in the order given. */
+class Collected {
+  readonly #given = new Map<
+    string,
+    { readonly field: FieldSpec; readonly name: string; values: unknown[] }
+  >();
+
+  add(field: ShellField, text: string, name: string): void {
+    const { reads } = field;
+    if (reads === undefined)
+      this.#add(field, sourceOf(field, text, name) ?? readValue(field, text, name), name);
+    else if (reads.from === 'file') this.#add(reads.field, new Source('file', name, text), name);
+    else if (text === 'true') this.#add(reads.field, new Source('stdin', name), name);
+  }
+
+  #add(field: FieldSpec, value: unknown, name: string): void {
+    const known = this.#given.get(field.flag);
     if (known === undefined) {
-      this.#values.set(field, { name, values: [readValue(field, text, name)] });
+      this.#given.set(field.flag, { field, name, values: [value] });
       return;
     }
-    if (!field.repeated) throw new UsageError(`${name} is given twice`);
-    // Two spellings of one list (a flag and `--`, say) would leave the order to chance.
-    if (known.name !== name)
+    if (!field.repeated) throw twice(field, known.name, name);
+    // Two spellings of one list (a flag and `--`, say) would leave the order to chance; entries of a map have none.
+    if (known.name !== name && field.type !== 'map')
       throw new UsageError(`give ${flagName(field)} once: by ${known.name} or by ${name}`);
-    known.values.push(readValue(field, text, name));
+    known.values.push(value);
   }
 
-  has(field: FieldSpec): boolean {
-    return this.#values.has(field);
+  has({ flag }: FieldSpec): boolean {
+    return this.#given.has(flag);
   }
 
-  parsed(spec: Spec): Parsed {
-    const input: Record<string, unknown> = {};
-    const args: Record<string, unknown> = {};
-    for (const [field, { name, values }] of this.#values) {
-      const value = combine(field, values, name);
-      if (field.required && value === '') throw new UsageError(`${name} must not be empty`);
-      const isOwn = spec.operation === undefined || spec.locals.includes(field);
-      setPath(isOwn ? args : input, field.name, value);
-    }
-    const all = [...spec.positionals, ...spec.flags, ...spec.locals];
-    return { input, args, missing: all.filter((field) => field.required && !this.has(field)) };
+  given(): readonly GivenValue[] {
+    return [...this.#given.values()];
   }
+}
+
+function twice(field: FieldSpec, one: string, other: string): UsageError {
+  return new UsageError(
+    one === other || !field.sensitive
+      ? `${other} is given twice`
+      : `${one} and ${other} name two ${wordOf(field)}s, one is expected`,
+  );
 }
 
 /** Returns the number of further tokens that the flag took. */
@@ -85,9 +129,12 @@ function takeFlag(
   const equals = token.text.indexOf('=');
   const name = equals === -1 ? token.text : token.text.slice(0, equals);
   const inline = equals === -1 ? undefined : token.text.slice(equals + 1);
-  const { field, negated } = findFlag(spec, name);
+  const { field, negated } = findFlag(spec, { index: token.index, name });
   if (negated && inline !== undefined) throw new UsageError(`${name} takes no value`);
   if (inline !== undefined) {
+    // `--secret=` is where somebody may have put the secret.
+    if (field.type === 'boolean' && takesSecret(spec) && inline !== 'true' && inline !== 'false')
+      throw new UsageError(`${name} is a switch and takes true or false alone`, { hints: secretHints(spec) });
     collected.add(field, inline, name);
     return 0;
   }
@@ -98,55 +145,100 @@ function takeFlag(
   // A global flag may have stood in between: then the next token is not this flag's value.
   if (next === undefined || next.index !== token.index + 1 || isFlag(next.text)) {
     const dash = next !== undefined && next.index === token.index + 1;
-    throw new UsageError(`${name} needs a value: ${name} <${placeholderOf(field)}>`, {
-      hints: dash ? [`a value that begins with a dash goes behind "=": ${name}=${next.text}`] : [],
+    const value = `<${placeholderOf(field)}>`;
+    throw new UsageError(`${name} needs a value: ${name} ${value}`, {
+      hints: dash ? [`a value that begins with a dash goes behind "=": ${name}=${value}`] : [],
     });
   }
   collected.add(field, next.text, name);
   return 1;
 }
 
-function findFlag(spec: Spec, name: string): { readonly field: FieldSpec; readonly negated: boolean } {
-  const fields = [...spec.flags, ...spec.locals, ...spec.positionals];
+function findFlag(
+  spec: Spec,
+  { index, name }: { readonly index: number; readonly name: string },
+): { readonly field: ShellField; readonly negated: boolean } {
+  const fields: readonly ShellField[] = [...spec.flags, ...spec.locals, ...spec.positionals];
+  const spoken = fields.filter(({ unspoken }) => unspoken !== true);
   const field = name.startsWith('--')
-    ? fields.find(({ flag }) => name === `--${flag}`)
-    : fields.find(({ short }) => short !== undefined && name === `-${short}`);
+    ? spoken.find(({ flag }) => name === `--${flag}`)
+    : spoken.find(({ short }) => short !== undefined && name === `-${short}`);
   if (field !== undefined) return { field, negated: false };
-  const negated = fields.find(({ flag, type }) => type === 'boolean' && name === `--no-${flag}`);
+  const negated = spoken.find(({ flag, type }) => type === 'boolean' && name === `--no-${flag}`);
   if (negated !== undefined) return { field: negated, negated: true };
-  const known = [...fields.filter(({ hidden }) => !hidden), ...GLOBAL_FLAGS].map(({ flag }) => `--${flag}`);
+  const known = [...spoken.filter(({ hidden }) => !hidden), ...GLOBAL_FLAGS].map(({ flag }) => `--${flag}`);
   const meant = nearest(name, known);
+  const isKnown = meant !== undefined || fields.some(({ flag }) => name === `--${flag}`);
+  if (!isKnown && takesSecret(spec))
+    throw new UsageError(`unknown flag for "${commandLine(spec)}": ${hiddenWord(index)}`, {
+      hints: [...secretHints(spec), helpHint(spec)],
+    });
   throw new UsageError(`unknown flag ${name} for "${commandLine(spec)}"`, {
     hints: [...(meant === undefined ? [] : [`did you mean ${meant}?`]), helpHint(spec)],
   });
 }
 
-function takePositionals(spec: Spec, words: readonly string[], collected: Collected): void {
+/** Free text among its values is secret: a word that the command does not know may be a part of one. */
+export function takesSecret({ positionals, flags, locals }: Spec): boolean {
+  return [...positionals, ...flags, ...locals].some(
+    ({ sensitive, type }) => sensitive && (type === 'string' || type === 'map'),
+  );
+}
+
+function hiddenWord(index: number): string {
+  return `word ${index + 1} of the command line, which is not shown because it may be a secret`;
+}
+
+function secretHints(spec: Spec): string[] {
+  return spec.locals.flatMap(({ flag, hidden, reads }) =>
+    reads?.from === 'stdin' && !hidden
+      ? [`${oneOf(reads.field)} comes from --${flag} or --${reads.field.flag}-file, whatever it begins with`]
+      : [],
+  );
+}
+
+function takePositionals(spec: Spec, words: readonly Token[], collected: Collected): void {
   const left = [...words];
   for (const field of spec.positionals) {
     const name = `<${field.placeholder}>`;
-    if (field.repeated) for (const word of left.splice(0)) collected.add(field, word, name);
+    if (field.repeated) for (const { text } of left.splice(0)) collected.add(field, text, name);
     else if (!collected.has(field)) {
       const word = left.shift();
-      if (word !== undefined) collected.add(field, word, name);
+      if (word !== undefined) collected.add(field, word.text, name);
     }
   }
   const [extra] = left;
   if (extra === undefined) return;
+  const isHidden = takesSecret(spec);
+  const shown = isHidden ? `: ${hiddenWord(extra.index)}` : ` "${extra.text}"`;
   const restField = spec.flags.find((field) => field.rest === true);
-  throw new UsageError(`unexpected argument "${extra}" for "${commandLine(spec)}"`, {
-    hints: [
-      ...(restField === undefined
-        ? []
-        : [`the ${restField.placeholder} goes behind "--": ${commandLine(spec)} … -- ${left.join(' ')}`]),
-      helpHint(spec),
-    ],
-  });
+  const behind = isHidden ? `<${restField?.placeholder}>...` : left.map(({ text }) => text).join(' ');
+  throw new UsageError(
+    isHidden
+      ? `unexpected argument for "${commandLine(spec)}"${shown}`
+      : `unexpected argument${shown} for "${commandLine(spec)}"`,
+    {
+      hints: [
+        ...(restField === undefined
+          ? []
+          : [`the ${restField.placeholder} goes behind "--": ${commandLine(spec)} … -- ${behind}`]),
+        ...secretHints(spec),
+        helpHint(spec),
+      ],
+    },
+  );
 }
 
 /** One error for all that is missing. */
 export function missingError(spec: Spec, missing: readonly FieldSpec[]): UsageError {
+  const [first] = missing;
+  if (first !== undefined && missing.every(isAsked))
+    return new UsageError(
+      `${oneOf(first)} is needed: --${first.flag}-stdin or --${first.flag}-file, as there is no terminal to ask on`,
+      { hints: [helpHint(spec)] },
+    );
   const names = missing.map((field) => {
+    if (isAsked(field)) return `--${field.flag}-file`;
     if (spec.positionals.includes(field)) return `<${field.placeholder}>`;
     return field.rest === true ? `-- <${field.placeholder}>` : flagName(field);
   });
@@ -159,6 +251,7 @@ export function helpHint(spec: Pick<Spec, 'group' | 'words'>): string {
 
 export function placeholderOf(field: FieldSpec): string {
   if (field.values !== undefined) return field.values.join('|');
+  if (field.document === 'file') return 'file|-';
   return field.format ?? field.placeholder;
 }
 

@@ -4,6 +4,7 @@
  */
 import { homedir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readUpTo } from './bytes.ts';
 import { ClosedPipeError, Interrupted, type Io, type Sink, type Source } from './io.ts';
 import { askLine } from './prompt.ts';
 
@@ -73,11 +74,7 @@ function isBrokenPipe(error: Error): boolean {
 function source(signal: AbortSignal, interrupt: () => void): Source {
   return {
     isTerminal: process.stdin.isTTY === true,
-    readAll: async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-      return Buffer.concat(chunks).toString('utf8');
-    },
+    readAll: (bytesMax) => readUpTo(process.stdin, bytesMax),
     ask: (prompt, options = {}) =>
       askLine({
         input: process.stdin,

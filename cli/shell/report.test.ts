@@ -56,6 +56,35 @@ describe('reportError()', () => {
     expect(await reported(error)).toBe('svc: run run_1 not found (not_found, request req_1)\n');
   });
 
+  it('says each problem of a document, and each rule that refuses', async () => {
+    const problems = [
+      { where: '/x', message: 'the member "x" is unknown' },
+      { where: '/rules/0/require', position: 6, message: 'there is no field "brnch"', suggestion: 'branch' },
+      { where: '', message: 'the document has 70000 bytes: 65536 are the limit' },
+    ];
+    const document = answered(400, 'policy_document_invalid', 'the document has 3 problems', { problems });
+    expect(
+      (await reported(new SvcApiError('the document has 3 problems', document))).split('\n').slice(1),
+    ).toEqual([
+      '  /x: the member "x" is unknown',
+      '  /rules/0/require at character 6: there is no field "brnch"; did you mean "branch"?',
+      '  the document: the document has 70000 bytes: 65536 are the limit',
+      '',
+    ]);
+    const failed = ['build main', 'the rule "old" could not be judged: index 7 out of bounds'].map(
+      (message) => ({
+        policyId: 'pol_1',
+        ruleId: 'r',
+        message,
+      }),
+    );
+    const denied = answered(403, 'policy_denied', 'build main', { failed });
+    expect((await reported(new SvcApiError('build main', denied))).split('\n').slice(1)).toEqual([
+      '  the rule "old" could not be judged: index 7 out of bounds',
+      '',
+    ]);
+  });
+
   it('says each field of a refused request', async () => {
     const details = { fields: [{ field: 'command', rule: 'min_items', message: 'at least 1 item' }] };
     const error = new SvcApiError('invalid request', answered(400, 'validation_failed', 'x', details));

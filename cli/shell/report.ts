@@ -68,16 +68,28 @@ function headline(error: unknown): string {
   return neutraliseLine(`${error.message} (${error.code}${request})`);
 }
 
-/** `details.fields` of a refused request: one line a field, unless the message says it all. */
+/** Lists the problems that a refusal names, a line each, unless the message says it all. */
 function detailLines(error: unknown): string[] {
   if (!(error instanceof SvcApiError) || !isRecord(error.body) || !isRecord(error.body['error'])) return [];
   const details = error.body['error']['details'];
-  const fields = isRecord(details) && Array.isArray(details['fields']) ? details['fields'] : [];
-  return fields
-    .filter(isRecord)
-    .map((field) => `${String(field['field'])}: ${String(field['message'])}`)
+  if (!isRecord(details)) return [];
+  const told = (name: string, line: (each: Readonly<Record<string, unknown>>) => string): string[] => {
+    const list = details[name];
+    return Array.isArray(list) ? list.filter(isRecord).map(line) : [];
+  };
+  return [
+    ...told('fields', ({ field, message }) => `${String(field)}: ${String(message)}`),
+    ...told('problems', problemLine),
+    ...told('failed', ({ message }) => String(message)),
+  ]
     .filter((line) => !error.message.includes(line))
     .map((line) => `  ${neutraliseLine(line)}`);
+}
+
+/** One problem of a document, and where in it. */
+function problemLine({ where, position, message, suggestion }: Readonly<Record<string, unknown>>): string {
+  const place = `${where === '' ? 'the document' : String(where)}${position === undefined ? '' : ` at character ${String(position)}`}`;
+  return `${place}: ${String(message)}${suggestion === undefined ? '' : `; did you mean "${String(suggestion)}"?`}`;
 }
 
 function hintsFor(error: unknown, how: Reported): readonly string[] {

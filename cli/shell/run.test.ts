@@ -284,20 +284,17 @@ describe('a destructive command', () => {
     expect(api.asked.filter(({ method }) => method === 'DELETE')).toEqual([]);
   });
 
-  it.each([{}, { stdoutTerminal: true }, { terminal: true, stdinTerminal: false }])(
-    'needs --yes without a terminal (%j)',
-    async (io) => {
-      const { code, err } = await svc(api, line, io);
-      expect(code).toBe(2);
-      expect(err).toContain('add --yes');
-      expect(api.asked.filter(({ method }) => method === 'DELETE')).toEqual([]);
-    },
-  );
-
-  it('never asks with --no-input or --yes', async () => {
+  it.each([
+    ['without a terminal', '', {}],
+    ['with a terminal for the output alone', '', { stdoutTerminal: true }],
+    ['with its input in a pipe', '', { terminal: true, stdinTerminal: false }],
+    ['with --no-input', ' --no-input', { terminal: true }],
+    ['with --yes', ' --yes', { terminal: true }],
+  ])('asks nobody %s, and runs', async (_how, flags, io) => {
     api.on('DELETE /teams/team_1/runners/rnr_1', { status: 204 });
-    expect((await svc(api, `${line} --no-input`, { terminal: true })).code).toBe(2);
-    expect((await svc(api, `${line} --yes`)).code).toBe(0);
+    const { code, io: asked } = await svc(api, `${line}${flags}`, io);
+    expect([code, asked.questions]).toEqual([0, []]);
+    expect(api.asked.filter(({ method }) => method === 'DELETE')).toHaveLength(1);
   });
 });
 

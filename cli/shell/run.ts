@@ -8,8 +8,8 @@ import { colored, plain, wantsColor, type Paint } from './color.ts';
 import type { Command, Context, Spec } from './command.ts';
 import { commandLine } from './command.ts';
 import { clientFor, findConnection, type Connection } from './connection.ts';
-import { confirm } from './confirm.ts';
-import { readData, withData } from './data.ts';
+import { canAsk, confirm } from './confirm.ts';
+import { parseData, withData } from './data.ts';
 import { CliError, UsageError } from './errors.ts';
 import { EXIT, exitCodeOf } from './exit.ts';
 import { checkFeature, type GateOptions } from './feature-gate.ts';
@@ -18,9 +18,11 @@ import { splitGlobals, wantsJson, type CommandLine, type Globals, type Token } f
 import { commandHelp, groupHelp, pageFor, rootHelp } from './help.ts';
 import { ClosedPipeError, type Io } from './io.ts';
 import { createOutput } from './output.ts';
-import { missingError, parseCommand } from './parse.ts';
-import { getPath } from './paths.ts';
+import { fill, missingError, parseWords, takesSecret } from './parse.ts';
+import { getPath, setPath } from './paths.ts';
 import { reportError } from './report.ts';
+import { isAsked } from './source.ts';
+import { ask, readSources } from './sources.ts';
 import { formatDuration } from './time.ts';
 import { commandTree, runLeaf, type Node } from './tree.ts';
 
@@ -121,14 +123,22 @@ class Session {
     const { globals } = line;
     const io = this.#io;
     const output = createOutput(io, spec.raw === true ? rawGlobals(spec, globals) : globals);
-    const parsed = parseCommand(spec, tokens, line.rest);
+    const given = await readSources(parseWords(spec, tokens, line.rest), {
+      io,
+      globals,
+      signal: io.interrupted,
+    });
+    const parsed = fill(spec, given);
     const { data, ...args } = parsed.args;
     const hasData = spec.operation !== undefined && typeof data === 'string';
-    const body = hasData ? await readData(data, io) : {};
     const input =
-      hasData && spec.operation !== undefined ? withData(spec.operation, body, parsed.input) : parsed.input;
+      hasData && spec.operation !== undefined
+        ? withData(spec.operation, parseData(data, takesSecret(spec)), parsed.input)
+        : parsed.input;
     const missing = parsed.missing.filter(({ name }) => getPath(input, name) === undefined);
-    if (missing.length > 0) throw missingError(spec, missing);
+    const isAskable = canAsk(io, globals) && missing.every(isAsked);
+    if (missing.length > 0 && !isAskable) throw missingError(spec, missing);
+    for (const field of missing) setPath(input, field.name, await ask(field, io));
     if (spec.deprecated) await io.stderr.write(`svc: warning: "${commandLine(spec)}" is deprecated\n`);
     const signal =
       command.waits === true || this.wrapsProgram

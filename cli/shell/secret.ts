@@ -1,56 +1,43 @@
-/** Secrets that a command takes: they never stand on a command line, where other users of the machine and the shell's history would see them. */
-import { readFile } from 'node:fs/promises';
-import { canAsk } from './confirm.ts';
-import type { Context, OwnArgs } from './command.ts';
-import { UsageError } from './errors.ts';
+/** Flags by which a command takes a secret that stands on no command line, where other users of the machine and the shell's history would see it. */
+import type { FieldSpec } from '../command.ts';
+import { describeFlag, type GeneratedSpec, type ShellField } from './command.ts';
+import { wordOf } from './source.ts';
 
-/** Kind of secret, such as `password`; its flags are `--password-stdin` and `--password-file`. */
-export type SecretWord = 'password' | 'token';
+/** `--password-stdin` and `--password-file` of `--password`. */
+export function secretFlags(field: FieldSpec): readonly ShellField[] {
+  const { flag, hidden, type } = field;
+  const what =
+    type === 'map' ? `${flag} as lines of key=value, or as a JSON object,` : `the ${wordOf(field)}`;
+  return [
+    {
+      ...describeFlag({
+        flag: `${flag}-file`,
+        type: 'string',
+        placeholder: 'path',
+        description: `Read ${what} from a file.`,
+      }),
+      hidden,
+      reads: { field, from: 'file' },
+    },
+    {
+      ...describeFlag({
+        flag: `${flag}-stdin`,
+        type: 'boolean',
+        description: `Read ${what} from standard input.`,
+      }),
+      hidden,
+      reads: { field, from: 'stdin' },
+    },
+  ];
+}
 
-export function secretArgs(word: SecretWord): OwnArgs {
+/** The command with a secret that its own flag does not take: the flags that read it do. */
+export function unspoken(
+  { flags, locals }: GeneratedSpec,
+  name: string,
+): Pick<GeneratedSpec, 'flags' | 'locals'> {
   return {
-    [`${word}Stdin`]: { type: 'boolean', description: `Read the ${word} from standard input.` },
-    [`${word}File`]: { type: 'string', valueHint: 'path', description: `Read the ${word} from a file.` },
+    flags: flags.map((field) => (field.name === name ? { ...field, hidden: true, unspoken: true } : field)),
+    locals: locals.filter(({ reads }) => reads !== undefined),
   };
-}
-
-/** One of the flags is there. */
-export function isSecretNamed({ args }: Pick<Context, 'args'>, word: SecretWord): boolean {
-  const { isStdin, path } = namedBy(args, word);
-  return isStdin || path !== undefined;
-}
-
-/** From where the flags say, else asked for on the terminal. `reason` begins the refusal where there is none to ask on. */
-export async function readSecret(
-  { io, globals, args }: Pick<Context, 'io' | 'globals' | 'args'>,
-  word: SecretWord,
-  reason: string,
-): Promise<string> {
-  const { isStdin, path } = namedBy(args, word);
-  if (isStdin && path !== undefined)
-    throw new UsageError(`--${word}-stdin and --${word}-file name two ${word}s, one is expected`);
-  const secret = await read();
-  if (secret === '') throw new UsageError(`the ${word} is empty`);
-  return secret;
-
-  async function read(): Promise<string> {
-    // One line end belongs to the file, anything else to the secret.
-    if (isStdin) return (await io.stdin.readAll()).replace(/\r?\n$/, '');
-    if (path !== undefined) {
-      try {
-        return (await readFile(path, 'utf8')).replace(/\r?\n$/, '');
-      } catch (error) {
-        throw new UsageError(`cannot read the file of --${word}-file: ${(error as Error).message}`);
-      }
-    }
-    if (!canAsk(io, globals)) {
-      throw new UsageError(`${reason}: --${word}-stdin or --${word}-file, as there is no terminal to ask on`);
-    }
-    return await io.stdin.ask(`${word[0]?.toUpperCase()}${word.slice(1)}: `, { hidden: true });
-  }
-}
-
-function namedBy(args: Context['args'], word: SecretWord) {
-  const path = args[`${word}File`];
-  return { isStdin: args[`${word}Stdin`] === true, path: typeof path === 'string' ? path : undefined };
 }

@@ -6,7 +6,9 @@ import { runCommand, type CommandDef } from 'citty';
 import { groupSummaries, handWritten, type HandWritten } from '../commands.ts';
 import { groups } from '../gen/index.ts';
 import type { CommandSpec } from '../command.ts';
-import { argFields, BLANK, describeFlag, type Command, type GeneratedSpec } from './command.ts';
+import { argFields, BLANK, type Command, type GeneratedSpec } from './command.ts';
+import { dataFlag } from './data.ts';
+import { secretFlags } from './secret.ts';
 import { runOperation } from './operation.ts';
 
 export interface Node extends CommandDef {
@@ -127,17 +129,16 @@ async function generatedSpec([group = '', ...words]: readonly string[]): Promise
 
 /** Adds to a generated command what the shell itself knows. */
 function withShellFlags(spec: CommandSpec): GeneratedSpec {
-  const { operation, page } = spec;
+  const { operation, page, bodyBytesMax = 0 } = spec;
   const flags = spec.flags.map((field) => {
     if (page === undefined || field.name !== 'limit') return field;
     const { default: _onlyOfThePage, ...rest } = field;
     return { ...rest, description: 'At most this many in total. Default: all there are.' };
   });
-  const data = describeFlag({
-    flag: 'data',
-    type: 'string',
-    placeholder: 'json|@file|-',
-    description: 'Request body as JSON, from a file, or from standard input. Flags win over it.',
-  });
-  return { ...spec, flags, locals: operation.body === undefined ? [] : [data] };
+  const secrets = [...spec.positionals, ...flags].filter(({ sensitive }) => sensitive).flatMap(secretFlags);
+  return {
+    ...spec,
+    flags,
+    locals: [...(operation.body === undefined ? [] : [dataFlag(bodyBytesMax)]), ...secrets],
+  };
 }

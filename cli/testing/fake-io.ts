@@ -19,7 +19,7 @@ export interface FakeIoOptions {
   readonly stdinTerminal?: boolean;
   readonly columns?: number;
   /** Content of standard input. */
-  readonly input?: string;
+  readonly input?: string | Uint8Array;
   /** Answers of the person, in order. */
   readonly answers?: readonly string[];
   readonly nowMs?: number;
@@ -44,7 +44,7 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
     stderr,
     stdin: {
       isTerminal: options.stdinTerminal ?? terminal,
-      readAll: async () => options.input ?? '',
+      readAll: async (bytesMax) => Buffer.from(options.input ?? '').subarray(0, bytesMax + 1),
       ask: async (prompt, how = {}) => {
         questions.push(how.hidden === true ? `${prompt}(hidden)` : prompt);
         const answer = answers.shift();

@@ -9,6 +9,7 @@ const COLUMNS = [
   'kind',
   'name',
   'status',
+  'mergeQueue',
   'blocked',
   'reason',
   'chip',

@@ -12,6 +12,7 @@ import { areasPage } from './areas.ts';
 import { commandsPage, type CommandLine } from './commands.ts';
 import { errorsPage } from './errors.ts';
 import { eventsPage } from './events.ts';
+import { policiesPage } from './policies.ts';
 import { scopesPage } from './scopes.ts';
 import { settingsPage } from './settings.ts';
 
@@ -23,6 +24,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['commands.md', commandsPage(await commandLine(), surface)],
     ['errors.md', errorsPage()],
     ['events.md', eventsPage(EVENTS)],
+    ['policies.md', policiesPage()],
     ['scopes.md', scopesPage(surface, granted)],
     ['settings.md', settingsPage({ server: SERVER, gateway: GATEWAY, runner: RUN_FLAGS })],
   ]);

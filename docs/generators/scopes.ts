@@ -38,7 +38,7 @@ function scopeOf({ auth, scope }: SurfaceRpc): string | undefined {
   return scope ?? (auth === 'staff' ? 'staff' : undefined);
 }
 
-const OPERATION = ['operation', 'SDK', 'command', 'least role'];
+const OPERATION = ['operation', 'SDK', 'command', 'least role', 'in a session alone'];
 
 function row(rpc: SurfaceRpc): string[] {
   return [
@@ -46,5 +46,11 @@ function row(rpc: SurfaceRpc): string[] {
     code(rpc.sdk ? `sdk.${rpc.sdk.method}` : ''),
     code(rpc.cli ? `svc ${rpc.cli.command}` : ''),
     rpc.role ?? '',
+    inPerson(rpc),
   ];
+}
+
+/** Says whether an operation takes a session alone, or names those of its fields that do. */
+function inPerson({ auth, sessionOnly, sessionFields = [] }: SurfaceRpc): string {
+  return sessionOnly === true || auth === 'session' ? 'yes' : sessionFields.map(code).join(', ');
 }

@@ -13,8 +13,8 @@ import { commentOf } from './comments.ts';
 import type { Problems } from './contract-error.ts';
 import { enumValueJson } from './enum-json.ts';
 import { enumRules, takes } from '../http/enum-words.ts';
-import { rulesOf } from './field-rules.ts';
-import type { EnumModel, FieldModel, FieldRules, FieldType, MessageModel } from './model.ts';
+import { limitOf, rulesOf } from './field-rules.ts';
+import type { CliDocument, EnumModel, FieldModel, FieldRules, FieldType, MessageModel } from './model.ts';
 import type { FieldOption, OptionReader } from './options.ts';
 
 export interface MessageBuilder {
@@ -53,6 +53,9 @@ const SCALAR_TYPES: Readonly<Record<ScalarType, FieldType>> = {
   [ScalarType.SINT32]: { kind: 'integer', unsigned: false, wide: false },
   [ScalarType.SINT64]: { kind: 'integer', unsigned: false, wide: true },
 };
+
+/** Ends the comment of a field that no API key may set. */
+export const SESSION_ONLY = 'It is set in a session, never with an API key.';
 
 // Values of google.api.FieldBehavior, whose descriptor is not loaded here.
 const BEHAVIOR_REQUIRED = 2;
@@ -161,7 +164,7 @@ function buildField(
     name: desc.name,
     json: desc.jsonName,
     local: desc.localName,
-    comment: commentOf(desc),
+    comment: option.sessionOnly === true ? `${commentOf(desc)} ${SESSION_ONLY}` : commentOf(desc),
     type,
     repeated: desc.fieldKind === 'list',
     map: desc.fieldKind === 'map',
@@ -172,6 +175,7 @@ function buildField(
     outputOnly: behaviors.includes(BEHAVIOR_OUTPUT_ONLY),
     sensitive: option.sensitive ?? false,
     rules: { ...rulesOf(desc, rules), ...wordsOf(type, rules) },
+    ...withLimit(option, rules),
     cli: {
       ...(option.flag !== undefined && { flag: option.flag }),
       ...(option.short !== undefined && { short: option.short }),
@@ -179,9 +183,30 @@ function buildField(
       ...(option.cliFormat !== undefined && { format: option.cliFormat }),
       hidden: option.hidden ?? false,
       rest: option.rest ?? false,
+      ...withDocument(desc, type, option),
     },
     inQuery: option.query ?? false,
+    sessionOnly: option.sessionOnly ?? false,
   };
+}
+
+function withLimit(option: FieldOption, rules: ValidateRules | undefined): Pick<FieldModel, 'limit'> {
+  const bytes = option.documentBytesMax ?? 0;
+  const limit = bytes > 0 ? { bytes } : limitOf(rules);
+  return limit === undefined ? {} : { limit };
+}
+
+/** Bytes and free-form JSON are files; of other JSON a flag is one value, and a string is a document where its option says so. */
+function withDocument(
+  desc: DescField,
+  { kind }: FieldType,
+  { document }: FieldOption,
+): { readonly document?: CliDocument } {
+  if (document === 'DOCUMENT_FILE' || document === 'DOCUMENT_TEXT')
+    return { document: document === 'DOCUMENT_FILE' ? 'file' : 'text' };
+  const isOne = desc.fieldKind !== 'list' && desc.fieldKind !== 'map';
+  if (isOne && ['bytes', 'struct', 'value', 'list'].includes(kind)) return { document: 'file' };
+  return ['message', 'any', 'empty'].includes(kind) ? { document: 'text' } : {};
 }
 
 /** The words that rules leave of an enum; nothing where they leave all. */

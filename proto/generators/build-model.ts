@@ -53,10 +53,11 @@ const WORDS = {
   role: ['viewer', 'developer', 'admin', 'owner'] satisfies readonly Role[],
   idempotency: ['keyed', 'statement', 'natural', 'none'] satisfies readonly Idempotency[],
   stability: ['stable', 'preview', 'experimental'] satisfies readonly Stability[],
+  off: ['refused', 'inert'],
 } as const;
 const RATE_LIMITS = ['default', 'login', 'submit', 'machine'] as const satisfies readonly RateLimit[];
 
-const TIMEOUT_MS_DEFAULT = 30_000;
+export const TIMEOUT_MS_DEFAULT = 30_000;
 /** A body has room for all that its contract allows, within these. */
 const BODY_BYTES_MIN = 65_536;
 const BODY_BYTES_MAX = 1_048_576;
@@ -160,6 +161,7 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
   const role = wordOf(report, 'role', op.role);
   const idempotency = wordOf(report, 'idempotency', op.idempotency);
   const page = op.page && pageOf(report, op.page, { request, response });
+  const emptyWithout = fieldNamed(report, { empty_without: op.emptyWithout }, response);
   const idField = fieldNamed(report, { 'stream.id_field': op.stream?.idField }, response);
   const resumeField = fieldNamed(report, { 'stream.resume_field': op.stream?.resumeField }, request);
   const stream = op.stream && { ...(idField && { idField }), ...(resumeField && { resumeField }) };
@@ -180,8 +182,12 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     idTokens: op.idTokens ?? false,
     ...(scope && { scope: scope.json }),
     noScope: op.noScope ?? false,
+    sessionOnly: auth === 'session' || (op.sessionOnly ?? false),
+    sessionFields: request.fields.filter(({ sessionOnly }) => sessionOnly),
     ...(role && { role }),
     ...(feature !== undefined && { feature }),
+    inertWhenOff: feature !== undefined && wordOf(report, 'off', op.whenOff) === 'inert',
+    ...(emptyWithout && { emptyWithout }),
     ...(idempotency && { idempotency }),
     successStatus: op.successStatus ?? 200,
     timeoutMs: op.timeoutMs ?? TIMEOUT_MS_DEFAULT,

@@ -1,4 +1,5 @@
 /** Routes of an RPC from its google.api.http rule, resolved against the request and the response. */
+import { withArticle } from '../http/article.ts';
 import type { PathSegment, Verb } from '../http/rpc.ts';
 import type { Report } from './contract-error.ts';
 import type { FieldModel, MessageModel, RouteModel } from './model.ts';
@@ -94,7 +95,7 @@ function pathField(report: Report, path: string, request: MessageModel): FieldMo
   }
   const scalar = ['string', 'integer', 'enum', 'boolean'].includes(field.type.kind);
   if (field.repeated || field.map || !scalar) {
-    const what = field.repeated ? 'repeated' : field.map ? 'a map' : `a ${field.type.kind}`;
+    const what = field.repeated ? 'repeated' : field.map ? 'a map' : withArticle(field.type.kind);
     report(`path variable {${path}} is ${what}; allowed are singular strings, integers, booleans and enums`);
   }
   if (field.optional) report(`path variable {${path}} is optional; a path always has it`);

@@ -73,6 +73,16 @@ const CASES: readonly Case[] = [
     problem: 'takes id_tokens, but auth is required and scope none; expected required and a scope',
   },
   {
+    name: 'SessionOfNobody',
+    op: 'auth: AUTH_NONE session_only: true',
+    problem: 'has session_only, but auth none knows no session; allowed are required, session, staff',
+  },
+  {
+    name: 'IdTokensInPerson',
+    op: 'scope: SCOPE_CI_READ id_tokens: true session_only: true',
+    problem: 'takes id_tokens and session_only; a job of a CI system has no session',
+  },
+  {
     name: 'UnknownScope',
     op: `${OK} scope: 99`,
     problem: `scope 99 is not in the list; allowed are ${SCOPES.join(', ')}`,
@@ -373,6 +383,19 @@ const CASES: readonly Case[] = [
     problem: 'argument "a" is in optional_args, but the field is required',
   },
   {
+    name: 'OptionOfCalls',
+    op: OK,
+    request: 'map<string, string> headers = 1;',
+    problem:
+      'parameter "headers" has the name of an option of every call; rename the field or make it an argument',
+  },
+  {
+    name: 'EmptyWithoutMany',
+    op: `${OK} empty_without: "ids"`,
+    response: 'repeated string ids = 1;',
+    problem: 'empty_without "ids" is no singular string of an answer that is the whole response',
+  },
+  {
     name: 'ReservedArg',
     op: `${OK} args: ["default"]`,
     request: 'string default = 1;',
@@ -431,6 +454,12 @@ const CASES: readonly Case[] = [
     problem: 'flag "--aB" of a is not kebab-case',
   },
   {
+    name: 'SecretFlag',
+    op: OK,
+    request: 'string code = 1 [(svc.options.v1.field).sensitive = true]; string code_file = 2;',
+    problem: 'flag "--code-file" of codeFile is where the secret code is read from',
+  },
+  {
     name: 'LongShort',
     op: OK,
     request: 'string a = 1 [(svc.options.v1.field).short = "ab"];',
@@ -460,7 +489,7 @@ const CASES: readonly Case[] = [
     name: 'StrangeFormat',
     op: OK,
     request: 'string a = 1 [(svc.options.v1.field).cli_format = "csv"];',
-    problem: 'cli_format "csv" of a is unknown; allowed are key=value',
+    problem: 'cli_format "csv" of a is unknown; allowed are key=value, yaml',
   },
   {
     name: 'StrangeRate',
@@ -640,7 +669,7 @@ message BareInput {
   bool on = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
   string why = 2;
 }
-message Bares { BareText a = 1; BareNothing b = 2; BareMaybe c = 3; BareInput d = 4; string loud = 5 [(svc.options.v1.field).query = true]; }
+message Bares { BareText a = 1; BareNothing b = 2; BareMaybe c = 3; BareInput d = 4; string loud = 5 [(svc.options.v1.field).query = true]; optional string mine = 6 [(svc.options.v1.field).session_only = true]; }
 ${CASES.map(({ name, request = '', response = 'string id = 1;' }) => `message ${name}Request { ${request} }\nmessage ${name}Response { ${response} }`).join('\n')}
 `;
 
@@ -690,6 +719,7 @@ describe('checks of services, messages and enums', () => {
     'svc.bad.v1.BareInput: has shape.bare, but "why" is not OUTPUT_ONLY',
     'svc.bad.v1.BareAsked: has shape.bare, but is a request; only answers are written so',
     'svc.bad.v1.Bares.loud: has the option query, but is no field of a request; remove it',
+    'svc.bad.v1.Bares.mine: has the option session_only, but is no field of a request, or not "optional"; set it at the field of the request that may be left out',
     'svc.bad.v1.Word: WORD_ONE and WORD_UNO are both spelled "one" in JSON',
   ])('%s', (problem) => {
     expect(problems).toContain(problem);

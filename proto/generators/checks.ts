@@ -2,6 +2,7 @@
  * Rules of a good contract that need the built model. Each problem names the RPC, says what is wrong and what is allowed;
  * nothing here stops at the first one. Descriptors alone say much of this too late: in a request, or in a customer's build.
  */
+import { withArticle } from '../http/article.ts';
 import { isHttpBody } from '../http/http-body.ts';
 import type { Problems } from './contract-error.ts';
 import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
@@ -23,6 +24,9 @@ const RESERVED_ARGS: readonly string[] =
   `arguments await break case catch class const continue debugger default delete do else enum eval export extends false
   finally for function if implements import in instanceof interface let new null options package params private protected
   public return static super switch this throw true try typeof var void while with yield`.split(/\s+/);
+
+/** Options of a call of the SDK (`CallOptions`), which may stand among its parameters. */
+const CALL_OPTIONS: readonly string[] = ['idempotencyKey', 'signal', 'timeoutMs', 'maxRetries', 'headers'];
 
 const LOWER_CAMEL = /^[a-z][A-Za-z0-9]*$/;
 const QUERY_KINDS: readonly string[] = ['string', 'integer', 'number', 'boolean', 'enum', 'timestamp'];
@@ -121,6 +125,13 @@ function checkAuth(rpc: RpcModel, problems: Problems): void {
       rpc.id,
       `has no_scope, but auth ${rpc.auth} and scope ${rpc.scope ?? 'none'}; it is for auth required without a scope`,
     );
+  if (rpc.sessionOnly && !['required', 'session', 'staff'].includes(rpc.auth))
+    problems.add(
+      rpc.id,
+      `has session_only, but auth ${rpc.auth} knows no session; allowed are required, session, staff`,
+    );
+  if (rpc.idTokens && (rpc.sessionOnly || rpc.sessionFields.length > 0))
+    problems.add(rpc.id, 'takes id_tokens and session_only; a job of a CI system has no session');
   if (rpc.idTokens && (rpc.auth !== 'required' || rpc.scope === undefined)) {
     problems.add(
       rpc.id,
@@ -152,6 +163,18 @@ function checkStatus(rpc: RpcModel, problems: Problems): void {
   if (status === 204 && response.fields.length > 0) {
     problems.add(rpc.id, `success_status is 204 (no content), but ${response.typeName} has fields`);
   }
+  const key = rpc.emptyWithout;
+  if (
+    key &&
+    (key.type.kind !== 'string' ||
+      key.repeated ||
+      key.optional ||
+      rpc.routes.some(({ responseField }) => responseField))
+  )
+    problems.add(
+      rpc.id,
+      `empty_without "${key.name}" is no singular string of an answer that is the whole response`,
+    );
   if (rpc.serverStreaming && status !== 200)
     problems.add(rpc.id, `is a stream with success_status ${status}; streams answer 200`);
 }
@@ -238,6 +261,12 @@ function checkSdk(rpc: RpcModel, problems: Problems): void {
     }
     if (optional) optionalSeen ??= field;
   }
+  for (const { json } of sdk.params)
+    if (CALL_OPTIONS.includes(json))
+      problems.add(
+        rpc.id,
+        `parameter "${json}" has the name of an option of every call; rename the field or make it an argument`,
+      );
   const twice = sdk.args.find(
     ({ field }, index) => sdk.args.findIndex((other) => other.field === field) !== index,
   );
@@ -264,7 +293,7 @@ function columnTarget(message: MessageModel, path: readonly string[]): string | 
     return `${message.typeName} has ${message.fields.map((candidate) => candidate.json).join(', ')}`;
   if (rest.length === 0 || field.map || field.type.kind === 'struct' || field.type.kind === 'value')
     return undefined;
-  if (field.type.kind !== 'message') return `${head} is a ${field.type.kind}`;
+  if (field.type.kind !== 'message') return `${head} is ${withArticle(field.type.kind)}`;
   return columnTarget(field.type.message, rest);
 }
 
@@ -304,7 +333,7 @@ function checkQuery(rpc: RpcModel, problems: Problems): void {
     if (field.repeated || field.map || !QUERY_KINDS.includes(field.type.kind))
       problems.add(
         rpc.id,
-        `field "${field.name}" has the option query, but is ${field.repeated ? 'repeated' : field.map ? 'a map' : `a ${field.type.kind}`}; allowed are singular ${QUERY_KINDS.join(', ')}`,
+        `field "${field.name}" has the option query, but is ${field.repeated ? 'repeated' : field.map ? 'a map' : withArticle(field.type.kind)}; allowed are singular ${QUERY_KINDS.join(', ')}`,
       );
     if (field.required || field.outputOnly)
       problems.add(
@@ -349,6 +378,11 @@ function checkMessages(model: Model, problems: Problems): void {
         problems.add(
           `${message.typeName}.${field.name}`,
           'has the option query, but is no field of a request; remove it',
+        );
+      if (field.sessionOnly && !(requests.has(message) && field.optional))
+        problems.add(
+          `${message.typeName}.${field.name}`,
+          'has the option session_only, but is no field of a request, or not "optional"; set it at the field of the request that may be left out',
         );
     }
     if (message.bare !== undefined && requests.has(message))

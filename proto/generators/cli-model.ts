@@ -1,4 +1,5 @@
 /** CLI command of an RPC: which request fields are positionals, which are flags, and how text becomes their values. */
+import { SESSION_ONLY } from './build-messages.ts';
 import type { Report } from './contract-error.ts';
 import type {
   CliCommandModel,
@@ -33,20 +34,27 @@ export const GLOBAL_FLAGS: readonly string[] = [
 
 const GLOBAL_SHORTS: readonly string[] = ['h', 'o', 'V', 'y'];
 const FLAG = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
-const FORMATS: readonly string[] = ['key=value'];
+const FORMATS: readonly string[] = ['key=value', 'yaml'];
+/** Ends of the flags that the shell adds to that of a secret. */
+const SECRET_FLAGS: readonly string[] = ['stdin', 'file'];
 
 export function buildCliCommand(
   report: Report,
   rpc: RpcModel,
   { op, group }: { readonly op: OperationOption; readonly group: string },
 ): CliCommandModel {
-  const { request } = rpc;
+  const { request, bodyBytesMax } = rpc;
+  const withLimit = (model: CliFieldModel): CliFieldModel =>
+    model.document === undefined && !model.sensitive
+      ? model
+      : { ...model, limit: model.field.limit ?? { bytes: bodyBytesMax } };
   const usable = request.fields.filter((field) => !field.outputOnly);
   const positionalFields = positionalsOf(report, rpc, op);
-  const positionals = positionalFields.map((field) => cliField(field, field.json, undefined));
+  const positionals = positionalFields.map((field) => cliField(field, field.json, undefined)).map(withLimit);
   const flags = usable
     .filter((field) => !positionalFields.includes(field))
     .flatMap((field) => flagsOf(field, rpc))
+    .map(withLimit)
     .sort((a, b) => Number(b.required) - Number(a.required) || (a.flag < b.flag ? -1 : 1));
   checkFlags(report, [...positionals, ...flags]);
   return { group, words: wordsOf(report, rpc, op), positionals, flags };
@@ -103,6 +111,7 @@ function flagsOf(field: FieldModel, rpc: RpcModel): CliFieldModel[] {
         required: inner.required && field.required,
         hidden: inner.cli.hidden || field.cli.hidden,
         sensitive: inner.sensitive || field.sensitive,
+        ...(field.sessionOnly && { description: `${inner.comment} ${SESSION_ONLY}` }),
       };
     });
 }
@@ -130,6 +139,7 @@ function cliField(field: FieldModel, path: string, defaultText: string | undefin
     ...(defaultText !== undefined && { default: defaultText }),
     rest: field.cli.rest,
     ...(field.cli.format !== undefined && { format: field.cli.format }),
+    ...(field.cli.document !== undefined && { document: field.cli.document }),
   };
 }
 
@@ -155,7 +165,15 @@ function cliType(field: FieldModel): CliFieldType {
 
 function checkFlags(report: Report, fields: readonly CliFieldModel[]): void {
   const seen = new Map<string, string>();
+  const secrets = new Map<string, string>(
+    fields.flatMap(({ flag, sensitive, path }) =>
+      sensitive ? SECRET_FLAGS.map((end) => [`${flag}-${end}`, path] as const) : [],
+    ),
+  );
   for (const { flag, short, path, format } of fields) {
+    const secret = secrets.get(flag);
+    if (secret !== undefined)
+      report(`flag "--${flag}" of ${path} is where the secret ${secret} is read from`);
     if (!FLAG.test(flag)) report(`flag "--${flag}" of ${path} is not kebab-case`);
     if (GLOBAL_FLAGS.includes(flag))
       report(`flag "--${flag}" of ${path} belongs to every command; name another with (field).flag`);

@@ -98,15 +98,35 @@ describe('the contracts', () => {
     const document: { paths: Record<string, Record<string, unknown>> } = JSON.parse(
       read('proto/gen/openapi.json'),
     );
+    // The names of parameters may be those of another operation of the path.
+    const nameless = (route: string) => route.replace(/\{[^}]+\}/g, '{}');
     const documented = Object.entries(document.paths).flatMap(([path, verbs]) =>
-      Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`),
+      Object.keys(verbs).map((verb) => nameless(`${verb.toUpperCase()} ${path}`)),
     );
     const served = model.services
       .filter((service) => service.audience !== 'internal')
       .flatMap((service) =>
-        service.rpcs.flatMap((rpc) => rpc.routes.map(({ route, jsonPath }) => `${route.verb} ${jsonPath}`)),
+        service.rpcs.flatMap((rpc) =>
+          rpc.routes.map(({ route, jsonPath }) => nameless(`${route.verb} ${jsonPath}`)),
+        ),
       );
-    expect(documented.sort()).toEqual([...served, 'POST /ci/webhooks/{hook}'].sort());
+    expect(documented.sort()).toEqual([...served, 'POST /ci/webhooks/{}'].sort());
+  });
+
+  it('give no two paths that differ only in the names of their parameters, which are those of the path', () => {
+    const document: {
+      paths: Record<string, Record<string, { parameters?: { name: string; in: string }[] }>>;
+    } = JSON.parse(read('proto/gen/openapi.json'));
+    const paths = Object.keys(document.paths);
+    const shapes = paths.map((path) => path.replace(/\{[^}]+\}/g, '{}'));
+    expect(shapes.filter((shape, index) => shapes.indexOf(shape) !== index)).toEqual([]);
+    for (const [path, verbs] of Object.entries(document.paths)) {
+      const named = [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name);
+      for (const [verb, { parameters = [] }] of Object.entries(verbs)) {
+        const given = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+        expect(given, `${verb} ${path}`).toEqual(named);
+      }
+    }
   });
 
   it('spell enum values as the JSON codec does', () => {

@@ -21,7 +21,7 @@ message Empty {}
 service PlainService {
   option (svc.options.v1.resource) = {
     summary: "x" audience: AUDIENCE_PUBLIC area: AREA_APPS feature: "host.ci"
-    read_scope: SCOPE_RUN_READ write_scope: SCOPE_RUN_WRITE stability: STABILITY_PREVIEW
+    read_scope: SCOPE_RUN_READ write_scope: SCOPE_RUN_WRITE stability: STABILITY_PREVIEW when_off: OFF_INERT
   };
   ${rpc('Read', 'get: "/plain"')}
   ${rpc('Write', 'post: "/plain" body: "*"')}
@@ -85,6 +85,13 @@ describe('operationOf()', () => {
     expect(Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))).toEqual(
       expected,
     );
+  });
+});
+
+describe('what a feature that is off does', () => {
+  it('is said for all of a service, and of nothing that has no feature', () => {
+    const inert = [...rpcs.values()].filter(({ inertWhenOff }) => inertWhenOff);
+    expect(inert.map(({ name }) => name)).toEqual(['Read', 'Write', 'Remove', 'Unscoped', 'Open', 'Staff']);
   });
 });
 

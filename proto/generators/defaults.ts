@@ -1,6 +1,6 @@
 /** Completes an RPC where its contract says nothing: the one place that knows the defaults of options.proto. */
 import type { DescMethod } from '@bufbuild/protobuf';
-import type { OperationOption, OptionReader, ResourceOption } from './options.ts';
+import type { CompleteOperation, OperationOption, OptionReader, ResourceOption } from './options.ts';
 
 type Usual = Required<Pick<OperationOption, 'auth' | 'idempotency'>>;
 
@@ -11,7 +11,7 @@ const BY_AUDIENCE: Readonly<Record<string, Usual>> = {
 };
 
 /** The option of an RPC, completed by its service, its audience and its verb. */
-export function operationOf(options: OptionReader, desc: DescMethod): OperationOption {
+export function operationOf(options: OptionReader, desc: DescMethod): CompleteOperation {
   const op = options.operation(desc) ?? {};
   const resource = options.resource(desc.parent) ?? {};
   const reads = options.http(desc)?.get !== undefined;
@@ -24,6 +24,7 @@ export function operationOf(options: OptionReader, desc: DescMethod): OperationO
     idempotency: op.idempotency ?? (reads ? undefined : usual?.idempotency),
     feature: op.feature ?? resource.feature,
     stability: op.stability ?? resource.stability,
+    whenOff: resource.whenOff,
   });
 }
 

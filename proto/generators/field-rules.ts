@@ -1,7 +1,7 @@
 /** buf.validate rules that JSON Schema can say too. The rest (CEL, cross-field rules) stays with the server. */
 import type { DescField } from '@bufbuild/protobuf';
 import type { FieldRules as ValidateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
-import type { FieldRules } from './model.ts';
+import type { FieldRules, SizeLimit } from './model.ts';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 type Case = NonNullable<ValidateRules['type']['case']>;
@@ -68,6 +68,20 @@ export function rulesOf(desc: DescField, rules: ValidateRules | undefined): Fiel
     default:
       return {}; // Enum rules repeat what the list of values says; timestamps and durations have no JSON Schema words.
   }
+}
+
+export function limitOf(rules: ValidateRules | undefined): SizeLimit | undefined {
+  if (rules?.type.case === 'bytes') return bytesLimit(rules.type.value.len || rules.type.value.maxLen);
+  if (rules?.type.case !== 'string') return undefined;
+  const { len, maxLen, lenBytes, maxBytes } = rules.type.value;
+  const characters = len || maxLen;
+  return (
+    bytesLimit(lenBytes || maxBytes) ?? (characters > 0n ? { characters: Number(characters) } : undefined)
+  );
+}
+
+function bytesLimit(most: bigint): SizeLimit | undefined {
+  return most > 0n ? { bytes: Number(most) } : undefined;
 }
 
 function stringRules(rules: RulesOf<'string'>): FieldRules {

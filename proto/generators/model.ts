@@ -59,8 +59,16 @@ export interface RpcModel {
   readonly scope?: string;
   /** The contract says that no scope is needed. */
   readonly noScope: boolean;
+  /** It takes no API key. */
+  readonly sessionOnly: boolean;
+  /** Request fields that no API key may set. */
+  readonly sessionFields: readonly FieldModel[];
   readonly role?: Role;
   readonly feature?: string;
+  /** Answered while the feature is off, without an effect. */
+  readonly inertWhenOff: boolean;
+  /** Text field of the response without which the answer is an empty object. */
+  readonly emptyWithout?: FieldModel;
   readonly idempotency?: Idempotency;
   readonly successStatus: number;
   readonly timeoutMs: number;
@@ -141,6 +149,11 @@ export type CliFieldType =
   | 'json'
   | 'bytes';
 
+/** `file`: the value is a path. `text`: it is the document itself, or `@path`. Either may be `-`. */
+export type CliDocument = 'file' | 'text';
+
+export type SizeLimit = { readonly bytes: number } | { readonly characters: number };
+
 export interface CliFieldModel {
   /** The field itself; for a flag made of a nested message's field, that inner field. */
   readonly field: FieldModel;
@@ -159,6 +172,9 @@ export interface CliFieldModel {
   readonly default?: string;
   readonly rest: boolean;
   readonly format?: string;
+  readonly document?: CliDocument;
+  /** Of documents and secrets, which files may hold. */
+  readonly limit?: SizeLimit;
 }
 
 export interface MessageModel {
@@ -204,9 +220,14 @@ export interface FieldModel {
     readonly placeholder?: string;
     readonly format?: string;
     readonly rest: boolean;
+    readonly document?: CliDocument;
   };
+  /** Longest value that the rules allow; nothing where none says it. */
+  readonly limit?: SizeLimit;
   /** May be given in the query of a request whose body is the whole message. */
   readonly inQuery: boolean;
+  /** No API key may set it. */
+  readonly sessionOnly: boolean;
 }
 
 export type FieldType =

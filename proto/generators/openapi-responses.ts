@@ -28,6 +28,7 @@ const ANNOUNCED = /`([a-z][a-z0-9_]*)` \((\d{3})\b/g;
 export function responsesOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObject {
   const errors = errorsOf(rpc);
   const entries: [string, JsonObject][] = [[String(rpc.successStatus), successOf(rpc, route, schemas)]];
+  if (rpc.emptyWithout) entries.push(['200', withoutEffect(schemas.message(rpc.response, 'output'))]);
   for (const [status, codes] of [...errors].sort(([a], [b]) => a - b)) {
     entries.push([
       String(status),
@@ -57,7 +58,8 @@ function errorsOf(rpc: RpcModel): Map<number, Set<string>> {
     add(403, 'id_token_refused');
   }
   if (rpc.scope !== undefined) add(403, 'scope_missing');
-  if (rpc.feature !== undefined) add(403, 'feature_disabled');
+  if (rpc.sessionOnly || rpc.sessionFields.length > 0) add(403, 'session_required');
+  if (rpc.feature !== undefined && !rpc.inertWhenOff) add(403, 'feature_disabled');
   add(429, 'rate_limited');
   if (rpc.serverStreaming) add(429, 'too_many_streams');
   return errors;
@@ -65,6 +67,12 @@ function errorsOf(rpc: RpcModel): Map<number, Set<string>> {
 
 function errorResponse(description: string): JsonObject {
   return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } };
+}
+
+function withoutEffect(stored: JsonObject): JsonObject {
+  const schema = { anyOf: [stored, { type: 'object', maxProperties: 0 }] };
+  const description = 'The newest one that is stored, or an empty object: its platform feature is off.';
+  return { description, content: { 'application/json': { schema } } };
 }
 
 function successOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObject {

@@ -1,4 +1,5 @@
 /** The `Operation` value (sdk/core/operation.ts) of an RPC as TypeScript text, the same for the SDK and the CLI. */
+import { TIMEOUT_MS_DEFAULT } from './build-model.ts';
 import type { RpcModel } from './model.ts';
 import { literal } from './text.ts';
 
@@ -16,6 +17,7 @@ export function printOperation(rpc: RpcModel, shaped: boolean): string {
     ...(shaped && rpc.page && { items: rpc.page.items.json }),
     ...(rpc.raw && { raw: true }),
     ...(rpc.serverStreaming && !rpc.raw && { stream: resume === undefined ? {} : { resume } }),
+    ...(!rpc.serverStreaming && rpc.timeoutMs > TIMEOUT_MS_DEFAULT && { timeoutMs: rpc.timeoutMs }),
     ...(shaped && rpc.sdk?.returns && { returns: rpc.sdk.returns.json }),
   });
 }

@@ -28,6 +28,7 @@ export interface ResourceOption {
   readonly writeScope?: string | number;
   readonly noScope?: boolean;
   readonly stability?: string | number;
+  readonly whenOff?: string | number;
 }
 
 /** svc.options.v1.Operation in proto JSON. */
@@ -55,7 +56,12 @@ export interface OperationOption {
   readonly columns?: readonly string[];
   readonly idTokens?: boolean;
   readonly noScope?: boolean;
+  readonly sessionOnly?: boolean;
+  readonly emptyWithout?: string;
 }
+
+/** What an RPC says, and what it has from its service alone. */
+export type CompleteOperation = OperationOption & Pick<ResourceOption, 'whenOff'>;
 
 /** svc.options.v1.Field in proto JSON. */
 export interface FieldOption {
@@ -67,6 +73,9 @@ export interface FieldOption {
   readonly cliFormat?: string;
   readonly rest?: boolean;
   readonly query?: boolean;
+  readonly sessionOnly?: boolean;
+  readonly document?: string | number;
+  readonly documentBytesMax?: number;
 }
 
 /** svc.options.v1.Shape in proto JSON. */

@@ -54,6 +54,7 @@ function printCommand({ rpc, cli }: Command): string {
     ['operation', printOperation(rpc, true)],
     ['positionals', printFields(cli.positionals)],
     ['flags', printFields(cli.flags)],
+    ['bodyBytesMax', rpc.routes[0]?.route.body ? String(rpc.bodyBytesMax) : undefined],
     ['destructive', literal(rpc.destructive)],
     ['stream', literal(rpc.serverStreaming)],
     ['raw', rpc.raw ? 'true' : undefined],
@@ -66,6 +67,7 @@ function printCommand({ rpc, cli }: Command): string {
     ['feature', rpc.feature === undefined ? undefined : literal(rpc.feature)],
     ['visibility', rpc.feature === undefined ? undefined : literal(visibilityOf(rpc.feature))],
     ['auth', literal(rpc.auth)],
+    ['sessionOnly', rpc.sessionOnly ? 'true' : undefined],
     ['stability', literal(rpc.stability)],
     ['deprecated', literal(rpc.deprecated)],
   ];
@@ -101,6 +103,8 @@ function fieldSpec(field: CliFieldModel): Readonly<Record<string, unknown>> {
     ...(field.default !== undefined && { default: field.default }),
     ...(field.rest && { rest: true }),
     ...(field.format !== undefined && { format: field.format }),
+    ...(field.document !== undefined && { document: field.document }),
+    ...(field.limit && { limit: field.limit }),
   };
 }
 

@@ -89,12 +89,15 @@ function webhooksOf(services: readonly ServiceModel[]): Record<string, JsonObjec
 const VERB_ORDER: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 function pathsOf(rpcs: readonly RpcModel[], schemas: Schemas): Record<string, JsonObject> {
-  const entries = rpcs.flatMap((rpc) => rpc.routes.map((route, index): Bound => ({ rpc, route, index })));
+  const entries = rpcs.flatMap((rpc) => rpc.routes.map((route, index) => ({ rpc, route, index })));
   entries.sort((a, b) => VERB_ORDER.indexOf(a.route.route.verb) - VERB_ORDER.indexOf(b.route.route.verb));
+  // Templates that differ only in the names of their parameters are one path in OpenAPI: the last operation, which changes most, names them.
+  const named = new Map(entries.map(({ route }) => [route.shape, route.jsonPath]));
   const paths: Record<string, JsonObject> = {};
-  for (const { rpc, route, index } of entries) {
-    const operation = operationOf({ rpc, route, index }, schemas);
-    paths[route.jsonPath] = { ...paths[route.jsonPath], [route.route.verb.toLowerCase()]: operation };
+  for (const bound of entries) {
+    const path = named.get(bound.route.shape) ?? bound.route.jsonPath;
+    const operation = operationOf({ ...bound, path }, schemas);
+    paths[path] = { ...paths[path], [bound.route.route.verb.toLowerCase()]: operation };
   }
   return paths;
 }
@@ -104,15 +107,17 @@ interface Bound {
   readonly rpc: RpcModel;
   readonly route: RouteModel;
   readonly index: number;
+  /** The path that it stands at, with the names of its parameters there. */
+  readonly path: string;
 }
 
-function operationOf({ rpc, route, index }: Bound, schemas: Schemas): JsonObject {
+function operationOf({ rpc, route, index, path }: Bound, schemas: Schemas): JsonObject {
   const body = requestBodyOf(route, schemas);
   const samples = rpc.examples.flatMap(({ title, cli, sdk }) => [
     ...(cli === undefined ? [] : [{ lang: 'Shell', label: title, source: `svc ${cli}` }]),
     ...(sdk === undefined ? [] : [{ lang: 'TypeScript', label: title, source: `await sdk.${sdk};` }]),
   ]);
-  const parameters = parametersOf(rpc, route, schemas);
+  const parameters = parametersOf({ rpc, route, path }, schemas);
   return {
     operationId: `${tagOf(rpc.service)}.${rpc.sdk?.name ?? lowerFirst(rpc.name)}${index === 0 ? '' : `_${index + 1}`}`,
     tags: [tagOf(rpc.service)],
@@ -123,6 +128,7 @@ function operationOf({ rpc, route, index }: Bound, schemas: Schemas): JsonObject
     ...(body && { requestBody: body }),
     responses: responsesOf(rpc, route, schemas),
     security: securityOf(rpc),
+    ...(rpc.sessionOnly && { 'x-svc-session-only': true }),
     ...(rpc.scope !== undefined && { 'x-svc-scope': rpc.scope }),
     ...(rpc.role && { 'x-svc-role': rpc.role }),
     ...(rpc.feature !== undefined && { 'x-svc-feature': rpc.feature }),
@@ -165,15 +171,16 @@ function requestBodyOf(route: RouteModel, schemas: Schemas): JsonObject | undefi
 
 // Parameters
 
-function parametersOf(rpc: RpcModel, route: RouteModel, schemas: Schemas): JsonObject[] {
-  const path = route.pathFields.map((field) => ({
-    ...parameter({ in: 'path', name: field.json }, field, schemas),
+function parametersOf({ rpc, route, path }: Omit<Bound, 'index'>, schemas: Schemas): JsonObject[] {
+  const names = path.match(/\{[^{}]+\}/g)?.map((parameter) => parameter.slice(1, -1)) ?? [];
+  const inPath = route.pathFields.map((field, place) => ({
+    ...parameter({ in: 'path', name: names[place] ?? field.json }, field, schemas),
     required: true,
   }));
   const query = route.queryFields
     .filter((field) => !field.outputOnly)
     .flatMap((field) => queryParameters(field, field.json, schemas));
-  return [...path, ...query, ...headersOf(rpc)];
+  return [...inPath, ...query, ...headersOf(rpc)];
 }
 
 /** A message in the query is its fields with dotted names. */

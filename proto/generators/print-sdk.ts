@@ -6,6 +6,10 @@ import { docComment, HEADER, propertyKey, quote } from './text.ts';
 import { classOf, type Direction, type ShownType } from './type-plan.ts';
 
 const PAGING_FIELDS: readonly string[] = ['limit', 'cursor'];
+/** An argument of a list that is paged by number too: the form that takes a cursor does without. */
+const PAGE_NUMBER = 'page';
+/** The one import of a resource that is more than types. */
+const PARAMS = '../core/params.ts';
 
 export function printSdk(model: Model): Map<string, string> {
   const plan = planSdk(model);
@@ -40,7 +44,7 @@ function printImports(context: FileContext): string[] {
   return [...context.imports]
     .map(
       ([home, names]) =>
-        `import type { ${[...names].sort().join(', ')} } from '${home.startsWith('.') ? home : `./${home}.ts`}';`,
+        `import ${home === PARAMS ? '' : 'type '}{ ${[...names].sort().join(', ')} } from '${home.startsWith('.') ? home : `./${home}.ts`}';`,
     )
     .sort();
 }
@@ -89,25 +93,27 @@ function printMethod(context: FileContext, rpc: RpcModel, form: Form): string[] 
   const { sdk } = rpc;
   if (!sdk) return [];
   const params = paramFields(rpc, form);
-  const args = sdk.args.map(
+  const taken = form === 'page' ? sdk.args.filter(({ field }) => field.name !== PAGE_NUMBER) : sdk.args;
+  const args = taken.map(
     ({ field, optional }) => `${field.json}${optional ? '?' : ''}: ${tsType(context, field, 'input')}`,
   );
   if (params.length > 0) {
     const optional = params.every((field) => !isRequired(rpc, field));
-    args.push(
-      `params${optional ? '?' : ''}: ${context.plan.paramsName(rpc, form === 'page' ? 'page' : undefined)}`,
-    );
+    const name = context.plan.paramsName(rpc, form === 'page' ? 'page' : undefined);
+    args.push(`params${optional ? '?' : ''}: ${name} & CallOptions`);
+    use(context, PARAMS, 'withParams');
   }
   args.push('options?: CallOptions');
-  const input = [...sdk.args.map(({ field }) => field.json), ...(params.length > 0 ? ['...params'] : [])];
-  const inputText = input.length > 0 ? `{ ${input.join(', ')} }` : '{}';
+  const names = taken.map(({ field }) => field.json);
+  const fields = names.length > 0 ? `{ ${names.join(', ')} }` : '{}';
+  const asked = params.length > 0 ? `...withParams(${fields}, params, options)` : `${fields}, options`;
   const clientMethod = clientMethodOf(rpc, form);
   const operation = printOperation(rpc, form !== 'page');
-  if (takesFunction(rpc, form)) return printStream(context, rpc, { args, input: inputText, operation });
+  if (takesFunction(rpc, form)) return printStream(context, rpc, { args, asked, operation });
   return [
     ...docComment('  ', methodComment(rpc, form)),
     `  ${sdk.name}${form === 'page' ? 'Page' : ''}(${args.join(', ')}): ${resultType(context, rpc, form)} {`,
-    `    return this.#client.${clientMethod}(${operation}, ${inputText}, options);`,
+    `    return this.#client.${clientMethod}(${operation}, ${asked});`,
     '  }',
   ];
 }
@@ -130,21 +136,21 @@ function takesFunction(rpc: RpcModel, form: Form): boolean {
 function printStream(
   context: FileContext,
   rpc: RpcModel,
-  text: { readonly args: readonly string[]; readonly input: string; readonly operation: string },
+  text: { readonly args: readonly string[]; readonly asked: string; readonly operation: string },
 ): string[] {
-  const { args, input, operation } = text;
+  const { args, asked, operation } = text;
   const name = rpc.sdk?.name;
   const event = answerType(context, rpc);
   const stream = resultType(context, rpc, 'stream');
   const call = `${clientMethodOf(rpc, 'stream')}${rpc.raw ? '' : `<${event}>`}`;
   const onEvent = `(event: ${event}) => unknown`;
-  const withParams = (param: string): string => [...args.slice(0, -2), param, ...args.slice(-1)].join(', ');
+  const takes = (param: string): string => [...args.slice(0, -2), param, ...args.slice(-1)].join(', ');
   return [
     ...docComment('  ', methodComment(rpc, 'stream')),
     `  ${name}(${args.join(', ')}): ${stream};`,
-    `  ${name}(${withParams(`onEvent: ${onEvent}`)}): Promise<void>;`,
-    `  ${name}(${withParams(`${args.at(-2)} | (${onEvent})`)}): ${stream} | Promise<void> {`,
-    `    const stream = this.#client.${call}(${operation}, ${input}, options);`,
+    `  ${name}(${takes(`onEvent: ${onEvent}`)}): Promise<void>;`,
+    `  ${name}(${takes(`${args.at(-2)} | (${onEvent})`)}): ${stream} | Promise<void> {`,
+    `    const stream = this.#client.${call}(${operation}, ${asked});`,
     "    return typeof params === 'function' ? stream.forEach(params) : stream;",
     '  }',
   ];
@@ -168,7 +174,9 @@ function resultType(context: FileContext, rpc: RpcModel, form: Form): string {
 /** The whole answer, or one event of it. */
 function answerType(context: FileContext, rpc: RpcModel): string {
   if (rpc.raw) return 'Uint8Array';
-  return use(context, context.plan.homeOf(rpc.response), context.plan.messageName(rpc.response, 'output'));
+  const { homeOf: home, messageName } = context.plan;
+  const name = use(context, home(rpc.response), messageName(rpc.response, 'output'));
+  return rpc.emptyWithout ? `Partial<${name}>` : name;
 }
 
 function methodComment(rpc: RpcModel, form: Form): string {
@@ -182,7 +190,7 @@ function methodComment(rpc: RpcModel, form: Form): string {
   if (rpc.raw)
     parts.push(
       form === 'stream'
-        ? 'The bytes as they come; `contentType()` says what they are.'
+        ? 'The bytes as they come, by `for await`; `text()` and `bytes()` give all of them at once, `contentType()` says what they are.'
         : 'The bytes as they are; the `content-type` of `withResponse()` says what they are.',
     );
   if (takesFunction(rpc, form))
@@ -192,11 +200,15 @@ function methodComment(rpc: RpcModel, form: Form): string {
   const needs = [
     ...(rpc.scope === undefined ? [] : [`scope \`${rpc.scope}\``]),
     ...(rpc.role ? [`role \`${rpc.role}\` on the team`] : []),
-    ...(rpc.auth === 'session' ? ['a session token instead of an API key'] : []),
+    ...(rpc.sessionOnly ? ['a session token instead of an API key'] : []),
     ...(rpc.auth === 'staff' ? ['a staff account'] : []),
-    ...(rpc.feature === undefined ? [] : [`the platform feature \`${rpc.feature}\``]),
+    ...(rpc.feature === undefined || rpc.inertWhenOff ? [] : [`the platform feature \`${rpc.feature}\``]),
   ];
   if (needs.length > 0) parts.push(`Needs: ${needs.join(', ')}.`);
+  if (rpc.inertWhenOff)
+    parts.push(
+      `Answered also while the platform feature \`${rpc.feature}\` is off: what is behind it does nothing then.`,
+    );
   const tags = [
     ...(rpc.stability === 'preview' ? ['@beta'] : []),
     ...(rpc.stability === 'experimental' ? ['@experimental'] : []),

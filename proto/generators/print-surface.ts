@@ -64,9 +64,12 @@ function surfaceRpc(rpc: RpcModel): SurfaceRpc {
     ...(rpc.page && { page: { items: rpc.page.items.json, maxLimit: rpc.page.maxLimit } }),
     auth: rpc.auth,
     ...(rpc.idTokens && { idTokens: true }),
+    ...(rpc.sessionOnly && rpc.auth !== 'session' && { sessionOnly: true }),
+    ...(rpc.sessionFields.length > 0 && { sessionFields: rpc.sessionFields.map(({ json }) => json) }),
     ...(rpc.scope !== undefined && { scope: rpc.scope }),
     ...(rpc.role && { role: rpc.role }),
     ...(rpc.feature !== undefined && { feature: rpc.feature }),
+    ...(rpc.inertWhenOff && { inertWhenOff: true }),
     ...(rpc.idempotency && { idempotency: rpc.idempotency }),
     ...(sdk &&
       service.sdk && {

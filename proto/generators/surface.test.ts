@@ -71,6 +71,12 @@ describe('compareSurfaces() finds a breaking change when', () => {
       `${ID}: the paged field was runners, is machines`,
     ],
     ['auth changes', withRpc({ auth: 'session' }), `${ID}: auth was required, is session`],
+    ['keys are not taken', withRpc({ sessionOnly: true }), `${ID}: taking sessions alone was none, is true`],
+    [
+      'a field is not set with keys',
+      withRpc({ sessionFields: ['override'] }),
+      `${ID}: the field override is set in a session alone`,
+    ],
     [
       'another scope is needed',
       withRpc({ scope: 'runner:manage' }),

@@ -4,6 +4,8 @@
  * surely, and only shows here. Preview and experimental RPCs may change; they are listed and not compared.
  */
 
+import { withArticle } from '../http/article.ts';
+
 export interface Surface {
   /** Areas and scopes with their meaning, in the order of the contracts. */
   readonly areas: Readonly<Record<string, string>>;
@@ -32,9 +34,14 @@ export interface SurfaceRpc {
   readonly page?: { readonly items: string; readonly maxLimit: number };
   readonly auth: string;
   readonly idTokens?: boolean;
+  /** Beside an `auth` that takes API keys as well. */
+  readonly sessionOnly?: boolean;
+  /** Request fields, JSON names. */
+  readonly sessionFields?: readonly string[];
   readonly scope?: string;
   readonly role?: string;
   readonly feature?: string;
+  readonly inertWhenOff?: true;
   readonly idempotency?: string;
   readonly sdk?: {
     readonly method: string;
@@ -114,9 +121,14 @@ function compareRpc(old: SurfaceRpc, now: SurfaceRpc): string[] {
   }
   differ('auth', old.auth, now.auth);
   if (old.idTokens === true) differ('taking id_tokens', old.idTokens, now.idTokens);
+  if (now.sessionOnly === true) differ('taking sessions alone', old.sessionOnly, now.sessionOnly);
+  for (const name of now.sessionFields ?? [])
+    if (!old.sessionFields?.includes(name)) changes.push(`the field ${name} is set in a session alone`);
   if (now.scope !== undefined) differ('the scope', old.scope, now.scope);
   if (now.role !== undefined) differ('the role', old.role, now.role);
   if (now.feature !== undefined) differ('the feature', old.feature, now.feature);
+  if (old.inertWhenOff === true)
+    differ('answering while its feature is off', old.inertWhenOff, now.inertWhenOff);
   differ('idempotency', old.idempotency, now.idempotency);
   differ('the request', old.request, now.request);
   differ('the response', old.response, now.response);
@@ -157,7 +169,8 @@ function compareCli(old: SurfaceRpc['cli'], now: SurfaceRpc['cli']): string[] {
   for (const [flag, type] of Object.entries(old.flags)) {
     const other = now.flags[flag];
     if (other === undefined) changes.push(`the flag --${flag} was removed`);
-    else if (other !== type) changes.push(`the flag --${flag} was a ${type}, is a ${other}`);
+    else if (other !== type)
+      changes.push(`the flag --${flag} was ${withArticle(type)}, is ${withArticle(other)}`);
   }
   return changes;
 }

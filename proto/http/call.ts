@@ -47,13 +47,15 @@ export interface StreamCall extends CallContext {
 }
 
 export type Gate = 'open' | 'disabled' | 'hidden';
+/** `unlisted`: answered where it is called, and in no list of what else is possible. */
+export type RpcGate = Gate | 'unlisted';
 
 /** What a process does with its RPCs. C is what its authentication yields. */
 export interface App<C> {
   /** Those that it serves on the public port. */
   readonly rpcs: readonly RpcInfo[];
   /** Asked before anything else. `disabled` answers 403 `feature_disabled`, `hidden` the router's own 404. */
-  gate(rpc: RpcInfo): Gate;
+  gate(rpc: RpcInfo): RpcGate;
   /** Authentication, rate limit and the credential's own scope, from the head alone; throws ApiError. */
   admit(call: CallContext): Promise<C> | C;
   /** Scope and role on the team that a request names in its path (`rpc.teamInPath`), before anything of its body is decoded. */

@@ -263,6 +263,27 @@ describe('gRPC from grpc-js', () => {
     expect(door.records).toMatchObject([{ protocol: 'grpc', status: 200 }]);
   });
 
+  it.each(['x', 'ü', '😀'])(
+    'holds a text without a rule of its own to 1,024 characters such as %s, as JSON does',
+    async (character) => {
+      const door = await open({ invoke: getRun });
+      connect(door);
+      const outcomes = async (runId: string) => {
+        const viaJson = await fetch(`${door.url}/${RUNS}/Get`, post(JSON.stringify({ runId })));
+        const answer = (await viaJson.json()) as { id?: string; message?: string };
+        const viaGrpc = await callGet(runId).then(
+          ({ id }) => id,
+          ({ details }: grpc.ServiceError) => decodeURIComponent(details),
+        );
+        return [answer.id ?? answer.message, viaGrpc];
+      };
+      const [most, more] = [character.repeat(1_024), character.repeat(1_025)];
+      expect(await outcomes(most)).toEqual([most, most]);
+      const said = 'runId: must be at most 1024 characters, is 1025 characters long';
+      expect(await outcomes(more)).toEqual([said, said]);
+    },
+  );
+
   it('gets an error with its code, text and our code in the trailers', async () => {
     connect(await open({ invoke: getRun }));
     const error = (await callGet('missing').catch((thrown: unknown) => thrown)) as grpc.ServiceError;

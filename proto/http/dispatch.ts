@@ -3,12 +3,12 @@ import type { App } from './call.ts';
 import { createRpcDoor, type RpcEntry } from './connect-doors.ts';
 import { apiError, type ApiError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import { featureDisabled } from './feature-disabled.ts';
+import { featureDisabled, isShut } from './feature-disabled.ts';
 import type { Ledger } from './ledger.ts';
 import type { DoorLimits } from './limits.ts';
 import { servePage, verbsOf, type FoundPage, type PageTable } from './pages.ts';
 import { createRestDoor, failRest, type RestTarget } from './rest.ts';
-import { createRouter, type Match, type Router } from './router.ts';
+import { createRouter, type Match, type Router, type Visible } from './router.ts';
 import type { RpcInfo } from './rpc.ts';
 import { assertPlainHead, parseTarget, type RequestTarget } from './target.ts';
 import { compileRoute } from './transcode.ts';
@@ -28,18 +28,21 @@ export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions)
   const { router, appOf } = buildTables(apps);
   const serveRest = createRestDoor(limits);
   const rpcDoor = createRpcDoor(appOf, limits);
-  const visible = (rpc: RpcInfo): boolean => appOf.get(rpc.id)?.gate(rpc) !== 'hidden';
+  const visible = (rpc: RpcInfo): Visible => {
+    const gate = appOf.get(rpc.id)?.gate(rpc);
+    return gate === 'unlisted' ? gate : gate !== 'hidden';
+  };
 
   const dispatchRest = (exchange: Exchange, match: Match<RestTarget>, query: string): void => {
     const { rpc, app } = match.target;
     const call = ledger.startCall(exchange, rpc, 'rest');
-    if (app.gate(rpc) === 'open') void serveRest(call, match, query);
-    else failRest(call, featureDisabled(rpc.feature));
+    if (isShut(app.gate(rpc))) failRest(call, featureDisabled(rpc.feature));
+    else void serveRest(call, match, query);
   };
 
   const dispatchRpc = (exchange: Exchange, entry: RpcEntry, query: string): void => {
     const call = ledger.startCall(exchange, entry.rpc, rpcDoor.protocolOf(exchange.request));
-    const disabled = entry.app.gate(entry.rpc) !== 'open';
+    const disabled = isShut(entry.app.gate(entry.rpc));
     void rpcDoor.serve({
       call,
       entry,
@@ -60,7 +63,8 @@ export function createDispatch({ apps, pages, limits, ledger }: DispatchOptions)
     assertPlainHead(request, limits.headerBytesMax);
     const target = parseTarget(request);
     const entry = rpcDoor.find(target.path);
-    if (entry !== undefined && visible(entry.rpc)) return dispatchRpc(exchange, entry, target.query);
+    if (entry !== undefined && visible(entry.rpc) !== false)
+      return dispatchRpc(exchange, entry, target.query);
     const page = pages.exact(target.path);
     if (page !== undefined) return dispatchPage(exchange, page, target);
     const method = request.method ?? '';

@@ -31,7 +31,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   currency_unsupported: 'The installation counts in another currency; `details.currency` names it.',
   deadline_exceeded: 'The call was not done within its time.',
   email_unverified: 'The account must have a verified e-mail address for this.',
-  environment_incomplete: 'The environment has no repository to build from.',
+  environment_incomplete:
+    'The environment has no repository to build from, or its images have no registry to go to.',
   environment_locked: 'A build holds the environment; the details name it.',
   environment_protected:
     'The rules of the environment refuse it: it takes promotions alone, or no approval of who asked for a promotion.',
@@ -52,7 +53,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   invite_invalid: 'The invitation does not exist, was revoked or used, or has expired.',
   invite_other_account: 'The invitation is for another address than the one of this account.',
   key_in_use: 'Another runner was enrolled with this key.',
-  key_unknown: 'No runner is enrolled with this key.',
+  key_unknown: 'No runner of this id is enrolled with the key.',
   key_weak: 'The public key of the runner is not safe to use.',
   last_owner: 'The team would be left without an owner.',
   legal_review_required:
@@ -77,7 +78,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   precondition_failed: 'It has changed since the revision that `If-Match` names.',
   promotion_not_pending:
     'The promotion does not wait for approvals any more; `details.state` says where it stands.',
-  proof_required: 'The session alone is not enough: the password or a one-time code must be sent as well.',
+  proof_required:
+    'The session alone is not enough: the password or a one-time code must be sent as well, or both were used to sign in within the last ten minutes.',
   rate_limited: 'There were too many requests; `Retry-After` says when the next one is taken.',
   reason_required: 'The change needs a reason.',
   region_unknown: 'No region has this id.',

@@ -1,5 +1,5 @@
 /** What is answered where a platform feature is not open. */
-import type { Gate } from './call.ts';
+import type { RpcGate } from './call.ts';
 import { apiError } from './errors.ts';
 import type { ApiError } from './errors.ts';
 import { UNKNOWN_ROUTE } from './unknown-route.ts';
@@ -11,8 +11,10 @@ export function featureDisabled(feature = ''): ApiError {
   });
 }
 
+export const isShut = (gate: RpcGate): boolean => gate !== 'open' && gate !== 'unlisted';
+
 /** Undefined: the gate is open. A hidden feature is answered like a route that does not exist. */
-export function gateRefusal(gate: Gate, feature: string | undefined): ApiError | undefined {
-  if (gate === 'open') return undefined;
+export function gateRefusal(gate: RpcGate, feature: string | undefined): ApiError | undefined {
+  if (!isShut(gate)) return undefined;
   return gate === 'disabled' ? featureDisabled(feature) : apiError('not_found', UNKNOWN_ROUTE);
 }

@@ -12,6 +12,7 @@ import {
   type JsonValue,
   type Message,
 } from '@bufbuild/protobuf';
+import { withArticle } from './article.ts';
 import { enumNames } from './enum-names.ts';
 import { wordsText } from './enum-words.ts';
 import { bareField, isBareStruct, isWrapped } from './json-encode.ts';
@@ -229,7 +230,7 @@ function wellKnownDecoder(desc: DescMessage): Decode | undefined {
       return fromJson(desc, value as JsonValue);
     } catch {
       // The library's text names its own types; the field and what it is are what the caller can use.
-      throw refuse(path, 'type', `${shown(value)} is not a ${desc.name}`);
+      throw refuse(path, 'type', `${shown(value)} is not ${withArticle(desc.name)}`);
     }
   };
 }

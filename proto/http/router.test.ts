@@ -40,6 +40,23 @@ function routerOf(...routes: [Verb, string][]) {
   };
 }
 
+describe('an unlisted route', () => {
+  const router = createRouter<Target>();
+  for (const verb of ['GET', 'POST'] as const) router.add(target(verb, '/tasks/{id}'));
+  router.add(target('PUT', '/tasks/{id}/note'));
+  const find = (verb: string, path: string, listed: readonly string[] = []) => {
+    const routed = router.find(verb, path, ({ id }) => listed.includes(id) || 'unlisted');
+    return 'target' in routed ? routed.target.route.verb : routed.allow;
+  };
+
+  it('is found by its own verb, and not told of to other ones', () => {
+    expect(find('GET', '/tasks/1')).toBe('GET');
+    expect(find('HEAD', '/tasks/1')).toBe('GET');
+    expect(find('PUT', '/tasks/1')).toEqual([]);
+    expect(find('GET', '/tasks/1/note')).toEqual([]);
+  });
+});
+
 describe('createRouter()', () => {
   const find = routerOf(
     ['GET', '/teams'],

@@ -1,7 +1,7 @@
 /**
  * Finds the route of a request. A trie by path segment; literal before variable before `**`, with backtracking, so the order of
  * registration does not matter. A route that is hidden (its feature is internal and off) is passed over during the search: it
- * neither matches nor shows in Allow, so that the answer is the very one of a path that never existed.
+ * neither matches nor shows in Allow, so that the answer is the very one of a path that never existed. An unlisted one matches, and does not show in Allow.
  *
  * Segments are compared as sent, without decoding: `/%61dmin` is not `/admin`, so no rule of a proxy on a path prefix can be
  * walked around. `.`, `..` and empty segments are data that match no literal; a variable does not take an empty one.
@@ -20,6 +20,8 @@ export interface Match<T extends Target> {
   readonly captures: readonly string[];
 }
 
+export type Visible = boolean | 'unlisted';
+
 /** `allow` is empty when no visible route has this path. */
 export type Routed<T extends Target> = Match<T> | { readonly allow: readonly Verb[] };
 
@@ -35,7 +37,7 @@ interface Node<T extends Target> {
 export interface Router<T extends Target> {
   add(target: T): void;
   /** `path` without query, `/a/b`. */
-  find(verb: string, path: string, visible: (rpc: RpcInfo) => boolean): Routed<T>;
+  find(verb: string, path: string, visible: (rpc: RpcInfo) => Visible): Routed<T>;
 }
 
 function createNode<T extends Target>(): Node<T> {
@@ -96,7 +98,7 @@ function insert<T extends Target>(root: Node<T>, target: T): void {
 interface Search {
   readonly wanted: string;
   readonly segments: readonly string[];
-  readonly visible: (rpc: RpcInfo) => boolean;
+  readonly visible: (rpc: RpcInfo) => Visible;
   /** Empty: none. */
   readonly customVerb: string;
   /** Of the branch at hand; a branch that fails takes its own back out. */
@@ -129,8 +131,9 @@ function takeRest<T extends Target>(node: Node<T>, at: number, search: Search): 
 function choose<T extends Target>(table: Map<string, T[]>, search: Search): T | undefined {
   let found: T | undefined;
   for (const target of table.get(search.customVerb) ?? []) {
-    if (!search.visible(target.rpc)) continue;
-    search.allow.add(target.route.verb);
+    const visible = search.visible(target.rpc);
+    if (visible === false) continue;
+    if (visible === true) search.allow.add(target.route.verb);
     if (target.route.verb === search.wanted) found = target;
   }
   return found;

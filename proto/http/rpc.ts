@@ -47,10 +47,18 @@ export interface RpcInfo {
   readonly auth: Auth;
   /** Also takes an id_token of a CI job, or what one was exchanged for. */
   readonly idTokens?: true;
+  /** Takes the session of a person, and no API key. */
+  readonly sessionOnly?: true;
+  /** Fields of the request that only the session of a person may set; local names. */
+  readonly sessionFields?: readonly string[];
   /** Scope in its JSON spelling, `runner:read`. */
   readonly scope?: string;
   readonly role?: Role;
   readonly feature?: FeatureKey;
+  /** Answered while the feature is off: what it would do is not done then. */
+  readonly inertWhenOff?: true;
+  /** Text field of the response without which REST answers an empty object; local name. */
+  readonly emptyWithout?: string;
   readonly idempotency?: Idempotency;
   readonly successStatus: number;
   readonly timeoutMs: number;

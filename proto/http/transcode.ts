@@ -61,7 +61,7 @@ export interface RestCodec {
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
-  const { input, output } = rpc.desc;
+  const { input } = rpc.desc;
   const path = compilePath(input, route);
   const taken = {
     byPath: new Set(path.map((step) => step.target.id)),
@@ -84,7 +84,7 @@ export function compileRoute(rpc: RpcInfo, route: RestRoute): RestCodec {
       writeQuery(message, input, { pairs, taken });
       return message;
     },
-    encode: compileResponse(output, route),
+    encode: compileResponse(rpc, route),
   };
 }
 
@@ -244,7 +244,7 @@ function fieldBody(input: DescMessage, field: DescField): BodyDecoder {
   };
 }
 
-function compileResponse(output: DescMessage, route: RestRoute): RestCodec['encode'] {
+function compileResponse({ desc: { output }, emptyWithout }: RpcInfo, route: RestRoute): RestCodec['encode'] {
   const none: RestResponse = { contentType: undefined, body: undefined };
   const json = (encode: (message: Message) => string): RestCodec['encode'] => {
     return (message, status) =>
@@ -260,7 +260,10 @@ function compileResponse(output: DescMessage, route: RestRoute): RestCodec['enco
   }
   if (!isHttpBody(output)) {
     const encode = encoder(output);
-    return json((message) => preparedJson(message) ?? encode(message));
+    if (emptyWithout === undefined) return json((message) => preparedJson(message) ?? encode(message));
+    return json((message) =>
+      (message as unknown as Record<string, unknown>)[emptyWithout] === '' ? '{}' : encode(message),
+    );
   }
   return (message, status) => {
     const raw = message as HttpBody;

@@ -64,12 +64,10 @@ describe('scanWire()', () => {
     expect(broken(() => scanWire(desc, bytes))).toBe(rule);
   });
 
-  it('holds a text to four bytes a character, and one without a rule to 1,024 bytes', () => {
+  it('holds a text to four bytes a character, and one without a rule to 1,024 characters', () => {
     const message = (runId: string) => toBinary(GetRequestSchema, create(GetRequestSchema, { runId }));
     expect(broken(() => scanWire(GetRequestSchema, message('x'.repeat(1_024))))).toBe('nothing');
-    expect(broken(() => scanWire(GetRequestSchema, message('x'.repeat(1_025))))).toBe(
-      'runId string.max_bytes',
-    );
+    expect(broken(() => scanWire(GetRequestSchema, message('x'.repeat(1_025))))).toBe('runId string.max_len');
   });
 
   it('takes fields of a newer contract', () => {

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest';
-import { boundUrl, boundUrls, boundWords } from './bound.ts';
+import { createServer } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
+import { afterAll, describe, expect, it } from 'vitest';
+import { boundUrl, boundUrls, boundWords, orWrongSetting } from './bound.ts';
 
 describe('what is bound', () => {
   it.each([
@@ -20,5 +22,31 @@ describe('what is bound', () => {
       'http://[::1]:81',
     ]);
     expect(boundUrls('192.0.2.1', 81)[0]).toBe('http://192.0.2.1:81');
+  });
+});
+
+describe('what cannot be listened on', () => {
+  const opened: Server[] = [];
+  afterAll(() => opened.forEach((server) => server.close()));
+  const listen = async (host: string, port: number): Promise<number> => {
+    const server = createServer();
+    opened.push(server);
+    const listening = new Promise<number>((resolve, reject) => {
+      server.once('error', reject).listen(port, host, () => resolve((server.address() as AddressInfo).port));
+    });
+    return await orWrongSetting(listening, { host, port, names: ['HOST', 'PORT'] });
+  };
+
+  it('is named by its setting', async () => {
+    const port = await listen('127.0.0.1', 0);
+    await expect(listen('127.0.0.1', port)).rejects.toThrow(
+      `PORT is ${port}, expected a port of 127.0.0.1 that is free`,
+    );
+    await expect(listen('nope.invalid', 0)).rejects.toThrow(
+      'HOST is "nope.invalid", expected an address or a name of',
+    );
+    await expect(listen('192.0.2.1', 0)).rejects.toThrow(
+      'HOST is "192.0.2.1", expected an address or a name of',
+    );
   });
 });

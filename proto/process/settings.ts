@@ -2,6 +2,8 @@
  * Settings of a process as a table: each one says how it is read and what a person needs to know of it, so that the documents are printed from the
  * very values that count. Reading collects every problem: one start names all of them.
  */
+import { accessSync, constants, statSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { addressList } from '../http/address.ts';
 
 export interface Setting<T> {
@@ -251,6 +253,33 @@ export const ranges = (given: string): readonly string[] | Wrong => {
     throw error;
   }
 };
+
+/** A name or an address that a process can listen on. */
+export const bindHost = (given: string): string | Wrong =>
+  isIP(given) !== 0 || /^[a-z\d]([a-z\d.-]*[a-z\d])?$/i.test(given)
+    ? given
+    : expected(given, 'an address or a name without a port, such as 127.0.0.1 or 0.0.0.0');
+
+/** `secret/transit`: no step leads out of it. */
+export const mountPath = (given: string): string | Wrong =>
+  given.split('/').every((part) => /^[\w-][\w.-]*$/.test(part))
+    ? given
+    : expected(
+        given,
+        'names of letters, digits, ".", "_" and "-", separated by single slashes, such as transit',
+      );
+
+/** Read once, at the start. */
+export function readableFile(given: string): string | Wrong {
+  const what = 'a file that can be read';
+  try {
+    if (!statSync(given).isFile()) return expected(given, `${what}: it is none`);
+    accessSync(given, constants.R_OK);
+    return given;
+  } catch (error) {
+    return expected(given, `${what}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
 
 /** A secret that two processes share. */
 export const secret =

@@ -3,12 +3,10 @@
  * contained.
  */
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { findProgram } from '../executor/command.ts';
-import { makeDataDir } from '../../test/setup/runner/executor-fixtures.ts';
-import { createBench, type Bench } from '../../test/setup/runner/build-abuse/bench.ts';
 import { BUILD_ABUSE_CASES, buildAbuseTable } from '../../test/setup/runner/build-abuse/cases.ts';
+import { runCases } from '../../test/setup/runner/build-abuse/run-cases.ts';
 import { admit, admitBuildpack } from './builder.ts';
 import { containmentFinding } from '../doctor/checks/executors.ts';
 import { judge } from './engine-floor.ts';
@@ -19,27 +17,7 @@ const CASE_MS = 600_000;
 const there = await has('podman');
 
 describe.runIf(there)('abuse of builds', () => {
-  let bench: Bench;
-  let dataDir: Awaited<ReturnType<typeof makeDataDir>>;
-
-  beforeAll(async () => {
-    dataDir = await makeDataDir();
-    bench = await createBench(dataDir.path, findProgram('runc') === undefined ? undefined : 'runc');
-  }, CASE_MS);
-  afterAll(async () => {
-    await bench.close();
-    await dataDir.remove();
-  }, CASE_MS);
-
-  for (const { abuse, held, act } of BUILD_ABUSE_CASES)
-    it(
-      `${abuse} → ${held}`,
-      async () => {
-        await act(bench);
-        expect(await bench.leftovers()).toEqual([]);
-      },
-      CASE_MS,
-    );
+  runCases(BUILD_ABUSE_CASES, CASE_MS);
 });
 
 describe('what cannot be contained', () => {

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { writeDurably } from '../disk/durable-file.ts';
 import { failureText, runCommand } from '../executor/command.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
+import { BUILT_LABEL, BUILT_REPOSITORY, type TeamImages } from '../executor/team-images.ts';
 import { ownerOf } from './containment.ts';
 import { containedCall, type ContainedHost } from './contained-engine.ts';
 import { fileBind } from './containment-script.ts';
@@ -21,8 +22,6 @@ const LIST_MS = 30_000;
 const LIST_TRIES = 5;
 const COPY_MS = 600_000;
 const LIMITS = { memoryMb: 512, cpus: 2 };
-/** Every image that a runner built carries this label. */
-const BUILT_LABEL = 'svc.work';
 
 interface Listed {
   Id?: string;
@@ -42,6 +41,7 @@ export interface BaseImages {
 export interface BaseImagesOptions {
   host: ContainedHost;
   engine: Engine;
+  images: Pick<TeamImages, 'brought'>;
 }
 
 export function createBaseImages(options: BaseImagesOptions): BaseImages {
@@ -64,11 +64,11 @@ export function createBaseImages(options: BaseImagesOptions): BaseImages {
 }
 
 async function sync(options: BaseImagesOptions, text: string): Promise<void> {
-  const { host, engine } = options;
+  const { host, engine, images } = options;
   const store = await host.stores.bases();
   const note = noteOf(store);
   const known = await readNote(note);
-  const there = await namedImages(engine);
+  const there = await namedImages(engine, await images.brought());
   const wanted = [...there].filter(([name, id]) => known[name] !== id && mayMean(text, name));
   const gone = Object.keys(known).filter((name) => !there.has(name));
   if (wanted.length === 0 && gone.length === 0) return;
@@ -81,7 +81,7 @@ async function sync(options: BaseImagesOptions, text: string): Promise<void> {
 }
 
 /** Returns the names of the operator's images with their present ids. */
-async function namedImages(engine: Engine): Promise<Map<string, string>> {
+async function namedImages(engine: Engine, brought: readonly string[]): Promise<Map<string, string>> {
   const list = async () =>
     await runCommand(engineArgv(engine, 'images', '--format=json'), { timeoutMs: LIST_MS });
   let listed = await list();
@@ -90,10 +90,12 @@ async function namedImages(engine: Engine): Promise<Map<string, string>> {
   if (listed.code !== 0)
     throw new MachineFailed(`the images of this machine cannot be listed: ${failureText(listed)}`);
   const images = JSON.parse(listed.stdout || '[]') as Listed[];
+  const isTeams = (name: string) => name.startsWith(`${BUILT_REPOSITORY}:`) || brought.includes(name);
   return new Map(
     images
       .filter(({ Labels }) => Labels?.[BUILT_LABEL] === undefined)
-      .flatMap(({ Id = '', Names }) => (Names ?? []).map((name): [string, string] => [name, Id])),
+      .flatMap(({ Id = '', Names }) => (Names ?? []).map((name): [string, string] => [name, Id]))
+      .filter(([name]) => !isTeams(name)),
   );
 }
 

@@ -1,8 +1,7 @@
 import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { testContext, uncontainedBuilder } from '../../test/setup/runner/build-context.ts';
+import { testContext, testDeployers, uncontainedBuilder } from '../../test/setup/runner/build-context.ts';
 import { collectedLog } from '../../test/setup/runner/collected-log.ts';
-import { deployers } from '../deploy/deployers.ts';
 import { startBuild } from './build.ts';
 
 describe('startBuild()', () => {
@@ -16,7 +15,7 @@ describe('startBuild()', () => {
     const options = {
       host: { dataDir: dirname(dirname(workspace.folder)), runnerId, engine },
       builder: uncontainedBuilder(),
-      deployers,
+      deployers: testDeployers(engine, dirname(dirname(workspace.folder)), { appNetwork: 'open' }),
       executor: { start: () => Promise.reject(new Error('no steps here')) },
       env,
       caFile: undefined,
@@ -52,7 +51,7 @@ describe('startBuild()', () => {
       plan,
       {
         host: { dataDir: dirname(dirname(workspace.folder)), runnerId, engine },
-        deployers,
+        deployers: testDeployers(engine, dirname(dirname(workspace.folder))),
         builder: { ...uncontainedBuilder(), noteRefusal: (reason) => void reasons.push(reason) },
         executor: { start: () => Promise.reject(new Error('no steps here')) },
         env,
@@ -73,5 +72,36 @@ describe('startBuild()', () => {
     });
     expect(calls('git')).toEqual([]);
     expect(reasons).toEqual(['builds: not contained on this machine, see svc-runner doctor']);
+  });
+
+  it('deploys nothing for many teams where apps are not contained, and begins no build for it', async () => {
+    const { plan, workspace, engine, runnerId, env, fake, calls } = await testContext({
+      deployImage: `reg.example/web@sha256:${'a'.repeat(64)}`,
+      deploy: { kind: 'container', app: 'web', containerPort: 8080 },
+      shared: true,
+    });
+    fake('podman');
+    const dataDir = dirname(dirname(workspace.folder));
+    const build = startBuild(
+      plan,
+      {
+        host: { dataDir, runnerId, engine },
+        deployers: testDeployers(engine, dataDir),
+        // The operator let builds be uncontained, and not apps.
+        builder: { ...uncontainedBuilder(), allowUncontained: true },
+        executor: { start: () => Promise.reject(new Error('no steps here')) },
+        env,
+        caFile: undefined,
+        deployAddress: '127.0.0.1',
+        deployLimits: { memoryMb: 64, cpus: 1, pids: 64 },
+        log: collectedLog(),
+      },
+      { ref: plan, onOutput: async () => undefined, enter: async () => undefined },
+    );
+    expect(await build.done).toMatchObject({
+      reason: 'engine_error',
+      message: expect.stringContaining('a machine that many teams deploy to refuses them') as string,
+    });
+    expect(calls('podman').flat()).not.toEqual(expect.arrayContaining(['run']));
   });
 });

@@ -21,18 +21,20 @@ import { call, engineEnv, type BuildContext } from './context.ts';
 import { admit, admitBuildpack, forgetDeployed, type Builder } from './builder.ts';
 import { builderBase, inspectBuilt, type BuiltImage } from './built-image.ts';
 import { BuildStopped, createControl, type BuildControl } from './control.ts';
-import type { AppLimits, Deployers } from './deployer.ts';
+import type { Admission, AppLimits, Deployers } from './deployer.ts';
 import { detectRecipe, type Recipe } from './detect.ts';
+import { checkSyntax } from './engine-syntax.ts';
 import { cloneSource } from './git.ts';
 import { buildImage, localTag } from './image.ts';
+import { beginsWithImage } from './layer-reuse.ts';
 import { packImage } from './pack.ts';
-import type { BuildPlan } from './plan.ts';
+import { requireLocalRegistry } from './local-registry.ts';
+import { tagOf, type BuildPlan, type DeployPlan, type SourcePlan } from './plan.ts';
 import { pushImage } from './push.ts';
 import { checkDockerfile } from './references.ts';
 import { catalogueImage } from './sbom/image-catalogue.ts';
 import { sbomReport } from './sbom/report.ts';
 import { runSteps } from './steps.ts';
-import { handOver } from './transfer.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf, type BuildHost } from './workspace.ts';
 
 const GRACE_MS = 5_000;
@@ -42,7 +44,7 @@ export interface BuildOptions {
   executor: Pick<Executor, 'start'>;
   /** Contains image builds on this machine. */
   builder: Builder;
-  deployers: Pick<Deployers, 'of'>;
+  deployers: Pick<Deployers, 'of' | 'admit'>;
   env: NodeJS.ProcessEnv;
   caFile: string | undefined;
   deployAddress: string;
@@ -68,6 +70,8 @@ class Build {
   readonly #begunMs = monotonicMs();
   readonly #result: WireBuildResult & { phases: NonNullable<WireBuildResult['phases']> } = { phases: [] };
   #phaseBegunMs = 0;
+  #isOnImage = false;
+  #admission: Admission | undefined;
 
   constructor(plan: BuildPlan, options: BuildOptions & { start: StartContext; control: BuildControl }) {
     const { start, control } = options;
@@ -97,7 +101,9 @@ class Build {
     let outcome: WorkOutcome;
     try {
       await makeWorkspace(this.#context.workspace);
-      if (this.#plan.source !== undefined) await this.#enterContainment();
+      // A team's own machine fetches what it deploys with its engine.
+      if (this.#plan.source !== undefined || this.#plan.shared) await this.#enterContainment();
+      if (this.#plan.deploy !== undefined) await this.#admitDeploy(this.#plan.deploy);
       await this.#phases();
       outcome = { reason: 'exit', exitCode: 0, durationMs: 0 };
     } catch (error) {
@@ -128,29 +134,37 @@ class Build {
       this.#context = { ...this.#context, contained: await builder.open(isolation, this.#plan.team) };
   }
 
+  /** Before anything is built: the deploy may be refused. */
+  async #admitDeploy(target: DeployPlan): Promise<void> {
+    const { deployers } = this.#options;
+    this.#admission = await this.#control.race(deployers.admit(target, this.#plan.shared));
+    for (const warning of this.#admission.warnings) await this.#context.writeLine(warning);
+  }
+
   async #phases(): Promise<void> {
     const { source, deployImage, image, deploy } = this.#plan;
     const { id, epoch } = this.#plan;
     const tag = localTag(id, epoch);
     let deployed = deployImage;
     if (source !== undefined) {
-      await this.#enter(
-        'cloning',
-        `cloning ${source.url}, ${source.commit ?? `head of branch ${source.branch}`}`,
-      );
-      this.#result.commit = await cloneSource(this.#context, source);
+      await requireLocalRegistry(this.#context);
+      await this.#enter('cloning', `cloning ${source.url}, ${source.commit ?? source.branch}`);
+      Object.assign(this.#result, await cloneSource(this.#context, source));
       await this.#context.writeLine(`at commit ${this.#result.commit}`);
       await this.#enter('building', `building with ${this.#plan.buildType}`);
-      await this.#make(tag, source.buildPath);
+      await this.#make(tag, source);
       deployed = tag;
     }
     if (image !== undefined && source !== undefined) {
       const listed = await this.#listPackages(tag);
-      const built = await inspectBuilt(this.#context, tag);
-      await this.#enter('publishing', `pushing ${image.name}:${image.tag}`);
-      const pushed = await pushImage(this.#context, { tag, image, built });
+      const built = await inspectBuilt(this.#context, tag, this.#isOnImage);
+      const published = tagOf(image, this.#result.commit ?? '');
+      await this.#enter('publishing', `pushing ${image.name}:${published}`);
+      const pushed = await pushImage(this.#context, { tag, image: { ...image, tag: published }, built });
       Object.assign(this.#result, {
         ...pushed,
+        // A control plane that does not ask for it refuses a word that it does not know.
+        ...(image.commitInTag && { tag: published }),
         image: image.name,
         ...sbomReport(listed, { name: image.name, digest: pushed.digest }),
         ...this.#origin(built),
@@ -159,14 +173,15 @@ class Build {
       deployed = `${image.name}@${this.#result.digest}`;
     }
     if (deploy === undefined || deployed === undefined) return;
-    if (deployed === tag && this.#result.buildType === 'dockerfile') await handOver(this.#context, tag);
     await this.#enter('deploying', `deploying ${deploy.app} as ${deploy.kind}`);
     const { address } = await this.#options.deployers.of(deploy.kind).deploy(this.#context, {
       target: deploy,
       image: deployed,
+      ...(this.#result.buildType === 'dockerfile' ? { built: tag } : {}),
       env: { ...this.#plan.variables, ...this.#plan.secrets },
       bindAddress: this.#options.deployAddress,
       limits: this.#options.deployLimits,
+      network: this.#admission?.network,
     });
     if (address === undefined) return;
     this.#result.address = address;
@@ -190,7 +205,7 @@ class Build {
     return listed;
   }
 
-  async #make(tag: string, buildPath: string): Promise<void> {
+  async #make(tag: string, { buildPath, dockerfile, context: copied }: SourcePlan): Promise<void> {
     const context = this.#context;
     const deadlineMs = this.#begunMs + this.#plan.limits.timeoutSeconds * 1_000;
     await runSteps(context, this.#options.executor, deadlineMs);
@@ -198,6 +213,8 @@ class Build {
     const recipe = await detectRecipe({
       clone: context.workspace.clone,
       buildPath,
+      dockerfile,
+      context: copied,
       wanted: this.#plan.buildType,
       pack: pack !== undefined,
     });
@@ -208,7 +225,9 @@ class Build {
     if (recipe.type === 'buildpack')
       await packImage(context, { program: pack ?? 'pack', folder: recipe.folder, tag });
     else if (hasDockerfile(recipe)) {
-      await checkDockerfile(recipe.dockerfile, this.#plan.variables);
+      const text = await checkDockerfile(recipe.dockerfile, this.#plan.variables);
+      this.#isOnImage = beginsWithImage(text, this.#plan.source?.target);
+      await checkSyntax(this.#options.host.engine.engine, text);
       await buildImage(context, recipe, tag);
     }
   }
@@ -276,7 +295,7 @@ class Build {
           name: this.#context.workspace.name,
           well,
         });
-      if (this.#result.phase === 'deploying') await forgetDeployed(host.engine.engine);
+      if (this.#result.phase === 'deploying') await forgetDeployed(host.engine.engine, builder.images);
     } catch (error) {
       log.error(
         { id: this.#plan.id, problem: errorText(error) },

@@ -1,6 +1,7 @@
 /** Decides how this runner builds images: contained where a real build has proved the containment, otherwise with a warning in the output, or not at all. */
 import { errorText } from '../platform/errors.ts';
 import { runCommand } from '../executor/command.ts';
+import { BUILT_LABEL, createTeamImages, type TeamImages } from '../executor/team-images.ts';
 import type { BuildEngine } from '../executor/executor.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
 import type { Log } from '../platform/log.ts';
@@ -10,8 +11,9 @@ import { createContainment, ownerOf } from './containment.ts';
 import { prove } from './containment-probe.ts';
 import type { ContainedBuild } from './context.ts';
 import { createControl } from './control.ts';
-import type { Endpoint } from './egress.ts';
+import type { Endpoint } from '../network/egress.ts';
 import { engineVersion } from './engine-floor.ts';
+import { unreadSyntax } from './engine-syntax.ts';
 import { BuildFailed, MachineFailed } from './failure.ts';
 import { createStores, noteUse, type TeamStore } from './team-store.ts';
 
@@ -25,9 +27,16 @@ const REASON_LENGTH_MAX = 200;
 
 /** Whether builds are contained on this machine. */
 export type Isolation =
-  | { contained: true; host: ContainedHost; baseImages: BaseImages; detail: string; flaws?: string }
-  /** `why` is the missing part; `flaws` is the advice about an engine that is known to let builds out. */
-  | { contained: false; why: string; engine: string; flaws?: string };
+  | {
+      contained: true;
+      host: ContainedHost;
+      baseImages: BaseImages;
+      detail: string;
+      flaws?: string;
+      unread?: string;
+    }
+  /** `why` is the missing part; `flaws` is the advice about an engine that is known to let builds out; `unread` is what Dockerfiles must do without on this version. */
+  | { contained: false; why: string; engine: string; flaws?: string; unread?: string };
 
 export interface BuilderOptions {
   buildEngine: BuildEngine;
@@ -38,12 +47,15 @@ export interface BuilderOptions {
   controlPlane?: Endpoint | undefined;
   /** Limit of all stores together, in MiB. */
   maxStoreMb: number;
+  /** Free disk below which the runner takes no work, in MiB. */
+  minFreeMb: number;
   log: Log;
   now: () => Date;
 }
 
 export interface Builder {
   readonly allowUncontained: boolean;
+  readonly images: TeamImages;
   /** The reasons why it takes no builds any more: it was offered one that a machine which builds for many teams must refuse. */
   notReady(): string[];
   noteRefusal(reason: string): void;
@@ -51,8 +63,8 @@ export interface Builder {
   isolation(): Promise<Isolation>;
   open(isolation: Isolation & { contained: true }, team: string): Promise<ContainedBuild>;
   /**
-   * Cleans up after a build's processes and folders are gone: its image, and, when it ended badly and was the team's last, everything that its team's builds
-   * left.
+   * Cleans up after a build's processes and folders are gone: its image, and, when it ended badly and was the
+   * team's last, the containers and files that its team's builds left. Layers stay, within the limit of all stores.
    */
   close(contained: ContainedBuild, build: { tag: string; name: string; well: boolean }): Promise<void>;
 }
@@ -60,31 +72,33 @@ export interface Builder {
 export function createBuilder(options: BuilderOptions): Builder {
   const { buildEngine, allowUncontained, log } = options;
   const { engine } = buildEngine;
+  const images = createTeamImages(options.dataDir);
   let isolation: Promise<Isolation> | undefined;
   let refusal: string | undefined;
   let tidying: Promise<void> = Promise.resolve();
   /** Stores in which a build ended badly since their last clean-up. */
   const dirty = new Set<string>();
-  const tidy = async (host: ContainedHost): Promise<void> => {
-    for (const store of await host.stores.surplus(options.maxStoreMb)) {
-      log.info(
-        { team: store.key },
-        'the images and caches of a team go, because all together are over --max-store-mb',
+  const tidyLater = (host: ContainedHost): void => {
+    tidying = tidying
+      .then(async () => await holdLimits(host, options))
+      .catch((error: unknown) =>
+        log.error({ problem: errorText(error) }, 'stores of images cannot be held within their bound'),
       );
-      await emptyStore(host, engine, store);
-      await host.stores.remove(store);
-    }
   };
   return {
     allowUncontained,
+    images,
     notReady: () => (refusal === undefined ? [] : [refusal]),
     noteRefusal(reason) {
       refusal ??= reason.slice(0, REASON_LENGTH_MAX);
     },
     async isolation() {
       isolation ??= detectIsolation(options).then((found) => {
-        if (found.contained) log.info({ containment: found.detail }, 'builds are contained');
-        else
+        if (found.contained) {
+          log.info({ containment: found.detail }, 'builds are contained');
+          // A runner with too little disk gets no build after which it could make room.
+          tidyLater(found.host);
+        } else
           log.warn({ problem: found.why, engine: found.engine }, 'builds are not contained on this machine');
         return found;
       });
@@ -95,20 +109,30 @@ export function createBuilder(options: BuilderOptions): Builder {
       const store = await host.stores.take(team);
       await noteUse(store, options.now());
       const { allowedEgress, allowedRegistries, controlPlane } = options;
-      return { host, store, baseImages, allowedEgress, allowedRegistries, controlPlane };
+      return { host, store, baseImages, images, allowedEgress, allowedRegistries, controlPlane };
     },
     async close({ host, store }, build) {
       if (!build.well) dirty.add(store.key);
       const last = host.stores.giveBack(store);
       const all = last && dirty.delete(store.key);
       await cleanStore(host, engine, { store, all, ...build });
-      tidying = tidying
-        .then(async () => await tidy(host))
-        .catch((error: unknown) =>
-          log.error({ problem: errorText(error) }, 'stores of images cannot be held within their bound'),
-        );
+      tidyLater(host);
     },
   };
+}
+
+async function holdLimits(
+  host: ContainedHost,
+  { buildEngine, maxStoreMb, minFreeMb, log }: BuilderOptions,
+): Promise<void> {
+  for (const store of await host.stores.surplus({ maxMb: maxStoreMb, minFreeMb })) {
+    log.info(
+      { team: store.key },
+      'the images and caches of a team go, because all together are over --max-store-mb or leave less than twice --min-free-mb',
+    );
+    await emptyStore(host, buildEngine.engine, store);
+    await host.stores.remove(store);
+  }
 }
 
 export async function detectIsolation({
@@ -118,7 +142,11 @@ export async function detectIsolation({
   const { engine } = buildEngine;
   const { version, belowFloor } = await engineVersion(engine);
   const named = `${engine.name} ${version}${belowFloor === undefined ? '' : ', which has known holes'}`;
-  const flaws = belowFloor === undefined ? {} : { flaws: belowFloor.remedy };
+  const without = unreadSyntax(engine.name, version);
+  const notes = {
+    ...(belowFloor === undefined ? {} : { flaws: belowFloor.remedy }),
+    ...(without.length === 0 ? {} : { unread: without.join(', ') }),
+  };
   try {
     if (engine.name !== 'podman')
       throw new Error("docker builds in its own daemon, which is out of this runner's hands; use podman");
@@ -127,9 +155,15 @@ export async function detectIsolation({
     const driver = await prove({ containment, stores, engine, version, dataDir });
     const host = { containment, stores, driver };
     const detail = `images are built with ${named}, and builds are contained: ${containment.describe()}, storage ${driver}`;
-    return { contained: true, host, baseImages: createBaseImages({ host, engine }), detail, ...flaws };
+    return {
+      contained: true,
+      host,
+      baseImages: createBaseImages({ host, engine, images: createTeamImages(dataDir) }),
+      detail,
+      ...notes,
+    };
   } catch (error) {
-    return { contained: false, why: errorText(error), engine: named, ...flaws };
+    return { contained: false, why: errorText(error), engine: named, ...notes };
   }
 }
 
@@ -154,18 +188,21 @@ export function admitBuildpack(shared: boolean, allowUncontained: boolean): void
 }
 
 /** Removes images of deploys that nothing runs any more; the engine keeps those that are in use. */
-export async function forgetDeployed(engine: Engine): Promise<void> {
-  const filters = ['--filter=label=svc.work', `--filter=until=${DEPLOYED_HOURS}h`];
+export async function forgetDeployed(engine: Engine, images: TeamImages): Promise<void> {
+  await images.forget(engine, DEPLOYED_HOURS * 3_600_000);
+  const filters = [`--filter=label=${BUILT_LABEL}`, `--filter=until=${DEPLOYED_HOURS}h`];
   await runCommand(engineArgv(engine, 'image', 'prune', '--all', '--force', ...filters), {
     timeoutMs: CLEAN_MS,
   });
 }
 
-/** Containers and half-made images belong to builds that were killed, because no other build of the team runs. */
+/**
+ * Containers belong to builds that were killed, because no other build of the team runs. Layers stay for the team's
+ * next build.
+ */
 const CLEAN_ALL = `p=$1; t=$2
-"$p" rmi --force "$t" >/dev/null 2>&1
+"$p" rmi --no-prune --force "$t" >/dev/null 2>&1
 ids=$("$p" ps --all --quiet --external) && [ -n "$ids" ] && "$p" rm --force $ids
-"$p" image prune --force
 cd /var/tmp && find . -mindepth 1 -maxdepth 1 ! -name 'buildah-cache*' -exec rm -rf {} +
 exit 0`;
 
@@ -182,7 +219,7 @@ async function cleanStore(
         engine,
         args: all
           ? { command: ['sh', '-c', CLEAN_ALL, 'svc-clean', engine.program, tag] }
-          : ['rmi', '--force', tag],
+          : ['rmi', '--no-prune', '--force', tag],
         store,
         name: `${name}.clean`,
         limits: CLEAN_LIMITS,

@@ -2,12 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Executor } from '../executor/executor.ts';
-import { testContext } from '../../test/setup/runner/build-context.ts';
+import { testContext, testDeployers } from '../../test/setup/runner/build-context.ts';
 import { collectedLog } from '../../test/setup/runner/collected-log.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { parseFlags } from '../commands/flags.ts';
 import { runSettings } from '../commands/settings.ts';
-import { deployers } from '../deploy/deployers.ts';
 import { openBuilds } from './builds.ts';
 
 it('brings an app back that an earlier process was replacing, though folders and another app cannot be put in order', async () => {
@@ -17,6 +16,8 @@ it('brings an app back that an earlier process was replacing, though folders and
   fake(
     'podman',
     `case "$*" in
+*"{{.ID}}"*) ;;
+*" ps "*json*) echo '[]';;
 *" ps "*) printf 'svc-app-stuck.next\\nsvc-app-web.next\\n';;
 *inspect*svc-app-stuck*) echo 'svc-app-stuck.next '; echo 'Error: no such container svc-app-stuck' >&2; exit 125;;
 *inspect*svc-app-web*) printf 'svc-app-web.next \\nsvc-app-web.old \\n'; echo 'Error: no such container svc-app-web' >&2; exit 125;;
@@ -27,7 +28,7 @@ esac`,
   writeFileSync(join(dataDir, 'builds'), 'no folder');
   const log = collectedLog();
   await openBuilds({
-    deployers,
+    deployers: testDeployers(engine, dataDir, { log }),
     executor: { name: 'podman', buildEngine: engine } as Executor,
     settings: { ...runSettings(parseFlags([], [], {}), { buildSlots: 0 }), ca: '' },
     dataDir,

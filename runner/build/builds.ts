@@ -1,7 +1,9 @@
 /** Builds as a kind of work, and the clean-up before the first one. */
 import { writeCaBundle } from '../executor/ca-bundle.ts';
 import { errorText } from '../platform/errors.ts';
+import type { Engine } from '../executor/engine.ts';
 import type { Executor } from '../executor/executor.ts';
+import { createTeamImages } from '../executor/team-images.ts';
 import { noteRegistry } from '../disk/last-registry.ts';
 import type { Log } from '../platform/log.ts';
 import type { Work } from '../work/run-work.ts';
@@ -10,9 +12,9 @@ import type { BuildOffer } from '../control-plane/wire.ts';
 import { createBuilder } from './builder.ts';
 import { startBuild } from './build.ts';
 import type { AppLimits, Deployers } from './deployer.ts';
-import { endpointOfUrl, type Endpoint } from './egress.ts';
+import { endpointOfUrl, type Endpoint } from '../network/egress.ts';
 import { planOf, secretsOfBuild } from './plan.ts';
-import { sweepWorkspaces, type BuildHost } from './workspace.ts';
+import { machinePaths, sweepWorkspaces, workspaceOf, type BuildHost } from './workspace.ts';
 
 export interface Builds {
   slots: Slots;
@@ -27,7 +29,11 @@ export interface BuildSettings {
   allowEgress: readonly Endpoint[];
   allowRegistry: readonly Endpoint[];
   allowUncontainedBuilds: boolean;
+  allowUncontainedApps: boolean;
+  /** `open`: apps of this runner's own team have the engine's network. */
+  appNetwork: 'contained' | 'open';
   maxStoreMb: number;
+  minFreeMb: number;
   /** Address of this machine that deployed containers are bound to. */
   deployAddress: string;
   deployLimits: AppLimits;
@@ -54,11 +60,12 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
   const host = { dataDir, runnerId, engine };
   await sweepBuilds(host, log);
   // The sweep comes first: processes of an earlier daemon must not change the apps meanwhile.
-  if (engine !== undefined) await deployers.restore(engine.engine, runnerId, log);
+  await deployers.restore();
   if (engine === undefined) {
     log.info({ executor: executor.name }, 'taking no builds: they need podman or docker on this machine');
     return undefined;
   }
+  await learnImages(engine.engine, dataDir, log);
   if (settings.buildSlots === 0) return undefined;
   const builder = createBuilder({
     buildEngine: engine,
@@ -68,6 +75,7 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
     allowedRegistries: settings.allowRegistry,
     controlPlane: endpointOfUrl(options.baseUrl),
     maxStoreMb: settings.maxStoreMb,
+    minFreeMb: settings.minFreeMb,
     log,
     now: () => new Date(),
   });
@@ -76,10 +84,14 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
   const caFile = await writeCaBundle(dataDir, { ca: settings.ca, env: options.env });
   return {
     slots: createSlots(settings.buildSlots),
-    notReady: builder.notReady,
+    notReady: () => [...builder.notReady(), ...deployers.notReady()],
     work: {
       kind: 'build',
-      secretsOf: secretsOfBuild,
+      secretsOf: (offer) => [
+        ...secretsOfBuild(offer),
+        // A stranger who builds here is not told how the machine is set up.
+        ...(offer.shared === true ? machinePaths(host, workspaceOf(host, offer.id, offer.epoch)) : []),
+      ],
       prepare(offer) {
         const plan = planOf(offer, settings);
         if (plan.image !== undefined) void noteRegistry(dataDir, plan.image);
@@ -98,6 +110,18 @@ export async function openBuilds(options: BuildsOptions): Promise<Builds | undef
       },
     },
   };
+}
+
+/** Until it has succeeded once, names that deploys of an earlier version brought count as the operator's. */
+async function learnImages(engine: Engine, dataDir: string, log: Log): Promise<void> {
+  try {
+    await createTeamImages(dataDir).learn(engine);
+  } catch (error) {
+    log.error(
+      { problem: errorText(error) },
+      'images that deploys of an earlier version brought cannot be looked for, the next start of the daemon tries again',
+    );
+  }
 }
 
 async function sweepBuilds(host: BuildHost, log: Log): Promise<void> {

@@ -22,11 +22,18 @@ export interface BuiltImage {
   readonly base?: WireBaseImage;
 }
 
-/** `tag`: a name of the build's engine, see localTag. */
-export async function inspectBuilt(context: BuildContext, tag: string): Promise<BuiltImage> {
+/**
+ * @param tag A name of the build's engine, see localTag.
+ * @param isOnImage The last stage begins with an image and not with another stage.
+ */
+export async function inspectBuilt(
+  context: BuildContext,
+  tag: string,
+  isOnImage = false,
+): Promise<BuiltImage> {
   try {
     return context.engine.engine.name === 'podman'
-      ? await inspectWithPodman(context, tag)
+      ? await inspectWithPodman(context, tag, isOnImage)
       : await inspectWithDocker(context, tag);
   } catch (error) {
     context.control.check();
@@ -35,11 +42,15 @@ export async function inspectBuilt(context: BuildContext, tag: string): Promise<
   }
 }
 
-async function inspectWithPodman(context: BuildContext, tag: string): Promise<BuiltImage> {
+async function inspectWithPodman(
+  context: BuildContext,
+  tag: string,
+  isOnImage: boolean,
+): Promise<BuiltImage> {
   const annotations = ['name', 'digest'].map((part) => `{{index .Annotations "${BASE}.${part}"}}`).join(' ');
   const said = await inspect(context, tag, `{{.Os}}/{{.Architecture}} {{.ManifestType}} ${annotations}`);
   const [platform = '', manifestType = '', name = '', digest = ''] = said.split(' ');
-  const base = await baseOf(context, name, digest);
+  const base = await baseOf(context, { name, digest }, isOnImage ? tag : undefined);
   return {
     ...(PLATFORM.test(platform) && { platform }),
     ...(manifestType !== '' && { manifestType }),
@@ -62,21 +73,34 @@ async function inspectWithDocker(context: BuildContext, tag: string): Promise<Bu
 /**
  * podman notes the name and the digest of the image that the last stage begins with. Where that is an earlier stage, the digest is that stage's and the name its base's, so
  * both must be of one image. Only a store of the team alone tells that the image was pulled under this name: the operator's images may have been loaded or built under it,
- * and their digests are then those of no registry.
+ * and their digests are then those of no registry. In a build that keeps layers the digest is that of the step before the last: there the layers tell.
+ *
+ * @param onImage The built image, where its last stage begins with an image.
  */
 async function baseOf(
   context: BuildContext,
-  name: string,
-  digest: string,
+  { name, digest: noted }: WireBaseImage,
+  onImage: string | undefined,
 ): Promise<WireBaseImage | undefined> {
   const { contained } = context;
-  if (contained === undefined || !DIGEST.test(digest) || problemOfImage(name) !== undefined) return undefined;
+  if (contained === undefined || !DIGEST.test(noted) || problemOfImage(name) !== undefined) return undefined;
   const { host } = parseImage(name);
   if (host === undefined || host === 'localhost') return undefined;
   const said = await inspect(context, name, '{{.Id}} {{.Digest}}{{range .RepoDigests}} {{.}}{{end}}');
-  const [id = '', ...digests] = said.split(' ');
-  if (!digests.some((each) => each === digest || each.endsWith(`@${digest}`))) return undefined;
+  const [id = '', own = '', ...pulled] = said.split(' ');
+  const isItsOwn = [`@${own}`, ...pulled].some((each) => each.endsWith(`@${noted}`));
+  const digest = isItsOwn ? noted : own;
+  const isPulled = pulled.some((each) => each.endsWith(`@${own}`));
+  if (!isItsOwn && !(onImage !== undefined && isPulled && (await isBuiltOn(context, onImage, name))))
+    return undefined;
   return (await contained.baseImages.holds(id)) ? undefined : { name: name.replace(/@.*$/, ''), digest };
+}
+
+async function isBuiltOn(context: BuildContext, tag: string, base: string): Promise<boolean> {
+  const layersOf = async (image: string) =>
+    await inspect(context, image, '{{range .RootFS.Layers}}{{.}} {{end}}');
+  const below = await layersOf(base);
+  return below !== '' && (await layersOf(tag)).startsWith(below);
 }
 
 async function inspect(context: BuildContext, image: string, format: string): Promise<string> {

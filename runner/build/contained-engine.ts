@@ -1,11 +1,11 @@
 /** Calls the engine inside the containment, for one build or for all: with a store, and with the network access that the call needs. */
 import { caEnv } from '../executor/ca-bundle.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
-import type { ContainedResult, Containment } from './containment.ts';
+import type { ContainedCall, ContainedResult, Containment } from './containment.ts';
 import { CONTAINED_PATH, fileBind, type Bind } from './containment-script.ts';
 import type { BuildControl } from './control.ts';
-import type { EgressRules } from './egress.ts';
-import { NAME_SERVER } from './egress-dns.ts';
+import type { EgressRules } from '../network/egress.ts';
+import { NAME_SERVER } from '../network/egress-dns.ts';
 import { MARK } from './marked.ts';
 import type { ProcessOptions } from './process.ts';
 import { storeOf, type StorageDriver, type Stores, type TeamStore } from './team-store.ts';
@@ -43,31 +43,58 @@ export interface EngineCall extends Pick<ProcessOptions, 'onOutput' | 'timeoutMs
   egress?: EgressRules;
 }
 
-export async function containedCall(
-  host: ContainedHost,
-  call: EngineCall,
+/** A command in the containment, with programs and what it is given, and without any engine's store. */
+export interface ContainedCommand extends Pick<
+  ContainedCall,
+  'argv' | 'name' | 'limits' | 'onOutput' | 'timeoutMs' | 'abort'
+> {
+  binds: readonly Bind[];
+  /** Text of files below /etc, besides those that every call has. */
+  etc?: Readonly<Record<string, string>>;
+  env: Readonly<Record<string, string>>;
+  caFile?: string | undefined;
+  /** Without it the command has no network. */
+  egress?: EgressRules;
+}
+
+export async function containedCommand(
+  { containment }: Pick<ContainedHost, 'containment'>,
+  { binds, etc, env, caFile, name, ...command }: ContainedCommand,
   control: BuildControl,
 ): Promise<ContainedResult> {
-  const { engine, args, store, bases, binds = [], name, caFile, limits, egress, onOutput, timeoutMs } = call;
-  const given = storeOf(store, bases, host.driver);
-  return await host.containment.run(
+  return await containment.run(
     {
-      argv: 'command' in args ? args.command : engineArgv(engine, ...args),
-      binds: [...given.binds, ...binds, ...(caFile === undefined ? [] : [fileBind(caFile)])],
-      etc: { ...ETC, ...given.etc },
+      ...command,
+      name,
+      binds: [...binds, ...(caFile === undefined ? [] : [fileBind(caFile)])],
+      etc: { ...ETC, ...etc },
       env: {
         PATH: CONTAINED_PATH,
         LANG: 'C.UTF-8',
         HOME: '/root',
         ...(caFile === undefined ? {} : caEnv(caFile)),
-        ...given.env,
+        ...env,
         [MARK]: name,
       },
-      name,
-      limits,
-      ...(egress === undefined ? {} : { egress }),
-      ...(onOutput === undefined ? {} : { onOutput }),
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    },
+    control,
+  );
+}
+
+export async function containedCall(
+  host: ContainedHost,
+  { engine, args, store, bases, binds = [], ...call }: EngineCall,
+  control: BuildControl,
+): Promise<ContainedResult> {
+  const given = storeOf(store, bases, host.driver);
+  return await containedCommand(
+    host,
+    {
+      ...call,
+      argv: 'command' in args ? args.command : engineArgv(engine, ...args),
+      binds: [...given.binds, ...binds],
+      etc: given.etc,
+      env: given.env,
     },
     control,
   );

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { release } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { writeDurably } from '../disk/durable-file.ts';
 import { baseRootTar } from '../executor/base-image.ts';
 import { writeTar } from '@svc/proto/archive/tar.ts';
@@ -66,7 +66,7 @@ async function readProof(path: string): Promise<{ of: string; driver: StorageDri
 async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<string | undefined> {
   const { containment, stores, engine } = options;
   const name = `svc-probe-${randomBytes(6).toString('hex')}`;
-  const folder = join(resolve(options.dataDir), name);
+  const folder = join(options.dataDir, name);
   const canary = join(folder, 'canary');
   const context = join(folder, 'context');
   const store = await stores.take(name);

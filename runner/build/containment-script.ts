@@ -111,7 +111,8 @@ export function setupScript(scripts: ContainmentScripts): string {
     ),
     'mkdir tmp/svc-old; pivot_root . tmp/svc-old; cd /; umount -l /tmp/svc-old; rmdir /tmp/svc-old',
     'hostname build 2>/dev/null || :',
-    // Every address is local in this network: each connection arrives at the daemon's listeners, which see its destination (egress.ts).
+    // Every address is local in this network: each connection arrives at the daemon's listeners, which see its destination
+    // (network/egress.ts).
     'ip link set lo up; ip route add local default dev lo',
     'echo ready >&3',
     'IFS= read -r go <&3 && [ "$go" = go ] || exit 125',

@@ -16,7 +16,7 @@ import { readHostLayout, type HostLayout } from '../executor/namespace-script.ts
 import { childrenOf, listMounts, readText } from '../executor/procfs.ts';
 import { containedArgv, type Bind } from './containment-script.ts';
 import type { BuildControl } from './control.ts';
-import { openEgress, type Egress, type EgressRules } from './egress.ts';
+import { openEgress, type Egress, type EgressRules } from '../network/egress.ts';
 import { runProcess, type ProcessOptions, type ProcessResult } from './process.ts';
 
 const TOOLS = [
@@ -64,7 +64,7 @@ export type Users =
   /** The daemon's user and its subordinate ids, mapped by newuidmap. */
   | { kind: 'subordinate'; uid: [start: number, count: number]; gid: [start: number, count: number] };
 
-export interface ContainedCall extends Omit<ProcessOptions, 'cwd' | 'started'> {
+export interface ContainedCall extends Omit<ProcessOptions, 'cwd' | 'started' | 'title'> {
   binds: readonly Bind[];
   /** Text of files below /etc. */
   etc: Readonly<Record<string, string>>;
@@ -145,6 +145,7 @@ class Namespaces implements Containment {
         {
           ...call,
           argv: containedArgv({ argv: call.argv, scripts }),
+          title: call.argv[0] ?? '',
           cwd: '/',
           started: async (child) => {
             const handshake = openHandshake(child);

@@ -4,10 +4,12 @@ import { engineArgv } from '../executor/engine.ts';
 import type { BuildEngine } from '../executor/executor.ts';
 import type { BaseImages } from './base-images.ts';
 import { containedCall, type ContainedHost } from './contained-engine.ts';
+import type { TeamImages } from '../executor/team-images.ts';
 import { ownerOf } from './containment.ts';
 import type { Bind } from './containment-script.ts';
 import type { BuildControl } from './control.ts';
-import { endpointOf, type EgressRules, type Endpoint, type HostNetwork } from './egress.ts';
+import { UNREACHABLE, watchRefusals } from '../network/refusals.ts';
+import { endpointOf, type EgressRules, type Endpoint, type HostNetwork } from '../network/egress.ts';
 import { BuildFailed, MachineFailed } from './failure.ts';
 import { MARK } from './marked.ts';
 import type { BuildPlan } from './plan.ts';
@@ -38,6 +40,8 @@ export interface ContainedBuild {
   host: ContainedHost;
   store: TeamStore;
   baseImages: BaseImages;
+  /** What is in the machine's engine, and whose it is. */
+  images: TeamImages;
   /** Destinations besides public addresses that the operator allows to builds. */
   allowedEgress: readonly Endpoint[];
   /** Registries besides the build's own that pulls and pushes may reach, at any address. */
@@ -112,15 +116,31 @@ export async function call(
 const HTTPS_PORT = 443;
 const CHOWN_MS = 300_000;
 
-/** Gives folders of the build to the contained engine's user, where that is another one. Links are not followed. */
-export async function giveToContainment(context: BuildContext, folders: readonly string[]): Promise<void> {
-  const owner =
-    context.contained === undefined ? undefined : ownerOf(context.contained.host.containment.users);
-  if (owner === undefined) return;
-  const argv = ['chown', '--recursive', '--no-dereference', `${owner.uid}:${owner.gid}`, '--', ...folders];
-  const given = await call(context, { argv, env: cleanEnv(context), timeoutMs: CHOWN_MS });
-  if (given.code !== 0)
-    throw new MachineFailed(`the clone cannot be given to the engine's user: ${lastLines(given)}`);
+/** Gives files and folders of the build to the contained commands' user, where that is another one. Links are not followed. */
+export async function giveToContainment(context: BuildContext, paths: readonly string[]): Promise<void> {
+  const owner = containedOwner(context);
+  if (owner !== undefined) await chown(context, owner, paths);
+}
+
+/** Takes back what contained commands have written: nothing of the build runs meanwhile. */
+export async function takeFromContainment(context: BuildContext, paths: readonly string[]): Promise<void> {
+  if (containedOwner(context) === undefined) return;
+  await chown(context, { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 }, paths);
+}
+
+function containedOwner({ contained }: BuildContext): { uid: number; gid: number } | undefined {
+  return contained === undefined ? undefined : ownerOf(contained.host.containment.users);
+}
+
+async function chown(
+  context: BuildContext,
+  { uid, gid }: { uid: number; gid: number },
+  paths: readonly string[],
+): Promise<void> {
+  const argv = ['chown', '--recursive', '--no-dereference', `${uid}:${gid}`, '--', ...paths];
+  const changed = await call(context, { argv, env: cleanEnv(context), timeoutMs: CHOWN_MS });
+  if (changed.code !== 0)
+    throw new MachineFailed(`files of the build cannot be given to another user: ${lastLines(changed)}`);
 }
 
 export interface EngineCallOptions {
@@ -131,13 +151,23 @@ export interface EngineCallOptions {
   network: 'none' | 'public' | 'registry';
   /** Ports besides the usual ones. */
   ports?: readonly number[];
+  /** False: the call sees the images of the team's store alone, without the operator's. */
+  bases?: boolean;
   /** Used for an engine that is not contained. */
   env?: Readonly<Record<string, string>>;
   onOutput?: ProcessOptions['onOutput'];
 }
 
+export interface EngineCallResult extends ProcessResult {
+  /** It failed because it called what calls of this machine may not reach; trying again does not help. */
+  isUnreachable?: boolean;
+}
+
 /** Calls the engine for this build, contained where this machine can do that. */
-export async function engineCall(context: BuildContext, options: EngineCallOptions): Promise<ProcessResult> {
+export async function engineCall(
+  context: BuildContext,
+  options: EngineCallOptions,
+): Promise<EngineCallResult> {
   const { contained, engine, plan, workspace, control, caFile } = context;
   const onOutput = options.onOutput === undefined ? {} : { onOutput: options.onOutput };
   if (contained === undefined)
@@ -146,7 +176,9 @@ export async function engineCall(context: BuildContext, options: EngineCallOptio
       env: { ...engineEnv(context), ...options.env },
       ...onOutput,
     });
-  const bases = await contained.baseImages.store();
+  const bases = options.bases === false ? undefined : await contained.baseImages.store();
+  const { network } = options;
+  const watch = network === 'none' ? undefined : watchRefusals(rulesOf(context, contained, options));
   const result = await containedCall(
     contained.host,
     {
@@ -158,16 +190,36 @@ export async function engineCall(context: BuildContext, options: EngineCallOptio
       name: workspace.name,
       caFile,
       limits: plan.limits,
-      ...(options.network === 'none'
-        ? {}
-        : { egress: { ...egressOf(context, contained, options.network), ports: options.ports ?? [] } }),
+      ...(watch === undefined ? {} : { egress: watch.rules }),
       ...onOutput,
     },
     control,
   );
   if (result.overMemory)
     throw new BuildFailed(`the build was over the memory limit of ${plan.limits.memoryMb} MiB`, 137);
-  return result;
+  const isUnreachable = result.code !== 0 && watch?.isUnreachable(result.tail) === true;
+  return { ...result, isUnreachable };
+}
+
+function rulesOf(
+  context: BuildContext,
+  contained: ContainedBuild,
+  { network, ports = [] }: EngineCallOptions,
+): EgressRules {
+  const rules = egressOf(context, contained, network === 'registry' ? 'registry' : 'public');
+  return { ...rules, ports: [...(rules.ports ?? []), ...ports] };
+}
+
+/** Throws BuildFailed for a registry that a machine which builds for many teams may not reach: whatever is there, the text is the same. */
+export function refuseUnreachable(
+  { plan }: BuildContext,
+  { isUnreachable }: EngineCallResult,
+  what: string,
+): void {
+  if (isUnreachable !== true || !plan.shared) return;
+  throw new BuildFailed(
+    `${what}: ${UNREACHABLE}: on a machine that builds for many teams, registries are reached at public addresses alone`,
+  );
 }
 
 export function egressOf(
@@ -177,15 +229,16 @@ export function egressOf(
 ): EgressRules {
   const { plan, env } = context;
   const host = plan.image === undefined ? undefined : endpointOf(plan.image.host, HTTPS_PORT);
+  const isRegistry = network === 'registry' && host !== undefined;
+  // In the service's pool a customer could name any address of the machine or its network as his registry: only the service's own, which is guarded, is meant so.
+  const isTrusted = !plan.shared || plan.image?.guarded === true;
   return {
     allowed: [...contained.allowedEgress, ...(network === 'registry' ? registriesOf(contained) : [])],
     env,
     ...(contained.hostNetwork === undefined ? {} : { hostNetwork: contained.hostNetwork }),
     refused: (line) => void context.writeLine(line).catch(() => undefined),
-    // In the service's pool a customer could name any address of its network as his registry.
-    ...(network === 'registry' && host !== undefined
-      ? { registry: { ...host, privateToo: !plan.shared } }
-      : {}),
+    ...(isRegistry ? { ports: [host.port] } : {}),
+    ...(isRegistry && isTrusted ? { registry: { ...host, privateToo: !plan.shared } } : {}),
   };
 }
 

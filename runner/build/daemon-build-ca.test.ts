@@ -1,6 +1,6 @@
 /** 2.16 A private authority reaches the containers of builds: steps by a mount and the usual variables, image builds as a secret that they may ask for. */
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { describe, expect, it, onTestFailed } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { CA_BUNDLE_IN_CONTAINER } from '../executor/ca-bundle.ts';
@@ -28,7 +28,8 @@ describe.runIf(there)('builds with a private authority', { timeout: 400_000 }, (
     const cp = await controlPlane({ tls: certificates, host: 'localhost' });
     cp.intervals.leaseMs = 15_000;
     const home = makeHome(cp, { caFile: certificates.caFile });
-    const daemon = startBuilder(bundle(), home);
+    // Given relative to where the daemon starts, as people do.
+    const daemon = startBuilder(bundle(), { ...home, dataDir: relative(process.cwd(), home.dataDir) });
     const [git, images] = [await gitServer(), await registry()];
     const asks = `${DOCKERFILE}RUN --mount=type=secret,id=svc-ca ["/bin/busybox", "grep", "-c", "BEGIN CERTIFICATE", "/run/secrets/svc-ca"]\n`;
     const { url } = git.commit('web', await appTree({ Dockerfile: asks }));

@@ -26,6 +26,7 @@ import type { FakeControlPlane } from '../../test/setup/runner/fake-control-plan
 import type { FakeRun } from '../../test/setup/runner/fake-runs.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
+import { runCommand } from '../executor/command.ts';
 import { sharedByFile, whenDone } from '../../test/setup/runner/when-done.ts';
 import type { BuildOffer, HeartbeatRequest } from '../control-plane/wire.ts';
 
@@ -177,6 +178,22 @@ describe.runIf(there)('daemon that builds', { timeout: 400_000 }, () => {
     await podman('tag', own.split('\n')[0] ?? '', given);
     whenDone(async () => void (await podman('rmi', given)));
     expect((await builtOf(from(`FROM ${given}`), 'three'))?.baseImages).toBeUndefined();
+  });
+
+  it('clones for many teams from public addresses alone, and tells nothing of the machine', async () => {
+    const { cp, home } = use(machine());
+    const git = await gitServer();
+    const { url } = git.commit('web', await appTree());
+    for (const repository of [url, url.replace('http', 'https'), `ssh://git@${new URL(url).host}/web`]) {
+      const source = { repository, branch: 'main' };
+      const { report, output } = await built(cp, { teamId: 'team_many', shared: true, source });
+      expect(report).toMatchObject({ reason: 'exit', exitCode: 128, build: { phase: 'cloning' } });
+      expect(report?.message).toContain('no public address that may be reached answers there');
+      expect(`${report?.message}${output.toString()}`).not.toMatch(
+        new RegExp(`${home.dataDir}|trying again`),
+      );
+    }
+    expect(git.requests).toEqual([]);
   });
 
   it('fails without a Dockerfile, naming the file and what auto tried', async () => {
@@ -368,7 +385,7 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
     });
     cp.droppedPhase = undefined;
     const next = await built(cp, { source: { repository: url, branch: 'none' } });
-    expect(next.report?.message).toContain('branch none');
+    expect(next.report?.message).toContain('branch or tag none');
     expect(images.pushes).toEqual([]);
     expect(build.reports).toEqual([]);
     expect(folders(home)).toEqual([]);
@@ -440,6 +457,39 @@ RUN --mount=type=secret,id=API_KEY ["/bin/busybox", "sh", "-c", "/bin/busybox ca
     expect(await page()).toBe('second\n');
     expect(await orphans(home, cp.runnerId)).toEqual([]);
   });
+
+  it('looks after apps: rules that were taken away are back, and what has ended starts again', async () => {
+    const { cp } = use(machine());
+    const git = await gitServer();
+    const name = app();
+    const deploy = { kind: 'container', app: name, containerPort: 8080, hostPort: await freePort() } as const;
+    const { url } = git.commit('web', await appTree());
+    await built(cp, { source: { repository: url, branch: 'main' }, deploy });
+    const network = await podman(
+      'inspect',
+      '--format={{range $n, $_ := .NetworkSettings.Networks}}{{$n}}{{end}}',
+      `svc-app-${name}`,
+    );
+    const chain = `SVC-${network.slice(-12)}`;
+    expect(network).toContain(`svc-app-${name}-`);
+    const mangle = async (...args: string[]) =>
+      (await runCommand(['iptables', '-t', 'mangle', ...args], { timeoutMs: 10_000 })).code;
+    expect(await mangle('-D', 'PREROUTING', '-j', chain)).toBe(0);
+    await podman('kill', `svc-app-${name}`);
+    // The daemon looks every 5 s, by processes of an engine that builds of other stories keep busy.
+    const withinMs = 45_000;
+    await waitFor('the rules', async () => await mangle('-C', 'PREROUTING', '-j', chain), {
+      holds: (code) => code === 0,
+      withinMs,
+    });
+    const address = `http://127.0.0.1:${deploy.hostPort}/index.html`;
+    // Nothing answers a call of a container that has ended.
+    const page = async () => await (await fetch(address, { signal: AbortSignal.timeout(500) })).text();
+    await waitFor('the app', async () => await page().catch(() => ''), {
+      holds: (text) => text === 'hello from the build\n',
+      withinMs,
+    });
+  }, 120_000);
 });
 
 describe.runIf(there)('daemon whose executor cannot build', () => {

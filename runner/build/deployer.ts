@@ -1,6 +1,4 @@
 /** The interface between a build and the code that brings an image up on this machine; `deploy/` implements it, and the daemon passes it in. */
-import type { Engine } from '../executor/engine.ts';
-import type { Log } from '../platform/log.ts';
 import type { BuildContext } from './context.ts';
 import type { DeployPlan } from './plan.ts';
 
@@ -14,14 +12,33 @@ export interface AppLimits {
 
 export interface DeployRequest {
   target: DeployPlan;
-  /** A reference by digest where the image was published; its id where it is in this engine only. */
+  /** A reference by digest where the image was published; its local tag where it was not. */
   image: string;
+  /** The image's name in the store of the build that made it; absent where the image exists elsewhere, or in the machine's engine. */
+  built?: string;
   /** Variables and secrets together. */
   env: Readonly<Record<string, string>>;
   /** Address of this machine that containers are bound to. */
   bindAddress: string;
   /** Used for containers alone: Dokku has settings of its own. */
   limits: AppLimits;
+  /** Absent where the app gets the engine's own network. */
+  network?: AppNetwork | undefined;
+}
+
+/** A network of its own for an app. */
+export interface AppNetwork {
+  /** Returns the arguments of a container in it. */
+  enter(app: string): Promise<string[]>;
+  /** The deploy has ended: the network goes when no container is in it. */
+  leave(app: string): Promise<void>;
+}
+
+/** What a deploy gets on this machine. */
+export interface Admission {
+  network?: AppNetwork;
+  /** For the build's output. */
+  warnings: string[];
 }
 
 export interface Deployed {
@@ -38,6 +55,12 @@ export interface Deployer {
 
 export interface Deployers {
   of(kind: DeployPlan['kind']): Deployer;
+  /** Throws when the app must not be deployed here. `shared`: the machine is of many teams. */
+  admit(target: DeployPlan, shared: boolean): Promise<Admission>;
+  /** The reasons why it takes no builds any more: it was offered a deploy that a machine of many teams must refuse. */
+  notReady(): string[];
   /** Runs after the start of a daemon and ends every deploy that an earlier process had begun. Never rejects. */
-  restore(engine: Engine, runnerId: string, log: Log): Promise<void>;
+  restore(): Promise<void>;
+  /** Runs every few seconds: apps keep their rules, and those that have ended start again. Never rejects. */
+  check(): Promise<void>;
 }

@@ -11,7 +11,7 @@ const NAMES_SHOWN = 12;
 
 export interface Recipe {
   type: Exclude<WireBuildType, 'auto'>;
-  /** Real path of the folder that is built. */
+  /** Real path of the folder that is built: by a Dockerfile, the one that it copies from. */
   folder: string;
   /** Its real path, for builds with a Dockerfile. */
   dockerfile?: string;
@@ -20,6 +20,10 @@ export interface Recipe {
 export interface DetectOptions {
   clone: string;
   buildPath: string;
+  /** Undefined: the one at the build path. */
+  dockerfile?: string | undefined;
+  /** Undefined: the build path. */
+  context?: string | undefined;
   wanted: WireBuildType;
   /** Whether `pack` is installed on this machine. */
   pack: boolean;
@@ -27,22 +31,22 @@ export interface DetectOptions {
 
 export async function detectRecipe(options: DetectOptions): Promise<Recipe> {
   const { buildPath, wanted } = options;
-  const folder = await inside(options.clone, buildPath, 'the build path');
-  if (folder === undefined || !(await stat(folder)).isDirectory())
-    throw new BuildFailed(
-      `the build path ${buildPath} is no folder of the repository; it holds ${await listed(options.clone)}`,
-    );
+  const folder = await folderOf(options.clone, buildPath, 'the build path');
   if (wanted === 'buildpack') {
     if (options.pack) return { type: 'buildpack', folder };
     throw new BuildFailed(
       `the build type is buildpack and this runner has no pack program; install pack on it, or add a Dockerfile and use dockerfile`,
     );
   }
+  const { clone } = options;
+  const context =
+    options.context === undefined ? folder : await folderOf(clone, options.context, 'the context');
+  if (options.dockerfile !== undefined)
+    return { type: 'dockerfile', folder: context, dockerfile: await named(options.dockerfile, options) };
   const tried = DOCKERFILES.map((name) => join(buildPath, name));
   for (const path of tried) {
-    const dockerfile = await inside(options.clone, path, 'the Dockerfile');
-    if (dockerfile !== undefined && (await stat(dockerfile)).isFile())
-      return { type: 'dockerfile', folder, dockerfile };
+    const dockerfile = await file(clone, path);
+    if (dockerfile !== undefined) return { type: 'dockerfile', folder: context, dockerfile };
   }
   if (wanted === 'dockerfile')
     throw new BuildFailed(
@@ -53,6 +57,29 @@ export async function detectRecipe(options: DetectOptions): Promise<Recipe> {
     `there is no ${tried[0]} in the repository: auto tried ${tried.join(', then ')}, then buildpacks, for which this runner has no pack program; ` +
       `add ${tried[0]}, set the build path, or install pack on the runner; ${buildPath} holds ${await listed(folder)}`,
   );
+}
+
+/** The Dockerfile that the environment names. */
+async function named(path: string, { clone, buildPath }: DetectOptions): Promise<string> {
+  const found = await file(clone, path);
+  if (found !== undefined) return found;
+  const below = join(buildPath, path);
+  const meant =
+    (await file(clone, below)) === undefined ? '' : `; ${below} is there, and the path begins at the root`;
+  throw new BuildFailed(
+    `there is no Dockerfile ${path} in the repository; it holds ${await listed(clone)}${meant}`,
+  );
+}
+
+async function file(clone: string, path: string): Promise<string | undefined> {
+  const real = await inside(clone, path, 'the Dockerfile');
+  return real !== undefined && (await stat(real)).isFile() ? real : undefined;
+}
+
+async function folderOf(clone: string, path: string, what: string): Promise<string> {
+  const real = await inside(clone, path, what);
+  if (real !== undefined && (await stat(real)).isDirectory()) return real;
+  throw new BuildFailed(`${what} ${path} is no folder of the repository; it holds ${await listed(clone)}`);
 }
 
 /** Returns the real path of an entry of the clone; undefined when it does not exist. A path that leaves the clone fails the build. */

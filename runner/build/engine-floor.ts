@@ -4,6 +4,8 @@ import type { Engine } from '../executor/engine.ts';
 
 const VERSION_MS = 10_000;
 
+export type Version = readonly [major: number, minor: number, patch: number];
+
 const FLOORS = {
   /** CVE-2024-1753, 9407, 9675, 9676 and 11218 of buildah, which podman contains. */
   podman: { version: [5, 3, 2], remedy: 'upgrade podman to 5.3.2 or newer' },
@@ -26,8 +28,13 @@ export async function engineVersion(engine: Pick<Engine, 'name' | 'program'>): P
 /** A version that cannot be read counts as too old. */
 export function judge(name: Engine['name'], version: string): EngineVersion {
   const { version: floor, remedy } = FLOORS[name];
+  const below = !/^\d/.test(version) || isBelow(version, floor);
+  return below ? { version, belowFloor: { floor: floor.join('.'), remedy } } : { version };
+}
+
+/** False for a version that cannot be read. */
+export function isBelow(version: string, floor: Version): boolean {
   const parts = version.split('.').map(Number);
   const at = floor.findIndex((wanted, index) => (parts[index] ?? 0) !== wanted);
-  const below = parts.some(Number.isNaN) || (at !== -1 && (parts[at] ?? 0) < (floor[at] ?? 0));
-  return below ? { version, belowFloor: { floor: floor.join('.'), remedy } } : { version };
+  return at !== -1 && (parts[at] ?? 0) < (floor[at] ?? 0);
 }

@@ -1,17 +1,15 @@
 /**
  * Clones one commit of an untrusted repository.
  *
- * git gets an empty home, no system or user configuration, no hooks, no filters, no helpers, and only the protocols of the plan. A token is passed by
- * GIT_ASKPASS, a key by a file, both in the build's private folder; neither is ever in an argument, an address or a log. git runs nothing of the clone.
+ * git gets an empty home, no system or user configuration, no hooks, no filters, no helpers, and only the protocols of the plan. It runs nothing of the clone.
  */
-import { pause } from '../platform/clock.ts';
 import { runCommand } from '../executor/command.ts';
-import { quoteShell } from '../executor/launcher.ts';
-import { call, cleanEnv, type BuildContext } from './context.ts';
-import { BuildFailed, MachineFailed, withRetries } from './failure.ts';
+import type { BuildContext } from './context.ts';
+import { BuildFailed } from './failure.ts';
+import { accessHint, persistently, type CloneCalls } from './git-calls.ts';
+import { fetchLfs } from './git-lfs.ts';
+import { openGit, type Git, type GitCall, type GitResult } from './git-process.ts';
 import type { SourcePlan } from './plan.ts';
-import { lastLines, type ProcessResult } from './process.ts';
-import { writeSecret } from './workspace.ts';
 
 /** Time limit of each try of the whole fetch. */
 const FETCH_MS = 600_000;
@@ -47,213 +45,130 @@ const SETTINGS = {
   'advice.detachedHead': 'false',
 };
 
-/** Returns the commit that the working tree is at. */
-export async function cloneSource(context: BuildContext, source: SourcePlan): Promise<string> {
-  const env = await gitEnv(context, source);
+export interface Cloned {
+  commit: string;
+  /** Full name of the branch or tag that was cloned; absent for a commit that was named. */
+  ref?: string;
+}
+
+export async function cloneSource(context: BuildContext, source: SourcePlan): Promise<Cloned> {
+  const opened = await openGit(context, source);
+  const calls = callsOf(context, opened);
+  const { local } = calls;
+  await local('init', '--quiet', '--template=', '.');
+  await local('remote', 'add', 'origin', source.url);
+  const { head, ref } = await fetchCommit(context, source, calls);
+  await local('checkout', '--quiet', '--force', '--detach', head);
+  const commit = await local('rev-parse', 'HEAD');
+  if (source.submodules) await fetchSubmodules(source, calls);
+  await fetchLfs(context, source, calls);
+  await opened.close();
+  return { commit, ...(ref === undefined ? {} : { ref }) };
+}
+
+function callsOf(context: BuildContext, opened: Git): CloneCalls {
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const git = async (timeoutMs: number, ...args: string[]): Promise<ProcessResult> => {
+  const git = async (options: Pick<GitCall, 'timeoutMs' | 'network'>, args: string[]) => {
     const watched = watchSize(context);
-    const result = await call(context, {
-      argv: ['git', ...settings, ...args],
-      env,
-      cwd: context.workspace.clone,
-      timeoutMs,
-      abort: watched.over,
-    }).finally(() => watched.stop());
+    const result = await opened
+      .run({ ...options, args: [...settings, ...args], abort: watched.over })
+      .finally(() => watched.stop());
     if (watched.over.aborted) throw new BuildFailed(TOO_LARGE, 128);
     return result;
   };
-  const local = async (...args: string[]): Promise<string> => {
-    const result = await git(LOCAL_MS, ...args);
-    if (result.code !== 0)
-      throw new BuildFailed(`git ${args[0]} failed: ${lastLines(result)}`, result.code ?? 128);
-    return result.stdout.trim();
+  const attempt = async (...args: string[]) => await git({ timeoutMs: LOCAL_MS, network: false }, args);
+  return {
+    attempt,
+    async local(...args) {
+      const result = await attempt(...args);
+      if (result.code !== 0)
+        throw new BuildFailed(`git ${args[0]} failed: ${result.problem}`, result.code ?? 128);
+      return result.stdout.trim();
+    },
+    remote: async (...args) => await git({ timeoutMs: FETCH_MS, network: true }, args),
   };
-  const fetch = async (depth: number, what: string): Promise<ProcessResult> =>
-    await withRetries(
-      async () => {
-        const args = [
-          'fetch',
-          '--quiet',
-          `--depth=${depth}`,
-          '--no-tags',
-          '--no-recurse-submodules',
-          '--',
-          source.url,
-          what,
-        ];
-        const result = await git(FETCH_MS, ...args);
-        if (result.code !== 0 && isTransient(result))
-          throw new MachineFailed(`git fetch failed: ${lastLines(result)}`);
-        return result;
-      },
-      {
-        note: context.writeLine,
-        wait: async (ms) => await context.control.race(pause(ms, context.control.term)),
-      },
-    );
-
-  await local('init', '--quiet', '--template=', '.');
-  const head = await fetchCommit(context, source, { fetch, local });
-  await local('checkout', '--quiet', '--force', '--detach', head);
-  const commit = await local('rev-parse', 'HEAD');
-  if (source.submodules) {
-    await local('remote', 'add', 'origin', source.url);
-    const result = await git(
-      FETCH_MS,
-      'submodule',
-      'update',
-      '--init',
-      '--recursive',
-      '--depth=1',
-      '--quiet',
-    );
-    if (result.code !== 0)
-      throw new BuildFailed(`submodules cannot be fetched: ${lastLines(result)}`, result.code ?? 128);
-  }
-  return commit;
 }
 
-interface Fetching {
-  fetch: (depth: number, what: string) => Promise<ProcessResult>;
-  local: (...args: string[]) => Promise<string>;
-}
-
-/** Returns the revision to check out. */
+/** Returns the revision to check out, and the full name by which it was found. */
 async function fetchCommit(
   context: BuildContext,
   source: SourcePlan,
-  { fetch, local }: Fetching,
-): Promise<string> {
-  const { commit, branch } = source;
-  const ref = `refs/heads/${branch}`;
-  if (commit === undefined) {
-    const result = await fetch(1, ref);
-    if (result.code !== 0) throw fetchFailed(source, `branch ${branch}`, result);
-    return 'FETCH_HEAD';
-  }
-  const direct = await fetch(1, commit);
-  if (direct.code === 0) return commit;
-  if (
-    !/not our ref|unadvertised object|no such remote ref|couldn't find remote ref|does not allow request/i.test(
-      direct.tail,
-    )
-  )
-    throw fetchFailed(source, `commit ${commit}`, direct);
-  await context.writeLine(
-    `the server does not hand out single commits, looking for ${commit} on branch ${branch}`,
-  );
+  { local, remote }: CloneCalls,
+): Promise<{ head: string; ref?: string }> {
+  const { commit, branch, cloneDepth } = source;
+  const fetch = async (depth: number, what: string): Promise<GitResult> =>
+    await persistently(context, 'git fetch', async () => {
+      const flags = ['--quiet', `--depth=${depth}`, '--no-recurse-submodules'];
+      const tags = source.tags ? [] : ['--no-tags'];
+      return await remote('fetch', ...flags, ...tags, '--', source.url, refspecOf(what, source.tags));
+    });
+  const fetchNamed = async (depth: number): Promise<string> => {
+    const refs = refsOf(branch);
+    for (const [at, ref] of refs.entries()) {
+      const result = await fetch(depth, ref);
+      if (result.code === 0) return ref;
+      if (at === refs.length - 1 || !MISSING.test(result.tail))
+        throw fetchFailed(source, describeRef(branch), result);
+    }
+    throw new Error(`${branch} stands for nothing`);
+  };
+  if (commit === undefined) return { ref: await fetchNamed(cloneDepth), head: 'FETCH_HEAD' };
+  const direct = await fetch(cloneDepth, commit);
+  if (direct.code === 0) return { head: commit };
+  if (!MISSING.test(direct.tail)) throw fetchFailed(source, `commit ${commit}`, direct);
+  const named = describeRef(branch);
+  await context.writeLine(`the server does not hand out single commits, looking for ${commit} on ${named}`);
   for (const depth of DEPTHS) {
-    const result = await fetch(depth, ref);
-    if (result.code !== 0) throw fetchFailed(source, `branch ${branch}`, result);
+    await fetchNamed(Math.max(depth, cloneDepth));
     const there = await local('cat-file', '-e', `${commit}^{commit}`).then(
       () => true,
       () => false,
     );
     context.control.check();
-    if (there) return commit;
+    if (there) return { head: commit };
   }
   throw new BuildFailed(
-    `commit ${commit} is not among the last ${DEPTHS.at(-1)} commits of branch ${branch}, and the server does not hand out single commits`,
+    `commit ${commit} is not among the last ${Math.max(DEPTHS.at(-1) ?? 0, cloneDepth)} commits of ${named}, and the server does not hand out single commits`,
     128,
   );
 }
 
-function fetchFailed(source: SourcePlan, what: string, result: ProcessResult): BuildFailed {
-  const why = lastLines(result, 3);
-  const hint =
-    /Authentication failed|could not read (?:Username|Password)|terminal prompts disabled|Permission denied|HTTP (?:401|403)|returned error: (?:401|403)/i.test(
-      result.tail,
-    )
-      ? source.token === undefined && source.sshKey === undefined
-        ? '; the repository asks for credentials and the build has none: register git credentials for this host'
-        : '; the git credentials were refused: check that they are valid and may read this repository'
-      : /Host key verification failed|No .* host key is known/i.test(result.tail)
-        ? '; the host key is not in the known hosts of the git credentials'
-        : '';
-  return new BuildFailed(`${what} of ${source.url} cannot be fetched: ${why}${hint}`, result.code ?? 128);
+const MISSING =
+  /not our ref|unadvertised object|no such remote ref|couldn't find remote ref|does not allow request/i;
+
+/** The branch comes first. */
+function refsOf(name: string): string[] {
+  return name.startsWith('refs/') ? [name] : [`refs/heads/${name}`, `refs/tags/${name}`];
 }
 
-function isTransient(result: ProcessResult): boolean {
-  return (
-    result.failure !== undefined ||
-    /could not resolve host|connection (?:timed out|refused|reset)|failed to connect|early EOF|hung up|RPC failed|returned error: 5\d\d|timed out|unexpected disconnect/i.test(
-      result.tail,
-    )
+function describeRef(name: string): string {
+  const [, kind, short] = /^refs\/(heads|tags)\/(.*)$/s.exec(name) ?? [];
+  if (kind === undefined) return `branch or tag ${name}`;
+  return `${kind === 'tags' ? 'tag' : 'branch'} ${short}`;
+}
+
+/** git fetches the tags of what it gets only where that gets a name. A tag has its own name, for what asks git for it. */
+function refspecOf(what: string, tags: boolean): string {
+  if (what.startsWith('refs/tags/')) return `+${what}:${what}`;
+  return tags ? `+${what}:refs/remotes/origin/${what.replace(/^refs\/heads\//, '')}` : what;
+}
+
+async function fetchSubmodules(source: SourcePlan, { remote }: CloneCalls): Promise<void> {
+  const flags = ['--init', '--recursive', '--depth=1', '--quiet'];
+  const result = await remote('submodule', 'update', ...flags);
+  if (result.code === 0) return;
+  const [, url = source.url] = /clone of '([^']+)' into submodule path/.exec(result.tail) ?? [];
+  throw new BuildFailed(
+    `submodules cannot be fetched: ${result.problem}${accessHint(source, url, result.tail)}`,
+    result.code ?? 128,
   );
 }
 
-async function gitEnv(context: BuildContext, source: SourcePlan): Promise<Record<string, string>> {
-  const { workspace } = context;
-  const askpass = await writeAskpass(context, source);
-  return {
-    ...cleanEnv(context),
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_ATTR_NOSYSTEM: '1',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_LFS_SKIP_SMUDGE: '1',
-    GIT_ASKPASS: askpass,
-    SSH_ASKPASS: '/bin/false',
-    GIT_ALLOW_PROTOCOL: source.transport === 'http' ? 'http:https:ssh' : 'https:ssh',
-    GIT_SSH_COMMAND: await sshCommand(context, source),
-    GIT_CEILING_DIRECTORIES: workspace.folder,
-  };
-}
-
-/** Answers git's two questions, compared as whole texts, for the plan's own host and port only: a submodule or a redirect elsewhere gets nothing. */
-async function writeAskpass(context: BuildContext, source: SourcePlan): Promise<string> {
-  const { workspace } = context;
-  const answers = [];
-  if (source.token !== undefined) {
-    const user = await writeSecret(workspace, { name: 'git-username', text: source.username ?? 'git' });
-    const token = await writeSecret(workspace, { name: 'git-token', text: source.token });
-    // Submodules of a repository on ssh may use https of the same host.
-    const scheme = source.transport === 'http' ? 'http' : 'https';
-    const username = quoteShell(`Username for '${scheme}://${source.host}': `);
-    const password = [`Password for '${scheme}://`, `@${source.host}': `].map(quoteShell).join('*');
-    answers.push(
-      `  ${username}) exec cat ${quoteShell(user)} ;;`,
-      `  ${password}) exec cat ${quoteShell(token)} ;;`,
-    );
-  }
-  const script = ['#!/bin/sh', 'case "$1" in', ...answers, '  *) exit 1 ;;', 'esac', ''].join('\n');
-  return await writeSecret(workspace, { name: 'askpass', text: script, mode: 0o700 });
-}
-
-async function sshCommand(context: BuildContext, source: SourcePlan): Promise<string> {
-  const { workspace } = context;
-  const knownHosts = await writeSecret(workspace, {
-    name: 'known-hosts',
-    text: `${(source.knownHosts ?? '').trim()}\n`,
-  });
-  const options = [
-    '-F',
-    '/dev/null',
-    '-o',
-    'BatchMode=yes',
-    '-o',
-    'StrictHostKeyChecking=yes',
-    '-o',
-    `UserKnownHostsFile=${knownHosts}`,
-    '-o',
-    'GlobalKnownHostsFile=/dev/null',
-    '-o',
-    'UpdateHostKeys=no',
-    '-o',
-    'IdentityAgent=none',
-    '-o',
-    'ForwardAgent=no',
-    '-o',
-    'PermitLocalCommand=no',
-    '-o',
-    'ConnectTimeout=30',
-  ];
-  if (source.sshKey !== undefined) {
-    const key = await writeSecret(workspace, { name: 'ssh-key', text: `${source.sshKey.trim()}\n` });
-    options.push('-o', 'IdentitiesOnly=yes', '-i', key);
-  }
-  return ['ssh', ...options].map(quoteShell).join(' ');
+function fetchFailed(source: SourcePlan, what: string, result: GitResult): BuildFailed {
+  return new BuildFailed(
+    `${what} of ${source.url} cannot be fetched: ${result.problem}${accessHint(source, source.url, result.tail)}`,
+    result.code ?? 128,
+  );
 }
 
 /** git has no limit of its own: this aborts the fetch as soon as the folder has grown too large. */

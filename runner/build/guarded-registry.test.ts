@@ -7,8 +7,11 @@ const image = (host: string, guarded = true) => ({
   host,
   name: `${host}/a`,
   tag: '1',
+  home: `${host}/acme`,
   insecure: true,
   guarded,
+  commitInTag: false,
+  local: false,
 });
 
 async function registry(status: number): Promise<string> {

@@ -2,11 +2,14 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { CA_SECRET } from '../executor/ca-bundle.ts';
 import type { Engine } from '../executor/engine.ts';
+import { BUILT_LABEL, BUILT_REPOSITORY } from '../executor/team-images.ts';
 import { fileBind, folderBind } from './containment-script.ts';
 import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import type { Recipe } from './detect.ts';
+import { explainFailure, plainOutput } from './engine-words.ts';
+import { mayReuseLayers } from './layer-reuse.ts';
+import { reachOf } from './plan.ts';
 import { BuildFailed } from './failure.ts';
-import { lastLines } from './process.ts';
 import { registryAccess } from './registry-auth.ts';
 import { MARKER_SECRET, writeSecret } from './workspace.ts';
 
@@ -24,9 +27,13 @@ export interface ImageArgsOptions {
   variables: Readonly<Record<string, string>>;
   dockerfile: string;
   folder: string;
+  /** Stage; absent: the last one. */
+  target?: string | undefined;
   tag: string;
   labels: Readonly<Record<string, string>>;
   authFlags: readonly string[];
+  /** Layers of earlier builds in the same store are taken, and those of this one are left for later ones. */
+  reuseLayers?: boolean;
   /** Limits that the engine sets for the build's containers; absent where the containment holds the limits itself. */
   limits?: {
     memoryMb: number;
@@ -38,20 +45,23 @@ export interface ImageArgsOptions {
 
 /** The name of the image in the engine until it is published; it stays when it is not published. */
 export function localTag(id: string, epoch: number): string {
-  return `localhost/svc-build:${id}-${epoch}`;
+  return `${BUILT_REPOSITORY}:${id}-${epoch}`;
 }
 
 export function imageArgs(engine: Engine, options: ImageArgsOptions): string[] {
   return [
     'build',
     // Present images are used and missing ones are fetched, which works the same in an engine without network. docker does so by default.
-    ...(engine.name === 'podman' ? ['--pull=missing', '--layers=false', '--force-rm'] : ['--force-rm']),
+    ...(engine.name === 'podman'
+      ? ['--pull=missing', `--layers=${options.reuseLayers === true}`, '--force-rm']
+      : ['--force-rm']),
     ...Object.entries(options.labels).map(([name, value]) => `--label=${name}=${value}`),
     ...Object.entries(options.variables).map(([name, value]) => `--build-arg=${name}=${value}`),
     ...options.secrets.map(({ name, file }) => `--secret=id=${name},src=${file}`),
     ...options.authFlags,
     ...(options.limits === undefined ? ['--isolation=chroot'] : limitArgs(options.limits)),
     `--tag=${options.tag}`,
+    ...(options.target === undefined ? [] : [`--target=${options.target}`]),
     `--file=${options.dockerfile}`,
     options.folder,
   ];
@@ -88,12 +98,16 @@ export async function buildImage(
     variables: plan.variables,
     dockerfile: recipe.dockerfile,
     folder: recipe.folder,
+    target: plan.source?.target,
     tag,
-    labels: { 'svc.work': `${plan.id}-${plan.epoch}`, 'svc.runner': context.runnerId },
+    labels: { [BUILT_LABEL]: `${plan.id}-${plan.epoch}`, 'svc.runner': context.runnerId },
     authFlags: access.flags.filter((flag) => contained === undefined || flag.startsWith('--authfile=')),
+    // The engine of a whole machine has no bound on what it keeps, and no store for each team.
+    reuseLayers: contained !== undefined && text !== '' && mayReuseLayers(text),
     ...(contained === undefined ? { limits: limitsOf(context) } : {}),
   });
   await giveToContainment(context, [workspace.clone, workspace.secrets]);
+  const { onOutput, end } = plainOutput(context.output);
   const result = await engineCall(context, {
     args,
     binds: [
@@ -103,10 +117,14 @@ export async function buildImage(
     network: 'public',
     ports: portsIn(text),
     env: access.env,
-    onOutput: context.output,
+    onOutput,
   });
+  await end();
   if (result.code !== 0)
-    throw new BuildFailed(`the image cannot be built: ${lastLines(result, 3)}`, result.code ?? 125);
+    throw new BuildFailed(
+      `the image cannot be built: ${await explainFailure(result, { clone: workspace.clone, context: recipe.folder })}`,
+      result.code ?? 125,
+    );
 }
 
 function limitsOf({ plan, engine: { engine } }: BuildContext): NonNullable<ImageArgsOptions['limits']> {
@@ -126,7 +144,7 @@ async function fetchBases(context: BuildContext, text: string): Promise<void> {
   const { plan, contained } = context;
   const meant = [text, ...Object.values(plan.variables)].join('\n');
   await contained?.baseImages.provide(meant);
-  const own = imagesOf(plan.image?.host, meant);
+  const own = imagesOf(plan.image && reachOf(plan.image), meant);
   if (own.length === 0) return;
   const access = await registryAccess(context, plan.image);
   await giveToContainment(context, [context.workspace.secrets]);
@@ -140,10 +158,13 @@ async function fetchBases(context: BuildContext, text: string): Promise<void> {
     });
 }
 
-/** Finds names of a registry's images in a text; a name with a variable is left to the engine, which asks without credentials. */
-export function imagesOf(host: string | undefined, text: string): string[] {
-  if (host === undefined) return [];
-  const found = text.split(/[\s,="']+/).filter((word) => word.startsWith(`${host}/`) && IMAGE.test(word));
+/**
+ * Finds names of images in a text that begin so; a name with a variable is left to the engine, which asks without credentials.
+ * @param reach See reachOf; undefined for a build without a registry.
+ */
+export function imagesOf(reach: string | undefined, text: string): string[] {
+  if (reach === undefined) return [];
+  const found = text.split(/[\s,="']+/).filter((word) => word.startsWith(reach) && IMAGE.test(word));
   return [...new Set(found)].slice(0, OWN_IMAGES_MAX);
 }
 

@@ -79,6 +79,26 @@ describe('planOf()', () => {
     expect(() => from({ buildPath })).toThrow('buildPath is');
   });
 
+  it.each(['dockerfile', 'context'] as const)('refuses a %s outside of the repository', (field) => {
+    for (const path of ['../up', '/etc/passwd', 'a/../../b', '.git/config', 'a\nb'])
+      expect(() => from({ [field]: path })).toThrow(`${field} is`);
+    expect(plan({ source: { ...source, [field]: 'services/api' } }).source).toMatchObject({
+      [field]: 'services/api',
+    });
+  });
+
+  it('refuses a stage and a depth that are none', () => {
+    for (const target of ['--all', 'a b', '$(id)']) expect(() => from({ target })).toThrow('target is');
+    for (const cloneDepth of [-1, 1.5, 10_001]) expect(() => from({ cloneDepth })).toThrow('cloneDepth is');
+  });
+
+  it('takes a tag where a branch may stand, and no other kind of name', () => {
+    for (const branch of ['v1.2.0', 'refs/tags/v1.2.0', 'refs/heads/main'])
+      expect(plan({ source: { ...source, branch } }).source?.branch).toBe(branch);
+    for (const branch of ['refs/pull/1/head', 'refs/remotes/origin/main'])
+      expect(() => from({ branch })).toThrow('the name of a branch or a tag');
+  });
+
   it.each(['-x', 'a..b', 'a b', 'refs/../x', 'a.lock', '@{u}', ''])('refuses the branch %j', (branch) => {
     expect(() => from({ branch })).toThrow('branch is');
   });
@@ -98,6 +118,18 @@ describe('planOf()', () => {
     const deploy = { kind: 'dokku', app: 'web', containerPort: 80 } as const;
     expect(plan({ deploy: { ...deploy, environmentId: 'env_1' } }).deploy?.environment).toBe('env_1');
     expect(() => plan({ deploy: { ...deploy, environmentId: 'a b' } })).toThrow('deploy.environmentId is');
+  });
+
+  it.each([
+    [{ timeoutSeconds: -1 }, 'limits.timeoutSeconds is -1, expected a number from 0.1 to 604800'],
+    [{ memoryMb: 0 }, 'limits.memoryMb is 0, expected a whole number from 16 to 4194304'],
+    [{ memoryMb: 512.5 }, 'limits.memoryMb is 512.5'],
+    [{ cpus: 1e9 }, 'limits.cpus is 1000000000, expected a number from 0.01 to 1024'],
+    [{ cpus: Number.NaN }, 'limits.cpus is NaN'],
+    [{ outputBytes: -5 }, 'limits.outputBytes is -5'],
+  ])('refuses the limits %j, and holds the contract’s where none are sent', (limits, refusal) => {
+    expect(() => plan({ limits })).toThrow(refusal);
+    expect(plan({ limits: {} }).limits).toEqual(plan({}).limits);
   });
 
   it('deploys what exists by its digest only, and never builds it too', () => {

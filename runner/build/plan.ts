@@ -2,7 +2,7 @@
  * Makes a plan of an offer and checks every text of it: they come from the control plane and end up in argument lists, paths, addresses and names of images.
  * The functions are pure; a text that passes can be read as nothing else than its kind.
  */
-import { checkImage, InvalidSpecError } from '../executor/spec.ts';
+import { checkImage, checkLimits, InvalidSpecError } from '../executor/spec.ts';
 import type {
   BuildOffer,
   WireBuildSource,
@@ -14,11 +14,13 @@ import { BUILDER_IMAGE } from './pinned.ts';
 
 /** The contract's defaults, for an offer that leaves limits out. */
 const DEFAULT_LIMITS = { timeoutSeconds: 1_800, memoryMb: 2_048, cpus: 2, outputBytes: 67_108_864 };
-const TIMEOUT_SECONDS_MAX = 24 * 3_600;
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/;
-/** The rules of git check-ref-format; the name is an argument only behind `refs/heads/`. */
+/** The rules of git check-ref-format; the name is an argument only behind `refs/heads/` and `refs/tags/`. */
 const BRANCH = /^(?![-/.])(?!.*(?:\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]{1,244}(?<![/.])$/u;
+/** Names of stages; a number is the place of one. */
+const TARGET = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const CLONE_DEPTH_MAX = 10_000;
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const APP = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const ENVIRONMENT = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
@@ -37,10 +39,17 @@ export interface SourcePlan {
   transport: 'https' | 'http' | 'ssh';
   /** The host with its port, in git's spelling when it asks for credentials. */
   host: string;
+  /** Of a branch or a tag; its full name if it begins with `refs/`. */
   branch: string;
   commit?: string;
   buildPath: string;
+  dockerfile?: string;
+  context?: string;
+  target?: string;
   submodules: boolean;
+  cloneDepth: number;
+  /** Of the commits that are cloned. */
+  tags: boolean;
   username?: string;
   token?: string;
   sshKey?: string;
@@ -49,14 +58,20 @@ export interface SourcePlan {
 
 export interface ImagePlan {
   host: string;
+  /** `host/namespace`: what the names of the team's images begin with. */
+  home: string;
   /** `host/namespace/repository`. */
   name: string;
+  /** The whole tag, or its beginning: see tagOf. */
   tag: string;
+  commitInTag: boolean;
   username?: string;
   password?: string;
   insecure: boolean;
   /** Nothing is published there unless the registry refuses callers without a credential. */
   guarded: boolean;
+  /** The service's local registry. */
+  local: boolean;
 }
 
 export interface DeployPlan {
@@ -144,17 +159,15 @@ export function secretsOfBuild(offer: BuildOffer): string[] {
 function sourceOf(source: WireBuildSource, options: PlanOptions): SourcePlan {
   const { repository = '', branch = '', buildPath = '.' } = source;
   const address = addressOf(repository, options);
-  if (!BRANCH.test(branch)) refuse('branch', branch, 'the name of a branch');
+  if (!BRANCH.test(branch) || /^refs\/(?!heads\/|tags\/)/.test(branch))
+    refuse('branch', branch, 'the name of a branch or a tag');
   const commit = source.commit || undefined;
   if (commit !== undefined && !COMMIT.test(commit)) refuse('commit', commit, '40 or 64 hexadecimal digits');
-  const segments = buildPath.split('/');
-  if (
-    buildPath.startsWith('/') ||
-    segments.includes('..') ||
-    segments.includes('.git') ||
-    /[\0\n\r]/.test(buildPath)
-  )
-    refuse('buildPath', buildPath, 'a relative path inside of the repository');
+  const { dockerfile = '', context = '', target = '', cloneDepth = 0 } = source;
+  for (const [field, path] of Object.entries({ buildPath, dockerfile, context })) checkPath(field, path);
+  if (target !== '' && !TARGET.test(target)) refuse('target', target, 'the name of a stage');
+  if (!Number.isInteger(cloneDepth) || cloneDepth < 0 || cloneDepth > CLONE_DEPTH_MAX)
+    refuse('cloneDepth', String(cloneDepth), `a whole number up to ${CLONE_DEPTH_MAX}`);
   if (/[\n\r\0]/.test(`${source.username ?? ''}${source.token ?? ''}`))
     throw new InvalidSpecError('the git user name or token holds a line break');
   return {
@@ -162,12 +175,23 @@ function sourceOf(source: WireBuildSource, options: PlanOptions): SourcePlan {
     branch,
     ...(commit === undefined ? {} : { commit }),
     buildPath: buildPath === '' ? '.' : buildPath,
+    ...set('dockerfile', dockerfile),
+    ...set('context', context),
+    ...set('target', target),
     submodules: source.submodules === true,
+    cloneDepth: cloneDepth || 1,
+    tags: source.tags === true,
     ...set('username', source.username),
     ...set('token', source.token),
     ...set('sshKey', source.sshKey),
     ...set('knownHosts', source.knownHosts),
   };
+}
+
+function checkPath(field: string, path: string): void {
+  const segments = path.split('/');
+  if (path.startsWith('/') || segments.includes('..') || segments.includes('.git') || /[\0\n\r]/.test(path))
+    refuse(field, path, 'a relative path inside of the repository');
 }
 
 function set<K extends string>(name: K, value: string | undefined): Partial<Record<K, string>> {
@@ -219,13 +243,29 @@ function imageOf(image: WireImageTarget, existing: boolean): ImagePlan {
   if (!existing) checkImage(`${name}:${tag}`);
   return {
     host,
+    home: namespace === '' ? host : `${host}/${namespace}`,
     name,
     tag,
     ...set('username', image.username),
     ...set('password', image.password),
     insecure: image.insecure === true,
     guarded: image.guarded === true,
+    commitInTag: image.commitInTag === true,
+    local: image.local === true,
   };
+}
+
+/** Digits of the commit in a tag: the control plane expects as many. */
+const COMMIT_DIGITS = 7;
+
+/** The tag under which the image of a commit is published. */
+export function tagOf({ tag, commitInTag }: ImagePlan, commit: string): string {
+  return commitInTag ? `${tag}-${commit.slice(0, COMMIT_DIGITS)}` : tag;
+}
+
+/** What the names of images begin with for which the build may use its credentials: in a registry that teams share, its team's own. */
+export function reachOf({ host, home, guarded }: ImagePlan): string {
+  return `${guarded ? home : host}/`;
 }
 
 function deployOf(deploy: WireDeployTarget): DeployPlan {
@@ -243,13 +283,10 @@ function deployOf(deploy: WireDeployTarget): DeployPlan {
 }
 
 function limitsOf(offer: BuildOffer): BuildPlan['limits'] {
-  const { limits = {} } = offer;
-  return {
-    timeoutSeconds: Math.min(limits.timeoutSeconds || DEFAULT_LIMITS.timeoutSeconds, TIMEOUT_SECONDS_MAX),
-    memoryMb: limits.memoryMb || DEFAULT_LIMITS.memoryMb,
-    cpus: limits.cpus || DEFAULT_LIMITS.cpus,
-    outputBytes: limits.outputBytes || DEFAULT_LIMITS.outputBytes,
-  };
+  const { timeoutSeconds, memoryMb, cpus, outputBytes } = { ...DEFAULT_LIMITS, ...offer.limits };
+  const limits = { timeoutSeconds, memoryMb, cpus, outputBytes };
+  checkLimits(limits);
+  return limits;
 }
 
 function refuse(field: string, value: string, wanted: string): never {

@@ -11,6 +11,8 @@ const TAIL_BYTES = 8_192;
 
 export interface ProcessOptions {
   argv: readonly string[];
+  /** The name of the command in messages; without it, its program. */
+  title?: string;
   env: Readonly<Record<string, string>>;
   cwd: string;
   /** Without it the output is only kept, see `stdout` and `tail`. */
@@ -38,6 +40,7 @@ export interface ProcessResult {
 export async function runProcess(options: ProcessOptions, control: BuildControl): Promise<ProcessResult> {
   control.check();
   const [program = '', ...args] = options.argv;
+  const { title = program } = options;
   const child = spawn(program, args, {
     cwd: options.cwd,
     env: { ...options.env },
@@ -55,7 +58,7 @@ export async function runProcess(options: ProcessOptions, control: BuildControl)
   };
   child.stdin?.on('error', () => undefined); // A command may end without reading its input.
   child.stdin?.end(options.stdin);
-  const exited = exitOf(child, (error) => fail(`${program} cannot be started: ${error.message}`));
+  const exited = exitOf(child, (error) => fail(`${title} cannot be started: ${error.message}`));
   const unwatch = endOn({ child, fail }, options, control);
   const ready = options.started?.(child).catch((error: unknown) => {
     // The output of a command that ended by itself explains more than this error.
@@ -83,7 +86,7 @@ export async function runProcess(options: ProcessOptions, control: BuildControl)
   await ready;
   unwatch();
   control.check();
-  if (exit.signal !== undefined) fail(`${program} was killed by ${exit.signal}`);
+  if (exit.signal !== undefined) fail(`${title} was killed by ${exit.signal}`);
   return {
     stdout: kept.head,
     tail: kept.tail.toString(),
@@ -126,15 +129,12 @@ function endOn({ child, fail }: StartedProcess, options: ProcessOptions, control
     fail(problem);
     onKill();
   };
-  const { timeoutMs, abort } = options;
+  const { timeoutMs, abort, title = options.argv[0] } = options;
   const onAbort = () => end(String(abort?.reason));
   const timer =
     timeoutMs === undefined
       ? undefined
-      : setTimeout(
-          () => end(`${options.argv[0]} did not end within ${Math.round(timeoutMs / 1_000)} s`),
-          timeoutMs,
-        );
+      : setTimeout(() => end(`${title} did not end within ${Math.round(timeoutMs / 1_000)} s`), timeoutMs);
   control.term.addEventListener('abort', onTerm);
   control.kill.addEventListener('abort', onKill);
   abort?.addEventListener('abort', onAbort);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pause } from '../platform/clock.ts';
 import type { BuiltImage } from './built-image.ts';
 import { fileBind, folderBind } from './containment-script.ts';
-import { engineCall, giveToContainment, type BuildContext } from './context.ts';
+import { engineCall, giveToContainment, refuseUnreachable, type BuildContext } from './context.ts';
 import { BuildFailed, MachineFailed, withRetries } from './failure.ts';
 import { requireGuarded } from './guarded-registry.ts';
 import type { ImagePlan } from './plan.ts';
@@ -13,9 +13,10 @@ import { registryAccess } from './registry-auth.ts';
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** Refusals of a registry that are final; every other failure is repeated. */
-const REFUSED =
+export const REFUSED =
   /unauthorized|authentication required|access to the resource is denied|denied:|forbidden|\b40[0134]\b|invalid (?:reference|tag)|name unknown|manifest invalid|server gave HTTP response to HTTPS client|certificate signed by unknown authority|x509/i;
 
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3})(?::\d+)?$/;
 /** A manifest of a type that a registry does not take. */
 const MANIFEST_REFUSED = /manifest invalid|unsupported/i;
 /** podman's names of the types that it writes. */
@@ -64,7 +65,9 @@ export async function pushImage(context: BuildContext, { tag, image, built }: Pu
         onOutput: context.output,
       });
       if (pushed.code === 0) return pushed;
-      const message = `the image cannot be pushed to ${destination}: ${lastLines(pushed, 3)}`;
+      const failure = `the image cannot be pushed to ${destination}`;
+      refuseUnreachable(context, pushed, failure);
+      const message = `${failure}: ${lastLines(pushed, 3)}`;
       const isTypeRefused = format !== undefined && MANIFEST_REFUSED.test(pushed.tail);
       if (isTypeRefused) format = undefined;
       throw REFUSED.test(pushed.tail) && !isTypeRefused
@@ -93,7 +96,14 @@ function hint(result: ProcessResult, image: ImagePlan): string {
     return image.password === undefined
       ? `; the build has no credentials for ${image.host}: register the registry with a password`
       : `; the registry refused the credentials: check user name, password and the right to push`;
-  if (/HTTP response to HTTPS client/i.test(result.tail))
-    return `; ${image.host} speaks plain HTTP, which is allowed on loopback only`;
-  return '';
+  return plainHttpHint(result, image.host);
+}
+
+/** What a registry lacks that was added as one with a certificate. */
+export function plainHttpHint({ tail }: Pick<ProcessResult, 'tail'>, host: string): string {
+  if (!/HTTP response to HTTPS client/i.test(tail)) return '';
+  const again = 'remove the registry and add it again with --insecure';
+  return LOOPBACK.test(host)
+    ? `; ${host} speaks plain HTTP: ${again}`
+    : `; ${host} speaks plain HTTP: give it a certificate, or have the installation list it in INSECURE_REGISTRIES, then ${again}`;
 }

@@ -29,7 +29,7 @@ const PLATFORM = new Map(
   ]),
 );
 
-interface Instruction {
+export interface Instruction {
   line: number;
   /** In upper case. */
   word: string;
@@ -38,19 +38,21 @@ interface Instruction {
 
 const UNCLEAR_FLAGS = 'its flags hold a backslash or an open quote, which engines read in different ways';
 
-/** Throws BuildFailed with the line and what is wrong with it. */
+/** Returns the text of the file; throws BuildFailed with the line and what is wrong with it. */
 export async function checkDockerfile(
   path: string,
   buildArguments: Readonly<Record<string, string>>,
-): Promise<void> {
+): Promise<string> {
   // podman hands such a file to the C preprocessor, which includes any file of the machine.
   if (path.endsWith('.in'))
     throw new BuildFailed(`the Dockerfile is ${path.split('/').at(-1)}, and templates (.in) are not built`);
   const { size } = await stat(path);
   if (size > BYTES_MAX)
     throw new BuildFailed(`the Dockerfile has ${size} bytes, at most ${BYTES_MAX} are read`);
-  const problem = problemOfDockerfile(await readFile(path, 'utf8'), buildArguments);
+  const text = await readFile(path, 'utf8');
+  const problem = problemOfDockerfile(text, buildArguments);
   if (problem !== undefined) throw new BuildFailed(`the Dockerfile is refused: ${problem}`);
+  return text;
 }
 
 /** Returns undefined when there is no problem. */
@@ -254,7 +256,7 @@ class Variables {
 }
 
 /** Splits the text into instructions with their continuation lines, without comments. */
-function instructionsOf(text: string): Instruction[] {
+export function instructionsOf(text: string): Instruction[] {
   const found: Instruction[] = [];
   let parts: string[] = [];
   let begun = 0;

@@ -15,12 +15,15 @@ describe('registryAccess()', () => {
     );
     const image = {
       host,
+      home: `${host}/acme`,
       name: `${host}/acme/web`,
       tag: '1',
       username: 'ci',
       password: 'p',
       insecure: false,
       guarded: false,
+      commitInTag: false,
+      local: false,
     };
     const { flags, env } = await registryAccess(context, image);
     const file = `${context.workspace.secrets}/registry/config.json`;
@@ -38,10 +41,13 @@ describe('registryAccess()', () => {
       const context = await testContext({ source }, engine);
       const image = {
         host: 'reg.example',
+        home: 'reg.example',
         name: 'reg.example/web',
         tag: '1',
         insecure: false,
         guarded: false,
+        commitInTag: false,
+        local: false,
       };
       for (const of of [undefined, image]) {
         const { flags, file, env } = await registryAccess(context, of);

@@ -2,8 +2,8 @@
 import { failureText, runCommand } from '../executor/command.ts';
 import type { SandboxSpec } from '../executor/executor.ts';
 import { egressOf, type BuildContext } from './context.ts';
-import { enterArgv, openEgress } from './egress.ts';
-import { NAME_SERVER } from './egress-dns.ts';
+import { enterArgv, openEgress } from '../network/egress.ts';
+import { NAME_SERVER } from '../network/egress-dns.ts';
 import { MachineFailed } from './failure.ts';
 
 const READY_MS = 30_000;

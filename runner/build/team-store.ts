@@ -5,12 +5,13 @@
  * <data>/stores/<team>/graph holds the engine's own storage, <data>/stores/<team>/cache the cache mounts and the engine's working files,
  * <data>/stores/.bases/graph the operator's images.
  *
- * A store in which a build ended badly is cleaned up when the last build of the team has ended; the least recently used ones are removed when all together
- * are over their limit.
+ * The layers that builds left there are reused by the team's later ones, see layer-reuse.ts. A store in which a build ended badly is cleaned up when the last build of
+ * the team has ended; when all together are over their limit, the least recently used ones are removed whole.
  */
 import { createHash } from 'node:crypto';
 import { chown, mkdir, rm, stat, utimes } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
+import { freeMb } from '../disk/free-space.ts';
 import { runCommand } from '../executor/command.ts';
 import {
   BASES_IN_CONTAINMENT,
@@ -40,6 +41,17 @@ export interface StoresOptions {
   owner: { uid: number; gid: number } | undefined;
 }
 
+/** The limits are in MiB. */
+export interface StoreLimits {
+  /** The limit of all stores together. */
+  maxMb: number;
+  /**
+   * Free disk below which the runner takes no work. Stores leave twice as much, so that none of them keeps it
+   * from working.
+   */
+  minFreeMb: number;
+}
+
 export interface Stores {
   /** Returns the store of a team and makes it when it does not exist. It counts as held until it is given back. */
   take(team: string): Promise<TeamStore>;
@@ -47,14 +59,19 @@ export interface Stores {
   giveBack(store: TeamStore): boolean;
   /** Returns the store of the operator's images. */
   bases(): Promise<TeamStore>;
-  /** Returns the stores that must be removed for all together to stay within the limit: those that nobody holds, least recently used first. */
-  surplus(maxMb: number): Promise<TeamStore[]>;
+  /**
+   * Returns the stores that must be removed for all together to stay within the limit: those that nobody holds, least recently used first. Where these are not
+   * enough, stores in use go as soon as nobody holds them: a later build of their team gets another one, so that each is given back at some time.
+   */
+  surplus(limits: StoreLimits): Promise<TeamStore[]>;
   remove(store: TeamStore): Promise<void>;
 }
 
 export function createStores({ dataDir, owner }: StoresOptions): Stores {
-  const parent = join(resolve(dataDir), 'stores');
+  const parent = join(dataDir, 'stores');
   const held = new Map<string, number>();
+  /** Stores that go when nobody holds them. */
+  const full = new Set<string>();
   const at = (key: string): TeamStore => {
     const folder = join(parent, key);
     return { key, folder, graph: join(folder, 'graph'), cache: join(folder, 'cache') };
@@ -69,7 +86,7 @@ export function createStores({ dataDir, owner }: StoresOptions): Stores {
   };
   return {
     async take(team) {
-      const key = keyOf(team);
+      const key = freeKey(keyOf(team), full);
       held.set(key, (held.get(key) ?? 0) + 1);
       return await open(key);
     },
@@ -80,26 +97,63 @@ export function createStores({ dataDir, owner }: StoresOptions): Stores {
       return left <= 0;
     },
     bases: async () => await open(BASES),
-    async surplus(maxMb) {
-      const found: { store: TeamStore; usedMs: number; mb: number }[] = [];
+    async surplus(limits) {
+      const found: Measured[] = [];
       for (const [key, mb] of await sizesMb(parent)) {
         const store = at(key);
         found.push({ store, usedMs: (await stat(store.folder)).mtimeMs, mb });
       }
-      let mb = found.reduce((sum, one) => sum + one.mb, 0);
-      const going: TeamStore[] = [];
-      for (const one of found.sort((a, b) => a.usedMs - b.usedMs)) {
-        if (mb <= maxMb) break;
-        if (one.store.key === BASES || held.has(one.store.key)) continue;
-        going.push(one.store);
-        mb -= one.mb;
-      }
+      const mb = found.reduce((sum, one) => sum + one.mb, 0);
+      if (mb === 0) return [];
+      const maxMb = Math.min(limits.maxMb, mb + (await freeMb(parent)) - 2 * limits.minFreeMb);
+      const teams = found.filter(({ store }) => store.key !== BASES);
+      const { going, later } = leastLately(teams, mb - maxMb, { held, full });
+      for (const { key } of later) full.add(key);
       return going;
     },
     remove: async (store) => {
-      if (!held.has(store.key)) await rm(store.folder, { recursive: true, force: true });
+      if (held.has(store.key)) return;
+      await rm(store.folder, { recursive: true, force: true });
+      full.delete(store.key);
     },
   };
+}
+
+interface Measured {
+  store: TeamStore;
+  usedMs: number;
+  mb: number;
+}
+
+/** Returns the stores to be removed now, and those when nobody holds them any more. Full ones that nobody holds go whatever the excess is. */
+function leastLately(
+  teams: readonly Measured[],
+  excessMb: number,
+  { held, full }: { held: ReadonlyMap<string, number>; full: ReadonlySet<string> },
+): { going: TeamStore[]; later: TeamStore[] } {
+  const isFull = ({ store }: Measured) => full.has(store.key);
+  const isHeld = ({ store }: Measured) => held.has(store.key);
+  const byUse = teams.toSorted((a, b) => Number(isFull(b)) - Number(isFull(a)) || a.usedMs - b.usedMs);
+  const [going, later]: [TeamStore[], TeamStore[]] = [[], []];
+  let left = excessMb;
+  for (const one of byUse.filter((each) => !isHeld(each))) {
+    if (left <= 0 && !isFull(one)) break;
+    going.push(one.store);
+    left -= one.mb;
+  }
+  for (const one of byUse.filter(isHeld)) {
+    if (left <= 0) break;
+    later.push(one.store);
+    left -= one.mb;
+  }
+  return { going, later };
+}
+
+/** No team's key has a dot. */
+function freeKey(key: string, full: ReadonlySet<string>): string {
+  let free = key;
+  for (let number = 2; full.has(free); number += 1) free = `${key}.${number}`;
+  return free;
 }
 
 /** Records the time of the use. */

@@ -2,7 +2,7 @@
 import { lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { failureText, runCommand } from '../executor/command.ts';
-import { engineArgv } from '../executor/engine.ts';
+import { changeNames } from '../executor/image-names.ts';
 import { folderBind } from './containment-script.ts';
 import { engineCall, giveToContainment, type BuildContext } from './context.ts';
 import { MachineFailed } from './failure.ts';
@@ -23,9 +23,7 @@ export async function handOver(context: BuildContext, tag: string): Promise<void
   });
   if (written.code !== 0) throw new MachineFailed(`the image cannot be handed over: ${lastLines(written)}`);
   await holdName(archive, tag);
-  const taken = await runCommand(engineArgv(context.engine.engine, 'load', '--quiet', `--input=${archive}`), {
-    timeoutMs: CALL_MS,
-  });
+  const taken = await changeNames(context.engine.engine, CALL_MS, 'load', '--quiet', `--input=${archive}`);
   if (taken.code !== 0) throw new MachineFailed(`the image cannot be taken over: ${failureText(taken)}`);
   await rm(archive, { force: true });
 }

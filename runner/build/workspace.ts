@@ -7,7 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { errorCode, errorText } from '../platform/errors.ts';
 import { failureText, findProgram, runCommand } from '../executor/command.ts';
 import { engineArgv } from '../executor/engine.ts';
@@ -38,10 +38,7 @@ export interface Workspace {
 
 export function workspaceOf(host: BuildHost, id: string, epoch: number): Workspace {
   // Two data folders on one machine must not clean each other's builds.
-  const own = createHash('sha256')
-    .update(`${resolve(host.dataDir)}\0${host.runnerId}`)
-    .digest('hex')
-    .slice(0, 12);
+  const own = createHash('sha256').update(`${host.dataDir}\0${host.runnerId}`).digest('hex').slice(0, 12);
   return workspaceNamed(host, `svc-build-${own}-${id}-${epoch}`);
 }
 
@@ -53,12 +50,20 @@ function workspaceNamed(host: BuildHost, name: string): Workspace {
     clone: join(folder, 'clone'),
     home: join(folder, 'home'),
     temporary: join(folder, 'tmp'),
-    secrets: join(host.engine?.privateFolder ?? join(resolve(host.dataDir), 'launch'), name),
+    secrets: join(host.engine?.privateFolder ?? join(host.dataDir, 'launch'), name),
   };
 }
 
+/** The paths of this machine that commands of a build may print. */
+export function machinePaths(host: BuildHost, { clone, folder, secrets }: Workspace): string[] {
+  const dataDir = host.dataDir;
+  const ofData = ['builds', 'stores', 'launch', 'ca-bundle.pem'].map((name) => join(dataDir, name));
+  const ofEngine = host.engine === undefined ? [] : [host.engine.privateFolder];
+  return [clone, folder, secrets, ...ofData, ...ofEngine];
+}
+
 function buildsFolder(host: BuildHost): string {
-  return join(resolve(host.dataDir), 'builds');
+  return join(host.dataDir, 'builds');
 }
 
 export async function makeWorkspace(workspace: Workspace): Promise<void> {

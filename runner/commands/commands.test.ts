@@ -1,4 +1,6 @@
 /** Tests the commands as users start them: the bundled program against a control plane of the test. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -84,6 +86,27 @@ describe('svc-runner enroll', () => {
     writeFileSync(file, `${cp.token}\n`);
     const enrolling = run(['enroll', '--url', cp.url, '--token-file', file, '--data-dir', newHome().dir]);
     expect(await enrolling.exited).toBe(0);
+  });
+
+  it('asks for the token at a terminal, where it does not show, and repeats it nowhere', async () => {
+    const cp = await controlPlane();
+    const { dir } = newHome();
+    const words = ['enroll', '--url', cp.url, '--token-file', '-', '--data-dir', dir];
+    const line = [process.execPath, bundle().main, ...words].map((word) => `'${word}'`).join(' ');
+    const terminal = spawn('script', ['-qec', line, '/dev/null']);
+    let shown = '';
+    terminal.stdout.on('data', (chunk: Buffer) => {
+      shown += chunk.toString();
+      if (shown.endsWith('Enrollment token: ')) terminal.stdin.write(`${cp.token}\r`);
+    });
+    const [code] = await once(terminal, 'close');
+    expect([code, shown]).toEqual([0, expect.stringContaining(`as ${cp.runnerId}`)]);
+    expect(shown).not.toContain(cp.token);
+    for (const wrong of [[cp.token], [`--${cp.token}`], ['--token-file', `/nowhere/${cp.token}`]]) {
+      const refused = run(['enroll', '--url', cp.url, ...wrong]);
+      expect(await refused.exited).toBe(2);
+      expect(refused.output()).not.toContain(cp.token);
+    }
   });
 
   it('says why it was refused, at once', async () => {

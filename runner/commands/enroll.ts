@@ -2,8 +2,11 @@
  * `svc-runner enroll`: makes the key on this machine and sends its public half only. It is safe to repeat: a key that an interrupted enrollment left is used
  * again, and the control plane answers the same token and key with the same runner.
  */
+import { resolve } from 'node:path';
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { judgeOffset, offsetFromServerTime } from '@svc/proto/signature/skew.ts';
 import { nextDelayMs } from '../control-plane/backoff.ts';
 import { monotonicMs, pause } from '../platform/clock.ts';
@@ -40,10 +43,15 @@ const FLAGS: readonly FlagSpec[] = [
   {
     name: 'token',
     value: 'token',
+    secret: true,
     env: 'SVC_ENROLL_TOKEN',
     help: 'one-shot token of `svc runners enroll`; others on this machine may see a flag, so prefer the variable or a file',
   },
-  { name: 'token-file', value: 'file', help: 'file that holds the token, - for standard input' },
+  {
+    name: 'token-file',
+    value: 'file',
+    help: 'file that holds the token, - for standard input; at a terminal it is asked for',
+  },
   {
     name: 'name',
     value: 'name',
@@ -57,7 +65,7 @@ const FLAGS: readonly FlagSpec[] = [
   { name: 'help', help: 'this text' },
 ];
 
-const HELP = `Usage: svc-runner enroll --url <base url> --token <token> [flags]
+const HELP = `Usage: svc-runner enroll --url <base url> [flags]
 
 Makes an Ed25519 key in the data folder and registers its public half. Repeating it after a lost answer is safe.
 
@@ -85,7 +93,7 @@ export async function enroll(io: CommandIo): Promise<number> {
     );
   const name = readName(flags.text('name'));
   const labels = readLabels(flags.list('label'));
-  const token = readToken(flags);
+  const token = await readToken(flags);
   const caFile = flags.text('ca-file');
   const paths = dataPaths(flags.text('data-dir') ?? defaultDataDir(io.env));
   ensureDataDir(paths.dataDir);
@@ -112,7 +120,7 @@ export async function enroll(io: CommandIo): Promise<number> {
     name,
     labels,
     ...(value.intervals === undefined ? {} : { intervals: value.intervals }),
-    ...(caFile === undefined ? {} : { caFile }),
+    ...(caFile === undefined ? {} : { caFile: resolve(caFile) }),
     enrolledAt: new Date().toISOString(),
   });
   warnOfClock(value, reply, io);
@@ -172,15 +180,43 @@ function readLabels(texts: readonly string[]): Record<string, string> {
   return labels;
 }
 
-function readToken(flags: Flags): string {
+async function readToken(flags: Flags): Promise<string> {
   const file = flags.text('token-file');
-  const text = file === undefined ? flags.text('token') : readFileSync(file === '-' ? 0 : file, 'utf8');
-  const token = text?.trim() ?? '';
+  const given = file === undefined ? flags.text('token') : undefined;
+  const isAsked = process.stdin.isTTY && given === undefined && (file === undefined || file === '-');
+  const text = isAsked ? await askForToken() : (given ?? (file === undefined ? '' : readTokenFile(file)));
+  const token = text.trim();
   if (token === '')
     throw new UsageError(
       'no enrollment token: give --token-file, SVC_ENROLL_TOKEN or --token; a team admin gets one with: svc runners enroll --team <team>',
     );
   return token;
+}
+
+function readTokenFile(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    // Somebody may have given the token itself.
+    throw new UsageError(`cannot read the file of --token-file: ${(error as NodeJS.ErrnoException).code}`);
+  }
+}
+
+/** Nothing shows while it is typed. */
+async function askForToken(): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+  process.stderr.write('Enrollment token: ');
+  try {
+    return await new Promise((resolve, reject) => {
+      lines.once('line', resolve);
+      lines.once('SIGINT', () => reject(new SetupError('interrupted')));
+      lines.once('close', () => resolve(''));
+    });
+  } finally {
+    lines.close();
+    process.stderr.write('\n');
+  }
 }
 
 /** Keeps a complete enrollment from being overwritten by accident. */

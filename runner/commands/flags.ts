@@ -13,6 +13,8 @@ export interface FlagSpec {
   readonly bounds?: readonly [min: number, max: number];
   /** The default as it would be written, or a text about the behaviour without the flag. */
   readonly fallback?: string;
+  /** Its value is shown to nobody, nor is a word that may be one. */
+  readonly secret?: boolean;
   /** Environment variable that is read when the flag is absent. */
   readonly env?: string;
 }
@@ -38,19 +40,18 @@ export function parseFlags(
   for (let at = 0; at < args.length; at += 1) {
     const word = args[at] ?? '';
     const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? [];
+    const isSecret = specs.some(({ secret }) => secret);
+    const hidden = `number ${at + 1}, which is not shown because it may be a secret`;
     if (name === undefined)
       throw new UsageError(
-        `unexpected argument ${JSON.stringify(word)}; all options are flags like --name value`,
+        `unexpected argument ${isSecret ? hidden : JSON.stringify(word)}; all options are flags like --name value`,
       );
     const spec = specs.find((known) => known.name === name);
-    if (spec === undefined)
-      throw new UsageError(
-        `unknown flag --${name}${suggestion(
-          name,
-          specs.map((known) => known.name),
-          '--',
-        )}`,
-      );
+    if (spec === undefined) {
+      const names = specs.map((known) => known.name);
+      const meant = suggestion(name, names, '--');
+      throw new UsageError(`unknown flag ${isSecret && meant === '' ? hidden : `--${name}${meant}`}`);
+    }
     if (spec.value === undefined) {
       if (inline !== undefined) throw new UsageError(`--${name} is a switch and takes no value`);
       values.set(name, ['true']);

@@ -1,6 +1,6 @@
 /** `svc-runner service print|install`: prints or writes the systemd unit for this machine. Starts nothing. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import type { CommandIo } from './command-io.ts';
 import { flagsHelp, parseFlags, UsageError, type FlagSpec, type Flags } from './flags.ts';
@@ -9,7 +9,11 @@ import { unitText, WATCHDOG_SECONDS_MIN } from './systemd-unit.ts';
 
 const FLAGS: readonly FlagSpec[] = [
   DATA_DIR_FLAG,
-  { name: 'exec', value: 'path', help: 'svc-runner itself; default: this program' },
+  {
+    name: 'exec',
+    value: 'path',
+    help: 'svc-runner itself; default: this program, with the node that runs it',
+  },
   { name: 'user', value: 'name', help: 'run as this user, with rootless podman; default: root' },
   { name: 'drain-timeout', value: 'time', help: 'how long a stop waits for running work; default 1h' },
   {
@@ -75,7 +79,8 @@ function unitOf(flags: Flags): string {
     return value === undefined ? [] : [`--${flag}`, value];
   });
   return unitText({
-    exec,
+    // systemd's PATH may not have the node that this program was started with.
+    exec: flags.text('exec') === undefined || isNodeScript(exec) ? [process.execPath, exec] : [exec],
     dataDir,
     drainTimeout,
     drainTimeoutMs: timeMs('drain-timeout', drainTimeout),
@@ -83,6 +88,15 @@ function unitOf(flags: Flags): string {
     user: name === undefined ? undefined : { name, uid: uidOf(name) },
     flags: [...passed, ...(flags.on('exit-when-outdated') ? ['--exit-when-outdated'] : [])],
   });
+}
+
+/** A package manager's command is a link to such a script. */
+function isNodeScript(path: string): boolean {
+  try {
+    return /^#!.*\bnode\b/.test(readFileSync(path, 'latin1').slice(0, 256));
+  } catch {
+    return false; // The unit may be for another machine.
+  }
 }
 
 function uidOf(name: string): number | undefined {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { RunSettings } from '../daemon/run-settings.ts';
-import { endpointOf, type Endpoint } from '../build/egress.ts';
+import { endpointOf, type Endpoint } from '../network/egress.ts';
 import type { ExecutorName } from '../executor/executor.ts';
 import { UsageError, type FlagSpec, type Flags } from './flags.ts';
 import type { RunnerConfig } from '../disk/identity.ts';
@@ -119,6 +119,7 @@ const NUMBERS = {
 
 const DEPLOY_ADDRESS = '127.0.0.1';
 const DRAIN_TIMEOUT = '1h';
+const APP_NETWORKS = ['contained', 'open'] as const;
 
 export const RUN_FLAGS: readonly FlagSpec[] = [
   NUMBERS.slots,
@@ -142,7 +143,7 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
     name: 'allow-egress',
     value: 'host:port,…',
     env: 'SVC_RUNNER_ALLOW_EGRESS',
-    help: 'what image builds reach besides public addresses, such as a mirror of packages of this site',
+    help: "what builds, deployed apps, and git on the service's pool reach besides public addresses, such as a mirror of packages of this site",
   },
   {
     name: 'allow-registry',
@@ -154,6 +155,18 @@ export const RUN_FLAGS: readonly FlagSpec[] = [
     name: 'allow-uncontained-builds',
     env: 'SVC_RUNNER_ALLOW_UNCONTAINED_BUILDS',
     help: 'build for many teams although builds are not contained on this machine: a Dockerfile is then root on it',
+  },
+  {
+    name: 'app-network',
+    value: APP_NETWORKS.join('|'),
+    env: 'SVC_RUNNER_APP_NETWORK',
+    help: "network of deployed apps: one of their own that leads to public addresses alone, or open, the engine's, from which they reach this machine and its site; the service's pool does not honour open",
+    fallback: 'contained',
+  },
+  {
+    name: 'allow-uncontained-apps',
+    env: 'SVC_RUNNER_ALLOW_UNCONTAINED_APPS',
+    help: 'deploy for many teams although apps are not contained on this machine: they then reach it and each other',
   },
   NUMBERS.maxStoreMb,
   EXECUTOR_FLAG,
@@ -214,6 +227,9 @@ export function runSettings(flags: Flags, config: Partial<RunnerConfig>): RunSet
     allowEgress: endpoints('allow-egress', flags.text('allow-egress') ?? config.allowEgress ?? ''),
     allowRegistry: endpoints('allow-registry', flags.text('allow-registry') ?? config.allowRegistry ?? ''),
     allowUncontainedBuilds: flags.on('allow-uncontained-builds') || config.allowUncontainedBuilds === true,
+    allowUncontainedApps: flags.on('allow-uncontained-apps') || config.allowUncontainedApps === true,
+    appNetwork:
+      oneOf('app-network', flags.text('app-network') ?? config.appNetwork, APP_NETWORKS) ?? 'contained',
     maxStoreMb: number('maxStoreMb'),
     ...(executor === undefined ? {} : { executor }),
     ...(defaultImage === undefined ? {} : { defaultImage }),

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
@@ -56,6 +56,21 @@ describe('svc-runner service', () => {
   it('quotes what systemd would take for its own', async () => {
     const { text } = await run('print', '--exec', '/opt/a b/100%/$x/svc-runner');
     expect(text).toContain('ExecStart="/opt/a b/100%%/$$x/svc-runner" run');
+  });
+
+  it('starts a script by the node that runs this, which systemd does not find by itself', async () => {
+    const folder = tempDir();
+    const script = join(folder, 'svc-runner');
+    writeFileSync(script, '#!/usr/bin/env node\n');
+    const [link, program] = [join(folder, 'link'), join(folder, 'program')];
+    symlinkSync(script, link);
+    writeFileSync(program, '\x7fELF');
+    const startOf = async (...args: string[]) =>
+      settingsOf((await run('print', ...args)).text).find((line) => line.startsWith('ExecStart='));
+    for (const path of [script, link])
+      expect(await startOf('--exec', path)).toContain(`ExecStart=${process.execPath} ${path} run`);
+    expect(await startOf('--exec', program)).toContain(`ExecStart=${program} run`);
+    expect(await startOf()).toMatch(new RegExp(`^ExecStart=${process.execPath} /\\S+ run`));
   });
 
   it.skipIf(!systemdHere)('is found good by systemd itself', async () => {

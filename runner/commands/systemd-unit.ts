@@ -9,8 +9,8 @@ import { UsageError } from './flags.ts';
 import { EXIT } from '../daemon/shutdown.ts';
 
 export interface UnitOptions {
-  /** Absolute path of svc-runner. */
-  exec: string;
+  /** Absolute path of svc-runner; before it that of node, if it is a script. */
+  exec: readonly string[];
   dataDir: string;
   /** In the spelling of `run`: `1h`. */
   drainTimeout: string;
@@ -29,10 +29,10 @@ export const WATCHDOG_SECONDS_MIN = 90;
 
 export function unitText(options: UnitOptions): string {
   const { exec, dataDir, drainTimeout, user } = options;
-  const command = [exec, 'run', '--data-dir', dataDir, '--drain-timeout', drainTimeout, ...options.flags];
+  const command = [...exec, 'run', '--data-dir', dataDir, '--drain-timeout', drainTimeout, ...options.flags];
   const stopSeconds = Math.ceil(options.drainTimeoutMs / 1000) + DELIVER_SECONDS;
   return `# systemd unit for svc-runner, as \`svc-runner service print\` makes it. Enroll first:
-#   ${exec} enroll --url <base url> --token-file <file> --data-dir ${dataDir}
+#   ${exec.join(' ')} enroll --url <base url> --token-file <file> --data-dir ${dataDir}
 
 [Unit]
 Description=svc-runner, runs your team's work on this machine

@@ -3,7 +3,6 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createHttpClient, type HttpClientOptions, type HttpRequest } from './http-client.ts';
-import { proxyFor } from './proxy.ts';
 import { makeCertificates } from '../../test/setup/runner/certificates.ts';
 import { startFakeProxy } from '../../test/setup/runner/fake-proxy.ts';
 
@@ -100,33 +99,5 @@ describe('http client', () => {
       env: { http_proxy: proxy.url, NO_PROXY: 'example.com,127.0.0.1' },
     });
     expect(proxy.seen).toHaveLength(1);
-  });
-});
-
-describe('proxyFor()', () => {
-  const at = (url: string, env: NodeJS.ProcessEnv) => proxyFor(new URL(url), env)?.host;
-
-  it('picks by scheme, lower case first', () => {
-    expect(at('https://a.example', { HTTPS_PROXY: 'http://p1:1', HTTP_PROXY: 'http://p2:2' })).toBe('p1:1');
-    expect(at('http://a.example', { HTTPS_PROXY: 'http://p1:1', HTTP_PROXY: 'http://p2:2' })).toBe('p2:2');
-    expect(at('https://a.example', { HTTPS_PROXY: 'http://p1:1', https_proxy: 'p3:3' })).toBe('p3:3');
-    expect(at('https://a.example', { ALL_PROXY: 'http://p4:4' })).toBe('p4:4');
-    expect(at('https://a.example', {})).toBeUndefined();
-  });
-
-  it('honours NO_PROXY by name, domain, port and star', () => {
-    const env = (no: string) => ({ HTTPS_PROXY: 'http://p:1', NO_PROXY: no });
-    for (const no of ['*', 'a.example', '.example', 'example', 'x, a.example:443', '*.example'])
-      expect(at('https://a.example/', env(no)), no).toBeUndefined();
-    for (const no of ['b.example', 'a.example:8443', 'ample', ''])
-      expect(at('https://a.example/', env(no)), no).toBe('p:1');
-    expect(at('https://[::1]/', env('::1'))).toBe('p:1');
-    expect(at('https://[::1]/', env('[::1]'))).toBeUndefined();
-  });
-
-  it('refuses a proxy that is none', () => {
-    expect(() => at('https://a.example', { HTTPS_PROXY: 'socks5://p:1' })).toThrow(
-      'HTTPS_PROXY is not an http or https URL',
-    );
   });
 });

@@ -2,18 +2,9 @@
  * HTTP for the daemon: outbound only, kept-alive connections, a private CA, proxies from the environment, and three bounds that the
  * platform's own fetch does not offer together: a deadline for the whole exchange, a cap on the reply, and an abort.
  */
-import {
-  request as requestHttp,
-  Agent as HttpAgent,
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-} from 'node:http';
-import { request as requestHttps, Agent as HttpsAgent } from 'node:https';
-import { connect as connectTls, rootCertificates } from 'node:tls';
-import type { Duplex } from 'node:stream';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { createOutbound } from '@svc/proto/proxy/outbound.ts';
 import { monotonicMs, wallMs } from '../platform/clock.ts';
-import { proxyFor, proxyHeaders } from './proxy.ts';
 
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -61,56 +52,17 @@ export interface HttpClientOptions {
   env?: NodeJS.ProcessEnv;
 }
 
-/** Idle connections are kept shorter than the 60 s after which proxies commonly cut them. */
-const KEEP_ALIVE_MS = 30_000;
-
-export function createHttpClient(options: HttpClientOptions = {}): HttpClient {
-  const env = options.env ?? process.env;
-  const ca = options.ca === undefined ? {} : { ca: [...rootCertificates, options.ca] };
-  const plain = new HttpAgent({ keepAlive: true, timeout: KEEP_ALIVE_MS });
-  const direct = new HttpsAgent({ keepAlive: true, timeout: KEEP_ALIVE_MS, ...ca });
-  const tunnels = new Map<string, TunnelAgent>();
-  const tunnel = (proxy: URL): TunnelAgent => {
-    let agent = tunnels.get(proxy.href);
-    if (agent === undefined) tunnels.set(proxy.href, (agent = new TunnelAgent(proxy, ca)));
-    return agent;
-  };
-
-  const open = (request: HttpRequest, onReply: (message: IncomingMessage) => void): ClientRequest => {
-    const { url } = request;
-    const proxy = proxyFor(url, env);
-    const headers = { ...request.headers, 'content-length': String(request.body?.length ?? 0) };
-    if (url.protocol === 'https:') {
-      return requestHttps(
-        url,
-        { method: request.method, headers, agent: proxy === undefined ? direct : tunnel(proxy) },
-        onReply,
-      );
-    }
-    if (proxy === undefined)
-      return requestHttp(url, { method: request.method, headers, agent: plain }, onReply);
-    // A plain request goes to the proxy in absolute form; the proxy sends it on in origin form, which is what was signed.
-    const through = { ...headers, host: url.host, ...proxyHeaders(proxy) };
-    return requestHttp(
-      {
-        host: proxy.hostname,
-        port: proxy.port || 80,
-        path: url.href,
-        method: request.method,
-        headers: through,
-        agent: plain,
-      },
+export function createHttpClient({ env = process.env, ca }: HttpClientOptions = {}): HttpClient {
+  const outbound = createOutbound({ env, ...(ca === undefined ? {} : { ca }) });
+  const open: Open = ({ url, method, headers, body }, onReply) =>
+    outbound.open(
+      url,
+      { method, headers: { ...headers, 'content-length': String(body?.length ?? 0) } },
       onReply,
     );
-  };
-
   return {
     send: async (request) => await exchange(request, open),
-    close() {
-      plain.destroy();
-      direct.destroy();
-      for (const agent of tunnels.values()) agent.destroy();
-    },
+    close: () => outbound.close(),
   };
 }
 
@@ -178,56 +130,4 @@ async function exchange(request: HttpRequest, open: Open): Promise<HttpReply> {
     outgoing.on('error', () => undefined);
     outgoing.end(request.body);
   });
-}
-
-/** An agent whose connections run through an HTTP proxy's CONNECT. */
-class TunnelAgent extends HttpsAgent {
-  readonly #proxy: URL;
-  readonly #ca: { ca?: string[] };
-
-  constructor(proxy: URL, ca: { ca?: string[] }) {
-    super({ keepAlive: true, timeout: KEEP_ALIVE_MS });
-    this.#proxy = proxy;
-    this.#ca = ca;
-  }
-
-  override createConnection(
-    options: {
-      host?: string | null | undefined;
-      port?: string | number | null | undefined;
-      servername?: string | undefined;
-    },
-    callback?: (error: Error | null, stream: Duplex) => void,
-  ): Duplex | undefined {
-    const host = options.host ?? '';
-    const authority = `${host.includes(':') ? `[${host}]` : host}:${options.port ?? 443}`;
-    const through = this.#proxy.protocol === 'https:' ? requestHttps : requestHttp;
-    const connecting = through({
-      method: 'CONNECT',
-      host: this.#proxy.hostname,
-      port: this.#proxy.port || (this.#proxy.protocol === 'https:' ? 443 : 80),
-      path: authority,
-      headers: { host: authority, ...proxyHeaders(this.#proxy) },
-      agent: false,
-      ...this.#ca,
-    });
-    // The agent takes the error form of its callback without a stream; its type does not say so.
-    const refuse = callback as ((error: Error) => void) | undefined;
-    connecting.once('connect', (reply, socket) => {
-      if (reply.statusCode === 200) {
-        callback?.(null, connectTls({ socket, servername: options.servername ?? host, ...this.#ca }));
-        return;
-      }
-      socket.destroy();
-      refuse?.(
-        new TransportError(
-          'proxy_refused',
-          `proxy ${this.#proxy.host} answered ${reply.statusCode} to CONNECT ${authority}`,
-        ),
-      );
-    });
-    connecting.once('error', (error) => refuse?.(error));
-    connecting.end();
-    return undefined;
-  }
 }

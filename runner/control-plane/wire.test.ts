@@ -59,6 +59,7 @@ const heartbeat: Required<HeartbeatRequest> = {
   draining: true,
   facts: enroll.facts,
   labels: {},
+  givenBack: [],
 };
 const beaten: Required<HeartbeatReply> = {
   leases: [{ id: '', epoch: 1, state: 'ok', leaseMs: 1 }],
@@ -90,6 +91,8 @@ const polled: { run: Required<NonNullable<PollReply['run']>> } = {
     isolation: 'container',
     limits: { timeoutSeconds: 1, memoryMb: 1, cpus: 1, pids: 1, outputBytes: 1 },
     attempt: 1,
+    teamId: '',
+    shared: true,
   },
 };
 const buildPolled: {
@@ -115,6 +118,11 @@ const buildPolled: {
       token: '',
       sshKey: '',
       knownHosts: '',
+      dockerfile: '',
+      context: '',
+      target: '',
+      cloneDepth: 1,
+      tags: true,
     },
     buildType: 'auto',
     variables: {},
@@ -129,6 +137,8 @@ const buildPolled: {
       password: '',
       insecure: true,
       guarded: true,
+      commitInTag: true,
+      local: true,
     },
     deploy: { kind: 'dokku', app: '', containerPort: 1, hostPort: 1, environmentId: '' },
     deployImage: '',
@@ -157,9 +167,11 @@ const report: Required<ReportRequest> = {
   waitedMs: 1,
   build: {
     commit: '',
+    ref: '',
     buildType: 'buildpack',
     image: '',
     digest: '',
+    tag: '',
     address: '',
     phase: 'deploying',
     phases: [{ phase: 'cloning', durationMs: 1 }],

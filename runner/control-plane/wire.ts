@@ -66,6 +66,7 @@ export interface HeartbeatRequest {
   draining?: boolean;
   facts?: WireFacts;
   labels?: Readonly<Record<string, string>>;
+  givenBack?: WireLease[];
 }
 
 export type WireLeaseState = 'ok' | 'cancelled' | 'superseded';
@@ -126,6 +127,8 @@ export interface RunOffer {
   isolation?: string;
   limits?: WireLimits;
   attempt?: number;
+  teamId?: string;
+  shared?: boolean;
 }
 
 export interface PollReply {
@@ -144,6 +147,11 @@ export interface WireBuildSource {
   token?: string;
   sshKey?: string;
   knownHosts?: string;
+  dockerfile?: string;
+  context?: string;
+  target?: string;
+  cloneDepth?: number;
+  tags?: boolean;
 }
 
 export interface WireImageTarget {
@@ -155,6 +163,8 @@ export interface WireImageTarget {
   password?: string;
   insecure?: boolean;
   guarded?: boolean;
+  commitInTag?: boolean;
+  local?: boolean;
 }
 
 export interface WireDeployTarget {
@@ -239,9 +249,11 @@ export interface WireBaseImage {
 
 export interface WireBuildResult {
   commit?: string;
+  ref?: string;
   buildType?: WireBuildType;
   image?: string;
   digest?: string;
+  tag?: string;
   address?: string;
   phase?: BuildPhase;
   phases?: WirePhaseTime[];

@@ -1,5 +1,5 @@
 /** The daemon is killed at every step of a run; the next process must neither lose a result nor run or report anything twice. */
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -12,6 +12,7 @@ import {
 } from '../../test/setup/runner/daemon-process.ts';
 import { script } from '../../test/setup/runner/fake-executor.ts';
 import { controlPlane, useBundle } from '../../test/setup/runner/stories.ts';
+import type { HeartbeatRequest } from '../control-plane/wire.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
 const bundle = useBundle();
@@ -124,6 +125,49 @@ describe('daemon killed with SIGKILL', () => {
     await untilReported(cp, run.id);
     expect(run.reports).toHaveLength(1);
     expect(run.output.toString()).toBe('partial');
+  });
+
+  it('while a task runs: its lease is given back when its container is gone, and nobody waits for its end', async () => {
+    const cp = await controlPlane();
+    cp.intervals.leaseMs = 600_000;
+    const home = makeHome(cp);
+    const run = cp.submit({ command: script({ out: 'once' }, { await: home.file('gate') }, { exit: 0 }) });
+    const first = startFakeDaemon(bundle(), home);
+    await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
+    first.kill('SIGKILL');
+    await first.exited;
+    startFakeDaemon(bundle(), home);
+    await waitFor('the second start', () => run.epoch === 2 && run.state === 'running');
+    writeFileSync(home.file('gate'), '');
+    await untilReported(cp, run.id);
+    expect(home.events().map((entry) => `${entry.event} ${entry.epoch}`)).toEqual([
+      'start 1',
+      'reap 1',
+      'start 2',
+      'end 2',
+    ]);
+    expect(run.reports).toHaveLength(1);
+  });
+
+  it('gives nothing back of a process of another machine, from which its data folder was copied', async () => {
+    const cp = await controlPlane();
+    cp.intervals.leaseMs = 600_000;
+    const home = makeHome(cp);
+    const run = cp.submit({ command: script({ hang: true }) });
+    const first = startFakeDaemon(bundle(), home);
+    await waitFor('the task', () => home.events().some((entry) => entry.event === 'start'));
+    first.kill('SIGKILL');
+    await first.exited;
+    const journal = join(home.dataDir, 'journal.jsonl');
+    const lines = readFileSync(journal, 'utf8');
+    expect(lines).toContain('"machineBoot":"');
+    writeFileSync(journal, lines.replaceAll(/"machineBoot":"[^"]*"/g, '"machineBoot":"another"'));
+    startFakeDaemon(bundle(), home);
+    const beats = () => cp.of<HeartbeatRequest>('heartbeat').filter(({ body }) => body.bootId === cp.boot);
+    const boot = cp.boot;
+    await waitFor('heartbeats of the second process', () => cp.boot !== boot && beats().length > 2);
+    expect(cp.of<HeartbeatRequest>('heartbeat').some(({ body }) => body.givenBack !== undefined)).toBe(false);
+    expect([run.epoch, run.state]).toEqual([1, 'running']);
   });
 
   it('2.7 the next process takes the identity over at once, and a second one on the same folder is refused', async () => {

@@ -4,6 +4,7 @@
  */
 import type { Api } from '../control-plane/api.ts';
 import type { Builds } from '../build/builds.ts';
+import type { Deployers } from '../build/deployer.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Deliveries } from '../work/delivery.ts';
 import { collectDiagnostics } from './diagnostics.ts';
@@ -62,10 +63,13 @@ export interface Parts {
   slots: Slots;
   runs: Map<string, RunRow>;
   works: Set<Promise<void>>;
+  deployers: Deployers;
   /** Undefined when this runner takes no builds. */
   builds: Builds | undefined;
   /** Builds of an earlier process whose output is still to be sent. */
   deadBuilds: readonly WorkRef[];
+  /** Runs of an earlier process that is proven dead, and of which nothing runs any more. */
+  deadRuns: readonly WorkRef[];
   /** Runs that hold a slot. */
   runsNow: Set<Promise<void>>;
   api: Api;

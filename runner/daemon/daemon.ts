@@ -1,15 +1,16 @@
 /**
  * The daemon: wires the parts, in the order in which they may rely on each other, and takes them down in reverse.
  *
- *   lock → journal, outbox → executor, reap → heartbeat thread → results of the last process → poll loop ⇄ runs
+ *   lock → executor, journal, outbox → reap → heartbeat thread → results of the last process → poll loop ⇄ runs
  *
  * It listens on no port: all connections go out, and people read the state file. This file owns the table of runs.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
+import { unknownExemptions } from '@svc/proto/proxy/proxy.ts';
 import { createApi } from '../control-plane/api.ts';
 import { openBuilds } from '../build/builds.ts';
-import { deployers } from '../deploy/deployers.ts';
+import { createDeployers } from '../deploy/deployers.ts';
 import { createClockOffset, monotonicMs, pause } from '../platform/clock.ts';
 import {
   applyContact,
@@ -31,14 +32,15 @@ import { createHttpClient } from '../control-plane/http-client.ts';
 import { dataPaths, ensureDataDir, readKey, type DataPaths } from '../disk/identity.ts';
 import { DEFAULT_INTERVALS, steer } from '../control-plane/intervals.ts';
 import { openJournal } from '../disk/journal.ts';
-import { acquireLock } from '../disk/lock.ts';
+import { acquireLock, isDeadHere, ownMark } from '../disk/lock.ts';
 import { startOperations } from './operations.ts';
 import { openOutbox, readMachineBoot } from '../disk/outbox.ts';
 import { runPollLoop, type PollLoopOptions } from './poll-loop.ts';
+import type { Executor } from '../executor/executor.ts';
 import { createPresence } from '../control-plane/presence.ts';
 import { createReadiness } from './readiness.ts';
 import type { FinalRefusal } from '../control-plane/retryable.ts';
-import { closeLeftovers, redeliver, sendLeftOutput } from '../work/recover.ts';
+import { closeLeftovers, giveBack, redeliver, sendLeftOutput } from '../work/recover.ts';
 import { runsAsWork } from '../work/run-spec.ts';
 import { runWork, type Offer, type Work } from '../work/run-work.ts';
 import { createShutdown, EXIT, type ExitCode } from './shutdown.ts';
@@ -106,15 +108,25 @@ async function openDisk(
 ): Promise<
   Pick<
     Parts,
-    'journal' | 'outbox' | 'executor' | 'readiness' | 'runs' | 'machineBoot' | 'builds' | 'deadBuilds'
+    | 'journal'
+    | 'outbox'
+    | 'executor'
+    | 'readiness'
+    | 'runs'
+    | 'machineBoot'
+    | 'deployers'
+    | 'builds'
+    | 'deadBuilds'
+    | 'deadRuns'
   >
 > {
   const { settings, log } = options;
   await mkdir(paths.spool, { recursive: true, mode: 0o700 });
   const machineBoot = readMachineBoot();
-  const journal = await openJournal({ path: paths.journal });
-  const outbox = await openOutbox({ folder: paths.outbox, machineBoot, log });
   const executor = await options.openExecutor();
+  const own = ownMark({ machineBoot, engine: engineMark(executor, options.env) });
+  const journal = await openJournal({ path: paths.journal, process: own });
+  const outbox = await openOutbox({ folder: paths.outbox, machineBoot, log });
   const runs: Parts['runs'] = new Map();
   const readiness = createReadiness({
     dataDir: paths.dataDir,
@@ -127,18 +139,52 @@ async function openDisk(
   });
   // Nothing is live yet: whatever carries this runner's label is from a process that is gone.
   await readiness.checkEngine();
+  const { runnerId } = options.config;
+  const deployers = createDeployers({ executor, settings, dataDir: paths.dataDir, runnerId, log });
   const builds = await openBuilds({
     executor,
     deployers,
     settings,
     dataDir: paths.dataDir,
-    runnerId: options.config.runnerId,
+    runnerId,
     baseUrl: options.config.baseUrl,
     env: options.env,
     log,
   });
-  const deadBuilds = await closeLeftovers({ journal, outbox, spoolFolder: paths.spool, log });
-  return { journal, outbox, executor, readiness, runs, machineBoot, builds, deadBuilds };
+  const left = await closeLeftovers({ journal, outbox, spoolFolder: paths.spool, log });
+  const dead = left.runs.filter((entry) => isDeadHere(entry.process, own));
+  const deadRuns = dead.length > 0 && (await isReaped(executor)) ? dead : [];
+  return {
+    journal,
+    outbox,
+    executor,
+    readiness,
+    runs,
+    machineBoot,
+    deployers,
+    builds,
+    deadBuilds: left.builds,
+    deadRuns,
+  };
+}
+
+/** The engine by all that says which containers it sees. */
+function engineMark({ name }: Executor, env: NodeJS.ProcessEnv): string {
+  const places = ['DOCKER_HOST', 'CONTAINER_HOST', 'CONTAINERS_STORAGE_CONF', 'HOME'].map(
+    (one) => env[one] ?? '',
+  );
+  return [name, process.geteuid?.() ?? '', ...places].join(' ');
+}
+
+/** A container that could not be removed is found once more. Before anything is live. */
+async function isReaped(executor: Executor): Promise<boolean> {
+  if (!executor.endsLeftovers) return false;
+  return await executor
+    .reap(() => false)
+    .then(
+      (found) => found.length === 0,
+      () => false,
+    );
 }
 
 async function openParts({
@@ -157,6 +203,8 @@ async function openParts({
     env: options.env,
     ...(settings.ca === undefined ? {} : { ca: settings.ca }),
   });
+  const unknown = unknownExemptions(options.env);
+  if (unknown.length > 0) log.warn({ entries: unknown }, 'entries of NO_PROXY that exempt nothing');
   const { runnerId, baseUrl } = config;
   const counters = createCounters();
   const api = countCalls(createApi({ baseUrl, runnerId, key, http, offset, log }), counters);
@@ -247,6 +295,7 @@ async function live(parts: Parts): Promise<void> {
   const timers = [
     setInterval(() => void noteState(parts), STATE_MS),
     setInterval(() => void parts.readiness.checkEngineIfDue(), STATE_MS),
+    setInterval(() => void parts.deployers.check(), STATE_MS),
   ];
   await noteState(parts);
   const operations = await startOperations(parts);
@@ -259,6 +308,7 @@ async function live(parts: Parts): Promise<void> {
     onPhase: phaseNoter(parts),
     log: options.log,
   };
+  void giveBack({ ...recovering, signal: shutdown.stopTaking }, parts.deadRuns);
   await redeliver(recovering);
   await sendLeftOutput(recovering, parts.deadBuilds);
   const polling = Promise.all([pollForRuns(parts), pollForBuilds(parts)]).catch((error: unknown) => {

@@ -246,9 +246,11 @@ describe('daemon and its standing', () => {
 
   it('goes on trying while it is not known or runners are switched off, without hammering', async () => {
     const cp = await controlPlane();
-    cp.outage = refusal(401, 'key_unknown');
+    cp.forgotten = true;
     const daemon = startFakeDaemon(bundle(), makeHome(cp));
     await waitFor('a few tries', () => cp.calls.length >= 4);
+    await waitFor('why its polls are empty', () => daemon.output().includes('key_unknown'));
+    cp.forgotten = false;
     cp.outage = { status: 404, body: 'Not Found' };
     await waitFor('more tries', () => cp.calls.length >= 6);
     expect(cp.calls.length).toBeLessThan(60);

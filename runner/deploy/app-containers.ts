@@ -7,16 +7,20 @@
  *
  * Whatever moment a daemon is killed at, `restoreApps` finds from the names alone what should serve.
  */
+import { pause } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import { failureText, runCommand, type CommandResult } from '../executor/command.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
+import { startArgs } from './app-args.ts';
+import { appLabel, runnerLabel } from '../network/engine-networks.ts';
 
 const CALL_MS = 30_000;
+const REMOVALS_MAX = 10;
+const REMOVE_AGAIN_MS = 500;
+const IN_CLEANUP = /device or resource busy/i;
 /** Time from SIGTERM to SIGKILL of an app. */
 export const STOP_SECONDS = 10;
 
-export const appLabel = 'svc.app';
-export const runnerLabel = 'svc.runner';
 /** The environment that an app belongs to. Names are unique on a machine, which may serve several environments and teams. */
 export const environmentLabel = 'svc.environment';
 
@@ -71,8 +75,15 @@ async function retire(engine: Engine, name: string): Promise<void> {
   await removeContainer(engine, name);
 }
 
+/** The engine cleans up after a container that has just ended by itself, and fails a removal that comes meanwhile. */
 export async function removeContainer(engine: Engine, name: string): Promise<void> {
-  await must(engine, 'rm', '--force', '--volumes', name);
+  for (let attempt = 1; ; attempt += 1) {
+    const removed = await engineCall(engine, 'rm', '--force', '--volumes', name);
+    if (removed.code === 0) return;
+    if (attempt === REMOVALS_MAX || !IN_CLEANUP.test(removed.stderr))
+      throw new Error(`${engine.name} rm failed: ${failureText(removed)}`);
+    await pause(REMOVE_AGAIN_MS);
+  }
 }
 
 /**
@@ -100,7 +111,7 @@ export async function restore(
   }
   if (!there.has(names.old)) return false;
   await must(engine, 'rename', names.old, names.current);
-  await must(engine, 'start', names.current);
+  await must(engine, ...startArgs(engine, names.current));
   return true;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Runs the image as a container of this machine's engine.
  *
- *   pull by digest → try it as `next` on a free port → healthy → take the place of the earlier one → remove that
+ *   bring the image → try it as `next` on a free port → healthy → take the place of the earlier one → remove that
  *
  * The earlier container is not touched before the new one has proved itself. Only where a fixed port of the host is wanted, which two cannot have at a
  * time, it is stopped for the moment in which the new one is started on that port, and started again when that fails.
@@ -9,15 +9,14 @@
 import { createConnection } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { call, engineEnv, type BuildContext } from '../build/context.ts';
-import { BuildFailed, MachineFailed, withRetries } from '../build/failure.ts';
+import { BuildFailed, MachineFailed } from '../build/failure.ts';
 import { lastLines } from '../build/process.ts';
-import { registryAccess } from '../build/registry-auth.ts';
 import { writeSecret } from '../build/workspace.ts';
 import { monotonicMs, pause } from '../platform/clock.ts';
 import { engineArgv } from '../executor/engine.ts';
 import { taskProcessesMax } from '../executor/engine-setup.ts';
+import { appLabel, runnerLabel } from '../network/engine-networks.ts';
 import {
-  appLabel,
   appNames,
   containersOf,
   engineCall,
@@ -27,12 +26,13 @@ import {
   promote,
   removeContainer,
   restore,
-  runnerLabel,
   STOP_SECONDS,
   type AppNames,
 } from './app-containers.ts';
 import type { Deployed, Deployer, DeployRequest } from '../build/deployer.ts';
+import { isolationArgs } from './app-args.ts';
 import { ownedByAnother } from './app-owner.ts';
+import { bringImage } from './bring-image.ts';
 
 /** A container whose port does not accept counts as healthy after it stayed up for so long: a worker has no port. */
 const STAY_UP_MS = 15_000;
@@ -46,10 +46,10 @@ const OF_THE_CLIENT =
 
 export const containerDeployer: Deployer = {
   kind: 'container',
-  async deploy(context, request) {
-    const names = appNames(request.target.app);
+  async deploy(context, asked) {
+    const names = appNames(asked.target.app);
     const { engine } = context.engine;
-    await pull(context, request.image);
+    const request = { ...asked, image: await bringImage(context, asked) };
     // An earlier deploy may have failed to clean up.
     const serves = await restore(engine, names, await ownContainers(context, request, names));
     try {
@@ -60,6 +60,8 @@ export const containerDeployer: Deployer = {
       await context.writeLine(`the deploy failed, ${request.target.app} stays as it was`);
       await restore(engine, names, there);
       throw error;
+    } finally {
+      await request.network?.leave(request.target.app);
     }
   },
 };
@@ -109,33 +111,6 @@ function hostOf(address: string): string {
   return address.includes(':') ? `[${address}]` : address;
 }
 
-/** An image that the engine has already is not pulled: one that is named by its id has no registry. */
-async function pull(context: BuildContext, image: string): Promise<void> {
-  const { engine } = context.engine;
-  const there = await engineCall(engine, 'image', 'inspect', '--format={{.Id}}', image);
-  if (there.code === 0) return;
-  const target = context.plan.image;
-  const access = await registryAccess(
-    context,
-    target !== undefined && image.startsWith(`${target.host}/`) ? target : undefined,
-  );
-  const argv = engineArgv(engine, 'pull', ...access.flags, image);
-  await withRetries(
-    async () => {
-      const pulled = await call(context, {
-        argv,
-        env: { ...engineEnv(context), ...access.env },
-        onOutput: context.output,
-      });
-      if (pulled.code !== 0) throw new MachineFailed(`${image} cannot be pulled: ${lastLines(pulled, 3)}`);
-    },
-    {
-      note: context.writeLine,
-      wait: async (ms) => await context.control.race(pause(ms, context.control.term)),
-    },
-  );
-}
-
 async function run(
   context: BuildContext,
   request: DeployRequest,
@@ -146,13 +121,13 @@ async function run(
   const { app, containerPort, environment } = request.target;
   const files = Math.min(await taskProcessesMax(), OPEN_FILES_MAX);
   const variables = await variablesOf(context, request.env);
+  const network = await request.network?.enter(app);
   const published = `${hostOf(request.bindAddress)}:${options.hostPort === 0 ? '' : options.hostPort}:${containerPort}`;
   const argv = engineArgv(
     engine,
     'run',
     '--detach',
     `--name=${options.name}`,
-    '--restart=unless-stopped',
     `--label=${runnerLabel}=${context.runnerId}`,
     `--label=${appLabel}=${app}`,
     ...(environment === undefined ? [] : [`--label=${environmentLabel}=${environment}`]),
@@ -174,6 +149,7 @@ async function run(
     '--log-driver=json-file',
     '--log-opt=max-size=10m',
     '--pull=never',
+    ...isolationArgs(engine, network),
     ...(engine.name === 'podman' ? ['--http-proxy=false', '--cgroups=enabled'] : []),
     ...variables.flags,
     request.image,
@@ -229,7 +205,7 @@ async function prove(context: BuildContext, request: DeployRequest, name: string
       engine,
       'inspect',
       '--type=container',
-      '--format={{.RestartCount}} {{.NetworkSettings.IPAddress}} {{json .NetworkSettings.Ports}} {{json .State}}',
+      '--format={{.RestartCount}} {{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}} {{json .NetworkSettings.Ports}} {{json .State}}',
       name,
     );
     const [, restarts = '0', ip = '', ports = '{}', json = '{}'] =

@@ -1,17 +1,217 @@
-/** The ways in which this runner brings an image up on its machine. */
-import type { Deployers } from '../build/deployer.ts';
-import type { Engine } from '../executor/engine.ts';
+/** The ways in which this runner brings an image up on its machine, and what an app gets there. */
+import { BuildFailed, MachineFailed } from '../build/failure.ts';
+import type { Admission, Deployer, Deployers } from '../build/deployer.ts';
+import type { Executor } from '../executor/executor.ts';
+import { createAppNetworks, type AppNetworks, type Site } from '../network/app-network.ts';
+import type { Endpoint } from '../network/egress.ts';
+import { monotonicMs } from '../platform/clock.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { restoreApps } from './app-containers.ts';
+import { detectAppIsolation, type AppIsolation } from './app-isolation.ts';
+import { appsOutside, createKeeper, type Keeper } from './app-keeper.ts';
 import { containerDeployer } from './container.ts';
 import { dokkuDeployer } from './dokku.ts';
 
 const DEPLOYERS = { container: containerDeployer, dokku: dokkuDeployer };
+/** Rules are looked at with each check; the engine is asked so often, which costs more, and only where there are apps. */
+const ENGINE_MS = 10_000;
 
-export const deployers: Deployers = { of: (kind) => DEPLOYERS[kind], restore: restoreDeploys };
+export interface DeployersOptions {
+  executor: Pick<Executor, 'buildEngine'>;
+  settings: {
+    allowEgress: readonly Endpoint[];
+    allowUncontainedApps: boolean;
+    appNetwork: 'contained' | 'open';
+  };
+  dataDir: string;
+  runnerId: string;
+  log: Log;
+  /** Replaced in tests. */
+  site?: Site;
+}
 
-async function restoreDeploys(engine: Engine, runnerId: string, log: Log): Promise<void> {
+export function createDeployers(options: DeployersOptions): Deployers {
+  const { buildEngine } = options.executor;
+  if (buildEngine === undefined)
+    return {
+      of: (kind) => DEPLOYERS[kind],
+      admit: () => Promise.reject(new MachineFailed('this machine has no container engine')),
+      notReady: () => [],
+      restore: async () => undefined,
+      check: async () => undefined,
+    };
+  return new EngineDeployers(options, buildEngine);
+}
+
+class EngineDeployers implements Deployers {
+  readonly #options: DeployersOptions;
+  readonly #buildEngine: NonNullable<Executor['buildEngine']>;
+  readonly #networks: AppNetworks;
+  readonly #keeper: Keeper;
+  /** Apps whose containers are being changed. */
+  readonly #busy = new Set<string>();
+  #isolation: Promise<AppIsolation> | undefined;
+  #refusal: string | undefined;
+  #problem: string | undefined;
+  #engineAtMs = Number.NEGATIVE_INFINITY;
+  #hasApps = true;
+  #checking: Promise<void> | undefined;
+
+  constructor(options: DeployersOptions, buildEngine: NonNullable<Executor['buildEngine']>) {
+    const { runnerId, dataDir, settings, log } = options;
+    const { engine } = buildEngine;
+    this.#options = options;
+    this.#buildEngine = buildEngine;
+    this.#networks = createAppNetworks({
+      engine,
+      runnerId,
+      dataDir,
+      allowed: settings.allowEgress,
+      log,
+      site: options.site,
+    });
+    this.#keeper = createKeeper({ engine, runnerId, isBusy: (app) => this.#busy.has(app), log });
+  }
+
+  of(kind: Deployer['kind']): Deployer {
+    return {
+      kind,
+      deploy: async (context, request) => {
+        const { app } = request.target;
+        this.#busy.add(app);
+        this.#hasApps = true;
+        try {
+          return await DEPLOYERS[kind].deploy(context, request);
+        } finally {
+          this.#busy.delete(app);
+        }
+      },
+    };
+  }
+
+  async admit({ kind }: { kind: Deployer['kind'] }, shared: boolean): Promise<Admission> {
+    const { allowUncontainedApps, appNetwork } = this.#options.settings;
+    if (kind === 'dokku') return admitDokku(shared);
+    if (appNetwork === 'open' && !shared) return { warnings: [] };
+    this.#isolation ??= this.#detect();
+    const isolation = await this.#isolation;
+    // A busy machine may fail its proof: the next deploy asks again.
+    if (!isolation.contained) this.#isolation = undefined;
+    const refusal = refusalOf(isolation, shared, allowUncontainedApps);
+    if (refusal !== undefined) {
+      this.#refusal = 'deploys: apps are not contained on this machine, see svc-runner doctor';
+      throw new MachineFailed(refusal);
+    }
+    const warnings: string[] = [];
+    if (!isolation.contained)
+      warnings.push(
+        `warning: ${stateOf(isolation)}: an app can reach ${isolation.filtered === true ? 'this machine through a hole of the engine' : 'this machine and its site'}`,
+      );
+    if (!isolation.contained && isolation.filtered === undefined) return { warnings };
+    if (!(await this.#networks.resolvesNames()))
+      warnings.push(
+        'warning: every name server of this machine is on its loopback, so apps can resolve no names',
+      );
+    return { network: this.#networks, warnings };
+  }
+
+  notReady(): string[] {
+    return this.#refusal === undefined ? [] : [this.#refusal];
+  }
+
+  async restore(): Promise<void> {
+    const { runnerId, settings, log } = this.#options;
+    const { engine } = this.#buildEngine;
+    if (settings.appNetwork === 'open')
+      log.warn(
+        {},
+        "apps have the network of the engine (--app-network open), except those of the service's pool, for which this is not honoured",
+      );
+    // Rules come before apps.
+    if (!(await this.#holdRules())) return;
+    await restoreDeploys(engine, runnerId, log);
+    this.#engineAtMs = Number.NEGATIVE_INFINITY;
+    await this.check();
+    if (settings.appNetwork === 'open') return;
+    const outside = await appsOutside(engine, runnerId).catch(() => []); // The check has said what is wrong with the engine.
+    if (outside.length > 0)
+      log.warn({ apps: outside }, 'apps have no network of their own until they are deployed again');
+  }
+
+  async check(): Promise<void> {
+    this.#checking ??= this.#check().finally(() => (this.#checking = undefined));
+    await this.#checking;
+  }
+
+  async #check(): Promise<void> {
+    if (!(await this.#holdRules())) return;
+    if (!this.#hasApps || monotonicMs() - this.#engineAtMs < ENGINE_MS) return;
+    this.#engineAtMs = monotonicMs();
+    await this.#note(async () => {
+      const apps = await this.#keeper.startEnded();
+      await this.#networks.sweep(apps);
+      this.#hasApps = apps.size > 0 || this.#busy.size > 0;
+    });
+  }
+
+  async #holdRules(): Promise<boolean> {
+    // docker makes no networks of ours.
+    if (this.#buildEngine.engine.name !== 'podman') return true;
+    return await this.#note(async () => await this.#networks.check());
+  }
+
+  /** Logs a problem once, until it has gone. */
+  async #note(act: () => Promise<void>): Promise<boolean> {
+    try {
+      await act();
+      this.#problem = undefined;
+      return true;
+    } catch (error) {
+      const problem = errorText(error);
+      if (problem !== this.#problem) this.#options.log.error({ problem }, 'apps cannot be looked after');
+      this.#problem = problem;
+      return false;
+    }
+  }
+
+  async #detect(): Promise<AppIsolation> {
+    const { runnerId, dataDir, log } = this.#options;
+    const found = await detectAppIsolation({ buildEngine: this.#buildEngine, runnerId, dataDir, log });
+    if (found.contained) log.info({ containment: found.detail }, 'apps are contained');
+    else log.warn({ problem: found.why }, 'apps are not contained on this machine');
+    return found;
+  }
+}
+
+function stateOf({ why }: AppIsolation & { contained: false }): string {
+  return `apps are not contained on this machine (${why})`;
+}
+
+/** Returns why the app must not be deployed here; undefined when it may be. */
+export function refusalOf(
+  isolation: AppIsolation,
+  shared: boolean,
+  allowUncontained: boolean,
+): string | undefined {
+  if (isolation.contained || !shared || allowUncontained) return undefined;
+  return `${stateOf(isolation)}, and a machine that many teams deploy to refuses them: its operator runs svc-runner doctor, or allows it with --allow-uncontained-apps`;
+}
+
+/** Dokku makes the containers and networks of its apps itself, and fetches images into the machine's engine, where they are anybody's. */
+function admitDokku(shared: boolean): Admission {
+  if (shared)
+    throw new BuildFailed(
+      'Dokku fetches images and runs apps uncontained, and a machine that many teams deploy to refuses that: deploy as a container',
+    );
+  return { warnings: [] };
+}
+
+async function restoreDeploys(
+  engine: NonNullable<Executor['buildEngine']>['engine'],
+  runnerId: string,
+  log: Log,
+): Promise<void> {
   try {
     for (const { app, problem } of await restoreApps(engine, runnerId))
       if (problem === undefined)

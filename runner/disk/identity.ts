@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { link, open, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import {
   generateSigningKey,
   signingKeyFromPem,
@@ -36,6 +36,8 @@ export interface RunnerConfig {
   allowEgress?: string;
   allowRegistry?: string;
   allowUncontainedBuilds?: boolean;
+  allowUncontainedApps?: boolean;
+  appNetwork?: string;
   maxStoreMb?: number;
   executor?: string;
   defaultImage?: string;
@@ -65,7 +67,9 @@ export interface DataPaths {
   statusSocket: string;
 }
 
-export function dataPaths(dataDir: string): DataPaths {
+/** @param folder May be relative to the working directory; the paths are not, because commands that are given them run elsewhere. */
+export function dataPaths(folder: string): DataPaths {
+  const dataDir = resolve(folder);
   return {
     dataDir,
     key: join(dataDir, 'key.pem'),
@@ -168,7 +172,7 @@ export function requireConfig(paths: DataPaths): RunnerConfig {
   const config = readConfig(paths);
   if (config === undefined)
     throw new SetupError(
-      `${paths.dataDir} holds no enrolled runner; run: svc-runner enroll --url <base url> --token <token> --data-dir ${paths.dataDir}`,
+      `${paths.dataDir} holds no enrolled runner; run: svc-runner enroll --url <base url> --data-dir ${paths.dataDir}`,
     );
   return config;
 }

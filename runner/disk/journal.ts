@@ -11,6 +11,7 @@ import { open, readFile, type FileHandle } from 'node:fs/promises';
 import { writeDurably } from './durable-file.ts';
 import { isMissing } from '../platform/errors.ts';
 import type { BuildPhase } from '../control-plane/wire.ts';
+import type { ProcessMark } from './lock.ts';
 import { refKey, type WorkRef } from '../control-plane/work-ref.ts';
 
 export const JOURNAL_EVENTS = [
@@ -33,6 +34,8 @@ export interface JournalEntry extends WorkRef {
   reportId?: string;
   /** Set in `phase`: the phase of a build that is entered next. */
   phase?: BuildPhase;
+  /** The process that wrote it; absent from daemons that did not say. */
+  process?: ProcessMark;
 }
 
 export type JournalDetail = Pick<JournalEntry, 'reason' | 'reportId' | 'phase'>;
@@ -53,6 +56,8 @@ export interface Journal {
 
 export interface JournalOptions {
   path: string;
+  /** The process that writes. */
+  process?: ProcessMark | undefined;
   now?: () => Date;
 }
 
@@ -97,7 +102,14 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
   return {
     async record(event, ref, detail = {}) {
-      const entry: JournalEntry = { id: ref.id, epoch: ref.epoch, event, at: now().toISOString(), ...detail };
+      const entry: JournalEntry = {
+        id: ref.id,
+        epoch: ref.epoch,
+        event,
+        at: now().toISOString(),
+        ...detail,
+        ...(options.process !== undefined && { process: options.process }),
+      };
       const written = queue.then(async () => await append(entry));
       // One failed write (a full disk) must not fail all later ones.
       queue = written.catch(() => undefined);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { acquireLock, lockHolder, LockedError } from './lock.ts';
+import { acquireLock, isDeadHere, lockHolder, LockedError, ownMark } from './lock.ts';
 import { tempDir } from '../../test/setup/runner/temp-dir.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
@@ -88,4 +88,27 @@ describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps i
       await locks[0]?.release();
     }
   });
+});
+
+describe('isDeadHere()', () => {
+  const own = ownMark({ machineBoot: 'boot-a', engine: 'podman 0' });
+
+  it.runIf(own !== undefined)(
+    'proves the death of a process of this start of the machine alone',
+    async () => {
+      if (own === undefined) throw new Error('this system has no /proc');
+      const child = spawn('true');
+      await once(child, 'exit');
+      const dead = { ...own, pid: child.pid ?? 0 };
+      expect(isDeadHere(dead, own)).toBe(true);
+      expect(isDeadHere({ ...dead, machineBoot: 'boot-b' }, own)).toBe(false);
+      expect(isDeadHere({ ...dead, space: 'elsewhere pid:[1]' }, own)).toBe(false);
+      expect(isDeadHere({ ...dead, engine: 'docker 0' }, own)).toBe(false);
+      expect(isDeadHere(own, own)).toBe(false);
+      // Its pid belongs to another process by now.
+      expect(isDeadHere({ ...own, startTime: '1' }, own)).toBe(true);
+      expect(isDeadHere(undefined, own)).toBe(false);
+      expect(isDeadHere(dead, undefined)).toBe(false);
+    },
+  );
 });

@@ -31,6 +31,28 @@ export interface LockHolder {
   token: string;
 }
 
+/** A process, of whichever machine. */
+export interface ProcessMark extends Pick<LockHolder, 'pid' | 'startTime' | 'space'> {
+  /** The kernel's id of this start of the machine: it tells the machine from one to which the data folder was copied. */
+  machineBoot: string;
+  /** The engine that it used, and as whom: another one does not see its containers. */
+  engine: string;
+}
+
+/** Undefined where the system does not tell processes apart well enough. */
+export function ownMark(of: Pick<ProcessMark, 'machineBoot' | 'engine'>): ProcessMark | undefined {
+  const { startTime } = startTimeOf(process.pid);
+  return startTime === undefined ? undefined : { ...of, space: processSpace(), pid: process.pid, startTime };
+}
+
+/** True if the process was one of this start of the machine, with the same engine, and is proven to be dead. Of any other one nobody here can know. */
+export function isDeadHere(mark: ProcessMark | undefined, own: ProcessMark | undefined): boolean {
+  if (mark?.startTime === undefined || own === undefined) return false;
+  if (mark.machineBoot !== own.machineBoot || mark.space !== own.space || mark.engine !== own.engine)
+    return false;
+  return !processExists(mark.pid) || startTimeOf(mark.pid).startTime !== mark.startTime;
+}
+
 export interface Lock {
   release(): Promise<void>;
 }

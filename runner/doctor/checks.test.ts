@@ -211,7 +211,7 @@ describe('control plane checks', () => {
   it('tells runners that are switched off, one that is revoked and one that is unknown from each other', async () => {
     const { cp, look } = await enrolled();
     const adviceTo = async (status: number, code: string) => {
-      cp.script('poll', { status, body: { error: { code, message: code } } });
+      cp.script('heartbeat', { status, body: { error: { code, message: code } } });
       return (await look()).get('identity')?.advice;
     };
     expect(await adviceTo(404, 'not_found')).toContain('host.runners');

@@ -1,9 +1,7 @@
 /** Examines the certificate of a server: its issuer, whether it is trusted here, its expiry. */
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import { connect, rootCertificates, type DetailedPeerCertificate } from 'node:tls';
-import { proxyHeaders } from '../control-plane/proxy.ts';
+import { askForTunnel } from '@svc/proto/proxy/outbound.ts';
 import type { Finding } from './check.ts';
 
 /** Renewal is commonly automatic at 30 days; below this it has failed. */
@@ -90,15 +88,8 @@ async function handshake(options: TlsOptions): Promise<Shown> {
 
 async function openTunnel(proxy: URL, { url, ca, timeoutMs }: TlsOptions): Promise<Socket> {
   const authority = `${url.hostname}:${url.port || 443}`;
-  const through = proxy.protocol === 'https:' ? requestHttps : requestHttp;
   return await new Promise((resolve, reject) => {
-    const asking = through({
-      method: 'CONNECT',
-      host: proxy.hostname,
-      port: proxy.port || (proxy.protocol === 'https:' ? 443 : 80),
-      path: authority,
-      headers: { host: authority, ...proxyHeaders(proxy) },
-      agent: false,
+    const asking = askForTunnel(proxy, authority, {
       timeout: timeoutMs,
       ...(ca === undefined ? {} : { ca: [...rootCertificates, ca] }),
     });

@@ -19,6 +19,8 @@ export interface CommandOptions {
   timeoutMs: number;
   env?: NodeJS.ProcessEnv;
   cwd?: string;
+  /** Text for its standard input. */
+  input?: string;
 }
 
 /** Never rejects: errors are in the result. */
@@ -27,10 +29,12 @@ export async function runCommand(argv: readonly string[], options: CommandOption
   if (program === undefined) return { stdout: '', stderr: '', failure: 'empty command' };
   return await new Promise((resolve) => {
     const child = spawn(program, args, {
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       ...(options.env === undefined ? {} : { env: options.env }),
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
+    child.stdin.on('error', () => undefined); // A command may end without reading its input.
+    child.stdin.end(options.input);
     const output = { stdout: [] as Buffer[], stderr: [] as Buffer[] };
     let bytes = 0;
     let failure: string | undefined;

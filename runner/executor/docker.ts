@@ -4,6 +4,7 @@ import { ENGINE_TIMEOUTS } from './engine.ts';
 import { EngineExecutor } from './engine-executor.ts';
 import { chooseImage, prepareLaunchFolder, prepareShell, probe, taskProcessesMax } from './engine-setup.ts';
 import type { DetectOptions, Executor } from './executor.ts';
+import { createTeamImages } from './team-images.ts';
 import { DOCKER_ADVICE } from './user-range.ts';
 
 const INFO_TIMEOUT_MS = 10_000;
@@ -43,6 +44,7 @@ export async function createDockerExecutor(options: DetectOptions): Promise<Exec
       runnerId: options.runnerId,
       launchFolder,
       defaultImage: image,
+      images: createTeamImages(options.dataDir),
       description,
       ...(rootless || has('userns') ? {} : { sharedUsers: DOCKER_ADVICE }),
       ...(info.DockerRootDir === undefined ? {} : { storageFolder: info.DockerRootDir }),

@@ -10,7 +10,7 @@ import { RANGE_IDS } from './user-range.ts';
 
 export const TASK_USER = '65532:65532';
 export const LAUNCH_PATH = '/run/svc/launch';
-const SHELL_PATH = '/run/svc/sh';
+export const SHELL_PATH = '/run/svc/sh';
 const OPEN_FILES = 1024;
 /** Largest file that a build step may write. */
 const CLONE_FILE_BYTES_MAX = 4 * 1_073_741_824;

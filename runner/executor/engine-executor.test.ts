@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDockerExecutor } from './docker.ts';
 import { probe } from './engine-setup.ts';
 import { EngineExecutor, parseLeftover } from './engine-executor.ts';
+import { createTeamImages } from './team-images.ts';
 import { detectExecutor, ExecutorUnavailableError, surveyExecutors } from './detect.ts';
 import {
   hostCommandLines,
@@ -40,6 +41,7 @@ describe('an engine that misbehaves', () => {
       runnerId: 'rnr_test',
       launchFolder: folder.path,
       defaultImage: 'localhost/base:1',
+      images: createTeamImages(folder.path),
       description: 'fake',
       log: (message) => void logged.push(message),
     });
@@ -81,7 +83,7 @@ describe('an engine that misbehaves', () => {
 
   it('runs what bears the very name that was asked for, by its full id, and nothing that the engine took for it', async () => {
     const id = `sha256:${'c13f'.repeat(16)}`;
-    const answer = (...names: string[]) => `image) echo '${id} ${JSON.stringify(names)} []';;`;
+    const answer = (...names: string[]) => `image) echo '${id} ${JSON.stringify(names)} [] {}';;`;
     const calls = async () => await readFile(join(folder.path, 'calls'), 'utf8');
     const there = await engine(answer('other:1', 'beef:latest'));
     await runToEnd(there, makeSpec(['true'], { image: 'beef:latest' }));

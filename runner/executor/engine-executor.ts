@@ -10,6 +10,7 @@ import { EngineSandbox } from './engine-sandbox.ts';
 import type { BuildEngine, Executor, ExecutorName, OnOutput, Running, SandboxSpec } from './executor.ts';
 import { checkSpec } from './spec.ts';
 import { supervise } from './supervise.ts';
+import type { TeamImages } from './team-images.ts';
 
 const NAME = /^cp-(.+)-(\d+)$/;
 
@@ -22,6 +23,7 @@ export interface EngineExecutorOptions {
   launchFolder: string;
   /** Used for runs without an image. */
   defaultImage: string;
+  images: TeamImages;
   description: string;
   storageFolder?: string;
   /** See Executor. */
@@ -39,6 +41,8 @@ interface Leftover {
 export class EngineExecutor implements Executor {
   readonly name: ExecutorName;
   readonly isolation = 'container';
+  // A container is started by a call of its own, which fails when the container is gone.
+  readonly endsLeftovers = true;
   readonly #options: EngineExecutorOptions;
   readonly #running = new Set<string>();
 
@@ -66,7 +70,7 @@ export class EngineExecutor implements Executor {
 
   async start(spec: SandboxSpec, onOutput: OnOutput): Promise<Running> {
     checkSpec(spec);
-    const { engine, cgroups, launchFolder, defaultImage, log } = this.#options;
+    const { engine, cgroups, launchFolder, defaultImage, images, log } = this.#options;
     const name = `cp-${spec.workId}-${spec.epoch}`;
     if (this.#running.has(name)) throw new Error(`${name} is already running here`);
     const folder = join(launchFolder, name);
@@ -77,6 +81,7 @@ export class EngineExecutor implements Executor {
       name,
       folder,
       image: spec.image ?? defaultImage,
+      images,
     });
     this.#running.add(name);
     const running = supervise(sandbox, { ...spec.limits, onOutput, log });

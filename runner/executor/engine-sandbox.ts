@@ -6,7 +6,7 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
@@ -21,6 +21,7 @@ import { launchScript } from './launcher.ts';
 import { NOT_THERE, notThere, resolveImage } from './resolve-image.ts';
 import { SandboxError, signalOfExitCode } from './supervise.ts';
 import type { Abort, ProcessExit, Sandbox, StartedProcess, Verdict } from './supervise.ts';
+import type { TeamImages } from './team-images.ts';
 
 const TAIL_BYTES = 2_048;
 /** podman and docker use it for their own failures. */
@@ -34,6 +35,7 @@ export interface EngineSandboxOptions {
   cgroups: EngineCgroups | undefined;
   spec: SandboxSpec;
   image: string;
+  images: TeamImages;
   name: string;
   /** Folder for the launch script, in memory where possible: it holds the environment. */
   folder: string;
@@ -63,20 +65,21 @@ export class EngineSandbox implements Sandbox {
   }
 
   async prepare(): Promise<void> {
-    const { engine, spec, name, image, folder } = this.#options;
+    const { engine, spec, name, image, images, folder } = this.#options;
+    const { team, shared = false } = spec;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const launchFile = join(folder, 'launch');
     // The file is 0444 in a folder of 0700: the task's user inside the container can read it, nobody else on the host can reach it.
-    await writeFile(launchFile, launchScript(spec.env, spec.workdir ?? '/workspace'), { mode: 0o444 });
+    await writeReadable(launchFile, launchScript(spec.env, spec.workdir ?? '/workspace'));
     const network = typeof spec.network === 'object' ? spec.network : undefined;
     const resolverFile = join(folder, 'resolv.conf');
-    if (network !== undefined)
-      await writeFile(resolverFile, `nameserver ${network.nameServer}\n`, { mode: 0o444 });
+    if (network !== undefined) await writeReadable(resolverFile, `nameserver ${network.nameServer}\n`);
     const argv = createArgv(engine, {
       spec,
       name,
       // An image that the operator configured may have any name that the engine knows; one that a task asks for may not.
-      image: spec.image === undefined ? image : await resolveImage(engine, spec.image),
+      image:
+        spec.image === undefined ? image : await resolveImage(engine, spec.image, { images, team, shared }),
       launchFile,
       ...(network === undefined ? {} : { resolverFile }),
       hostCpus: availableParallelism(),
@@ -288,4 +291,10 @@ function parseState(text: string): State | undefined {
   } catch {
     return undefined; // The engine did not answer with JSON: the caller reports its output instead.
   }
+}
+
+/** The task's user reads it. The umask of a service may take that right from a new file. */
+async function writeReadable(path: string, text: string): Promise<void> {
+  await writeFile(path, text, { mode: 0o400 });
+  await chmod(path, 0o444);
 }

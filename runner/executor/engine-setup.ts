@@ -1,7 +1,7 @@
 /** The preparation that both engines need before the first run: a folder for launch scripts, a shell to read them, a proof that the engine works. */
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, lstat, mkdir, rename, statfs, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { ensureBaseImage, findStaticBusybox } from './base-image.ts';
 import type { DetectOptions, Executor } from './executor.ts';
 import { readText } from './procfs.ts';
@@ -17,7 +17,7 @@ export async function prepareShell(dataDir: string): Promise<string | undefined>
   const busybox = await findStaticBusybox();
   if (busybox === undefined) return undefined;
   // The shell is copied: a mounted file must not change under tasks when the host is upgraded, nor carry the host's labels.
-  const path = join(resolve(dataDir), 'task-shell');
+  const path = join(dataDir, 'task-shell');
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await copyFile(busybox, `${path}.new`);
   await chmod(`${path}.new`, 0o555);
@@ -31,7 +31,7 @@ export async function prepareShell(dataDir: string): Promise<string | undefined>
  * access.
  */
 export async function prepareHooks(dataDir: string): Promise<string> {
-  const folder = join(resolve(dataDir), 'hooks');
+  const folder = join(dataDir, 'hooks');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const script =
     `pid=$(sed -n 's/.*"pid": *\\([0-9][0-9]*\\).*/\\1/p'); ` +
@@ -50,10 +50,7 @@ export async function prepareHooks(dataDir: string): Promise<string> {
 export async function prepareLaunchFolder(dataDir: string, runnerId: string): Promise<string> {
   const uid = process.geteuid?.() ?? 0;
   // Two runners on one machine never share a folder, nor does one runner with another data folder.
-  const own = createHash('sha256')
-    .update(`${resolve(dataDir)}\0${runnerId}`)
-    .digest('hex')
-    .slice(0, 16);
+  const own = createHash('sha256').update(`${dataDir}\0${runnerId}`).digest('hex').slice(0, 16);
   const candidates = [process.env['XDG_RUNTIME_DIR'], uid === 0 ? '/run' : undefined, '/dev/shm'].filter(
     (path) => path !== undefined,
   );
@@ -62,7 +59,7 @@ export async function prepareLaunchFolder(dataDir: string, runnerId: string): Pr
     const path = join(base, `svc-runner-${uid}-${own}`);
     if (await claim(path, uid)) return path;
   }
-  const path = join(resolve(dataDir), 'launch');
+  const path = join(dataDir, 'launch');
   if (!(await claim(path, uid))) throw new Error(`${path} does not belong to this user`);
   return path;
 }

@@ -45,6 +45,10 @@ export interface SandboxSpec {
   epoch: number;
   /** A local tag or a digest reference; never pulled. Refused by the namespaces executor. */
   image?: string;
+  /** Whose images `image` may name besides the operator's. */
+  team?: string;
+  /** The machine works for teams that do not trust each other: it gives a team no images but its own and the operator's. */
+  shared?: boolean;
   command: readonly string[];
   env: Readonly<Record<string, string>>;
   /** Absolute; default `/workspace`. */
@@ -111,6 +115,8 @@ export interface Running {
 export interface Executor {
   readonly name: ExecutorName;
   readonly isolation: 'container' | 'namespaces';
+  /** True if what `reap` does not find any more runs no more and never will, at whatever moment its daemon died. */
+  readonly endsLeftovers: boolean;
   /** Describes engine, version, runtime and memory limits in one line for people. */
   describe(): string;
   /**

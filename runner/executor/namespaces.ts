@@ -108,6 +108,8 @@ async function checkVersion(): Promise<void> {
 class NamespacesExecutor implements Executor {
   readonly name = 'namespaces';
   readonly isolation = 'namespaces';
+  // A daemon may die between the start of a sandbox and its record.
+  readonly endsLeftovers = false;
   readonly #options: NamespacesOptions;
   readonly #host: SandboxHost;
   readonly #nextIds: () => IdMap;

@@ -15,6 +15,7 @@ import {
 } from './engine-setup.ts';
 import type { DetectOptions, Executor } from './executor.ts';
 import { parseProfile, tightenProfile } from './seccomp.ts';
+import { createTeamImages } from './team-images.ts';
 import { adviceForPodman } from './user-range.ts';
 
 const INFO_TIMEOUT_MS = 20_000;
@@ -75,6 +76,7 @@ export async function createPodmanExecutor(options: DetectOptions): Promise<Exec
           runnerId: options.runnerId,
           launchFolder,
           defaultImage: image,
+          images: createTeamImages(options.dataDir),
           description: `podman ${info.version.Version}, runtime ${runtime}, ${users}, cgroup ${info.host.cgroupVersion}, tightened seccomp`,
           ...(info.store?.graphRoot === undefined ? {} : { storageFolder: info.store.graphRoot }),
           ...(sharedUsers === undefined ? {} : { sharedUsers }),

@@ -46,8 +46,7 @@ export function checkSpec(spec: SandboxSpec): void {
   checkCommand(spec.command);
   checkEnv(spec.env);
   if (spec.workdir !== undefined) checkWorkdir(spec.workdir);
-  for (const [name, range] of Object.entries(LIMITS))
-    checkLimit(name, spec.limits[name as keyof SandboxLimits], range);
+  checkLimits(spec.limits);
   const bytes = [...spec.command, ...Object.entries(spec.env).flat()].reduce(
     (sum, text) => sum + Buffer.byteLength(text) + 1,
     0,
@@ -103,6 +102,12 @@ function checkText(field: string, text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes > STRING_BYTES_MAX)
     throw new InvalidSpecError(`${field} is ${bytes} bytes, limit ${STRING_BYTES_MAX}`);
+}
+
+/** Throws InvalidSpecError for a limit that is out of its range; absent ones are not checked. */
+export function checkLimits(limits: Partial<SandboxLimits>): void {
+  for (const [name, value] of Object.entries(limits))
+    checkLimit(name, value, LIMITS[name as keyof SandboxLimits]);
 }
 
 function checkLimit(name: string, value: number, range: Range): void {

@@ -26,6 +26,25 @@ describe('masking, 2.15 secrets leak or too much is masked', () => {
     expect(inPieces([SECRET], encodeURIComponent(SECRET).toLowerCase(), 5)).toBe('***');
   });
 
+  it('strikes out percent-encoding whatever an encoder encodes, in either case and mixed', () => {
+    const secret = "pa55!w*rd(x)'s ~ä/+%";
+    const everything = [...Buffer.from(secret)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`);
+    for (const spelling of [
+      'pa55%21w%2Ard%28x%29%27s%20%7E%C3%A4%2F%2B%25',
+      'pa55%21w%2ard%28x%29%27s+~%c3%A4/%2b%25',
+      "pa55!w%2ard(x%29's %7e%C3%a4%2F+%",
+      encodeURIComponent(secret),
+      new URLSearchParams([['', secret]]).toString().slice(1),
+      everything.join(''),
+      everything.join('').toUpperCase(),
+    ])
+      for (let size = 1; size < 12; size += 1)
+        expect(inPieces([secret], `?p=${spelling}&q=%21`, size), spelling).toBe('?p=***&q=%21');
+    expect(inPieces(['pa55!w*rd(x)'], 'pa55%21w%2Ard%28x%28 pa55%2 %', 3)).toBe(
+      'pa55%21w%2Ard%28x%28 pa55%2 %',
+    );
+  });
+
   it('strikes out hexadecimal in both cases', () => {
     const hex = Buffer.from(SECRET).toString('hex');
     expect(inPieces([SECRET], `dump ${hex} end`, 5)).toBe('dump *** end');

@@ -2,9 +2,11 @@
  * Masks secrets in a task's output before it is written anywhere.
  *
  * The stream may be cut anywhere: the end of a chunk that could begin a secret (or a UTF-8 character) is held back until the next one, never more than the
- * longest spelling of a secret. Each secret is looked for as it is, in base64 at each of its three alignments, in hexadecimal, percent-encoded and escaped as
- * in JSON; each line of a secret with several lines counts as a secret too. Overlapping finds are masked as one.
+ * longest spelling of a secret. Each secret is looked for as it is, in base64 at each of its three alignments, in hexadecimal, percent-encoded in any way and
+ * escaped as in JSON; each line of a secret with several lines counts as a secret too. Overlapping finds are masked as one.
  */
+
+import { exactPattern, percentPattern, PREFIX_BYTES, type Pattern } from './patterns.ts';
 
 /** Replaces a secret. It is never longer than the shortest secret, so masking cannot make output grow. */
 const MASK = Buffer.from('***');
@@ -12,8 +14,6 @@ const MASK = Buffer.from('***');
 export const SECRET_LENGTH_MIN = 4;
 /** Values that are no secrets and whose masking would garble nearly every output. */
 const PLAIN_WORDS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'none', 'undefined']);
-/** The index looks at this many first bytes of a pattern; every pattern has at least as many. */
-const PREFIX_BYTES = 4;
 
 export interface StreamMasker {
   /** Returns the part of this chunk, and of what was held back before it, that can be passed on. */
@@ -40,15 +40,13 @@ export function createMasker(secrets: Iterable<string>): Masker {
   };
 }
 
-/** All spellings of all secrets, as bytes. */
-export function patternsOf(secrets: Iterable<string>): Buffer[] {
-  const spellings = new Set<string>();
-  for (const secret of secrets) {
-    for (const part of partsOf(secret)) for (const spelling of spellingsOf(part)) spellings.add(spelling);
-  }
-  return [...spellings]
-    .map((spelling) => Buffer.from(spelling))
-    .filter((bytes) => bytes.length >= PREFIX_BYTES);
+/** All spellings of all secrets. */
+function patternsOf(secrets: Iterable<string>): Pattern[] {
+  const parts = new Set([...secrets].flatMap(partsOf));
+  const spellings = new Set([...parts].flatMap(spellingsOf));
+  const isLong = (bytes: Buffer) => bytes.length >= PREFIX_BYTES;
+  const bytesOf = (texts: Iterable<string>) => [...texts].map((text) => Buffer.from(text)).filter(isLong);
+  return [...bytesOf(parts).map(percentPattern), ...bytesOf(spellings).map(exactPattern)];
 }
 
 /** Returns the secret as a whole and, where it has several lines, each line: a program may print them one by one. */
@@ -63,8 +61,6 @@ function partsOf(secret: string): string[] {
 
 function spellingsOf(secret: string): string[] {
   const escaped = JSON.stringify(secret).slice(1, -1);
-  // The way through bytes replaces a lone surrogate, at which encodeURIComponent would throw.
-  const percent = encodeURIComponent(Buffer.from(secret).toString());
   return [
     secret,
     escaped,
@@ -74,9 +70,6 @@ function spellingsOf(secret: string): string[] {
       /[\u0080-\uffff]/g,
       (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
     ),
-    percent,
-    percent.replaceAll(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()),
-    percent.replaceAll('%20', '+'),
     ...hexSpellingsOf(secret),
     ...base64SpellingsOf(secret),
   ];
@@ -108,31 +101,32 @@ function base64SpellingsOf(secret: string): string[] {
 }
 
 interface PatternIndex {
-  /** Patterns by their first four bytes, longest first. */
-  byPrefix: ReadonlyMap<number, readonly Buffer[]>;
-  /** Marks the first two bytes of every pattern, which rules out nearly every position at once. */
+  /** Patterns by the first four bytes of their spellings. */
+  byPrefix: ReadonlyMap<number, readonly Pattern[]>;
+  /** Marks the first two bytes of every spelling, which rules out nearly every position at once. */
   firstPair: Uint8Array;
-  /** Marks the third and fourth byte of every pattern. */
+  /** Marks the third and fourth byte of every spelling. */
   secondPair: Uint8Array;
   /** Every beginning of one, two and three bytes, as latin1 text. */
   shortBeginnings: ReadonlySet<string>;
 }
 
-function buildIndex(patterns: readonly Buffer[]): PatternIndex {
-  const byPrefix = new Map<number, Buffer[]>();
+function buildIndex(patterns: readonly Pattern[]): PatternIndex {
+  const byPrefix = new Map<number, Pattern[]>();
   const firstPair = new Uint8Array(65_536);
   const secondPair = new Uint8Array(65_536);
   const shortBeginnings = new Set<string>();
-  for (const pattern of [...patterns].sort((a, b) => b.length - a.length)) {
-    const prefix = pattern.readUInt32BE(0);
-    const same = byPrefix.get(prefix);
-    if (same === undefined) byPrefix.set(prefix, [pattern]);
-    else same.push(pattern);
-    firstPair[pattern.readUInt16BE(0)] = 1;
-    secondPair[pattern.readUInt16BE(2)] = 1;
-    for (let length = 1; length < PREFIX_BYTES; length += 1)
-      shortBeginnings.add(pattern.toString('latin1', 0, length));
-  }
+  for (const pattern of patterns)
+    for (const text of pattern.prefixes) {
+      const bytes = Buffer.from(text, 'latin1');
+      const prefix = bytes.readUInt32BE(0);
+      const same = byPrefix.get(prefix);
+      if (same === undefined) byPrefix.set(prefix, [pattern]);
+      else same.push(pattern);
+      firstPair[bytes.readUInt16BE(0)] = 1;
+      secondPair[bytes.readUInt16BE(2)] = 1;
+      for (let length = 1; length < PREFIX_BYTES; length += 1) shortBeginnings.add(text.slice(0, length));
+    }
   return { byPrefix, firstPair, secondPair, shortBeginnings };
 }
 
@@ -207,14 +201,13 @@ function matchAt(index: PatternIndex, { data, final }: Input, at: number): numbe
   if (left < PREFIX_BYTES)
     return !final && index.shortBeginnings.has(data.toString('latin1', at)) ? 'unfinished' : 0;
   if (index.firstPair[data.readUInt16BE(at)] !== 1) return 0;
+  let longest = 0;
   for (const pattern of index.byPrefix.get(data.readUInt32BE(at)) ?? []) {
-    if (pattern.length <= left) {
-      if (pattern.compare(data, at, at + pattern.length) === 0) return pattern.length;
-    } else if (!final && pattern.compare(data, at, data.length, 0, left) === 0) {
-      return 'unfinished';
-    }
+    const found = pattern.at(data, at);
+    if (found !== 'unfinished') longest = Math.max(longest, found);
+    else if (!final) return 'unfinished';
   }
-  return 0;
+  return longest;
 }
 
 /** Moves `end` back to where no character is cut in two; at most three bytes, and never for bytes that are no UTF-8. */

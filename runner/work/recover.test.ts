@@ -64,7 +64,7 @@ async function nextDaemon(
     inContact: () => true,
     presence: { pause: async () => undefined },
   };
-  await sendLeftOutput(options, await closeLeftovers(options));
+  await sendLeftOutput(options, (await closeLeftovers(options)).builds);
   await waitFor('an answer', () => asked > 0);
   const kept = () => existsSync(spoolPath(spoolFolder, ref));
   if (answer !== nobody) await waitFor('the end of the output', () => !kept());

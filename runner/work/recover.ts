@@ -2,7 +2,7 @@
  * Takes over what the last process left: results in the outbox are delivered, all other work that was begun is closed.
  *
  * A task whose daemon died was killed by the reaping before this; nothing is reported for it, because nobody saw how it ended: its lease
- * runs out and the work goes back to the queue. Its output is not sent any more either: an append would renew that lease. The output of a build is sent:
+ * is given back where the death is proven, or runs out, and the work goes back to the queue. Its output is not sent any more either: an append would renew that lease. The output of a build is sent:
  * a person may have to judge by it what was pushed or deployed, and one renewal only puts the end of the lease off a little.
  */
 import type { Deliveries } from './delivery.ts';
@@ -10,7 +10,8 @@ import { removeIfThere } from '../disk/durable-file.ts';
 import { errorText } from '../platform/errors.ts';
 import type { Api } from '../control-plane/api.ts';
 import type { Heartbeat } from '../control-plane/heartbeat.ts';
-import type { Journal } from '../disk/journal.ts';
+import type { Journal, JournalEntry } from '../disk/journal.ts';
+import { LEASES_MAX } from '../control-plane/lease-book.ts';
 import { holdLease } from './lease.ts';
 import type { Log } from '../platform/log.ts';
 import { startLogSender, type LogsOutcome } from '../output/log-sender.ts';
@@ -38,13 +39,14 @@ const DIED_LINE = Buffer.from("\n==> the runner's daemon died here\n");
 
 /**
  * Closes the work that cannot be resumed; afterwards `redeliver` may be called for the rest. Runs before the first heartbeat. Returns the builds whose
- * output is still to be sent.
+ * output is still to be sent, and the runs.
  */
 export async function closeLeftovers(
   options: Pick<RecoverOptions, 'journal' | 'outbox' | 'spoolFolder' | 'log'>,
-): Promise<WorkRef[]> {
+): Promise<{ builds: WorkRef[]; runs: JournalEntry[] }> {
   const { journal, outbox, log } = options;
   const builds: WorkRef[] = [];
+  const runs: JournalEntry[] = [];
   for (const { report } of outbox.entries()) {
     const last = journal.last(report);
     // The process died between the answer and the deletion of the file.
@@ -67,13 +69,47 @@ export async function closeLeftovers(
     );
     // Builds alone have phases. They stay open until their output has a definite answer: this process may die before it, too.
     if (phase !== undefined) builds.push({ id: entry.id, epoch: entry.epoch });
-    else await journal.record('dropped', entry, DIED);
+    else {
+      await journal.record('dropped', entry, DIED);
+      runs.push(entry);
+    }
   }
   const kept = new Set([...waiting, ...builds.map(refKey)]);
   for (const ref of (await listSpools(options.spoolFolder)).refs) {
     if (!kept.has(refKey(ref))) await removeIfThere(spoolPath(options.spoolFolder, ref));
   }
-  return builds;
+  return { builds, runs };
+}
+
+/**
+ * Tells the control plane that nothing runs of these any more, so that it does not wait for their leases to run out. A control plane that does not know
+ * the word refuses it, and waits. Resolves at a definite answer.
+ */
+export async function giveBack(
+  {
+    api,
+    bootId,
+    signal,
+    presence,
+    log,
+  }: Pick<RecoverOptions, 'presence' | 'log'> & {
+    api: Pick<Api, 'callUntilAnswered'>;
+    bootId: string;
+    signal: AbortSignal;
+  },
+  runs: readonly WorkRef[],
+): Promise<void> {
+  if (runs.length === 0) return;
+  const givenBack = runs.slice(0, LEASES_MAX).map(({ id, epoch }) => ({ id, epoch }));
+  try {
+    const options = { signal, presence };
+    await api.callUntilAnswered('heartbeat', () => ({ bootId, leases: [], givenBack }), options);
+  } catch (error) {
+    log.info(
+      { problem: errorText(error) },
+      'leases of the last process could not be given back, they run out',
+    );
+  }
 }
 
 /** Sends the undelivered output of builds that died with their daemon. Does not wait for the answers. */

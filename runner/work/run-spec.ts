@@ -25,6 +25,8 @@ export function specOf(
     workId: offer.id,
     epoch: offer.epoch,
     ...(offer.image === undefined || offer.image === '' ? {} : { image: offer.image }),
+    ...(offer.teamId === undefined || offer.teamId === '' ? {} : { team: offer.teamId }),
+    shared: offer.shared === true,
     command: offer.command ?? [],
     env: offer.env ?? {},
     ...(offer.workdir === undefined || offer.workdir === '' ? {} : { workdir: offer.workdir }),

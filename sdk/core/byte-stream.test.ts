@@ -48,6 +48,17 @@ describe('bytes()', () => {
 });
 
 describe('byteStream()', () => {
+  it('gives all of it at once, as bytes or as text whose letters came in two pieces', async () => {
+    const text = 'Zürich,1.20\n€ 3';
+    const [head, tail] = [Buffer.from(text).subarray(0, 2), Buffer.from(text).subarray(2)];
+    server.reply(bytes(), { chunks: [head, tail] }, { status: 200 }, missing, bytes('reset'));
+    expect(Buffer.from(await client.byteStream(file, { name: 'a' }).bytes())).toEqual(all);
+    expect(await client.byteStream(file, { name: 'a' }).text()).toBe(text);
+    expect(await client.byteStream(file, { name: 'a' }).text()).toBe('');
+    await expect(client.byteStream(file, { name: 'a' }).text()).rejects.toThrow(SvcNotFoundError);
+    await expect(client.byteStream(file, { name: 'a' }).bytes()).rejects.toThrow(SvcConnectionError);
+  });
+
   it('gives the bytes as they come, after the usual retries', async () => {
     server.reply({ status: 503 }, bytes());
     const stream = client.byteStream(file, { name: 'a' });

@@ -63,6 +63,24 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     for await (const bytes of this) await onBytes(bytes);
   }
 
+  /** All of it at once, in memory. */
+  async bytes(): Promise<Uint8Array> {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this) pieces.push(piece);
+    const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const piece of pieces) {
+      all.set(piece, at);
+      at += piece.length;
+    }
+    return all;
+  }
+
+  /** All of it at once, read as UTF-8. */
+  async text(): Promise<string> {
+    return new TextDecoder().decode(await this.bytes());
+  }
+
   #connected(): Promise<OpenAnswer> {
     const { signal } = this.#source;
     const own = this.#controller.signal;

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Client, type ClientOptions } from './client.ts';
+import { Client, type CallOptions, type ClientOptions } from './client.ts';
 import {
   SvcAbortError,
   SvcApiError,
@@ -373,6 +373,31 @@ describe('timeouts', () => {
     await server.request(0);
     runtime.fire(70);
     expect(await call).toEqual({ id: 't1' });
+  });
+
+  it.each<[string, ClientOptions, CallOptions, number, string]>([
+    ['as long as the server may take', {}, {}, 45_000, '45000'],
+    ['less, as the client has it', { timeoutMs: 8_000 }, {}, 8_000, '8000'],
+    ['less, as the call has it', { timeoutMs: 60_000 }, { timeoutMs: 2_500.5 }, 2_500.5, '2501'],
+    ['more than the server takes', { timeoutMs: 600_000 }, {}, 600_000, '45000'],
+  ])(
+    'of an operation that takes long are told to the server: %s',
+    async (_, options, call, limitMs, told) => {
+      const slow = { ...getThing, timeoutMs: 45_000 };
+      runtime = createFakeRuntime({ heldMs: [limitMs] });
+      server.reply(hang);
+      const waiting = errorOf(client({ ...options, maxRetries: 0 }).call(slow, { id: 't1' }, call));
+      expect((await server.request(0)).headers['connect-timeout-ms']).toBe(told);
+      expect(runtime.pending(limitMs)).toBe(1);
+      runtime.fire(limitMs);
+      expect(await waiting).toBeInstanceOf(SvcTimeoutError);
+    },
+  );
+
+  it('of other operations are not', async () => {
+    server.reply(ok);
+    await client().call(getThing, { id: 't1' });
+    expect(server.seen[0]?.headers['connect-timeout-ms']).toBeUndefined();
   });
 
   it('hold although an injected fetch ignores its signal', async () => {

@@ -42,7 +42,10 @@ export interface ClientOptions {
   readonly defaultHeaders?: Readonly<Record<string, string>> | undefined;
   /** Logs every attempt, without secrets, to `logger` or the console. */
   readonly debug?: boolean | undefined;
-  /** Time limit of one attempt, in milliseconds. Default: 8000. With two retries a call takes at most about 25.5 s. */
+  /**
+   * Time limit of one attempt, in milliseconds. Default: 8000; of the few operations for which the server takes longer, as long as it may take. With two retries a call of 8 s takes at most about
+   * 25.5 s.
+   */
   readonly timeoutMs?: number | undefined;
   /** Further attempts after the first. Default: 2. */
   readonly maxRetries?: number | undefined;
@@ -104,7 +107,7 @@ export class Client {
       label: labelOf(operation),
       signal: options.signal,
       open: async (signal) =>
-        open(this.#prepare(operation, input, options), this.#sendOptions({ ...options, signal })),
+        open(this.#prepare(operation, input, options), this.#sendOptions(operation, { ...options, signal })),
     });
   }
 
@@ -128,7 +131,7 @@ export class Client {
   /** A server stream. `timeoutMs` limits connecting; an open stream is given up after 45 s of silence. */
   stream<T>(operation: Operation, input: Input = {}, options: CallOptions = {}): EventStream<T> {
     const label = labelOf(operation);
-    const { maxRetries } = this.#sendOptions(options);
+    const { maxRetries } = this.#sendOptions(operation, options);
     // One key for the whole stream: connecting again is a repetition of the same call.
     const idempotencyKey = options.idempotencyKey ?? this.#runtime.uuid();
     return new EventStream<T>({
@@ -143,13 +146,13 @@ export class Client {
         const request = this.#prepare(operation, rest, { ...options, idempotencyKey });
         request.headers.set('accept', 'text/event-stream');
         if (lastEventId !== undefined) request.headers.set('last-event-id', lastEventId);
-        return open(request, this.#sendOptions({ ...options, signal }));
+        return open(request, this.#sendOptions(operation, { ...options, signal }));
       },
     });
   }
 
   async #send(operation: Operation, input: Input, options: CallOptions): Promise<Reply> {
-    return send(this.#prepare(operation, input, options), this.#sendOptions(options));
+    return send(this.#prepare(operation, input, options), this.#sendOptions(operation, options));
   }
 
   #prepare(operation: Operation, input: Input, options: CallOptions): PreparedRequest {
@@ -159,6 +162,11 @@ export class Client {
     if (operation.raw === true) headers.set('accept', '*/*');
     if (operation.method !== 'GET')
       headers.set('idempotency-key', options.idempotencyKey ?? this.#runtime.uuid());
+    // What waits at the server ends its wait before ours is over.
+    if (operation.timeoutMs !== undefined) {
+      const waitMs = Math.min(this.#timeoutMs(operation, options), operation.timeoutMs);
+      headers.set('connect-timeout-ms', String(Math.ceil(waitMs)));
+    }
     for (const [name, value] of Object.entries(options.headers ?? {})) {
       if (value === null) headers.delete(name);
       else headers.set(name, value);
@@ -178,7 +186,11 @@ export class Client {
     return missing && environmentId !== undefined ? { ...input, environmentId } : input;
   }
 
-  #sendOptions(options: CallOptions): SendOptions {
+  #timeoutMs(operation: Operation, options: CallOptions): number {
+    return options.timeoutMs ?? this.#options.timeoutMs ?? operation.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  #sendOptions(operation: Operation, options: CallOptions): SendOptions {
     checkNumber('timeoutMs', options.timeoutMs, 1);
     checkNumber('maxRetries', options.maxRetries, 0);
     return {
@@ -187,7 +199,7 @@ export class Client {
       runtime: this.#runtime,
       logger: this.#logger,
       signal: options.signal,
-      timeoutMs: options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      timeoutMs: this.#timeoutMs(operation, options),
       maxRetries: options.maxRetries ?? this.#options.maxRetries ?? DEFAULT_MAX_RETRIES,
     };
   }

@@ -9,6 +9,8 @@ export interface Operation {
   readonly items?: string;
   /** Set for server streams (SSE): the request field that Last-Event-ID resumes. */
   readonly stream?: { readonly resume?: string };
+  /** The server may take this long: the time limit of an attempt unless the caller sets one, which the server is told. */
+  readonly timeoutMs?: number;
   /** The answer is bytes, not JSON. */
   readonly raw?: true;
   /** The method returns this field of the response instead of the whole; null where it is absent. */

@@ -2,6 +2,7 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import type { BillingStanding } from './billing.ts';
 import type { Role } from './common.ts';
+import { withParams } from '../core/params.ts';
 
 /** The calling person's own account. */
 export class Account {
@@ -56,18 +57,18 @@ export class Account {
   }
 
   /**
-   * Turns the one-time code off and forgets the secret and the recovery codes. The session alone is not enough: the current password or a
-   * code goes with it, and wrong ones count like those at sign-in. Does nothing more when none is enrolled. A new secret is enrolled after the old one
-   * was turned off.
-   * Errors: `proof_required` (403, neither was sent), `credentials_invalid` (401, password), `totp_invalid` (401, code), `rate_limited` (429).
+   * Turns the one-time code off and forgets the secret and the recovery codes. A session that began with password and one-time code within the last
+   * ten minutes is proof enough. With any other the current password or a code goes with it, and wrong ones count like those at sign-in. Does
+   * nothing more when none is enrolled. A new secret is enrolled after the old one was turned off.
+   * Errors: `proof_required` (403, neither was sent, and the session is older or began without a code), `credentials_invalid` (401, password), `totp_invalid` (401, code), `rate_limited` (429).
    *
    * Needs: a session token instead of an API key.
    *
    * @example With a code of the app that is turned off
    * await sdk.account.totpDisable({ code: '123456' });
    */
-  totpDisable(params?: AccountTotpDisableParams, options?: CallOptions): ApiPromise<void> {
-    return this.#client.call({ method: 'POST', path: '/account/totp/disable', body: '*' }, { ...params }, options);
+  totpDisable(params?: AccountTotpDisableParams & CallOptions, options?: CallOptions): ApiPromise<void> {
+    return this.#client.call({ method: 'POST', path: '/account/totp/disable', body: '*' }, ...withParams({}, params, options));
   }
 
   /**

@@ -3,6 +3,7 @@ import type { ApiPromise, CallOptions, Client, EventStream, PagePromise } from '
 import type { BuildType } from './environments.ts';
 import type { EndReason, LogStream } from './sandbox-runs.ts';
 import type { Waiting, WorkSelector, WorkSelectorInput } from './runners.ts';
+import { withParams } from '../core/params.ts';
 
 /**
  * Builds of an environment. They run one after the other: the next begins when the one before has ended. A customer-operated team's builds
@@ -16,25 +17,25 @@ export class Builds {
   }
 
   /**
-   * Lists builds of an environment, newest first.
+   * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
    * Needs: scope `project:read`.
    */
-  list(environmentId: string, options?: CallOptions): PagePromise<Build> {
-    return this.#client.list({ method: 'GET', path: '/environments/{environmentId}/builds', items: 'builds' }, { environmentId }, options);
+  list(environmentId: string, page?: number, options?: CallOptions): PagePromise<Build> {
+    return this.#client.list({ method: 'GET', path: '/environments/{environmentId}/builds', items: 'builds' }, { environmentId, page }, options);
   }
 
   /**
-   * Lists builds of an environment, newest first.
+   * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
    * Needs: scope `project:read`.
    */
-  listPage(environmentId: string, params?: BuildsListPageParams, options?: CallOptions): ApiPromise<BuildsListResponse> {
-    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/builds' }, { environmentId, ...params }, options);
+  listPage(environmentId: string, params?: BuildsListPageParams & CallOptions, options?: CallOptions): ApiPromise<BuildsListResponse> {
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/builds' }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -48,15 +49,16 @@ export class Builds {
 
   /**
    * Submits a build of a commit, or of the head of the environment's branch. Durable when the call answers. Errors:
-   * `environment_incomplete` (409, no repository), `limit_reached` (409, queued builds of the environment, or different selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the deploy).
+   * `environment_incomplete` (409, no repository, or nowhere to put the image: neither the team nor the installation has a registry), `limit_reached` (409, queued builds of the environment, or different selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the deploy), `role_insufficient` (403, other runners than the
+   * environment's, which approvals or an enforced policy guard).
    *
    * Needs: scope `project:write`.
    *
    * @example Build the head of the branch
    * await sdk.builds.create('env_01');
    */
-  create(environmentId: string, params?: BuildsCreateParams, options?: CallOptions): ApiPromise<Build> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds', body: '*' }, { environmentId, ...params }, options);
+  create(environmentId: string, params?: BuildsCreateParams & CallOptions, options?: CallOptions): ApiPromise<Build> {
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds', body: '*' }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -76,8 +78,8 @@ export class Builds {
    *
    * Needs: scope `project:write`.
    */
-  rollback(environmentId: string, buildId: string, params?: BuildsRollbackParams, options?: CallOptions): ApiPromise<Build> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/rollback', body: '*' }, { environmentId, buildId, ...params }, options);
+  rollback(environmentId: string, buildId: string, params?: BuildsRollbackParams & CallOptions, options?: CallOptions): ApiPromise<Build> {
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/rollback', body: '*' }, ...withParams({ environmentId, buildId }, params, options));
   }
 
   /**
@@ -100,13 +102,13 @@ export class Builds {
   }
 
   /**
-   * Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now),
+   * Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now, or no approval of who submitted the build),
    * `policy_denied` (403, the build goes on waiting).
    *
-   * Needs: scope `project:write`, role `admin` on the team.
+   * Needs: scope `release:approve`, role `admin` on the team.
    */
-  deployApproval(environmentId: string, buildId: string, decision: DeployDecision, params?: BuildsDeployApprovalParams, options?: CallOptions): ApiPromise<Build> {
-    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/deploy-approval', body: '*' }, { environmentId, buildId, decision, ...params }, options);
+  deployApproval(environmentId: string, buildId: string, decision: DeployDecision, params?: BuildsDeployApprovalParams & CallOptions, options?: CallOptions): ApiPromise<Build> {
+    return this.#client.call({ method: 'POST', path: '/environments/{environmentId}/builds/{buildId}/deploy-approval', body: '*' }, ...withParams({ environmentId, buildId, decision }, params, options));
   }
 
   /**
@@ -117,10 +119,10 @@ export class Builds {
    *
    * Needs: scope `project:read`.
    */
-  streamLogs(environmentId: string, buildId: string, params?: BuildsStreamLogsParams, options?: CallOptions): EventStream<BuildEvent>;
+  streamLogs(environmentId: string, buildId: string, params?: BuildsStreamLogsParams & CallOptions, options?: CallOptions): EventStream<BuildEvent>;
   streamLogs(environmentId: string, buildId: string, onEvent: (event: BuildEvent) => unknown, options?: CallOptions): Promise<void>;
-  streamLogs(environmentId: string, buildId: string, params?: BuildsStreamLogsParams | ((event: BuildEvent) => unknown), options?: CallOptions): EventStream<BuildEvent> | Promise<void> {
-    const stream = this.#client.stream<BuildEvent>({ method: 'GET', path: '/environments/{environmentId}/builds/{buildId}/logs', stream: { resume: 'after' } }, { environmentId, buildId, ...params }, options);
+  streamLogs(environmentId: string, buildId: string, params?: BuildsStreamLogsParams & CallOptions | ((event: BuildEvent) => unknown), options?: CallOptions): EventStream<BuildEvent> | Promise<void> {
+    const stream = this.#client.stream<BuildEvent>({ method: 'GET', path: '/environments/{environmentId}/builds/{buildId}/logs', stream: { resume: 'after' } }, ...withParams({ environmentId, buildId }, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 }
@@ -145,19 +147,19 @@ export interface BuildsCreateParams {
   queueTimeoutSeconds?: number;
   /** Attempts, 1 to 10: one that loses its runner goes back to the queue while some are left. Default: 3. */
   maxAttempts?: number;
-  /** Go on although a policy says no. Of owners alone. */
+  /** Go on although a policy says no. Of owners alone. It is set in a session, never with an API key. */
   override?: BuildOverride;
 }
 
 /** Parameters of `builds.rollback`. */
 export interface BuildsRollbackParams {
-  /** Go on although a policy says no. Of owners alone; where the deploy waits for approval, it belongs to that. */
+  /** Go on although a policy says no. Of owners alone; where the deploy waits for approval, it belongs to that. It is set in a session, never with an API key. */
   override?: BuildOverride;
 }
 
 /** Parameters of `builds.deployApproval`. */
 export interface BuildsDeployApprovalParams {
-  /** Approve it although a policy says no. Of owners alone. */
+  /** Approve it although a policy says no. Of owners alone. It is set in a session, never with an API key. */
   override?: BuildOverride;
 }
 
@@ -191,13 +193,13 @@ export interface Build {
   readonly trigger: BuildTrigger;
   /** Build whose image it deploys again; absent unless it is a rollback. */
   readonly rollbackOf?: string;
-  /** Branch. */
+  /** Branch of the environment. Empty where a commit was asked for: nobody looked whether the branch has it. */
   readonly branch: string;
   /** Commit; absent until the runner resolved it, when none was asked for. */
   readonly commit?: string;
   /** Build type of the environment; for `auto` the type that the runner found, once it has looked. */
   readonly buildType: BuildType;
-  /** Image without tag; absent until published. */
+  /** Image without its tag; absent until published. */
   readonly image?: string;
   /** Digest that the registry confirmed; absent until published. */
   readonly digest?: string;
@@ -243,6 +245,11 @@ export interface Build {
   readonly queueTimeoutSeconds?: number;
   /** Attempts that it has. */
   readonly maxAttempts: number;
+  /**
+   * Tag of the image, `<number>-<first 7 digits of the commit>` of the build that published it: `6-5a2b7f2`; the number alone where an older runner published
+   * the head of a branch. Absent until published, of a promotion, and of a build that was published before the service kept it.
+   */
+  readonly tag?: string;
 }
 
 /** One event of a build while it runs. */
@@ -255,7 +262,7 @@ export interface BuildEvent {
   readonly text?: string;
   /** Stream of the output. */
   readonly stream?: LogStream;
-  /** State of the build; present on the first event, when it changes, and on the last. */
+  /** State of the build; present on the first event of a build that has not ended, when it changes, and on the last event. An end is told once, last. */
   readonly state?: BuildState;
   /** Phase that begins here. */
   readonly phase?: Phase;
@@ -326,7 +333,7 @@ export type BuildTrigger = 'manual' | 'rollback' | 'promotion';
 export interface BuildsListResponse {
   /** Newest first. */
   readonly builds: readonly Build[];
-  /** Cursor of the next page; absent on the last one. */
+  /** Cursor of the next page; absent on the last one, and on a page by number. */
   readonly nextCursor?: string;
 }
 

@@ -30,14 +30,15 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `artifact:read`: Read artifacts, what is stated about them and what they are made of.
  * - `artifact:write`: Declare artifacts, upload statements about them, record evaluations.
  * - `release:read`: Read releases, promotions and deployments.
- * - `release:write`: Create releases, ask for promotions, say how deploys elsewhere ended. Approving a promotion needs the role admin besides.
- * - `policy:read`: Read policies and what they decided.
- * - `policy:manage`: Create, change, try, enable and disable policies.
+ * - `release:write`: Create releases, ask for promotions, say how deploys elsewhere ended. It approves nothing.
+ * - `policy:read`: Read policies and what they decided, and try them on what past gates saw.
+ * - `policy:manage`: Create, change, enable and disable policies.
  * - `compliance:read`: Read compliance packages and export those that were reviewed.
  * - `compliance:manage`: Assemble compliance packages. Marking one as reviewed needs the role owner besides.
  * - `cost:read`: Read what metered work costs.
  * - `billing:read`: Read statements, credit and exports of costs.
  * - `billing:manage`: Set budgets, buy plans and credit. Spending money of a team needs the role owner besides.
+ * - `release:approve`: Approve and reject promotions and deploys of builds. Never given to a key unless it is asked for by name; no other scope includes it.
  */
 export type Scope =
   | 'team:read'
@@ -64,4 +65,5 @@ export type Scope =
   | 'compliance:manage'
   | 'cost:read'
   | 'billing:read'
-  | 'billing:manage';
+  | 'billing:manage'
+  | 'release:approve';

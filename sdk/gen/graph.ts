@@ -2,7 +2,8 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 
 /**
- * Nodes and edges: a team contains projects, a project contains environments and releases, a team ran sandbox runs. Artifacts are in releases, and promotions lead from releases to environments. A run is also connected to an
+ * Nodes and edges: a team contains projects, a project contains environments and releases, a team ran sandbox runs, an environment ran builds. Artifacts are in releases, and promotions lead from releases to environments. Runs of external CI
+ * systems hang on the environments in whose timelines they stand; there are none while the feature `host.ci` is off. A sandbox run is also connected to an
  * environment or a commit when its labels say so: `environment` with the id of an environment of the same team, `commit` with the
  * full SHA. Each node is authorised like the resource that it stands for; what the caller may not see is not in the answer, and asking for it
  * reads like asking for what does not exist. A credential without the scope of a
@@ -16,7 +17,7 @@ export class Graph {
   }
 
   /**
-   * Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run without `run:read`, an artifact without `artifact:read`, a release or promotion without `release:read`).
+   * Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run without `run:read`, a CI run without `ci:read`, an artifact without `artifact:read`, a release or promotion without `release:read`).
    *
    * Needs: scope `project:read`, the platform feature `host.graph`.
    *
@@ -40,10 +41,10 @@ export class Graph {
   }
 
   /**
-   * Returns the runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that were made of it. Errors: `not_found` (404, nothing
-   * visible carries the commit).
+   * Returns the builds, CI runs and sandbox runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that
+   * were made of it, each of them that the credential may read. Errors: `not_found` (404, nothing visible carries the commit).
    *
-   * Needs: scope `run:read`, the platform feature `host.graph`.
+   * Needs: the platform feature `host.graph`.
    *
    * @beta
    */
@@ -56,22 +57,25 @@ export class Graph {
  * Relation between two nodes.
  *
  * - `contains`: A team contains a project, a project contains environments and releases.
- * - `ran`: A team or an environment ran a run.
+ * - `ran`: A team or an environment ran a run, an environment ran a build or a CI run.
  * - `in`: An artifact is in a release.
  * - `promoted_by`: A release was promoted by a promotion.
  * - `promoted_to`: A promotion leads to an environment.
  */
 export type EdgeRelation = 'contains' | 'ran' | 'in' | 'promoted_by' | 'promoted_to';
 
-/** Runs and artifacts of a commit, and the environments of the runs. */
+/** Builds, runs and artifacts of a commit, and the environments of the builds and runs. */
 export interface GraphCommitResponse {
   /** The SHA in lower case. */
   readonly sha: string;
-  /** The newest runs of the commit, at most 50, then the environments that they are connected to, then the newest artifacts, at most 50. */
+  /**
+   * The newest builds of the commit, then CI runs, then sandbox runs, at most 50 of each; the environments that they are connected to; the newest artifacts, at
+   * most 50.
+   */
   readonly nodes: readonly GraphNode[];
-  /** Edges from the environments to the runs. */
+  /** Edges from the environments to the builds and runs. */
   readonly edges: readonly GraphEdge[];
-  /** True if there are more runs or artifacts. */
+  /** True if there are more builds, runs or artifacts. */
   readonly truncated: boolean;
 }
 
@@ -93,7 +97,7 @@ export interface GraphEdgesResponse {
   readonly edges: readonly GraphEdge[];
   /** Steps that were walked at most: the depth after clamping. */
   readonly depth: number;
-  /** True if there is more than fits: at most 200 nodes, and of one step the newest 50 runs, artifacts, releases or promotions. */
+  /** True if there is more than fits: at most 200 nodes, and of one step the newest 50 builds, runs, CI runs, artifacts, releases or promotions. */
   readonly truncated: boolean;
 }
 
@@ -107,9 +111,12 @@ export interface GraphNode {
   readonly id: string;
   /** Team that it is, or that it belongs to. */
   readonly teamId: string;
-  /** Name for people; of a run the first word of its command, of a release and a promotion the version. */
+  /**
+   * Name for people; of a run the first word of its command, of a build `build` and its number, of a CI run the name of its pipeline, of a release and a
+   * promotion the version.
+   */
   readonly name: string;
-  /** State of a run (`queued`, `running`, `succeeded` …) or a promotion (`pending`, `approved` …); absent for all else. */
+  /** State of a build or run (`queued`, `running`, `succeeded` …), status of a CI run, state of a promotion (`pending`, `approved` …); absent for all else. */
   readonly state?: string;
   /** Time at which it was created. */
   readonly createdAt: string;
@@ -125,6 +132,8 @@ export interface GraphNode {
  * - `artifact`: An artifact.
  * - `release`: A release.
  * - `promotion`: A promotion.
+ * - `build`: A build.
+ * - `ci_run`: A run of an external CI system.
  */
 export type NodeKind =
   | 'team'
@@ -133,4 +142,6 @@ export type NodeKind =
   | 'run'
   | 'artifact'
   | 'release'
-  | 'promotion';
+  | 'promotion'
+  | 'build'
+  | 'ci_run';

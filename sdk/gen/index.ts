@@ -5,6 +5,7 @@ import { AdminAccounts } from './admin-accounts.ts';
 import { AdminAudit } from './admin-audit.ts';
 import { AdminBilling } from './admin-billing.ts';
 import { AdminCiDeliveries } from './admin-ci-deliveries.ts';
+import { AdminEvents } from './admin-events.ts';
 import { AdminSigningKeys } from './admin-signing-keys.ts';
 import { AdminTeams } from './admin-teams.ts';
 import { ApiKeys } from './api-keys.ts';
@@ -52,6 +53,7 @@ export { AdminAccounts } from './admin-accounts.ts';
 export { AdminAudit } from './admin-audit.ts';
 export { AdminBilling } from './admin-billing.ts';
 export { AdminCiDeliveries } from './admin-ci-deliveries.ts';
+export { AdminEvents } from './admin-events.ts';
 export { AdminSigningKeys } from './admin-signing-keys.ts';
 export { AdminTeams } from './admin-teams.ts';
 export { ApiKeys } from './api-keys.ts';
@@ -96,18 +98,19 @@ export { Webhooks } from './webhooks.ts';
 export type { AccountClaimEmailResponse, AccountPlanResponse, AccountTotpConfirmResponse, AccountTotpDisableParams, AccountTotpEnrollResponse, AccountTotpStatusResponse, AccountWhoamiResponse, CredentialKind, Membership } from './account.ts';
 export type { AccountDetails, AdminAccountsCreateClaimResponse } from './admin-accounts.ts';
 export type { AdminAuditExportParams, AdminAuditListPageParams, AdminAuditServiceListResponse, AdminAuditServiceVerifyResponse } from './admin-audit.ts';
-export type { AdminBillingCloseParams, AdminBillingCloseResponse, AdminBillingGrantCreditParams, AdminBillingPublishPriceParams, AdminBillingReconcileResponse, ClosedMonth, Price } from './admin-billing.ts';
+export type { AdminBillingCloseParams, AdminBillingGrantCreditParams, AdminBillingPublishPriceParams, AdminBillingRevokeGrantParams, BillingLooks, BillingTask, BillingTaskKind, BillingTaskState, ClosedMonth, Price } from './admin-billing.ts';
 export type { AdminCiDeliveriesListPageParams, AdminCiDeliveriesListParams } from './admin-ci-deliveries.ts';
+export type { AdminEventsListParams, AdminEventsReplayParams, AdminEventsReplayResponse, EventState, WaitingEvent } from './admin-events.ts';
 export type { AdminSigningKeysRevokeParams, AdminSigningKeysRotateParams, KeyPurpose, SigningKey, SigningKeyState } from './admin-signing-keys.ts';
 export type { ApiKey, ApiKeysCreateParams, ApiKeysCreateResponse } from './api-keys.ts';
-export type { Artifact, ArtifactKind, ArtifactOrigin, ArtifactPackage, ArtifactPassport, ArtifactSbom, ArtifactSource, ArtifactsAttestEvaluationParams, ArtifactsAttestationsPageParams, ArtifactsAttestationsResponse, ArtifactsDeclareParams, ArtifactsImpactParams, ArtifactsImpactResponse, ArtifactsLineageResponse, ArtifactsListPageParams, ArtifactsListParams, ArtifactsListResponse, ArtifactsPackagesPageParams, ArtifactsPackagesResponse, ArtifactsReportForRunParams, ArtifactsUploadParams, ArtifactsUploadSbomParams, Attestation, ImpactCounts, ImpactedEnvironment, ImpactedRelease, LedgerPlace, LineageEdge, LineageKind, LineageNode, Verification, VerificationStatus } from './artifacts.ts';
+export type { Artifact, ArtifactKind, ArtifactOrigin, ArtifactPackage, ArtifactPassport, ArtifactSbom, ArtifactSource, ArtifactsAttestEvaluationParams, ArtifactsAttestationsPageParams, ArtifactsAttestationsResponse, ArtifactsDeclareParams, ArtifactsImpactParams, ArtifactsImpactResponse, ArtifactsLineageResponse, ArtifactsListPageParams, ArtifactsListParams, ArtifactsListResponse, ArtifactsPackagesPageParams, ArtifactsPackagesResponse, ArtifactsReportForRunParams, ArtifactsSbomParams, ArtifactsUploadParams, ArtifactsUploadSbomParams, Attestation, ImpactAnswer, ImpactCounts, ImpactUnknown, ImpactedEnvironment, ImpactedRelease, LedgerPlace, LineageEdge, LineageKind, LineageNode, SbomDifference, SbomList, SbomSource, Verification, VerificationStatus } from './artifacts.ts';
 export type { AuditActor, AuditActorKind, AuditCheckpoint, AuditEntry, AuditExportParams, AuditFinding, AuditListPageParams, AuditListResponse, AuditVerifyParams, AuditVerifyResponse, ChainReport, ExportLine } from './audit.ts';
 export type { AuthLoginParams, AuthLoginResponse } from './auth.ts';
-export type { BillingCheckoutParams, BillingStanding, CheckoutKind, CheckoutSession, Payer, PortalSession, Statement, StatementLine, StatementState, TeamBilling } from './billing.ts';
+export type { BillingCheckoutParams, BillingListStatementsPageParams, BillingListStatementsResponse, BillingStanding, CheckoutKind, CheckoutSession, Payer, PortalSession, Statement, StatementLine, StatementState, TeamBilling } from './billing.ts';
 export type { Budget, BudgetEnforcement, BudgetState, BudgetsSetParams } from './budgets.ts';
 export type { BuildStep, Direction } from './build-steps.ts';
 export type { Build, BuildEvent, BuildOverride, BuildPhaseTimes, BuildState, BuildTrace, BuildTrigger, BuildsCreateParams, BuildsDeployApprovalParams, BuildsListPageParams, BuildsListResponse, BuildsRollbackParams, BuildsStreamLogsParams, BuildsUnlockResponse, DeployDecision, Phase } from './builds.ts';
-export type { CiConnection, CiCreateConnectionParams, CiDelivery, CiDeliveryState, CiDiscovery, CiJob, CiListConnectionsPageParams, CiListConnectionsResponse, CiListDeliveriesPageParams, CiListDeliveriesResponse, CiListPipelinesPageParams, CiListPipelinesResponse, CiListRunJobsPageParams, CiListRunJobsResponse, CiListRunsForPipelinePageParams, CiListRunsForPipelineResponse, CiPipeline, CiProvider, CiReportParams, CiRotateWebhookSecretParams, CiRun, CiSetConnectionTokenParams, CiStatus, CiUpdateConnectionParams, CiUpdateRunParams, CiWebhook, CiWebhookWithSecret, CommitStatusMode, ConnectionStatus, DeployEvidence, DiscoveredPipeline, DiscoveryProblem, DiscoveryState, ExchangedToken, Forge, GenericMapping, GenericMappingInput, IngestMode, NotTaken, OidcPin, OidcPolicy, OidcPolicyInput, ReportedJob, SubscriptionState, WebhookScheme } from './ci.ts';
+export type { CiConnection, CiCreateConnectionParams, CiDelivery, CiDeliveryState, CiDiscovery, CiJob, CiListConnectionsPageParams, CiListConnectionsResponse, CiListDeliveriesPageParams, CiListDeliveriesResponse, CiListPipelinesPageParams, CiListPipelinesResponse, CiListRunJobsPageParams, CiListRunJobsResponse, CiListRunsForConnectionPageParams, CiListRunsForPipelinePageParams, CiListRunsForPipelineResponse, CiPipeline, CiProvider, CiReportParams, CiRotateWebhookSecretParams, CiRun, CiSetConnectionTokenParams, CiStatus, CiUpdateConnectionParams, CiUpdateRunParams, CiWebhook, CiWebhookWithSecret, CommitStatusMode, ConnectionStatus, DeployEvidence, DiscoveredPipeline, DiscoveryProblem, DiscoveryState, ExchangedToken, Forge, GenericMapping, GenericMappingInput, IngestMode, NotTaken, OidcPin, OidcPolicy, OidcPolicyInput, ReportedJob, SubscriptionState, WebhookScheme } from './ci.ts';
 export type { Role, Scope } from './common.ts';
 export type { ComplianceExportParams, ComplianceListPageParams, ComplianceListResponse, ComplianceMarkLegalReviewedParams, CompliancePackage, CompliancePackageState, CompliancePart } from './compliance.ts';
 export type { CostAnomaly, CostContributor, CostContributorKind, CostDay, CostDifference, CostExportDetail, CostForecast, CostPart, CostSummary, CostUsage, CostsCreateCreditCheckoutParams, CostsCreditBalanceResponse, CostsExportCsvParams, CostsExportJsonParams, CostsListCreditLedgerPageParams, CostsListCreditLedgerResponse, CostsSummaryParams, CostsVerifyResponse, CreditBlock, CreditEntry, CreditKind, ForecastMethod, Receipt, ReceiptLine } from './costs.ts';
@@ -115,13 +118,13 @@ export type { BuildType, Deploy, DeployMethod, Environment, EnvironmentsCreatePa
 export type { EdgeRelation, GraphCommitResponse, GraphEdge, GraphEdgesResponse, GraphNode, NodeKind } from './graph.ts';
 export type { Incident, IncidentSeverity, IncidentState, IncidentsListPageParams, IncidentsListResponse } from './incidents.ts';
 export type { JsonValue } from './json.ts';
-export type { MaintenanceListTasksPageParams, MaintenanceListTasksResponse, MaintenanceSettings, MaintenanceTask, MaintenanceTaskState, MaintenanceTriggerRunParams, MaintenanceUpdateSettingsParams } from './maintenance.ts';
+export type { MaintenanceListTasksPageParams, MaintenanceListTasksResponse, MaintenanceSettings, MaintenanceTask, MaintenanceTaskState, MaintenanceTriggerRunParams, MaintenanceUpdateSettingsParams, MaintenanceWaiting, MaintenanceWaitingCode } from './maintenance.ts';
 export type { Notification, NotificationsListParams, NotificationsMarkAllReadResponse, NotificationsUnreadCountResponse } from './notifications.ts';
-export type { Plan } from './plans.ts';
+export type { MeterPrice, Plan } from './plans.ts';
 export type { ActorKind, AffectedFeature, ChangeSource, CompanionFeatures, FeatureActor, FeatureChange, FeatureReason, FeaturesChanged, Lifecycle, PlatformFeature, PlatformFeaturesHistoryPageParams, PlatformFeaturesHistoryResponse, PlatformFeaturesSetStateParams, PlatformFeaturesSetStateResponse, PlatformFeaturesWatchParams, ResolvedFeature, SwitchState, Visibility } from './platform-features.ts';
 export type { FailedRule, GateOutcome, PoliciesCreateParams, PoliciesDecisionsPageParams, PoliciesDecisionsResponse, PoliciesSimulateParams, Policy, PolicyDecision, PolicyOutcome, SimulatedGate, Simulation } from './policies.ts';
 export type { Project, ProjectsCreateParams, ProjectsListPageParams, ProjectsListParams, ProjectsListResponse } from './projects.ts';
-export type { CompletionStatus, Promotion, PromotionApproval, PromotionArtifactChange, PromotionImage, PromotionOverride, PromotionPackageChange, PromotionPackageChanges, PromotionPolicyPreview, PromotionPreview, PromotionRejection, PromotionRule, PromotionState, PromotionWaiting, PromotionWaitingCode, PromotionsApproveParams, PromotionsCompleteParams, PromotionsCreateParams, PromotionsListPageParams, PromotionsListResponse, PromotionsRejectParams, RunningHow, RunningImage } from './promotions.ts';
+export type { CompletionStatus, Promotion, PromotionApproval, PromotionArtifactChange, PromotionImage, PromotionOverride, PromotionPackageChange, PromotionPackageChanges, PromotionPolicyPreview, PromotionPreview, PromotionRejection, PromotionRule, PromotionState, PromotionSubject, PromotionWaiting, PromotionWaitingCode, PromotionsApproveParams, PromotionsCompleteParams, PromotionsCreateParams, PromotionsListPageParams, PromotionsListResponse, PromotionsRejectParams, RunningHow, RunningImage } from './promotions.ts';
 export type { Operator, Region } from './regions.ts';
 export type { RegistriesAddParams, RegistriesUpdateParams, Registry } from './registries.ts';
 export type { Release, ReleaseArtifact, ReleasesCreateParams, ReleasesListPageParams, ReleasesListResponse } from './releases.ts';
@@ -153,6 +156,8 @@ export interface Resources {
   readonly adminBilling: AdminBilling;
   /** Staff: webhooks of CI systems that were delivered here. */
   readonly adminCiDeliveries: AdminCiDeliveries;
+  /** Staff: events whose effects wait. */
+  readonly adminEvents: AdminEvents;
   /** Staff: keys that sign statements about artifacts. */
   readonly adminSigningKeys: AdminSigningKeys;
   /** Staff: teams of the platform. */
@@ -181,7 +186,7 @@ export interface Resources {
   readonly costs: Costs;
   /** Environments of a project. */
   readonly environments: Environments;
-  /** Connections between teams, projects, environments, runs, artifacts, releases and commits. */
+  /** Connections between teams, projects, environments, builds, runs, artifacts, releases and commits. */
   readonly graph: Graph;
   /** Incidents of an environment. */
   readonly incidents: Incidents;
@@ -245,6 +250,7 @@ export function createResources(client: Client): Resources {
     adminAudit: new AdminAudit(client),
     adminBilling: new AdminBilling(client),
     adminCiDeliveries: new AdminCiDeliveries(client),
+    adminEvents: new AdminEvents(client),
     adminSigningKeys: new AdminSigningKeys(client),
     adminTeams: new AdminTeams(client),
     apiKeys: new ApiKeys(client),

@@ -13,6 +13,27 @@ export class Plans {
   list(options?: CallOptions): ApiPromise<Plan[]> {
     return this.#client.call({ method: 'GET', path: '/plans', returns: 'plans' }, {}, options);
   }
+
+  /** Lists the prices of metered time: of each meter the one in force, and those to come. Whoever used a meter lately is told of a new price when it is published, before it begins. */
+  listPrices(options?: CallOptions): ApiPromise<MeterPrice[]> {
+    return this.#client.call({ method: 'GET', path: '/prices', returns: 'prices' }, {}, options);
+  }
+}
+
+/** Price of one meter from a moment on: work is paid at the price that is in force when it is claimed. */
+export interface MeterPrice {
+  /** Price id, `prc_…`. */
+  readonly id: string;
+  /** Kind and executor: `run.runner`, `run.service`, `build.runner`, `build.service`. */
+  readonly meter: string;
+  /** ISO 4217 code, in lower case. */
+  readonly currency: string;
+  /** Billionths of the major unit for a second. */
+  readonly nanosPerSecond: number;
+  /** Beginning; absent for the first price of an installation, which always was. */
+  readonly fromAt?: string;
+  /** True for the one in force; false for one that is to come. */
+  readonly inForce: boolean;
 }
 
 /** One plan. A limit that is absent is that of the installation. */

@@ -3,6 +3,7 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import type { Operator } from './regions.ts';
 import type { Role } from './common.ts';
 import type { TeamBilling } from './billing.ts';
+import { withParams } from '../core/params.ts';
 
 /**
  * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a role above the own one, owners
@@ -49,8 +50,8 @@ export class Teams {
    *
    * Needs: scope `team:manage`.
    */
-  update(teamId: string, params?: TeamsUpdateParams, options?: CallOptions): ApiPromise<Team> {
-    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}', body: '*' }, { teamId, ...params }, options);
+  update(teamId: string, params?: TeamsUpdateParams & CallOptions, options?: CallOptions): ApiPromise<Team> {
+    return this.#client.call({ method: 'PATCH', path: '/teams/{teamId}', body: '*' }, ...withParams({ teamId }, params, options));
   }
 
   /**
@@ -148,8 +149,8 @@ export class Teams {
    * team confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing` (401, the
    * address has an account), `username_taken` (409), `password_weak` (400).
    */
-  acceptInvite(token: string, params?: TeamsAcceptInviteParams, options?: CallOptions): ApiPromise<TeamsAcceptInviteResponse> {
-    return this.#client.call({ method: 'POST', path: '/invites/accept', body: '*' }, { token, ...params }, options);
+  acceptInvite(token: string, params?: TeamsAcceptInviteParams & CallOptions, options?: CallOptions): ApiPromise<TeamsAcceptInviteResponse> {
+    return this.#client.call({ method: 'POST', path: '/invites/accept', body: '*' }, ...withParams({ token }, params, options));
   }
 }
 

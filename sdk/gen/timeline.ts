@@ -2,10 +2,11 @@
 import type { ApiPromise, CallOptions, Client, EventStream } from '../core/client.ts';
 import type { BuildState } from './builds.ts';
 import type { CiProvider, CiStatus } from './ci.ts';
+import { withParams } from '../core/params.ts';
 
 /**
- * Builds of this service and runs of external CI systems, side by side; builds alone while the feature `host.ci` is off, and for a key without the scope
- * `ci:read`.
+ * Builds of this service and runs of external CI systems, side by side; builds alone while the feature `host.ci` is off. Any credential of a member of the
+ * team reads them, whatever its scopes are.
  */
 export class Timeline {
   readonly #client: Client;
@@ -19,13 +20,11 @@ export class Timeline {
    * entry comes first, and of each commit its newest entry. A page is made of the newest entries before the cursor: a commit that also has older ones
    * comes again on a later page. Errors: `not_found` (404).
    *
-   * Needs: scope `project:read`.
-   *
    * @example The last fifty entries
    * await sdk.timeline.get('env_01');
    */
-  get(environmentId: string, params?: TimelineGetParams, options?: CallOptions): ApiPromise<TimelinePage> {
-    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/timeline' }, { environmentId, ...params }, options);
+  get(environmentId: string, params?: TimelineGetParams & CallOptions, options?: CallOptions): ApiPromise<TimelinePage> {
+    return this.#client.call({ method: 'GET', path: '/environments/{environmentId}/timeline' }, ...withParams({ environmentId }, params, options));
   }
 
   /**
@@ -34,13 +33,11 @@ export class Timeline {
    * opened again begins anew. Errors: `not_found` (404).
    *
    * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
-   *
-   * Needs: scope `project:read`.
    */
-  watch(environmentId: string, params?: TimelineWatchParams, options?: CallOptions): EventStream<TimelineEvent>;
+  watch(environmentId: string, params?: TimelineWatchParams & CallOptions, options?: CallOptions): EventStream<TimelineEvent>;
   watch(environmentId: string, onEvent: (event: TimelineEvent) => unknown, options?: CallOptions): Promise<void>;
-  watch(environmentId: string, params?: TimelineWatchParams | ((event: TimelineEvent) => unknown), options?: CallOptions): EventStream<TimelineEvent> | Promise<void> {
-    const stream = this.#client.stream<TimelineEvent>({ method: 'GET', path: '/environments/{environmentId}/timeline/watch', stream: {} }, { environmentId, ...params }, options);
+  watch(environmentId: string, params?: TimelineWatchParams & CallOptions | ((event: TimelineEvent) => unknown), options?: CallOptions): EventStream<TimelineEvent> | Promise<void> {
+    const stream = this.#client.stream<TimelineEvent>({ method: 'GET', path: '/environments/{environmentId}/timeline/watch', stream: {} }, ...withParams({ environmentId }, params, options));
     return typeof params === 'function' ? stream.forEach(params) : stream;
   }
 }
@@ -93,11 +90,11 @@ export interface TimelineEntry {
   readonly blocked: boolean;
   /** Something failed that was allowed to. */
   readonly soft: boolean;
-  /** More about the status. */
+  /** More about the status: of a build the reason of its end, `rejected` when a person refused its deploy. */
   readonly reason?: string;
   /** Trigger that started it. */
   readonly trigger?: string;
-  /** Attempt. */
+  /** Attempt; of a build how many began, those of an approved deploy included, at least 1. */
   readonly attempt: number;
   /** Name of the runner that executes or executed the build. */
   readonly runnerName?: string;
@@ -109,12 +106,14 @@ export interface TimelineEntry {
   readonly url?: string;
   /** Time at which it began to wait. */
   readonly queuedAt?: string;
-  /** Time at which it began to run. */
+  /** Time at which it first began to run; absent before. */
   readonly startedAt?: string;
   /** Time at which it ended. */
   readonly finishedAt?: string;
   /** Duration in milliseconds. */
   readonly durationMs?: number;
+  /** The run is of a merge queue (GitHub) or merge train (GitLab), and `branch` is the base that is merged into. */
+  readonly mergeQueue: boolean;
 }
 
 /** Tells what changed. */

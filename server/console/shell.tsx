@@ -5,7 +5,7 @@ import { announcement } from './announce.ts';
 import { available, findAvailable } from './available.ts';
 import { Missing } from './missing.tsx';
 import { Notice } from './notice.tsx';
-import { LoadedPage } from './page-view.tsx';
+import { Fetched } from './fetched.tsx';
 import type { ConsolePage } from './page.ts';
 import { HOME, PAGES } from './pages/index.ts';
 import { follow, navigate, path } from './router.ts';
@@ -165,7 +165,7 @@ function PageOutlet({ session: who }: { readonly session: SignedIn }) {
       {lead !== undefined ? null : page === undefined ? (
         <Missing />
       ) : mayOpen(page, who) ? (
-        <LoadedPage key={page.path} page={page} session={who} />
+        <Fetched key={page.path} load={page.load} props={{ session: who }} />
       ) : (
         <NotForYou page={page} session={who} />
       )}

@@ -3,7 +3,7 @@
  * idempotency, then the implementation. The door does the protocol around it: parsing, validation, deadline, error bodies.
  */
 import type { Message } from '@bufbuild/protobuf';
-import type { App, CallContext } from '@svc/proto/http/call.ts';
+import type { App, CallContext, RpcGate } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Handler, Handlers } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
@@ -23,6 +23,7 @@ import { mapDatabaseError } from '../platform/db/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { FeatureGate } from '../platform/feature-gate.ts';
 import { claimFor, idempotencyKey, runKeyed } from '../platform/idempotency.ts';
+import { STAFF_SCOPE } from '../platform/scopes.ts';
 import { openStream } from './open-stream.ts';
 import { createStreamGuard } from './stream-guard.ts';
 import { createStreamSlots } from './stream-slots.ts';
@@ -82,21 +83,15 @@ export function createApp(deps: AppDeps): App<Caller> {
 
   return {
     rpcs,
-    gate: (rpc) => (rpc.feature === undefined ? 'open' : deps.gate.state(rpc.feature)),
-    admit: (call) => {
-      try {
-        const caller = admit(call);
-        return caller instanceof Promise ? caller.catch(rethrowMapped) : caller;
-      } catch (error) {
-        return rethrowMapped(error);
-      }
-    },
+    gate: (rpc) => gateOf(rpc, deps.gate),
+    admit: (call) => mapped(() => admit(call)),
     admitTeam: (call, caller, teamId) => {
       if (!isCiJob(caller)) authorisePath(call.rpc, caller, teamId);
     },
     admitBytes: createBodyBudget(deps.clock, deps.limits),
     invoke: async (call, caller, request) => {
       try {
+        if (call.rpc.inertWhenOff) tellOff(call, caller, deps.gate);
         if (isCiJob(caller)) return await invokeForJob(call, caller, request);
         const ctx = contextOf({ call, caller }, request);
         const run = method(methods, call.rpc);
@@ -120,6 +115,33 @@ export function createApp(deps: AppDeps): App<Caller> {
       return await openStream(async () => await run(request, contextOf({ call, caller }, request)), onEnd);
     },
   };
+}
+
+/** Of what answers while its feature is off, the engine behind is shut, and not the route. */
+function gateOf({ feature, inertWhenOff }: RpcInfo, gate: FeatureGate): RpcGate {
+  if (feature === undefined) return 'open';
+  const state = gate.state(feature);
+  if (inertWhenOff !== true) return state;
+  return state === 'hidden' ? 'unlisted' : 'open';
+}
+
+const asStaff = ({ staff, scopes }: Caller): boolean => staff && scopes.has(STAFF_SCOPE);
+
+/** Why nothing comes of the call. What an internal feature is called, staff alone may know. */
+function tellOff({ rpc, responseHeaders }: CallContext, caller: Caller, gate: FeatureGate): void {
+  const { feature } = rpc;
+  const state = feature === undefined ? 'open' : gate.state(feature);
+  if (feature === undefined || state === 'open' || (state === 'hidden' && !asStaff(caller))) return;
+  responseHeaders.set('svc-feature-off', feature);
+}
+
+function mapped<T>(work: () => Promise<T> | T): Promise<T> | T {
+  try {
+    const result = work();
+    return result instanceof Promise ? result.catch(rethrowMapped) : result;
+  } catch (error) {
+    return rethrowMapped(error);
+  }
 }
 
 function rethrowMapped(error: unknown): never {

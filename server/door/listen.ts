@@ -3,8 +3,11 @@ import type { App } from '@svc/proto/http/call.ts';
 import type { CallRecord } from '@svc/proto/http/active-call.ts';
 import { createDoor } from '@svc/proto/http/door.ts';
 import type { Endpoint } from '@svc/proto/http/door.ts';
+import { orWrongSetting } from '@svc/proto/process/bound.ts';
 import type { Config } from '../config.ts';
 import type { Clock } from '../platform/clock.ts';
+import { fullDisk } from '../platform/data-folder.ts';
+import { lastDiskFull } from '../platform/db/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import type { FeatureGate } from '../platform/feature-gate.ts';
 import type { Logger } from '@svc/proto/process/log.ts';
@@ -45,6 +48,8 @@ export function createPublicDoor(deps: ListenDeps): PublicDoor {
     ...deps,
     pagesPerMinute: config.limits.pagesPerMinute,
     metricsToken: config.metricsToken ?? ownMetricsToken(deps.secrets, config.dataDir),
+    // The disk of a database of our own is looked at; of any other, only writes that failed tell.
+    fullDisk: async () => (config.databaseUrl === undefined ? await fullDisk(config) : lastDiskFull()),
     isStopping: () => stopping,
     isUntrustedProxySeen: () => untrustedProxySeen,
   });
@@ -61,7 +66,10 @@ export function createPublicDoor(deps: ListenDeps): PublicDoor {
     listen: async ({ apps, endpoints }) => {
       const served = { apps, pages: { ...pages, ...endpoints } };
       const door = createDoor({ ...served, log, trustedProxies, onUntrustedProxy, hsts, onCall });
-      opened = await door.listen({ port: config.port, host: config.host });
+      opened = await orWrongSetting(door.listen({ port: config.port, host: config.host }), {
+        ...config,
+        names: ['HOST', 'PORT'],
+      });
       return opened.port;
     },
     announceStop: () => {

@@ -3,10 +3,11 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { request as httpRequest } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
+import { diskFull } from '../platform/db/index.ts';
 import { createFakeClock } from '../../test/setup/clock.ts';
 
 const postgresHere = await has('postgres');
@@ -111,5 +112,18 @@ describe.skipIf(!postgresHere)('the contract page', () => {
       expect(
         (await fetch(server.baseUrl + path, { headers: { 'x-forwarded-for': '2001:db8::1' } })).status,
       ).toBe(200);
+  });
+
+  it('says that a disk is full to who asks whether it is ready', async () => {
+    const ready = async () => await (await fetch(`${server.baseUrl}/readyz`)).text();
+    expect(await ready()).toMatch(/^ready/);
+    const now = vi.spyOn(performance, 'now').mockReturnValue(-1_000_000);
+    const full = server.db
+      .sql`do $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`;
+    diskFull(await full.catch((error: unknown) => error));
+    const said = await ready();
+    now.mockRestore();
+    expect(said).toBe('the disk of the database is full; whoever operates it must make room\n');
+    expect(await ready()).toMatch(/^ready/);
   });
 });

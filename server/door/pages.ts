@@ -67,12 +67,14 @@ export interface PagesDeps {
   readonly clock: Clock;
   /** Of one network, the probes and figures of operators not counted. */
   readonly pagesPerMinute: number;
+  /** Says which disk is full, if one is. */
+  fullDisk(): Promise<string | undefined>;
   isStopping(): boolean;
   /** Somebody speaks for others by X-Forwarded-For, and is not believed. */
   isUntrustedProxySeen(): boolean;
 }
 
-/** Live while the event loop turns; ready while a database answers that takes writes. Without the broker work is slower, not lost: that is a metric. */
+/** Live while the event loop turns; ready while a database answers that takes writes, and no disk is full. Without the broker work is slower, not lost: that is a metric. */
 export function createPages(deps: PagesDeps): Pages {
   const { metrics, metricsToken, gate, ...state } = deps;
   const contract = findContract();
@@ -84,7 +86,7 @@ export function createPages(deps: PagesDeps): Pages {
     '/healthz': () => ({ headers: TEXT, body: 'ok\n' }),
     '/readyz': async () => {
       if (state.isStopping()) return { status: 503, headers: TEXT, body: 'stopping\n' };
-      const problem = await databaseProblem();
+      const problem = (await deps.fullDisk()) ?? (await databaseProblem());
       if (problem !== undefined) return { status: 503, headers: TEXT, body: `${problem}\n` };
       return { headers: TEXT, body: state.isUntrustedProxySeen() ? `ready\n${UNTRUSTED}` : 'ready\n' };
     },

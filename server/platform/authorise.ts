@@ -17,10 +17,10 @@ const ROLE_DECIDED_INSIDE: ReadonlySet<string> = new Set([
 
 /** What the credential may not do whichever team it is about. */
 export function authoriseCredential(rpc: RpcInfo, caller: Caller): void {
-  if (rpc.auth === 'session' && caller.kind !== 'session') {
+  if (rpc.sessionOnly === true && caller.kind !== 'session') {
     throw apiError(
       'session_required',
-      'this needs a session of the account itself, an API key cannot do it; sign in first',
+      'this needs the session of a person, an API key cannot do it; sign in first',
     );
   }
   if (rpc.auth === 'staff' && !(caller.staff && caller.scopes.has(STAFF_SCOPE))) {
@@ -40,7 +40,21 @@ export function authorisePath(rpc: RpcInfo, caller: Caller, teamId: string | und
 }
 
 export function authorise(rpc: RpcInfo, caller: Caller, request: Message): TeamScope {
-  return authorisePath(rpc, caller, rpc.teamInPath ? pathTeam(request) : undefined);
+  const scope = authorisePath(rpc, caller, rpc.teamInPath ? pathTeam(request) : undefined);
+  refuseFieldsOfSessions(rpc, caller, request);
+  return scope;
+}
+
+function refuseFieldsOfSessions({ sessionFields = [] }: RpcInfo, caller: Caller, request: Message): void {
+  if (caller.kind === 'session') return;
+  const fields = request as Message & Readonly<Record<string, unknown>>;
+  const set = sessionFields.find((name) => fields[name] !== undefined);
+  if (set === undefined) return;
+  throw apiError(
+    'session_required',
+    `"${set}" needs the session of a person, an API key cannot set it; sign in first, or leave it out`,
+    { details: { field: set } },
+  );
 }
 
 function pathTeam(request: Message): string {
@@ -76,18 +90,23 @@ export interface RoleNeed {
   readonly of?: 'team' | 'space';
   /** What needs it, as in "… needs admin". Default: `this`. */
   readonly act?: string;
+  /** Why it needs it, and the next step. */
+  readonly because?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
 }
 
 /** Throws `role_insufficient`. An undefined role is that of somebody who is no member. */
 export function requireRole(
   role: Role | undefined,
   needed: Role,
-  { of = 'team', act = 'this' }: RoleNeed = {},
+  { of = 'team', act = 'this', because, details }: RoleNeed = {},
 ): void {
   if (role !== undefined && roleAtLeast(role, needed)) return;
-  throw roleInsufficient(`your role in the ${of} is ${role ?? 'none'}, ${act} needs ${needed}`, {
+  const message = `your role in the ${of} is ${role ?? 'none'}, ${act} needs ${needed}`;
+  throw roleInsufficient(because === undefined ? message : `${message}: ${because}`, {
     role,
     needed,
+    ...details,
   });
 }
 

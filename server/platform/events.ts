@@ -71,6 +71,12 @@ export const EVENTS: Readonly<Record<string, EventKind>> = {
     delivered: true,
   },
   'policy.denied': { when: 'A policy has refused an act.', scope: 'policy:read', delivered: true },
+  'price.published': {
+    when: 'A new price of a meter that the team used lately was published; it is told before it begins.',
+    scope: 'cost:read',
+    notifies: true,
+    delivered: true,
+  },
   'promotion.approved': {
     when: 'The last approval of a promotion was given.',
     scope: 'release:read',

@@ -41,7 +41,7 @@ export interface Running {
 
 /**
  * What a feature does with events, once for each: a CTE with a name of its own that reads the CTE `published` (id, team_id, kind, dedupe_key,
- * payload, created_at).
+ * payload, created_at). By the name of its first CTE it is known where it waits for an event that it could not take, so that the name stays.
  */
 export type EventEffect = (sql: SqlTag) => Fragment;
 

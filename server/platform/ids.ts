@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 
 /** Prefixes of rows that are no plain resources, and of those whose features make ids themselves. */
 export type IdPrefix =
+  | 'apv'
   | 'ara'
   | 'art'
   | 'ats'
@@ -13,6 +14,7 @@ export type IdPrefix =
   | 'bdg'
   | 'bld'
   | 'bst'
+  | 'btk'
   | 'chk'
   | 'cic'
   | 'cid'

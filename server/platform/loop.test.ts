@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { waitFor } from '../../test/setup/wait-for.ts';
-import { startLoop } from './loop.ts';
+import { eachStep, startLoop } from './loop.ts';
 
 describe('a background job', () => {
   it('runs at once, again at once while there is more, and then waits until it is woken', async () => {
@@ -66,4 +66,15 @@ describe('a background job', () => {
     await stopping;
     expect(most).toBe(1);
   });
+});
+
+it('does each step, also behind one that fails', async () => {
+  const told: string[] = [];
+  const steps = ['a', 'b', 'c'].map((name) => async (): Promise<void> => {
+    if (name === 'b') throw new Error('b fails');
+    told.push(name);
+    return await Promise.resolve();
+  });
+  await eachStep(steps, (error) => void told.push((error as Error).message));
+  expect(told).toEqual(['a', 'b fails', 'c']);
 });

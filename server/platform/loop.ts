@@ -19,6 +19,20 @@ export interface LoopOptions {
 
 const JITTER = 0.2;
 
+/** One step after the other. One that fails is told of and keeps no other one back. */
+export async function eachStep(
+  steps: ReadonlyArray<() => Promise<unknown>>,
+  onError: LoopOptions['onError'],
+): Promise<void> {
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      onError(error);
+    }
+  }
+}
+
 export function startLoop({ everyMs, run, onError }: LoopOptions): Loop {
   let stopped = false;
   let woken = false;

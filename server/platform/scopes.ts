@@ -27,6 +27,7 @@ const ADMIN = [
   'policy:manage',
   'compliance:read',
   'compliance:manage',
+  'release:approve',
 ];
 
 /** Owners differ from admins by what RPCs ask a least role for, not by scopes. */
@@ -43,6 +44,8 @@ export const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
 
 export const STAFF_SCOPE = 'staff';
 export const KEY_SCOPE = 'key:manage';
+/** No key has them unless somebody asked for them by name. */
+export const BY_NAME_ALONE: ReadonlySet<string> = new Set([STAFF_SCOPE, KEY_SCOPE, 'release:approve']);
 
 /** What a team's role grants there, before the credential narrows it. */
 export function roleGrants(role: Role, scope: string): boolean {

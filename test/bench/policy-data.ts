@@ -38,7 +38,7 @@ export const artifactOf = (): Omit<PolicyArtifact, 'packages'> => ({
       builderId: '',
     },
   ],
-  sbom: { present: true, packages: PACKAGES, unread: [] },
+  sbom: { present: true, byRunner: true, packages: PACKAGES, unread: [] },
 });
 
 export function inputOf(): PolicyInput {

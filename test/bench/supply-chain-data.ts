@@ -52,8 +52,8 @@ export async function fillTeam(sql: postgres.Sql, filling: Filling): Promise<Fil
 async function fillPackages(sql: postgres.Sql, { teamId, artifacts, base }: Filling): Promise<void> {
   const sets = artifacts / ARTIFACTS_OF_SET;
   await sql`
-    insert into packages (id, team_id, type, name, name_key, version, purl, licenses) overriding system value
-    select ${base}::bigint + n, ${teamId}, 'npm', name, name, '1', 'pkg:npm/' || name || '@1', '{MIT}'::text[]
+    insert into packages (id, team_id, type, name, name_key, version, purl, licenses, claim) overriding system value
+    select ${base}::bigint + n, ${teamId}, 'npm', name, name, '1', 'pkg:npm/' || name || '@1', '{MIT}'::text[], sha256(n::text::bytea)
     from generate_series(1, ${LIBRARIES + 2}::int) n,
       lateral (select case n when 1 then ${COMMON}::text when 2 then ${RARE}::text else 'library-' || n end as name) t`;
   await sql`
@@ -72,9 +72,12 @@ async function fillPackages(sql: postgres.Sql, { teamId, artifacts, base }: Fill
 async function fillArtifacts(sql: postgres.Sql, filling: Filling): Promise<void> {
   const { teamId, artifacts, mark, base } = filling;
   await sql`
-    insert into artifacts (id, team_id, digest, kind, name, package_set_id, created_at)
-    select 'art_' || ${mark}::text || lpad(n::text, 25, '0'), ${teamId}, 'sha256:' || encode(sha256((${mark}::text || n)::bytea), 'hex'), 'image', 'acme/web',
-      ${base}::bigint + 1 + n % ${artifacts / ARTIFACTS_OF_SET}::int, now()
+    insert into artifacts (id, team_id, digest, kind, name, created_at)
+    select 'art_' || ${mark}::text || lpad(n::text, 25, '0'), ${teamId}, 'sha256:' || encode(sha256((${mark}::text || n)::bytea), 'hex'), 'image', 'acme/web', now()
+    from generate_series(1, ${artifacts}::int) n`;
+  await sql`
+    insert into artifact_sboms (team_id, artifact_id, source, sha256, package_set_id, unread, at)
+    select ${teamId}, 'art_' || ${mark}::text || lpad(n::text, 25, '0'), 'runner', 'none', ${base}::bigint + 1 + n % ${artifacts / ARTIFACTS_OF_SET}::int, '{}', now()
     from generate_series(1, ${artifacts}::int) n`;
 }
 

@@ -34,7 +34,7 @@ describe.skipIf(!here)('everybody can use the console', () => {
     await page.getByRole('switch', { name: 'host.ci' }).click();
     await page.getByRole('dialog').locator('.affected').waitFor();
     await page.getByRole('button', { name: 'Turn on' }).click();
-    await page.getByRole('alert').filter({ hasText: 'at least 8 characters' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Say why' }).waitFor();
     await passes(page, 'dialog');
     await page.keyboard.press('Escape');
 

@@ -62,7 +62,7 @@ describe.skipIf(!here)('features of the companion service', () => {
     const section = page.getByRole('region', { name: 'Companion service' });
     const table = section.getByRole('table');
     await table.waitFor();
-    await section.getByText(/Read-only · as of \d\d:\d\d/).waitFor();
+    await section.getByText(/Read-only · as of (?:\d+ \w+, )?\d\d:\d\d/).waitFor();
     await expect.poll(() => table.getByRole('switch').count()).toBe(0);
     await expect
       .poll(() => table.getByRole('rowheader').allTextContents())

@@ -52,7 +52,7 @@ describe.skipIf(!here)('the table of features', () => {
       .toEqual(['host.spaceson →to off']);
 
     await dialog.getByRole('button', { name: 'Turn off' }).click();
-    await dialog.getByRole('alert').filter({ hasText: 'at least 8 characters; this has 0' }).waitFor();
+    await dialog.getByRole('alert').filter({ hasText: 'Say why' }).waitFor();
     const reason = dialog.getByLabel('Reason');
     await expect.poll(() => reason.getAttribute('aria-invalid')).toBe('true');
     await focusedOn(page, 'reason');
@@ -257,7 +257,7 @@ describe.skipIf(!here)('the table of features', () => {
     await page.route('**/admin/platform-features**', async (route) => await route.abort());
     await console_.move('host.spaces', on ? 'disabled' : 'enabled', 'a change that the page misses');
     await page
-      .getByText(/Unknown since \d\d:\d\d\./)
+      .getByText(/Unknown since (?:\d+ \w+, )?\d\d:\d\d\./)
       .first()
       .waitFor();
     await expect.poll(() => page.getByRole('switch').count()).toBe(MANIFEST.length);

@@ -259,6 +259,29 @@ describe.skipIf(!here)('the review of a promotion', () => {
     await close();
   });
 
+  it('shows approvals that count no longer, and approves nothing that has changed since it was shown', async () => {
+    const { sdk, fleet } = delivery;
+    const { path, production, promotionId } = await asked();
+    await sdk.environments.update(production, { requiredApprovals: 3 });
+    await sdk.promotions.approve(production, promotionId);
+    await sdk.environments.update(production, { branch: 'next' });
+    const { page, close } = await fleet.open(path);
+    await reviewOf(page, '2.0.0', 'production').click();
+    const dialog = reviewed(page);
+    await dialog.getByText(/^The approval by you: environment.branch: main → next$/).waitFor();
+    await sdk.environments.update(production, { branch: 'other' });
+    await dialog.getByRole('button', { name: 'Approve' }).click();
+    await dialog
+      .getByRole('alert')
+      .filter({ hasText: /is not what was seen/ })
+      .waitFor();
+    await dialog.getByText(/^The approval by you: environment.branch: main → other$/).waitFor();
+    await dialog.getByRole('button', { name: 'Approve' }).click();
+    await closed(page);
+    expect((await sdk.promotions.get(production, promotionId)).missingApprovals).toBe(2);
+    await close();
+  });
+
   it('approves nothing whose changes it could not show, and shows them to who cannot approve', async () => {
     const { fleet } = delivery;
     const { path } = await asked();

@@ -186,6 +186,30 @@ describe.skipIf(!here)('the page of releases', () => {
     await close();
   });
 
+  it('shows lists of packages by who listed them, and removes what somebody uploaded', async () => {
+    const { sdk, fleet } = delivery;
+    const { id: projectId, path } = await delivery.project();
+    const artifact = await delivery.image(projectId, { zlib: '1' });
+    const releaseId = await delivery.release(projectId, '1.0.0', artifact);
+    await delivery.environment(projectId, 'production');
+    const { page, complaints, close } = await fleet.open(
+      `${path}&release=${releaseId}&artifact=${artifact.id}`,
+    );
+    const drawer = page.getByRole('dialog', { name: artifact.name });
+    const lists = drawer.getByRole('region', { name: 'Lists of packages' });
+    await lists.getByText('Uploaded').waitFor();
+    await passes(page, 'artifact with its lists');
+    await lists.getByRole('button', { name: 'Remove' }).click();
+    await page
+      .getByRole('dialog', { name: /Remove the uploaded list/ })
+      .getByRole('button', { name: 'Remove' })
+      .click();
+    await lists.waitFor({ state: 'detached' });
+    expect((await sdk.artifacts.get(fleet.teamId, artifact.id)).sbom?.lists).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it.each(VIEWS)('draws a lineage of any size and names at %s', async (_name, options) => {
     const { fleet, environment } = delivery;
     const { projectId, artifact, releaseId, path } = await project();

@@ -145,7 +145,7 @@ describe.skipIf(!here)('the page of runners', () => {
     await dialog.getByLabel('Minutes').fill('30');
     await dialog.getByRole('button', { name: 'Pause' }).click();
     await row(page, 'a-fine')
-      .filter({ hasText: /Paused.*kernel update.*Resumes by itself at \d\d:\d\d/s })
+      .filter({ hasText: /Paused.*kernel update.*Resumes by itself at (?:\d+ \w+, )?\d\d:\d\d/s })
       .waitFor();
     await expect
       .poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")'))
@@ -205,7 +205,7 @@ describe.skipIf(!here)('the page of runners', () => {
     await lookAway(page);
     await page
       .getByRole('status')
-      .filter({ hasText: /Unknown since \d\d:\d\d\..*Below is what was known then/s })
+      .filter({ hasText: /Unknown since (?:\d+ \w+, )?\d\d:\d\d\..*Below is what was known then/s })
       .waitFor();
     await expect.poll(() => row(page, 'a-fine').count()).toBe(1);
     await passes(page, 'unknown since');

@@ -96,7 +96,7 @@ export async function playReleases(console_: Console): Promise<Scene> {
   });
   const release = async (version: Version): Promise<{ id: string; artifactId: string }> => {
     const digest = `sha256:${Buffer.from(`${version} of the shop, built of its commit`).toString('hex').padEnd(64, '0').slice(0, 64)}`;
-    await sdk.builds.create(staging);
+    await developer.builds.create(staging);
     await runner.finish(await runner.take(), {
       image: IMAGE,
       digest,
@@ -111,7 +111,7 @@ export async function playReleases(console_: Console): Promise<Scene> {
       'the packages',
       async () => (await sdk.artifacts.get(fleet.teamId, digest)).sbom !== undefined,
     );
-    const { id } = await sdk.releases.create(fleet.projectId, {
+    const { id } = await developer.releases.create(fleet.projectId, {
       version,
       artifactIds: [artifactId, chart.id],
     });
@@ -131,7 +131,7 @@ export async function playReleases(console_: Console): Promise<Scene> {
   const open = await promote(onPremises, third.id);
   await sdk.promotions.approve(onPremises, open);
   // What comes next is there already, and of no release yet.
-  const next = await sdk.builds.create(staging);
+  const next = await developer.builds.create(staging);
   await runner.finish(await runner.take(), { image: IMAGE, digest: `sha256:${'9f2c'.repeat(16)}` });
   await waitFor('what runs', async () => await sdk.promotions.running(fleet.projectId), {
     holds: (all) => all.some(({ image }) => image.buildId === next.id),

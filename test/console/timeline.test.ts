@@ -212,7 +212,7 @@ describe.skipIf(!here)('the page of the timeline', () => {
     await page.evaluate(LOOK);
     await page
       .getByRole('status')
-      .filter({ hasText: /Unknown since \d\d:\d\d\..*Below is what was known then/s })
+      .filter({ hasText: /Unknown since (?:\d+ \w+, )?\d\d:\d\d\..*Below is what was known then/s })
       .waitFor();
     await expect.poll(() => page.locator('.entry-name').count()).toBe(2);
     await passes(page, 'unknown since');

@@ -1,7 +1,7 @@
 /**
  * Every RPC that belongs to a platform feature, with the feature off. An internal feature must look as if it had never been there: whole answers are held
- * against those of paths that nobody serves, byte for byte, whatever is sent. A public one says 403 `feature_disabled` and nothing else. The
- * rows are made from the contract, so that a new RPC is tested by being there.
+ * against those of paths that nobody serves, byte for byte, whatever is sent. A public one says 403 `feature_disabled` and nothing else. What SPEC 4.6 lets
+ * succeed is answered. The rows are made from the contract, so that a new RPC is tested by being there.
  */
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
@@ -24,7 +24,9 @@ import { FIGURES, startTestServer, type TestServer } from '../setup/server.ts';
 const INTERNAL: ReadonlySet<string> = new Set<string>(
   MANIFEST.filter(({ visibility }) => visibility === 'internal').map(({ key }) => key),
 );
-const gated = rpcs.filter(({ feature, audience }) => feature !== undefined && audience !== 'internal');
+const ofFeatures = rpcs.filter(({ feature, audience }) => feature !== undefined && audience !== 'internal');
+const inert = ofFeatures.filter(({ inertWhenOff }) => inertWhenOff === true);
+const gated = ofFeatures.filter((rpc) => !inert.includes(rpc));
 const internal = gated.filter(({ feature }) => INTERNAL.has(feature ?? ''));
 const open = gated.filter(({ feature }) => !INTERNAL.has(feature ?? ''));
 const keysOf = (some: readonly RpcInfo[]) => [...new Set(some.map(({ feature }) => feature ?? ''))];
@@ -58,7 +60,7 @@ async function figures(): Promise<string> {
 
 describe.runIf(await has('postgres'))('gates of platform features', () => {
   beforeAll(async () => {
-    server = await startTestServer({ env: { JOB_RUNNER_ENABLED: 'true' } });
+    server = await startTestServer();
     ({ port } = server);
     http2 = rawHttp2(port);
     for (const key of keysOf(gated)) await set(key, 'enabled');
@@ -82,6 +84,44 @@ describe.runIf(await has('postgres'))('gates of platform features', () => {
     expect(featuresOf('svc.runner.v1.RunnerService')).toEqual(new Set(['host.runners']));
     expect(featuresOf('svc.runners.v1.RunnersService')).toEqual(new Set(['host.runners']));
     expect(featuresOf('svc.sandboxruns.v1.SandboxRunsService')).toEqual(new Set(['none']));
+  });
+
+  describe('of features whose engine is gated, in their default state', () => {
+    it('are those that SPEC lets succeed', () => {
+      expect(new Set(inert.map(({ id }) => id.split('/')[0]))).toEqual(
+        new Set([
+          'svc.incidents.v1.IncidentsService',
+          'svc.maintenance.v1.MaintenanceService',
+          'svc.residency.v1.ResidencyService',
+        ]),
+      );
+    });
+
+    for (const rpc of inert)
+      it(`${rpc.id} is answered on every protocol as if it were on, and names no internal key`, async () => {
+        for (const request of callsOf(rpc)) {
+          // A body that never comes is waited for.
+          if (request.withhold !== undefined) continue;
+          const view = await http2.send(request);
+          const told = [...view.headers, ...view.trailers, view.body].join('\n');
+          expect(told, describeRequest(request)).not.toContain('feature_disabled');
+          expect(told, describeRequest(request)).not.toContain(UNKNOWN_ROUTE);
+          const byStaff = request.headers?.['authorization'] === `Bearer ${server.first.staffApiKey}`;
+          if (!byStaff) for (const key of INTERNAL) expect(told, describeRequest(request)).not.toContain(key);
+        }
+        const [primary] = pathsOf(rpc);
+        const asked = { method: primary?.route?.verb ?? '', path: primary?.path ?? '' };
+        expect((await http2.send(asked)).status).toBe(401);
+      });
+
+    it('leave nothing of an internal one in the contract as served', async () => {
+      const { body, text } = await server.call('GET /openapi.json');
+      expect(text).toContain('"host.incidents"');
+      const paths = Object.keys(body['paths'] as object);
+      expect(paths.filter((path) => path.includes('maintenance'))).toEqual([]);
+      expect(paths).toContain('/incidents/{incidentId}');
+      expect(text).not.toContain('Maintenance');
+    });
   });
 
   describe('of internal features that are off', () => {

@@ -232,6 +232,7 @@ const NOTHING_BY_SERVICE: Readonly<Record<string, readonly string[]>> = {
     'ListDeliveries',
     'ListPipelines',
     'ListRunJobs',
+    'ListRunsForConnection',
     'ListRunsForPipeline',
     'Report',
     'ReportJobs',

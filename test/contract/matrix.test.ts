@@ -1,8 +1,8 @@
 /**
  * Every public RPC of the contract, called by nobody, with garbage, with an expired and a revoked key, by a member of another team, without
  * the scope, and by the right caller. Refused calls must change no row; another team's resource must read like a missing one; nobody may hold more after a
- * call than the credential of the call does, or longer (grants.ts). The matrix is made from the contract: an RPC without a valid request in requests.ts or
- * without an answer in grants.ts fails it.
+ * call than the credential of the call does, or longer (grants.ts); whoever is guarded takes no guard away. The matrix is made from the contract: an RPC without a valid request in requests.ts or
+ * without an answer in grants.ts fails it, and so does one that a developer may call and that does not say what guards it changes.
  */
 import { existsSync } from 'node:fs';
 import type { DescField } from '@bufbuild/protobuf';
@@ -16,7 +16,7 @@ import { has } from '../setup/needs.ts';
 import { added, authorities, excess } from './authority.ts';
 import type { HeldKey } from './authority.ts';
 import { ATTEMPT, BOUNDED, NOTHING } from './grants.ts';
-import { LAST, REQUESTS } from './requests.ts';
+import { GUARDED_PORT, LAST, REQUESTS } from './requests.ts';
 import { makeWorld, type World } from './world.ts';
 
 const publicRpcs = rpcs.filter(({ audience }) => audience === 'public');
@@ -113,6 +113,9 @@ const requestOf = (rpc: RpcInfo) => {
   return request;
 };
 
+/** Values of fields that only a session sets. */
+const OF_SESSIONS: Readonly<Record<string, unknown>> = { override: { reason: 'the fix cannot wait' } };
+
 /** What a refused caller must be told. */
 function expectRefused(rpc: RpcInfo, reply: Reply, allowed: readonly (readonly [number, string])[]): void {
   expect(
@@ -120,6 +123,12 @@ function expectRefused(rpc: RpcInfo, reply: Reply, allowed: readonly (readonly [
     `${rpc.id} answered ${reply.text}`,
   ).toContain(`${reply.status} ${reply.code}`);
 }
+
+/** What nobody below admin may call: the role lacks it, or no credential of a developer has it. */
+const FOR_ADMINS = ['403 role_insufficient', '403 scope_missing', '403 session_required'];
+
+const NO_ANSWER =
+  'it has no answer `guards` in the *.requests.ts of its feature, and is for admins and owners alone then';
 
 const needsCredential = (rpc: RpcInfo) => rpc.auth !== 'none' && rpc.auth !== 'optional';
 const idFields = (rpc: RpcInfo) =>
@@ -151,6 +160,18 @@ describe.runIf(postgresThere)('the contract matrix', () => {
     expect(Object.keys(REQUESTS).toSorted()).toEqual(publicRpcs.map(({ id }) => id).toSorted());
   });
 
+  it('takes overrides from sessions alone, and approvals by a scope of their own', () => {
+    const named = (name: string) =>
+      rpcs.filter(({ desc }) => desc.input.fields.some((field) => field.name === name));
+    for (const { id, sessionFields } of named('override')) expect(sessionFields, id).toContain('override');
+    const deciding = publicRpcs.filter(({ id }) => /\/(Approve|Reject|DeployApproval)$/.test(id));
+    expect(deciding.map(({ id, scope, idTokens }) => [id, scope, idTokens])).toEqual([
+      ['svc.builds.v1.BuildsService/DeployApproval', 'release:approve', undefined],
+      ['svc.promotions.v1.PromotionsService/Approve', 'release:approve', undefined],
+      ['svc.promotions.v1.PromotionsService/Reject', 'release:approve', undefined],
+    ]);
+  });
+
   describe('refuses without changing a row', () => {
     for (const rpc of publicRpcs) {
       it(rpc.id, async () => {
@@ -169,15 +190,19 @@ describe.runIf(postgresThere)('the contract matrix', () => {
             fields,
             rpc.scope?.startsWith('ci:') === true ? world.poorCiKey : world.poorKey,
           );
-          expectRefused(rpc, poor, [[403, rpc.auth === 'session' ? 'session_required' : 'scope_missing']]);
+          expectRefused(rpc, poor, [[403, rpc.sessionOnly === true ? 'session_required' : 'scope_missing']]);
         }
-        if (rpc.auth === 'session') {
+        if (rpc.sessionOnly === true) {
           for (const key of [world.key, world.staffKey])
             expectRefused(rpc, await call(rpc, fields, key), [[403, 'session_required']]);
         }
+        for (const name of rpc.sessionFields ?? []) {
+          const set = { ...fields, [name]: OF_SESSIONS[name] };
+          expectRefused(rpc, await call(rpc, set, world.key), [[403, 'session_required']]);
+        }
         if (rpc.scope === 'staff')
           expectRefused(rpc, await call(rpc, fields, world.session), [[403, 'scope_missing']]);
-        if (rpc.auth === 'staff')
+        if (rpc.auth === 'staff' && rpc.sessionOnly !== true)
           expectRefused(rpc, await call(rpc, fields, world.key), [[403, 'scope_missing']]);
         expect(await rowCounts()).toEqual(before);
       });
@@ -202,8 +227,9 @@ describe.runIf(postgresThere)('the contract matrix', () => {
           ]),
         );
         const before = await rowCounts();
-        const theirs = await call(rpc, fields, world.strangerKey);
-        const none = await call(rpc, missing, world.strangerKey);
+        const stranger = rpc.sessionOnly === true ? world.strangerSession : world.strangerKey;
+        const theirs = await call(rpc, fields, stranger);
+        const none = await call(rpc, missing, stranger);
         expect(theirs.status, theirs.text).toBe(404);
         const comparable = ({ text }: Reply) =>
           Object.values({ ...fields, ...missing })
@@ -299,6 +325,36 @@ describe.runIf(postgresThere)('the contract matrix', () => {
     }
   });
 
+  describe('lets no developer change what guards something', () => {
+    const writing = publicRpcs.filter(({ routes }) => routes[0]?.verb !== 'GET');
+    const guard = async (on: boolean): Promise<void> => {
+      const update = rpcs.find(({ id }) => id === 'svc.environments.v1.EnvironmentsService/Update');
+      if (update === undefined) throw new Error('no RPC changes environments');
+      const deploy = on ? { kind: 'container', hostPort: GUARDED_PORT } : { kind: 'none' };
+      const fields = { environmentId: world.environmentId, deploy, deployApproval: on };
+      const reply = await call(update, fields, world.key);
+      expect(reply.status, reply.text).toBe(200);
+    };
+
+    beforeAll(async () => await guard(true));
+    afterAll(async () => await guard(false));
+
+    for (const rpc of writing.filter(({ id }) => REQUESTS[id]?.guards !== 'nothing')) {
+      it(rpc.id, async () => {
+        const { fields, guards } = requestOf(rpc);
+        const answer = guards === 'nothing' ? undefined : guards;
+        const refusals = answer === undefined ? FOR_ADMINS : FOR_ADMINS.slice(0, 1);
+        for (const attempt of answer?.attempts?.(world) ?? [await fields(world)]) {
+          for (const credential of [world.developerSession, world.developerKey]) {
+            const reply = await call(rpc, attempt, credential);
+            const about = answer?.what ?? NO_ANSWER;
+            expect(refusals, `${about}: ${reply.text}`).toContain(`${reply.status} ${reply.code}`);
+          }
+        }
+      });
+    }
+  });
+
   describe('lets the right caller through', () => {
     const order = [
       ...publicRpcs.filter(({ id }) => !LAST.includes(id) && REQUESTS[id]?.last !== true),
@@ -315,8 +371,10 @@ describe.runIf(postgresThere)('the contract matrix', () => {
             : as === 'staff_session'
               ? world.staffSession
               : rpc.auth === 'staff'
-                ? world.staffKey
-                : as === 'session' || rpc.auth === 'session'
+                ? rpc.sessionOnly === true
+                  ? world.staffSession
+                  : world.staffKey
+                : as === 'session' || rpc.sessionOnly === true
                   ? world.session
                   : world.key;
         const before = await authorities(world.sql);

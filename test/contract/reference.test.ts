@@ -30,6 +30,7 @@ describe('the reference pages', () => {
       'commands.md',
       'errors.md',
       'events.md',
+      'policies.md',
       'scopes.md',
       'settings.md',
     ]);

@@ -16,6 +16,18 @@ export interface ValidRequest {
   readonly last?: true;
   /** Nobody can do more by it than before; otherwise grants.ts says what bounds it. */
   readonly givesNothing?: true;
+  /**
+   * Whether it changes what guards something, or what such a guard goes by. Of whatever writes and has no answer here the matrix sees that it is for admins and owners alone, so that it may change any guard; developers may call
+   * it only if it says `nothing`, or what they are refused.
+   */
+  readonly guards?: 'nothing' | Guarded;
+}
+
+export interface Guarded {
+  /** What a developer does not change by it while something guards the environment of the world. */
+  readonly what: string;
+  /** Requests that would. Default: the valid one. */
+  readonly attempts?: (world: World) => ReadonlyArray<Record<string, unknown>>;
 }
 
 export type Requests = Readonly<Record<string, ValidRequest>>;
@@ -23,6 +35,9 @@ export type Requests = Readonly<Record<string, ValidRequest>>;
 export const team = ({ teamId }: World) => ({ teamId });
 export const environment = ({ environmentId }: World) => ({ environmentId });
 export const nothing = () => ({});
+
+/** Port of the host that the environment of the world deploys to while it is guarded. */
+export const GUARDED_PORT = 18_443;
 
 /** Rows that a feature's requests are about: made once in a world, when they are first asked for. */
 export function once<T>(make: (world: World) => Promise<T>): (world: World) => Promise<T> {

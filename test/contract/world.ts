@@ -37,6 +37,10 @@ export interface World {
   readonly inviteId: string;
   readonly regionId: string;
   readonly memberId: string;
+  /** Of a developer of the team. */
+  readonly developerSession: string;
+  /** Of that developer, with every scope. */
+  readonly developerKey: string;
   readonly userId: string;
   /** Of the owner, with every scope. */
   readonly key: string;
@@ -102,6 +106,13 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   await createSvcSDK({ baseUrl: platform.url, token: memberSession }).teams.acceptInvite(joining.token);
 
   const all = { scopes: [...TEAM_SCOPES, KEY_SCOPE] as Scopes };
+  const developer = await newAccount(platform, inviting, {
+    name: 'developer',
+    password: 'a fourth pass phrase',
+  });
+  const asked = await owner.sdk.teams.inviteMember(team.id, 'developer@example.com', 'developer');
+  await developer.sdk.teams.acceptInvite(asked.token);
+  const developerKey = await developer.sdk.apiKeys.create('developer', all);
   const key = await owner.sdk.apiKeys.create('all', all);
   const sdk = createSvcSDK({ baseUrl: platform.url, apiKey: key.secret });
   const poor = await owner.sdk.apiKeys.create('poor', { scopes: ['ci:read'] });
@@ -132,7 +143,7 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
   await waitFor('the compliance package', async () => await sdk.compliance.get(team.id, packageId), {
     holds: ({ state }) => state === 'assembled',
   });
-  await sdk.compliance.markLegalReviewed(team.id, packageId);
+  await owner.sdk.compliance.markLegalReviewed(team.id, packageId);
   const step = await sdk.buildSteps.add(environment.id, 'true');
   const build = await sdk.builds.create(environment.id);
   const space = await sdk.spaces.create('matrix');
@@ -189,6 +200,8 @@ export async function makeWorld(platform: Platform, databaseUrl: string): Promis
     inviteId: invite.id,
     regionId: region.id,
     memberId,
+    developerSession: developer.session,
+    developerKey: developerKey.secret,
     userId: owner.userId,
     key: key.secret,
     session: owner.session,

@@ -22,6 +22,8 @@ const PROVENANCE = 'https://slsa.dev/provenance/v1';
 const image = (more: Partial<PolicyArtifact> = {}): PolicyArtifact => ({
   ...emptyArtifact(),
   kind: 'image',
+  origin: 'build',
+  repository: 'https://git.example.com/acme/web',
   branch: 'main',
   ...more,
 });
@@ -32,6 +34,21 @@ const statement = (verified: boolean) => ({
   builderId: '',
 });
 const packageOf = (...licenses: readonly string[]) => ({ type: 'npm', name: 'a', version: '1', licenses });
+const model = (more: Partial<PolicyArtifact['evaluations'][number]>): PolicyArtifact => ({
+  ...emptyArtifact(),
+  kind: 'model',
+  evaluations: [
+    {
+      suiteId: 'mmlu',
+      score: 0.95,
+      evaluatedAt: '2026-11-01T00:00:00Z',
+      assuranceLevel: 'signed',
+      statedBy: '',
+      signer: 'evaluators',
+      ...more,
+    },
+  ],
+});
 const promoted = (requiredApprovals: number, ...approvals: readonly string[]): Partial<PolicyInput> => ({
   promotion: { ...emptyInput().promotion, approvals },
   environment: { ...emptyInput().environment, name: 'production', requiredApprovals },
@@ -53,20 +70,58 @@ const CASES: Readonly<
     denies: [promoted(2, 'user_1'), promoted(1, 'user_1')],
   },
   'no-agpl': {
-    allows: { artifacts: [image({ packages: [packageOf('MIT'), packageOf('LGPL-3.0-only')] }), image()] },
-    denies: ['AGPL-3.0-only', 'AGPL-3.0-or-later', 'AGPL-1.0'].map((license) => ({
+    allows: {
+      artifacts: [
+        image({
+          packages: [packageOf('MIT'), packageOf('LGPL-3.0-only'), packageOf('MIT OR AGPL-3.0-only')],
+        }),
+        image(),
+      ],
+    },
+    denies: [
+      'AGPL-3.0-only',
+      'AGPL-3.0-or-later',
+      'AGPL-1.0',
+      'agpl-3.0-only',
+      'MIT AND AGPL-3.0-only',
+      'AGPL-3.0-only WITH Classpath-exception-2.0',
+      'GNU Affero General Public License v3.0',
+    ].map((license) => ({
       artifacts: [image({ packages: [packageOf('MIT'), packageOf('MIT', license)] })],
     })),
   },
   'package-list': {
-    allows: { artifacts: [image({ sbom: { present: true, packages: 0, unread: [] } })] },
-    denies: [{ artifacts: [image()] }],
+    allows: { artifacts: [image({ sbom: { present: true, byRunner: true, packages: 0, unread: [] } })] },
+    denies: [
+      { artifacts: [image()] },
+      { artifacts: [image({ sbom: { present: true, byRunner: true, packages: 2, unread: ['rpm'] } })] },
+      {
+        artifacts: [
+          image({
+            sbom: { present: false, byRunner: false, packages: 0, unread: ['the document names no package'] },
+          }),
+        ],
+      },
+    ],
+  },
+  evaluation: {
+    allows: { artifacts: [model({}), model({ score: 0.9 }), image()] },
+    denies: [
+      { artifacts: [model({ assuranceLevel: 'self_attested' })] },
+      { artifacts: [model({ signer: 'the service (platform)' })] },
+      { artifacts: [model({ score: 0.89 })] },
+      { artifacts: [model({}), { ...image(), kind: 'model' }] },
+      // As it was recorded before the level was.
+      { artifacts: [model({ assuranceLevel: '', signer: '' })] },
+    ],
   },
   'default-branch': {
     allows: { ...production, artifacts: [image()] },
     denies: [
       { ...production, artifacts: [image(), image({ branch: 'fix' })] },
       { ...production, artifacts: [image({ branch: '' })] },
+      { ...production, artifacts: [image({ repository: 'https://git.example.com/mallory/web' })] },
+      { ...production, artifacts: [image({ origin: 'ci' })] },
     ],
   },
 };

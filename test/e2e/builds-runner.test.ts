@@ -6,12 +6,14 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { BuildEvent } from '@svc/sdk';
 import { startGitServer, type GitServer, type TreeEntry } from '../setup/git-server.ts';
 import { has } from '../setup/needs.ts';
 import { freePort, startRegistry, type Registry } from '../setup/registry.ts';
 import { startPlatform, type Platform } from './platform.ts';
+import { removeApp } from '../setup/runner/build-stories.ts';
 import { waitFor } from '../setup/wait-for.ts';
 
 const there =
@@ -49,6 +51,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
   let teamId: string;
   let environmentId: string;
   let runnerId: string;
+  let firstCommit: string;
 
   beforeAll(async () => {
     const port = await freePort();
@@ -73,7 +76,8 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
       '--allow-insecure-git',
     ]);
     ({ runnerId } = runner);
-    const { url } = git.commit('web', appTree('first\n'));
+    const { url, commit } = git.commit('web', appTree('first\n'));
+    firstCommit = commit;
     const project = await platform.sdk.projects.create({ name: 'web', teamId });
     const environment = await platform.sdk.environments.create(project.id, {
       name: 'production',
@@ -86,14 +90,7 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
 
   afterAll(async () => {
     await platform?.stop();
-    if (runnerId !== undefined)
-      for (const name of podman(
-        'ps',
-        '--all',
-        `--filter=label=svc.runner=${runnerId}`,
-        '--format={{.Names}}',
-      ).split('\n'))
-        if (name !== '') podman('rm', '--force', '--time=0', name);
+    await removeApp(app);
     await Promise.all([git?.stop(), registry?.stop()]);
   }, 60_000);
 
@@ -126,6 +123,9 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
     expect(await page(first.address)).toBe('first\n');
     const inspected = podman('inspect', `svc-app-${app}`);
     expect(inspected).toContain(first.digest);
+    // The app has users and a network of its own.
+    expect(inspected).toContain(`svc-app-${app}-`);
+    expect(inspected).toMatch(/"UidMap": \[\s*"0:/);
     expect(output).toContain(`packages of the image: ${PACKAGES} found`);
     const { digest = '' } = first;
     const isProvenance = ({ predicateType }: { readonly predicateType?: string | undefined }): boolean =>
@@ -142,13 +142,15 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
     const packages = await platform.sdk.artifacts.packages(teamId, digest);
     expect(packages[0]).toMatchObject({ type: 'deb', name: 'lib0', version: '1:0-1' });
 
-    git.commit('web', appTree('second\n'));
+    const { commit } = git.commit('web', appTree('second\n'));
     const second = await ended((await platform.sdk.builds.create(environmentId)).id);
     expect(second.state).toBe('succeeded');
     expect(await page(second.address)).toBe('second\n');
 
     const pushes = registry.pushes.length;
-    expect(pushes).toBe(2);
+    const tags = [`1-${firstCommit.slice(0, 7)}`, `2-${commit.slice(0, 7)}`];
+    expect([first.tag, second.tag]).toEqual(tags);
+    expect(registry.pushes.map((name) => name.replace(/^.*:/, ''))).toEqual(tags);
     const back = await ended((await platform.sdk.builds.rollback(environmentId, first.id)).id);
     expect(back, back.message).toMatchObject({ state: 'succeeded', digest: first.digest });
     expect(await page(back.address)).toBe('first\n');
@@ -165,7 +167,10 @@ describe.runIf(there)('builds by a real runner', { timeout: 300_000 }, () => {
     });
     const promotion = await sdk.promotions.create(environmentId, release.id);
     expect(promotion).toMatchObject({ state: 'pending', waitingFor: { code: 'approval' } });
-    const approved = await sdk.promotions.approve(environmentId, promotion.id);
+    const { staffEmail, staffPassword } = platform.bootstrap;
+    const { token } = await sdk.auth.login(staffEmail, staffPassword);
+    const person = createSvcSDK({ baseUrl: platform.url, token });
+    const approved = await person.promotions.approve(environmentId, promotion.id);
     const build = await ended(approved.buildId ?? '');
     expect(build, build.message).toMatchObject({ state: 'succeeded', digest: newest?.digest });
     expect(await page(build.address)).toBe('second\n');

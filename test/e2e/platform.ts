@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSvcSDK } from '@svc/sdk';
-import { createEmptyDatabase } from '../setup/database.ts';
+import { createMigratedDatabase } from '../setup/database.ts';
 import { has } from '../setup/needs.ts';
 import { startProgram, type Program } from './processes.ts';
 
@@ -50,11 +50,14 @@ export async function startPlatform(
   where: 'own' | 'machine' = 'own',
 ): Promise<Platform> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-e2e-'));
-  const database = where === 'machine' && (await has('postgres')) ? await createEmptyDatabase() : undefined;
+  const database =
+    where === 'machine' && (await has('postgres')) ? await createMigratedDatabase() : undefined;
   const server = startProgram('server/dist/main.js', [], {
     PORT: '0',
     DATA_DIR: join(folder, 'platform'),
     LOG_LEVEL: 'warn',
+    // Named, and there for the stories that start it: `auto` would start one for each platform.
+    LOCAL_REGISTRY: '127.0.0.1:5000',
     ...(database === undefined ? {} : { DATABASE_URL: database.url }),
     ...env,
   });

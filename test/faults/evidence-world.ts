@@ -15,6 +15,8 @@ export interface EvidenceServer {
   readonly process: ManagedProcess;
   /** Of the owner of the team. */
   readonly sdk: SvcSDK;
+  /** The same in a session. */
+  signedIn(): Promise<SvcSDK>;
   /** Its clock is so much ahead from now on. */
   stepClock(byMs: number): Promise<void>;
 }
@@ -78,7 +80,7 @@ export async function startEvidenceWorld(): Promise<EvidenceWorld> {
           return Math.abs(Date.parse(createdAt ?? '') - Date.now() - byMs) < NEARLY_MS;
         });
       };
-      return { process, sdk, stepClock };
+      return { process, sdk, signedIn: async () => await servers.signedInAt(n), stepClock };
     }) as [EvidenceServer, EvidenceServer];
     return {
       one,

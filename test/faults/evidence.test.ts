@@ -170,7 +170,8 @@ describe.skipIf(!postgresHere)('evidence', () => {
       return (await sdk.promotions.create(environmentId, id)).id;
     };
     const id = await promoted('1');
-    const at = (n: number): SvcSDK => (n % 2 === 0 ? one : other).sdk;
+    const people = await Promise.all([one, other].map(async ({ signedIn }) => await signedIn()));
+    const at = (n: number): SvcSDK => people[n % 2] ?? sdk;
     const approvals = Array.from({ length: 100 }, async (_, n) =>
       told(at(n).promotions.approve(environmentId, id)),
     );
@@ -233,7 +234,7 @@ describe.skipIf(!postgresHere)('evidence', () => {
       ...WITHIN,
       holds: ({ state }) => state === 'assembled',
     });
-    await sdk.compliance.markLegalReviewed(teamId, id);
+    await (await world.other.signedIn()).compliance.markLegalReviewed(teamId, id);
     const input = await sdk.compliance.export(teamId, id);
     const args = ['-xOf', '-', 'changes/population.json'];
     const population = JSON.parse(execFileSync('tar', args, { input, encoding: 'utf8' })) as ReadonlyArray<{

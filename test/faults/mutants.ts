@@ -85,6 +85,13 @@ const earlyAck: Mutant = {
   ],
 };
 
+const SWEEP = `export async function sweep(
+  sql: SqlTag,
+  settings: WorkSettings,
+  only: readonly string[] | null = null,
+): Promise<readonly Swept[]> {
+`;
+
 /** What is found expired is taken away by a second statement, which does not look again whether it was renewed, reported or granted anew meanwhile. */
 const scanThenUpdate: Mutant = {
   name: 'scan-then-update',
@@ -93,9 +100,8 @@ const scanThenUpdate: Mutant = {
   replacements: [
     {
       file: 'server/engine/work/sweeper.ts',
-      find: 'export async function sweep(sql: SqlTag, settings: WorkSettings): Promise<readonly Swept[]> {\n',
-      replace: `export async function sweep(sql: SqlTag, settings: WorkSettings): Promise<readonly Swept[]> {
-  const found = await sql\`
+      find: SWEEP,
+      replace: `${SWEEP}  const found = await sql\`
     select w.id from work_items w
     join work_leases x on x.work_id = w.id
     where x.ended_at is null and x.expires_at < now() - \${ms(sql, settings.graceMs)}
@@ -105,7 +111,7 @@ const scanThenUpdate: Mutant = {
     },
     {
       file: 'server/engine/work/sweeper.ts',
-      find: `        where x.ended_at is null and x.expires_at < now() - \${ms(sql, settings.graceMs)}
+      find: `        where \${hasEnded(sql, settings)} \${only === null ? sql\`\` : sql\`and x.work_id = any(\${only}::text[])\`}
         order by x.expires_at limit \${settings.batch}::int
         for update of x, w skip locked\`,`,
       replace:

@@ -194,6 +194,8 @@ async function wire(options: RigOptions, databaseUrl: string, links: Links): Pro
         PORT: String(port),
         INTERNAL_PORT: String(internalPorts[i]),
         SECRETS_KEY: secretsKey,
+        // Nothing is published there; builds are refused where there is none.
+        LOCAL_REGISTRY: '127.0.0.1:5000',
         DATABASE_URL: withPorts(databaseUrl, databases[i] ?? []),
         AMQP_URL: amqpUrl(i),
       }),

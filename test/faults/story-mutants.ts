@@ -35,6 +35,20 @@ export const STORY_MUTANTS: Readonly<Record<string, StoryMutant>> = {
     ],
     story: ['server/engine/work/together.test.ts', 'fails the one that cannot be stored, and no other'],
   },
+  'one-bad-event': {
+    what: 'an event that one effect cannot take stops the events of all teams',
+    replacements: [
+      {
+        file: 'server/engine/outbox/publish.ts',
+        find: 'if (!isRefusal(cause) ||',
+        replace: 'if (isRefusal(cause) ||',
+      },
+    ],
+    story: [
+      'server/engine/outbox/parked.api.test.ts',
+      'leaves everything else to happen, by a trigger that raises',
+    ],
+  },
   'any-holder': {
     what: 'a heartbeat is by (work, epoch) alone',
     replacements: [

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import postgres from 'postgres';
-import { createEmptyDatabase } from '../setup/database.ts';
+import { createMigratedDatabase } from '../setup/database.ts';
 import { waitFor } from '../setup/wait-for.ts';
 import { writePreloads } from './bundles.ts';
 import { freePorts } from './free-ports.ts';
@@ -22,6 +22,8 @@ export interface TwoServers {
   /** Speaks as the owner of the first team. */
   sdkAt(n: 0 | 1): SvcSDK;
   staffAt(n: 0 | 1): SvcSDK;
+  /** The same owner, signed in anew. */
+  signedInAt(n: 0 | 1): Promise<SvcSDK>;
   /** Holds a lock until it is called. */
   hold(statement: string): Promise<() => Promise<void>>;
   /** So many statements wait for a lock that have this text in their beginning, which is all that the database shows. */
@@ -37,7 +39,7 @@ export const WITHIN = { withinMs: 45_000 };
 /** Both are started. */
 export async function startTwoServers(env: Readonly<Record<string, string>>): Promise<TwoServers> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-two-'));
-  const database = await createEmptyDatabase();
+  const database = await createMigratedDatabase();
   const ports = await freePorts(2);
   const urls = ports.map((port) => `http://127.0.0.1:${port}`) as [string, string];
   const preloads = writePreloads(folder);
@@ -54,6 +56,7 @@ export async function startTwoServers(env: Readonly<Record<string, string>>): Pr
         DATABASE_URL: database.url,
         DATA_DIR: join(folder, `data-${n}`),
         SECRETS_KEY: secretsKey,
+        LOCAL_REGISTRY: '127.0.0.1:5000',
         LOG_LEVEL: 'warn',
         LIMIT_REQUESTS_PER_MINUTE: '1000000',
         ...env,
@@ -70,7 +73,10 @@ export async function startTwoServers(env: Readonly<Record<string, string>>): Pr
   try {
     for (const each of processes) await each.start(); // The first one migrates and makes the accounts.
     const bootstrap = readFileSync(join(folder, 'data-0', 'bootstrap.json'), 'utf8');
-    const { apiKey, staffApiKey } = JSON.parse(bootstrap) as Record<'apiKey' | 'staffApiKey', string>;
+    const { apiKey, staffApiKey, staffEmail, staffPassword } = JSON.parse(bootstrap) as Record<
+      'apiKey' | 'staffApiKey' | 'staffEmail' | 'staffPassword',
+      string
+    >;
     const at = (n: 0 | 1, key: string): SvcSDK =>
       createSvcSDK({ baseUrl: urls[n], apiKey: key, timeoutMs: 30_000 });
     return {
@@ -81,6 +87,8 @@ export async function startTwoServers(env: Readonly<Record<string, string>>): Pr
       sql,
       sdkAt: (n) => at(n, apiKey),
       staffAt: (n) => at(n, staffApiKey),
+      signedInAt: async (n) =>
+        at(n, (await createSvcSDK({ baseUrl: urls[n] }).auth.login(staffEmail, staffPassword)).token),
       hold: async (statement) => {
         const connection = await sql.reserve();
         await connection.unsafe('begin');

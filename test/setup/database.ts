@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { migrate, openDatabase } from '../../server/platform/db/index.ts';
 import type { Database, DatabaseOptions } from '../../server/platform/db/index.ts';
-import { DATABASE_URL } from './needs.ts';
+import { answers, DATABASE_URL } from './needs.ts';
 import { startPooler } from './pooler.ts';
 import type { Pooler } from './pooler.ts';
 
@@ -14,13 +14,20 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-async function asAdmin(statement: string): Promise<void> {
-  const admin = postgres(DATABASE_URL, { max: 1, onnotice: () => undefined });
+async function asAdmin(statement: string, url = DATABASE_URL): Promise<readonly Record<string, unknown>[]> {
+  const admin = postgres(url, { max: 1, onnotice: () => undefined });
   try {
-    await admin.unsafe(statement);
+    return await admin.unsafe(statement);
   } finally {
     await admin.end();
   }
+}
+
+/** Drops every database whose name begins so. Does nothing where there is no PostgreSQL. */
+export async function dropDatabases(prefix: string): Promise<void> {
+  if (!(await answers(DATABASE_URL))) return;
+  const found = await asAdmin(`select datname from pg_database where starts_with(datname, '${prefix}')`);
+  for (const { datname } of found) await asAdmin(`drop database ${String(datname)} with (force)`);
 }
 
 /** Set: every test database is reached through a pooler in session mode. */
@@ -29,19 +36,61 @@ let pooler: Promise<Pooler> | undefined;
 /** Ends with it. */
 const poolerOfThisProcess = async (): Promise<Pooler> => await (pooler ??= startPooler('session'));
 
+interface NewDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
 /** Empty, not migrated; for tests of the start. */
-export async function createEmptyDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
-  const name = `svc_test_${randomBytes(6).toString('hex')}`;
+export const createEmptyDatabase = async (prefix = 'svc_test'): Promise<NewDatabase> =>
+  await createDatabase(prefix);
+
+/** Names the database that a run migrates once and copies for each test, and is inherited by its workers. */
+const TEMPLATE = 'SVC_TEST_TEMPLATE';
+
+/** Migrates a database and makes it the one that `createMigratedDatabase` copies. */
+export async function makeTemplate(prefix: string): Promise<void> {
+  if (process.env[TEMPLATE] !== undefined || !(await answers(DATABASE_URL))) return;
+  const name = `${prefix}_template`;
   await asAdmin(`create database ${name}`);
-  const direct = new URL(DATABASE_URL);
-  direct.pathname = `/${name}`;
-  const url = isPooled ? (await poolerOfThisProcess()).through(direct.href) : direct.href;
-  return { url, drop: async () => await asAdmin(`drop database if exists ${name} with (force)`) };
+  // Past the pooler, which would keep a connection: a database that is in use cannot be copied.
+  const db = openDatabase({ url: addressOf(name), max: 1 });
+  await migrate(db);
+  await db.close(1_000);
+  process.env[TEMPLATE] = name;
+}
+
+/** A copy of the template as if it were migrated itself; empty outside of a run, where whoever opens it migrates it. */
+export async function createMigratedDatabase(prefix = 'svc_test'): Promise<NewDatabase> {
+  const template = process.env[TEMPLATE];
+  const made = await createDatabase(prefix, template);
+  if (template !== undefined)
+    // An installation of its own, and no later generation of the template.
+    await asAdmin(
+      `update settings set value = 'ins_' || replace(gen_random_uuid()::text, '-', '') where key = 'installation.id';
+       update database_generation set made_for = database_origin()`,
+      made.url,
+    );
+  return made;
+}
+
+function addressOf(name: string): string {
+  const address = new URL(DATABASE_URL);
+  address.pathname = `/${name}`;
+  return address.href;
+}
+
+async function createDatabase(prefix: string, template?: string): Promise<NewDatabase> {
+  const name = `${prefix}_${randomBytes(6).toString('hex')}`;
+  await asAdmin(`create database ${name}${template === undefined ? '' : ` template ${template}`}`);
+  const direct = addressOf(name);
+  const url = isPooled ? (await poolerOfThisProcess()).through(direct) : direct;
+  return { url, drop: async () => void (await asAdmin(`drop database if exists ${name} with (force)`)) };
 }
 
 /** Migrated and open. */
 export async function createTestDatabase(options: Partial<DatabaseOptions> = {}): Promise<TestDatabase> {
-  const { url, drop } = await createEmptyDatabase();
+  const { url, drop } = await createMigratedDatabase();
   const db = openDatabase({ url, max: 5, ...options });
   await migrate(db);
   return {

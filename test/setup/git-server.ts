@@ -1,5 +1,6 @@
 /** Serves bare repositories over HTTP on loopback, by git's own `http-backend`, with or without a password. */
 import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,8 +18,13 @@ export interface RepositoryOptions {
   anyCommit?: boolean;
 }
 
-/** A file's text, or a link's target, or a program. */
-export type TreeEntry = string | Buffer | { link: string } | { program: string | Buffer };
+/** A file's text, or a link's target, or a program, or the commit of a submodule. */
+export type TreeEntry =
+  | string
+  | Buffer
+  | { link: string }
+  | { program: string | Buffer }
+  | { submodule: string };
 
 export interface GitServer {
   readonly url: string;
@@ -32,6 +38,10 @@ export interface GitServer {
     tree: Record<string, TreeEntry>,
     options?: RepositoryOptions,
   ): { url: string; commit: string };
+  /** Makes an annotated tag. */
+  tag(name: string, tag: string, commit: string): void;
+  /** Keeps the content for Git LFS; returns its pointer. */
+  pointerOf(content: string): string;
   stop(): Promise<void>;
 }
 
@@ -40,13 +50,16 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
   const requests: GitServer['requests'] = [];
   const state = { hanging: false };
   const branchesOnly = new Set<string>();
+  const kept = new Map<string, string>();
   const server = createServer((request, response) => {
     requests.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization });
     if (state.hanging) return;
     // Version 2 of the protocol hands out every commit, whatever the repository's configuration says.
     const old = branchesOnly.has(request.url?.split('/')[1] ?? '');
-    if (isAllowed(request, options)) serve(root, request, { response, old });
-    else response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
+    if (isAllowed(request, options)) {
+      if (request.url?.includes('/lfs/') === true) void serveLfs(kept, request, response);
+      else serve(root, request, { response, old });
+    } else response.writeHead(401, { 'www-authenticate': 'Basic realm="git"' }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -63,12 +76,50 @@ export async function startGitServer(options: GitServerOptions = {}): Promise<Gi
       if (repository.anyCommit === false) branchesOnly.add(`${name}.git`);
       return { url: `${url}/${name}.git`, commit: commitTree(root, { name, tree, ...repository }) };
     },
+    tag(name, tag, commit) {
+      execFileSync('git', [...AUTHOR, 'tag', '--annotate', '--message=test', tag, commit], {
+        cwd: join(root, `${name}.git`),
+      });
+    },
+    pointerOf(content) {
+      const oid = createHash('sha256').update(content).digest('hex');
+      kept.set(oid, content);
+      return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${Buffer.byteLength(content)}\n`;
+    },
     async stop() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
       rmSync(root, { recursive: true, force: true });
     },
   };
+}
+
+const AUTHOR = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
+
+/** The batch call, and the objects that its answer names. */
+async function serveLfs(
+  kept: ReadonlyMap<string, string>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const asked: Buffer[] = [];
+  for await (const chunk of request) asked.push(chunk as Buffer);
+  const path = request.url ?? '';
+  if (!path.endsWith('/objects/batch'))
+    return void response.end(kept.get(path.slice(path.lastIndexOf('/') + 1)));
+  const { objects } = JSON.parse(Buffer.concat(asked).toString()) as {
+    objects: { oid: string; size: number }[];
+  };
+  const href = (oid: string) => `http://${request.headers.host}/lfs/${oid}`;
+  const answers = objects.map(({ oid, size }) => ({
+    oid,
+    size,
+    ...(kept.has(oid)
+      ? { actions: { download: { href: href(oid) } } }
+      : { error: { code: 404, message: 'there is no such object' } }),
+  }));
+  response.setHeader('content-type', 'application/vnd.git-lfs+json');
+  response.end(JSON.stringify({ transfer: 'basic', objects: answers }));
 }
 
 function isAllowed(request: IncomingMessage, { username, password }: GitServerOptions): boolean {
@@ -134,7 +185,7 @@ function commitTree(
   const bare = join(root, `${name}.git`);
   const work = join(root, 'trees', name, branch);
   const git = (...args: string[]): string =>
-    execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], {
+    execFileSync('git', [...AUTHOR, ...args], {
       cwd: work,
       env: {
         PATH: process.env['PATH'],
@@ -156,6 +207,9 @@ function commitTree(
   git('config', 'core.compression', '0');
   for (const [path, entry] of Object.entries(tree)) write(join(work, path), entry);
   git('add', '--all', '--force');
+  for (const [path, entry] of Object.entries(tree))
+    if (typeof entry === 'object' && 'submodule' in entry)
+      git('update-index', '--add', '--cacheinfo', `160000,${entry.submodule},${path}`);
   const ref = `refs/heads/${branch}`;
   const parent = git('for-each-ref', '--format=%(objectname)', ref);
   const parents = parent === '' ? [] : ['-p', parent];
@@ -168,5 +222,6 @@ function write(path: string, entry: TreeEntry): void {
   mkdirSync(dirname(path), { recursive: true });
   if (typeof entry === 'string' || Buffer.isBuffer(entry)) return writeFileSync(path, entry);
   if ('program' in entry) return writeFileSync(path, entry.program, { mode: 0o755 });
+  if ('submodule' in entry) return;
   execFileSync('ln', ['-sfn', entry.link, path]);
 }

@@ -17,6 +17,7 @@ export type Part =
   | 'chromium'
   | 'registry'
   | 'git'
+  | 'git-lfs'
   | 'dnsmasq'
   | 'pgbouncer'
   | 'replication'
@@ -32,6 +33,7 @@ const HINT: Record<Part, string> = {
   podman: 'apt-get install podman runc catatonit busybox-static',
   registry: 'apt-get install docker-registry',
   git: 'apt-get install git',
+  'git-lfs': 'apt-get install git-lfs',
   dnsmasq: 'apt-get install dnsmasq-base',
   pgbouncer: 'apt-get install pgbouncer',
   replication: 'apt-get install postgresql, whose programs start a primary and a standby of our own',
@@ -85,7 +87,7 @@ export async function has(part: Part): Promise<boolean> {
             ? runs('docker-registry', '--version')
             : part === 'git'
               ? runs('git', '--version')
-              : part === 'dnsmasq' || part === 'pgbouncer'
+              : part === 'dnsmasq' || part === 'pgbouncer' || part === 'git-lfs'
                 ? runs(part, '--version')
                 : part === 'rabbitmq-server'
                   ? brokerScript !== undefined

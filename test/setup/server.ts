@@ -11,7 +11,7 @@ import { silentLog } from '@svc/proto/process/log.ts';
 import type { Logger } from '@svc/proto/process/log.ts';
 import { startSystem } from '../../server/system.ts';
 import type { RunningServer } from '../../server/system.ts';
-import { createEmptyDatabase } from './database.ts';
+import { createMigratedDatabase } from './database.ts';
 
 export interface TestServer extends RunningServer {
   /** What the first start made: a staff account, a team, keys. */
@@ -64,7 +64,15 @@ export async function startAllInOne(
   env: Readonly<Record<string, string | undefined>>,
   { log = silentLog, clock }: { readonly log?: Logger; readonly clock?: Clock } = {},
 ): Promise<RunningServer> {
-  const config = readConfig({ PORT: '0', HOST: '127.0.0.1', STOP_GRACE_MS: '2000', ...env });
+  // A registry is named, which nobody asks: `auto` would start one for each server.
+  const LOCAL_REGISTRY = '127.0.0.1:5000';
+  const config = readConfig({
+    PORT: '0',
+    HOST: '127.0.0.1',
+    STOP_GRACE_MS: '2000',
+    LOCAL_REGISTRY,
+    ...env,
+  });
   return await startSystem(config, {
     log,
     startGateway,
@@ -74,7 +82,7 @@ export async function startAllInOne(
 }
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const own = options.databaseUrl === undefined ? await createEmptyDatabase() : undefined;
+  const own = options.databaseUrl === undefined ? await createMigratedDatabase() : undefined;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'svc-test-'));
   const env = {
     DATA_DIR: dataDir,

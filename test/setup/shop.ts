@@ -6,7 +6,6 @@ import Stripe from 'stripe';
 import { readConfig } from '../../server/config.ts';
 import type { BillingDeps } from '../../server/money/billing/billing-deps.ts';
 import { addDunning, addLooks } from '../../server/money/billing/reconcile.ts';
-import { reconcileNow } from '../../server/money/billing/reconcile-now.ts';
 import { openProvider } from '../../server/money/billing/stripe.ts';
 import { createFollowPlans } from '../../server/money/plans/index.ts';
 import { newKey, stranger } from './people.ts';
@@ -57,8 +56,8 @@ export interface Shop {
   goOnAlone(ms: number): Promise<void>;
   /** Resolves when everything that was told is handled. */
   settled(): Promise<void>;
-  /** Everything that is open is read again, as staff ask for it. */
-  reconcile(): Promise<void>;
+  /** Everything that is open is read again, as staff ask for it. Returns the task when it is done. */
+  reconcile(): Promise<Readonly<Record<string, unknown>>>;
   /** What the loop looks at by itself at this moment, and what comes of it. */
   look(): Promise<void>;
   plan(buyer: Buyer): Promise<Record<string, unknown>>;
@@ -172,7 +171,13 @@ export async function startShop(
     },
     reconcile: async () => {
       await shop.settled();
-      await reconcileNow(deps);
+      const as = server.first.staffApiKey;
+      const begun = await server.call('POST /admin/billing/reconcile', { as, body: {} });
+      return await waitFor(
+        'the provider to be asked',
+        async () => (await server.call(`GET /admin/billing/tasks/${String(begun.body['id'])}`, { as })).body,
+        { holds: ({ state }) => state === 'done' },
+      );
     },
     look: async () => {
       await addLooks(sql, { now: clock.now(), all: false });

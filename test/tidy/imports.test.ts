@@ -46,6 +46,7 @@ const RUNNER_FOLDERS = [
   'disk',
   'output',
   'executor',
+  'network',
   'work',
   'build',
   'deploy',
@@ -75,6 +76,8 @@ export function importViolations(files: readonly Source[]): string[] {
         target === '@svc/sdk/ci-definitions'
       )
         return [];
+      // The runner and `svc` read the proxies of their environment alike.
+      if (folderOf(file.path) === 'cli' && target.startsWith('@svc/proto/proxy/')) return [];
       if (isTest(file.path))
         return folder === 'test' || folder === 'sdk' || folder === 'proto'
           ? []

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { writeTar, type TarEntry } from '@svc/proto/archive/tar.ts';
 import { catalogue, type Catalogue } from './catalogue.ts';
+import { toCycloneDx } from './cyclonedx.ts';
 
 const signal = new AbortController().signal;
 const DEBIAN = 'ID=debian\nNAME="Debian GNU/Linux"\nVERSION_ID="12"\n';
@@ -106,6 +107,31 @@ describe('catalogue()', () => {
     expect((await catalogue(inPieces(data), { signal })).packages).toEqual([]);
   });
 
+  it('keeps what two places say otherwise of one package, and what they say alike once', async () => {
+    const manifest = (license: string) => JSON.stringify({ name: 'netlib', version: '2.0.0', license });
+    const found = await catalogueOf({
+      'app/node_modules/netlib/package.json': manifest('MIT'),
+      'app/node_modules/a/node_modules/netlib/package.json': manifest('AGPL-3.0-only'),
+      'app/node_modules/b/node_modules/netlib/package.json': manifest('MIT'),
+    });
+    expect(found.packages.map(({ purl, licenses }) => [purl, ...licenses])).toEqual([
+      ['pkg:npm/netlib@2.0.0', 'AGPL-3.0-only'],
+      ['pkg:npm/netlib@2.0.0', 'MIT'],
+    ]);
+    expect(found.dropped).toBe(1);
+    const { components } = JSON.parse(
+      Buffer.from(
+        toCycloneDx({
+          catalogue: found,
+          image: 'registry.example/web',
+          digest: `sha256:${'0'.repeat(64)}`,
+          toolVersion: '1',
+        }),
+      ).toString(),
+    ) as { components: Array<Record<string, unknown>> };
+    expect(new Set(components.map((component) => component['bom-ref'])).size).toBe(components.length);
+  });
+
   it('takes the lists of buildpacks, and leaves their distribution as it is', async () => {
     const components = ['pkg:deb/ubuntu/curl@8?distro=ubuntu-22.04', 'pkg:deb/curl@8', 'pkg:constructor/x@1'];
     const found = await catalogueOf({
@@ -148,6 +174,35 @@ describe('catalogue()', () => {
     ]);
     const status = await catalogueOf({ 'var/lib/dpkg/status': Buffer.alloc(16 * 1_048_576 + 1) });
     expect(status.unread).toEqual(['var/lib/dpkg/status is longer than 16384 KiB']);
+  });
+
+  it('reads a database of dpkg below usr, and names those of other managers, and one that is none', async () => {
+    const found = await catalogueOf({
+      'usr/lib/dpkg/status': 'Package: attr\nStatus: install ok installed\nVersion: 2.5\n',
+      'etc/os-release': DEBIAN,
+    });
+    expect([purls(found), found.unread]).toEqual([['pkg:deb/debian/attr@2.5?distro=debian-12'], []]);
+    const { packages, unread } = await catalogueOf({
+      'var/lib/dpkg/status': 'not a database\n',
+      'lib/apk/db/installed': '{}',
+      'usr/lib/opkg/status': 'x',
+      'var/lib/pacman/local/bash-5.2-1/desc': '%NAME%',
+      'opt/conda/conda-meta/python-3.12.json': '{}',
+      'app/Shop.deps.json': '{}',
+      'var/db/pkg/dev-libs/openssl-3/PF': 'x',
+      'usr/lib/R/library/jsonlite/DESCRIPTION': 'x',
+    });
+    expect(packages).toEqual([]);
+    expect(unread).toEqual([
+      'var/lib/dpkg/status: it names no installed package',
+      'lib/apk/db/installed: it names no installed package',
+      'opkg database',
+      'pacman database',
+      'conda packages',
+      '.NET packages',
+      'Portage database',
+      'R packages',
+    ]);
   });
 
   it('follows a hard link only where its target is read anyway', async () => {

@@ -17,6 +17,8 @@ interface Reader {
   readonly path: RegExp;
   readonly bytesMax: number;
   readonly read: (text: string) => Findings;
+  /** Of a file that has packages or is something else. */
+  readonly isDatabase?: true;
 }
 
 export type { Catalogue, FoundPackage } from './collection.ts';
@@ -24,11 +26,18 @@ export type { Catalogue, FoundPackage } from './collection.ts';
 /** JSON takes many times its length in memory, so documents have lower limits than tables of lines. */
 const READERS: readonly Reader[] = [
   {
-    path: /^var\/lib\/dpkg\/(?:status|status\.d\/[^/]+(?<!\.md5sums))$/,
+    // Images whose `var` is made when they start keep it below `usr`.
+    path: /^(?:var|usr)\/lib\/dpkg\/(?:status|status\.d\/[^/]+(?<!\.md5sums))$/,
     bytesMax: BODY_BYTES_MAX,
     read: readDpkg,
+    isDatabase: true,
   },
-  { path: /^(?:usr\/)?lib\/apk\/db\/installed$/, bytesMax: BODY_BYTES_MAX, read: readApk },
+  {
+    path: /^(?:usr\/)?lib\/apk\/db\/installed$/,
+    bytesMax: BODY_BYTES_MAX,
+    read: readApk,
+    isDatabase: true,
+  },
   {
     path: /(?:^|\/)node_modules\/(?:@[^/]+\/)?[^@./][^/]*\/package\.json$/,
     bytesMax: MIB,
@@ -45,6 +54,14 @@ const UNKNOWN: readonly [what: string, path: RegExp][] = [
   ['Java archives', /\.[jwe]ar$/],
   ['Ruby gems', /\/specifications\/[^/]+\.gemspec$/],
   ['Composer packages', /(?:^|\/)vendor\/composer\/installed\.json$/],
+  ['opkg database', /(?:^|\/)lib\/opkg\/(?:status|info\/[^/]+\.control)$/],
+  ['pacman database', /^(?:var|usr)\/lib\/pacman\/local\/[^/]+\/desc$/],
+  ['Portage database', /^var\/db\/pkg\/[^/]+\/[^/]+\/PF$/],
+  ['XBPS database', /^var\/db\/xbps\/pkgdb-[^/]+\.plist$/],
+  ['Nix store', /^nix\/var\/nix\/db\/db\.sqlite$/],
+  ['conda packages', /(?:^|\/)conda-meta\/[^/]+\.json$/],
+  ['.NET packages', /\.deps\.json$/],
+  ['R packages', /\/library\/[^/]+\/DESCRIPTION$/],
 ];
 
 const readerOf = (path: string) => READERS.find((reader) => reader.path.test(path));
@@ -77,7 +94,10 @@ async function readEntry(entry: TarEntry, collection: Collection): Promise<void>
     if (text !== undefined) collection.noteSystem(readOsRelease(text), path);
   } else if (reader !== undefined) {
     const text = await readText(entry, reader.bytesMax, collection);
-    if (text !== undefined) await collection.addAll(reader.read(text));
+    if (text === undefined) return;
+    const count = await collection.addAll(reader.read(text));
+    if (reader.isDatabase === true && count === 0 && text.trim() !== '')
+      collection.miss(`${path}: it names no installed package`);
   } else if (entry.executable) {
     const found = await readGoProgram(entry.pieces());
     if (found === undefined) return;

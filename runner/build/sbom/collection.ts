@@ -27,7 +27,7 @@ export interface FoundPackage {
 }
 
 export interface Catalogue {
-  /** Sorted by purl, each purl once. */
+  /** Sorted by purl. What two places of the image say otherwise of one purl is there as each says it. */
   readonly packages: readonly FoundPackage[];
   readonly operatingSystem?: OperatingSystem;
   /** What is in the image and was not read, for people. Empty when all that this runner knows was read. */
@@ -47,23 +47,33 @@ export class Collection {
     this.#signal = signal;
   }
 
-  async addAll(findings: Findings): Promise<void> {
+  /** Answers how many of them have a name. */
+  async addAll(findings: Findings): Promise<number> {
     let count = 0;
+    let named = 0;
     for (const finding of findings) {
       this.#add(finding);
+      if (finding !== undefined) named += 1;
       count += 1;
       if (count % TURN !== 0) continue;
       await setImmediate();
       this.#signal.throwIfAborted();
     }
+    return named;
   }
 
   #add(finding: Finding | undefined): void {
     if (this.#found.size >= PACKAGES_MAX) this.miss(`packages past ${PACKAGES_MAX}`);
-    const key = this.#found.size < PACKAGES_MAX && isShort(finding?.purl) ? formatPurl(finding.purl) : '';
-    const purl = parsePurl(key);
-    if (finding === undefined || purl === undefined || this.#found.has(key)) this.#dropped += 1;
-    else this.#found.set(key, tidied(finding, purl));
+    const text = this.#found.size < PACKAGES_MAX && isShort(finding?.purl) ? formatPurl(finding.purl) : '';
+    const purl = parsePurl(text);
+    if (finding === undefined || purl === undefined) {
+      this.#dropped += 1;
+      return;
+    }
+    const tidy = tidied(finding, purl);
+    const key = claimOf(text, tidy);
+    if (this.#found.has(key)) this.#dropped += 1;
+    else this.#found.set(key, tidy);
   }
 
   drop(): void {
@@ -84,22 +94,27 @@ export class Collection {
   close(): Catalogue {
     const system = this.#system?.system;
     const packages = new Map<string, FoundPackage>();
-    for (const [key, finding] of this.#found) {
+    for (const finding of this.#found.values()) {
       const purl = withDistribution(finding.purl, system);
-      const text = purl === finding.purl ? key : formatPurl(purl);
-      if (packages.has(text) || text.length > PURL_LENGTH_MAX) this.#dropped += 1;
-      else packages.set(text, foundPackage(finding, purl, text));
+      const text = formatPurl(purl);
+      const key = claimOf(text, finding);
+      if (packages.has(key) || text.length > PURL_LENGTH_MAX) this.#dropped += 1;
+      else packages.set(key, foundPackage(finding, purl, text));
       if (VENDORS.has(purl.type) && purl.qualifiers?.['distro'] === undefined)
         this.miss('the distribution: the image has no etc/os-release with an id');
     }
     return {
-      packages: [...packages.values()].sort((a, b) => (a.purl < b.purl ? -1 : 1)),
+      packages: [...packages].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found),
       ...(system === undefined ? {} : { operatingSystem: system }),
       unread: [...this.#unread],
       dropped: this.#dropped,
     };
   }
 }
+
+/** In the order of purls, as a purl has nothing that comes before a line feed. */
+const claimOf = (purl: string, { licenses, source = '' }: Finding): string =>
+  [purl, source, ...licenses].join('\n');
 
 /** Printing takes much more memory than the parts themselves. */
 function isShort(purl: Purl | undefined): purl is Purl {

@@ -53,17 +53,20 @@ export function toCycloneDx({ catalogue, image, digest, toolVersion }: CycloneDx
               description: operatingSystem.name,
             },
           ]),
-      ...packages.map(componentOf),
+      ...packages.map((found, place) =>
+        componentOf(found, packages[place - 1]?.purl === found.purl ? place : 0),
+      ),
     ],
     ...(unread.length === 0 ? {} : { compositions: [{ aggregate: 'incomplete', assemblies: [IMAGE_REF] }] }),
   };
   return Buffer.from(JSON.stringify(document));
 }
 
-function componentOf({ purl, name, version, licenses, source }: FoundPackage): object {
+/** `again`: its place, where the one before has the same purl. */
+function componentOf({ purl, name, version, licenses, source }: FoundPackage, again: number): object {
   return {
     type: 'library',
-    'bom-ref': purl,
+    'bom-ref': again === 0 ? purl : `${purl}#${again}`,
     name,
     ...(version === '' ? {} : { version }),
     // A name takes any text, where an id must be in the list of SPDX.

@@ -99,6 +99,7 @@ describe.runIf(there)('catalogueImage()', () => {
       allowedEgress: [],
       allowedRegistries: [],
       maxStoreMb: 1_000,
+      minFreeMb: 1,
       log: collectedLog(),
       now: () => new Date(0),
     });

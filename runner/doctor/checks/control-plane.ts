@@ -1,5 +1,6 @@
 /** Checks the connection to the control plane, step by step: name, proxy, TLS, answer, clock, identity, version. */
 import { lookup } from 'node:dns/promises';
+import { proxyFor, unknownExemptions } from '@svc/proto/proxy/proxy.ts';
 import {
   judgeOffset,
   offsetFromDateField,
@@ -18,7 +19,6 @@ import {
 import { readKey, type RunnerConfig } from '../../disk/identity.ts';
 import { lockHolder } from '../../disk/lock.ts';
 import type { Log } from '../../platform/log.ts';
-import { proxyFor } from '../../control-plane/proxy.ts';
 import { CallError } from '../../control-plane/retryable.ts';
 import { readState } from '../../daemon/state-file.ts';
 import { VERSION } from '../../platform/version.ts';
@@ -41,7 +41,7 @@ export const controlPlane: CheckGroup = async (context, check) => {
   let proxy: URL | undefined;
   await check('proxy', () => {
     proxy = proxyFor(url, context.env);
-    return proxyFinding(url, proxy);
+    return proxyFinding(url, proxy, unknownExemptions(context.env));
   });
   await check('dns', async () => await checkDns(proxy ?? url, proxy !== undefined));
   await check('tls', async () => await checkTls(context, url, proxy));
@@ -60,13 +60,16 @@ export const controlPlane: CheckGroup = async (context, check) => {
   http.close();
 };
 
-function proxyFinding(url: URL, proxy: URL | undefined): Finding {
+function proxyFinding(url: URL, proxy: URL | undefined, unknown: readonly string[]): Finding {
+  const detail =
+    proxy === undefined
+      ? `none for ${url.host} (HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked at)`
+      : `${proxy.protocol}//${proxy.host}${proxy.username === '' ? '' : ', with a user name'}, from the environment`;
+  if (unknown.length === 0) return { status: 'ok', detail };
   return {
-    status: 'ok',
-    detail:
-      proxy === undefined
-        ? `none for ${url.host} (HTTPS_PROXY, HTTP_PROXY and NO_PROXY are looked at)`
-        : `${proxy.protocol}//${proxy.host}${proxy.username === '' ? '' : ', with a user name'}, from the environment`,
+    status: 'warn',
+    detail: `${detail}; NO_PROXY names ${unknown.join(', ')}, which exempts nothing`,
+    advice: 'NO_PROXY takes host names, domains, addresses, networks such as 10.0.0.0/8, and stars',
   };
 }
 
@@ -171,9 +174,9 @@ async function checkRunner(
     await check('identity', () => ({ status: 'skip', detail }));
     return;
   }
-  let api: Api | undefined;
+  let support: VersionSupport | undefined;
   await check('identity', async () => {
-    api = createApi({
+    const api = createApi({
       baseUrl: config.baseUrl,
       runnerId: config.runnerId,
       key: readKey(paths.key),
@@ -181,17 +184,14 @@ async function checkRunner(
       offset: createClockOffset(),
       log: SILENT,
     });
-    const finding = await checkIdentity(api, config);
-    if (finding.status !== 'ok') api = undefined;
-    return finding;
-  });
-  const asking = api;
-  if (asking === undefined) return;
-  await check('version', async () => {
-    // A heartbeat of the doctor would undo that a running daemon drains; but that daemon knows the answer.
     const running = (await lockHolder(paths.dataDir)) !== undefined;
-    return versionFinding(running ? readState(paths.state)?.versionSupport : await askVersion(asking));
+    const draining = running && readState(paths.state)?.draining === true;
+    const asked = await askIdentity(api, config, draining);
+    support = asked.support;
+    return asked.finding;
   });
+  const known = support;
+  if (known !== undefined) await check('version', () => versionFinding(known));
 }
 
 const SILENT: Log = {
@@ -201,23 +201,31 @@ const SILENT: Log = {
   error: () => undefined,
 };
 
-/** Makes one signed call that changes nothing for the runner. */
-async function checkIdentity(api: Api, { runnerId }: RunnerConfig): Promise<Finding> {
+/**
+ * By a heartbeat without leases, which repeats whether the daemon drains. It has no boot id, which would take the runner over from its daemon. A poll would not do: one of a runner that
+ * is not enrolled is empty as well.
+ */
+async function askIdentity(
+  api: Api,
+  { runnerId }: RunnerConfig,
+  draining: boolean,
+): Promise<{ readonly finding: Finding; readonly support?: VersionSupport }> {
   try {
-    // The call has no boot id, which would take the runner over from its daemon, and no slot, so that no work comes.
-    await api.call(
-      'poll',
-      { pollId: `doctor-${Date.now()}`, waitMs: 0, slots: 0, leases: [] },
-      { timeoutMs: ATTEMPT_MS },
-    );
-    return { status: 'ok', detail: `the control plane knows ${runnerId} and accepts its signature` };
+    const { value } = await api.call('heartbeat', { leases: [], draining }, { timeoutMs: ATTEMPT_MS });
+    const { versionTooOld, upgradeRecommended, minVersion, recommendedVersion } = value.directives ?? {};
+    return {
+      finding: { status: 'ok', detail: `the control plane knows ${runnerId} and accepts its signature` },
+      support: {
+        tooOld: versionTooOld === true,
+        upgradeRecommended: upgradeRecommended === true,
+        minVersion: minVersion ?? '',
+        recommendedVersion: recommendedVersion ?? '',
+      },
+    };
   } catch (error) {
     if (!(error instanceof CallError)) throw error;
-    return {
-      status: 'fail',
-      detail: error.message,
-      advice: IDENTITY_ADVICE[error.failure.code] ?? 'see the message; the daemon would go on trying',
-    };
+    const advice = IDENTITY_ADVICE[error.failure.code] ?? 'see the message; the daemon would go on trying';
+    return { finding: { status: 'fail', detail: error.message, advice } };
   }
 }
 
@@ -231,21 +239,7 @@ const IDENTITY_ADVICE: Readonly<Record<string, string>> = {
   foreign_reply: 'a proxy or another program answers at that address',
 };
 
-/** Asks by a heartbeat without leases. */
-async function askVersion(api: Api): Promise<VersionSupport> {
-  const { value } = await api.call('heartbeat', { leases: [] }, { timeoutMs: ATTEMPT_MS });
-  const { versionTooOld, upgradeRecommended, minVersion, recommendedVersion } = value.directives ?? {};
-  return {
-    tooOld: versionTooOld === true,
-    upgradeRecommended: upgradeRecommended === true,
-    minVersion: minVersion ?? '',
-    recommendedVersion: recommendedVersion ?? '',
-  };
-}
-
-function versionFinding(support: VersionSupport | undefined): Finding {
-  if (support === undefined)
-    return { status: 'skip', detail: `${VERSION}; the running daemon has no answer about it yet` };
+function versionFinding(support: VersionSupport): Finding {
   const { minVersion, recommendedVersion } = support;
   if (support.tooOld)
     return {

@@ -7,7 +7,7 @@ export const enrollment: CheckGroup = async (context, check) =>
   await check('enrollment', () => look(context));
 
 function look({ paths }: CheckContext): Finding {
-  const advice = `enroll this machine: svc-runner enroll --url <base url> --token <token> --data-dir ${paths.dataDir}`;
+  const advice = `enroll this machine: svc-runner enroll --url <base url> --data-dir ${paths.dataDir}`;
   let config: RunnerConfig | undefined;
   try {
     config = readConfig(paths);

@@ -5,9 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { surveyExecutors, type ExecutorSurvey } from '../../executor/detect.ts';
 import { detectIsolation, type Isolation } from '../../build/builder.ts';
+import { detectAppIsolation, type AppIsolation } from '../../deploy/app-isolation.ts';
+import { appsOutside } from '../../deploy/app-keeper.ts';
+import type { BuildEngine } from '../../executor/executor.ts';
+import type { Log } from '../../platform/log.ts';
 import type { CheckContext, CheckGroup, Finding } from '../check.ts';
 
 const DETAIL_LENGTH_MAX = 300;
+const nothing = () => undefined;
+const NO_LOG: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 export const executors: CheckGroup = async (context, check) => {
   let survey: ExecutorSurvey[] = [];
@@ -20,6 +26,8 @@ export const executors: CheckGroup = async (context, check) => {
   const chosen = chosenOf(context, survey);
   if (chosen !== undefined) await check('task users', () => users(chosen));
   if (survey.length > 0) await check('builds', async () => await builds(context, survey));
+  const engine = engineOf(context, survey);
+  if (engine !== undefined) await check('apps', async () => await apps(context, engine));
 };
 
 /** Some engines answer a simple question with a page of text. */
@@ -53,17 +61,18 @@ async function look({ paths, settings }: CheckContext): Promise<ExecutorSurvey[]
 
 /** Reports whether builds are contained on this machine, with advice when they are not. */
 export function containmentFinding(engine: string, isolation: Isolation): Finding {
+  const without = isolation.unread === undefined ? '' : `; Dockerfiles must do without ${isolation.unread}`;
   if (isolation.contained)
     return {
       status: isolation.flaws === undefined ? 'ok' : 'warn',
-      detail: isolation.detail,
+      detail: `${isolation.detail}${without}`,
       ...(isolation.flaws === undefined
         ? {}
         : { advice: `${isolation.flaws}; builds are held by the containment alone until then` }),
     };
   return {
     status: 'warn',
-    detail: `images are built with ${engine}, and builds are not contained: ${isolation.why} (${isolation.engine})`,
+    detail: `images are built with ${engine}, and builds are not contained: ${isolation.why} (${isolation.engine})${without}`,
     advice: `a Dockerfile can reach this machine, so a machine that builds for many teams refuses builds; ${isolation.flaws ?? 'mend what is named here'}`,
   };
 }
@@ -101,20 +110,64 @@ function users({ sharedUsers }: ExecutorSurvey): Finding {
   };
 }
 
-/** Runs a real build that attempts to escape, as the daemon's first one does. */
-async function builds(
-  { settings, paths }: CheckContext,
+function engineOf(
+  { settings: { executor: wanted } }: CheckContext,
   survey: readonly ExecutorSurvey[],
-): Promise<Finding> {
-  const found = survey.find(
+): BuildEngine | undefined {
+  return survey.find(
     ({ name, works, buildEngine }) =>
-      works && buildEngine !== undefined && (settings.executor === undefined || settings.executor === name),
-  );
-  if (found?.buildEngine !== undefined) {
-    const { buildEngine } = found;
+      works && buildEngine !== undefined && (wanted === undefined || wanted === name),
+  )?.buildEngine;
+}
+
+/** Reports whether apps are contained on this machine, and which of this runner are not. */
+export function appsFinding(isolation: AppIsolation, open: boolean, outside: readonly string[]): Finding {
+  if (!isolation.contained)
+    return {
+      status: 'warn',
+      detail: `apps are not contained: ${isolation.why}`,
+      advice:
+        'a deployed app can reach this machine and its site, so a machine that many teams deploy to refuses deploys; mend what is named here',
+    };
+  if (open)
+    return {
+      status: 'warn',
+      detail: 'apps have the network of the engine, as configured: they reach this machine and its site',
+      advice: 'without --app-network open each has a network of its own; deploy it again after that',
+    };
+  if (outside.length > 0)
+    return {
+      status: 'warn',
+      detail: `no network of their own have apps of an earlier version: ${outside.join(', ')}`,
+      advice: 'deploy them again',
+    };
+  return { status: 'ok', detail: isolation.detail };
+}
+
+/** Proves the containment as the daemon does before its first deploy, with rules and a network of the doctor's own. */
+async function apps({ settings, paths, config }: CheckContext, engine: BuildEngine): Promise<Finding> {
+  return await withScratch(async (scratch) => {
+    const dataDir = existsSync(paths.dataDir) ? paths.dataDir : scratch;
+    const isolation = await detectAppIsolation({
+      buildEngine: engine,
+      runnerId: 'doctor',
+      dataDir,
+      log: NO_LOG,
+    });
+    const outside =
+      isolation.contained && config !== undefined ? await appsOutside(engine.engine, config.runnerId) : [];
+    return appsFinding(isolation, settings.appNetwork === 'open', outside);
+  });
+}
+
+/** Runs a real build that attempts to escape, as the daemon's first one does. */
+async function builds(context: CheckContext, survey: readonly ExecutorSurvey[]): Promise<Finding> {
+  const { paths } = context;
+  const buildEngine = engineOf(context, survey);
+  if (buildEngine !== undefined) {
     return await withScratch(async (scratch) =>
       containmentFinding(
-        found.name,
+        buildEngine.engine.name,
         await detectIsolation({ buildEngine, dataDir: existsSync(paths.dataDir) ? paths.dataDir : scratch }),
       ),
     );

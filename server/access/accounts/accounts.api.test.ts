@@ -274,6 +274,28 @@ describe.skipIf(!postgresHere)('accounts', () => {
         }
       });
 
+      it('but for ten minutes by one that began with both factors', async () => {
+        const { secret } = await enroll();
+        const both = async (): Promise<string> => {
+          next();
+          return String((await login({ totpCode: totpCode(secret, stepAt(clock.now())) })).body['token']);
+        };
+        const by = async (token: string) =>
+          await server.call('POST /account/totp/disable', { as: token, body: {} });
+        const stale = await both();
+        clock.advance(10 * 60_000);
+        const refusal = await by(stale);
+        expect([refusal.status, refusal.code]).toEqual([403, 'proof_required']);
+        expect(refusal.text).toContain('within the last 10 minutes');
+        const fresh = await both();
+        clock.advance(10 * 60_000 - 1);
+        expect((await by(fresh)).status).toBe(204);
+        expect(await enrolled()).toBe(false);
+        // It began before there was this one: with a password alone, for all that its sign-in asked for.
+        await enroll();
+        expect((await by(fresh)).code).toBe('proof_required');
+      });
+
       it('by guessing: wrong ones count as tries, with those of sign-in', async () => {
         const { secret } = await enroll();
         for (let n = 0; n < 5; n += 1) expect((await off({ code: '000000' })).code).toBe('totp_invalid');

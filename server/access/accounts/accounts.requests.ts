@@ -13,27 +13,38 @@ export const requests: Requests = {
     as: 'staff_session',
   },
   'svc.account.v1.AccountService/ClaimEmail': {
+    guards: 'nothing',
     fields: () => ({ token: 'claim_unknown', username: 'claimant', password: 'a long pass phrase' }),
     status: 404,
     as: 'nobody',
   },
   'svc.account.v1.AccountService/ChangePassword': {
+    guards: 'nothing',
     fields: () => ({ currentPassword: 'not the password', newPassword: 'a new long pass phrase' }),
     status: 401,
   },
   'svc.account.v1.AccountService/Plan': { fields: nothing },
-  'svc.account.v1.AccountService/TotpConfirm': { fields: () => ({ code: '000000' }), status: 409 },
+  'svc.account.v1.AccountService/TotpConfirm': {
+    guards: 'nothing',
+    fields: () => ({ code: '000000' }),
+    status: 409,
+  },
   'svc.account.v1.AccountService/TotpDisable': {
+    guards: 'nothing',
     fields: () => ({ currentPassword: 'a long pass phrase' }),
   },
-  'svc.account.v1.AccountService/TotpEnroll': { fields: nothing },
+  'svc.account.v1.AccountService/TotpEnroll': { guards: 'nothing', fields: nothing },
   'svc.account.v1.AccountService/TotpStatus': { fields: nothing },
-  'svc.account.v1.AccountService/UpdateUsername': { fields: () => ({ username: 'owner-renamed' }) },
+  'svc.account.v1.AccountService/UpdateUsername': {
+    guards: 'nothing',
+    fields: () => ({ username: 'owner-renamed' }),
+  },
   'svc.account.v1.AccountService/Whoami': { fields: nothing },
   'svc.auth.v1.AuthService/Login': {
+    guards: 'nothing',
     fields: () => ({ email: 'owner@example.com', password: 'wrong' }),
     status: 401,
     as: 'nobody',
   },
-  'svc.auth.v1.AuthService/Logout': { fields: nothing },
+  'svc.auth.v1.AuthService/Logout': { guards: 'nothing', fields: nothing },
 };

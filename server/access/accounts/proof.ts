@@ -1,11 +1,12 @@
 /**
- * That the person of a session is there, and not somebody who got hold of the session: the current password, or a one-time code. Asked before the
- * account's own locks are changed. Wrong ones count as tries, like those at sign-in.
+ * That the person of a session is there, and not somebody who got hold of the session: the current password, a one-time code, or a sign-in with both
+ * a moment ago. Asked before the account's own locks are changed. Wrong ones count as tries, like those at sign-in.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { Passwords } from './password.ts';
+import { beganWithBothFactors } from './sessions.ts';
 import type { User } from './store.ts';
 import { acceptRecoveryCode, acceptTotpCode, findTotp } from './totp-store.ts';
 import type { Tries } from './tries.ts';
@@ -19,22 +20,27 @@ export interface ProofDeps {
 /** Says where the database is asked, and from where the tries come. */
 type Where = Pick<Ctx, 'db' | 'call' | 'clock'>;
 
+/** How long a sign-in with both factors proves as much as one of them. */
+const SIGNED_IN_MINUTES = 10;
+
 export interface Proof {
   readonly user: User;
   readonly currentPassword?: string | undefined;
   readonly code?: string | undefined;
 }
 
-/** Throws `proof_required` when nothing was sent, `credentials_invalid` or `totp_invalid` when it is wrong, `rate_limited` after too many. */
+/** Throws `proof_required` when nothing was sent and the sign-in is no proof, `credentials_invalid` or `totp_invalid` when it is wrong, `rate_limited` after too many. */
 export async function assertInPerson(
   deps: ProofDeps,
-  ctx: Where,
+  ctx: Where & Pick<Ctx, 'caller'>,
   { user, currentPassword, code }: Proof,
 ): Promise<void> {
   if (currentPassword === undefined && code === undefined) {
+    const since = new Date(ctx.clock.now().getTime() - SIGNED_IN_MINUTES * 60_000);
+    if (await beganWithBothFactors(ctx.db, ctx.caller.credentialId, since)) return;
     throw apiError(
       'proof_required',
-      'the session alone is not enough for this; send currentPassword, or code with a one-time code',
+      `the session alone is not enough for this: it did not begin with password and one-time code within the last ${SIGNED_IN_MINUTES} minutes; sign in again with both, or send currentPassword, or code with a one-time code`,
     );
   }
   if (currentPassword !== undefined) await checkCurrentPassword(deps, ctx, { user, currentPassword });

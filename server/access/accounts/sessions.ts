@@ -1,10 +1,10 @@
 /** Sessions of people: made at sign-in, ended by sign-out, by idling, by age, by a password change. */
-import { and, eq, ne } from 'drizzle-orm';
+import { and, eq, gt, lt, ne } from 'drizzle-orm';
 import type { SessionTimes } from '../../config.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
-import { sessions } from './schema.ts';
+import { sessions, totp } from './schema.ts';
 import { hashToken, newSessionToken } from './session-token.ts';
 import type { User } from './store.ts';
 
@@ -37,6 +37,26 @@ export async function openSession(
     select ${id}, u.id, ${hashToken(token)}, ${now}, ${now}, ${expiresAt}
     from users u where u.id = ${user.id} and u.password_hash = ${user.passwordHash} for share`;
   return count === 1 ? { id, token, expiresAt } : undefined;
+}
+
+/** Whether it began after `since` and at a sign-in with a one-time code, which is asked for from the moment that one is confirmed. */
+export async function beganWithBothFactors(
+  { orm }: Database,
+  sessionId: string,
+  since: Date,
+): Promise<boolean> {
+  const found = await orm
+    .select({ id: sessions.id })
+    .from(sessions)
+    .innerJoin(totp, eq(totp.userId, sessions.userId))
+    .where(
+      and(
+        eq(sessions.id, sessionId),
+        gt(sessions.createdAt, since),
+        lt(totp.confirmedAt, sessions.createdAt),
+      ),
+    );
+  return found.length === 1;
 }
 
 export async function endSession({ orm }: Database, sessionId: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../platform/context.ts';
-import { KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../platform/scopes.ts';
+import { BY_NAME_ALONE, KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../platform/scopes.ts';
 import { boundedScopes, boundedTeam, seesStaffKeys } from './bounds.ts';
 
 const caller = (of: Partial<Caller>): Caller => ({
@@ -28,10 +28,12 @@ describe('boundedScopes()', () => {
   });
 
   it.each(['session', 'api_key'] as const)(
-    'gives neither staff nor key:manage unasked, from a %s',
+    'gives nothing that must be asked for by name unasked, from a %s',
     (kind) => {
       const scopes = new Set([...TEAM_SCOPES, KEY_SCOPE, STAFF_SCOPE]);
-      expect(boundedScopes(caller({ kind, scopes }), [])).toEqual([...TEAM_SCOPES].toSorted());
+      const given = boundedScopes(caller({ kind, scopes }), []);
+      expect(given).toEqual(TEAM_SCOPES.filter((scope) => !BY_NAME_ALONE.has(scope)).toSorted());
+      expect(given).not.toContain('release:approve');
     },
   );
 

@@ -2,10 +2,7 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Caller } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../platform/scopes.ts';
-
-/** They are given only when they are asked for by name. */
-const BY_NAME_ALONE: ReadonlySet<string> = new Set([STAFF_SCOPE, KEY_SCOPE]);
+import { BY_NAME_ALONE, KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../platform/scopes.ts';
 
 /** Nothing asked: all but what must be asked for by name. Throws `scope_missing` for more than the caller has. */
 export function boundedScopes(caller: Caller, asked: readonly string[]): readonly string[] {

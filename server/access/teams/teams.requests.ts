@@ -5,6 +5,7 @@ import type { Requests } from '../../../test/contract/requests.ts';
 export const requests: Requests = {
   'svc.teams.v1.AdminTeamsService/SetRegion': { fields: ({ teamId, regionId }) => ({ teamId, regionId }) },
   'svc.teams.v1.TeamsService/AcceptInvite': {
+    guards: 'nothing',
     fields: () => ({ token: 'inv_unknown' }),
     status: 404,
     as: 'session',
@@ -13,7 +14,7 @@ export const requests: Requests = {
     fields: ({ teamId, inviteId }) => ({ teamId, inviteId }),
     status: 409, // nobody waits
   },
-  'svc.teams.v1.TeamsService/Create': { fields: () => ({ name: 'made by the matrix' }) },
+  'svc.teams.v1.TeamsService/Create': { guards: 'nothing', fields: () => ({ name: 'made by the matrix' }) },
   'svc.teams.v1.TeamsService/Billing': { givesNothing: true, fields: team },
   'svc.teams.v1.TeamsService/Delete': { fields: team },
   'svc.teams.v1.TeamsService/Get': { fields: team },

@@ -1,11 +1,12 @@
 /** Verified domains over the real door, against a real name server: proofs, what stands in their way, and whose a domain is. */
 import { createSvcSDK } from '@svc/sdk';
-import type { SvcApiError, SvcSDK, VerifiedDomain } from '@svc/sdk';
+import type { SvcSDK, VerifiedDomain } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { forward, refusal, startDnsServer, startOddServer } from '../../../test/setup/dns-server.ts';
 import type { DnsServer, OddServer } from '../../../test/setup/dns-server.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -29,15 +30,6 @@ describe.skipIf(!everythingHere)('verified domains', () => {
   let domain: string;
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   /** Records of the domain, as chunks where a list is given. */
   const publish = async (...values: ReadonlyArray<string | readonly string[]>) =>
     await names.set({ [`_svc-challenge.${domain}`]: values });

@@ -5,11 +5,17 @@ import type { World } from '../../../test/contract/world.ts';
 
 const step = ({ environmentId, stepId }: World) => ({ environmentId, stepId });
 
+const guards = { what: 'commands of what is built' };
+
 export const requests: Requests = {
   'svc.buildsteps.v1.BuildStepsService/Add': {
     fields: (world) => ({ ...environment(world), command: 'true' }),
+    guards,
   },
-  'svc.buildsteps.v1.BuildStepsService/Delete': { fields: step, last: true },
+  'svc.buildsteps.v1.BuildStepsService/Delete': { fields: step, last: true, guards },
   'svc.buildsteps.v1.BuildStepsService/List': { fields: environment },
-  'svc.buildsteps.v1.BuildStepsService/Move': { fields: (world) => ({ ...step(world), direction: 'up' }) },
+  'svc.buildsteps.v1.BuildStepsService/Move': {
+    fields: (world) => ({ ...step(world), direction: 'up' }),
+    guards,
+  },
 };

@@ -8,7 +8,7 @@ import {
   Direction,
 } from '@svc/proto/gen/svc/buildsteps/v1/buildsteps_pb.ts';
 import { environmentRows } from '../environments/index.ts';
-import type { Environment } from '../environments/index.ts';
+import type { Environment, Guards } from '../environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature } from '../../platform/feature.ts';
 import { notFound } from '../../platform/not-found.ts';
@@ -21,7 +21,12 @@ const STEPS_MAX = 50;
 const rows = rowsOf(buildSteps);
 type Step = RowOf<typeof buildSteps>;
 
-function createBuildSteps(): Handlers<Ctx> {
+function createBuildSteps(guards: Guards): Handlers<Ctx> {
+  /** Under the environment's lock, so that places stay what they are until the transaction ends. */
+  const begin = async (tx: Ctx, environment: Environment): Promise<void> => {
+    const locked = await environmentRows.lock(tx, environment.id);
+    await guards.refuse(tx, locked, { act: 'changing build steps', about: 'content' });
+  };
   return implement(BuildStepsService, {
     list: async ({ environmentId }, ctx: Ctx) => {
       const { id } = await environmentRows.find(ctx, environmentId);
@@ -32,7 +37,7 @@ function createBuildSteps(): Handlers<Ctx> {
       const { id, teamId } = environment;
       const where = eq(buildSteps.environmentId, id);
       const added = await change(ctx, act('build_step.added', environment), async (tx) => {
-        await environmentRows.lock(tx, id);
+        await begin(tx, environment);
         await rows.atMost(tx, { teamId, max: STEPS_MAX, of: 'environment', where });
         const position = (await listBuildSteps(tx, id)).length + 1;
         return await rows.insert(tx, { teamId, environmentId: id, command, position });
@@ -42,7 +47,8 @@ function createBuildSteps(): Handlers<Ctx> {
     delete: async ({ environmentId, stepId }, ctx: Ctx) => {
       const environment = await environmentRows.find(ctx, environmentId);
       await change(ctx, act('build_step.deleted', environment), async (tx) => {
-        const step = await lockStep(tx, environment, stepId);
+        await begin(tx, environment);
+        const step = await stepOf(tx, environment, stepId);
         await rows.remove(tx, step.id);
         await closeGap(tx, step);
         return step;
@@ -52,7 +58,8 @@ function createBuildSteps(): Handlers<Ctx> {
     move: async ({ environmentId, stepId, direction }, ctx: Ctx) => {
       const environment = await environmentRows.find(ctx, environmentId);
       await change(ctx, act('build_step.moved', environment), async (tx) => {
-        const { id, position } = await lockStep(tx, environment, stepId);
+        await begin(tx, environment);
+        const { id, position } = await stepOf(tx, environment, stepId);
         const to = position + (direction === Direction.UP ? -1 : 1);
         const [other] = await rows.list(tx, {
           where: and(eq(buildSteps.environmentId, environment.id), eq(buildSteps.position, to)),
@@ -66,7 +73,9 @@ function createBuildSteps(): Handlers<Ctx> {
   });
 }
 
-export const buildStepsFeature: Feature = { services: [createBuildSteps()] };
+export function buildStepsFeature(guards: Guards): Feature {
+  return { services: [createBuildSteps(guards)] };
+}
 
 /** In the order in which they run. */
 export async function listBuildSteps(who: Who, environmentId: string): Promise<readonly Step[]> {
@@ -80,9 +89,7 @@ async function showAll(who: Who, environmentId: string) {
   return (await listBuildSteps(who, environmentId)).map((row) => shown(BuildStepSchema, row));
 }
 
-/** Under the lock on its environment, so that places stay what they are until the transaction ends. */
-async function lockStep(tx: Ctx, environment: Environment, id: string): Promise<Step> {
-  await environmentRows.lock(tx, environment.id);
+async function stepOf(tx: Ctx, environment: Environment, id: string): Promise<Step> {
   const step = await rows.find(tx, id);
   if (step.environmentId !== environment.id) throw notFound(rows.kind);
   return step;

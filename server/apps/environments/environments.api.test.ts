@@ -105,14 +105,21 @@ describe.skipIf(!(await has('postgres')))('environments', () => {
     });
   });
 
+  it('have a name of their own in their project, and the refusal is a sentence', async () => {
+    const name = `e${(names += 1)}`;
+    await create({ name });
+    const taken = await call(`POST /projects/${projectId}/environments`, { name });
+    expect(taken).toMatchObject({ status: 409, code: 'name_taken' });
+    expect(taken.text).toContain('there is an environment with the name');
+  });
+
   it('whose builds ask for approval go on asking, unless an admin says otherwise', async () => {
     const id = await create({ deployApproval: true });
     const developer = await join(server, as, { teamId, role: 'developer' });
     const off = { deployApproval: false };
     const refused = await call(`PATCH /environments/${id}`, off, developer.token);
     expect([refused.status, refused.code]).toEqual([403, 'role_insufficient']);
-    expect((await call(`PATCH /environments/${id}`, { branch: 'next' }, developer.token)).status).toBe(200);
-    expect(await ok(`GET /environments/${id}`)).toMatchObject({ deployApproval: true, branch: 'next' });
+    expect(await ok(`GET /environments/${id}`)).toMatchObject({ deployApproval: true });
     expect(await ok(`PATCH /environments/${id}`, off)).toMatchObject({ deployApproval: false });
     expect((await call(`PATCH /environments/${id}`, { deployApproval: true }, developer.token)).status).toBe(
       200,

@@ -1,15 +1,34 @@
 /** Valid requests of each RPC, for the tests of the contract. */
-import { environment } from '../../../test/contract/requests.ts';
+import { environment, GUARDED_PORT } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.environments.v1.EnvironmentsService/Create': {
     fields: ({ projectId }) => ({ projectId, name: 'made-by-matrix' }),
+    guards: {
+      what: 'the port of the host that a guarded environment deploys to',
+      attempts: ({ projectId }) => [
+        { projectId, name: 'instead', deploy: { kind: 'container', hostPort: GUARDED_PORT } },
+      ],
+    },
   },
-  'svc.environments.v1.EnvironmentsService/Delete': { fields: environment },
+  'svc.environments.v1.EnvironmentsService/Delete': {
+    fields: environment,
+    guards: { what: 'that it exists' },
+  },
   'svc.environments.v1.EnvironmentsService/Get': { fields: environment },
   'svc.environments.v1.EnvironmentsService/List': { fields: ({ projectId }) => ({ projectId }) },
   'svc.environments.v1.EnvironmentsService/Update': {
     fields: (world) => ({ ...environment(world), branch: 'next' }),
+    guards: {
+      what: 'its fields',
+      attempts: (world) =>
+        [
+          { name: 'aside' },
+          { branch: 'side' },
+          { runner: { group: 'mine' } },
+          { deploy: { kind: 'none' } },
+        ].map((change) => ({ ...environment(world), ...change })),
+    },
   },
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gitHost, refuseOtherHost } from './git-credentials.ts';
+import { gitHost, plainAddress, refuseOtherHost } from './git-credentials.ts';
 
 describe('the host of a repository', () => {
   it.each([
@@ -16,6 +16,19 @@ describe('the host of a repository', () => {
     ['https://', undefined],
     ['git@host', undefined],
   ])('of %s is %s', (repository, host) => expect(gitHost(repository)).toBe(host));
+});
+
+describe('an address for the ledger', () => {
+  it.each([
+    [
+      'https://user:secret@git.example.com/acme/web.git?token=secret#x',
+      'https://git.example.com/acme/web.git',
+    ],
+    ['https://secret@git.example.com:8443/acme/web', 'https://git.example.com:8443/acme/web'],
+    ['git@git.example.com:acme/web.git?token=secret', 'ssh://git.example.com/acme/web.git'],
+    ['ssh://git:secret@git.example.com:2222/acme/web.git', 'ssh://git.example.com:2222/acme/web.git'],
+    ['https://', ''],
+  ])('of %s is %s', (repository, address) => expect(plainAddress(repository)).toBe(address));
 });
 
 describe('held credentials', () => {

@@ -30,6 +30,15 @@ export function gitHost(repository: string): string | undefined {
   return `${url.protocol}//${host.toLowerCase()}`;
 }
 
+/** Scheme, host and path. User names, passwords and queries are where people put tokens. Empty: the address cannot be read. */
+export function plainAddress(repository: string): string {
+  const host = gitHost(repository);
+  if (host === undefined) return '';
+  const scp = SCP_LIKE.exec(repository)?.[0];
+  const path = scp === undefined ? new URL(repository).pathname : `/${repository.slice(scp.length)}`;
+  return `${host}${path.replace(/[?#].*$/, '')}`;
+}
+
 /** Whoever may name another repository was not thereby given the credentials: they go to the host that they were given for. */
 export function refuseOtherHost(
   before: Pick<Environment, 'repository' | 'hasGitCredentials'>,

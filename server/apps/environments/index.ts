@@ -1,7 +1,6 @@
 /** Environments: where a project's branch is built and deployed. */
 import type { Feature, System } from '../../platform/feature.ts';
-import { isDeepStrictEqual } from 'node:util';
-import { and, eq, ne, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -21,37 +20,57 @@ import type {
 import { WorkSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { WorkSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Limits } from '../../config.ts';
-import { requireRole } from '../../platform/authorise.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { newId } from '../../platform/ids.ts';
-import { change, given, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
-import type { Changes, RowOf } from '../../platform/resource/index.ts';
+import { change, given, shown, unlessTaken } from '../../platform/resource/index.ts';
+import type { Changes } from '../../platform/resource/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { projectRows, refuseOpenBuilds } from '../projects/index.ts';
 import { gitCredentials, refuseOtherHost, sealGitCredentials } from './git-credentials.ts';
+import type { Guards } from './guards.ts';
+import { changedFields, recorded, recordedFields } from './recorded.ts';
+import { environmentRows } from './rows.ts';
+import type { Environment } from './rows.ts';
 import { environments } from './schema.ts';
 import type { Deploy } from './schema.ts';
+import { refuseGuardedPort, refuseTakenApp } from './target.ts';
 
 export { openGitCredentials } from './git-credentials.ts';
 export type { GitCredentials } from './git-credentials.ts';
+export { createGuards } from './guards.ts';
+export type { Guard, Guards, GuardsOf } from './guards.ts';
+export { environmentRows } from './rows.ts';
+export type { Environment } from './rows.ts';
 export type { Deploy } from './schema.ts';
+export { findDeleted, projectsOf } from './scope.ts';
 
-export const environmentRows = rowsOf(environments);
-export type Environment = RowOf<typeof environments>;
+/** What features above know of an environment. */
+export interface EnvironmentPorts {
+  /** Why images of a team's builds have nowhere to go. Undefined: they have. */
+  readonly missingRegistry: (teamId: string) => Promise<string | undefined>;
+}
 
 const DEFAULT_PORT = 8_080;
+/** Fields that decide nothing of what is built, or of where it goes. */
+const NEVER_GUARDED: ReadonlySet<string> = new Set(['buildTimeoutSeconds']);
 
-export interface EnvironmentsDeps {
+export interface EnvironmentsDeps extends EnvironmentPorts {
+  readonly guards: Guards;
   readonly limits: Limits;
   readonly secrets: Pick<Secrets, 'seal'>;
 }
 
-export function createEnvironments({ limits, secrets }: EnvironmentsDeps): Handlers<Ctx> {
+export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
+  const { guards, limits, secrets } = deps;
+  const answer = async (environment: Environment) =>
+    show(environment, await deps.missingRegistry(environment.teamId));
   /** What is given otherwise than it is stored. */
   const special = (id: string, request: CreateRequest | UpdateRequest) => {
-    const { deploy, runner, buildPath, gitCredentials: git } = request;
-    if (buildPath !== undefined) checkPath(buildPath);
+    const { deploy, runner, branch, gitCredentials: git } = request;
+    for (const field of ['buildPath', 'dockerfile', 'context'] as const) checkPath(field, request[field]);
     return {
+      ...(branch === undefined ? {} : { branch: branch.replace(/^refs\/heads\//, '') }),
+      ...unset(request),
       ...(deploy === undefined ? {} : { deploy: deployOf(deploy, id) }),
       ...(runner === undefined ? {} : { runner: selectorOf(runner) }),
       ...(git === undefined ? {} : { gitSealed: sealGitCredentials(secrets, id, gitCredentials(git)) }),
@@ -64,9 +83,9 @@ export function createEnvironments({ limits, secrets }: EnvironmentsDeps): Handl
         where: eq(environments.projectId, id),
         by: environments.name,
       });
-      return { environments: rows.map(show) };
+      return { environments: rows.map((row) => show(row)) };
     },
-    get: async ({ environmentId }, ctx: Ctx) => show(await environmentRows.find(ctx, environmentId)),
+    get: async ({ environmentId }, ctx: Ctx) => await answer(await environmentRows.find(ctx, environmentId)),
     create: async (request, ctx: Ctx) => {
       const { id: projectId, teamId } = await projectRows.find(ctx, request.projectId);
       const now = ctx.clock.now();
@@ -74,7 +93,8 @@ export function createEnvironments({ limits, secrets }: EnvironmentsDeps): Handl
       const { name } = request;
       const set = { ...environmentRows.changes(CreateRequestSchema, request), ...special(id, request) };
       const row = { ...set, id, teamId, projectId, name, updatedAt: now };
-      const made = await change(ctx, { action: 'environment.created', details }, async (tx) => {
+      const created = (made: Environment) => ({ ...details(made), after: recorded(made) });
+      const made = await change(ctx, { action: 'environment.created', details: created }, async (tx) => {
         await projectRows.lock(tx, projectId);
         const where = eq(environments.projectId, projectId);
         await environmentRows.atMost(tx, {
@@ -84,17 +104,15 @@ export function createEnvironments({ limits, secrets }: EnvironmentsDeps): Handl
           where,
         });
         await refuseTakenApp(tx, row);
+        await refuseGuardedPort(tx, guards, row);
         return await unlessNameTaken(name, environmentRows.insert(tx, row));
       });
-      return show(made);
+      return await answer(made);
     },
-    update: async (request, ctx: Ctx) => show(await update(ctx, request, special)),
+    update: async (request, ctx: Ctx) => await answer(await update(ctx, { guards, special }, request)),
     delete: async ({ environmentId }, ctx: Ctx) => {
-      const { id } = await environmentRows.find(ctx, environmentId);
-      await change(ctx, { action: 'environment.deleted', details }, async (tx) => {
-        await refuseOpenBuilds(tx, { environmentId: id });
-        return await environmentRows.remove(tx, id);
-      });
+      await environmentRows.find(ctx, environmentId);
+      await remove(ctx, guards, environmentId);
       return {};
     },
   });
@@ -103,25 +121,40 @@ export function createEnvironments({ limits, secrets }: EnvironmentsDeps): Handl
 type Special = (
   id: string,
   request: UpdateRequest,
-) => Pick<Changes<typeof environments>, 'deploy' | 'runner' | 'gitSealed'>;
+) => Pick<
+  Changes<typeof environments>,
+  'branch' | 'dockerfile' | 'context' | 'target' | 'deploy' | 'runner' | 'gitSealed'
+>;
 
-async function update(ctx: Ctx, request: UpdateRequest, special: Special): Promise<Environment> {
+interface Updating {
+  readonly guards: Guards;
+  readonly special: Special;
+}
+
+async function update(ctx: Ctx, { guards, special }: Updating, request: UpdateRequest): Promise<Environment> {
   const { id } = await environmentRows.find(ctx, request.environmentId);
   const set = { ...environmentRows.changes(UpdateRequestSchema, request), ...special(id, request) };
   return await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
     // Read under the lock: another change may bring credentials, or take the repository elsewhere, between reading and writing.
     const before = await environmentRows.lock(tx, id);
-    if (request.repository !== undefined && request.gitCredentials === undefined)
-      refuseOtherHost(before, request.repository);
-    const act = weakening(before, request);
-    if (act !== undefined) requireRole(ctx.teams.role(before.teamId), 'admin', { act });
-    await refuseTakenApp(tx, { ...before, ...set });
     const fields = changedFields(before, set);
     if (fields.length === 0) return before;
+    const guarded = fields.filter((field) => !NEVER_GUARDED.has(field));
+    if (guarded.length > 0) await guards.refuse(tx, before, { act: `changing ${guarded.join(', ')}` });
+    if (request.repository !== undefined && request.gitCredentials === undefined)
+      refuseOtherHost(before, request.repository);
+    await refuseTakenApp(tx, { ...before, ...set });
+    if (fields.includes('deploy') || fields.includes('runner'))
+      await refuseGuardedPort(tx, guards, { ...before, ...set });
     const entry = {
       action: 'environment.updated',
-      details: (row: Environment) => ({ ...details(row), fields }),
+      details: (row: Environment) => ({
+        ...details(row),
+        fields,
+        before: recordedFields(before, fields),
+        after: recordedFields(row, fields),
+      }),
     };
     const changes = { ...set, updatedAt: ctx.clock.now() };
     const after = await change(tx, entry, async () =>
@@ -131,26 +164,22 @@ async function update(ctx: Ctx, request: UpdateRequest, special: Special): Promi
   });
 }
 
-/** What of the change takes the role of those who approve: whoever could not approve cannot make the approval needless. */
-function weakening(before: Environment, request: UpdateRequest): string | undefined {
-  const { deployApproval, promotionsOnly, allowSelfApproval, requiredApprovals } = request;
-  if (before.deployApproval && deployApproval === false) return 'switching off the approval of builds';
-  if (before.promotionsOnly && promotionsOnly === false) return 'letting builds deploy without a promotion';
-  if (!before.allowSelfApproval && allowSelfApproval === true)
-    return 'letting people approve what they ask for';
-  if ((requiredApprovals ?? before.requiredApprovals) < before.requiredApprovals)
-    return 'asking for fewer approvals';
-  return undefined;
+/** The ledger keeps what guarded it: a policy or budget of its own is about nothing from then on. */
+async function remove(ctx: Ctx, guards: Guards, id: string): Promise<void> {
+  await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
+    const before = await environmentRows.lock(tx, id);
+    await guards.refuse(tx, before, { act: 'deleting the environment' });
+    const names = (await guards.of(tx, before)).map(({ name }) => name);
+    const deleted = (row: Environment) => ({ ...details(row), before: recorded(row), guards: names });
+    await change(tx, { action: 'environment.deleted', details: deleted }, async () => {
+      await refuseOpenBuilds(tx, { environmentId: id });
+      return await environmentRows.remove(tx, id);
+    });
+  });
 }
 
 const details = ({ projectId, name }: Environment) => ({ projectId, name });
-
-/** Names of what changes, for the ledger. A repository's address may hold a password: the ledger says that it was changed, not to what. */
-function changedFields(before: Environment, { gitSealed, ...set }: Changes<typeof environments>): string[] {
-  const columns = Object.keys(set) as Array<keyof typeof set & keyof Environment>;
-  const fields: string[] = columns.filter((field) => !isDeepStrictEqual(before[field], set[field]));
-  return gitSealed === undefined ? fields : [...fields, 'gitCredentials'];
-}
 
 function deployOf(
   { kind, app, containerPort, hostPort }: DeployMessage,
@@ -172,40 +201,20 @@ function selectorOf(runner: WorkSelector): Environment['runner'] {
 }
 
 /** The contract's pattern keeps absolute paths out; a path that climbs is kept out here. */
-function checkPath(path: string): void {
+function checkPath(field: 'buildPath' | 'dockerfile' | 'context', path = ''): void {
   if (!path.split(/[/\\]/).includes('..')) return;
-  const message = 'build path holds "..", expected a folder inside of the repository';
+  const message = `${field} is ${JSON.stringify(path)}, which holds "..", expected a path inside of the repository`;
   throw apiError('validation_failed', message, {
-    details: { fields: [{ field: 'buildPath', rule: 'relative', message }] },
+    details: { fields: [{ field, rule: 'relative', message }] },
   });
 }
 
-/** Another environment of the team that deploys this app. A statement that is refused by the index cannot ask any more, so it is asked before. */
-async function refuseTakenApp(
-  tx: Ctx,
-  {
-    id,
-    teamId,
-    deploy,
-  }: Pick<Environment, 'id' | 'teamId'> & { readonly deploy?: Deploy | null | undefined },
-): Promise<void> {
-  if (deploy === null || deploy === undefined) return;
-  const { kind, app } = deploy;
-  const [holder] = await environmentRows.list(tx, {
-    where: and(
-      eq(environments.teamId, teamId),
-      sql`${environments.deploy} is not null`,
-      sql`${environments.deploy} ->> 'kind' = ${kind}`,
-      sql`${environments.deploy} ->> 'app' = ${app}`,
-      ne(environments.id, id),
-    ),
-  });
-  if (holder === undefined) return;
-  throw apiError(
-    'name_taken',
-    `environment "${holder.name}", ${holder.id}, of the team deploys the ${kind} app "${app}" already, and each would replace the other's; choose another app name`,
-    { details: { resource: 'app', environmentId: holder.id } },
-  );
+/** An empty text takes back what was set. */
+function unset(
+  request: CreateRequest | UpdateRequest,
+): Partial<Record<'dockerfile' | 'context' | 'target', null>> {
+  const fields = ['dockerfile', 'context', 'target'] as const;
+  return Object.fromEntries(fields.filter((field) => request[field] === '').map((field) => [field, null]));
 }
 
 const unlessNameTaken = async <T>(name: string, work: Promise<T>): Promise<T> =>
@@ -216,13 +225,18 @@ const unlessNameTaken = async <T>(name: string, work: Promise<T>): Promise<T> =>
     value: name,
   });
 
-function show({ deploy, ...row }: Environment): EnvironmentMessage {
+function show({ deploy, ...row }: Environment, notice?: string): EnvironmentMessage {
   return shown(EnvironmentSchema, {
     ...row,
+    notice,
     deploy: deploy && { ...deploy, hostPort: deploy.hostPort || undefined },
   });
 }
 
-export function environmentsFeature({ config, secrets }: System): Feature {
-  return { services: [createEnvironments({ limits: config.limits, secrets })] };
+export function environmentsFeature(
+  { config, secrets }: System,
+  guards: Guards,
+  { missingRegistry }: EnvironmentPorts,
+): Feature {
+  return { services: [createEnvironments({ guards, limits: config.limits, secrets, missingRegistry })] };
 }

@@ -23,7 +23,16 @@ export const environments = teamTable(
     branch: text('branch').notNull().default('main'),
     buildPath: text('build_path').notNull().default('.'),
     buildType: enumColumn('build_type', BuildType, BuildTypeSchema).notNull().default('auto'),
+    /** Null: the one at the build path. */
+    dockerfile: text('dockerfile'),
+    /** Null: the build path. */
+    context: text('context'),
+    /** Null: the last stage. */
+    target: text('target'),
     submodules: boolean('submodules').notNull().default(false),
+    cloneDepth: integer('clone_depth').notNull().default(1),
+    /** Of the commits that are cloned. */
+    tags: boolean('tags').notNull().default(false),
     /** A person must approve each deploy. */
     deployApproval: boolean('deploy_approval').notNull().default(false),
     /** Null: builds end when their image is published. */
@@ -39,6 +48,8 @@ export const environments = teamTable(
     allowSelfApproval: boolean('allow_self_approval').notNull().default(true),
     /** Builds publish and never deploy. */
     promotionsOnly: boolean('promotions_only').notNull().default(false),
+    /** How often that was changed which people approve deploys to: name, repository, branch, deploy, runner and the rules of approvals. A trigger counts. */
+    targetRevision: integer('target_revision').notNull().default(0),
     /** Credentials for the repository, encrypted; bound to the row. */
     gitSealed: text('git_sealed'),
     hasGitCredentials: boolean('has_git_credentials')

@@ -2,6 +2,7 @@
 import type { Feature } from '../../platform/feature.ts';
 import { and, eq, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
+import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { ProjectSchema, ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
@@ -40,28 +41,43 @@ export function createProjects({ inSpace }: ProjectsDeps): Handlers<Ctx> {
     },
     get: async ({ idOrSlug }, ctx: Ctx) => {
       if (idOrSlug.startsWith('prj_')) return shown(ProjectSchema, await projectRows.find(ctx, idOrSlug));
-      const [found] = await projectRows.list(ctx, { where: eq(projects.slug, idOrSlug) });
+      const [found, ...others] = await projectRows.list(ctx, { where: eq(projects.slug, idOrSlug) });
       if (found === undefined) throw notFound('project');
+      if (others.length > 0) throw isOfSeveral(idOrSlug, [found, ...others]);
       ctx.teams.require(found.teamId);
       return shown(ProjectSchema, found);
     },
     create: async ({ name, teamId }, ctx: Ctx) => {
       requireTeam(ctx.teams, teamId);
       const made = await change(ctx, { action: 'project.created', details }, async (tx) =>
-        projectRows.insert(tx, { teamId, name, slug: await nextFreeSlug(tx.db, name) }),
+        projectRows.insert(tx, { teamId, name, slug: await nextFreeSlug(tx, { teamId, name }) }),
       );
       return shown(ProjectSchema, made);
     },
     delete: async ({ projectId }, ctx: Ctx) => {
       await projectRows.find(ctx, projectId);
-      await change(ctx, { action: 'project.deleted', details }, async (tx) => {
+      await ctx.db.transact(async (db) => {
+        const tx = { ...ctx, db };
         const { id } = await projectRows.lock(tx, projectId);
-        await refuseOpenBuilds(tx, { projectId: id });
-        return await projectRows.remove(tx, id);
+        const environments = await refuseOpenBuilds(tx, { projectId: id });
+        const deleted = (row: Project) => ({ ...details(row), environments });
+        await change(tx, { action: 'project.deleted', details: deleted }, async () =>
+          projectRows.remove(tx, id),
+        );
       });
       return {};
     },
   });
+}
+
+/** A slug is of one team; whoever is in several teams may see it twice. */
+function isOfSeveral(slug: string, found: readonly Project[]): Error {
+  const named = found.map(({ id, teamId }) => `${id} (team ${teamId})`).join(', ');
+  return apiError(
+    'state_conflict',
+    `"${slug}" is the slug of ${found.length} projects of your teams: ${named}; give the id of the one that is meant`,
+    { details: { resource: 'project', slug, projects: found.map(({ id, teamId }) => ({ id, teamId })) } },
+  );
 }
 
 function isOneOf(ids: readonly string[]): SQL {

@@ -1,9 +1,12 @@
 /** Projects and environments over the real door: slugs, pages, cursors. */
+import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
+import { world } from '../../../test/setup/world.ts';
 
 const postgresHere = await has('postgres');
 
@@ -41,6 +44,35 @@ describe.skipIf(!postgresHere)('projects', () => {
     const project = await create('Find Me');
     expect((await server.call(`GET /projects/${project.id}`, { as })).body).toEqual(project);
     expect((await server.call('GET /projects/find-me', { as })).body).toEqual(project);
+  });
+
+  it('have slugs of their own team, and are asked for by id where two teams have one', async () => {
+    const w = await world();
+    const made = async (sdk: SvcSDK, ownTeamId: string) =>
+      await sdk.projects.create({ name: 'Payments', teamId: ownTeamId });
+    const other = await w.stranger();
+    const [theirs, ours] = [await made(other.sdk, other.teamId), await made(w.sdk, w.teamId)];
+    // Nothing tells that another team has it too.
+    expect([theirs.slug, ours.slug]).toEqual(['payments', 'payments']);
+    expect((await made(w.sdk, w.teamId)).slug).toBe('payments-2');
+    expect((await w.sdk.projects.get('payments')).id).toBe(ours.id);
+    expect((await other.sdk.projects.get('payments')).id).toBe(theirs.id);
+    expect(await refused(other.sdk.projects.get('payments-2'))).toBe('404 not_found');
+
+    const second = await w.sdk.teams.create('second');
+    const also = await made(w.sdk, second.id);
+    expect(also.slug).toBe('payments');
+    await expect(w.sdk.projects.get('payments')).rejects.toMatchObject({
+      status: 409,
+      code: 'state_conflict',
+      message: expect.stringMatching(new RegExp(`${ours.id}.*${also.id}|${also.id}.*${ours.id}`)),
+    });
+    expect((await w.sdk.projects.get(also.id)).teamId).toBe(second.id);
+    const { secret } = await w.sdk.apiKeys.create('one team', {
+      scopes: ['project:read'],
+      teamId: second.id,
+    });
+    expect((await w.as(secret).projects.get('payments')).id).toBe(also.id);
   });
 
   it('cannot be named with a character that is not stored', async () => {

@@ -4,6 +4,7 @@ import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.projects.v1.ProjectsService/Create': {
+    guards: 'nothing',
     fields: ({ teamId }) => ({ name: 'made by the matrix', teamId }),
   },
   'svc.projects.v1.ProjectsService/Delete': { fields: ({ projectId }) => ({ projectId }) },

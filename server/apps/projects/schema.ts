@@ -1,7 +1,8 @@
-import { text } from 'drizzle-orm/pg-core';
+import { text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { teamTable } from '../../platform/resource/team-table.ts';
 
 export const projects = teamTable(
   { name: 'projects', kind: 'project', prefix: 'prj' },
-  { name: text('name').notNull(), slug: text('slug').notNull().unique() },
+  { name: text('name').notNull(), slug: text('slug').notNull() },
+  (t) => [uniqueIndex('projects_slug').on(t.teamId, t.slug)],
 );

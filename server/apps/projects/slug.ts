@@ -1,5 +1,5 @@
-/** Short names for addresses: lower-case letters, digits and dashes. */
-import type { Database } from '../../platform/db/index.ts';
+/** Short names for addresses: lower-case letters, digits and dashes. Each team has its own. */
+import type { Ctx } from '../../platform/context.ts';
 
 const CHARS_MAX = 48;
 
@@ -22,13 +22,18 @@ export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
 }
 
 /**
- * The first free slug for a name, within the transaction that takes it. Names whose slugs differ in their numbers alone could get the same one: they take turns
- * until their transactions end.
+ * The first slug for a name that is free in the team, within the transaction that takes it. Names whose slugs differ in their numbers alone could get the same
+ * one: they take turns until their transactions end.
  */
-export async function nextFreeSlug({ sql }: Database, name: string): Promise<string> {
+export async function nextFreeSlug(
+  { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
+  { teamId, name }: { readonly teamId: string; readonly name: string },
+): Promise<string> {
   const slug = slugOf(name);
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`projects.slug ${slug.replace(/(?:-\d+)+$/, '')}`}, 0))`;
+  const turn = `projects.slug ${teamId} ${slug.replace(/(?:-\d+)+$/, '')}`;
+  await sql`select pg_advisory_xact_lock(hashtextextended(${turn}, 0))`;
   const rows = await sql<Array<{ slug: string }>>`
-    select slug from projects where slug = ${slug} or slug ~ ${`^${slug}-[0-9]+$`}`;
+    select slug from projects where team_id = ${teamId} and team_id = any(${[...teams.teamIds]})
+      and (slug = ${slug} or slug ~ ${`^${slug}-[0-9]+$`})`;
   return freeSlug(slug, new Set(rows.map((row) => row.slug)));
 }

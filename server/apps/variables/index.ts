@@ -9,7 +9,7 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import { VariableSchema, VariablesService } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
 import type { Variable as Message } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
 import { environmentRows } from '../environments/index.ts';
-import type { Environment } from '../environments/index.ts';
+import type { Environment, Guards } from '../environments/index.ts';
 import { systemScope } from '../../platform/authorise.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
@@ -40,10 +40,21 @@ interface Wanted {
   readonly id?: string;
 }
 
-function createVariables(secrets: Seal): Handlers<Ctx> {
+interface VariablesDeps {
+  readonly guards: Guards;
+  readonly secrets: Seal;
+}
+
+function createVariables({ guards, secrets }: VariablesDeps): Handlers<Ctx> {
+  /** Under the environment's lock, so that limits hold and two calls with one name are one variable. */
+  const begin = async (tx: Ctx, environment: Environment): Promise<void> => {
+    const locked = await environmentRows.lock(tx, environment.id);
+    await guards.refuse(tx, locked, { act: 'changing variables', about: 'content' });
+  };
   const setAll = async (ctx: Ctx, environmentId: string, wanted: readonly Wanted[]): Promise<Message[]> => {
     const environment = await environmentRows.find(ctx, environmentId);
     const set = await change(ctx, act('variables.set', environment), async (tx) => {
+      await begin(tx, environment);
       const next = await nextOf(tx, environment, { secrets, wanted });
       const made: Variable[] = [];
       for (const each of next) made.push(await put(tx, environment, each));
@@ -76,6 +87,7 @@ function createVariables(secrets: Seal): Handlers<Ctx> {
       if (found.environmentId !== environment.id || (name ?? found.name) !== found.name)
         throw notFound(rows.kind);
       await change(ctx, act('variables.deleted', environment), async (tx) => {
+        await begin(tx, environment);
         const gone = await rows.remove(tx, found.id);
         return gone && [gone];
       });
@@ -84,8 +96,8 @@ function createVariables(secrets: Seal): Handlers<Ctx> {
   });
 }
 
-export function variablesFeature({ secrets }: System): Feature {
-  return { services: [createVariables(secrets)] };
+export function variablesFeature({ secrets }: System, guards: Guards): Feature {
+  return { services: [createVariables({ guards, secrets })] };
 }
 
 /** What a build finds: for its spec, which is encrypted as a whole. */
@@ -106,6 +118,14 @@ export async function openVariables(
   return { variables: plain, secrets: secret };
 }
 
+/** What tells whether the variables of an environment are still the same: each change of one gives it another time. By name. */
+export async function variableVersions(
+  who: Who,
+  environmentId: string,
+): Promise<ReadonlyArray<Pick<Variable, 'id' | 'name' | 'updatedAt'>>> {
+  return (await listByName(who, environmentId)).map(({ id, name, updatedAt }) => ({ id, name, updatedAt }));
+}
+
 /** By the characters of names, whatever order the database has for text. */
 async function listByName(who: Who, environmentId: string): Promise<readonly Variable[]> {
   return (await rows.list(who, { where: eq(variables.environmentId, environmentId) })).sort(byName);
@@ -116,13 +136,12 @@ const byName = (a: { readonly name: string }, b: { readonly name: string }): num
 
 const sealedAt = (id: string): string => `variables.sealed:${id}`;
 
-/** What becomes of the environment's variables, all or none, under its lock, so that limits hold and two calls with one name are one variable. */
+/** What becomes of the environment's variables, all or none. Under the environment's lock. */
 async function nextOf(
   tx: Ctx,
   environment: Environment,
   { secrets, wanted }: { readonly secrets: Seal; readonly wanted: readonly Wanted[] },
 ): Promise<readonly Next[]> {
-  await environmentRows.lock(tx, environment.id);
   const before = await listByName(tx, environment.id);
   const next = wanted.map((each): Next => {
     const { name, value } = each;

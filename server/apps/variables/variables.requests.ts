@@ -5,16 +5,21 @@ import type { World } from '../../../test/contract/world.ts';
 
 const variable = ({ environmentId, variableId }: World) => ({ environmentId, variableId });
 
+const guards = { what: 'variables of what is built and deployed' };
+
 export const requests: Requests = {
-  'svc.variables.v1.VariablesService/Delete': { fields: variable, last: true },
+  'svc.variables.v1.VariablesService/Delete': { fields: variable, last: true, guards },
   'svc.variables.v1.VariablesService/List': { fields: environment },
   'svc.variables.v1.VariablesService/Set': {
     fields: (world) => ({ ...environment(world), name: 'BY_MATRIX', value: 'x', secret: true }),
+    guards,
   },
   'svc.variables.v1.VariablesService/SetMany': {
     fields: (world) => ({ ...environment(world), variables: { BY_MATRIX: 'y' } }),
+    guards,
   },
   'svc.variables.v1.VariablesService/Update': {
     fields: (world) => ({ ...variable(world), name: 'OF_MATRIX', value: 'z' }),
+    guards,
   },
 };

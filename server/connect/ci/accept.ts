@@ -43,6 +43,7 @@ export type FactName =
   | 'event'
   | 'file'
   | 'finishedAt'
+  | 'mergeQueueOf'
   | 'mergeSha'
   | 'name'
   | 'queuedAt'

@@ -54,11 +54,23 @@ describe.skipIf(!postgresHere)('external CI', () => {
       expect((await patch(`/ci/connections/${id}`, { status: 'error' })).code).toBe('validation_failed');
       expect((await server.call(`DELETE /ci/connections/${id}`, { as })).status).toBe(204);
       expect((await get(`/ci/connections/${id}`)).code).toBe('not_found');
-      const acts = await server.db.sql`select action from audit_entries where target = ${id} order by seq`;
-      expect(acts.map((row) => row['action'])).toEqual([
-        'ci_connection.created',
-        'ci_connection.updated',
-        'ci_connection.deleted',
+      const acts = await server.db
+        .sql`select action, details from audit_entries where target = ${id} order by seq`;
+      const of = { provider: 'github', repository: 'github.com/acme/first' };
+      expect(acts).toMatchObject([
+        { action: 'ci_connection.created' },
+        {
+          action: 'ci_connection.updated',
+          details: {
+            ...of,
+            before: { ingestMode: 'direct', status: 'active' },
+            after: { ingestMode: 'both', status: 'paused' },
+          },
+        },
+        {
+          action: 'ci_connection.deleted',
+          details: { ...of, before: { status: 'paused', projectId: null } },
+        },
       ]);
     });
 

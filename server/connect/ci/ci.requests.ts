@@ -7,7 +7,10 @@ const ciConnection = ({ ciConnectionId }: World) => ({ connectionId: ciConnectio
 const ciRun = ({ ciRunId }: World) => ({ runId: ciRunId });
 
 export const requests: Requests = {
-  'svc.ci.v1.CiService/Complete': { fields: (world) => ({ ...ciRun(world), status: 'success' }) },
+  'svc.ci.v1.CiService/Complete': {
+    guards: 'nothing',
+    fields: (world) => ({ ...ciRun(world), status: 'success' }),
+  },
   'svc.ci.v1.AdminCiDeliveriesService/List': { fields: () => ({}) },
   'svc.ci.v1.AdminCiDeliveriesService/Replay': { fields: () => ({ deliveryId: 'ciw_0' }), status: 404 },
   'svc.ci.v1.CiService/CreateConnection': {
@@ -22,6 +25,7 @@ export const requests: Requests = {
   'svc.ci.v1.CiService/DeleteConnectionToken': { fields: ciConnection },
   'svc.ci.v1.CiService/Discover': { fields: ciConnection },
   'svc.ci.v1.CiService/ExchangeIdToken': {
+    guards: 'nothing',
     fields: ({ ciConnectionId }) => ({ ciConnectionId, idToken: 'no.id.token' }),
     status: 401,
     as: 'nobody',
@@ -34,13 +38,16 @@ export const requests: Requests = {
   'svc.ci.v1.CiService/ListDeliveries': { fields: ciConnection },
   'svc.ci.v1.CiService/ListPipelines': { fields: ciConnection },
   'svc.ci.v1.CiService/ListRunJobs': { fields: ciRun },
+  'svc.ci.v1.CiService/ListRunsForConnection': { fields: ciConnection },
   'svc.ci.v1.CiService/ListRunsForPipeline': {
     fields: ({ ciPipelineId }) => ({ pipelineId: ciPipelineId }),
   },
   'svc.ci.v1.CiService/Report': {
+    guards: 'nothing',
     fields: ({ ciConnectionId }) => ({ ciConnectionId, externalRunId: '2', status: 'running' }),
   },
   'svc.ci.v1.CiService/ReportJobs': {
+    guards: 'nothing',
     fields: (world) => ({ ...ciRun(world), jobs: [{ name: 'test', status: 'running' }] }),
   },
   'svc.ci.v1.CiService/ResetOidcPin': { fields: ciConnection },
@@ -58,7 +65,10 @@ export const requests: Requests = {
   'svc.ci.v1.CiService/UpdateConnection': {
     fields: (world) => ({ ...ciConnection(world), defaultBranch: 'next' }),
   },
-  'svc.ci.v1.CiService/UpdateRun': { fields: (world) => ({ ...ciRun(world), durationMs: 1 }) },
+  'svc.ci.v1.CiService/UpdateRun': {
+    guards: 'nothing',
+    fields: (world) => ({ ...ciRun(world), durationMs: 1 }),
+  },
   'svc.webhooks.v1.WebhooksService/Delete': {
     fields: (world) => ({ ...environment(world), hookId: 'cih_0' }),
     status: 404,

@@ -17,6 +17,7 @@ import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
+import { lockTeam } from '../../platform/resource/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import {
   countConnections,
@@ -93,6 +94,8 @@ export function connectionMethods({ clock, secrets }: CiDeps): Methods {
       if (request.status === StatusNumber.ERROR) throw errorIsOurs();
       await checkProject(ctx, known.teamId, request.projectId);
       return await ctx.db.transact(async (db) => {
+        // A connection guards the environments of its project.
+        await lockTeam({ db }, known.teamId);
         // Columns that background work writes meanwhile are not to be overwritten.
         const before = await lockConnection(db, ctx.teams, known.id);
         if (before === undefined) throw notFound('CI connection');
@@ -104,20 +107,22 @@ export function connectionMethods({ clock, secrets }: CiDeps): Methods {
           return presentConnection(before);
         await updateConnection(db, ctx.teams, after);
         await followChange({ ...ctx, db }, secrets, { before, after });
-        const changes = Object.fromEntries(fields.map((field) => [field, after[field]]));
+        const changes = { before: valuesOf(before, fields), after: valuesOf(after, fields) };
         await recordAct(db, ctx, act('ci_connection.updated', after, changes));
         const isNextOther = fields.includes('ingestMode') || fields.includes('projectId');
         return isNextOther ? await withNextSteps(db, after) : presentConnection(after);
       });
     },
     deleteConnection: async ({ connectionId }, ctx) => {
-      const connection = await connectionOf(ctx, connectionId);
+      await connectionOf(ctx, connectionId);
       await ctx.db.transact(async (db) => {
         const locked = await lockConnection(db, ctx.teams, connectionId);
         if (locked === undefined) return;
         await stopSubscription(db, locked);
-        if (await deleteConnection(db, ctx.teams, connectionId))
-          await recordAct(db, ctx, act('ci_connection.deleted', connection));
+        if (await deleteConnection(db, ctx.teams, connectionId)) {
+          const was = { before: valuesOf(locked, CHANGEABLE) };
+          await recordAct(db, ctx, act('ci_connection.deleted', locked, was));
+        }
       });
       return {};
     },
@@ -172,6 +177,13 @@ const CHANGEABLE = [
   'oidcPolicy',
   'genericMapping',
 ] as const;
+
+function valuesOf(
+  connection: Connection,
+  fields: ReadonlyArray<(typeof CHANGEABLE)[number]>,
+): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(fields.map((field) => [field, connection[field]]));
+}
 
 function changed(before: Connection, request: UpdateConnectionRequest, now: Date): Connection {
   return {

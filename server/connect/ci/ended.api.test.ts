@@ -9,7 +9,7 @@ import type { Hooked } from '../../../test/setup/ci/hooked.ts';
 
 const postgresHere = await has('postgres');
 const ENDS = ['success', 'failed', 'cancelled', 'unknown'] as const;
-const PAIRS = ENDS.flatMap((was) =>
+const PAIRS = ENDS.filter((was) => was !== 'unknown').flatMap((was) =>
   ENDS.filter((asked) => asked !== was).map((asked) => [was, asked] as const),
 );
 const DAYS_MS = 40 * 24 * 60 * 60_000;
@@ -95,6 +95,31 @@ describe.skipIf(!postgresHere)('a run that ended', () => {
       expect(answers.map(({ status }) => status)).toEqual(asked.map((word) => (word === stays ? 200 : 409)));
     }
   });
+
+  it.each(ENDS.slice(0, 3))(
+    'as unknown, by its own job, takes %s by any call, and then stays',
+    async (end) => {
+      for (const tell of ['complete', 'patch', 'report', 'named'] as const) {
+        const { id, report } = await running();
+        const own = tell === 'report' ? await post('/ci/runs', { ...report, status: 'unknown' }) : undefined;
+        const first = own ?? (await post(`/ci/runs/${id}/complete`, { status: 'unknown' }));
+        expect([first.status, first.body['status']]).toEqual([200, 'unknown']);
+        // Only forward: it does not run again.
+        expect((await patch(`/ci/runs/${id}`, { status: 'running' })).body['status']).toBe('unknown');
+        const named = encodeURIComponent(`${connectionId}:1:${report.externalRunId}`);
+        const told = {
+          complete: async () => await post(`/ci/runs/${id}/complete`, { status: end, durationMs: 900 }),
+          patch: async () => await patch(`/ci/runs/${id}`, { status: end, durationMs: 900 }),
+          report: async () => await post('/ci/runs', { ...report, status: end, durationMs: 900 }),
+          named: async () => await post(`/ci/runs/${named}/complete`, { status: end, durationMs: 900 }),
+        };
+        const answer = await told[tell]();
+        expect([answer.status, answer.body['status'], answer.body['durationMs']]).toEqual([200, end, 900]);
+        const back = await post(`/ci/runs/${id}/complete`, { status: 'unknown' });
+        expect([back.code, (await get(`/ci/runs/${id}`))['status']]).toEqual(['state_conflict', end]);
+      }
+    },
+  );
 
   it('is lost only until somebody tells its end', async () => {
     const { id } = await running();

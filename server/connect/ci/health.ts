@@ -7,7 +7,7 @@
 import type { Clock } from '../../platform/clock.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { isJobOpen } from '../../platform/jobs/index.ts';
-import { startLoop } from '../../platform/loop.ts';
+import { eachStep, startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
 import { askHost } from './background.ts';
 import { wantCommitStatus } from './commit-status/wanted.ts';
@@ -44,8 +44,11 @@ export function startCiHealth({ db, clock, onError }: CiHealthDeps): Loop {
     everyMs: EVERY_MS,
     onError,
     run: async () => {
-      await askSilent(db, clock.now());
-      await giveUpLost(db, clock.now());
+      const steps = [askSilent, giveUpLost];
+      await eachStep(
+        steps.map((step) => async () => await step(db, clock.now())),
+        onError,
+      );
     },
   });
 }

@@ -30,6 +30,7 @@ import { readMethods } from './reads.ts';
 import { reportedRun, reportMethods } from './reports.ts';
 import { webhookMethods } from './webhooks/index.ts';
 
+export { connectionGuards } from './guards.ts';
 export { bindCiJob, isCiJob } from './oidc/index.ts';
 export type { CiJobCaller } from './oidc/index.ts';
 

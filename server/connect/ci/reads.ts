@@ -10,12 +10,14 @@ import type { Pipeline } from './connections-store.ts';
 import { connectionOf } from './connections.ts';
 import { listJobs } from './jobs-store.ts';
 import { presentJob, presentRun } from './present.ts';
+import { whyUnplaced } from './unplaced.ts';
 import { findNamedRun, findRun, listRuns } from './runs-store.ts';
+import type { RunsOf } from './runs-store.ts';
 import type { Run, RunName } from './model/run.ts';
 
 type Methods = Pick<
   Implementation<typeof CiService, Ctx>,
-  'listPipelines' | 'listRunsForPipeline' | 'getRun' | 'listRunJobs'
+  'listPipelines' | 'listRunsForPipeline' | 'listRunsForConnection' | 'getRun' | 'listRunJobs'
 >;
 
 export function readMethods(): Methods {
@@ -29,18 +31,21 @@ export function readMethods(): Methods {
       const { items, nextCursor } = closePage(page, rows, (row) => [row.name, row.path]);
       return { pipelines: items.map(presentPipeline), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
-    listRunsForPipeline: async ({ pipelineId, limit, cursor }, ctx) => {
+    listRunsForPipeline: async ({ pipelineId, ...page }, ctx) => {
       const pipeline = await findPipeline(ctx.db, ctx.teams, pipelineId);
       if (pipeline === undefined) throw notFound('pipeline');
       ctx.teams.require(pipeline.teamId);
-      const page = openPage(ctx, pipelineId, { limit, cursor });
-      const [at, id] = page.after ?? [];
-      const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(id) };
-      const rows = await listRuns(ctx.db, ctx.teams, { pipelineId, take: page.take, after });
-      const { items, nextCursor } = closePage(page, rows, (row) => [row.occurredAt.toISOString(), row.id]);
-      return { runs: items.map(presentRun), ...(nextCursor === undefined ? {} : { nextCursor }) };
+      return await pageOfRuns(ctx, { pipelineId }, page);
     },
-    getRun: async ({ runId }, ctx) => presentRun(await runOf(ctx, runId)),
+    listRunsForConnection: async ({ connectionId, ...page }, ctx) => {
+      const { id } = await connectionOf(ctx, connectionId);
+      return await pageOfRuns(ctx, { connectionId: id }, page);
+    },
+    getRun: async ({ runId }, ctx) => {
+      const run = await runOf(ctx, runId);
+      const connection = await connectionOf(ctx, run.connectionId);
+      return { ...presentRun(run), ...(await whyUnplaced(ctx.db, connection, run)) };
+    },
     listRunJobs: async ({ runId, limit, cursor }, ctx) => {
       const { id } = await runOf(ctx, runId);
       const page = openPage(ctx, id, { limit, cursor });
@@ -51,6 +56,15 @@ export function readMethods(): Methods {
       return { jobs: items.map(presentJob), ...(nextCursor === undefined ? {} : { nextCursor }) };
     },
   };
+}
+
+async function pageOfRuns(ctx: Ctx, of: RunsOf, asked: Parameters<typeof openPage>[2]) {
+  const page = openPage(ctx, 'pipelineId' in of ? of.pipelineId : of.connectionId, asked);
+  const [at, id] = page.after ?? [];
+  const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(id) };
+  const rows = await listRuns(ctx.db, ctx.teams, { of, take: page.take, after });
+  const { items, nextCursor } = closePage(page, rows, (row) => [row.occurredAt.toISOString(), row.id]);
+  return { runs: items.map(presentRun), ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
 /** `<ciConnectionId>:<attempt>:<externalRunId>`; ids of ours hold no colon, external ones may. */

@@ -8,15 +8,15 @@ import { acceptOfRun, isTerminal, NO_EVENTS, settle } from './accept.ts';
 import type { CiEvent, CiState, CiStatus, Settled } from './accept.ts';
 import { wantCommitStatus } from './commit-status/wanted.ts';
 import { ensurePipeline } from './connections-system.ts';
-import { environmentOfRun } from './environment.ts';
+import { environmentsOfRun } from './environment.ts';
 import type { Connection } from './model/connection.ts';
 import type { Recording } from './model/recording.ts';
 import type { Run, RunName } from './model/run.ts';
 import { closeJobs } from './record-jobs.ts';
+import { runColumns, runTables } from './run-columns.ts';
 import { holdNames, lockRun } from './run-names.ts';
 import { viewOf } from './run-view.ts';
 import type { RunView } from './run-view.ts';
-import { runColumns, runTables } from './runs-store.ts';
 
 /** Finds a run for background work, whose jobs name the run themselves. */
 export async function runById({ sql }: Database, id: string): Promise<Run | undefined> {
@@ -147,18 +147,17 @@ export async function rewriteRun(recording: Recording, run: Run): Promise<Run> {
   return after;
 }
 
-/** The pipeline and the environment that the run stands in. */
+/** The pipeline and the environments that the run stands in. */
 async function placeOf(recording: Recording, state: CiState, { branch }: RunView) {
   const { name, file, environmentId } = settle(state).facts;
   const path = typeof file === 'string' ? file : '';
   const pipelineName = typeof name === 'string' ? name : path === '' ? 'default' : path;
-  return {
-    pipelineId: await ensurePipeline(recording, { name: pipelineName, path }),
-    environmentId: await environmentOfRun(recording.db, recording.connection, {
-      environmentId: typeof environmentId === 'string' ? environmentId : null,
-      branch,
-    }),
-  };
+  const pipelineId = await ensurePipeline(recording, { name: pipelineName, path });
+  const [first = null, ...alsoIn] = await environmentsOfRun(recording.db, recording.connection, {
+    environmentId: typeof environmentId === 'string' ? environmentId : null,
+    branch,
+  });
+  return { pipelineId, environmentId: first, alsoIn };
 }
 
 /** Undefined when a run of this name is there already. */
@@ -166,30 +165,38 @@ async function insertRun(recording: Recording, name: RunName, state: CiState): P
   const { db, connection, now } = recording;
   const { externalRunId, externalAttempt } = name;
   const v = viewOf(state, now);
-  const { pipelineId, environmentId } = await placeOf(recording, state, v);
+  const { pipelineId, environmentId, alsoIn } = await placeOf(recording, state, v);
   const { sql } = db;
-  const { count } = await sql`
-    insert into ci_runs (id, team_id, connection_id, pipeline_id, external_run_id, external_attempt, environment_id, state, status,
-      provider_status, provider_conclusion, blocked, soft, reason, trigger, commit_sha, branch, tag, external_url, actor, queued_at,
+  const made = await sql`
+    with made as (insert into ci_runs (id, team_id, connection_id, pipeline_id, external_run_id, external_attempt, environment_id, state, status,
+      provider_status, provider_conclusion, blocked, soft, reason, trigger, commit_sha, branch, merge_queue, tag, external_url, actor, queued_at,
       started_at, finished_at, duration_ms, occurred_at, heard_at, poll_at, created_at, updated_at)
     values (${newId('cir', now.getTime())}, ${connection.teamId}, ${connection.id}, ${pipelineId}, ${externalRunId}, ${externalAttempt},
       ${environmentId}, ${sql.json(jsonOf(state))}, ${v.status}, ${v.providerStatus}, ${v.providerConclusion}, ${v.blocked}, ${v.soft},
-      ${v.reason}, ${v.trigger}, ${v.commitSha}, ${v.branch}, ${v.tag}, ${v.externalUrl}, ${v.actor}, ${v.queuedAt}, ${v.startedAt},
-      ${v.finishedAt}, ${v.durationMs}, ${v.occurredAt}, ${now}, ${nextPollAt(v, now)}, ${now}, ${now})
-    on conflict (connection_id, external_run_id, external_attempt) do nothing`;
-  if (count === 0) return undefined;
+      ${v.reason}, ${v.trigger}, ${v.commitSha}, ${v.branch}, ${v.mergeQueue}, ${v.tag}, ${v.externalUrl}, ${v.actor}, ${v.queuedAt},
+      ${v.startedAt}, ${v.finishedAt}, ${v.durationMs}, ${v.occurredAt}, ${now}, ${nextPollAt(v, now)}, ${now}, ${now})
+    on conflict (connection_id, external_run_id, external_attempt) do nothing returning team_id, id, occurred_at),
+    places as (insert into ci_run_environments (team_id, run_id, environment_id, occurred_at)
+      select m.team_id, m.id, e.id, m.occurred_at from made m, unnest(${alsoIn}::text[]) as e (id))
+    select id from made`;
+  if (made.length === 0) return undefined;
   return await readNamed(db, connection, name);
 }
 
 async function updateRun({ sql }: Database, r: Run, now: Date): Promise<void> {
   await sql`
-    update ci_runs set external_run_id = ${r.externalRunId}, pipeline_id = ${r.pipelineId}, environment_id = ${r.environmentId}, state = ${sql.json(jsonOf(r.state))},
+    with gone as (delete from ci_run_environments where run_id = ${r.id} and environment_id <> all(${[...r.alsoIn]}::text[])),
+    run as (update ci_runs set external_run_id = ${r.externalRunId}, pipeline_id = ${r.pipelineId}, environment_id = ${r.environmentId}, state = ${sql.json(jsonOf(r.state))},
       status = ${r.status}, lost = false, provider_status = ${r.providerStatus}, provider_conclusion = ${r.providerConclusion},
       blocked = ${r.blocked}, soft = ${r.soft}, reason = ${r.reason}, trigger = ${r.trigger}, commit_sha = ${r.commitSha},
-      branch = ${r.branch}, tag = ${r.tag}, external_url = ${r.externalUrl}, actor = ${r.actor}, queued_at = ${r.queuedAt},
+      branch = ${r.branch}, merge_queue = ${r.mergeQueue}, tag = ${r.tag}, external_url = ${r.externalUrl}, actor = ${r.actor}, queued_at = ${r.queuedAt},
       started_at = ${r.startedAt}, finished_at = ${r.finishedAt}, duration_ms = ${r.durationMs}, occurred_at = ${r.occurredAt},
       heard_at = ${now}, poll_at = ${nextPollAt(r, now)}, updated_at = ${now}
-    where id = ${r.id}`;
+    where id = ${r.id} returning team_id, id, occurred_at)
+    insert into ci_run_environments (team_id, run_id, environment_id, occurred_at)
+    select run.team_id, run.id, e.id, run.occurred_at from run, unnest(${[...r.alsoIn]}::text[]) as e (id)
+    on conflict (run_id, environment_id) do update set occurred_at = excluded.occurred_at
+    where ci_run_environments.occurred_at <> excluded.occurred_at`;
 }
 
 /** Time that a run is silent before its provider is asked, and the interval at which it is asked then. */

@@ -18,6 +18,7 @@ import { recordJobs } from './record-jobs.ts';
 import type { JobEvent } from './record-jobs.ts';
 import { factsOfJob } from './oidc/report.ts';
 import { presentJob, presentRun } from './present.ts';
+import { whyUnplaced } from './unplaced.ts';
 import { nameOf, runOf } from './reads.ts';
 import { recordEvents, recordEventsOf } from './record-runs.ts';
 import type { Run } from './model/run.ts';
@@ -45,7 +46,7 @@ export function reportMethods(): Methods {
         async (recording) => await recordEvents(recording, name, eventsFor),
       );
       if (!isNew) ctx.call.status = 200;
-      return presentRun(run);
+      return await answerOf(ctx, connection, run);
     },
     updateRun: async ({ runId, status, durationMs }, ctx) => {
       const run = await runOf(ctx, runId);
@@ -60,7 +61,7 @@ export function reportMethods(): Methods {
         connection,
         async (recording) => await recordEventsOf(recording, run, (known) => [admissible(known, event)]),
       );
-      return presentRun(recorded.run);
+      return await answerOf(ctx, connection, recorded.run);
     },
     reportJobs: async ({ runId, jobs }, ctx) => {
       const run = await runOf(ctx, runId);
@@ -85,9 +86,13 @@ export function reportMethods(): Methods {
         connection,
         async (recording) => await recordEvents(recording, name, (known) => [admissible(known, event)]),
       );
-      return presentRun(recorded.run);
+      return await answerOf(ctx, connection, recorded.run);
     },
   };
+}
+
+async function answerOf({ db }: Ctx, connection: Connection, run: Run) {
+  return { ...presentRun(run), ...(await whyUnplaced(db, connection, run)) };
 }
 
 async function storedName(ctx: Ctx, runId: string) {
@@ -160,6 +165,7 @@ function eventOf(request: ReportRequest, { caller }: Ctx): CiEvent {
       event: trigger,
       commitSha: commitOf(commitSha),
       branch: branch?.replace(/^refs\/heads\//, ''),
+      mergeQueueOf: request.mergeQueueOf?.replace(/^refs\/heads\//, ''),
       tag: request.tag?.replace(/^refs\/tags\//, ''),
       environmentId,
       url: externalUrl,
@@ -223,15 +229,12 @@ function checkSame({ id, state: { facts: known } }: Run, { facts: reported }: Ci
 
 /**
  * The part of a reported event that a run takes. A run that ended does not change: it takes facts that are missing, and another end is refused. `unknown`
- * after a long silence, or for a status of the provider that means nothing here, was reported by nobody, and is no such end.
+ * is no such end, whoever said it: after a long silence, for a status of the provider that means nothing here, or in a job's own report.
  */
 function admissible(known: Run | undefined, event: CiEvent): CiEvent {
   if (known === undefined) return event;
   const { status: asked } = event;
-  const isOver =
-    isReportedEnd(known.status) ||
-    (known.status === 'unknown' && !known.lost && known.providerStatus === null);
-  if (!isOver) return event;
+  if (!isReportedEnd(known.status)) return event;
   if (asked !== undefined && isTerminal(asked) && asked !== known.status) throw endedOtherwise(known, asked);
   const facts = Object.entries(event.facts).filter(
     ([name]) => known.state.facts[name as FactName] === undefined,

@@ -1,6 +1,7 @@
 /** The columns of a run, made of its state: the status as settled, and times, where the time of receipt stands in for one that the provider did not report. */
 import { isTerminal, settle } from './accept.ts';
 import type { CiState, CiStatus } from './accept.ts';
+import { baseOfQueue } from './merge-queue.ts';
 
 export interface RunView {
   readonly status: CiStatus;
@@ -11,7 +12,9 @@ export interface RunView {
   readonly reason: string | null;
   readonly trigger: string | null;
   readonly commitSha: string | null;
+  /** Of a merge queue's run, the base that it is merged into. */
   readonly branch: string | null;
+  readonly mergeQueue: boolean;
   readonly tag: string | null;
   readonly externalUrl: string | null;
   readonly actor: string | null;
@@ -30,6 +33,8 @@ export function viewOf(state: CiState, now: Date, before?: Before): RunView {
   const createdAt = before?.createdAt ?? now;
   const queuedAt = dateOf(facts.queuedAt);
   const ended = isTerminal(settled.status);
+  const branch = textOf(facts.branch);
+  const base = textOf(facts.mergeQueueOf) ?? baseOfQueue(branch);
   const reportedStart = dateOf(facts.startedAt);
   const startedAt = reportedStart ?? before?.startedAt ?? (settled.status === 'running' ? now : null);
   const finishedAt = ended ? (dateOf(facts.finishedAt) ?? before?.finishedAt ?? now) : null;
@@ -37,7 +42,8 @@ export function viewOf(state: CiState, now: Date, before?: Before): RunView {
     trigger: textOf(facts.event),
     ...settled,
     commitSha: textOf(facts.commitSha),
-    branch: textOf(facts.branch),
+    branch: base ?? branch,
+    mergeQueue: base !== null,
     tag: textOf(facts.tag),
     externalUrl: textOf(facts.url),
     actor: textOf(facts.actor),

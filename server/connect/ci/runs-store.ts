@@ -1,18 +1,9 @@
 /** Runs for callers: every statement is limited to the teams of a TeamScope. */
 import type { TeamScope } from '../../platform/context.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { Database } from '../../platform/db/index.ts';
 import type { Run, RunName } from './model/run.ts';
+import { runColumns, runTables } from './run-columns.ts';
 import { realId } from './run-names.ts';
-
-/** Columns of `r`, and of its pipeline `p`. */
-export const runColumns = (sql: SqlTag) => sql`
-  r.id, r.team_id as "teamId", r.connection_id as "connectionId", r.pipeline_id as "pipelineId", p.name as "pipelineName",
-  r.external_run_id as "externalRunId", r.external_attempt as "externalAttempt", r.environment_id as "environmentId", r.state, r.lost,
-  r.status, r.provider_status as "providerStatus", r.provider_conclusion as "providerConclusion", r.blocked, r.soft, r.reason, r.trigger,
-  r.commit_sha as "commitSha", r.branch, r.tag, r.external_url as "externalUrl", r.actor, r.queued_at as "queuedAt",
-  r.started_at as "startedAt", r.finished_at as "finishedAt", r.duration_ms::float8 as "durationMs", r.occurred_at as "occurredAt",
-  r.created_at as "createdAt", r.updated_at as "updatedAt"`;
-export const runTables = (sql: SqlTag) => sql`ci_runs r join ci_pipelines p on p.id = r.pipeline_id`;
 
 export async function findRun({ sql }: Database, scope: TeamScope, id: string): Promise<Run | undefined> {
   // The id of a run that was joined into another one leads there.
@@ -42,14 +33,18 @@ interface After {
   readonly id: string;
 }
 
+export type RunsOf = { readonly pipelineId: string } | { readonly connectionId: string };
+
 /** Newest first. */
 export async function listRuns(
   { sql }: Database,
   scope: TeamScope,
-  { pipelineId, take, after }: { pipelineId: string; take: number; after: After | undefined },
+  { of, take, after }: { of: RunsOf; take: number; after: After | undefined },
 ): Promise<readonly Run[]> {
+  const which =
+    'pipelineId' in of ? sql`r.pipeline_id = ${of.pipelineId}` : sql`r.connection_id = ${of.connectionId}`;
   const behind = after === undefined ? sql`` : sql`and (r.occurred_at, r.id) < (${after.at}, ${after.id})`;
   return await sql<Run[]>`
-    select ${runColumns(sql)} from ${runTables(sql)} where r.pipeline_id = ${pipelineId} and r.team_id = any(${[...scope.teamIds]}) ${behind}
+    select ${runColumns(sql)} from ${runTables(sql)} where ${which} and r.team_id = any(${[...scope.teamIds]}) ${behind}
     order by r.occurred_at desc nulls last, r.id desc nulls last limit ${take}`;
 }

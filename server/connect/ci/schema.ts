@@ -141,6 +141,9 @@ export const ciRuns = pgTable(
     commitSha: text('commit_sha'),
     branch: text('branch'),
     tag: text('tag'),
+    /** Of a merge queue; `branch` is the base that it is merged into. */
+    mergeQueue: boolean('merge_queue').notNull().default(false),
+    /** The environment that its report names, or the oldest that builds its branch; others that do stand in `ci_run_environments`. */
     environmentId: id('environment_id').references(() => environments.id, { onDelete: 'set null' }),
     externalUrl: text('external_url'),
     actor: text('actor'),
@@ -164,6 +167,11 @@ export const ciRuns = pgTable(
     index('ci_runs_of_environment')
       .on(t.environmentId, t.occurredAt.desc(), t.id.desc())
       .where(sql`${t.environmentId} is not null`),
+    index('ci_runs_of_connection').on(t.connectionId, t.occurredAt.desc(), t.id.desc()),
+    // The graph's way from a commit.
+    index('ci_runs_of_commit')
+      .on(t.teamId, t.commitSha, t.createdAt.desc(), t.id.desc())
+      .where(sql`${t.commitSha} is not null`),
     // Rows that the reconciliation looks through.
     index('ci_runs_open')
       .on(t.heardAt)
@@ -183,6 +191,29 @@ export const ciRuns = pgTable(
       columns: [t.teamId, t.pipelineId],
       foreignColumns: [ciPipelines.teamId, ciPipelines.id],
       name: 'ci_runs_pipeline_fk',
+    }).onDelete('cascade'),
+  ],
+);
+
+/** The environments that a run stands in beside its own: each that builds its branch. */
+export const ciRunEnvironments = pgTable(
+  'ci_run_environments',
+  {
+    teamId: id('team_id').notNull(),
+    runId: id('run_id').notNull(),
+    environmentId: id('environment_id')
+      .notNull()
+      .references(() => environments.id, { onDelete: 'cascade' }),
+    /** That of the run, so that the timeline finds the newest through one index. */
+    occurredAt: instant('occurred_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.runId, t.environmentId] }),
+    index('ci_run_environments_newest').on(t.environmentId, t.occurredAt.desc(), t.runId.desc()),
+    foreignKey({
+      columns: [t.teamId, t.runId],
+      foreignColumns: [ciRuns.teamId, ciRuns.id],
+      name: 'ci_run_environments_run_fk',
     }).onDelete('cascade'),
   ],
 );

@@ -57,7 +57,7 @@ describe.runIf(await has('postgres'))('with the ids of another team', () => {
       pipelines: (await connections.listPipelines(db, scope, { ...PAGE, connectionId })).length,
       run: (await findRun(db, scope, run.id))?.id,
       named: (await findNamedRun(db, scope, name))?.id,
-      runs: (await listRuns(db, scope, { ...PAGE, pipelineId: run.pipelineId })).length,
+      runs: (await listRuns(db, scope, { ...PAGE, of: { pipelineId: run.pipelineId } })).length,
       jobs: (await listJobs(db, scope, { ...PAGE, runId: run.id })).length,
       timeline: (
         await readTimeline(db, scope, { environmentId, before: undefined, take: 10, withRuns: true })

@@ -22,7 +22,6 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
   // Asked at each look: whoever watches sees the runs go and come with the feature.
   const isCiOpen = (): boolean => gate.state('host.ci') === 'open';
   const watches = createTimelineWatches(isCiOpen);
-  const seesRuns = ({ caller }: Ctx): boolean => caller.scopes.has('ci:read');
   return implement(TimelineService, {
     get: async ({ environmentId, cursor, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
       const { id } = await environmentRows.find(ctx, environmentId);
@@ -31,7 +30,7 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
         environmentId: id,
         before,
         take: limit + 1,
-        withRuns: seesRuns(ctx) && isCiOpen(),
+        withRuns: isCiOpen(),
       });
       const page = rows.slice(0, limit);
       const last = page.at(-1);
@@ -42,7 +41,7 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
     },
     watch: async ({ environmentId, limit = LIMIT_DEFAULT }, ctx: Ctx) => {
       const { id } = await environmentRows.find(ctx, environmentId);
-      const watcher = { db: ctx.db, teams: ctx.teams, environmentId: id, limit, withRuns: seesRuns(ctx) };
+      const watcher = { db: ctx.db, teams: ctx.teams, environmentId: id, limit };
       return watchTimeline(watches, watcher, ctx.call.signal);
     },
   });

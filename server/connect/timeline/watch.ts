@@ -1,6 +1,5 @@
 /**
- * The newest entries of an environment as they come and change. All who watch an environment share one look, as wide as the widest of them asks for; those who
- * do not see runs of external CI have one of their own.
+ * The newest entries of an environment as they come and change. All who watch an environment share one look, as wide as the widest of them asks for.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TimelineEventSchema } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
@@ -20,8 +19,6 @@ export interface Watcher {
   readonly teams: TeamScope;
   readonly environmentId: string;
   readonly limit: number;
-  /** Whether the watcher sees runs of external CI, while that feature is open. */
-  readonly withRuns: boolean;
 }
 
 interface Seen {
@@ -34,13 +31,13 @@ export type TimelineWatches = Watches<Watcher, readonly Seen[]>;
 export function createTimelineWatches(isCiOpen: () => boolean): TimelineWatches {
   return createWatches(async ([first, ...others], before) => {
     if (first === undefined) throw new Error('a look without watchers');
-    const { db, teams, environmentId, withRuns } = first;
+    const { db, teams, environmentId } = first;
     const take = Math.max(first.limit, ...others.map(({ limit }) => limit));
     const entries = await readTimeline(db, teams, {
       environmentId,
       before: undefined,
       take,
-      withRuns: withRuns && isCiOpen(),
+      withRuns: isCiOpen(),
     });
     // Whatever an environment has in its timeline keeps it from being gone.
     if (entries.length === 0 && !(await environmentExists(db, teams, environmentId)))
@@ -61,8 +58,7 @@ export async function* watchTimeline(
   signal: AbortSignal,
 ): AsyncGenerator<TimelineEvent> {
   let known: ReadonlyMap<string, string> | undefined;
-  const { environmentId, withRuns } = watcher;
-  for await (const seen of watches.watch(`${environmentId} ${withRuns}`, watcher, signal)) {
+  for await (const seen of watches.watch(watcher.environmentId, watcher, signal)) {
     const before = known;
     const watched = seen.slice(0, watcher.limit);
     const changed = watched.filter(({ entry, print }) => before?.get(entry.id) !== print);

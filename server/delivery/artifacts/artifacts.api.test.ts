@@ -8,12 +8,13 @@ import { gzipSync } from 'node:zlib';
 import { bundleFromJSON } from '@sigstore/bundle';
 import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
 import { createSvcSDK } from '@svc/sdk';
-import type { Artifact, Attestation, SvcApiError, SvcSDK } from '@svc/sdk';
+import type { Artifact, Attestation, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { stranger } from '../../../test/setup/people.ts';
+import { firstSession, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -27,6 +28,8 @@ const CANARY = 'canary-51e0a7f3';
 describe.skipIf(!postgresHere)('artifacts', () => {
   let server: TestServer;
   let sdk: SvcSDK;
+  /** The same account in a session. */
+  let person: SvcSDK;
   let teamId: string;
   let projectId: string;
   let environmentId: string;
@@ -34,15 +37,6 @@ describe.skipIf(!postgresHere)('artifacts', () => {
   let digests = 0;
 
   const freshDigest = (): string => `sha256:${String((digests += 1)).padStart(64, '0')}`;
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   /** A build of the environment that publishes an image with this digest. */
   const built = async (digest: string, more: object = {}): Promise<string> => {
     const { id } = await sdk.builds.create(environmentId);
@@ -60,6 +54,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
   beforeAll(async () => {
     server = await startTestServer();
     sdk = createSvcSDK({ baseUrl: server.baseUrl, token: server.first.apiKey, maxRetries: 0 });
+    person = createSvcSDK({ baseUrl: server.baseUrl, token: await firstSession(server), maxRetries: 0 });
     teamId = (await sdk.teams.create('makers')).id;
     const staff = createSvcSDK({ baseUrl: server.baseUrl, token: server.first.staffApiKey });
     const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
@@ -166,7 +161,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     expect(await refused(sdk.artifacts.packages(teamId, without))).toBe('404 not_found');
   });
 
-  it('take a document of somebody, once, and none that cannot be read', async () => {
+  it('take documents of somebody, each once, beside each other, and none that cannot be read', async () => {
     const digest = freshDigest();
     await sdk.artifacts.declare(teamId, { name: 'lib', kind: 'package', digest });
     const documentOf = (name: string): string =>
@@ -180,10 +175,16 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     expect(await refused(upload(btoa('no document')))).toBe('400 validation_failed');
     expect((await upload(documentOf('left-pad'))).sbom).toMatchObject({ packages: 1 });
     expect((await upload(documentOf('left-pad'))).sbom).toMatchObject({ packages: 1 });
-    expect(await refused(upload(documentOf('right-pad')))).toBe('409 state_conflict');
-    expect(await sdk.artifacts.packages(teamId, digest)).toMatchObject([
-      { name: 'left-pad', licenses: ['MIT'] },
+    expect((await upload(documentOf('right-pad'))).sbom?.lists).toMatchObject([
+      { source: 'upload', packages: 1 },
+      { source: 'upload', packages: 1 },
     ]);
+    expect(await sdk.artifacts.packages(teamId, digest)).toMatchObject([
+      { name: 'left-pad', licenses: ['MIT'], listedBy: ['upload'] },
+      { name: 'right-pad' },
+    ]);
+    await upload(documentOf('third'));
+    expect(await refused(upload(documentOf('fourth')))).toBe('409 limit_reached');
   });
 
   it('are followed from their commit to where they run, and found by what they are made of', async () => {
@@ -219,7 +220,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     });
     const promotion = await sdk.promotions.create(target, releaseId);
     expect(promotion.state).toBe('pending');
-    await sdk.promotions.approve(target, promotion.id);
+    await person.promotions.approve(target, promotion.id);
     await runner.finish(await runner.take());
     await waitFor('the deployment', async () => (await impact({ digest })).environments, {
       holds: ({ length }) => length > 0,
@@ -273,7 +274,9 @@ describe.skipIf(!postgresHere)('artifacts', () => {
       select ${teamId}, ${id}, 'ci_run', 'run_' || n, md5(n::text), now() + n * interval '1 s' from generate_series(1, 600) n`;
     const busy = await sdk.artifacts.lineage(teamId, digest);
     const [first, last] = [busy.nodes.find(({ kind }) => kind === 'ci_run')?.id, deployment];
-    expect([first, busy.nodes.at(-1)?.id, busy.truncated]).toEqual(['run_501', last, true]);
+    expect([first, busy.nodes.at(-1)?.id, busy.truncated]).toEqual(['run_502', last, true]);
+    expect(busy.nodes.find(({ kind }) => kind === 'build')?.id).toBe(buildId);
+    expect((await sdk.artifacts.get(teamId, digest)).sources?.map(({ ref }) => ref)).toContain(buildId);
     expect(busy.edges).toHaveLength(203);
   });
 
@@ -347,6 +350,14 @@ describe.skipIf(!postgresHere)('artifacts', () => {
       digest,
     });
     expect(named.sources).toEqual(reported.sources);
+    // The end of a run is not the end of what its jobs have to tell.
+    await sdk.ci.complete(run.id, 'success');
+    const late = await sdk.artifacts.reportForRun(run.id, {
+      name: 'late',
+      kind: 'file',
+      digest: freshDigest(),
+    });
+    expect(late.sources).toMatchObject([{ origin: 'ci_run', ref: run.id }]);
     await sdk.ci.updateConnection(connection.id, { status: 'paused' });
     const again = sdk.artifacts.reportForRun(run.id, { name: 'web.tgz', kind: 'file', digest });
     expect(await refused(again)).toBe('409 ci_connection_paused');
@@ -390,7 +401,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
       sandboxRunId: run.id,
     });
     expect(ofRun.statement).toMatchObject({
-      predicate: { assuranceLevel: 'platform_run', sandboxRun: { id: run.id } },
+      predicate: { assuranceLevel: 'self_attested', sandboxRun: { id: run.id } },
     });
     const bad = async (more: object) =>
       await refused(sdk.artifacts.attestEvaluation(teamId, digest, { ...evaluation, ...more }));
@@ -557,9 +568,66 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     const both = await waitFor('both sources', async () => await sdk.artifacts.get(teamId, digest), {
       holds: ({ sources, uri }) => sources?.length === 2 && uri !== undefined,
     });
-    expect(both).toMatchObject({ id: declared.id, name: 'web', uri: `${IMAGE}@${digest}` });
-    const again = await sdk.artifacts.declare(teamId, { name: 'other', kind: 'file', digest });
-    expect(again).toMatchObject({ id: declared.id, name: 'web', kind: 'image' });
+    expect(both).toMatchObject({ id: declared.id, name: IMAGE, uri: `${IMAGE}@${digest}` });
+    const again = await sdk.artifacts.declare(teamId, {
+      name: 'other',
+      kind: 'file',
+      digest,
+      uri: 'https://x',
+    });
+    expect(again).toMatchObject({ id: declared.id, name: IMAGE, kind: 'image', uri: `${IMAGE}@${digest}` });
+  });
+
+  it('are what their build published, whatever was declared of the digest before it', async () => {
+    const digest = freshDigest();
+    const { id } = await sdk.artifacts.declare(teamId, {
+      name: 'notes.txt',
+      kind: 'file',
+      digest,
+      uri: 'https://elsewhere.example.com/notes.txt',
+      mediaType: 'text/plain',
+    });
+    await built(digest, { mediaType: 'application/vnd.oci.image.manifest.v1+json' });
+    expect(
+      await waitFor('the build', async () => await sdk.artifacts.get(teamId, digest), {
+        holds: ({ sources }) => sources?.length === 2,
+      }),
+    ).toMatchObject({
+      id,
+      kind: 'image',
+      name: IMAGE,
+      uri: `${IMAGE}@${digest}`,
+      mediaType: 'application/vnd.oci.image.manifest.v1+json',
+    });
+
+    const { id: connectionId } = await sdk.ci.createConnection(teamId, {
+      provider: 'github',
+      repositoryHost: 'github.com',
+      repositoryPath: 'acme/claims',
+    });
+    const run = await sdk.ci.report({
+      ciConnectionId: connectionId,
+      externalRunId: '1',
+      status: 'running',
+      commitSha: COMMIT,
+      branch: 'main',
+    });
+    const reported = freshDigest();
+    const claim = {
+      name: 'notes.txt',
+      kind: 'file',
+      digest: reported,
+      uri: 'https://elsewhere.example.com/x',
+    } as const;
+    await sdk.artifacts.declare(teamId, claim);
+    const image = { name: IMAGE, kind: 'image', digest: reported } as const;
+    for (const seen of [
+      await sdk.artifacts.reportForRun(run.id, image),
+      await sdk.artifacts.declare(teamId, claim),
+    ]) {
+      expect(seen).toMatchObject(image);
+      expect(seen.uri).toBeUndefined();
+    }
   });
 
   it('are shown with all that is known, by id and by digest the same: oldest source first, without what is not known', async () => {
@@ -581,13 +649,19 @@ describe.skipIf(!postgresHere)('artifacts', () => {
     const own = `{"origin":"declared","ref":"${ref}","commit":"${COMMIT}","at":"${at}"}`;
     const shown = (sources: readonly string[], sbom: string): string =>
       `{"id":"${made.id}","teamId":"${teamId}","digest":"${digest}","kind":"file","name":"a \\"b\\"","createdAt":"${made.createdAt}","sources":[${sources.join(',')}],"sbom":${sbom}}`;
-    expect(await text(made.id ?? '')).toBe(shown([...early, own], '{"unread":[]}'));
+    expect(await text(made.id ?? '')).toBe(shown([...early, own], '{"unread":[],"lists":[]}'));
     const [set] = await server.db.sql<Array<{ id: number }>>`
       insert into package_sets (team_id, digest, packages, created_at) values (${teamId}, 'set', 7, now()) returning id`;
     await server.db.sql`
-      update artifacts set package_set_id = ${set!.id}, sbom_sha256 = 'ab', sbom_unread = '{rpm,"a,b"}', sbom_problem = 'none' where id = ${made.id}`;
+      insert into artifact_sboms (team_id, artifact_id, source, sha256, package_set_id, unread, by, at)
+      values (${teamId}, ${made.id}, 'upload', 'ab', ${set!.id}, '{rpm,"a,b"}', 'usr_1', '2026-01-01T00:00:00Z')`;
+    await server.db.sql`update artifacts set sbom_problem = 'none' where id = ${made.id}`;
+    const list = `{"source":"upload","by":"usr_1","sha256":"ab","packages":7,"unread":["rpm","a,b"],"at":"2026-01-01T00:00:00Z"}`;
     expect(await text(digest)).toBe(
-      shown([...early, own], '{"packages":7,"unread":["rpm","a,b"],"problem":"none","sha256":"ab"}'),
+      shown(
+        [...early, own],
+        `{"packages":7,"unread":["rpm","a,b"],"problem":"none","sha256":"ab","lists":[${list}]}`,
+      ),
     );
     await server.db.sql`delete from artifact_sources where artifact_id = ${made.id}`;
     expect(await text(digest)).toContain('"sources":[],');
@@ -652,7 +726,7 @@ describe.skipIf(!postgresHere)('artifacts', () => {
         verification: { status: 'valid', signer: 'scanner', keyId: key.id },
       });
       expect(await refused(sdk.trustedKeys.add(teamId, { name: 'twice', publicKey }))).toBe('409 name_taken');
-      await sdk.trustedKeys.remove(teamId, key.id ?? '');
+      await person.trustedKeys.remove(teamId, key.id ?? '');
       expect((await statementsOf(digest)).map(({ verification }) => verification?.status)).toEqual([
         'unverified',
       ]);
@@ -663,6 +737,20 @@ describe.skipIf(!postgresHere)('artifacts', () => {
       [
         'with two signatures',
         (of: string) => envelope(of, { signatures: [{ sig: 'AA==' }, { sig: 'AA==' }] }),
+        '400 attestation_invalid',
+      ],
+      [
+        'of provenance without a builder',
+        (of: string) => {
+          const predicate = { buildDefinition: { buildType: 'https://ci.example.com/t' }, runDetails: {} };
+          const subjects = [{ name: 'web', digest: of }];
+          const payload = statementBytes({
+            subjects,
+            predicateType: 'https://slsa.dev/provenance/v1',
+            predicate,
+          });
+          return envelope(of, { payload: payload.toString('base64') });
+        },
         '400 attestation_invalid',
       ],
       ['that are none', () => '{"messageSignature":{}}', '400 attestation_invalid'],

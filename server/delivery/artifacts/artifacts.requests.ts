@@ -9,6 +9,7 @@ export const requests: Requests = {
   'svc.artifacts.v1.ArtifactsService/List': { givesNothing: true, fields: team },
   'svc.artifacts.v1.ArtifactsService/Get': { givesNothing: true, fields: artifact },
   'svc.artifacts.v1.ArtifactsService/Declare': {
+    guards: 'nothing',
     givesNothing: true,
     fields: ({ teamId }) => ({ teamId, name: 'assets', kind: 'package', digest: `sha256:${'b'.repeat(64)}` }),
   },
@@ -22,11 +23,26 @@ export const requests: Requests = {
   'svc.artifacts.v1.ArtifactsService/Lineage': { givesNothing: true, fields: artifact },
   'svc.artifacts.v1.ArtifactsService/Passport': { givesNothing: true, fields: artifact },
   'svc.artifacts.v1.ArtifactsService/UploadSbom': {
+    guards: 'nothing',
     givesNothing: true,
     fields: (world) => ({ ...artifact(world), document: Buffer.from('none').toString('base64') }),
     status: 400,
   },
+  // There is no document about it.
+  'svc.artifacts.v1.ArtifactsService/Sbom': { givesNothing: true, fields: artifact, status: 404 },
+  'svc.artifacts.v1.ArtifactsService/RemoveSbom': {
+    givesNothing: true,
+    fields: (world) => ({ ...artifact(world), sha256: 'd'.repeat(64) }),
+    status: 404,
+  },
+  'svc.artifacts.v1.ArtifactsService/RemoveAttestation': {
+    guards: 'nothing',
+    givesNothing: true,
+    fields: (world) => ({ ...artifact(world), attestationId: 'ats_0' }),
+    status: 404,
+  },
   'svc.artifacts.v1.ArtifactsService/ReportForRun': {
+    guards: 'nothing',
     givesNothing: true,
     fields: ({ ciRunId }) => ({
       runId: ciRunId,
@@ -36,6 +52,7 @@ export const requests: Requests = {
     }),
   },
   'svc.artifacts.v1.ArtifactsService/AttestEvaluation': {
+    guards: 'nothing',
     givesNothing: true,
     fields: (world) => ({
       ...artifact(world),
@@ -48,6 +65,7 @@ export const requests: Requests = {
     }),
   },
   'svc.artifacts.v1.ArtifactsService/Upload': {
+    guards: 'nothing',
     givesNothing: true,
     fields: (world) => ({ ...artifact(world), bundle: '{"messageSignature":{}}' }),
     status: 400,

@@ -11,7 +11,7 @@ import { passportDue } from './passport-due.ts';
 import { provenanceOf, SBOM_MEDIA_TYPE } from './provenance.ts';
 import type { BuildFacts } from './provenance.ts';
 import { recordArtifact } from './record.ts';
-import { storeSbom } from './store-sbom.ts';
+import { sbomKey, storeSbom } from './store-sbom.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
 
 const CATALOGUE_JOB = 'artifacts.catalogue';
@@ -66,7 +66,7 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
       environmentId,
       environmentName,
       repository: build.spec.source?.repository ?? null,
-      branch,
+      branch: branch === '' ? null : branch,
       commit,
       runnerId: runner.id,
       regionId: region.id,
@@ -77,14 +77,14 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
   const { sbomSha256: sha256, sbomProblem: problem } = build;
   await storeSbom(
     { ...deps, signal },
-    { teamId, id },
+    { teamId, id, runnerId: runner.id, at },
     sha256 === null ? { problem: problem ?? NO_SBOM } : { sha256 },
   );
   if (sha256 !== null)
     await attest(deps, {
       teamId,
       purpose: 'platform',
-      dedupeKey: `sbom:${digest}:${sha256}`,
+      dedupeKey: sbomKey(digest, sha256),
       at,
       predicateType: REFERENCE_TYPE,
       subjects: [{ name, digest }],
@@ -92,7 +92,7 @@ async function catalogue(deps: CatalogueDeps, { teamId, payload }: Job, signal: 
         attester: { id: `${deps.typeBase}/attester/v1` },
         references: [
           {
-            downloadLocation: `${deps.publicUrl()}/teams/${teamId}/artifacts/${id}/packages`,
+            downloadLocation: `${deps.publicUrl()}/teams/${teamId}/artifacts/${id}/sbom?sha256=${sha256}`,
             digest: { sha256 },
             mediaType: SBOM_MEDIA_TYPE,
           },

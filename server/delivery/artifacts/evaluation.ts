@@ -1,4 +1,4 @@
-/** How an artifact did in an evaluation, as a statement of the service: it vouches for who said so and when, and for the sandbox run where there is one. */
+/** How an artifact did in an evaluation, as a statement of the service: it vouches for who said so and when, and for nothing else. A sandbox run that is named is a reference: it hands over no result of its own. */
 import { createHash } from 'node:crypto';
 import { toJson } from '@bufbuild/protobuf';
 import { timestampDate, ValueSchema } from '@bufbuild/protobuf/wkt';
@@ -8,10 +8,14 @@ import { problem } from '@svc/proto/http/json-text.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { auditActor } from '../../platform/ledger/index.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { attest, EVALUATION_SUFFIX } from '../attestations/index.ts';
-import type { Attestation } from '../attestations/index.ts';
+import {
+  attest,
+  EVALUATION_SUFFIX,
+  evaluationCountsAs,
+  refuseMoreEvaluations,
+} from '../attestations/index.ts';
+import type { AssuranceLevel, Attestation } from '../attestations/index.ts';
 import type { Signer } from '../signingkeys/index.ts';
-import { refuseMore } from './statements.ts';
 
 const AHEAD_MS = 5 * 60_000;
 const CASES_MAX = 10_000;
@@ -40,14 +44,15 @@ export async function attestEvaluation(
   const run = request.sandboxRunId === undefined ? undefined : await runOf(ctx, teamId, request.sandboxRunId);
   const predicate = {
     ...content,
-    assuranceLevel: run === undefined ? 'self_attested' : 'platform_run',
+    assuranceLevel: 'self_attested' satisfies AssuranceLevel,
     statedBy: ctx.caller.userId,
     ...(run && { sandboxRun: run }),
   };
   const hash = createHash('sha256')
     .update(canonicalize(predicate) ?? '')
     .digest('hex');
-  await refuseMore(ctx, teamId, digest);
+  await refuseMoreEvaluations(ctx, teamId, digest);
+  const { suiteId, score, evaluatedAt, assuranceLevel, statedBy } = predicate;
   const actor = await auditActor(ctx);
   return await attest(
     { db: ctx.db, signer },
@@ -59,6 +64,8 @@ export async function attestEvaluation(
       predicateType: `${typeBase}${EVALUATION_SUFFIX}`,
       subjects: [{ name, digest }],
       predicate,
+      brief: { suiteId, score, evaluatedAt, assuranceLevel, statedBy },
+      countsAs: evaluationCountsAs(statedBy, suiteId),
       entry: { action: 'artifact.evaluated', actor, requestId: ctx.call.requestId },
     },
   );

@@ -3,13 +3,21 @@ import { notFound } from '../../platform/not-found.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { attestationFacts, keysFor } from '../attestations/index.ts';
 import type { AttestationFacts, EvaluationFacts, TrustRoot } from '../attestations/index.ts';
+import { countedLists } from './sbom/lists.ts';
+import type { CountableList } from './sbom/lists.ts';
+import { rankOf } from './source-rank.ts';
+
+/** A policy takes no more. */
+const UNREAD_MAX = 100;
+/** Of a package in a set whose length is not known. */
+const CHARS_OF_OLD = 100;
 
 export interface ArtifactFacts {
   readonly id: string;
   readonly kind: string;
   readonly name: string;
   readonly digest: string;
-  /** Of the first build that published it, or else of where it was seen first. Empty: not known. */
+  /** Of the first build that published it from a branch, or else of the first one that did, or else of the first CI run that reported it, or else of who declared it first. Empty: not known. */
   readonly origin: string;
   readonly repository: string;
   readonly branch: string;
@@ -19,17 +27,17 @@ export interface ArtifactFacts {
   readonly evaluations: readonly EvaluationFacts[];
   readonly sbom: {
     readonly present: boolean;
+    /** A runner read the artifact itself: it is not the word of somebody who uploaded a document alone. */
+    readonly byRunner: boolean;
+    /** Of the first list. */
     readonly packages: number;
     readonly unread: readonly string[];
   };
-  /** See `packagesOfSets`; null: nothing is known of its packages. */
-  readonly packageSetId: number | null;
+  /** Of the lists that count, see `packagesOfSets`; none: nothing is known of its packages. */
+  readonly packageSetIds: readonly number[];
 }
 
-export type ArtifactRow = Omit<ArtifactFacts, 'attestations' | 'evaluations' | 'sbom'> & {
-  readonly packages: number;
-  readonly unread: readonly string[];
-};
+export type ArtifactRow = Omit<ArtifactFacts, 'attestations' | 'evaluations'>;
 
 /** In the order of the ids. Throws `not_found` if the team lacks one. */
 export async function artifactFacts(
@@ -45,10 +53,8 @@ export async function artifactFacts(
   return [...new Set(artifactIds)].map((id) => {
     const row = rows.get(id);
     if (row === undefined) throw notFound('artifact');
-    const { packages, unread, ...artifact } = row;
-    const { attestations = [], evaluations = [] } = stated.get(artifact.digest) ?? {};
-    const sbom = { present: artifact.packageSetId !== null, packages, unread };
-    return { ...artifact, attestations, evaluations, sbom };
+    const { attestations = [], evaluations = [] } = stated.get(row.digest) ?? {};
+    return { ...row, attestations, evaluations };
   });
 }
 
@@ -58,17 +64,39 @@ export async function readArtifacts(
   teamId: string,
   artifactIds: readonly string[],
 ): Promise<readonly ArtifactRow[]> {
-  return await sql<ArtifactRow[]>`
+  const rows = await sql<Array<Omit<ArtifactRow, 'sbom' | 'packageSetIds'> & { lists: CountableList[] }>>`
     select a.id, a.kind, a.name, a.digest, coalesce(s.origin, '') as origin, coalesce(s.repository, '') as repository,
       coalesce(s.branch, '') as branch, coalesce(s.commit, '') as commit, coalesce(s.runner_id, '') as runner,
-      a.package_set_id as "packageSetId", coalesce(p.packages, 0) as packages, coalesce(a.sbom_unread, '{}') as unread
+      (
+        select coalesce(jsonb_agg(jsonb_build_object('source', l.source, 'sha256', l.sha256, 'unread', l.unread, 'setId', p.id, 'packages', p.packages,
+          'chars', coalesce(p.chars, p.packages * ${CHARS_OF_OLD}::int)) order by l.source <> 'runner', l.at, l.sha256), '[]')
+        from artifact_sboms l join package_sets p on p.team_id = l.team_id and p.id = l.package_set_id
+        where l.team_id = a.team_id and l.artifact_id = a.id
+      ) as lists
     from artifacts a
-    left join package_sets p on p.team_id = a.team_id and p.id = a.package_set_id
     left join lateral (
       select * from artifact_sources x where x.team_id = a.team_id and x.artifact_id = a.id
-      order by x.origin <> 'build', x.at, x.ref limit 1
+      order by ${rankOf(sql)}, x.branch is null, x.at, x.ref limit 1
     ) s on true
     where a.team_id = any(${[...teams.teamIds]}::text[]) and a.team_id = ${teamId} and a.id = any(${[...artifactIds]}::text[])`;
+  return rows.map(({ lists, ...row }) => ({ ...row, ...madeOf(lists) }));
+}
+
+function madeOf(all: readonly CountableList[]): Pick<ArtifactRow, 'sbom' | 'packageSetIds'> {
+  const { lists, leftOut } = countedLists(all);
+  const [first] = lists;
+  const unread = [...new Set([...lists.flatMap((list) => list.unread), ...leftOut])];
+  return {
+    sbom: {
+      // A document that names no package is no list of packages.
+      present: lists.some(({ packages }) => packages > 0),
+      byRunner: first?.source === 'runner',
+      packages: first?.packages ?? 0,
+      // Of the first list all of it: nobody who uploads must bring it beyond the bound.
+      unread: unread.length > UNREAD_MAX ? [...unread.slice(0, UNREAD_MAX - 1), 'more than these'] : unread,
+    },
+    packageSetIds: [...new Set(lists.map(({ setId }) => setId))],
+  };
 }
 
 /** Undefined: the team has no such artifact. */

@@ -6,7 +6,11 @@ import { problem } from '@svc/proto/http/json-text.ts';
 import type { ImpactRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import type { Who } from '../../platform/resource/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
-import { setsWith } from './sbom/store.ts';
+import { placesOf, runsThere, whatRuns } from './deployed.ts';
+import { namesNear, setsWith, wantedPackage } from './sbom/search.ts';
+import type { WantedPackage } from './sbom/search.ts';
+import { unknownIn } from './unknown.ts';
+import type { Unknown } from './unknown.ts';
 
 const SHOWN_MAX = 100;
 const COUNT_MAX = 10_000;
@@ -24,13 +28,16 @@ interface Impact {
   readonly artifactIds: readonly string[];
   readonly counts: { readonly environments: number; readonly releases: number; readonly artifacts: number };
   readonly truncated: boolean;
+  readonly answer: 'hit' | 'no_hit' | 'unknown';
+  readonly unknown: Unknown | null;
+  readonly nearNames: readonly string[];
 }
 
 interface Environment {
   readonly environmentId: string;
   readonly environmentName: string;
   readonly digest: string;
-  readonly buildId: string;
+  readonly buildId: string | null;
   readonly promotionId: string | null;
   readonly address: string | null;
   readonly deployedAt: Date;
@@ -39,47 +46,86 @@ interface Environment {
 export async function impactOf({ db, teams }: Who, request: ImpactRequest): Promise<Impact> {
   const { sql } = db;
   const { teamId } = request;
-  const { matches, newest, isCut } = await matching({ db, teams }, request);
+  const wanted = wantedOf(request);
+  const { matches, ids, newest, isCut } = await matching({ db, teams }, request, wanted);
   const ours = sql`a.team_id = ${teamId} and a.team_id = any(${[...teams.teamIds]}::text[])`;
   // With a limit the planner cannot turn it around, and begin with all artifacts of a package.
-  const heads = sql`
-    from deployment_heads h cross join lateral (
-      select from artifacts a where a.team_id = h.team_id and a.digest = h.digest and ${ours} and ${matches} limit 1
-    ) a where h.team_id = ${teamId}`;
+  const running = sql`
+    from (${whatRuns(sql, teamId, placesOf(sql, teamId))}) n cross join lateral (
+      select a.digest from (${runsThere(sql, teamId)}) t join artifacts a on a.id = t.id where ${ours} and ${matches} limit 1
+    ) a`;
   const holding = sql`
-    from (select distinct ra.release_id from release_artifacts ra join artifacts a on a.id = ra.artifact_id where ra.team_id = ${teamId} and ${ours} and ${matches}) ra
+    from (select distinct ra.release_id from release_artifacts ra join (${ids(ours)}) a on a.id = ra.artifact_id where ra.team_id = ${teamId}) ra
       join releases r on r.id = ra.release_id`;
   const counted = (rows: Fragment): Fragment =>
     sql`(select count(*)::int from (select 1 ${rows} limit ${COUNT_MAX}::int) c)`;
   const [environments, releases, artifacts, [counts]] = await Promise.all([
     sql<Environment[]>`
-      select d.environment_id as "environmentId", d.environment_name as "environmentName", d.digest, d.build_id as "buildId",
-        d.promotion_id as "promotionId", d.address, d.deployed_at as "deployedAt"
-      from (select h.build_id ${heads}) h join deployments d on d.build_id = h.build_id
-      order by d.deployed_at desc, d.id desc limit ${SHOWN_MAX}::int`,
+      select n.environment_id as "environmentId", n.environment_name as "environmentName", a.digest, n.build_id as "buildId",
+        n.promotion_id as "promotionId", n.address, n.deployed_at as "deployedAt"
+      ${running} order by n.deployed_at desc, n.environment_id limit ${SHOWN_MAX}::int`,
     sql<Array<Impact['releases'][number]>>`
       select r.id, r.project_id as "projectId", r.version ${holding} order by r.id desc limit ${SHOWN_MAX}::int`,
     sql<Array<{ id: string }>>`${newest(ours)}`,
     sql<Array<Impact['counts']>>`
-      select ${counted(heads)} as environments, ${counted(holding)} as releases,
-        ${counted(sql`from artifacts a where ${ours} and ${matches}`)} as artifacts`,
+      select ${counted(running)} as environments, ${counted(holding)} as releases,
+        ${counted(sql`from (select distinct id from (${ids(ours)} limit ${2 * COUNT_MAX}::int) a) a`)} as artifacts`,
   ]);
   const most = counts ?? { environments: 0, releases: 0, artifacts: 0 };
   const truncated = isCut || Object.values(most).some((count) => count > SHOWN_MAX);
-  return { environments, releases, artifactIds: artifacts.map(({ id }) => id), counts: most, truncated };
+  const artifactIds = artifacts.map(({ id }) => id);
+  const said = await answered({ db, teams }, { teamId, wanted, isFound: artifactIds.length > 0 });
+  return { environments, releases, artifactIds, counts: most, truncated, ...said };
+}
+
+/** A digest and a commit are always known. */
+async function answered(
+  who: Who,
+  {
+    teamId,
+    wanted,
+    isFound,
+  }: { readonly teamId: string; readonly wanted: WantedPackage | undefined; readonly isFound: boolean },
+): Promise<Pick<Impact, 'answer' | 'unknown' | 'nearNames'>> {
+  const unless = isFound ? 'hit' : 'no_hit';
+  if (wanted === undefined) return { answer: unless, unknown: null, nearNames: [] };
+  const unknown = await unknownIn(who, teamId, COUNT_MAX);
+  const isAllKnown = unknown.withoutList + unknown.partlyRead === 0;
+  return {
+    answer: isFound || isAllKnown ? unless : 'unknown',
+    unknown,
+    nearNames: isFound ? [] : await namesNear(who.db.sql, who.teams, wanted),
+  };
+}
+
+/** Undefined: no package is asked after. */
+function wantedOf({ packageName }: ImpactRequest): WantedPackage | undefined {
+  if (packageName === undefined) return undefined;
+  const wanted = wantedPackage(packageName);
+  if (wanted !== undefined) return wanted;
+  throw problem(
+    'packageName',
+    'package_name',
+    `${JSON.stringify(packageName.slice(0, 100))} is neither the name of a package nor a package URL`,
+  );
 }
 
 interface Matching {
   /** Over the artifact `a`. */
   readonly matches: Fragment;
+  /** Statement of all ids, some of them twice. */
+  ids(ours: Fragment): Fragment;
   /** Statement of the newest ids. */
   newest(ours: Fragment): Fragment;
   /** Not all sets of packages were looked at. */
   readonly isCut: boolean;
 }
 
-async function matching({ db: { sql }, teams }: Who, request: ImpactRequest): Promise<Matching> {
-  const { teamId, digest, commit, packageName } = request;
+async function matching(
+  { db: { sql }, teams }: Who,
+  { teamId, digest, commit, packageName }: ImpactRequest,
+  wanted: WantedPackage | undefined,
+): Promise<Matching> {
   const given = [digest, commit, packageName].filter((each) => each !== undefined).length;
   if (given !== 1)
     throw problem(
@@ -89,6 +135,7 @@ async function matching({ db: { sql }, teams }: Who, request: ImpactRequest): Pr
     );
   const simply = (matches: Fragment): Matching => ({
     matches,
+    ids: (ours) => sql`select a.id from artifacts a where ${ours} and ${matches}`,
     newest: (ours) =>
       sql`select a.id from artifacts a where ${ours} and ${matches} order by a.id desc limit ${SHOWN_MAX}::int`,
     isCut: false,
@@ -98,14 +145,16 @@ async function matching({ db: { sql }, teams }: Who, request: ImpactRequest): Pr
     return simply(
       sql`a.id in (select s.artifact_id from artifact_sources s where s.team_id = ${teamId} and s.commit = ${commit})`,
     );
-  const sets = await setsWith(sql, teams, { name: packageName ?? '', limit: SETS_MAX + 1 });
-  const ids = sets.slice(0, SETS_MAX);
+  const sets = wanted === undefined ? [] : await setsWith(sql, teams, { wanted, limit: SETS_MAX + 1 });
+  const setIds = sets.slice(0, SETS_MAX);
   return {
-    matches: sql`a.package_set_id = any(${ids}::bigint[])`,
+    matches: sql`exists (select from artifact_sboms l where l.artifact_id = a.id and l.package_set_id = any(${setIds}::bigint[]))`,
+    ids: (ours) =>
+      sql`select a.artifact_id as id from artifact_sboms a where ${ours} and a.package_set_id = any(${setIds}::bigint[])`,
     // Set by set: each is a look into the index that has its artifacts in the order of time.
     newest: (ours) => sql`
-      select a.id from unnest(${ids}::bigint[]) s(id) cross join lateral (
-        select a.id from artifacts a where ${ours} and a.package_set_id = s.id order by a.id desc limit ${SHOWN_MAX}::int
+      select distinct a.id from unnest(${setIds}::bigint[]) s(id) cross join lateral (
+        select a.artifact_id as id from artifact_sboms a where ${ours} and a.package_set_id = s.id order by a.artifact_id desc limit ${SHOWN_MAX}::int
       ) a order by a.id desc limit ${SHOWN_MAX}::int`,
     isCut: sets.length > SETS_MAX,
   };

@@ -1,10 +1,9 @@
 /** Artifacts: what was built, of what, by whom, and what is stated about it. */
 import { and, desc, eq, inArray } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
+import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
 import {
   ArtifactKindSchema,
-  ArtifactSchema,
   ArtifactsService,
   ArtifactPackageSchema,
   ImpactResponseSchema,
@@ -16,9 +15,9 @@ import type {
   ReportForRunRequest,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { projectRows } from '../../apps/projects/index.ts';
+import { refuseOthersImage } from '../../engine/builds/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { notFound } from '../../platform/not-found.ts';
+import type { EventEffect, Feature, System } from '../../platform/feature.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
 import { change, enumWord, rowsOf, shown } from '../../platform/resource/index.ts';
 import { attestationsOf, keysFor } from '../attestations/index.ts';
@@ -29,17 +28,20 @@ import type { EvaluationDeps } from './evaluation.ts';
 import { impactOf } from './impact.ts';
 import { lineageOf } from './lineage.ts';
 import { passportJob } from './passport.ts';
-import { passportDue, passportsDue } from './passport-due.ts';
-import { findArtifact, presentArtifact, presentPassport } from './read.ts';
+import { passportDue, passportsDue, passportsOfDue } from './passport-due.ts';
+import { findArtifact, presentArtifact, presentListed, presentPassport } from './read.ts';
 import type { Artifact } from './read.ts';
 import { recordArtifact } from './record.ts';
+import { rereadJob } from './reread.ts';
 import { createSbomReader } from './sbom/sbom-reader.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
-import { packagesOfSet } from './sbom/store.ts';
+import { openDocument } from './sbom/stored-document.ts';
+import { packagesOf } from './packages.ts';
 import { artifacts, artifactSources } from './schema.ts';
-import { presentAll, presentAttestation, upload } from './statements.ts';
-import { uploadSbom } from './upload-sbom.ts';
+import { presentAll, presentAttestation, removeAttestation, upload } from './statements.ts';
+import { removeSbom, uploadSbom } from './upload-sbom.ts';
 
+export { allDeployments, deployedElsewhere, runsThere, whatRuns } from './deployed.ts';
 export { artifactFacts, artifactOfDigest, readArtifacts } from './facts.ts';
 export { passportDue } from './passport-due.ts';
 export type { ArtifactFacts, ArtifactRow } from './facts.ts';
@@ -51,8 +53,12 @@ export type { PackageFacts } from './sbom/store.ts';
 export { builtFrom, imageOf } from './deployable.ts';
 export type { Artifact } from './read.ts';
 export { artifacts } from './schema.ts';
+export { rankOf } from './source-rank.ts';
 
 const ARTIFACTS_MAX = 200_000;
+
+/** What of artifacts comes with events. */
+export const artifactEffects: readonly EventEffect[] = [catalogued, passportsDue];
 
 export const artifactRows = rowsOf(artifacts);
 const rows = artifactRows;
@@ -72,66 +78,78 @@ export interface ReportedRun {
 export interface ArtifactsDeps extends EvaluationDeps {
   readonly root: TrustRoot | undefined;
   readonly reader: SbomReader;
+  /** Host and port of the service's local registry. */
+  readonly localRegistry: string;
   /** The run that the caller may say something about at this moment. */
   reportedRun(ctx: Ctx, runId: string): Promise<ReportedRun>;
 }
 
 export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
-  const { root } = deps;
-  const keysOf = async (ctx: Ctx) => await keysFor(ctx, { now: ctx.clock.now(), root });
   return implement(ArtifactsService, {
-    list: async (request, ctx: Ctx) => {
-      const { teamId, kind, projectId, commit } = request;
-      const of = [teamId, kind ?? '', projectId ?? '', commit ?? ''].join(' ');
-      const { items, ...page } = await rows.page(ctx, { ...request, of }, { where: listed(ctx, request) });
-      return { ...page, artifacts: items.map((row) => shown(ArtifactSchema, row)) };
-    },
+    ...attestationCalls(deps),
+    ...documentCalls(deps),
+    list: async (request, ctx: Ctx) => await list(ctx, request),
     get: async ({ artifactId }, ctx: Ctx) => await presentArtifact(ctx, artifactId),
-    declare: async (request, ctx: Ctx) => await presentArtifact(ctx, (await declare(ctx, request)).id),
+    declare: async (request, ctx: Ctx) => await presentArtifact(ctx, (await declare(deps, ctx, request)).id),
+    packages: async (request, ctx: Ctx) => {
+      const { id } = await findArtifact(ctx, request.artifactId);
+      const page = openPage(ctx, id, request);
+      const found = await packagesOf(ctx, id, page);
+      const { items, ...next } = closePage(page, found, ({ purl, id: place }) => [purl, place]);
+      return { ...next, packages: items.map((each) => shown(ArtifactPackageSchema, each)) };
+    },
+    impact: async (request, ctx: Ctx) => {
+      const { artifactIds, ...impact } = await impactOf(ctx, request);
+      const found = await rows.list(ctx, { where: inArray(artifacts.id, [...artifactIds]) });
+      const message = shown(ImpactResponseSchema, { ...impact, artifacts: [] });
+      message.artifacts = await presentListed(ctx, request.teamId, found);
+      return message;
+    },
+    lineage: async ({ artifactId }, ctx: Ctx) =>
+      shown(LineageResponseSchema, await lineageOf(ctx, await findArtifact(ctx, artifactId))),
+    passport: async ({ artifactId }, ctx: Ctx) => await presentPassport(ctx, artifactId),
+    reportForRun: async (request, ctx: Ctx) => {
+      const about = await deps.reportedRun(ctx, request.runId);
+      refuseOthersImages(deps, about.teamId, request);
+      const { id } = await reportForRun(ctx, request, about);
+      return await presentArtifact(ctx, id);
+    },
+  });
+}
+
+type Calls = Implementation<typeof ArtifactsService, Ctx>;
+
+function attestationCalls(
+  deps: ArtifactsDeps,
+): Pick<Calls, 'attestations' | 'upload' | 'removeAttestation' | 'attestEvaluation'> {
+  const keysOf = async (ctx: Ctx) => await keysFor(ctx, { now: ctx.clock.now(), root: deps.root });
+  return {
     attestations: async (request, ctx: Ctx) => {
       const [keys, { id, digest }] = await Promise.all([keysOf(ctx), findArtifact(ctx, request.artifactId)]);
       const page = openPage(ctx, id, request);
-      const found = await attestationsOf(ctx, digest, page);
-      const { items, ...next } = closePage(page, found, (row) => [row.id]);
+      const { rows: found, whole } = await attestationsOf(ctx, digest, page);
+      const limit = Math.min(page.limit, whole);
+      const { items, ...next } = closePage({ ...page, limit }, found, (row) => [row.id]);
       return { ...next, attestations: await presentAll(items, digest, keys) };
     },
     upload: async ({ teamId, artifactId, bundle }, ctx: Ctx) => {
       const about = await findArtifact(ctx, artifactId);
       const { digest } = about;
-      const stored = await upload(ctx, { teamId, digest, bundle: Buffer.from(bundle, 'utf8') });
-      await passportDue(ctx.db, about);
-      return presentAttestation(stored, digest, await keysOf(ctx));
-    },
-    packages: async (request, ctx: Ctx) => {
-      const { id, packageSetId } = await findArtifact(ctx, request.artifactId);
-      if (packageSetId === null) throw notFound('list of packages');
-      const page = openPage(ctx, id, request);
-      const after = Number(page.after?.[0] ?? 0);
-      const found = await packagesOfSet(ctx.db.sql, ctx.teams, {
-        setId: packageSetId,
-        after,
-        limit: page.take,
+      const keys = await keysOf(ctx);
+      const { stored, digests } = await upload(ctx, keys, {
+        teamId,
+        digest,
+        bundle: Buffer.from(bundle, 'utf8'),
       });
-      const { items, ...next } = closePage(page, found, ({ place }) => [place]);
-      return { ...next, packages: items.map((each) => shown(ArtifactPackageSchema, each)) };
+      await passportsOfDue(ctx.db, teamId, digests);
+      return presentAttestation(stored, digest, keys);
     },
-    impact: async (request, ctx: Ctx) => {
-      const { artifactIds, environments, releases, counts, truncated } = await impactOf(ctx, request);
-      const found = await rows.list(ctx, { where: inArray(artifacts.id, [...artifactIds]) });
-      return shown(ImpactResponseSchema, { environments, releases, artifacts: found, counts, truncated });
-    },
-    lineage: async ({ artifactId }, ctx: Ctx) =>
-      shown(LineageResponseSchema, await lineageOf(ctx, await findArtifact(ctx, artifactId))),
-    passport: async ({ artifactId }, ctx: Ctx) => await presentPassport(ctx, artifactId),
-    uploadSbom: async ({ artifactId, document }, ctx: Ctx) => {
-      const artifact = await findArtifact(ctx, artifactId);
-      await uploadSbom(deps.reader, ctx, { artifact, document });
-      await passportDue(ctx.db, artifact);
-      return await presentArtifact(ctx, artifact.id);
-    },
-    reportForRun: async (request, ctx: Ctx) => {
-      const { id } = await reportForRun(ctx, request, await deps.reportedRun(ctx, request.runId));
-      return await presentArtifact(ctx, id);
+    removeAttestation: async ({ teamId, artifactId, attestationId }, ctx: Ctx) => {
+      const [keys, about] = await Promise.all([keysOf(ctx), findArtifact(ctx, artifactId)]);
+      const { digest } = about;
+      const which = { teamId, artifactId: about.id, digest, attestationId };
+      await passportsOfDue(ctx.db, teamId, await removeAttestation(ctx, keys, which));
+      return {};
     },
     attestEvaluation: async (request, ctx: Ctx) => {
       const about = await findArtifact(ctx, request.artifactId);
@@ -139,7 +157,42 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       await passportDue(ctx.db, about);
       return presentAttestation(stated, about.digest, await keysOf(ctx));
     },
-  });
+  };
+}
+
+function documentCalls(deps: ArtifactsDeps): Pick<Calls, 'uploadSbom' | 'sbom' | 'removeSbom'> {
+  return {
+    uploadSbom: async ({ artifactId, document }, ctx: Ctx) => {
+      const artifact = await findArtifact(ctx, artifactId);
+      await uploadSbom(deps.reader, ctx, { artifact, document });
+      await passportDue(ctx.db, artifact);
+      return await presentArtifact(ctx, artifact.id);
+    },
+    sbom: async ({ artifactId, sha256 }, ctx: Ctx) => {
+      const { id } = await findArtifact(ctx, artifactId);
+      const document = await openDocument(ctx, { artifactId: id, sha256 });
+      const name = `${document.sha256}.json${document.contentType === 'application/gzip' ? '.gz' : ''}`;
+      ctx.call.responseHeaders.set('content-disposition', `attachment; filename="${name}"`);
+      return inBodies(document);
+    },
+    removeSbom: async ({ artifactId, sha256 }, ctx: Ctx) => {
+      const artifact = await findArtifact(ctx, artifactId);
+      await removeSbom(ctx, { artifact, sha256 });
+      await passportDue(ctx.db, artifact);
+      return await presentArtifact(ctx, artifact.id);
+    },
+  };
+}
+
+async function* inBodies({ contentType, pieces }: Awaited<ReturnType<typeof openDocument>>) {
+  for await (const data of pieces) yield { contentType, data };
+}
+
+async function list(ctx: Ctx, request: ListRequest) {
+  const { teamId, kind, projectId, commit } = request;
+  const of = [teamId, kind ?? '', projectId ?? '', commit ?? ''].join(' ');
+  const { items, ...page } = await rows.page(ctx, { ...request, of }, { where: listed(ctx, request) });
+  return { ...page, artifacts: await presentListed(ctx, teamId, items) };
 }
 
 function listed(ctx: Ctx, { teamId, kind, projectId, commit }: ListRequest) {
@@ -188,8 +241,22 @@ async function reportForRun(
   });
 }
 
-async function declare(ctx: Ctx, request: DeclareRequest): Promise<Artifact> {
+/** A digest is no secret: an artifact cannot be said to be what another team has in the local registry. */
+function refuseOthersImages(
+  { localRegistry }: Pick<ArtifactsDeps, 'localRegistry'>,
+  teamId: string,
+  { name, uri }: Pick<DeclareRequest, 'name' | 'uri'>,
+): void {
+  for (const image of [name, uri]) refuseOthersImage({ teamId, localRegistry }, image);
+}
+
+async function declare(
+  deps: Pick<ArtifactsDeps, 'localRegistry'>,
+  ctx: Ctx,
+  request: DeclareRequest,
+): Promise<Artifact> {
   const { teamId, digest, name, uri, mediaType, projectId, repository, commit } = request;
+  refuseOthersImages(deps, teamId, request);
   const kind = enumWord(ArtifactKindSchema, request.kind) as Artifact['kind'];
   const project = projectId === undefined ? undefined : await projectRows.find(ctx, projectId);
   const details = ({ digest: of }: Artifact) => ({ digest: of, name, kind });
@@ -217,11 +284,12 @@ export function artifactsFeature(
   const typeBase = config.attestationTypeBase;
   const reader = createSbomReader();
   return {
-    services: [createArtifacts({ ...deps, typeBase, reader })],
-    effects: [catalogued, passportsDue],
+    services: [createArtifacts({ ...deps, typeBase, reader, localRegistry: config.localRegistry })],
+    effects: artifactEffects,
     jobs: [
       catalogueJob({ db, signer, reader, publicUrl, typeBase }),
       passportJob({ db, signer, clock, typeBase, root }),
+      rereadJob({ db, reader }),
     ],
     stop: async () => await reader.stop(),
   };

@@ -1,5 +1,7 @@
 /** Where an artifact came from and where it went, computed from the rows themselves. */
 import type { Ctx } from '../../platform/context.ts';
+import { deploymentsOfArtifact } from './deployed.ts';
+import { rankOf } from './source-rank.ts';
 
 /** Of each kind, the newest; with the commits of the sources some 500 in all. */
 const EACH_MAX = 100;
@@ -30,12 +32,12 @@ interface About {
 }
 
 export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About) {
-  const { id, teamId, digest, name, createdAt: at } = artifact;
+  const { id, teamId, name, createdAt: at } = artifact;
   const ours = sql`team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])`;
   const found = await Promise.all([
     sql<Found[]>`
       select origin as kind, ref as id, coalesce(environment_name, repository, '') as name, at, commit as of, repository
-      from artifact_sources where ${ours} and artifact_id = ${id} and origin <> 'declared' order by at desc, ref desc limit ${EACH_MAX + 1}::int`,
+      from artifact_sources x where ${ours} and artifact_id = ${id} and origin <> 'declared' order by ${rankOf(sql)}, at desc, ref desc limit ${EACH_MAX + 1}::int`,
     sql<Found[]>`
       select 'release' as kind, id, version as name, created_at as at, ${id} as of from releases
       where ${ours} and id in (select release_id from release_artifacts where team_id = ${teamId} and artifact_id = ${id}) order by id desc limit ${EACH_MAX + 1}::int`,
@@ -43,12 +45,14 @@ export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About) {
       select 'promotion' as kind, id, environment_name as name, state, created_at as at, release_id as of from promotions
       where ${ours} and release_id in (select release_id from release_artifacts where team_id = ${teamId} and artifact_id = ${id}) order by id desc limit ${EACH_MAX + 1}::int`,
     sql<Found[]>`
-      select 'deployment' as kind, id, environment_name as name, how as state, deployed_at as at, coalesce(promotion_id, ${id}) as of from deployments
-      where ${ours} and digest = ${digest} order by id desc limit ${EACH_MAX + 1}::int`,
+      select 'deployment' as kind, id, environment_name as name, how as state, deployed_at as at, coalesce(promotion_id, ${id}) as of
+      from (${deploymentsOfArtifact(sql, artifact)}) d where ${ours} order by id desc limit ${EACH_MAX + 1}::int`,
   ]);
-  const [sources = [], releases = [], promotions = [], deployments = []] = found.map((newest) =>
+  const [reported = [], releases = [], promotions = [], deployments = []] = found.map((newest) =>
     newest.slice(0, EACH_MAX).reverse(),
   );
+  // Builds are taken first, as runs can be reported in any number.
+  const sources = reported.toSorted((a, b) => Number(a.at) - Number(b.at));
   const commits = new Map(
     sources.flatMap(({ of, repository }) =>
       of === null ? [] : [[of, { kind: 'commit', id: of, name: repository ?? '' } as const]],

@@ -17,6 +17,18 @@ export async function passportDue(db: Database, { id, teamId }: About): Promise<
   await addJob(db, { teamId, kind: PASSPORT_JOB, key: id, lane: `passport ${id}`, payload, inMs: AFTER_MS });
 }
 
+/** Something that is stated about several of them has changed. */
+export async function passportsOfDue(
+  { sql }: Database,
+  teamId: string,
+  digests: readonly string[],
+): Promise<void> {
+  const about = sql`
+    select team_id, id as key, 'passport ' || id as lane, jsonb_build_object('artifactId', id) as payload from artifacts
+    where team_id = ${teamId} and digest = any(${[...digests]}::text[])`;
+  await sql`${keyedJobsAdded(sql, { kind: PASSPORT_JOB, inMs: AFTER_MS }, about)}`;
+}
+
 /** CTE `passports_due`: the same for artifacts of releases, by the events of the CTE `published`. */
 export const passportsDue: EventEffect = (sql) => sql`
   passports_due as (${keyedJobsAdded(

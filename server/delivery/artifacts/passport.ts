@@ -10,11 +10,13 @@ import type { Who } from '../../platform/resource/index.ts';
 import { systemScope } from '../../platform/authorise.ts';
 import { signStatement } from '../attestations/index.ts';
 import type { AttestDeps, TrustRoot } from '../attestations/index.ts';
+import { deploymentsOfArtifact } from './deployed.ts';
 import { artifactFacts } from './facts.ts';
 import type { ArtifactFacts } from './facts.ts';
 import { PASSPORT_JOB } from './passport-due.ts';
 import type { About } from './passport-due.ts';
 import type { artifactPassports } from './schema.ts';
+import { rankOf } from './source-rank.ts';
 
 const SHOWN_MAX = 100;
 
@@ -65,13 +67,13 @@ async function gathered({ db: { sql }, teams }: Who, { teamId, id }: About, fact
   const [tables] = await sql<Array<{ sources: Part; releases: Part; promotions: Part; deployments: Part }>>`
     select
       (select coalesce(json_agg(json_build_object('origin', x.origin, 'ref', x.ref, 'repository', x.repository, 'commit', x.commit, 'runnerId', x.runner_id, 'regionId', x.region_id) order by x.at, x.ref), '[]')
-        from (select * from artifact_sources x where ${ours} and x.artifact_id = ${id} order by x.at, x.ref limit ${SHOWN_MAX}::int) x) as sources,
+        from (select * from artifact_sources x where ${ours} and x.artifact_id = ${id} order by ${rankOf(sql)}, x.at, x.ref limit ${SHOWN_MAX}::int) x) as sources,
       (select coalesce(json_agg(json_build_object('id', x.id, 'version', x.version) order by x.id), '[]')
         from (select * from releases x where ${ours} and x.id in ${holding} order by x.id limit ${SHOWN_MAX}::int) x) as releases,
       (select coalesce(json_agg(json_build_object('id', x.id, 'environment', x.environment_name, 'state', x.state) order by x.id), '[]')
         from (select * from promotions x where ${ours} and x.release_id in ${holding} order by x.id limit ${SHOWN_MAX}::int) x) as promotions,
       (select coalesce(json_agg(json_build_object('id', x.id, 'environment', x.environment_name, 'how', x.how, 'regionId', x.region_id) order by x.id), '[]')
-        from (select * from deployments x where ${ours} and x.digest = ${digest} order by x.id limit ${SHOWN_MAX}::int) x) as deployments`;
+        from (select * from (${deploymentsOfArtifact(sql, { teamId, id, digest })}) x where ${ours} order by x.id limit ${SHOWN_MAX}::int) x) as deployments`;
   const latest = new Map(
     evaluations
       .toSorted((a, b) => (a.evaluatedAt < b.evaluatedAt ? -1 : 1))

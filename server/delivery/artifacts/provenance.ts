@@ -43,7 +43,13 @@ export interface BuildFacts {
         readonly branch: string;
         readonly commit?: string;
         readonly buildPath: string;
+        readonly dockerfile?: string;
+        readonly context?: string;
+        readonly target?: string;
         readonly submodules: boolean;
+        /** Absent in builds of earlier versions. */
+        readonly cloneDepth?: number;
+        readonly tags?: boolean;
       };
       readonly buildType: string;
       readonly steps?: readonly string[];
@@ -70,6 +76,8 @@ export function provenanceOf(typeBase: string, teamId: string, facts: BuildFacts
   const { workId, epoch, attempt, build } = facts;
   const { spec, runner, commit, branch } = build;
   const { source } = spec;
+  const ref = branch.startsWith('refs/') ? branch : `refs/heads/${branch}`;
+  const at = branch === '' ? '' : `@${ref}`;
   const builder = runner.inServicePool ? 'service-pool/v1' : `customer/${teamId}/v1`;
   return {
     buildDefinition: {
@@ -77,10 +85,15 @@ export function provenanceOf(typeBase: string, teamId: string, facts: BuildFacts
       externalParameters: {
         ...(source && {
           repository: source.repository,
-          ref: `refs/heads/${source.branch}`,
-          ...(source.commit === undefined ? {} : { commit: source.commit }),
+          // Of a commit that was named nobody knows whether the branch has it.
+          ...(source.commit === undefined ? { ref } : { commit: source.commit }),
           buildPath: source.buildPath,
+          ...(source.dockerfile !== undefined && { dockerfile: source.dockerfile }),
+          ...(source.context !== undefined && { context: source.context }),
+          ...(source.target !== undefined && { target: source.target }),
           submodules: source.submodules,
+          cloneDepth: source.cloneDepth ?? 1,
+          tags: source.tags ?? false,
         }),
         buildType: spec.buildType,
         steps: spec.steps ?? [],
@@ -102,7 +115,7 @@ export function provenanceOf(typeBase: string, teamId: string, facts: BuildFacts
       resolvedDependencies: [
         ...(source === undefined || commit === null
           ? []
-          : [{ uri: `git+${source.repository}@refs/heads/${branch}`, digest: { gitCommit: commit } }]),
+          : [{ uri: `git+${source.repository}${at}`, digest: { gitCommit: commit } }]),
         ...build.imageFacts.baseImages.map(baseImage),
       ],
     },

@@ -9,25 +9,33 @@ import { shown } from '../../platform/resource/index.ts';
 import type { RowOf, Who } from '../../platform/resource/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
 import { AFTER_MS } from './passport-due.ts';
-import type { artifactPassports, artifacts, artifactSources } from './schema.ts';
+import { setDifferences } from './sbom/compare.ts';
+import type { SetDifference } from './sbom/compare.ts';
+import type { artifactPassports, artifacts, artifactSboms, artifactSources } from './schema.ts';
+import { rankOf } from './source-rank.ts';
 import { bundleJson } from './statements.ts';
 
 const SOURCES_SHOWN_MAX = 100;
 
-export type Artifact = RowOf<typeof artifacts>;
+/** Without what is there for servers that are being replaced. */
+export type Artifact = Omit<RowOf<typeof artifacts>, 'packageSetId' | 'sbomSha256' | 'sbomUnread'>;
 type Source = Omit<typeof artifactSources.$inferSelect, 'teamId' | 'artifactId' | 'operator'>;
 type Passport = typeof artifactPassports.$inferSelect;
+
+/** As JSON has it. */
+interface List extends Pick<typeof artifactSboms.$inferSelect, 'source' | 'by' | 'sha256' | 'unread'> {
+  readonly packages: number;
+  readonly at: string;
+  readonly setId: number;
+}
 
 /** One for each source. */
 type Row = Pick<
   Artifact,
   'id' | 'teamId' | 'digest' | 'kind' | 'name' | 'uri' | 'mediaType' | 'platform' | 'createdAt'
 > & {
-  /** Null: it is not known what it is made of. */
-  readonly packages: number | null;
-  readonly unread: Artifact['sbomUnread'];
   readonly problem: Artifact['sbomProblem'];
-  readonly sha256: Artifact['sbomSha256'];
+  readonly lists: readonly List[];
 } & (Source | { readonly [Column in keyof Source]: null });
 
 /** The artifact `a`, within the teams of the call. */
@@ -38,32 +46,82 @@ function isNamed(sql: SqlTag, teams: TeamScope, idOrDigest: string): Fragment {
 
 export async function findArtifact({ db: { sql }, teams }: Who, idOrDigest: string): Promise<Artifact> {
   const [row] = await sql<Artifact[]>`
-    select a.id, a.team_id as "teamId", a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.platform, a.package_set_id as "packageSetId",
-      a.sbom_sha256 as "sbomSha256", a.sbom_unread as "sbomUnread", a.sbom_problem as "sbomProblem", a.created_at as "createdAt"
+    select a.id, a.team_id as "teamId", a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.platform, a.sbom_problem as "sbomProblem",
+      a.created_at as "createdAt"
     from artifacts a where ${isNamed(sql, teams, idOrDigest)}`;
   if (row === undefined) throw notFound('artifact');
   teams.require(row.teamId);
   return row;
 }
 
+/** With their sources, in the order in which they come. */
+export async function presentListed(
+  { db: { sql }, teams }: Who,
+  teamId: string,
+  listed: ReadonlyArray<Omit<Artifact, 'sbomProblem'>>,
+) {
+  const ids = listed.map(({ id }) => id);
+  const found = await sql<Array<Source & { artifactId: string }>>`
+    select a.id as "artifactId", ${sourceColumns(sql)}
+    from unnest(${ids}::text[]) a (id) cross join lateral (
+      select * from artifact_sources x where x.team_id = ${teamId} and x.team_id = any(${[...teams.teamIds]}::text[]) and x.artifact_id = a.id
+      order by ${rankOf(sql)}, x.at, x.ref limit ${SOURCES_SHOWN_MAX}::int
+    ) s order by s.at, s.ref`;
+  const sources = new Map(ids.map((id): [string, Source[]] => [id, []]));
+  for (const { artifactId, ...source } of found) sources.get(artifactId)?.push(source);
+  return listed.map((row) => shown(ArtifactSchema, row, { sources: sources.get(row.id) ?? [] }));
+}
+
+/** Of the source `s`. */
+const sourceColumns = (sql: SqlTag): Fragment => sql`
+  s.origin, s.ref, s.project_id as "projectId", s.project_name as "projectName", s.environment_id as "environmentId",
+  s.environment_name as "environmentName", s.repository, s.branch, s.commit, s.runner_id as "runnerId", s.region_id as "regionId", s.at`;
+
 export async function presentArtifact({ db: { sql }, teams }: Who, idOrDigest: string) {
   const rows = await sql<Row[]>`
     select a.id, a.team_id as "teamId", a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.platform, a.created_at as "createdAt",
-      p.packages, a.sbom_unread as unread, a.sbom_problem as problem, a.sbom_sha256 as sha256,
-      s.origin, s.ref, s.project_id as "projectId", s.project_name as "projectName", s.environment_id as "environmentId",
-      s.environment_name as "environmentName", s.repository, s.branch, s.commit, s.runner_id as "runnerId", s.region_id as "regionId", s.at
+      a.sbom_problem as problem, (
+        select coalesce(jsonb_agg(jsonb_build_object('source', l.source, 'by', l.by, 'sha256', l.sha256, 'unread', l.unread, 'packages', p.packages, 'at', l.at,
+          'setId', p.id) order by l.source <> 'runner', l.at, l.sha256), '[]')
+        from artifact_sboms l join package_sets p on p.id = l.package_set_id
+        where l.team_id = a.team_id and l.artifact_id = a.id
+      ) as lists,
+      ${sourceColumns(sql)}
     from artifacts a
-    left join package_sets p on p.team_id = a.team_id and p.id = a.package_set_id
     left join lateral (
       select * from artifact_sources x where x.team_id = a.team_id and x.artifact_id = a.id
-      order by x.at, x.ref limit ${SOURCES_SHOWN_MAX}::int
+      order by ${rankOf(sql)}, x.at, x.ref limit ${SOURCES_SHOWN_MAX}::int
     ) s on true
     where ${isNamed(sql, teams, idOrDigest)} order by s.at, s.ref`;
   const [artifact] = rows;
   if (artifact === undefined) throw notFound('artifact');
   teams.require(artifact.teamId);
   const sources = rows.filter((row) => row.origin !== null);
-  return shown(ArtifactSchema, artifact, { sources, sbom: artifact });
+  const { problem, lists } = artifact;
+  const [first, ...others] = lists;
+  const differences = await differencesOf(sql, teams, first, others);
+  const sbom = {
+    packages: first?.packages ?? null,
+    unread: first?.unread ?? [],
+    problem,
+    sha256: first?.sha256 ?? null,
+    lists: lists.map(({ at, ...list }, place) => ({
+      ...list,
+      at: new Date(at),
+      difference: place === 0 ? undefined : differences.get(list.setId),
+    })),
+  };
+  return shown(ArtifactSchema, artifact, { sources, sbom });
+}
+
+/** By set. What a runner listed is what the others are compared with. */
+async function differencesOf(
+  sql: SqlTag,
+  teams: TeamScope,
+  ...[first, others]: readonly [first: List | undefined, others: readonly List[]]
+): Promise<ReadonlyMap<number, SetDifference>> {
+  if (first?.source !== 'runner' || others.length === 0) return new Map();
+  return await setDifferences(sql, teams, { from: first.setId, ids: others.map(({ setId }) => setId) });
 }
 
 /** The newest one. */

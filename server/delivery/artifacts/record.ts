@@ -2,8 +2,10 @@
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { rowId } from '../../platform/sql.ts';
+import type { Fragment } from '../../platform/sql.ts';
 import { passportDue } from './passport-due.ts';
 import type { artifacts, artifactSources } from './schema.ts';
+import { RANKS } from './source-rank.ts';
 
 export type NewArtifact = Pick<typeof artifacts.$inferInsert, 'teamId' | 'digest' | 'kind' | 'name'> & {
   readonly uri?: string | undefined;
@@ -13,7 +15,9 @@ export type NewArtifact = Pick<typeof artifacts.$inferInsert, 'teamId' | 'digest
 export type NewSource = Pick<typeof artifactSources.$inferInsert, 'origin' | 'ref'> &
   Partial<Omit<typeof artifactSources.$inferInsert, 'teamId' | 'artifactId' | 'at' | 'origin' | 'ref'>>;
 
-/** `isNew`: the artifact was not known before. What is known of it is kept, what was missing is added. */
+/**
+ * `isNew`: the artifact was not known before. A source of a better kind than all before it says anew what the artifact is, one of the best kind so far adds what was missing, and one of a lesser kind changes nothing.
+ */
 export async function recordArtifact(
   db: Database,
   { teamId, digest, kind, name, uri, mediaType, platform }: NewArtifact,
@@ -22,12 +26,19 @@ export async function recordArtifact(
   const { sql } = db;
   const { at } = source;
   const text = (column: keyof NewSource): string | null => source[column] ?? null;
+  const rank = RANKS.indexOf(source.origin);
+  const hasAny = (origins: readonly string[]): Fragment =>
+    sql`exists (select from artifact_sources s where s.artifact_id = a.id and s.origin = any(${[...origins]}::text[]))`;
+  const better = (column: string): Fragment => {
+    const [old, given] = [sql`a.${sql(column)}`, sql`excluded.${sql(column)}`];
+    return sql`case when ${hasAny(RANKS.slice(0, rank))} then ${old} when ${hasAny([source.origin])} then coalesce(${old}, ${given}) else ${given} end`;
+  };
   const [row] = await sql<Array<{ id: string; isNew: boolean }>>`
     with artifact as (
       insert into artifacts as a (id, team_id, digest, kind, name, uri, media_type, platform, created_at)
       values (${newId('art', at.getTime())}, ${teamId}, ${digest}, ${kind}, ${name}, ${uri ?? null}, ${mediaType ?? null}, ${platform ?? null}, ${at})
-      on conflict (team_id, digest) do update set uri = coalesce(a.uri, excluded.uri), media_type = coalesce(a.media_type, excluded.media_type),
-        platform = coalesce(a.platform, excluded.platform)
+      on conflict (team_id, digest) do update set kind = ${better('kind')}, name = ${better('name')}, uri = ${better('uri')},
+        media_type = ${better('media_type')}, platform = ${better('platform')}
       returning a.id, a.xmax = 0 as "isNew"
     ),
     source as (

@@ -15,6 +15,8 @@ import {
   ArtifactKindSchema,
   ArtifactOrigin,
   ArtifactOriginSchema,
+  SbomSource,
+  SbomSourceSchema,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { Operator, OperatorSchema } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
 import { bytes, id, instant } from '../../platform/db/columns.ts';
@@ -32,23 +34,56 @@ export const artifacts = teamTable(
     mediaType: text('media_type'),
     /** `os/arch[/variant]` */
     platform: text('platform'),
-    /** What it is made of; see sbom/schema.ts. */
-    packageSetId: bigint('package_set_id', { mode: 'number' }),
-    /** Its document; see sbom/schema.ts. */
-    sbomSha256: text('sbom_sha256'),
-    /** What the document does not tell. */
-    sbomUnread: text('sbom_unread').array().notNull().default([]),
-    /** Why it is not known what it is made of. */
+    /** Why its runner did not list what it is made of. */
     sbomProblem: text('sbom_problem'),
+    // Of its first list in `artifact_sboms`, for servers of version 0.10 that work on the migrated database until they are replaced. Read to take over what such a server wrote; and where `package_set_id` is null there is no list, but for one beside which the first was removed.
+    packageSetId: bigint('package_set_id', { mode: 'number' }),
+    sbomSha256: text('sbom_sha256'),
+    sbomUnread: text('sbom_unread').array().notNull().default([]),
   },
   (t) => [
     uniqueIndex('artifacts_digest').on(t.teamId, t.digest),
     // Lists, newest first: ids are made in the order of time.
     index('artifacts_kind').on(t.teamId, t.kind, t.id),
-    // Which artifacts are made of a set, newest first.
+    // Those of which nothing says what they are made of: no search finds them.
+    index('artifacts_unlisted')
+      .on(t.teamId, t.id)
+      .where(sql`${t.packageSetId} is null`),
     index('artifacts_packages')
       .on(t.teamId, t.packageSetId, t.id)
       .where(sql`${t.packageSetId} is not null`),
+  ],
+);
+
+/** What each is made of, one row for each document that says so. What a runner listed is never replaced, and what is uploaded stands beside it. */
+export const artifactSboms = pgTable(
+  'artifact_sboms',
+  {
+    teamId: id('team_id').notNull(),
+    artifactId: id('artifact_id').notNull(),
+    source: enumColumn('source', SbomSource, SbomSourceSchema).notNull(),
+    /** Of the document; see sbom/schema.ts. */
+    sha256: text('sha256').notNull(),
+    packageSetId: bigint('package_set_id', { mode: 'number' }).notNull(),
+    /** What the document does not tell. */
+    unread: text('unread').array().notNull(),
+    /** Runner, or account. */
+    by: id('by'),
+    at: instant('at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.artifactId, t.source, t.sha256] }),
+    // Which artifacts are made of a set, newest first.
+    index('artifact_sboms_set').on(t.teamId, t.packageSetId, t.artifactId),
+    // Those that do not tell all.
+    index('artifact_sboms_unread')
+      .on(t.teamId, t.artifactId)
+      .where(sql`${t.unread} <> '{}'`),
+    foreignKey({
+      columns: [t.teamId, t.artifactId],
+      foreignColumns: [artifacts.teamId, artifacts.id],
+      name: 'artifact_sboms_artifact_fk',
+    }).onDelete('cascade'),
   ],
 );
 

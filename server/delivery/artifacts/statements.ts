@@ -2,24 +2,31 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '@bufbuild/protobuf';
-import { and, eq } from 'drizzle-orm';
+import { and, eq, inArray, or } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { AttestationSchema } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import { auditActor } from '../../platform/ledger/index.ts';
-import { rowsOf, shown } from '../../platform/resource/index.ts';
+import { requireRole } from '../../platform/authorise.ts';
+import { notFound } from '../../platform/not-found.ts';
+import { change, rowsOf, shown } from '../../platform/resource/index.ts';
 import {
+  addSubjects,
   attestations,
   attestationSubjects,
+  isEvaluation,
+  prepareBundle,
   readEnvelope,
   readStatement,
+  refuseMoreUploads,
+  signedKey,
+  statementProblem,
   storeAttestation,
+  uploadCountsAs,
   verifyBundle,
 } from '../attestations/index.ts';
-import type { Attestation, Keys, ListedAttestation } from '../attestations/index.ts';
-
-const STATEMENTS_MAX = 1_000;
+import type { Attestation, Keys, ListedAttestation, Statement } from '../attestations/index.ts';
 
 const attestationRows = rowsOf(attestations);
 
@@ -29,21 +36,34 @@ interface Uploading {
   readonly bundle: Uint8Array;
 }
 
-export async function upload(ctx: Ctx, { teamId, digest, bundle }: Uploading): Promise<Attestation> {
-  const { digests, predicateType } = statementOf(bundle);
-  if (!digests.includes(digest))
-    throw apiError(
-      'attestation_subject_mismatch',
-      `the statement is about ${digests.join(', ')}, not about ${digest}`,
-      {
-        details: { digest },
-      },
-    );
-  const dedupeKey = `upload:${digest}:${createHash('sha256').update(bundle).digest('hex')}`;
+export async function upload(
+  ctx: Ctx,
+  keys: Keys,
+  { teamId, digest, bundle }: Uploading,
+): Promise<{ readonly stored: Attestation; readonly digests: readonly string[] }> {
+  await prepareBundle(bundle);
+  const { envelope, statement } = statementOf(bundle);
+  const { predicateType } = statement;
+  const digests = [...new Set(statement.digests)].toSorted();
+  if (!digests.includes(digest)) throw aboutElse(digests, digest);
+  // One name for it, at whichever of its subjects it is brought.
+  const [about = digest] = digests;
+  const sha256 = createHash('sha256').update(bundle).digest();
+  const expected = { digest, storedAt: ctx.clock.now(), isOurs: false };
+  const verified = verifyBundle(bundle, keys, expected);
+  const countsAs = uploadCountsAs(verified);
+  const dedupeKey =
+    countsAs === null
+      ? `upload:${about}:${sha256.toString('hex')}`
+      : signedKey(about, verified, envelope.payload);
   const known = async (): Promise<Attestation | undefined> =>
-    (await attestationRows.list(ctx, { where: eq(attestations.dedupeKey, dedupeKey), max: 1 }))[0];
+    await knownUpload(ctx, { digest, sha256, dedupeKey });
   const before = await known();
-  if (before !== undefined) return before;
+  if (before !== undefined) {
+    // It may have been brought to a version that kept it at one of its subjects alone.
+    await addSubjects(ctx.db, { teamId, attestationId: before.id, digests });
+    return { stored: before, digests };
+  }
   const actor = await auditActor(ctx);
   const row = {
     teamId,
@@ -52,47 +72,125 @@ export async function upload(ctx: Ctx, { teamId, digest, bundle }: Uploading): P
     bundle,
     dedupeKey,
     uploadedBy: ctx.caller.userId,
+    countsAs,
+    brief: null,
   } as const;
   const entry = { action: 'attestation.uploaded', actor, requestId: ctx.call.requestId };
   try {
     return await ctx.db.transact(async (db) => {
-      await refuseMore({ ...ctx, db }, teamId, digest);
-      return await storeAttestation(db, row, { digests: [digest], at: ctx.clock.now(), entry });
+      const doesCount = countsAs !== null;
+      await refuseMoreUploads({ ...ctx, db }, { teamId, digest, doesCount, subjects: digests.length });
+      const stored = await storeAttestation(db, row, { digests, at: ctx.clock.now(), entry });
+      return { stored, digests };
     });
   } catch (error) {
     const first = isUniqueViolation(error, 'attestations_once') ? await known() : undefined;
     if (first === undefined) throw error;
-    return first;
+    return { stored: first, digests };
   }
+}
+
+/** Of them a message names some. */
+const NAMED_MAX = 5;
+
+function aboutElse(digests: readonly string[], digest: string): Error {
+  const more = digests.length > NAMED_MAX ? ` and ${digests.length - NAMED_MAX} more` : '';
+  const subjects =
+    digests.length === 0
+      ? `the statement names no subject by a SHA-256, expected ${digest}`
+      : `the statement is about ${digests.slice(0, NAMED_MAX).join(', ')}${more}, not about ${digest}`;
+  return apiError('attestation_subject_mismatch', subjects, {
+    details: { digest },
+  });
+}
+
+const aboutDigest = ({ db, teams }: Ctx, digest: string) =>
+  db.orm
+    .select({ id: attestationSubjects.attestationId })
+    .from(attestationSubjects)
+    .where(
+      and(inArray(attestationSubjects.teamId, [...teams.teamIds]), eq(attestationSubjects.digest, digest)),
+    );
+
+/** The same bytes, or the same statement with the same trusted signature. */
+async function knownUpload(
+  ctx: Ctx,
+  {
+    digest,
+    sha256,
+    dedupeKey,
+  }: { readonly digest: string; readonly sha256: Uint8Array; readonly dedupeKey: string },
+): Promise<Attestation | undefined> {
+  const isHere = and(eq(attestations.sha256, sha256), inArray(attestations.id, aboutDigest(ctx, digest)));
+  const where = and(eq(attestations.source, 'upload'), or(eq(attestations.dedupeKey, dedupeKey), isHere));
+  const [row] = await attestationRows.list(ctx, { where, max: 1 });
+  return row;
 }
 
 function statementOf(bundle: Uint8Array) {
   try {
-    return readStatement(readEnvelope(bundle));
+    const envelope = readEnvelope(bundle);
+    const statement = readStatement(envelope);
+    const problem = statementProblem(statement);
+    if (problem !== undefined) throw new Error(problem);
+    return { envelope, statement };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw apiError('attestation_invalid', `the bundle cannot be taken: ${why}`);
   }
 }
 
-/** Made by callers: what the service states by itself is not counted against anybody. */
-export async function refuseMore({ db }: Ctx, teamId: string, digest: string): Promise<void> {
-  const about = and(eq(attestationSubjects.teamId, teamId), eq(attestationSubjects.digest, digest));
-  const current = await db.orm.$count(attestationSubjects, about);
-  if (current < STATEMENTS_MAX) return;
-  throw apiError(
-    'limit_reached',
-    `the artifact has ${current} attestations, at most ${STATEMENTS_MAX} are kept`,
-    {
-      details: { resource: 'attestation', limit: STATEMENTS_MAX, current },
-    },
-  );
+interface Removing {
+  readonly teamId: string;
+  readonly artifactId: string;
+  readonly digest: string;
+  readonly attestationId: string;
 }
 
-/** Undefined: it is no JSON any more, which its verification says. */
+/** At each of its subjects, whose digests are answered. What the service states by itself is never removed. */
+export async function removeAttestation(
+  ctx: Ctx,
+  keys: Keys,
+  { teamId, artifactId, digest, attestationId }: Removing,
+): Promise<readonly string[]> {
+  const [row] = await attestationRows.list(ctx, {
+    where: and(eq(attestations.id, attestationId), inArray(attestations.id, aboutDigest(ctx, digest))),
+    max: 1,
+  });
+  if (row === undefined) throw notFound('attestation');
+  const { bundle, source, predicateType, uploadedBy, createdAt: storedAt } = row;
+  const isOurs = source === 'platform';
+  if (isOurs && !isEvaluation(predicateType))
+    throw apiError(
+      'state_conflict',
+      `attestation ${attestationId} was made by the service itself, and stays`,
+      {
+        details: { resource: 'attestation' },
+      },
+    );
+  await prepareBundle(bundle);
+  const { status, statement } = verifyBundle(bundle, keys, { digest, storedAt, isOurs });
+  // A key that is revoked, or not trusted any more, may have let something pass.
+  const isEvidence = isOurs || row.countsAs !== null || status === 'valid';
+  const isOwn = !isEvidence && uploadedBy === ctx.caller.userId;
+  if (!isOwn) requireRole(ctx.teams.role(teamId), 'admin', { act: 'removing what others stated' });
+  if (isEvidence && ctx.caller.kind !== 'session')
+    throw apiError(
+      'session_required',
+      'removing evidence needs a session of the account itself, an API key cannot do it; sign in first',
+    );
+  const sha256 = Buffer.from(row.sha256).toString('hex');
+  const details = () => ({ artifactId, digest, predicateType, sha256, status });
+  await change(ctx, { action: 'attestation.removed', details }, async (tx) =>
+    attestationRows.remove(tx, attestationId),
+  );
+  return statement?.digests ?? [digest];
+}
+
+/** A mark of the order of bytes before it is no part of it. Undefined: it is no JSON any more, which its verification says. */
 export function bundleJson(bundle: Uint8Array): JsonObject | undefined {
   try {
-    return JSON.parse(Buffer.from(bundle).toString('utf8')) as JsonObject;
+    return JSON.parse(new TextDecoder().decode(bundle)) as JsonObject;
   } catch {
     return undefined;
   }
@@ -102,11 +200,16 @@ export function bundleJson(bundle: Uint8Array): JsonObject | undefined {
 export async function presentAll(rows: readonly ListedAttestation[], digest: string, keys: Keys) {
   const all: Array<ReturnType<typeof presentAttestation>> = [];
   for (const row of rows) {
+    await prepareBundle(row.bundle);
     all.push(presentAttestation(row, digest, keys));
     await nextTurn();
   }
   return all;
 }
+
+/** Of a large one the predicate is not kept: its bundle has it. */
+const isWhole = (statement: Statement | undefined): statement is Statement =>
+  statement !== undefined && 'predicate' in statement.json;
 
 export function presentAttestation(row: ListedAttestation, digest: string, keys: Keys) {
   const { bundle, createdAt: storedAt, teamId, ledgerSeq } = row;
@@ -114,7 +217,7 @@ export function presentAttestation(row: ListedAttestation, digest: string, keys:
   const { statement, ...verification } = verified;
   return shown(AttestationSchema, row, {
     verification,
-    statement: statement?.json as JsonObject | undefined,
+    statement: isWhole(statement) ? (statement.json as JsonObject) : undefined,
     bundle: bundleJson(bundle),
     sha256: Buffer.from(row.sha256).toString('hex'),
     ledger: { chain: teamId, seq: ledgerSeq },

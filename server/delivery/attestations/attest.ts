@@ -9,7 +9,7 @@ import { newId } from '../../platform/ids.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
 import type { AuditActor } from '../../platform/ledger/index.ts';
 import type { Purpose, Signer } from '../signingkeys/index.ts';
-import { bundleOf, PAYLOAD_TYPE, paeOf } from './envelope.ts';
+import { bundleOf, PAYLOAD_TYPE, paeOf, readEnvelope } from './envelope.ts';
 import { columns } from './read.ts';
 import type { Attestation } from './read.ts';
 import { statementBytes } from './statement.ts';
@@ -23,6 +23,10 @@ export interface Stated extends StatementInit {
   readonly at: Date;
   /** Of the ledger, where somebody asked for it. Default: the service states it by itself. */
   readonly entry?: Storing['entry'];
+  /** See `attestations`. Default: what the same key signs of this type counts as the same. */
+  readonly countsAs?: string;
+  /** What gates need to know, where the predicate may be long. */
+  readonly brief?: StatementInit['predicate'];
 }
 
 const SERVICE: AuditActor = { kind: 'system', id: 'attestations', display: 'attestations' };
@@ -37,13 +41,17 @@ export async function attest({ db, signer }: AttestDeps, stated: Stated): Promis
   const { teamId, dedupeKey, purpose, predicateType, subjects, at } = stated;
   const known = await stored(db, teamId, dedupeKey);
   if (known !== undefined) return known;
+  const { brief } = stated;
+  const bundle = await signStatement(signer, purpose, stated);
   const row = {
     teamId,
     predicateType,
     source: 'platform',
-    bundle: await signStatement(signer, purpose, stated),
+    bundle,
+    brief: brief === undefined ? null : await signStatement(signer, purpose, { ...stated, predicate: brief }),
     dedupeKey,
     uploadedBy: null,
+    countsAs: stated.countsAs ?? readEnvelope(bundle).hint,
   } as const;
   try {
     return await storeAttestation(db, row, {
@@ -76,9 +84,26 @@ async function stored(
   dedupeKey: string,
 ): Promise<Attestation | undefined> {
   const [row] = await sql<Attestation[]>`
-    select ${columns(sql)}, a.dedupe_key as "dedupeKey", a.uploaded_by as "uploadedBy"
+    select ${columns(sql)}, a.dedupe_key as "dedupeKey", a.uploaded_by as "uploadedBy", a.counts_as as "countsAs", a.brief
     from attestations a where a.team_id = ${teamId} and a.dedupe_key = ${dedupeKey}`;
   return row;
+}
+
+/** Named in the ledger; the SHA-256 of the bundle stands for all of them. */
+const LEDGER_SUBJECTS_MAX = 100;
+
+/** Of a statement that is stored. */
+export async function addSubjects(
+  { sql }: Database,
+  {
+    teamId,
+    attestationId,
+    digests,
+  }: { readonly teamId: string; readonly attestationId: string; readonly digests: readonly string[] },
+): Promise<void> {
+  await sql`
+    insert into attestation_subjects (team_id, digest, attestation_id)
+    select ${teamId}, digest, ${attestationId} from unnest(${[...digests]}::text[]) digest on conflict do nothing`;
 }
 
 export interface Storing {
@@ -97,12 +122,15 @@ export async function storeAttestation(
   const id = newId('ats', at.getTime());
   const sha256 = createHash('sha256').update(bundle).digest();
   return await db.transact(async (tx) => {
-    const details = { predicateType, sha256: sha256.toString('hex'), subjects: [...digests] };
+    const more = digests.length > LEDGER_SUBJECTS_MAX && { subjectCount: digests.length };
+    const subjects = digests.slice(0, LEDGER_SUBJECTS_MAX);
+    const details = { predicateType, sha256: sha256.toString('hex'), subjects, ...more };
     const ledgerSeq = await appendAudit(tx, { ...entry, chain: teamId, target: id, details }, at);
     await tx.sql`
       with made as (
-        insert into attestations (id, team_id, predicate_type, source, bundle, sha256, dedupe_key, uploaded_by, ledger_seq, created_at)
-        values (${id}, ${teamId}, ${predicateType}, ${row.source}, ${bundle}, ${sha256}, ${row.dedupeKey}, ${row.uploadedBy}, ${ledgerSeq}::int, ${at})
+        insert into attestations (id, team_id, predicate_type, source, bundle, sha256, dedupe_key, uploaded_by, ledger_seq, created_at, counts_as, brief)
+        values (${id}, ${teamId}, ${predicateType}, ${row.source}, ${bundle}, ${sha256}, ${row.dedupeKey}, ${row.uploadedBy}, ${ledgerSeq}::int, ${at},
+          ${row.countsAs}, ${row.brief})
       )
       insert into attestation_subjects (team_id, digest, attestation_id)
       select ${teamId}, digest, ${id} from unnest(${[...new Set(digests)]}::text[]) digest`;

@@ -1,5 +1,5 @@
 /** Whose certificates count on statements that are uploaded. */
-import { asIs, optional } from '@svc/proto/process/settings.ts';
+import { optional, readableFile } from '@svc/proto/process/settings.ts';
 
 export const settings = {
   sigstoreTrustedRoot: optional('SIGSTORE_TRUSTED_ROOT', {
@@ -7,6 +7,6 @@ export const settings = {
       'File with the authorities and logs whose certificates count on statements about artifacts: `trusted_root.json` of Sigstore. Read at the start.',
     type: 'path',
     absent: 'no certificate counts, and such statements are `unverified`',
-    parse: asIs,
+    parse: readableFile,
   }),
 };

@@ -1,18 +1,29 @@
-/** What policies are told of statements about artifacts: each is verified anew, because keys are revoked and trust is withdrawn. */
+/**
+ * What policies are told of statements about artifacts: each is verified anew, because keys are revoked and trust is withdrawn. What does not verify is not told of: it must neither count nor fill what a gate may read. Of what counts as the
+ * same one statement is read; of those of the service's keys the oldest, which a revocation with a time spares, and else the newest.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TeamScope } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Statement } from './envelope.ts';
 import type { Attestation } from './read.ts';
-import { EVALUATION_SUFFIX, PROVENANCE_TYPE } from './statement.ts';
+import { EVALUATION_SUFFIX, isEvaluation, PROVENANCE_TYPE } from './statement.ts';
+import { prepareBundle } from './large.ts';
 import { verifyBundle } from './verify.ts';
 import type { Keys } from './verify.ts';
 
-/** Of one artifact; a policy is not asked about one with more. */
+/** Of one artifact, and as many evaluations that members stated and as many that were signed; a policy is not asked about one with more. */
 export const ATTESTATIONS_MAX = 100;
-/** Of all bundles that are read at once. */
+/** Of all bundles that are read at once, and as much of evaluations. */
 const BUNDLES_BYTES_MAX = 4_194_304;
+/** Of one bundle: eight long ones are read as well. */
+const COUNTED_BYTES_MAX = 524_288;
+/** Of one artifact: those that the account stated last. Others have room beside whoever states much. */
+const SUITES_OF_ONE_MAX = 10;
 
+const SUITE_CHARS_MAX = 200;
+/** What a timestamp of policies may be. */
+const TIMES = { from: new Date('0001-01-01T00:00:00Z'), until: new Date('9999-12-31T00:00:00Z') };
 /** An address, of which nothing has to be escaped where it is kept. */
 const BUILDER_ID = /^[\x21-\x7e]{1,500}$/;
 
@@ -25,11 +36,19 @@ export interface AttestationFacts {
   readonly builderId: string;
 }
 
-/** Of an evaluation that the service recorded. */
+/** `self_attested`: a member said so, and the service recorded it. `signed`: a key or an identity that the team trusts for it signed it. No result comes from the platform itself. */
+export type AssuranceLevel = 'self_attested' | 'signed';
+
 export interface EvaluationFacts {
   readonly suiteId: string;
   readonly score: number;
   readonly evaluatedAt: string;
+  /** Never by what the statement says of itself. */
+  readonly assuranceLevel: AssuranceLevel;
+  /** Account; empty for what was brought. */
+  readonly statedBy: string;
+  /** As of attestations. */
+  readonly signer: string;
 }
 
 export interface StatedFacts {
@@ -62,17 +81,26 @@ export async function attestationFacts(
   digests: readonly string[],
 ): Promise<ReadonlyMap<string, StatedFacts>> {
   const rows = await db.sql<Found[]>`
+    with counting as (
+      select s.digest, a.id, a.predicate_type, a.source, a.created_at, e.is_evaluation, coalesce(a.brief, a.bundle) as bundle, a.source = 'platform' and not e.is_evaluation as is_ours,
+        coalesce(a.counts_as, a.id) as counts_as
+      from attestation_subjects s join attestations a on a.team_id = s.team_id and a.id = s.attestation_id
+        cross join lateral (select right(a.predicate_type, ${EVALUATION_SUFFIX.length}::int) = ${EVALUATION_SUFFIX} as is_evaluation) e
+      where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = any(${[...digests]}::text[])
+        and (a.counts_as is not null or a.source = 'platform')
+    ), one_of_same as (
+      select distinct on (digest, source, predicate_type, counts_as) * from counting
+      order by digest, source, predicate_type, counts_as, case when is_ours then id end, id desc
+    ), of_one as (
+      select *, case when is_evaluation then source end as side, row_number() over (partition by digest, source, is_evaluation, split_part(counts_as, ' ', 1) order by id desc) as suite from one_of_same
+    ), placed as (
+      select *, row_number() over (partition by digest, is_evaluation, side order by id) as place, sum(least(octet_length(bundle), ${COUNTED_BYTES_MAX}::int)) over (partition by is_evaluation, side order by digest, id) as bytes
+      from of_one where suite <= ${SUITES_OF_ONE_MAX}::int or not is_evaluation or source <> 'platform'
+    )
     select digest, predicate_type as "predicateType", source, created_at as "createdAt",
       case when place <= ${ATTESTATIONS_MAX}::int and bytes <= ${BUNDLES_BYTES_MAX}::int then bundle end as bundle
-    from (
-      select s.digest, a.predicate_type, a.source, a.created_at, a.bundle,
-        row_number() over (partition by s.digest order by a.id) as place,
-        sum(octet_length(a.bundle)) over (order by s.digest, a.id) as bytes
-      from attestation_subjects s join attestations a on a.team_id = s.team_id and a.id = s.attestation_id
-      where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = any(${[...digests]}::text[])
-    ) of
-    where place <= ${ATTESTATIONS_MAX + 1}::int
-    order by digest, place`;
+    from placed where place <= ${ATTESTATIONS_MAX + 1}::int
+    order by digest, is_evaluation, side, id`;
   const byDigest = new Map<string, Found[]>();
   for (const row of rows) {
     const same = byDigest.get(row.digest);
@@ -82,6 +110,7 @@ export async function attestationFacts(
   const facts = new Map<string, StatedFacts>();
   for (const [digest, found] of byDigest) {
     const isRead = found.every(({ bundle }) => bundle !== null);
+    for (const { bundle } of found) if (bundle !== null) await prepareBundle(bundle);
     facts.set(digest, isRead ? statedBy(found, keys) : TOO_MANY);
     await nextTurn(); // A hundred signatures take some 15 ms.
   }
@@ -89,10 +118,18 @@ export async function attestationFacts(
 }
 
 function statedBy(found: readonly Found[], keys: Keys): StatedFacts {
-  const all = found.map((row) => factsOf(row, keys));
+  const all = found.map((row) => factsOf(row, keys)).filter(({ facts }) => facts.verified);
+  const others = all.flatMap(({ facts, evaluation }) => (evaluation === undefined ? [facts] : []));
+  // That there are evaluations, once for each of their signers: what they say is told of as evaluations.
+  const evaluated = new Map(
+    all.flatMap(({ facts, evaluation }) => (evaluation === undefined ? [] : [[facts.signer, facts]])),
+  );
   return {
-    attestations: all.map(({ facts }) => facts),
-    evaluations: all.flatMap(({ facts, evaluation }) => (facts.verified && evaluation ? [evaluation] : [])),
+    attestations: [
+      ...others,
+      ...[...evaluated.values()].slice(0, Math.max(0, ATTESTATIONS_MAX - others.length)),
+    ],
+    evaluations: all.flatMap(({ evaluation }) => evaluation ?? []),
   };
 }
 
@@ -104,19 +141,35 @@ interface Facts {
 function factsOf({ bundle, digest, createdAt, source, predicateType }: Found, keys: Keys): Facts {
   const expected = { digest, storedAt: createdAt, isOurs: source === 'platform' };
   const { status, signer = '', statement } = verifyBundle(bundle ?? new Uint8Array(), keys, expected);
-  const evaluation = source === 'platform' ? evaluationOf(statement) : undefined;
+  const evaluation = evaluationOf(statement, { isOurs: source === 'platform', signer });
   const facts = { predicateType, verified: status === 'valid', signer, builderId: builderOf(statement) };
   return { facts, evaluation };
 }
 
-/** As the service itself writes one. */
-function evaluationOf(statement: Statement | undefined): EvaluationFacts | undefined {
-  if (statement?.predicateType.endsWith(EVALUATION_SUFFIX) !== true) return undefined;
-  const { suiteId, score, evaluatedAt } = statement.json['predicate'] as EvaluationFacts;
-  return { suiteId, score, evaluatedAt };
+/** Undefined: it is none, or does not say what one says. */
+function evaluationOf(
+  statement: Statement | undefined,
+  { isOurs, signer }: { readonly isOurs: boolean; readonly signer: string },
+): EvaluationFacts | undefined {
+  if (statement === undefined || !isEvaluation(statement.predicateType)) return undefined;
+  const { suiteId, score, evaluatedAt, statedBy } = (statement.json['predicate'] ?? {}) as Members;
+  if (typeof suiteId !== 'string' || suiteId.length > SUITE_CHARS_MAX) return undefined;
+  if (typeof score !== 'number' || typeof evaluatedAt !== 'string') return undefined;
+  const at = new Date(evaluatedAt);
+  if (!Number.isFinite(score) || !(at >= TIMES.from && at < TIMES.until)) return undefined;
+  return {
+    suiteId,
+    score,
+    evaluatedAt: at.toISOString(),
+    assuranceLevel: isOurs ? 'self_attested' : 'signed',
+    statedBy: isOurs && typeof statedBy === 'string' ? statedBy : '',
+    signer,
+  };
 }
 
-function builderOf(statement: Statement | undefined): string {
+type Members = Readonly<Record<string, unknown>>;
+
+export function builderOf(statement: Statement | undefined): string {
   if (statement?.predicateType !== PROVENANCE_TYPE) return '';
   let at: unknown = statement.json;
   for (const name of ['predicate', 'runDetails', 'builder', 'id']) {

@@ -5,22 +5,45 @@ import type { RowOf, Who } from '../../platform/resource/index.ts';
 import type { attestations } from './schema.ts';
 
 export type Attestation = RowOf<typeof attestations>;
-export type ListedAttestation = Omit<Attestation, 'dedupeKey' | 'uploadedBy'>;
+export type ListedAttestation = Omit<Attestation, 'dedupeKey' | 'uploadedBy' | 'countsAs' | 'brief'>;
 
 /** Of `attestations` as `a`. */
 export const columns = (sql: SqlTag) => sql`
   a.id, a.team_id as "teamId", a.predicate_type as "predicateType", a.source, a.bundle, a.sha256, a.ledger_seq as "ledgerSeq", a.created_at as "createdAt"`;
 
-/** About an artifact, newest first. The key of the page is the id. */
+/** Of all bundles of a page but its first. */
+const PAGE_BYTES_MAX = 8_388_608;
+
+/** About an artifact, newest first. The key of the page is the id; it ends before the first one that is not whole. */
 export async function attestationsOf(
   { db: { sql }, teams }: Who,
   digest: string,
   { after, take }: Pick<Page, 'after' | 'take'>,
-): Promise<readonly ListedAttestation[]> {
+): Promise<{ readonly rows: readonly ListedAttestation[]; readonly whole: number }> {
   const behind = after === undefined ? sql`` : sql`and s.attestation_id < ${String(after[0])}`;
-  return await sql<ListedAttestation[]>`
-    select ${columns(sql)}
+  const rows = await sql<Array<ListedAttestation & { isWhole: boolean }>>`
+    with page as (
+      select a.id, a.team_id, octet_length(a.bundle) as bytes
+      from attestation_subjects s join attestations a on a.team_id = s.team_id and a.id = s.attestation_id
+      where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = ${digest} ${behind}
+      order by s.attestation_id desc limit ${take}::int
+    ), placed as (
+      select *, row_number() over (order by id desc) = 1 or sum(bytes) over (order by id desc) <= ${PAGE_BYTES_MAX}::int as is_whole from page
+    )
+    select a.id, a.team_id as "teamId", a.predicate_type as "predicateType", a.source, case when p.is_whole then a.bundle else '' end as bundle, a.sha256,
+      a.ledger_seq as "ledgerSeq", a.created_at as "createdAt", p.is_whole as "isWhole"
+    from placed p join attestations a on a.team_id = p.team_id and a.id = p.id order by a.id desc`;
+  return { rows, whole: rows.filter(({ isWhole }) => isWhole).length };
+}
+
+/** What the service stated about an artifact by itself under a name that begins so. */
+export async function statedAs(
+  { db: { sql }, teams }: Who,
+  digest: string,
+  prefix: string,
+): Promise<ReadonlyArray<Pick<Attestation, 'dedupeKey' | 'createdAt'>>> {
+  return await sql<Array<Pick<Attestation, 'dedupeKey' | 'createdAt'>>>`
+    select a.dedupe_key as "dedupeKey", a.created_at as "createdAt"
     from attestation_subjects s join attestations a on a.team_id = s.team_id and a.id = s.attestation_id
-    where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = ${digest} ${behind}
-    order by s.attestation_id desc limit ${take}::int`;
+    where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = ${digest} and a.source = 'platform' and starts_with(a.dedupe_key, ${prefix})`;
 }

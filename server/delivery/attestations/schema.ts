@@ -1,8 +1,9 @@
+import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { bytes, id } from '../../platform/db/columns.ts';
 import { teamTable } from '../../platform/resource/team-table.ts';
 
-/** Signed statements about artifacts. Rows are made and never changed: what one is worth is found out from its bytes at each read. */
+/** Signed statements about artifacts. What one states is never changed, and what it is worth is found out from its bytes at each read. */
 export const attestations = teamTable(
   { name: 'attestations', kind: 'attestation', prefix: 'ats' },
   {
@@ -16,10 +17,22 @@ export const attestations = teamTable(
     /** One for each thing that is stated: a signature is random, so that a job that is repeated must find what it stored before. */
     dedupeKey: text('dedupe_key').notNull(),
     uploadedBy: id('uploaded_by'),
+    /**
+     * Of the statements about an artifact with the same words here, gates read one: see `countsAs`. Null: nobody whom the team trusts signed it, so that gates do not read it, however many there are.
+     */
+    countsAs: text('counts_as'),
+    /** What gates read in place of the bundle, where that is long: the same statement in short, signed as well. */
+    brief: bytes('brief'),
     /** Entry of the team's ledger that says so. */
     ledgerSeq: integer('ledger_seq').notNull(),
   },
-  (t) => [uniqueIndex('attestations_once').on(t.teamId, t.dedupeKey)],
+  (t) => [
+    uniqueIndex('attestations_once').on(t.teamId, t.dedupeKey),
+    // Those that may come to count, when a key is trusted.
+    index('attestations_uncounted')
+      .on(t.teamId, t.id)
+      .where(sql`${t.countsAs} is null`),
+  ],
 );
 
 /** What each is about. */

@@ -4,6 +4,7 @@ import canonicalize from 'canonicalize';
 export const PROVENANCE_TYPE = 'https://slsa.dev/provenance/v1';
 /** Behind ATTESTATION_TYPE_BASE. */
 export const EVALUATION_SUFFIX = '/evaluation/v1';
+export const isEvaluation = (predicateType: string): boolean => predicateType.endsWith(EVALUATION_SUFFIX);
 
 export interface Subject {
   readonly name: string;

@@ -138,7 +138,7 @@ describe('trustRootOf()', () => {
   it('says what is wrong with the file', () => {
     expect(trustRootOf(undefined)).toBeUndefined();
     const path = fileOf('keyless-bundle.json');
-    const problem = `SIGSTORE_TRUSTED_ROOT is ${path}, which cannot be read: it names no certificate authority`;
+    const problem = `SIGSTORE_TRUSTED_ROOT is "${path}", expected a trusted_root.json of Sigstore: it names no certificate authority`;
     expect(() => trustRootOf(path)).toThrow(problem);
     expect(() => trustRootOf('/nowhere')).toThrow('ENOENT');
   });

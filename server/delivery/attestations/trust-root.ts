@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { bundleFromJSON, isBundleWithDsseEnvelope } from '@sigstore/bundle';
 import { TrustedRoot } from '@sigstore/protobuf-specs';
 import { toSignedEntity, toTrustMaterial, VerificationError, Verifier } from '@sigstore/verify';
+import { ConfigError } from '@svc/proto/process/settings.ts';
 import { createKept } from './kept.ts';
 
 /** What a certificate says of who signed. */
@@ -39,9 +40,9 @@ export function trustRootOf(path: string | undefined): TrustRoot | undefined {
     root = TrustedRoot.fromJSON(JSON.parse(readFileSync(path, 'utf8')));
     if (root.certificateAuthorities.length === 0) throw new Error('it names no certificate authority');
   } catch (error) {
-    throw new Error(`SIGSTORE_TRUSTED_ROOT is ${path}, which cannot be read: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new ConfigError([
+      `SIGSTORE_TRUSTED_ROOT is "${path}", expected a trusted_root.json of Sigstore: ${(error as Error).message}`,
+    ]);
   }
   const { tlogs, ctlogs } = root;
   // An authority without logs of its own has its times from a timestamp authority.
@@ -62,9 +63,29 @@ export function trustRootOf(path: string | undefined): TrustRoot | undefined {
   };
 }
 
+const REKOR_2 =
+  'its entry is of a log of Rekor v2, which is not supported: have it logged by Rekor v1, or sign with a key that the team trusts';
+
+/** An entry of Rekor v2 is of the kind `dsse` or `hashedrekord` in version 0.0.2, and has no time. */
+function isOfRekor2(json: unknown): boolean {
+  const { verificationMaterial } = (json ?? {}) as {
+    readonly verificationMaterial?: { readonly tlogEntries?: unknown };
+  };
+  const entries = verificationMaterial?.tlogEntries;
+  return (
+    Array.isArray(entries) &&
+    entries.some(
+      (entry: { readonly kindVersion?: { readonly version?: unknown } } | null) =>
+        entry?.kindVersion?.version === '0.0.2',
+    )
+  );
+}
+
 function find(verifier: Verifier, bytes: Uint8Array, payload: Uint8Array): Signatory | NoSignatory {
   try {
-    const bundle = bundleFromJSON(JSON.parse(Buffer.from(bytes).toString('utf8')));
+    const json: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    if (isOfRekor2(json)) return { problem: REKOR_2, isForged: false };
+    const bundle = bundleFromJSON(json);
     // What is verified must be what the rest goes by.
     if (!isBundleWithDsseEnvelope(bundle) || !bundle.content.dsseEnvelope.payload.equals(payload))
       return { problem: 'its payload can be read in two ways', isForged: true };

@@ -1,10 +1,12 @@
 /** Keyless statements over the real doors: what a team trusts decides at each read, also for its policies. */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSvcSDK } from '@svc/sdk';
-import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { stranger } from '../../../test/setup/people.ts';
+import { firstSession, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 
@@ -18,24 +20,63 @@ const SCANS = {
   identity: 'https://ci.example.com/acme/web/scan.yml@*',
 };
 
+interface LogEntry {
+  readonly logIndex: string;
+  readonly logId: unknown;
+  readonly inclusionProof: unknown;
+}
+
+interface Bundle {
+  readonly verificationMaterial: {
+    readonly certificate: { readonly rawBytes: string };
+    readonly tlogEntries: readonly [LogEntry];
+  };
+  readonly dsseEnvelope: {
+    readonly payload: string;
+    readonly signatures: ReadonlyArray<{ readonly sig: string }>;
+  };
+}
+
+/** The bundle as a client of Rekor v2 makes it: no log gives a time, an authority for timestamps does. */
+function loggedByRekor2(): string {
+  const bundle = JSON.parse(readFileSync(fileOf('keyless-bundle.json'), 'utf8')) as Bundle;
+  const { verificationMaterial: material, dsseEnvelope } = bundle;
+  const { logIndex, logId, inclusionProof } = material.tlogEntries[0];
+  const digest = createHash('sha256').update(Buffer.from(dsseEnvelope.payload, 'base64')).digest('base64');
+  const verifier = { x509Certificate: material.certificate, keyDetails: 'PKIX_ECDSA_P256_SHA_256' };
+  const body = {
+    apiVersion: '0.0.2',
+    kind: 'dsse',
+    spec: {
+      dsseV002: {
+        payloadHash: { algorithm: 'SHA2_256', digest },
+        signatures: dsseEnvelope.signatures.map(({ sig }) => ({ content: sig, verifier })),
+      },
+    },
+  };
+  const entry = {
+    logIndex,
+    logId,
+    kindVersion: { kind: 'dsse', version: '0.0.2' },
+    inclusionProof,
+    canonicalizedBody: Buffer.from(JSON.stringify(body)).toString('base64'),
+  };
+  const verificationMaterial = {
+    certificate: material.certificate,
+    tlogEntries: [entry],
+    timestampVerificationData: { rfc3161Timestamps: [{ signedTimestamp: 'MAA=' }] },
+  };
+  return JSON.stringify({ ...bundle, verificationMaterial });
+}
+
 describe.skipIf(!postgresHere)('trusted identities', () => {
   let server: TestServer;
   let sdk: SvcSDK;
   let teamId: string;
 
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
-
   beforeAll(async () => {
     server = await startTestServer({ env: { SIGSTORE_TRUSTED_ROOT: fileOf('trusted-root.json') } });
-    sdk = createSvcSDK({ baseUrl: server.baseUrl, token: server.first.apiKey, maxRetries: 0 });
+    sdk = createSvcSDK({ baseUrl: server.baseUrl, token: await firstSession(server), maxRetries: 0 });
     teamId = (await sdk.teams.create('makers')).id;
   });
   afterAll(async () => await server?.stop());
@@ -76,6 +117,21 @@ describe.skipIf(!postgresHere)('trusted identities', () => {
     expect(await release('3')).toBe('403 policy_denied');
     const acts = (await sdk.audit.list(teamId)).filter(({ target }) => target === added.id);
     expect(acts.map(({ action }) => action)).toEqual(['trusted_identity.removed', 'trusted_identity.added']);
+  });
+
+  it('do not make a statement count that a log of Rekor v2 has, which is said where it is brought and read', async () => {
+    const name = 'registry.example.com/acme/web';
+    const { id } = await sdk.artifacts.declare(teamId, { name, kind: 'image', digest: DIGEST });
+    const trusted = await sdk.trustedIdentities.add(teamId, SCANS);
+    const stored = await sdk.artifacts.upload(teamId, id, { bundle: loggedByRekor2() });
+    const { status, problem } = stored.verification ?? {};
+    expect([status, problem]).toEqual([
+      'unverified',
+      expect.stringMatching(/is of a log of Rekor v2, which is/),
+    ]);
+    const listed = await sdk.artifacts.attestations(teamId, id);
+    expect(listed.find((each) => each.id === stored.id)?.verification).toEqual({ status, problem });
+    await sdk.trustedIdentities.remove(teamId, trusted.id);
   });
 
   it('have a name each, and are whole or end with * behind a / or an @', async () => {

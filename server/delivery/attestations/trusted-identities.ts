@@ -7,9 +7,10 @@ import {
 } from '@svc/proto/gen/svc/trustedidentities/v1/trustedidentities_pb.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
+import type { RowOf } from '../../platform/resource/index.ts';
+import { recountDue, recountNewest } from './recount.ts';
 import { trustedIdentities } from './schema.ts';
-import type { TrustedIdentity } from './verify.ts';
+import type { TrustRoot } from './trust-root.ts';
 
 const IDENTITIES_MAX = 20;
 
@@ -21,16 +22,19 @@ const show = (row: Row) => shown(TrustedIdentitySchema, row);
 
 const details = ({ name, issuer, identity }: Row) => ({ name, issuer, identity });
 
-export function createTrustedIdentities(): Handlers<Ctx> {
+export function createTrustedIdentities(root: TrustRoot | undefined): Handlers<Ctx> {
   return implement(TrustedIdentitiesService, {
     list: async (_request, ctx: Ctx) => ({ identities: (await rows.list(ctx, byName)).map(show) }),
     add: async ({ teamId, name, issuer, identity, predicateTypes }, ctx: Ctx) => {
       const added = change(ctx, { action: 'trusted_identity.added', details }, async (tx) => {
         await rows.atMost(tx, { teamId, max: IDENTITIES_MAX });
+        await recountDue(tx.db, teamId);
         return await rows.insert(tx, { teamId, name, issuer, identity, predicateTypes });
       });
       const taken = { index: 'trusted_identities_name', resource: rows.kind, field: 'name', value: name };
-      return show(await unlessTaken(added, taken));
+      const trusted = await unlessTaken(added, taken);
+      await recountNewest(ctx, teamId, root);
+      return show(trusted);
     },
     remove: async ({ identityId }, ctx: Ctx) => {
       await rows.find(ctx, identityId);
@@ -40,8 +44,4 @@ export function createTrustedIdentities(): Handlers<Ctx> {
       return {};
     },
   });
-}
-
-export async function readIdentities(who: Who): Promise<readonly TrustedIdentity[]> {
-  return await rows.list(who, byName);
 }

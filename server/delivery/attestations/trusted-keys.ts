@@ -7,10 +7,11 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import { TrustedKeySchema, TrustedKeysService } from '@svc/proto/gen/svc/trustedkeys/v1/trustedkeys_pb.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
+import type { RowOf } from '../../platform/resource/index.ts';
 import { hintOf, publicKeyOf } from '../signingkeys/index.ts';
+import { recountDue, recountNewest } from './recount.ts';
 import { trustedKeys } from './schema.ts';
-import type { TrustedKey } from './verify.ts';
+import type { TrustRoot } from './trust-root.ts';
 
 const KEYS_MAX = 20;
 const RSA_BITS_MIN = 2_048;
@@ -28,7 +29,7 @@ const show = (row: Row) =>
 
 const details = ({ name, hint }: Row) => ({ name, hint });
 
-export function createTrustedKeys(): Handlers<Ctx> {
+export function createTrustedKeys(root: TrustRoot | undefined): Handlers<Ctx> {
   return implement(TrustedKeysService, {
     list: async (_request, ctx: Ctx) => ({ keys: (await rows.list(ctx, byName)).map(show) }),
     add: async ({ teamId, name, publicKey, predicateTypes }, ctx: Ctx) => {
@@ -36,13 +37,19 @@ export function createTrustedKeys(): Handlers<Ctx> {
       const hint = hintOf(spki);
       const added = change(ctx, { action: 'trusted_key.added', details }, async (tx) => {
         await rows.atMost(tx, { teamId, max: KEYS_MAX });
+        await recountDue(tx.db, teamId);
         return await rows.insert(tx, { teamId, name, spki, hint, predicateTypes });
       });
       const resource = rows.kind;
       const named = unlessTaken(added, { index: 'trusted_keys_name', resource, field: 'name', value: name });
-      return show(
-        await unlessTaken(named, { index: 'trusted_keys_hint', resource, field: 'hint', value: hint }),
-      );
+      const key = await unlessTaken(named, {
+        index: 'trusted_keys_hint',
+        resource,
+        field: 'hint',
+        value: hint,
+      });
+      await recountNewest(ctx, teamId, root);
+      return show(key);
     },
     remove: async ({ keyId }, ctx: Ctx) => {
       await rows.find(ctx, keyId);
@@ -50,13 +57,6 @@ export function createTrustedKeys(): Handlers<Ctx> {
       return {};
     },
   });
-}
-
-export async function readTrusted({ db: { sql }, teams }: Who): Promise<readonly TrustedKey[]> {
-  const found = await sql<Array<Omit<TrustedKey, 'publicKey'> & Pick<Row, 'spki'>>>`
-    select id, name, hint, spki, predicate_types as "predicateTypes" from trusted_keys
-    where team_id = any(${[...teams.teamIds]}::text[]) order by name, id`;
-  return found.map((row) => ({ ...row, publicKey: publicKeyOf(row.spki) }));
 }
 
 /** SubjectPublicKeyInfo in DER. */

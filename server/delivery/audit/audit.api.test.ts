@@ -90,6 +90,9 @@ describe.skipIf(!postgresHere)('the ledger', () => {
     await must(`DELETE /teams/${teamId}/members/${ann.userId}`, 204);
 
     const found = await teamEntries(teamId);
+    const of = { projectId: project, name: 'production' };
+    const environmentOn = (branch: string): unknown =>
+      expect.objectContaining({ name: 'production', branch, repository: null, deploy: null });
     expect(found.map(({ action, target, details }) => [action, target, details])).toEqual([
       ['team.created', teamId, { name: 'crew' }],
       ['team.updated', teamId, { fields: ['name', 'description'], from: 'crew', to: 'crew 2' }],
@@ -108,10 +111,14 @@ describe.skipIf(!postgresHere)('the ledger', () => {
       ['team_invite.created', inviteId, { email: 'bo@example.com', role: 'developer' }],
       ['team_invite.revoked', inviteId, { email: 'bo@example.com' }],
       ['project.created', project, { name: 'Shop', slug: expect.any(String) as string }],
-      ['environment.created', environment, { projectId: project, name: 'production' }],
-      ['environment.updated', environment, { projectId: project, name: 'production', fields: ['branch'] }],
-      ['environment.deleted', environment, { projectId: project, name: 'production' }],
-      ['project.deleted', project, { name: 'Shop', slug: expect.any(String) as string }],
+      ['environment.created', environment, { ...of, after: environmentOn('main') }],
+      [
+        'environment.updated',
+        environment,
+        { ...of, fields: ['branch'], before: { branch: 'main' }, after: { branch: 'next' } },
+      ],
+      ['environment.deleted', environment, { ...of, before: environmentOn('next'), guards: [] }],
+      ['project.deleted', project, { name: 'Shop', slug: expect.any(String) as string, environments: [] }],
       [
         'api_key.created',
         key.id,

@@ -16,11 +16,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { createSvcSDK } from '@svc/sdk';
-import type { CompliancePackage, SvcApiError, SvcSDK } from '@svc/sdk';
+import type { CompliancePackage, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { join as joinTeam, stranger } from '../../../test/setup/people.ts';
+import { firstSession, join as joinTeam, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -57,15 +58,6 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
   let unpacked: string;
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   const assembled = async (...[start, end]: readonly [string, string]): Promise<CompliancePackage> => {
     const { id } = await admin.compliance.assemble(teamId, start, end);
     return await waitFor(`package ${id}`, async () => await admin.compliance.get(teamId, id), {
@@ -113,7 +105,7 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
     server = await startTestServer({
       env: { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' },
     });
-    sdk = sdkOf(server.first.apiKey);
+    sdk = sdkOf(await firstSession(server));
     teamId = (await sdk.teams.create('makers')).id;
     const person = await joinTeam(server, server.first.apiKey, { teamId, role: 'admin' });
     admin = sdkOf(person.token);
@@ -448,5 +440,31 @@ describe.skipIf(!postgresHere)('compliance packages', () => {
     const after = await unpack(await reviewedPackage());
     const path = 'changes/population.json';
     expect(readFileSync(join(after, path), 'utf8')).toBe(readFileSync(join(unpacked, path), 'utf8'));
+  });
+
+  it('name what was taken out of the deployments, the last and the first as well, by what the ledger was told', async () => {
+    const numbers = async (): Promise<readonly number[]> => {
+      const place = await unpack(await reviewedPackage());
+      const [status, ...lines] = (await verify(place)).split(/(?<=^\d) |\n/).filter((line) => line !== '');
+      const exceptions = json(place, 'changes/exceptions.json') as ReadonlyArray<Record<string, unknown>>;
+      const named = exceptions.filter(({ kind }) => kind === 'deployment_missing');
+      expect(named).toEqual(
+        named.map((each) => ({ ...each, environmentId, digest: expect.stringMatching(/^sha256:/) })),
+      );
+      expect(lines.filter((line) => line.startsWith('missing deployment: build bld_'))).toHaveLength(
+        named.length,
+      );
+      expect(status).toBe(named.length === 0 ? '0' : '1');
+      const { counts } = json(place, 'MANIFEST.json') as { counts: Record<string, number> };
+      expect(counts).toMatchObject({ deployments: 2 - named.length, deploymentsInLedger: 2 });
+      return named.map(({ number }) => Number(number)).toSorted((a, b) => a - b);
+    };
+    const cut = async (digest: string) =>
+      await server.db.sql`delete from deployments where team_id = ${teamId} and digest = ${digest}`;
+    expect(await numbers()).toEqual([]);
+    await cut(PROMOTED);
+    expect(await numbers()).toEqual([2]);
+    await cut(DIRECT);
+    expect(await numbers()).toEqual([1, 2]);
   });
 });

@@ -5,19 +5,24 @@ file with its SHA-256; manifest.sigstore.json is a signed statement about MANIFE
 
 To check it, without the service that made it:   sh verify.sh
 It needs sh, the usual small programs, sha256sum and openssl. It names each file that was changed, is
-missing, or was added. The key is taken from signing-keys.json; to be sure that it is the service's own,
+missing, or was added, and each deployment that the ledger was told of and the population lacks. The key is taken from signing-keys.json; to be sure that it is the service's own,
 get the key at <address of the service>/signing-keys/<id>.pem yourself and run:   sh verify.sh key.pem
 Somebody who changes a package can change verify.sh as well: take it from a package that you trust.
 
 changes/exceptions.json   Read this first: deployments without an approval, past a policy, of which the
                           provenance is not verified or the packages are not known, approved by who asked
-                          for them; numbers of builds that no deployment has; policies that were disabled.
+                          for them; deployments that the ledger was told of and the population lacks; numbers
+                          of builds that no deployment has; policies that were disabled.
 changes/population.json   Every deployment of the period. Decisions of gates are kept for 90 days; what
                           is older has its approvals and overrides in the ledger.
+changes/expected.json     Every deployment of the period that the ledger was told of, with the place of its
+                          entry: so many the population must have.
 ledger/                   Entries of the ledger by their places: all from the first to the last with a
                           time in the period. Each has the hash of the one before it; the checkpoint is signed.
 releases/ promotions/ artifacts/ attestations/ policies/
                           One file each. Attestations are Sigstore bundles as they were signed.
+sboms/                    Documents about packages as they came, by the SHA-256 that signed statements name:
+                          24 MiB in all. Of a list without a file the artifact at the service has it.
 access/ keys/             Members when the package was assembled; keys of the service and their rotations.
 controls/                 For which controls which files are evidence. Whether a control is met is for an
                           assessor to say.
@@ -112,6 +117,25 @@ walk . | sort > "$work/found"
 sort "$work/listed" > "$work/expected"
 comm -13 "$work/expected" "$work/found" > "$work/additional"
 while IFS= read -r line; do say "additional: $line"; done < "$work/additional"
+
+# A row can be taken out of a table, an entry not out of the ledger.
+deployments() {
+  while IFS= read -r line; do
+    # One that no build deployed is known by its promotion.
+    case $line in '{"'*) member "$line" buildId || member "$line" promotionId; printf '\n' ;; esac
+  done < "$1"
+}
+if [ -f changes/expected.json ] && [ -f changes/population.json ]; then
+  deployments changes/population.json | sort -u > "$work/told"
+  deployments changes/expected.json | sort -u > "$work/must"
+  comm -23 "$work/must" "$work/told" > "$work/untold"
+  while IFS= read -r id; do
+    while IFS= read -r line; do
+      case $line in *"\"buildId\":\"$id\""*) by=build; break ;; *"\"promotionId\":\"$id\""*) by=promotion; break ;; esac
+    done < changes/expected.json
+    say "missing deployment: $by $id of environment $(member "$line" environmentId), which the ledger was told of: $line"
+  done < "$work/untold"
+fi
 
 [ "$bad" -eq 0 ] || exit 1
 printf 'all files are as they were signed\n'

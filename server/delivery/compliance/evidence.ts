@@ -1,14 +1,17 @@
 /** Releases, promotions, artifacts with what is stated about them, policies and members: whatever else belongs to the period. */
 import { createHash } from 'node:crypto';
+import { rankOf } from '../artifacts/index.ts';
 import { approvalsOf } from './population.ts';
 import { groupBy, keyset } from './reading.ts';
 import type { Reading } from './reading.ts';
 
 const PIECE = 100;
-/** Bundles may have 1 MiB each. */
+/** Bundles may have 3 MiB each. */
 const BUNDLES_AT_ONCE = 8;
 /** Of one artifact. */
 const SOURCES_MAX = 100;
+/** Of all documents about packages: they never make a package too large for the rest. One that is left out has its SHA-256, and is fetched from the artifact. */
+const DOCUMENTS_BYTES_MAX = 24 * 1_048_576;
 
 /** What a piece is read by: behind the id, at most so many. */
 type Next = readonly [after: string, take: number];
@@ -50,7 +53,7 @@ async function promotions({ db, teams, start, until }: Reading, ...[after, take]
   return await db.sql<Array<{ id: string }>>`
     select id, project_id as "projectId", environment_id as "environmentId", environment_name as "environmentName", release_id as "releaseId",
       version, artifact_id as "artifactId", state, rejection, reason, held, requested_by as "requestedBy", override_reason as "overrideReason",
-      build_id as "buildId", digest, created_at as "createdAt", approved_at as "approvedAt", ended_at as "endedAt"
+      build_id as "buildId", digest, fingerprint, subject, created_at as "createdAt", approved_at as "approvedAt", ended_at as "endedAt"
     from promotions
     where team_id = any(${[...teams.teamIds]}::text[]) and id > ${after}
       and (created_at >= ${start} and created_at < ${until} or ended_at >= ${start} and ended_at < ${until})
@@ -62,34 +65,69 @@ export async function addArtifacts(
   reading: Reading,
 ): Promise<{ readonly artifacts: number; readonly attestations: number }> {
   const count = { artifacts: 0, attestations: 0 };
+  const documents = createDocuments(reading);
   for await (const rows of keyset(reading, PIECE, async (...next) => await artifacts(reading, ...next)))
     for (const row of rows) {
       const stated = await addAttestations(reading, row.digest);
       const attestations = stated.map(({ listed }) => listed);
-      reading.archive.add(`artifacts/${row.id}.json`, { ...row, attestations });
+      const packageLists = [];
+      for (const list of row.packageLists) packageLists.push({ ...list, file: await documents.add(list) });
+      reading.archive.add(`artifacts/${row.id}.json`, { ...row, packageLists, attestations });
       count.artifacts += 1;
       count.attestations += stated.filter(({ isNew }) => isNew).length;
     }
   return count;
 }
 
-async function artifacts(
-  { db, teams, start, until }: Reading,
-  ...[after, take]: Next
-): Rows<{ readonly digest: string }> {
-  return await db.sql<Array<{ id: string; digest: string }>>`
+interface ArtifactRow {
+  readonly digest: string;
+  readonly packageLists: readonly DocumentRef[];
+}
+
+interface DocumentRef {
+  readonly sha256: string;
+}
+
+/** Documents about packages as they came, each once. */
+function createDocuments({ db, teamId, archive }: Reading) {
+  let left = DOCUMENTS_BYTES_MAX;
+  return {
+    /** Answers the file that has it; null: it is not kept, or there is no more room. */
+    add: async ({ sha256 }: DocumentRef): Promise<string | null> => {
+      const paths = [`sboms/${sha256}.json`, `sboms/${sha256}.json.gz`] as const;
+      const there = paths.find((path) => archive.has(path));
+      if (there !== undefined) return there;
+      const [kept] = await db.sql<Array<{ document: Uint8Array }>>`
+        select document from sboms where team_id = ${teamId} and sha256 = ${sha256} and octet_length(document) <= ${left}::int`;
+      if (kept === undefined) return null;
+      left -= kept.document.length;
+      const file = kept.document[0] === 0x1f && kept.document[1] === 0x8b ? paths[1] : paths[0];
+      archive.add(file, kept.document);
+      return file;
+    },
+  };
+}
+
+async function artifacts({ db, teams, start, until }: Reading, ...[after, take]: Next): Rows<ArtifactRow> {
+  return await db.sql<Array<ArtifactRow & { id: string }>>`
     select a.id, a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.platform, a.created_at as "createdAt",
-      a.package_set_id is not null as "hasPackages", a.sbom_sha256 as "sbomSha256", a.sbom_unread as "sbomUnread", a.sbom_problem as "sbomProblem",
-      array(
-        select jsonb_build_object('origin', s.origin, 'ref', s.ref, 'projectName', s.project_name, 'environmentName', s.environment_name,
-          'repository', s.repository, 'branch', s.branch, 'commit', s.commit, 'runnerId', s.runner_id, 'regionId', s.region_id, 'operator', s.operator)
-        from artifact_sources s where s.artifact_id = a.id order by s.at, s.origin, s.ref limit ${SOURCES_MAX}::int
+      a.sbom_problem as "sbomProblem", (
+        select coalesce(jsonb_agg(jsonb_build_object('source', l.source, 'by', l.by, 'sha256', l.sha256, 'packages', p.packages, 'unread', l.unread, 'at', l.at)
+          order by l.source <> 'runner', l.at, l.sha256), '[]')
+        from artifact_sboms l join package_sets p on p.id = l.package_set_id where l.artifact_id = a.id
+      ) as "packageLists", array(
+        select jsonb_build_object('origin', x.origin, 'ref', x.ref, 'projectName', x.project_name, 'environmentName', x.environment_name,
+          'repository', x.repository, 'branch', x.branch, 'commit', x.commit, 'runnerId', x.runner_id, 'regionId', x.region_id, 'operator', x.operator)
+        from artifact_sources x where x.artifact_id = a.id order by ${rankOf(db.sql)}, x.at, x.ref limit ${SOURCES_MAX}::int
       ) as sources
     from artifacts a
     where a.team_id = any(${[...teams.teamIds]}::text[]) and a.id > ${after} and (
       a.created_at >= ${start} and a.created_at < ${until}
       or exists (
         select 1 from deployments d where d.team_id = a.team_id and d.digest = a.digest and d.deployed_at >= ${start} and d.deployed_at < ${until})
+      or exists (
+        select 1 from release_artifacts x join promotions p on p.team_id = x.team_id and p.release_id = x.release_id
+        where x.team_id = a.team_id and x.artifact_id = a.id and p.state = 'deployed' and p.build_id is null and p.ended_at >= ${start} and p.ended_at < ${until})
       or exists (
         select 1 from release_artifacts x join releases r on r.id = x.release_id
         where x.team_id = a.team_id and x.artifact_id = a.id and r.created_at >= ${start} and r.created_at < ${until}))
@@ -100,7 +138,9 @@ interface Bundle {
   readonly id: string;
   readonly predicateType: string;
   readonly source: string;
-  readonly bundle: Uint8Array;
+  /** Of an evaluation in short. Null: nobody whom the team trusts signed it, so that it is evidence of nothing, and any number of these must not make a package too large. */
+  readonly bundle: Uint8Array | null;
+  readonly sha256: string;
   readonly ledgerSeq: number;
 }
 
@@ -114,6 +154,10 @@ async function addAttestations(reading: Reading, digest: string) {
   );
   for await (const rows of pieces)
     for (const { bundle, ...row } of rows) {
+      if (bundle === null) {
+        stated.push({ isNew: false, listed: { ...row, file: null } });
+        continue;
+      }
       const file = `attestations/${createHash('sha256').update(bundle).digest('hex')}.sigstore.json`;
       const isNew = !reading.archive.has(file);
       if (isNew) reading.archive.add(file, bundle);
@@ -128,7 +172,8 @@ async function bundlesAbout(
   ...[after, take]: Next
 ): Promise<readonly Bundle[]> {
   return await db.sql<Bundle[]>`
-    select t.id, t.predicate_type as "predicateType", t.source, t.bundle, t.ledger_seq as "ledgerSeq"
+    select t.id, t.predicate_type as "predicateType", t.source, encode(t.sha256, 'hex') as sha256, t.ledger_seq as "ledgerSeq",
+      case when t.source = 'platform' or t.counts_as is not null then coalesce(t.brief, t.bundle) end as bundle
     from attestation_subjects s join attestations t on t.team_id = s.team_id and t.id = s.attestation_id
     where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = ${digest} and t.id > ${after} order by t.id limit ${take}::int`;
 }

@@ -33,16 +33,40 @@ export interface PolicyAct extends LedgerAct {
   readonly policyId: string;
 }
 
+/** A deployment that the ledger was told of: by its build, or by its promotion if it was elsewhere. */
+export interface ToldDeployment {
+  /** Null, as its number and digest: it was deployed elsewhere. */
+  readonly buildId: string | null;
+  readonly promotionId: string | null;
+  readonly environmentId: string;
+  readonly number: number | null;
+  readonly digest: string | null;
+  readonly deployedAt: string;
+  readonly seq: number;
+}
+
+export interface Ends {
+  readonly first: number;
+  readonly last: number;
+}
+
 export interface LedgerPart {
   readonly entries: number;
   readonly finding: Report['finding'];
   /** By build that deployed: who submitted, approved and rolled back. */
   readonly ofBuilds: ReadonlyMap<string, readonly LedgerAct[]>;
+  /** In the period, by build, or by promotion where no build deployed, in the order of the ledger. */
+  readonly deployments: ReadonlyMap<string, ToldDeployment>;
+  /** Of the numbers of builds that were submitted, rolled back or deployed, by environment. */
+  readonly numbers: ReadonlyMap<string, Ends>;
   /** Of policies that were disabled and enabled, and of acts that went on past a policy. */
   readonly ofPolicies: readonly PolicyAct[];
 }
 
 const BUILD_ACTIONS = new Set(['build.submitted', 'build.deploy_approved', 'build.rolled_back']);
+const DEPLOYED = 'build.deployed';
+const PROMOTION_DEPLOYED = 'promotion.deployed';
+const NUMBER_ACTIONS = new Set(['build.submitted', 'build.rolled_back', DEPLOYED]);
 const POLICY_ACTIONS = new Set(['policy.disabled', 'policy.enabled', 'policy.overridden']);
 
 type Place = { readonly first: number; readonly last: number; readonly hash: string };
@@ -53,7 +77,7 @@ export async function addLedger(deps: LedgerDeps, reading: Reading): Promise<Led
   const place = await placeOf(reading);
   const head = place && { seq: place.last, hash: place.hash };
   const check = new ChainCheck(chain, await evidenceOf(deps, reading, head?.seq ?? 0), head);
-  const acts = createActs(await deployedBuilds(reading));
+  const acts = createActs(reading, await deployedBuilds(reading));
   let entries = 0;
   const lines = async function* (): AsyncGenerator<string> {
     for await (const rows of entriesTo(reading, head?.seq ?? 0)) {
@@ -77,17 +101,51 @@ export async function addLedger(deps: LedgerDeps, reading: Reading): Promise<Led
   });
   if (head !== undefined)
     archive.add('ledger/checkpoint.json', deps.checkpoints.sign({ chain, ...head, at: until.getTime() }));
-  return { entries, finding: report.finding, ofBuilds: acts.ofBuilds, ofPolicies: acts.ofPolicies };
+  return { entries, finding: report.finding, ...acts.found };
 }
 
-function createActs(deployed: ReadonlySet<string>) {
+function createActs({ start, until }: Reading, deployed: ReadonlySet<string>) {
   const ofBuilds = new Map<string, LedgerAct[]>();
+  const deployments = new Map<string, ToldDeployment>();
+  const numbers = new Map<string, Ends>();
   const ofPolicies: PolicyAct[] = [];
   let acts = 0;
+  const tell = (id: string, deployment: ToldDeployment): void => {
+    const at = new Date(deployment.deployedAt);
+    if (!(at >= start && at < until)) return;
+    if ((acts += 1) > ACTS_MAX) throw new PackageTooLarge(`${ACTS_MAX} acts on builds and policies`);
+    deployments.set(id, deployment);
+  };
+  /** A promotion that a build deploys is told of by its build. */
+  const seePromotion = ({ seq, at, action, target: promotionId, details }: AuditRow): void => {
+    const { environmentId, buildId } = details;
+    if (action !== PROMOTION_DEPLOYED || buildId !== undefined || typeof environmentId !== 'string') return;
+    const deployedAt = new Date(at).toISOString();
+    const noBuild = { buildId: null, number: null, digest: null };
+    tell(promotionId, { ...noBuild, promotionId, environmentId, deployedAt, seq });
+  };
+  const seeBuild = ({ seq, action, target, details }: AuditRow): void => {
+    const { buildId, number, digest, deployedAt } = details;
+    if (!NUMBER_ACTIONS.has(action) || typeof buildId !== 'string' || typeof number !== 'number') return;
+    const { first, last } = numbers.get(target) ?? { first: number, last: number };
+    numbers.set(target, { first: Math.min(first, number), last: Math.max(last, number) });
+    if (action !== DEPLOYED || typeof digest !== 'string' || typeof deployedAt !== 'string') return;
+    const promotionId = null; // The build names none: the population does.
+    tell(buildId, { buildId, promotionId, environmentId: target, number, digest, deployedAt, seq });
+  };
   return {
-    ofBuilds,
-    ofPolicies,
-    see: ({ seq, at, action, actor, target, details: { buildId } }: AuditRow): void => {
+    found: { ofBuilds, ofPolicies, deployments, numbers },
+    see: (row: AuditRow): void => {
+      seeBuild(row);
+      seePromotion(row);
+      const {
+        seq,
+        at,
+        action,
+        actor,
+        target,
+        details: { buildId },
+      } = row;
       const isOfPolicy = POLICY_ACTIONS.has(action);
       const isOfBuild = BUILD_ACTIONS.has(action) && typeof buildId === 'string' && deployed.has(buildId);
       if (!isOfPolicy && !isOfBuild) return;

@@ -3,6 +3,8 @@ import { keysFor, signStatement } from '../attestations/index.ts';
 import type { TrustRoot } from '../attestations/index.ts';
 import { pemOf, readKeys } from '../signingkeys/index.ts';
 import type { Signer, SigningKey } from '../signingkeys/index.ts';
+import { artifactEffects } from '../artifacts/index.ts';
+import { isTelling, promotionEffects } from '../promotions/index.ts';
 import { isBehind } from '../../engine/outbox/index.ts';
 import { systemScope } from '../../platform/authorise.ts';
 import type { Database } from '../../platform/db/index.ts';
@@ -84,8 +86,10 @@ async function addEvidence(
   { row, assembledAt, signal, archive }: Making & { readonly archive: Archive },
 ): Promise<Readonly<Record<string, number>>> {
   const { teamId, periodStart: start, coversUntil: until } = row;
-  // Deployments are written when their events are published.
-  if (await isBehind(db.sql, teamId, until)) throw new JobNotYet(BEHIND_MS);
+  // Deployments are written when their events are published, and the ledger is told of them a moment later.
+  const effects = [...promotionEffects, ...artifactEffects];
+  if ((await isBehind(db.sql, { teamId, until, effects })) || (await isTelling(db.sql, teamId)))
+    throw new JobNotYet(BEHIND_MS);
   const teams = systemScope(teamId);
   const reading: Reading = { db, teamId, teams, start, until, archive, signal };
   const ledger = await addLedger(deps, reading);
@@ -103,6 +107,7 @@ async function addEvidence(
   return {
     exceptions: changes.exceptions,
     deployments: changes.deployments,
+    deploymentsInLedger: changes.expected,
     ledgerEntries: ledger.entries,
     releases,
     promotions,

@@ -3,13 +3,26 @@ import { doubtsOf, gapsOf, ofPolicies } from './population.ts';
 import type { Known } from './population.ts';
 
 describe('gapsOf()', () => {
+  const gaps = (numbers: number[], told?: readonly [number, number]) =>
+    gapsOf(
+      new Map(numbers.length === 0 ? [] : [['env_1', numbers]]),
+      new Map(told === undefined ? [] : [['env_1', { first: told[0], last: told[1] }]]),
+    );
+  const gap = (from: number, to: number) => ({ kind: 'number_gap', environmentId: 'env_1', from, to });
+
   it('names ranges between the first and the last number, in whatever order they come', () => {
-    expect(gapsOf(new Map([['env_1', [7, 3, 4]]]))).toEqual([
-      { kind: 'number_gap', environmentId: 'env_1', from: 5, to: 6 },
-    ]);
-    const far = gapsOf(new Map([['env_1', [1, 2_000_000_000]]]));
-    expect(far).toEqual([{ kind: 'number_gap', environmentId: 'env_1', from: 2, to: 1_999_999_999 }]);
-    expect(gapsOf(new Map([['env_1', [5]]]))).toEqual([]);
+    expect(gaps([7, 3, 4])).toEqual([gap(5, 6)]);
+    expect(gaps([1, 2_000_000_000])).toEqual([gap(2, 1_999_999_999)]);
+    expect(gaps([5])).toEqual([]);
+    expect(gaps([])).toEqual([]);
+  });
+
+  it('names what the ledger knows of before the first, behind the last, and of an environment without any', () => {
+    expect(gaps([3, 4], [2, 6])).toEqual([gap(2, 2), gap(5, 6)]);
+    expect(gaps([3, 5], [3, 5])).toEqual([gap(4, 4)]);
+    expect(gaps([3, 4], [1, 2])).toEqual([gap(1, 2)]);
+    expect(gaps([1, 9], [4, 5])).toEqual([gap(2, 8)]);
+    expect(gaps([], [1, 3])).toEqual([gap(1, 3)]);
   });
 });
 
@@ -50,7 +63,7 @@ describe('doubtsOf()', () => {
     overrideReason: null,
     decisions: [],
   });
-  const artifact: Known['artifact'] = {
+  const artifact: Known['artifacts'][number]['artifact'] = {
     id: 'art_1',
     digest: 'sha256:1',
     name: 'web',
@@ -72,8 +85,7 @@ describe('doubtsOf()', () => {
   const good: Known = {
     how: 'promotion',
     promotion: promotion('ada', 'bob'),
-    artifact,
-    provenance: 'valid',
+    artifacts: [{ artifact, provenance: 'valid' }],
     decisions: [gate('promotion.approve', 'bob')],
     ledger: [],
   };
@@ -101,10 +113,13 @@ describe('doubtsOf()', () => {
     expect(doubtsOf({ ...good, decisions: [gate('promotion.approve', 'bob', 'overridden')] })).toEqual([
       'override',
     ]);
-    expect(doubtsOf({ ...good, how: 'direct', artifact: undefined, provenance: 'unverified' })).toEqual([
-      'direct',
-      'unverified_provenance',
-      'no_package_list',
-    ]);
+    const unknown = ['unverified_provenance', 'no_package_list'];
+    const artifacts = [{ artifact: null, provenance: 'unverified' }];
+    expect(doubtsOf({ ...good, how: 'direct', artifacts })).toEqual(['direct', ...unknown]);
+    // Of several that were deployed elsewhere one is enough; and of nothing nothing is known.
+    expect(doubtsOf({ ...good, how: 'elsewhere', artifacts: [...good.artifacts, ...artifacts] })).toEqual(
+      unknown,
+    );
+    expect(doubtsOf({ ...good, how: 'elsewhere', artifacts: [] })).toEqual(unknown);
   });
 });

@@ -2,9 +2,10 @@
  * Every deployment of the period with what is known of how it came about, and what an auditor asks about first. Nothing is read from builds or environments, because these may be gone: deployments,
  * artifacts, promotions, gates and the ledger outlive them.
  */
+import { allDeployments, deployedElsewhere, rankOf } from '../artifacts/index.ts';
 import { attestationFacts, PROVENANCE_TYPE } from '../attestations/index.ts';
-import type { Keys } from '../attestations/index.ts';
-import type { LedgerAct, LedgerPart, PolicyAct } from './ledger.ts';
+import type { AttestationFacts, Keys } from '../attestations/index.ts';
+import type { Ends, LedgerAct, LedgerPart, PolicyAct, ToldDeployment } from './ledger.ts';
 import { groupBy, keyset } from './reading.ts';
 import type { Reading } from './reading.ts';
 
@@ -17,7 +18,8 @@ export type Exception =
       readonly kind: Doubt;
       readonly deploymentId: string;
       readonly environmentId: string;
-      readonly number: number;
+      /** Null: no build deployed it. */
+      readonly number: number | null;
     }
   | {
       readonly kind: 'number_gap';
@@ -25,6 +27,7 @@ export type Exception =
       readonly from: number;
       readonly to: number;
     }
+  | (ToldDeployment & { readonly kind: 'deployment_missing' })
   | { readonly kind: 'ledger'; readonly finding: string }
   | (LedgerAct & { readonly kind: 'policy_overridden'; readonly subject: string })
   | (PolicyAct & {
@@ -37,13 +40,15 @@ interface Row {
   readonly projectId: string;
   readonly environmentId: string;
   readonly environmentName: string;
-  readonly number: number;
-  readonly buildId: string;
-  readonly digest: string;
+  /** Null, as all that a build tells: somebody said that it was deployed elsewhere. */
+  readonly number: number | null;
+  readonly buildId: string | null;
+  /** Of what was deployed. */
+  readonly digests: readonly string[];
   readonly promotionId: string | null;
-  readonly runnerId: string;
-  readonly regionId: string;
-  readonly how: 'promotion' | 'approved' | 'direct' | 'rollback';
+  readonly runnerId: string | null;
+  readonly regionId: string | null;
+  readonly how: 'promotion' | 'approved' | 'direct' | 'rollback' | 'elsewhere';
   readonly deployedAt: Date;
 }
 
@@ -74,6 +79,10 @@ export interface Approval {
   readonly promotionId: string;
   readonly userId: string;
   readonly at: Date;
+  readonly fingerprint: string | null;
+  /** Null: it counted. */
+  readonly voidAt: Date | null;
+  readonly voidReason: string | null;
 }
 
 interface Artifact {
@@ -88,14 +97,15 @@ interface Artifact {
   readonly builtBy: string | null;
 }
 
-/** Answers how many there were, and the exceptions, which are also a file. */
+/** Answers how many there were, how many the ledger was told of, and the exceptions; all are files. */
 export async function addPopulation(
   reading: Reading,
   ledger: LedgerPart,
   keys: Keys,
-): Promise<{ readonly deployments: number; readonly exceptions: number }> {
+): Promise<{ readonly deployments: number; readonly expected: number; readonly exceptions: number }> {
   const exceptions: Exception[] = [];
   const numbers = new Map<string, number[]>();
+  const missing = new Map(ledger.deployments);
   const items = async function* () {
     for await (const rows of keyset(
       reading,
@@ -107,22 +117,31 @@ export async function addPopulation(
         const { id: deploymentId, environmentId, number } = item;
         const known = numbers.get(environmentId) ?? [];
         numbers.set(environmentId, known);
-        known.push(number);
+        if (number !== null) known.push(number);
+        missing.delete(item.buildId ?? item.promotionId ?? '');
         exceptions.push(...item.exceptions.map((kind) => ({ kind, deploymentId, environmentId, number })));
         yield item;
       }
     }
   };
   const deployments = await reading.archive.addList('changes/population.json', items());
-  if (ledger.finding !== 'intact') exceptions.unshift({ kind: 'ledger', finding: ledger.finding });
-  exceptions.push(...gapsOf(numbers), ...ofPolicies(ledger.ofPolicies));
-  const listed = async function* () {
-    yield* exceptions;
-  };
+  const expected = await reading.archive.addList('changes/expected.json', each(ledger.deployments.values()));
+  const all: readonly Exception[] = [
+    ...(ledger.finding === 'intact' ? [] : [{ kind: 'ledger' as const, finding: ledger.finding }]),
+    ...[...missing.values()].map((told) => ({ kind: 'deployment_missing' as const, ...told })),
+    ...exceptions,
+    ...gapsOf(numbers, ledger.numbers),
+    ...ofPolicies(ledger.ofPolicies),
+  ];
   return {
     deployments,
-    exceptions: await reading.archive.addList('changes/exceptions.json', listed()),
+    expected,
+    exceptions: await reading.archive.addList('changes/exceptions.json', each(all)),
   };
+}
+
+async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items;
 }
 
 async function deploymentsBehind(
@@ -130,11 +149,17 @@ async function deploymentsBehind(
   after: string,
   take: number,
 ): Promise<readonly Row[]> {
-  return await db.sql<Row[]>`
-    select id, project_id as "projectId", environment_id as "environmentId", environment_name as "environmentName", number, build_id as "buildId",
-      digest, promotion_id as "promotionId", runner_id as "runnerId", region_id as "regionId", how, deployed_at as "deployedAt"
-    from deployments where team_id = any(${[...teams.teamIds]}::text[]) and deployed_at >= ${start} and deployed_at < ${until} and id > ${after}
-    order by id limit ${take}::int`;
+  const { sql } = db;
+  const ours = sql`x.team_id = any(${[...teams.teamIds]}::text[])`;
+  const all = allDeployments(sql, {
+    deployments: sql`${ours} and x.deployed_at >= ${start} and x.deployed_at < ${until}`,
+    promotions: sql`${ours} and x.ended_at >= ${start} and x.ended_at < ${until}`,
+  });
+  return await sql<Row[]>`
+    select d.id, d.project_id as "projectId", d.environment_id as "environmentId", d.environment_name as "environmentName", d.number, d.build_id as "buildId",
+      d.promotion_id as "promotionId", d.runner_id as "runnerId", d.region_id as "regionId", d.how, d.deployed_at as "deployedAt",
+      case when d.digest is not null then array[d.digest] else array(${deployedElsewhere(sql)}) end as digests
+    from (${all}) d where d.id > ${after} order by d.id limit ${take}::int`;
 }
 
 async function described(
@@ -143,39 +168,45 @@ async function described(
   { ledger, keys }: { readonly ledger: LedgerPart; readonly keys: Keys },
 ) {
   const { db, teams } = reading;
-  const digests = [...new Set(rows.map(({ digest }) => digest))];
+  const digests = [...new Set(rows.flatMap((row) => row.digests))];
   const promotionIds = rows.flatMap(({ promotionId }) => promotionId ?? []);
-  const subjects = [...promotionIds, ...rows.map(({ buildId }) => buildId)];
+  const subjects = [...promotionIds, ...rows.flatMap(({ buildId }) => buildId ?? [])];
   const promotions = new Map((await promotionsOf(reading, promotionIds)).map((row) => [row.id, row]));
   const approvals = groupBy(await approvalsOf(reading, promotionIds), ({ promotionId }) => promotionId);
   const gates = groupBy(await gatesOf(reading, subjects), ({ subject }) => subject);
-  const artifacts = groupBy(await artifactsOf(reading, digests), ({ digest }) => digest);
+  const artifacts = new Map((await artifactsOf(reading, digests)).map((each) => [each.digest, each]));
   const stated = await attestationFacts({ db, teams, keys }, digests);
-  return rows.map(({ promotionId, digest, ...row }) => {
+  const isProvenance = ({ predicateType, verified }: AttestationFacts): boolean =>
+    predicateType === PROVENANCE_TYPE && verified;
+  return rows.map(({ digests: deployed, ...row }) => {
+    const { promotionId } = row;
     const promotion = promotions.get(promotionId ?? '');
-    const artifact = artifacts.get(digest)?.[0];
+    const buildId = row.buildId ?? '';
     const known = {
       how: row.how,
       promotion: promotion && {
         ...promotion,
-        approvals: (approvals.get(promotion.id) ?? []).map(({ userId, at }) => ({ userId, at })),
+        approvals: (approvals.get(promotion.id) ?? [])
+          .filter(({ voidAt }) => voidAt === null)
+          .map(({ userId, at }) => ({ userId, at })),
       },
-      artifact,
-      provenance: (stated.get(digest)?.attestations ?? []).some(
-        ({ predicateType, verified }) => predicateType === PROVENANCE_TYPE && verified,
-      )
-        ? 'valid'
-        : 'unverified',
-      decisions: [...(gates.get(promotionId ?? '') ?? []), ...(gates.get(row.buildId) ?? [])],
-      ledger: ledger.ofBuilds.get(row.buildId) ?? [],
+      artifacts: deployed.map((digest) => ({
+        digest,
+        artifact: artifacts.get(digest) ?? null,
+        provenance: (stated.get(digest)?.attestations ?? []).some(isProvenance) ? 'valid' : 'unverified',
+      })),
+      decisions: [...(gates.get(promotionId ?? '') ?? []), ...(gates.get(buildId) ?? [])],
+      ledger: ledger.ofBuilds.get(buildId) ?? [],
     };
+    const only = known.artifacts.length === 1 ? known.artifacts[0] : undefined;
     return {
       exceptions: doubtsOf(known),
       ...row,
-      digest,
+      digest: only?.digest ?? null,
       ...known,
       promotion: known.promotion ?? null,
-      artifact: artifact ?? null,
+      artifact: only?.artifact ?? null,
+      provenance: only?.provenance ?? null,
     };
   });
 }
@@ -185,28 +216,26 @@ export interface Known {
   readonly promotion:
     | (Promotion & { readonly approvals: ReadonlyArray<{ readonly userId: string }> })
     | undefined;
-  readonly artifact: Artifact | undefined;
-  readonly provenance: string;
+  /** All that was deployed. */
+  readonly artifacts: ReadonlyArray<{ readonly artifact: Artifact | null; readonly provenance: string }>;
   readonly decisions: readonly Gate[];
   readonly ledger: ReadonlyArray<Pick<PolicyAct, 'action' | 'actorId'>>;
 }
 
-export function doubtsOf({
-  how,
-  promotion,
-  artifact,
-  provenance,
-  decisions,
-  ledger,
-}: Known): readonly Doubt[] {
+export function doubtsOf({ how, promotion, artifacts, decisions, ledger }: Known): readonly Doubt[] {
   const isOverridden =
     (promotion?.overrideReason ?? null) !== null || decisions.some(({ outcome }) => outcome === 'overridden');
+  const isKnown = artifacts.length > 0; // A release may name none.
   const bySelf = promotion?.approvals.some(({ userId }) => userId === promotion.requestedBy) ?? false;
   return [
     ...(how === 'direct' ? (['direct'] as const) : []),
     ...(isOverridden ? (['override'] as const) : []),
-    ...(provenance === 'valid' ? [] : (['unverified_provenance'] as const)),
-    ...(artifact?.hasPackages === true ? [] : (['no_package_list'] as const)),
+    ...(isKnown && artifacts.every(({ provenance }) => provenance === 'valid')
+      ? []
+      : (['unverified_provenance'] as const)),
+    ...(isKnown && artifacts.every(({ artifact }) => artifact?.hasPackages === true)
+      ? []
+      : (['no_package_list'] as const)),
     ...(bySelf || isApprovedBySubmitter(how === 'approved' ? decisions : [], ledger)
       ? (['self_approved'] as const)
       : []),
@@ -235,8 +264,8 @@ export async function approvalsOf(
   ids: readonly string[],
 ): Promise<readonly Approval[]> {
   return await db.sql<Approval[]>`
-    select promotion_id as "promotionId", user_id as "userId", at from promotion_approvals
-    where team_id = any(${[...teams.teamIds]}::text[]) and promotion_id = any(${[...ids]}::text[]) order by at, user_id`;
+    select promotion_id as "promotionId", user_id as "userId", at, fingerprint, void_at as "voidAt", void_reason as "voidReason" from promotion_approvals
+    where team_id = any(${[...teams.teamIds]}::text[]) and promotion_id = any(${[...ids]}::text[]) order by at, id`;
 }
 
 async function gatesOf({ db, teams }: Reading, subjects: readonly string[]): Promise<readonly Gate[]> {
@@ -251,23 +280,30 @@ async function gatesOf({ db, teams }: Reading, subjects: readonly string[]): Pro
 
 async function artifactsOf({ db, teams }: Reading, digests: readonly string[]): Promise<readonly Artifact[]> {
   return await db.sql<Artifact[]>`
-    select a.id, a.digest, a.name, a.kind, a.package_set_id is not null as "hasPackages", s.repository, s.branch, s.commit, s.ref as "builtBy"
+    select a.id, a.digest, a.name, a.kind, exists (select from artifact_sboms l join package_sets p on p.id = l.package_set_id where l.artifact_id = a.id and p.packages > 0) as "hasPackages", s.repository, s.branch, s.commit, s.ref as "builtBy"
     from artifacts a
     left join lateral (
-      select * from artifact_sources x where x.team_id = a.team_id and x.artifact_id = a.id order by x.origin <> 'build', x.at, x.ref limit 1
+      select * from artifact_sources x where x.team_id = a.team_id and x.artifact_id = a.id order by ${rankOf(db.sql)}, x.at, x.ref limit 1
     ) s on true
     where a.team_id = any(${[...teams.teamIds]}::text[]) and a.digest = any(${[...digests]}::text[])`;
 }
 
-/** Numbers between the first and the last deployment of an environment that none has: builds that failed, did not deploy, or are not told of. */
-export function gapsOf(numbers: ReadonlyMap<string, readonly number[]>): readonly Exception[] {
-  return [...numbers].flatMap(([environmentId, known]) => {
-    const ordered = known.toSorted((a, b) => a - b);
-    return ordered.flatMap((number, at): Exception[] => {
-      const before = ordered[at - 1];
-      if (before === undefined || number - before <= 1) return [];
-      return [{ kind: 'number_gap', environmentId, from: before + 1, to: number - 1 }];
-    });
+/** Numbers of an environment that no deployment has, between the first and the last that the population or the ledger names: builds that failed, did not deploy, or are not told of. */
+export function gapsOf(
+  deployed: ReadonlyMap<string, readonly number[]>,
+  told: ReadonlyMap<string, Ends>,
+): readonly Exception[] {
+  return [...new Set([...deployed.keys(), ...told.keys()])].flatMap((environmentId) => {
+    const known = (deployed.get(environmentId) ?? []).toSorted((a, b) => a - b);
+    const { first = Infinity, last = -Infinity } = told.get(environmentId) ?? {};
+    const gaps: Exception[] = [];
+    let before = Math.min(first, known[0] ?? Infinity) - 1;
+    for (const number of [...known, Math.max(last, known.at(-1) ?? -Infinity) + 1]) {
+      if (number - before > 1)
+        gaps.push({ kind: 'number_gap', environmentId, from: before + 1, to: number - 1 });
+      before = number;
+    }
+    return gaps;
   });
 }
 

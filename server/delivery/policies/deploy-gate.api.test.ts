@@ -1,11 +1,12 @@
 /** The gate `deploy` over the real doors: each deploy passes one, however it came about, and one that is refused leaves nothing. */
 import { createSvcSDK } from '@svc/sdk';
-import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DIGEST, IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -33,15 +34,6 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
 
   const fresh = (what: string): string => `${what}-${(names += 1)}`;
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   const enabled = async (document: object): Promise<string> => {
     const params = { name: fresh('p'), document: { ...document }, environmentId };
     const { id } = await owner.policies.create(teamId, params);
@@ -68,7 +60,7 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     await server.asOwner(
       `select (select count(*)::int from builds where environment_id = '${environmentId}') as builds,
         (select count(*)::int from work_items where team_id = '${teamId}') as items,
-        (select count(*)::int from audit_entries where chain = '${teamId}' and action like 'build.%') as entries`,
+        (select count(*)::int from audit_entries where chain = '${teamId}' and action like 'build.%' and action <> 'build.deployed') as entries`,
     );
 
   beforeAll(async () => {
@@ -101,7 +93,7 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     expect(await deploys()).toMatchObject([
       {
         outcome: 'allow',
-        build: { id, number: 0, branch: 'main', commit: COMMIT, trigger: 'manual' },
+        build: { id, number: 0, branch: '', commit: COMMIT, trigger: 'manual' },
         artifacts: [
           {
             id: '',
@@ -110,7 +102,7 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
             name: '',
             digest: '',
             repository: REPOSITORY,
-            branch: 'main',
+            branch: '',
             commit: COMMIT,
             attestations: [],
             packages: null,
@@ -222,6 +214,37 @@ describe.skipIf(!postgresHere)('the gate of deploys', () => {
     await waitFor('provenance', async () => (await owner.artifacts.attestations(teamId, DIGEST))[0]);
     await owner.builds.deployApproval(environmentId, id, 'approve');
     await runner.finish(await runner.take());
+  });
+
+  it('is told no branch of a commit that somebody named: nobody looked whether the branch has it', async () => {
+    const ofMain = "artifacts.all(a, a.branch == 'main') && build.branch == 'main'";
+    await enabled(ruled(ofMain, { on: ['build.create', 'deploy'] }));
+    expect(await refused(owner.builds.create(environmentId, { commit: COMMIT }))).toBe('403 policy_denied');
+    const named = await owner.builds.create(environmentId, { commit: COMMIT, override });
+    expect(named.branch).toBe('');
+    const digest = `sha256:${'9'.repeat(64)}`;
+    await runner.finish(await runner.take(), {
+      image: IMAGE,
+      digest,
+      commit: COMMIT,
+      buildType: 'dockerfile',
+    });
+    expect(await refused(owner.builds.rollback(environmentId, named.id))).toBe('403 policy_denied');
+    const artifact = await waitFor('the artifact', async () =>
+      (await owner.artifacts.list(teamId)).find((each) => each.digest === digest),
+    );
+    const { sources } = await owner.artifacts.get(teamId, artifact.id ?? '');
+    expect(sources).toMatchObject([{ origin: 'build', commit: COMMIT }]);
+    expect(sources[0]?.branch).toBeUndefined();
+    const { id: releaseId } = await owner.releases.create(projectId, {
+      version: fresh('v'),
+      artifactIds: [artifact.id ?? ''],
+    });
+    const { id } = await owner.promotions.create(environmentId, releaseId);
+    expect(await refused(owner.promotions.approve(environmentId, id))).toBe('403 policy_denied');
+    const head = await owner.builds.create(environmentId);
+    expect(head.branch).toBe('main');
+    await owner.builds.cancel(environmentId, head.id);
   });
 
   it('comes behind roles and what is wrong with the request', async () => {

@@ -18,13 +18,21 @@ export interface NamedPolicy extends PolicyAtGate {
   readonly name: string;
 }
 
-/** Name of the team, and its policies that are in force for the act, by id. */
+export interface TeamAtGate {
+  readonly teamName: string;
+  readonly payerId: string | null;
+  readonly policies: readonly NamedPolicy[];
+}
+
+type TeamRow = Omit<TeamAtGate, 'policies'> & { [K in keyof NamedPolicy]: NamedPolicy[K] | null };
+
+/** Name of the team, who pays for it, and its policies that are in force for the act, by id. */
 export async function policiesAt(
   sql: SqlTag,
   { teamId, projectId, environmentId, action }: Passage,
-): Promise<{ readonly teamName: string; readonly policies: readonly NamedPolicy[] }> {
-  const rows = await sql<Array<{ teamName: string } & { [K in keyof NamedPolicy]: NamedPolicy[K] | null }>>`
-    select t.name as "teamName", p.id as "policyId", p.name, p.revision, r.document
+): Promise<TeamAtGate> {
+  const rows = await sql<TeamRow[]>`
+    select t.name as "teamName", (select payer_id from team_payers y where y.team_id = t.id order by from_at desc limit 1) as "payerId", p.id as "policyId", p.name, p.revision, r.document
     from teams t
     left join (policies p join policy_revisions r on r.policy_id = p.id and r.revision = p.revision)
       on p.team_id = t.id and p.enabled and jsonb_exists(r.document -> 'on', ${action}::text)
@@ -37,7 +45,29 @@ export async function policiesAt(
       ? []
       : [{ policyId, name, revision, document }],
   );
-  return { teamName: rows[0]?.teamName ?? '', policies };
+  return { teamName: rows[0]?.teamName ?? '', payerId: rows[0]?.payerId ?? null, policies };
+}
+
+export interface RevisionInForce {
+  readonly policyId: string;
+  readonly name: string;
+  readonly revision: number;
+  readonly enabledCount: number;
+}
+
+/** Of the policies that are in force for any of the acts, by id. */
+export async function revisionsInForce(
+  sql: SqlTag,
+  { teamId, projectId, environmentId }: Required<Pick<Passage, 'teamId' | 'projectId' | 'environmentId'>>,
+  actions: readonly PolicyAction[],
+): Promise<readonly RevisionInForce[]> {
+  return await sql<RevisionInForce[]>`
+    select p.id as "policyId", p.name, p.revision, p.enabled_count as "enabledCount"
+    from policies p join policy_revisions r on r.policy_id = p.id and r.revision = p.revision
+    where p.team_id = ${teamId} and p.enabled and jsonb_exists_any(r.document -> 'on', ${[...actions]}::text[])
+      and (p.project_id is null or p.project_id = ${projectId ?? null}::text)
+      and (p.environment_id is null or p.environment_id = ${environmentId ?? null}::text)
+    order by p.id`;
 }
 
 export interface KeptGate {

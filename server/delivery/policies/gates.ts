@@ -3,6 +3,7 @@
  * transaction; a denial, which undoes that transaction, is kept again behind it.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
+import { visibleLength } from '@svc/proto/http/visible-text.ts';
 import { requireRole, systemScope } from '../../platform/authorise.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
@@ -12,16 +13,16 @@ import { artifactFacts, packagesOfSets } from '../artifacts/index.ts';
 import type { TrustRoot } from '../attestations/index.ts';
 import { namesPackages } from './engine/document.ts';
 import { emptyInput } from './engine/input.ts';
-import { PolicyRunner } from './engine/policy-runner.ts';
+import { PolicyRunner, WITHIN_MS } from './engine/policy-runner.ts';
 import type { Allowance } from './engine/policy-runner.ts';
 import { decide } from './engine/verdict.ts';
 import type { Verdict } from './engine/verdict.ts';
 import { keepGate, policiesAt } from './gate-log.ts';
 import type { KeptGate, NamedPolicy } from './gate-log.ts';
-import type { FailedRule, Gates, Judged, Passage, Passed } from './passage.ts';
+import type { FailedRule, Gates, Judged, Passage, Passed, Word } from './passage.ts';
 import { recordedInput, setsOf, withPackages } from './recorded-input.ts';
 import type { RecordedInput } from './recorded-input.ts';
-import { createTeamTurns } from './team-turns.ts';
+import { createAccountTurns } from './turns.ts';
 
 const REASON_CHARS = { min: 8, max: 500 };
 /** Failed rules that an error or the ledger names. */
@@ -34,6 +35,13 @@ export interface GatesDeps {
   readonly root?: TrustRoot | undefined;
 }
 
+interface Judges {
+  readonly runner: PolicyRunner;
+  readonly inTurn: ReturnType<typeof createAccountTurns>;
+  /** Default: that of the transaction. */
+  readonly allowance?: Allowance;
+}
+
 interface Judgement {
   readonly input: RecordedInput;
   readonly verdicts: readonly Verdict[];
@@ -42,7 +50,9 @@ interface Judgement {
 }
 
 export function createGates({ db, runner = new PolicyRunner(), root }: GatesDeps): Gates & { close(): void } {
-  const inTurn = createTeamTurns();
+  // No act waits for a preview.
+  const acts: Judges = { runner, inTurn: createAccountTurns() };
+  const previews: Judges = { runner: new PolicyRunner(), inTurn: createAccountTurns() };
   // A transaction holds a connection and locks: however many gates it passes, policies hold it no longer than one.
   const allowances = new WeakMap<Database, Allowance>();
   const allowanceOf = (handle: Database): Allowance => {
@@ -50,12 +60,16 @@ export function createGates({ db, runner = new PolicyRunner(), root }: GatesDeps
     if (handle.inTransaction) allowances.set(handle, allowance);
     return allowance;
   };
-  const judgementOf = async (ctx: Ctx, passage: Passage): Promise<Judgement> => {
+  const judgementOf = async (
+    ctx: Ctx,
+    passage: Passage,
+    { runner: judging, inTurn, allowance = allowanceOf(ctx.db) }: Judges = acts,
+  ): Promise<Judgement> => {
     const { teamId } = passage;
     const { sql } = ctx.db;
     // The team's alone: what the caller may see of other teams must not count here.
     const teams = systemScope(teamId);
-    const { teamName, policies } = await policiesAt(sql, passage);
+    const { teamName, payerId, policies } = await policiesAt(sql, passage);
     const artifacts = await artifactFacts({ ...ctx, teams, root }, teamId, passage.artifactIds);
     const team = { id: teamId, name: teamName };
     const input = recordedInput({ ...inputOf(ctx, passage), team }, artifacts, passage.uncatalogued);
@@ -63,9 +77,14 @@ export function createGates({ db, runner = new PolicyRunner(), root }: GatesDeps
     const isRead = policies.some(({ document }) => namesPackages(document));
     const packages = isRead ? await packagesOfSets(sql, teams, setsOf([input])) : undefined;
     const full = withPackages(input, packages);
+    const askedAt = performance.now();
     const verdicts = await inTurn(
-      teamId,
-      async () => await runner.judge(policies, full, allowanceOf(ctx.db)),
+      { callerId: ctx.caller.userId, payerId, teamId },
+      async () =>
+        await judging.judge(policies, full, {
+          allowance,
+          withinMs: WITHIN_MS - Math.round(performance.now() - askedAt),
+        }),
     );
     return { input, verdicts, ...objections(policies, verdicts) };
   };
@@ -87,13 +106,27 @@ export function createGates({ db, runner = new PolicyRunner(), root }: GatesDeps
       await keep(ctx);
       return passed;
     },
-    preview: async (ctx, passage) => {
-      checkOverride(ctx, passage);
-      const judgement = await judgementOf(ctx, passage);
-      return passedOf(judgement, { ...keptOf(passage, judgement), gateId: '' });
+    preview: async (ctx, passages) => {
+      const judges = { ...previews, allowance: previews.runner.allowance() };
+      const said: Judgement[] = [];
+      for (const passage of passages) said.push(await judgementOf(ctx, passage, judges));
+      return wordOf(said);
     },
-    close: () => runner.close(),
+    close: () => {
+      runner.close();
+      previews.runner.close();
+    },
   };
+}
+
+/** Each rule once: a policy may be on several gates of one act. */
+function wordOf(said: readonly Judgement[]): Word {
+  const once = (rules: readonly FailedRule[]): readonly FailedRule[] => [
+    ...new Map(rules.map((rule) => [`${rule.policyId} ${rule.ruleId}`, rule])).values(),
+  ];
+  const denied = once(said.flatMap((each) => each.denied));
+  const warned = once(said.flatMap((each) => each.warned));
+  return { allowed: denied.length === 0, denied, warned };
 }
 
 function inputOf({ caller, clock, teams }: Ctx, { action, teamId, facts }: Passage) {
@@ -110,9 +143,10 @@ function checkOverride({ teams }: Ctx, { teamId, override }: Passage): void {
   if (override === undefined) return;
   requireRole(teams.role(teamId), 'owner', { act: 'overriding a policy' });
   const { length } = override.reason;
+  const seen = visibleLength(override.reason);
   const { min, max } = REASON_CHARS;
-  if (length >= min && length <= max) return;
-  const message = `the reason of the override has ${length} characters, expected ${min} to ${max}`;
+  if (seen >= min && length <= max) return;
+  const message = `the reason of the override has ${seen} characters that can be seen, expected ${min} to ${max}`;
   throw apiError('validation_failed', message, {
     details: { fields: [{ field: 'override.reason', rule: 'length', message }] },
   });
@@ -129,9 +163,9 @@ function objections(
     const overridable = policy?.document.overridable !== false;
     const of = { policyId, policyName: policy?.name ?? '', overridable };
     const failed = verdict.failed.map(({ id, message }) => ({ ...of, ruleId: id, message }));
-    if (verdict.outcome !== 'error') return failed;
-    const message = `the policy "${of.policyName}" could not be judged (${verdict.reason ?? 'unknown'})`;
-    return [...failed, { ...of, ruleId: '', message }];
+    if (verdict.outcome !== 'error' || failed.length > 0) return failed;
+    const message = `the policy "${of.policyName}" could not be judged: ${verdict.detail ?? 'unknown'}`;
+    return [{ ...of, ruleId: '', message }];
   };
   const { denied, warned } = decide(verdicts);
   return {

@@ -13,7 +13,7 @@ import {
   SimulationSchema,
 } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
 import type { CreateRequest, UpdateDocumentRequest } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
-import { environmentRows } from '../../apps/environments/index.ts';
+import { environmentRows, findDeleted } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
@@ -30,16 +30,22 @@ import type { Replay } from './engine/replay.ts';
 import { purgeGates } from './gate-log.ts';
 import { createGates } from './gates.ts';
 import type { Gates } from './passage.ts';
-import { policies, policyDecisions, policyGates, policyRevisions } from './schema.ts';
+import { inForce, policies, policyDecisions, policyGates, policyRevisions } from './schema.ts';
 import { simulate } from './simulation.ts';
+import { createTurns } from './turns.ts';
 
 export { passageOfBuild } from './build-gate.ts';
-export type { FailedRule, Gates, Passage, Passed } from './passage.ts';
+export { revisionsInForce } from './gate-log.ts';
+export { policyGuards } from './guards.ts';
+export type { Gates, Passage, Word } from './passage.ts';
 
 const POLICIES_MAX = 200;
 /** Each gate hands all that apply to the judging thread. */
 const ENABLED_BYTES_MAX = 524_288;
 const SIMULATED_GATES = 100;
+/** Of one account, the one that runs among them: no account keeps others from simulating. */
+const SIMULATIONS_MAX = 3;
+const SIMULATION_WAIT_MS = 15_000;
 
 type Policy = RowOf<typeof policies>;
 type Revision = typeof policyRevisions.$inferSelect;
@@ -49,10 +55,15 @@ const gateRows = rowsOf(policyGates);
 const decisionRows = rowsOf(policyDecisions);
 
 export function createPolicies(replay: Replay): Handlers<Ctx> {
+  const simulating = createTurns({ atOnceMax: SIMULATIONS_MAX, waitMs: SIMULATION_WAIT_MS });
   return implement(PoliciesService, {
-    list: async (_request, ctx: Ctx) => ({
-      policies: (await rows.list(ctx, { by: policies.name })).map((row) => shown(PolicySchema, row)),
-    }),
+    list: async (_request, ctx: Ctx) => {
+      const found = await rows.list(ctx, { by: policies.name });
+      const isDeleted = await findDeleted(ctx, found);
+      return {
+        policies: found.map((row) => shown(PolicySchema, { ...row, scopeDeleted: isDeleted(row) })),
+      };
+    },
     get: async ({ policyId }, ctx: Ctx) => await present(ctx, await rows.find(ctx, policyId)),
     create: async (request, ctx: Ctx) => await create(ctx, request),
     updateDocument: async (request, ctx: Ctx) => await updateDocument(ctx, request),
@@ -63,7 +74,10 @@ export function createPolicies(replay: Replay): Handlers<Ctx> {
       const { document } =
         draft === undefined ? await revisionOf(ctx, policy) : { document: documentOf(draft) };
       const asked = { policyId, projectId, environmentId, limit, document };
-      const { results, ...simulated } = await simulate(ctx, replay, asked);
+      const { results, ...simulated } = await simulating(
+        ctx.caller.userId,
+        async () => await simulate(ctx, replay, asked),
+      );
       return shown(SimulationSchema, { ...simulated, results });
     },
     decisions: async (request, ctx: Ctx) => {
@@ -97,7 +111,12 @@ async function revisionOf({ db }: Who, { id, revision }: Pick<Policy, 'id' | 're
 
 async function present(who: Who, row: Policy) {
   const { document } = await revisionOf(who, row);
-  return shown(PolicySchema, row, { document: document as unknown as JsonObject });
+  const isDeleted = await findDeleted(who, [row]);
+  return shown(
+    PolicySchema,
+    { ...row, scopeDeleted: isDeleted(row) },
+    { document: document as unknown as JsonObject },
+  );
 }
 
 function documentOf(json: unknown): PolicyDocument {
@@ -107,7 +126,7 @@ function documentOf(json: unknown): PolicyDocument {
   const [first] = problems;
   throw apiError(
     'policy_document_invalid',
-    `the document has ${problems.length} problems, the first at "${first?.where}": ${first?.message}`,
+    `the document has ${problems.length === 1 ? 'a problem' : `${problems.length} problems, the first`} at "${first?.where}": ${first?.message}`,
     { details: { problems } },
   );
 }
@@ -128,17 +147,18 @@ async function addRevision(ctx: Ctx, { id, teamId, revision }: Policy, made: New
   await ctx.db.orm.insert(policyRevisions).values(row);
 }
 
-const detailsOf = ({ name, revision }: Policy, { sha256 }: NewRevision) => ({
-  name,
+/** The document itself is kept for good, by its revision. */
+const detailsOf = ({ revision }: Pick<Policy, 'revision'>, { sha256, document }: NewRevision) => ({
   revision,
   sha256: Buffer.from(sha256).toString('hex'),
+  mode: document.mode,
 });
 
 async function create(ctx: Ctx, request: CreateRequest) {
   const { teamId, name } = request;
   const scope = await scopeOf(ctx, request);
   const made = newRevision(request.document);
-  const details = (row: Policy) => ({ ...detailsOf(row, made), ...scope });
+  const details = (row: Policy) => ({ name, ...detailsOf(row, made), ...scope });
   const created = change(ctx, { action: 'policy.created', details }, async (tx) => {
     await rows.atMost(tx, { teamId, max: POLICIES_MAX });
     const row = await rows.insert(tx, { teamId, name, ...scope });
@@ -161,16 +181,23 @@ async function scopeOf(ctx: Ctx, { projectId, environmentId }: CreateRequest) {
 async function updateDocument(ctx: Ctx, { policyId, document }: UpdateDocumentRequest) {
   await rows.find(ctx, policyId);
   const made = newRevision(document);
-  const details = (row: Policy) => detailsOf(row, made);
-  await change<Policy | undefined>(ctx, { action: 'policy.document_updated', details }, async (tx) => {
+  await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
     const before = await lockPolicy(tx, policyId);
-    const { sha256 } = await revisionOf(tx, before);
-    if (Buffer.from(sha256).equals(made.sha256)) return undefined;
-    const after = await rows.update(tx, policyId, { set: { revision: before.revision + 1 } });
-    if (after === undefined) throw notFound(rows.kind);
-    await addRevision(tx, after, made);
-    await refuseTooMuch(tx, after);
-    return after;
+    const replaced = await revisionOf(tx, before);
+    if (Buffer.from(replaced.sha256).equals(made.sha256)) return;
+    const details = (row: Policy) => ({
+      name: row.name,
+      ...detailsOf(row, made),
+      before: detailsOf(before, replaced),
+    });
+    await change(tx, { action: 'policy.document_updated', details }, async () => {
+      const after = await rows.update(tx, policyId, { set: { revision: before.revision + 1 } });
+      if (after === undefined) throw notFound(rows.kind);
+      await addRevision(tx, after, made);
+      await refuseTooMuch(tx, after);
+      return after;
+    });
   });
   return await present(ctx, await rows.find(ctx, policyId));
 }
@@ -180,8 +207,10 @@ async function enable(ctx: Ctx, policyId: string, enabled: boolean): Promise<Pol
   const details = ({ name, revision }: Policy) => ({ name, revision });
   const action = enabled ? 'policy.enabled' : 'policy.disabled';
   await change<Policy | undefined>(ctx, { action, details }, async (tx) => {
-    await lockPolicy(tx, policyId);
-    const set = { set: { enabled }, where: eq(policies.enabled, !enabled) };
+    const before = await lockPolicy(tx, policyId);
+    if (enabled) await refuseDeletedScope(tx, before);
+    const count = enabled ? { enabledCount: sql`${policies.enabledCount} + 1` } : {};
+    const set = { set: { enabled, ...count }, where: eq(policies.enabled, !enabled) };
     const after = await rows.update(tx, policyId, set);
     if (after !== undefined) await refuseTooMuch(tx, after);
     return after;
@@ -189,7 +218,19 @@ async function enable(ctx: Ctx, policyId: string, enabled: boolean): Promise<Pol
   return await rows.find(ctx, policyId);
 }
 
-/** Changes to the policies of a team take turns, because they have a limit in common. */
+/** It would be shown as in force, and guard nothing. */
+async function refuseDeletedScope(tx: Ctx, policy: Policy): Promise<void> {
+  const isDeleted = await findDeleted(tx, [policy]);
+  if (!isDeleted(policy)) return;
+  const { name, projectId, environmentId } = policy;
+  throw apiError(
+    'state_conflict',
+    `the policy "${name}" is bound to ${environmentId ?? projectId}, which was deleted, so that it would guard nothing; create one that is bound to what is there`,
+    { details: { resource: rows.kind, projectId, environmentId } },
+  );
+}
+
+/** Changes to the policies of a team take turns, with each other because they have a limit in common, and with those of the environments that they guard. */
 async function lockPolicy(tx: Ctx, policyId: string): Promise<Policy> {
   const { teamId } = await rows.find(tx, policyId);
   await lockTeam(tx, teamId);
@@ -198,10 +239,6 @@ async function lockPolicy(tx: Ctx, policyId: string): Promise<Policy> {
 
 async function refuseTooMuch({ db }: Ctx, { teamId, enabled }: Policy): Promise<void> {
   if (!enabled) return;
-  const inForce = and(
-    eq(policyRevisions.policyId, policies.id),
-    eq(policyRevisions.revision, policies.revision),
-  );
   const [row] = await db.orm
     .select({ bytes: sql<number>`sum(${policyRevisions.documentBytes})::int` })
     .from(policies)

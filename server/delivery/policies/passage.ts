@@ -20,7 +20,7 @@ export interface Passage {
   readonly override?: { readonly reason: string } | undefined;
 }
 
-/** A rule that does not hold, or, without an id, a policy that could not be judged. */
+/** A rule that does not hold or could not be judged; without an id, a policy that could not be judged as a whole. The message says why. */
 export interface FailedRule {
   readonly policyId: string;
   readonly policyName: string;
@@ -28,6 +28,12 @@ export interface FailedRule {
   readonly message: string;
   /** Whether its policy lets an owner go on. */
   readonly overridable: boolean;
+}
+
+export interface Word {
+  readonly allowed: boolean;
+  readonly denied: readonly FailedRule[];
+  readonly warned: readonly FailedRule[];
 }
 
 export interface Passed {
@@ -52,6 +58,6 @@ export interface Gates {
   pass(ctx: Ctx, passage: Passage): Promise<Passed>;
   /** As `pass`, for acts that are judged before they lock anything: what is let through is kept when they have. */
   judge(ctx: Ctx, passage: Passage): Promise<Judged>;
-  /** What it would say now. Nothing is kept. */
-  preview(ctx: Ctx, passage: Passage): Promise<Passed>;
+  /** What the gates of one act would say now, each rule once, in the time of that act. Nothing is kept. */
+  preview(ctx: Ctx, passages: readonly Passage[]): Promise<Word>;
 }

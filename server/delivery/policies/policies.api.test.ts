@@ -107,6 +107,58 @@ describe.skipIf(!postgresHere)('policies', () => {
     });
   });
 
+  it('that cannot be judged refuse under enforce, which a simulation counts, and name rule and cause', async () => {
+    const main = await environment();
+    await sdk.builds.create(main);
+    const OLD = {
+      on: ['build.create'],
+      rules: [
+        { id: 'old', message: 'no old image', require: "artifacts[7].name == 'x'" },
+        { id: 'side', message: 'no side', require: "build.branch != 'side'" },
+      ],
+    };
+    const { id } = await policy(OLD);
+    const simulated = await sdk.policies.simulate(teamId, id, 5);
+    const { replayed, newlyDenied, unchanged, errors, results } = simulated;
+    expect(replayed).toBeGreaterThan(0);
+    expect({ newlyDenied, unchanged, errors }).toEqual({
+      newlyDenied: replayed,
+      unchanged: 0,
+      errors: replayed,
+    });
+    expect(results[0]).toMatchObject({
+      now: 'error',
+      newlyDenied: true,
+      failed: expect.arrayContaining(['old']),
+      problem: expect.stringMatching(/^rule "old": index 7 out of bounds/),
+    });
+    const warns = await sdk.policies.simulate(teamId, id, 5, { document: { ...OLD, mode: 'warn' } });
+    expect(warns).toMatchObject({ newlyDenied: 0, unchanged: replayed, errors: replayed });
+
+    await sdk.policies.enable(teamId, id);
+    expect(await refused(sdk.builds.create(main))).toMatch(
+      /^403 policy_denied the rule "old" could not be judged: index 7 out of bounds/,
+    );
+    expect(await sdk.policies.decisions(teamId, id)).toMatchObject([
+      {
+        outcome: 'error',
+        reason: 'rule',
+        failed: [{ id: 'old', message: expect.stringContaining('index 7') }],
+      },
+    ]);
+    expect(await sdk.policies.simulate(teamId, id, 1)).toMatchObject({
+      newlyDenied: 0,
+      unchanged: 1,
+      errors: 1,
+    });
+    const when = { ...OLD, when: "artifacts[7].kind == 'image'" };
+    await sdk.policies.updateDocument(teamId, id, when);
+    expect(await refused(sdk.builds.create(main))).toMatch(
+      /^403 policy_denied the policy ".+" could not be judged: the condition "when": index 7/,
+    );
+    await sdk.policies.disable(teamId, id);
+  });
+
   it('keep a denial with and without an Idempotency-Key, tell of it, and judge anew when it is repeated', async () => {
     const side = await environment('side');
     const { id } = await policy(MAIN);
@@ -203,7 +255,9 @@ describe.skipIf(!postgresHere)('policies', () => {
       message: padding,
       require: `'${'x'.repeat(700)}' != '${n}'`,
     }));
-    const large = await Promise.all(Array.from({ length: 9 }, async () => policy({ on: ['deploy'], rules })));
+    // One after the other: documents of this size are checked by few threads, and who waits for them too long is told to come again.
+    const large: Policy[] = [];
+    for (let n = 0; n < 9; n += 1) large.push(await policy({ on: ['deploy'], rules }));
     const enabled = await Promise.all(
       large.map(async (each) => refused(sdk.policies.enable(teamId, each.id))),
     );
@@ -229,7 +283,50 @@ describe.skipIf(!postgresHere)('policies', () => {
       (await join(server, await firstSession(server), { teamId, role: 'developer' })).token,
     );
     expect((await developer.policies.get(teamId, id)).name).toBeTruthy();
+    expect((await developer.policies.simulate(teamId, id)).replayed).toBeGreaterThanOrEqual(0);
     expect(await refused(developer.policies.enable(teamId, id))).toContain('403 role_insufficient');
+  });
+
+  it('that are bound to what was deleted say so, and are not put in force', async () => {
+    const [bound, later] = [await environment(), await environment()];
+    const ofEnvironment = await policy(MAIN, { environmentId: bound });
+    const ofProject = await policy(MAIN, { projectId });
+    const laterOne = await policy(MAIN, { environmentId: later });
+    const ofTeam = await policy(MAIN);
+    for (const { id } of [ofEnvironment, ofProject, ofTeam]) await sdk.policies.enable(teamId, id);
+    expect((await sdk.policies.list(teamId)).map(({ scopeDeleted }) => scopeDeleted)).toEqual(
+      Array.from({ length: 4 }, () => false),
+    );
+    await sdk.environments.delete(bound);
+    await sdk.environments.delete(later);
+    expect(await sdk.policies.get(teamId, ofEnvironment.id)).toMatchObject({
+      enabled: true,
+      scopeDeleted: true,
+    });
+    expect(await sdk.policies.get(teamId, ofProject.id)).toMatchObject({ scopeDeleted: false });
+    expect(await refused(sdk.policies.enable(teamId, laterOne.id))).toMatch(
+      new RegExp(`409 state_conflict .*bound to ${later}, which was deleted.* guard nothing`),
+    );
+    expect(await refused(sdk.policies.enable(teamId, ofEnvironment.id))).toContain('409 state_conflict');
+    await sdk.policies.disable(teamId, ofEnvironment.id);
+    await sdk.projects.delete(projectId);
+    const gone = (await sdk.policies.list(teamId)).filter(({ scopeDeleted }) => scopeDeleted);
+    expect(gone.map(({ id }) => id).toSorted()).toEqual(
+      [ofEnvironment.id, ofProject.id, laterOne.id].toSorted(),
+    );
+  });
+
+  it('have each change of their document in the ledger, with what it replaced', async () => {
+    const { id } = await policy({ ...MAIN, mode: 'enforce' });
+    await sdk.policies.updateDocument(teamId, id, { ...MAIN, mode: 'audit' });
+    const [created] = await ledger('policy.created');
+    const [updated] = await ledger('policy.document_updated');
+    expect(created?.details).toMatchObject({ revision: 1, mode: 'enforce' });
+    expect(updated?.details).toMatchObject({
+      revision: 2,
+      mode: 'audit',
+      before: { revision: 1, mode: 'enforce', sha256: created?.details?.['sha256'] },
+    });
   });
 
   it('see the image of an approval or a rollback with its provenance', async () => {

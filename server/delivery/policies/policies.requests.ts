@@ -19,6 +19,6 @@ export const requests: Requests = {
   },
   'svc.policies.v1.PoliciesService/Enable': { fields: policy, givesNothing: true },
   'svc.policies.v1.PoliciesService/Disable': { fields: policy, givesNothing: true },
-  'svc.policies.v1.PoliciesService/Simulate': { fields: policy, givesNothing: true },
+  'svc.policies.v1.PoliciesService/Simulate': { fields: policy, guards: 'nothing', givesNothing: true },
   'svc.policies.v1.PoliciesService/Decisions': { fields: policy, givesNothing: true },
 };

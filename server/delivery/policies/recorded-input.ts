@@ -10,8 +10,8 @@ import type { Packages, PolicyArtifact, PolicyInput } from './engine/input.ts';
 import type { Passage } from './passage.ts';
 
 type RecordedArtifact = Omit<PolicyArtifact, 'packages'> & {
-  /** Id of the set; null: nothing is known of its packages. */
-  readonly packages: number | null;
+  /** Ids of the sets of its lists. None, or null: nothing is known of its packages. Versions before 0.11 recorded one id. */
+  readonly packages: readonly number[] | number | null;
 };
 
 export type RecordedInput = Omit<PolicyInput, 'artifacts'> & {
@@ -27,7 +27,7 @@ export const recordedInput = (
 ): RecordedInput => ({
   ...input,
   artifacts: [
-    ...artifacts.map(({ packageSetId, ...artifact }) => ({ ...artifact, packages: packageSetId })),
+    ...artifacts.map(({ packageSetIds, ...artifact }) => ({ ...artifact, packages: packageSetIds })),
     ...uncatalogued.map((artifact) => ({ ...emptyArtifact(), ...artifact, packages: null })),
   ],
 });
@@ -43,11 +43,14 @@ export const setsOf = (inputs: readonly RecordedInput[]): readonly number[] => [
   ...new Set(inputs.flatMap(({ artifacts }) => artifacts.flatMap(({ packages }) => packages ?? []))),
 ];
 
-/** Without them where no policy names them. */
+/** Without them where no policy names them. What several lists state just so is there once, and what they state otherwise is there as each does: a licence that either names counts. */
 export const withPackages = (recorded: RecordedInput, packages: PackagesOfSets | undefined): PolicyInput => ({
   ...recorded,
-  artifacts: recorded.artifacts.map(({ packages: set, ...artifact }) => ({
+  artifacts: recorded.artifacts.map(({ packages: sets, ...artifact }) => ({
     ...artifact,
-    packages: packages === undefined ? null : set === null ? [] : (packages.get(set) ?? []),
+    packages:
+      packages === undefined
+        ? null
+        : [...new Set([sets ?? []].flat().flatMap((id) => packages.get(id) ?? []))],
   })),
 });

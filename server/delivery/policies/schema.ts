@@ -37,6 +37,8 @@ export const policies = teamTable(
     enabled: boolean('enabled').notNull().default(false),
     /** The one in force, see `policy_revisions`. */
     revision: integer('revision').notNull().default(1),
+    /** How often it was enabled: switched off and on again, it is not what it was. */
+    enabledCount: integer('enabled_count').notNull().default(0),
   },
   (t) => [
     uniqueIndex('policies_name').on(t.teamId, t.name),
@@ -69,6 +71,9 @@ export const policyRevisions = pgTable(
     }).onDelete('cascade'),
   ],
 );
+
+/** Joins a policy with the document that it has now. */
+export const inForce = sql`${policyRevisions.policyId} = ${policies.id} and ${policyRevisions.revision} = ${policies.revision}`;
 
 /** Each passage, whether there are policies or not. */
 export const policyGates = teamTable(

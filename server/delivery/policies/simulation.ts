@@ -2,7 +2,7 @@
 import type { Ctx } from '../../platform/context.ts';
 import { packagesOfSets } from '../artifacts/index.ts';
 import { namesPackages } from './engine/document.ts';
-import type { PolicyDocument } from './engine/document.ts';
+import type { PolicyDocument, PolicyMode } from './engine/document.ts';
 import type { PolicyInput } from './engine/input.ts';
 import type { Replay } from './engine/replay.ts';
 import type { Outcome } from './engine/verdict.ts';
@@ -21,7 +21,10 @@ type Who = Pick<Ctx, 'db' | 'teams'>;
 export interface SimulatedGate extends Pick<PastGate, 'action' | 'subject' | 'at' | 'before'> {
   readonly gateId: string;
   readonly now: Outcome;
+  readonly newlyDenied: boolean;
   readonly failed: readonly string[];
+  /** Why it could not be judged. */
+  readonly problem: string | undefined;
 }
 
 export interface Simulated {
@@ -45,27 +48,34 @@ export async function simulate(who: Who, replay: Replay, asked: Simulating): Pro
   const replayedGates: PastGate[] = [];
   const taken = inputs(who, { gates, taken: replayedGates, readsPackages: namesPackages(document) });
   const { verdicts, isCut } = await replay(document, taken);
-  const counts = { newlyDenied: 0, newlyAllowed: 0, unchanged: 0, errors: 0 };
+  const counts = { newlyDenied: 0, newlyAllowed: 0, unchanged: 0 };
   const results = replayedGates.slice(0, verdicts.length).map((gate, index): SimulatedGate => {
-    const { outcome: now, failed } = verdicts[index] as (typeof verdicts)[number];
-    counts[changeOf(gate, now)] += 1;
-    const { id: gateId, action, subject, at, before } = gate;
-    return { gateId, action, subject, at, before, now, failed: failed.map(({ id }) => id) };
+    const { outcome: now, failed, detail: problem } = verdicts[index] as (typeof verdicts)[number];
+    const { id: gateId, action, subject, at, before, mode } = gate;
+    const was = isRefused(before, mode);
+    const is = isRefused(now, document.mode);
+    const newly = is ? 'newlyDenied' : 'newlyAllowed';
+    counts[was === is ? 'unchanged' : newly] += 1;
+    return {
+      gateId,
+      action,
+      subject,
+      at,
+      before,
+      now,
+      newlyDenied: is && !was,
+      failed: failed.map(({ id }) => id),
+      problem,
+    };
   });
   const replayed = results.length;
-  return { ...counts, replayed, oldestAt: results.at(-1)?.at, results, truncated: isCut };
+  const errors = results.filter(({ now }) => now === 'error').length;
+  return { ...counts, errors, replayed, oldestAt: results.at(-1)?.at, results, truncated: isCut };
 }
 
-function changeOf(
-  { before, mode }: PastGate,
-  now: Outcome,
-): 'newlyDenied' | 'newlyAllowed' | 'unchanged' | 'errors' {
-  if (now === 'error') return 'errors';
-  const wasDenied = before === 'deny' || (before === 'error' && mode === 'enforce');
-  const isDenied = now === 'deny';
-  if (wasDenied === isDenied) return 'unchanged';
-  return isDenied ? 'newlyDenied' : 'newlyAllowed';
-}
+/** As at a gate: what could not be judged was not found to be good. */
+const isRefused = (outcome: Outcome | null, mode: PolicyMode | null): boolean =>
+  outcome === 'deny' || (outcome === 'error' && mode === 'enforce');
 
 interface Taking {
   readonly gates: readonly PastGate[];

@@ -4,9 +4,10 @@
  *     pending ──last approval──> approved ──end of its build, complete──> deployed | failed   (final)
  *        └──reject, a newer one is approved, 30 days──> rejected   (final)
  *
- * Approvals and rejections hold the environment's lock until their transaction ends, so that of all that come at once exactly one decides, and the deploying build is made with the decision.
+ * Approvals and rejections hold the environment's lock until their transaction ends, so that of all that come at once exactly one decides, and the deploying build is made with the decision. What is counted is bound to what
+ * is approved (subject.ts, approvals.ts).
  */
-import { eq, sql } from 'drizzle-orm';
+import { and, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
@@ -18,28 +19,23 @@ import { recordAct } from '../../platform/ledger/index.ts';
 import { notFound } from '../../platform/not-found.ts';
 import type { Changes } from '../../platform/resource/index.ts';
 import type { Artifact } from '../artifacts/index.ts';
-import type { Gates, Passage, Passed } from '../policies/index.ts';
+import type { Gates, Passage, Word } from '../policies/index.ts';
 import { artifactsOf, releaseRows } from '../releases/index.ts';
+import { addApproval, approvalsOf, countedNow, ownedAs, recount } from './approvals.ts';
+import type { Count } from './approvals.ts';
 import { deployWhatIsPromoted } from './image.ts';
-import { callerOf, noteMoves } from './moved.ts';
+import { callerOf, noteMoves, noteVoid } from './moved.ts';
 import type { Moved } from './moved.ts';
 import { passageOf, promotedOf } from './passage.ts';
 import { settledBy } from './present.ts';
+import { withCaller, wordOf } from './preview.ts';
 import { promotions } from './schema.ts';
-import {
-  addApproval,
-  approvalsOf,
-  countedApprovals,
-  findPromotion,
-  pendingBefore,
-  promotionRows,
-} from './store.ts';
+import { findPromotion, isPending, pendingBefore, promotionRows } from './store.ts';
 import type { Promotion } from './store.ts';
+import { subjectOf } from './subject.ts';
 
 /** Of one environment. */
 const PENDING_MAX = 100;
-/** Asked with each change, because what expires does so without the environment's lock. */
-const isPending = eq(promotions.state, 'pending');
 
 export interface PromotionsDeps {
   readonly gates: Gates;
@@ -61,7 +57,7 @@ export async function create(
   { gates }: PromotionsDeps,
   ctx: Ctx,
   { environmentId, releaseId, artifactId }: Asked,
-): Promise<{ readonly environment: Environment; readonly promotion: Promotion; readonly passed: Passed }> {
+): Promise<{ readonly environment: Environment; readonly promotion: Promotion; readonly word: Word }> {
   const environment = await environmentRows.find(ctx, environmentId);
   const { teamId, projectId, name: environmentName } = environment;
   const release = await releaseRows.find(ctx, releaseId);
@@ -85,14 +81,9 @@ export async function create(
     await noteMoves(await callerOf(tx), [{ promotion: made, word: 'created' }]);
     return made;
   });
-  const passage = await passageOf(ctx, {
-    action: 'promotion.create',
-    environment,
-    promotion,
-    artifacts,
-    approvals: [],
-  });
-  return { environment, promotion, passed: await gates.preview(ctx, passage) };
+  const approvals = await withCaller(ctx, environment, { promotion, approvals: [] });
+  const word = await wordOf(gates, ctx, { environment, promotion, artifacts, approvals, isNew: true });
+  return { environment, promotion, word };
 }
 
 function refuseNoImage(artifacts: readonly Artifact[], artifactId: string): void {
@@ -105,30 +96,33 @@ function refuseNoImage(artifacts: readonly Artifact[], artifactId: string): void
   });
 }
 
+export interface Approving extends Which {
+  readonly override?: Passage['override'];
+  /** Of what the caller saw. */
+  readonly fingerprint?: string | undefined;
+}
+
 export async function approve(
   deps: PromotionsDeps,
   ctx: Ctx,
-  { override, ...which }: Which & { readonly override?: { readonly reason: string } | undefined },
+  { override, fingerprint: seen, ...which }: Approving,
 ): Promise<void> {
   await inTurn(ctx, which, async (tx, { environment, promotion }) => {
     const { teamId, allowSelfApproval, requiredApprovals } = environment;
     if (override !== undefined) requireRole(tx.teams.role(teamId), 'owner', { act: 'overriding a policy' });
     if (promotion.state !== 'pending') return await refuseUnlessMine(tx, promotion);
-    if (!allowSelfApproval && promotion.requestedBy === tx.caller.userId)
-      throw apiError(
-        'environment_protected',
-        'the environment takes no approval of who asked for the promotion; somebody else has to approve it',
-        { details: { requestedBy: promotion.requestedBy } },
-      );
-    const isNew = await addApproval(tx, promotion);
-    const approvals = await countedApprovals(tx.db.sql, tx.teams, {
-      promotion,
-      withoutRequester: !allowSelfApproval,
-    });
-    if (approvals.length >= requiredApprovals)
-      return await decide(deps, tx, { environment, promotion, approvals, override });
+    if (!allowSelfApproval) await refuseOwn(tx, promotion);
+    const before = await recount(tx, environment, promotion);
+    if (seen !== undefined && seen !== before.subject.fingerprint) throw changedSince(promotion, seen);
+    const isNew = await addApproval(tx, before.promotion);
+    const count = { ...before, approvals: await countedNow(tx, before) };
+    if (count.approvals.length >= requiredApprovals)
+      return await decide(deps, tx, { environment, count, override });
+    await noteVoid(await callerOf(tx), count);
     if (!isNew) return;
-    const details = { environmentId: environment.id, approvals: approvals.length, requiredApprovals };
+    const approvals = count.approvals.length;
+    const { fingerprint } = count.subject;
+    const details = { environmentId: environment.id, approvals, requiredApprovals, fingerprint };
     await recordAct(tx.db, tx, {
       chain: teamId,
       action: 'promotion.approval_given',
@@ -141,14 +135,31 @@ export async function approve(
 /** Who has approved it before may say so again for as long as it is open. */
 async function refuseUnlessMine(tx: Ctx, promotion: Promotion): Promise<void> {
   const approvals = await approvalsOf(tx, [promotion.id]);
-  const isMine = approvals.some(({ userId }) => userId === tx.caller.userId);
+  const isMine = approvals.some(({ userId, voidAt }) => userId === tx.caller.userId && voidAt === null);
   if (promotion.state !== 'approved' || !isMine) throw notPending(promotion);
+}
+
+async function refuseOwn(tx: Ctx, promotion: Promotion): Promise<void> {
+  const act = await ownedAs(tx, promotion, tx.caller.userId);
+  if (act === undefined) return;
+  throw apiError(
+    'environment_protected',
+    `the environment takes no approval of who ${act}; somebody else has to approve it`,
+    { details: { requestedBy: promotion.requestedBy } },
+  );
+}
+
+function changedSince({ id }: Promotion, seen: string): Error {
+  return apiError(
+    'state_conflict',
+    `promotion ${id} is not what was seen, ${seen}, any more: its release, its target or the policies have changed; look at its preview again`,
+    { details: { resource: promotionRows.kind, fingerprint: seen } },
+  );
 }
 
 interface Decision {
   readonly environment: Environment;
-  readonly promotion: Promotion;
-  readonly approvals: readonly string[];
+  readonly count: Count;
   readonly override: Passage['override'];
 }
 
@@ -156,8 +167,10 @@ interface Decision {
 async function decide(
   { gates, deployImage }: PromotionsDeps,
   tx: Ctx,
-  { environment, promotion, approvals, override }: Decision,
+  { environment, count, override }: Decision,
 ): Promise<void> {
+  const { promotion, subject } = count;
+  const approvals = count.approvals.map(({ userId }) => userId);
   const artifacts = await artifactsOf(tx, promotion.releaseId);
   const passage = await passageOf(tx, {
     action: 'promotion.approve',
@@ -176,6 +189,9 @@ async function decide(
     state: 'approved',
     approvedAt: by.at,
   });
+  // Policies and variables are changed without the environment's lock: what was deployed must be what was counted.
+  if ((await subjectOf(tx, environment, promotion)).fingerprint !== subject.fingerprint)
+    throw changedSince(promotion, subject.fingerprint);
   await keep(tx);
   const moves: Moved[] = [{ promotion: approved, word: 'approved' }];
   for (const older of await pendingBefore(tx, promotion)) {
@@ -183,6 +199,7 @@ async function decide(
     const superseded = await promotionRows.update(tx, older.id, { set, where: isPending });
     if (superseded !== undefined) moves.push({ promotion: superseded, word: 'rejected' });
   }
+  await noteVoid(by, count);
   await noteMoves(by, moves);
 }
 
@@ -190,10 +207,14 @@ export async function reject(
   ctx: Ctx,
   { reason, ...which }: Which & { readonly reason: string },
 ): Promise<void> {
-  await inTurn(ctx, which, async (tx, { promotion }) => {
+  await inTurn(ctx, which, async (tx, { environment, promotion }) => {
+    if (promotion.state !== 'pending') throw notPending(promotion);
+    const count = await recount(tx, environment, promotion);
     const by = await callerOf(tx);
     const set = { state: 'rejected', rejection: 'rejected', reason, endedAt: by.at } as const;
-    await noteMoves(by, [{ promotion: await leavePending(tx, promotion, set), word: 'rejected' }]);
+    const rejected = await leavePending(tx, count.promotion, set);
+    await noteVoid(by, count);
+    await noteMoves(by, [{ promotion: rejected, word: 'rejected' }]);
   });
 }
 
@@ -249,7 +270,8 @@ async function leavePending(
   promotion: Promotion,
   set: Changes<typeof promotions>,
 ): Promise<Promotion> {
-  const moved = await promotionRows.update(tx, promotion.id, { set, where: isPending });
+  const where = and(isPending, sql`${promotions.fingerprint} is not distinct from ${promotion.fingerprint}`);
+  const moved = await promotionRows.update(tx, promotion.id, { set, where });
   if (moved === undefined) throw notPending(promotion);
   return moved;
 }

@@ -7,21 +7,23 @@ import type { Ctx } from '../../platform/context.ts';
 import type { Promotion } from './store.ts';
 
 export type Held = NonNullable<Promotion['held']>;
+/** What is asked of an artifact before it is deployed. */
+export type Candidate = Pick<Artifact, 'id' | 'kind' | 'name' | 'uri' | 'digest'>;
 
 /** The image that was asked for, or the only one. Undefined: there is none, or there are several. */
-export function imageAsked(
+export function imageAsked<A extends Candidate>(
   { artifactId }: Pick<Promotion, 'artifactId'>,
-  artifacts: readonly Artifact[],
-): Artifact | undefined {
+  artifacts: readonly A[],
+): A | undefined {
   const images = artifacts.filter(({ kind }) => kind === 'image');
   return artifactId === null && images.length === 1 ? images[0] : images.find(({ id }) => id === artifactId);
 }
 
 /** The artifact that is deployed, or why none is. */
-export function choose(
+export function choose<A extends Candidate>(
   promotion: Pick<Promotion, 'artifactId'>,
-  artifacts: readonly Artifact[],
-): { readonly artifact: Artifact; readonly image: string } | { readonly held: Held } {
+  artifacts: readonly A[],
+): { readonly artifact: A; readonly image: string } | { readonly held: Held } {
   if (!artifacts.some(({ kind }) => kind === 'image')) return { held: 'external' };
   const artifact = imageAsked(promotion, artifacts);
   const image = artifact && imageOf(artifact);
@@ -39,7 +41,7 @@ export async function deployOf(
   { db }: Pick<Ctx, 'db'>,
   { environment, promotion, artifacts }: Promoting,
 ): Promise<{ readonly held: Held } | Pick<ImageDeploy, 'deploy' | 'of'>> {
-  const { deploy, branch, buildType } = environment;
+  const { deploy, buildType } = environment;
   const chosen = choose(promotion, artifacts);
   if (deploy === null) return { held: 'no_deploy_target' };
   if ('held' in chosen) return { held: chosen.held };
@@ -48,7 +50,7 @@ export async function deployOf(
   const source = await builtFrom(db, artifact);
   return {
     deploy,
-    of: { image, digest, branch: source?.branch ?? branch, commit: source?.commit ?? null, buildType },
+    of: { image, digest, branch: source?.branch ?? '', commit: source?.commit ?? null, buildType, tag: null },
   };
 }
 

@@ -12,7 +12,7 @@ import {
 import type { Promotion as PromotionMessage } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Feature, System } from '../../platform/feature.ts';
+import type { EventEffect, Feature, System } from '../../platform/feature.ts';
 import { shown } from '../../platform/resource/index.ts';
 import { approve, complete, create, reject } from './acts.ts';
 import type { PromotionsDeps, Which } from './acts.ts';
@@ -23,9 +23,14 @@ import { preview } from './preview.ts';
 import { running } from './running.ts';
 import { promotions } from './schema.ts';
 import { findPromotion, promotionRows } from './store.ts';
+import { told, toldJob } from './told.ts';
 
 export { currentDeployments, deploymentsOf } from './deployments.ts';
 export type { CurrentQuery, Deployment } from './deployments.ts';
+export { isTelling } from './told.ts';
+
+/** What of promotions and deployments comes with events. */
+export const promotionEffects: readonly EventEffect[] = [ended, deployed, told];
 
 export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
   return implement(PromotionsService, {
@@ -38,9 +43,12 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
     },
     get: async (which, ctx: Ctx) => await answer(ctx, which),
     preview: async (which, ctx: Ctx) => {
-      const { environment, promotion, word, ...changes } = await preview(deps, ctx, which);
-      const message = shown(PromotionPreviewSchema, { ...changes, policies: word });
+      const { environment, promotion, word, subject, ...changes } = await preview(deps, ctx, which);
+      const parts = Object.entries(subject?.parts ?? {}).map(([name, value]) => ({ name, value }));
+      const message = shown(PromotionPreviewSchema, { ...changes, policies: word, subject: parts });
       message.promotion = await presentOne(ctx, environment, promotion);
+      // Of what is shown here, which is older than what was read since: what changes in between is not approved unseen.
+      if (subject !== undefined) message.promotion.fingerprint = subject.fingerprint;
       return message;
     },
     running: async (request, ctx: Ctx) => {
@@ -48,10 +56,9 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
       return { running: rows.map((row) => shown(RunningImageSchema, row)) };
     },
     create: async (request, ctx: Ctx) => {
-      const { environment, promotion, passed } = await create(deps, ctx, request);
-      const { isAllowed: allowed, denied, warned } = passed;
+      const { environment, promotion, word } = await create(deps, ctx, request);
       const message = await presentOne(ctx, environment, promotion);
-      message.policyPreview = shown(PromotionPolicyPreviewSchema, { allowed, denied, warned });
+      message.policyPreview = shown(PromotionPolicyPreviewSchema, { ...word });
       return message;
     },
     approve: async (request, ctx: Ctx) => {
@@ -78,8 +85,8 @@ async function answer(ctx: Ctx, which: Which): Promise<PromotionMessage> {
 export function promotionsFeature({ db, clock }: System, deps: PromotionsDeps): Feature {
   return {
     services: [createPromotions(deps)],
-    effects: [ended, deployed],
-    jobs: [endedJob({ db, clock })],
+    effects: promotionEffects,
+    jobs: [endedJob({ db, clock }), toldJob({ db })],
     purges: [async (nowMs) => await expire({ db }, nowMs)],
   };
 }

@@ -6,6 +6,7 @@ import { addEvent } from '../../platform/events.ts';
 import { appendAudit, auditActor } from '../../platform/ledger/index.ts';
 import type { AuditActor } from '../../platform/ledger/index.ts';
 import type { Who } from '../../platform/resource/index.ts';
+import type { Count } from './approvals.ts';
 import type { Promotion } from './store.ts';
 
 /** Who moves promotions, within a transaction. */
@@ -50,13 +51,28 @@ export async function noteMoves({ db, actor, requestId, at }: Mover, moves: read
   }
 }
 
+/** Approvals that have ceased to count. Last as well. */
+export async function noteVoid(
+  { db, actor, requestId, at }: Mover,
+  { promotion, subject, voided }: Count,
+): Promise<void> {
+  if (voided.length === 0) return;
+  const { id: target, teamId: chain, environmentId } = promotion;
+  const approvals = voided.map(({ userId, fingerprint, voidReason: reason }) => ({
+    userId,
+    ...given({ fingerprint, reason }),
+  }));
+  const details = { environmentId, fingerprint: subject.fingerprint, approvals };
+  await appendAudit(db, { chain, actor, action: 'promotion.approvals_void', target, details, requestId }, at);
+}
+
 function detailsOf({ environmentId, releaseId, version, ...more }: Promotion) {
-  const { rejection, reason, overrideReason, buildId, digest } = more;
+  const { rejection, reason, overrideReason, buildId, digest, fingerprint } = more;
   return {
     environmentId,
     releaseId,
     version,
-    ...given({ rejection, reason, overrideReason, buildId, digest }),
+    ...given({ rejection, reason, overrideReason, buildId, digest, fingerprint }),
   };
 }
 

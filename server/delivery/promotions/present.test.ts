@@ -23,6 +23,8 @@ const promotion: Promotion = {
   buildId: null,
   digest: null,
   url: null,
+  fingerprint: null,
+  subject: null,
   approvedAt: null,
   endedAt: null,
 };
@@ -40,21 +42,21 @@ const build = {
   reason: null,
   runnerName: null,
 } as const;
-const strict = { requiredApprovals: 2, allowSelfApproval: false };
+const strict = { requiredApprovals: 2 };
 
 describe('waitingFor()', () => {
   const of = (row: Promotion, found: Parameters<typeof waitingFor>[2]['build'] = build) =>
     waitingFor(row, strict, { approvals: [], build: found })?.code;
 
-  it('says how many approvals there are, without that of who asked where it does not count', () => {
-    const approvals = [{ userId: 'user_1' }, { userId: 'user_2' }];
+  it('says how many approvals count, and how many do not any more', () => {
+    const approvals = [{ voidReason: null }];
     expect(waitingFor(promotion, strict, { approvals, build: undefined })).toEqual({
       code: Code.APPROVAL,
       text: 'it has 1 of 2 approvals',
     });
-    const open = { ...strict, allowSelfApproval: true };
-    expect(waitingFor(promotion, open, { approvals, build: undefined })?.text).toBe(
-      'it has 2 of 2 approvals',
+    const more = [...approvals, { voidReason: 'its person has left the team' }];
+    expect(waitingFor(promotion, strict, { approvals: more, build: undefined })?.text).toBe(
+      'it has 1 of 2 approvals, and 1 that count no longer',
     );
   });
 

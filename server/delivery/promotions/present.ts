@@ -9,9 +9,11 @@ import { findBuilds, stateOf } from '../../engine/builds/index.ts';
 import type { BuildRow } from '../../engine/builds/index.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { Who } from '../../platform/resource/index.ts';
+import { approvalsOf, counted, standingOf } from './approvals.ts';
+import type { Approval, Standing } from './approvals.ts';
 import type { Held } from './image.ts';
-import { approvalsOf } from './store.ts';
-import type { Approval, Promotion } from './store.ts';
+import type { Promotion } from './store.ts';
+import { subjectsOf } from './subject.ts';
 
 type Build = Pick<
   BuildRow,
@@ -68,16 +70,21 @@ const HELD: Readonly<Record<Held, Waiting>> = {
 };
 
 export function waitingFor(
-  { state, held, requestedBy }: Promotion,
-  { requiredApprovals, allowSelfApproval }: Pick<Environment, 'requiredApprovals' | 'allowSelfApproval'>,
+  { state, held }: Promotion,
+  { requiredApprovals }: Pick<Environment, 'requiredApprovals'>,
   {
     approvals,
     build,
-  }: { readonly approvals: readonly Pick<Approval, 'userId'>[]; readonly build: Build | undefined },
+  }: {
+    readonly approvals: ReadonlyArray<Pick<Standing, 'voidReason'>>;
+    readonly build: Build | undefined;
+  },
 ): Waiting | undefined {
   if (state === 'pending') {
-    const count = approvals.filter(({ userId }) => allowSelfApproval || userId !== requestedBy).length;
-    return { code: Code.APPROVAL, text: `it has ${count} of ${requiredApprovals} approvals` };
+    const count = approvals.filter(({ voidReason }) => voidReason === null).length;
+    const others = approvals.length - count;
+    const text = `it has ${count} of ${requiredApprovals} approvals`;
+    return { code: Code.APPROVAL, text: others === 0 ? text : `${text}, and ${others} that count no longer` };
   }
   if (state !== 'approved') return undefined;
   if (held !== null) return HELD[held];
@@ -102,15 +109,24 @@ export async function present(
       promotions.map(({ id }) => id),
     ),
   ]);
+  const subjects = await subjectsOf(
+    who,
+    environment,
+    promotions.filter(({ state }) => state === 'pending'),
+  );
   const of = new Map(promotions.map(({ id }): [string, Approval[]] => [id, []]));
   for (const approval of all) of.get(approval.promotionId)?.push(approval);
   return promotions.map((row) => {
     const build = builds.get(row.buildId ?? '');
     const promotion = settledBy(row, build);
-    const approvals = of.get(row.id) ?? [];
+    const subject = subjects.get(row.id);
+    const approvals = standingOf(row, of.get(row.id) ?? [], subject);
+    const missing = environment.requiredApprovals - counted(approvals).length;
     return shown(PromotionSchema, {
       ...promotion,
       approvals,
+      fingerprint: subject?.fingerprint ?? (row.approvedAt === null ? null : row.fingerprint),
+      missingApprovals: subject === undefined ? null : Math.max(0, missing),
       waitingFor: waitingFor(promotion, environment, { approvals, build }),
     });
   });

@@ -2,18 +2,22 @@
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
+import { roleGrants } from '../../platform/scopes.ts';
 import { comparePackages, readArtifacts } from '../artifacts/index.ts';
 import type { Artifact, ArtifactRow, PackageChanges } from '../artifacts/index.ts';
 import { passageOfBuild } from '../policies/index.ts';
-import type { FailedRule, Gates } from '../policies/index.ts';
+import type { Gates, Word } from '../policies/index.ts';
 import { artifactsOf } from '../releases/index.ts';
+import { approvalsOf, counted, ownedAs, standingOf } from './approvals.ts';
 import { deployOf, imageAsked } from './image.ts';
 import { passageOf, promotedOf } from './passage.ts';
 import type { Passing } from './passage.ts';
 import { factsOf, runningIn } from './running.ts';
 import type { Image } from './running.ts';
-import { countedApprovals, findPromotion } from './store.ts';
+import { findPromotion } from './store.ts';
 import type { Promotion } from './store.ts';
+import { subjectOf } from './subject.ts';
+import type { Subject } from './subject.ts';
 
 /** What runs, or what is brought. */
 interface Side {
@@ -29,13 +33,6 @@ interface ArtifactChange {
   readonly after?: string | undefined;
 }
 
-/** Of the policies. */
-interface Word {
-  readonly allowed: boolean;
-  readonly denied: readonly FailedRule[];
-  readonly warned: readonly FailedRule[];
-}
-
 export interface Preview {
   readonly environment: Environment;
   readonly promotion: Promotion;
@@ -48,6 +45,7 @@ export interface Preview {
   readonly requiredApprovals: number;
   /** Of one that is pending. */
   readonly word: Word | undefined;
+  readonly subject: Subject | undefined;
 }
 
 export async function preview(
@@ -58,20 +56,20 @@ export async function preview(
   const environment = await environmentRows.find(ctx, which.environmentId);
   const promotion = await findPromotion(ctx, environment, which.promotionId);
   const artifacts = await artifactsOf(ctx, promotion.releaseId);
-  const [brought, running, approvals] = await Promise.all([
+  const isPending = promotion.state === 'pending';
+  const [brought, running, given, subject] = await Promise.all([
     broughtBy(ctx, promotion, artifacts),
     runningSide(ctx, environment),
-    countedApprovals(ctx.db.sql, ctx.teams, {
-      promotion,
-      withoutRequester: !environment.allowSelfApproval,
-    }),
+    approvalsOf(ctx, [promotion.id]),
+    isPending ? subjectOf(ctx, environment, promotion) : undefined,
   ]);
+  const approvals = counted(standingOf(promotion, given, subject)).map(({ userId }) => userId);
   const compared = await packagesOf(ctx, running?.artifact, brought.artifact);
   const asked = {
     environment,
     promotion,
     artifacts,
-    approvals: withCaller(ctx, environment, { promotion, approvals }),
+    approvals: await withCaller(ctx, environment, { promotion, approvals }),
   };
   return {
     environment,
@@ -83,14 +81,24 @@ export async function preview(
     packagesProblem: typeof compared === 'string' ? compared : undefined,
     approvals: approvals.length,
     requiredApprovals: environment.requiredApprovals,
-    word: promotion.state === 'pending' ? await wordOf(gates, ctx, asked) : undefined,
+    word: isPending ? await wordOf(gates, ctx, asked) : undefined,
+    subject,
   };
 }
 
-/** Of all gates that the last approval passes: its own and, where it makes a build, that of the deploy. A policy may be on both. */
-async function wordOf(gates: Gates, ctx: Ctx, asked: Omit<Passing, 'action'>): Promise<Word> {
-  const { environment, promotion, approvals } = asked;
-  const passages = [await passageOf(ctx, { ...asked, action: 'promotion.approve' })];
+/** Of all gates that the last approval passes: its own and, where it makes a build, that of the deploy. A policy may be on both. Before it is asked for, that of its creation as well. */
+export async function wordOf(
+  gates: Gates,
+  ctx: Ctx,
+  { approvals: given, ...asked }: Omit<Passing, 'action'> & { readonly isNew?: boolean },
+): Promise<Word> {
+  const { environment, promotion } = asked;
+  const missing = environment.requiredApprovals - given.length;
+  // Who will give them is not known.
+  const approvals = [...given, ...Array.from({ length: Math.max(0, missing) }, () => '')];
+  const passages = [await passageOf(ctx, { ...asked, approvals, action: 'promotion.approve' })];
+  if (asked.isNew === true)
+    passages.unshift(await passageOf(ctx, { ...asked, approvals: [], action: 'promotion.create' }));
   const deploying = await deployOf(ctx, asked);
   if (!('held' in deploying)) {
     const { image: name, digest, branch, commit } = deploying.of;
@@ -99,26 +107,19 @@ async function wordOf(gates: Gates, ctx: Ctx, asked: Omit<Passing, 'action'>): P
     const of = { environment, build, image: { name, digest }, promoted };
     passages.push(await passageOfBuild(ctx, { ...of, action: 'deploy' }));
   }
-  const denied = new Map<string, FailedRule>();
-  const warned = new Map<string, FailedRule>();
-  for (const passage of passages) {
-    const said = await gates.preview(ctx, passage);
-    for (const rule of said.denied) denied.set(`${rule.policyId} ${rule.ruleId}`, rule);
-    for (const rule of said.warned) warned.set(`${rule.policyId} ${rule.ruleId}`, rule);
-  }
-  return { allowed: denied.size === 0, denied: [...denied.values()], warned: [...warned.values()] };
+  return await gates.preview(ctx, passages);
 }
 
 /** Who looks may be the one whose approval decides. */
-function withCaller(
-  { caller, teams }: Ctx,
+export async function withCaller(
+  ctx: Ctx,
   { teamId, allowSelfApproval }: Environment,
   { promotion, approvals }: { readonly promotion: Promotion; readonly approvals: readonly string[] },
-): readonly string[] {
-  const { userId } = caller;
-  const role = teams.role(teamId);
-  const mayApprove = role === 'admin' || role === 'owner';
-  const counts = mayApprove && (allowSelfApproval || promotion.requestedBy !== userId);
+): Promise<readonly string[]> {
+  const { userId } = ctx.caller;
+  const role = ctx.teams.role(teamId);
+  const mayApprove = role !== undefined && roleGrants(role, 'release:approve');
+  const counts = mayApprove && (allowSelfApproval || (await ownedAs(ctx, promotion, userId)) === undefined);
   return counts ? [...new Set([...approvals, userId])] : approvals;
 }
 
@@ -164,7 +165,7 @@ async function packagesOf(
   if (before === undefined || after === undefined) return 'there are not two images';
   const unknown = ({ name, id }: ArtifactRow) =>
     `nothing is known of the packages of ${name}, artifact ${id}`;
-  if (before.packageSetId === null) return unknown(before);
-  if (after.packageSetId === null) return unknown(after);
-  return await comparePackages(db.sql, teams, { before: before.packageSetId, after: after.packageSetId });
+  if (before.packageSetIds.length === 0) return unknown(before);
+  if (after.packageSetIds.length === 0) return unknown(after);
+  return await comparePackages(db.sql, teams, { before: before.packageSetIds, after: after.packageSetIds });
 }

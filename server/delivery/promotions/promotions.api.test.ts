@@ -1,12 +1,13 @@
 /** Promotions over the real doors: people approve, a runner that the test plays deploys, and whatever comes at once decides once. */
 import { createSvcSDK } from '@svc/sdk';
-import type { Promotion, SvcApiError, SvcSDK } from '@svc/sdk';
+import type { Promotion, SvcSDK } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { join, newKey, stranger } from '../../../test/setup/people.ts';
+import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
 import type { Person } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -33,15 +34,6 @@ describe.skipIf(!postgresHere)('promotions', () => {
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
   const joined = async (role: string): Promise<Person> =>
     await join(server, server.first.apiKey, { teamId, role });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   const freshDigest = (): string => `sha256:${String((names += 1)).padStart(64, '0')}`;
   const imageArtifact = async (digest = freshDigest()): Promise<string> => {
     const params = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest` } as const;
@@ -71,7 +63,7 @@ describe.skipIf(!postgresHere)('promotions', () => {
     // No lease ends by itself here, however slow the machine.
     const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
     server = await startTestServer({ env });
-    sdk = sdkOf(server.first.apiKey);
+    sdk = sdkOf(await firstSession(server));
     teamId = (await sdk.teams.create('makers')).id;
     const staff = sdkOf(server.first.staffApiKey);
     const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
@@ -234,7 +226,7 @@ describe.skipIf(!postgresHere)('promotions', () => {
 
   it('are approved a hundred times at once and make one build, with one approval of one person', async () => {
     const promotion = await promoted(await imageArtifact());
-    const key = await newKey(server, adminPerson.token);
+    const key = await newKey(server, adminPerson.token, { scopes: ['release:approve'] });
     const second = sdkOf(key.secret);
     const answers = await Promise.all(
       Array.from({ length: 100 }, async (_, n) =>
@@ -282,6 +274,7 @@ describe.skipIf(!postgresHere)('promotions', () => {
     expect(await actions(promotion.id)).toEqual([
       'promotion.created',
       'promotion.approval_given',
+      'promotion.approvals_void',
       'promotion.approval_given',
       'promotion.approved',
     ]);

@@ -14,6 +14,7 @@ export const requests: Requests = {
     givesNothing: true,
   },
   'svc.promotions.v1.PromotionsService/Create': {
+    guards: 'nothing',
     fields: ({ environmentId, releaseId }) => ({ environmentId, releaseId }),
     givesNothing: true,
   },
@@ -26,6 +27,7 @@ export const requests: Requests = {
     givesNothing: true,
   },
   'svc.promotions.v1.PromotionsService/Complete': {
+    guards: 'nothing',
     fields: (world) => ({ ...promotion(world), status: 'deployed' }),
     last: true,
     givesNothing: true,

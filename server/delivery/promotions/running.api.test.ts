@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { stranger } from '../../../test/setup/people.ts';
+import { firstSession, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -63,7 +63,7 @@ describe.skipIf(!postgresHere)('what runs in the environments of a project', () 
     // No lease ends by itself here, however slow the machine.
     const env = { LEASE_MS: '3600000', OFFER_MS: '3600000' };
     server = await startTestServer({ env });
-    sdk = sdkOf(server.first.apiKey);
+    sdk = sdkOf(await firstSession(server));
     teamId = (await sdk.teams.create('makers')).id;
     const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
     await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');

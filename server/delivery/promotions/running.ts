@@ -4,7 +4,7 @@ import { environmentRows } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Who } from '../../platform/resource/index.ts';
-import { readArtifacts } from '../artifacts/index.ts';
+import { readArtifacts, runsThere, whatRuns } from '../artifacts/index.ts';
 import type { ArtifactRow } from '../artifacts/index.ts';
 
 /** Of the contract. Columns are absent or null where nothing is known. */
@@ -65,37 +65,20 @@ async function readRunning(
   { teamId, environmentIds }: Places,
 ): Promise<readonly Row[]> {
   const ours = [...teams.teamIds];
+  const environments = sql`select * from unnest(${[...environmentIds]}::text[])`;
   return await sql<Row[]>`
-    select e.id as "environmentId", n.how, coalesce(p.release_id, r.id) as "releaseId", coalesce(p.version, r.version) as version,
-      p.id as "promotionId", n.build_id as "buildId", a.id as "artifactId", n.digest, n.url, n.since
-    from unnest(${[...environmentIds]}::text[]) e(id)
-    cross join lateral (
-      select d.project_id, d.how, d.promotion_id, d.build_id, d.digest, d.address as url, d.deployed_at as since
-      from deployment_heads h join deployments d on d.build_id = h.build_id
-      where h.environment_id = e.id and d.team_id = ${teamId} and d.team_id = any(${ours}::text[])
-      union all
-      (
-        select x.project_id, 'elsewhere', x.id, null, null, x.url, x.ended_at
-        from promotions x
-        where x.environment_id = e.id and x.team_id = ${teamId} and x.team_id = any(${ours}::text[]) and x.state = 'deployed' and x.build_id is null
-        order by x.ended_at desc, x.id desc limit 1
-      )
-      order by since desc, build_id limit 1
-    ) n
-    left join promotions p on p.id = n.promotion_id and p.team_id = ${teamId}
+    select n.environment_id as "environmentId", n.how, coalesce(n.release_id, r.id) as "releaseId", coalesce(n.version, r.version) as version,
+      n.promotion_id as "promotionId", n.build_id as "buildId", a.id as "artifactId", n.digest, n.address as url, n.deployed_at as since
+    from (${whatRuns(sql, teamId, environments)}) n
     left join lateral (
-      select x.id from artifacts x where x.team_id = ${teamId} and x.digest = n.digest
-      union all
       -- Elsewhere: the image that was asked for, or the only one.
-      select min(x.id) from release_artifacts ra join artifacts x on x.id = ra.artifact_id
-      where n.digest is null and ra.release_id = p.release_id and ra.team_id = ${teamId} and x.kind = 'image' and x.id = coalesce(p.artifact_id, x.id)
-      having count(*) = 1
+      select min(t.id) as id from (${runsThere(sql, teamId)}) t join artifacts x on x.id = t.id where n.digest is not null or x.kind = 'image' having count(*) = 1
     ) a on true
     left join lateral (
       select x.id, x.version from release_artifacts ra join releases x on x.id = ra.release_id
-      where p.id is null and ra.team_id = ${teamId} and ra.artifact_id = a.id and x.project_id = n.project_id
+      where n.promotion_id is null and ra.team_id = ${teamId} and ra.artifact_id = a.id and x.project_id = n.project_id
       order by ra.release_id desc limit 1
-    ) r on true`;
+    ) r on true where ${teamId} = any(${ours}::text[])`;
 }
 
 /** Of the environments that there are, by their names. */

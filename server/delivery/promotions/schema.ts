@@ -1,14 +1,5 @@
 import { sql } from 'drizzle-orm';
-import {
-  check,
-  foreignKey,
-  index,
-  integer,
-  pgTable,
-  primaryKey,
-  text,
-  uniqueIndex,
-} from 'drizzle-orm/pg-core';
+import { check, foreignKey, index, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import {
   PromotionRejection,
   PromotionRejectionSchema,
@@ -18,6 +9,9 @@ import {
 import { id, instant } from '../../platform/db/columns.ts';
 import { teams } from '../../platform/resource/schema.ts';
 import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+
+/** What an approval is given to, by name, as people read it: see subject.ts. */
+export type Parts = Readonly<Record<string, string>>;
 
 /** Ids and names of environments, releases and builds are as they were then: promotions outlive them all. */
 export const promotions = teamTable(
@@ -42,6 +36,9 @@ export const promotions = teamTable(
     /** Of the image that this build deploys. */
     digest: text('digest'),
     url: text('url'),
+    /** Of what the count of its approvals began with; null: there was no approval yet. */
+    fingerprint: text('fingerprint'),
+    subject: jsonb('subject').$type<Parts>(),
     approvedAt: instant('approved_at'),
     endedAt: instant('ended_at'),
   },
@@ -73,17 +70,29 @@ export const promotions = teamTable(
   ],
 );
 
-/** One a person, whatever credentials they used. */
+/** Of those that are not void there is one a person, whatever credentials they used. */
 export const promotionApprovals = pgTable(
   'promotion_approvals',
   {
+    id: id('id').primaryKey(),
     teamId: id('team_id').notNull(),
     promotionId: id('promotion_id').notNull(),
     userId: id('user_id').notNull(),
     at: instant('at').notNull(),
+    /** The API key that it was given with; null: a session. */
+    keyId: id('key_id'),
+    /** Of what it was given to; null: it was given before there were fingerprints. */
+    fingerprint: text('fingerprint'),
+    voidAt: instant('void_at'),
+    voidReason: text('void_reason'),
   },
   (t) => [
-    primaryKey({ columns: [t.promotionId, t.userId] }),
+    uniqueIndex('promotion_approvals_one')
+      .on(t.promotionId, t.userId)
+      .where(sql`${t.voidAt} is null`),
+    // All of a promotion.
+    index('promotion_approvals_of').on(t.promotionId, t.at),
+    check('promotion_approvals_void', sql`(${t.voidAt} is null) = (${t.voidReason} is null)`),
     foreignKey({
       columns: [t.teamId, t.promotionId],
       foreignColumns: [promotions.teamId, promotions.id],

@@ -6,6 +6,7 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import { ReleaseSchema, ReleasesService } from '@svc/proto/gen/svc/releases/v1/releases_pb.ts';
 import type { CreateRequest } from '@svc/proto/gen/svc/releases/v1/releases_pb.ts';
 import { projectRows } from '../../apps/projects/index.ts';
+import { refuseOthersImage } from '../../engine/builds/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { isUniqueViolation } from '../../platform/db/index.ts';
 import { addEvent } from '../../platform/events.ts';
@@ -13,6 +14,7 @@ import type { Feature, System } from '../../platform/feature.ts';
 import { newId } from '../../platform/ids.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { change, shown } from '../../platform/resource/index.ts';
+import { imageOf } from '../artifacts/index.ts';
 import type { Artifact } from '../artifacts/index.ts';
 import type { Gates } from '../policies/index.ts';
 import type { Signer } from '../signingkeys/index.ts';
@@ -29,9 +31,11 @@ const RELEASES_MAX = 10_000;
 
 interface ReleasesDeps {
   readonly gates: Gates;
+  /** Host and port of the service's local registry. */
+  readonly localRegistry: string;
 }
 
-export function createReleases({ gates }: ReleasesDeps): Handlers<Ctx> {
+export function createReleases(deps: ReleasesDeps): Handlers<Ctx> {
   return implement(ReleasesService, {
     list: async (request, ctx: Ctx) => {
       const { id } = await projectRows.find(ctx, request.projectId);
@@ -48,18 +52,19 @@ export function createReleases({ gates }: ReleasesDeps): Handlers<Ctx> {
       if (release.projectId !== id) throw notFound(rows.kind);
       return present(release, await artifactsOf(ctx, releaseId));
     },
-    create: async (request, ctx: Ctx) => await create(gates, ctx, request),
+    create: async (request, ctx: Ctx) => await create(deps, ctx, request),
   });
 }
 
 const present = (release: Release, artifacts: readonly Artifact[]) =>
   shown(ReleaseSchema, { ...release, artifacts });
 
-async function create(gates: Gates, ctx: Ctx, request: CreateRequest) {
+async function create({ gates, localRegistry }: ReleasesDeps, ctx: Ctx, request: CreateRequest) {
   const project = await projectRows.find(ctx, request.projectId);
   const { id: projectId, teamId, name: projectName } = project;
   const { version, notes = '' } = request;
   const of = await artifactsOfTeam(ctx, teamId, request.artifactIds);
+  for (const artifact of of) refuseOthersImage({ teamId, localRegistry }, imageOf(artifact));
   const artifacts = of.map(({ digest }) => digest);
   const createdAt = ctx.clock.now();
   const id = newId('rel', createdAt.getTime());
@@ -83,7 +88,7 @@ async function create(gates: Gates, ctx: Ctx, request: CreateRequest) {
       projectId,
       subject: id,
       facts: { project: { id: projectId, name: projectName }, release: { id, version } },
-      artifactIds: request.artifactIds,
+      artifactIds: of.map((artifact) => artifact.id),
     });
     const where = eq(releases.projectId, projectId);
     await rows.atMost(tx, { teamId, max: RELEASES_MAX, of: 'project', where });
@@ -117,8 +122,8 @@ async function unlessVersionTaken<T>(
 }
 
 export function releasesFeature(
-  { db, clock }: System,
-  { gates, signer }: ReleasesDeps & { readonly signer: Signer },
+  { config, db, clock }: System,
+  { gates, signer }: Pick<ReleasesDeps, 'gates'> & { readonly signer: Signer },
 ): Feature {
-  return { services: [createReleases({ gates })], jobs: [statementJob({ db, signer, clock })] };
+  return { services: [createReleases({ ...config, gates })], jobs: [statementJob({ db, signer, clock })] };
 }

@@ -1,10 +1,11 @@
 /** Releases over the real doors: what is in one is fixed, named by a digest, and stated by the service. */
 import { createHash } from 'node:crypto';
 import { createSvcSDK } from '@svc/sdk';
-import type { Artifact, Attestation, SvcApiError, SvcSDK } from '@svc/sdk';
+import type { Artifact, Attestation, SvcSDK } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -19,15 +20,6 @@ describe.skipIf(!postgresHere)('releases', () => {
   let digests = 0;
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   const artifact = async (): Promise<Artifact> => {
     const digest = `sha256:${String((digests += 1)).padStart(64, '0')}`;
     return await sdk.artifacts.declare(teamId, { name: `part-${digests}`, kind: 'file', digest });

@@ -11,6 +11,7 @@ export const requests: Requests = {
     givesNothing: true,
   },
   'svc.releases.v1.ReleasesService/Create': {
+    guards: 'nothing',
     fields: ({ projectId, artifactId }) => ({ projectId, version: '2.0', artifactIds: [artifactId] }),
     givesNothing: true,
   },

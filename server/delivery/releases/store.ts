@@ -1,5 +1,5 @@
 /** Rows of releases, and the artifacts of one. */
-import { and, eq, inArray, sql } from 'drizzle-orm';
+import { and, eq, inArray, or, sql } from 'drizzle-orm';
 import { notFound } from '../../platform/not-found.ts';
 import { inTeams, rowsOf } from '../../platform/resource/index.ts';
 import type { RowOf, Who } from '../../platform/resource/index.ts';
@@ -30,8 +30,11 @@ export async function artifactsOfTeam(
   teamId: string,
   ids: readonly string[],
 ): Promise<readonly Artifact[]> {
-  const where = and(eq(artifacts.teamId, teamId), sql`${artifacts.id} = any(${sql.param([...ids])}::text[])`);
+  const given = sql`${sql.param([...ids])}::text[]`;
+  const named = or(sql`${artifacts.id} = any(${given})`, sql`${artifacts.digest} = any(${given})`);
+  const where = and(eq(artifacts.teamId, teamId), named);
   const found = await artifactRows.list(who, { where, by: artifacts.digest, max: ARTIFACTS_MAX });
-  if (found.length < ids.length) throw notFound(artifactRows.kind);
+  const known = new Set(found.flatMap(({ id, digest }) => [id, digest]));
+  if (ids.some((id) => !known.has(id))) throw notFound(artifactRows.kind);
   return found;
 }

@@ -6,9 +6,9 @@ import { newId } from '../../platform/ids.ts';
 import { addJob, doubling } from '../../platform/jobs/index.ts';
 import type { JobKind } from '../../platform/jobs/index.ts';
 import { change, rowsOf } from '../../platform/resource/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
+import type { RowOf, Who } from '../../platform/resource/index.ts';
 import { systemScope } from '../../platform/authorise.ts';
-import { artifactRows, passportDue } from '../artifacts/index.ts';
+import { artifactRows, passportDue, whatRuns } from '../artifacts/index.ts';
 import type { Artifact } from '../artifacts/index.ts';
 import { attest } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
@@ -34,8 +34,7 @@ export async function attestArtifact(ctx: Ctx, artifact: Artifact): Promise<Link
   return await change(ctx, { action: 'residency.artifact_attested', on: artifact, details }, async (tx) => {
     await artifactRows.lock(tx, artifactId); // Attestations of one artifact take turns.
     const places = await placesOf(tx, artifact);
-    const of = eq(artifactResidencyAttestations.artifactId, artifactId);
-    const [last] = await artifactLinks.list(tx, { ...bySequence, where: of, max: 1 });
+    const last = await newestOfArtifact(tx, artifactId);
     const attestedAt = ctx.clock.now();
     const id = newId('ara', attestedAt.getTime());
     const fact = {
@@ -56,16 +55,23 @@ export async function attestArtifact(ctx: Ctx, artifact: Artifact): Promise<Link
   });
 }
 
+export async function newestOfArtifact(who: Who, artifactId: string): Promise<Link | undefined> {
+  const where = eq(artifactResidencyAttestations.artifactId, artifactId);
+  const [link] = await artifactLinks.list(who, { ...bySequence, where, max: 1 });
+  return link;
+}
+
 /** Sorted by their characters, each once. */
 const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted();
 
 async function placesOf({ db: { sql }, teams }: Ctx, { id, teamId, digest, uri, name }: Artifact) {
+  const environments = sql`select environment_id from deployment_heads where team_id = ${teamId} and digest = ${digest}`;
   const [row] = await sql<Array<{ builtIn: string[]; deployedIn: string[] }>>`
     select
       array(select distinct region_id || ' ' || operator from artifact_sources
         where team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[]) and artifact_id = ${id} and origin = 'build' and region_id is not null) as "builtIn",
-      array(select distinct d.region_id from deployment_heads h join deployments d on d.build_id = h.build_id
-        where h.team_id = ${teamId} and h.digest = ${digest}) as "deployedIn"`;
+      -- Where something else was deployed elsewhere since, it runs no more; in which region that was nobody says.
+      array(select distinct n.region_id from (${whatRuns(sql, teamId, environments)}) n where n.digest = ${digest}) as "deployedIn"`;
   const { builtIn = [], deployedIn = [] } = row ?? {};
   return { builtIn: sorted(builtIn), storedIn: sorted(hostsOf(uri ?? name)), deployedIn: sorted(deployedIn) };
 }

@@ -12,18 +12,26 @@ import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import { regionOfTeam } from '../../engine/regions/index.ts';
 import type { Ctx } from '../../platform/context.ts';
+import type { FeatureGate } from '../../platform/feature-gate.ts';
 import { newId } from '../../platform/ids.ts';
 import { artifactRows } from '../artifacts/index.ts';
 import type { Signer } from '../signingkeys/index.ts';
 import { change, rowsOf, shown } from '../../platform/resource/index.ts';
-import { attestArtifact, artifactLinks, bySequence, signJob } from './artifacts.ts';
+import type { Who } from '../../platform/resource/index.ts';
+import { attestArtifact, artifactLinks, bySequence, newestOfArtifact, signJob } from './artifacts.ts';
 import { digestOf, nextLink } from './chain.ts';
 import { artifactResidencyAttestations, residencyAttestations } from './schema.ts';
 
 const rows = rowsOf(residencyAttestations);
 const byPlace = { by: residencyAttestations.sequence, descending: true };
 
-export function createResidency(): Handlers<Ctx> {
+export function createResidency(gate: FeatureGate): Handlers<Ctx> {
+  /** While the feature is off, nothing is made. */
+  const isInert = ({ call }: Ctx): boolean => {
+    if (gate.state('host.compliance.residency_chain') === 'open') return false;
+    call.status = 200;
+    return true;
+  };
   return implement(ResidencyService, {
     listForEnvironment: async (request, ctx: Ctx) => {
       const { id } = await environmentRows.find(ctx, request.environmentId);
@@ -31,20 +39,31 @@ export function createResidency(): Handlers<Ctx> {
       const { items, ...page } = await rows.page(ctx, { ...request, of: id }, query);
       return { ...page, attestations: items.map((row) => shown(ResidencyAttestationSchema, row)) };
     },
-    attestEnvironment: async ({ environmentId }, ctx: Ctx) =>
-      shown(ResidencyAttestationSchema, await attest(ctx, await environmentRows.find(ctx, environmentId))),
+    attestEnvironment: async ({ environmentId }, ctx: Ctx) => {
+      const environment = await environmentRows.find(ctx, environmentId);
+      const link = isInert(ctx) ? await newestOf(ctx, environment.id) : await attest(ctx, environment);
+      return link === undefined ? {} : shown(ResidencyAttestationSchema, link);
+    },
     listForArtifact: async (request, ctx: Ctx) => {
       const { id } = await artifactRows.find(ctx, request.artifactId);
       const query = { ...bySequence, where: eq(artifactResidencyAttestations.artifactId, id) };
       const { items, ...page } = await artifactLinks.page(ctx, { ...request, of: id }, query);
       return { ...page, attestations: items.map((row) => shown(ArtifactResidencyAttestationSchema, row)) };
     },
-    attestArtifact: async ({ artifactId }, ctx: Ctx) =>
-      shown(
-        ArtifactResidencyAttestationSchema,
-        await attestArtifact(ctx, await artifactRows.find(ctx, artifactId)),
-      ),
+    attestArtifact: async ({ artifactId }, ctx: Ctx) => {
+      const artifact = await artifactRows.find(ctx, artifactId);
+      const link = isInert(ctx)
+        ? await newestOfArtifact(ctx, artifact.id)
+        : await attestArtifact(ctx, artifact);
+      return link === undefined ? {} : shown(ArtifactResidencyAttestationSchema, link);
+    },
   });
+}
+
+async function newestOf(who: Who, environmentId: string) {
+  const where = eq(residencyAttestations.environmentId, environmentId);
+  const [link] = await rows.list(who, { ...byPlace, where, max: 1 });
+  return link;
 }
 
 async function attest(ctx: Ctx, environment: Environment) {
@@ -62,11 +81,7 @@ async function attest(ctx: Ctx, environment: Environment) {
   return await change(ctx, act, async (tx) => {
     await environmentRows.lock(tx, environmentId); // Attestations of one environment take turns.
     const { id: regionId, operator } = await regionOfTeam(tx.db, teamId);
-    const [last] = await rows.list(tx, {
-      ...byPlace,
-      where: eq(residencyAttestations.environmentId, environmentId),
-      max: 1,
-    });
+    const last = await newestOf(tx, environmentId);
     const attestedAt = ctx.clock.now();
     const id = newId('att', attestedAt.getTime());
     const fact = { id, teamId, environmentId, regionId, operator, attestedBy: ctx.caller.userId, attestedAt };
@@ -74,9 +89,14 @@ async function attest(ctx: Ctx, environment: Environment) {
   });
 }
 
-export function residencyFeature({ config, db }: System, { signer }: { readonly signer: Signer }): Feature {
+export interface ResidencyDeps {
+  readonly signer: Signer;
+  readonly gate: FeatureGate;
+}
+
+export function residencyFeature({ config, db }: System, { signer, gate }: ResidencyDeps): Feature {
   return {
-    services: [createResidency()],
+    services: [createResidency(gate)],
     jobs: [signJob({ db, signer, typeBase: config.attestationTypeBase })],
   };
 }

@@ -1,11 +1,12 @@
 /** Residency over the real door: the chain, its digests computed anew, and attestations that are made at the same moment. */
 import { createHash } from 'node:crypto';
 import { createSvcSDK } from '@svc/sdk';
-import type { ResidencyAttestation, SvcApiError, SvcSDK } from '@svc/sdk';
+import type { ResidencyAttestation, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
@@ -27,15 +28,6 @@ describe.skipIf(!postgresHere)('residency', () => {
   let environmentId: string;
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   const expectChain = (newestFirst: readonly ResidencyAttestation[]) => {
     const chain = newestFirst.toReversed();
     expect(chain.map(({ sequence }) => sequence)).toEqual(chain.map((_, n) => n + 1));
@@ -176,10 +168,32 @@ describe.skipIf(!postgresHere)('residency', () => {
     expect(await refused(other.residency.attestEnvironment(environmentId))).toBe('404 not_found');
   });
 
-  it('is behind its switch', async () => {
-    await setFeature(server, 'host.compliance.residency_chain', 'disabled');
-    expect(await refused(sdk.residency.attestEnvironment(environmentId))).toBe('403 feature_disabled');
-    await setFeature(server, 'host.compliance.residency_chain', 'enabled');
-    expect(await sdk.residency.listForEnvironment(environmentId)).toEqual([]);
+  it('records nothing while the feature is off: the newest is answered, or an empty object', async () => {
+    const key = 'host.compliance.residency_chain';
+    const artifact = await sdk.artifacts.declare(teamId, {
+      name: 'registry.example.com/acme/quiet',
+      kind: 'image',
+      digest: `sha256:${'6'.repeat(64)}`,
+    });
+    const ofEnvironment = `POST /environments/${environmentId}/residency-attestations`;
+    const ofArtifact = `POST /teams/${teamId}/artifacts/${artifact.id}/residency-attestations`;
+    const attest = async (route: string) => {
+      const { status, text, headers } = await server.call(route, { as: server.first.apiKey, body: {} });
+      return [status, JSON.parse(text) as { sequence?: number }, headers.get('svc-feature-off')] as const;
+    };
+    await setFeature(server, key, 'disabled');
+    for (const route of [ofEnvironment, ofArtifact]) {
+      expect(await attest(route)).toEqual([200, {}, key]);
+      await setFeature(server, key, 'enabled');
+      const [status, first] = await attest(route);
+      expect([status, first.sequence]).toEqual([201, 1]);
+      await setFeature(server, key, 'disabled');
+      expect(await attest(route)).toEqual([200, first, key]);
+    }
+    expect(await sdk.residency.listForEnvironment(environmentId)).toHaveLength(1);
+    expect(await sdk.residency.listForArtifact(teamId, artifact.id)).toHaveLength(1);
+    const other = sdkOf((await stranger(server)).token);
+    expect(await refused(other.residency.attestEnvironment(environmentId))).toBe('404 not_found');
+    await setFeature(server, key, 'enabled');
   });
 });

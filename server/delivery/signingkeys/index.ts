@@ -12,7 +12,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
-import { startLoop } from '../../platform/loop.ts';
+import { eachStep, startLoop } from '../../platform/loop.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { enumWord, shown } from '../../platform/resource/index.ts';
 import { createLocalKeys } from './key-store.ts';
@@ -124,8 +124,11 @@ export function signingKeysFeature({ config, db, clock, secrets, onError }: Syst
   const maxAgeMs = config.signingKeyMaxAgeDays * DAY_MS;
   const keep = async (): Promise<void> => {
     const now = clock.now();
-    for (const purpose of PURPOSES)
-      await publishKey({ db, store, now }, purpose, (keys) => isDue(keys, now, maxAgeMs));
+    const steps = PURPOSES.map(
+      (purpose) => async () =>
+        await publishKey({ db, store, now }, purpose, (keys) => isDue(keys, now, maxAgeMs)),
+    );
+    await eachStep(steps, onError);
   };
   return {
     signer: createSigner(db, clock, store),

@@ -4,6 +4,7 @@ import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
+import { firstSession } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -31,7 +32,7 @@ describe.skipIf(!postgresHere)('signing keys of an installation', () => {
 
   beforeAll(async () => {
     server = await startTestServer();
-    staff = createSvcSDK({ baseUrl: server.baseUrl, token: server.first.staffApiKey, maxRetries: 0 });
+    staff = createSvcSDK({ baseUrl: server.baseUrl, token: await firstSession(server), maxRetries: 0 });
     await waitFor('three keys', listed, { holds: (keys) => keys.length === 3 });
   });
   afterAll(async () => await server?.stop());

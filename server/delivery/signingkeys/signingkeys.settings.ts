@@ -1,5 +1,5 @@
 /** Keys that sign statements about artifacts: their age, and where they live. */
-import { address, asIs, number, optional, secret, text } from '@svc/proto/process/settings.ts';
+import { address, mountPath, number, optional, secret, text, expected } from '@svc/proto/process/settings.ts';
 
 const signingKeyMaxAgeDays = number('SIGNING_KEY_MAX_AGE_DAYS', {
   about: 'A key that signs statements about artifacts is replaced at this age.',
@@ -27,14 +27,17 @@ const vault = {
     about: 'Where the Transit engine is mounted.',
     type: 'path',
     fallback: 'transit',
-    parse: asIs,
+    parse: mountPath,
   }),
   prefix: text('VAULT_KEY_PREFIX', {
     about:
       'Beginning of the names of the keys: `<prefix>-build-service`, `<prefix>-build-customer`, `<prefix>-platform`.',
     type: 'name',
     fallback: 'svc',
-    parse: asIs,
+    parse: (given) =>
+      /^[\w-]{1,64}$/.test(given)
+        ? given
+        : expected(given, '1 to 64 letters, digits, "_" and "-", such as svc'),
   }),
 };
 

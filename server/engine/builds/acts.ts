@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
+import { environmentRows } from '../../apps/environments/index.ts';
 import type { Deploy, Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
@@ -11,6 +12,7 @@ import { notFound } from '../../platform/not-found.ts';
 import { cancel } from '../work/index.ts';
 import type { Placement, Wake } from '../work/index.ts';
 import type { BuildGate, Override, Promoted } from './gate.ts';
+import { refuseOthersImage } from './image-targets.ts';
 import { findBuild, stateOf } from './row.ts';
 import type { BuildRow } from './row.ts';
 import { approveBuild, endWaiting, holderOf, wasPromoted } from './store.ts';
@@ -20,9 +22,13 @@ import type { SubmitItemDeps } from './submit-item.ts';
 
 export interface DeployDeps extends SubmitItemDeps {
   readonly gate: BuildGate;
+  /** Host and port of the service's local registry. */
+  readonly localRegistry: string;
 }
 
 export interface ActsDeps extends DeployDeps {
+  /** Why images of a team's builds have nowhere to go. Undefined: they have. */
+  readonly missingRegistry: (teamId: string) => Promise<string | undefined>;
   readonly queue: WorkQueue;
   readonly wake: Wake;
   wakeRelay(): void;
@@ -48,6 +54,19 @@ function fresh(ctx: Ctx, environment: Environment): Fresh {
 const approvalOf = ({ deployApproval, deploy }: Environment): NewBuild['approval'] =>
   deployApproval && deploy !== null ? 'required' : 'none';
 
+/** What the environment sets of them. */
+function dockerfileOf({
+  dockerfile,
+  context,
+  target,
+}: Environment): Partial<Record<'dockerfile' | 'context' | 'target', string>> {
+  return {
+    ...(dockerfile === null ? {} : { dockerfile }),
+    ...(context === null ? {} : { context }),
+    ...(target === null ? {} : { target }),
+  };
+}
+
 export async function createBuild(
   deps: ActsDeps,
   ctx: Ctx,
@@ -63,7 +82,7 @@ export async function createBuild(
     readonly override: Override | undefined;
   },
 ): Promise<string> {
-  const { repository, branch, buildPath, submodules, buildType } = environment;
+  const { repository, branch, buildPath, submodules, cloneDepth, tags, buildType } = environment;
   const deploy = environment.promotionsOnly ? null : environment.deploy;
   if (repository === null) {
     throw apiError(
@@ -71,11 +90,15 @@ export async function createBuild(
       'the environment has no repository, a build needs one; set it with environments.update',
     );
   }
+  const missing = await deps.missingRegistry(environment.teamId);
+  if (missing !== undefined) throw apiError('environment_incomplete', missing);
   const build = { ...fresh(ctx, environment), approval: approvalOf({ ...environment, deploy }) };
   const { id } = build;
+  // Whether the branch has a commit that was named is not known: that is no word of the environment, by which policies go.
+  const of = { branch: commit === undefined ? branch : '', commit: commit ?? null };
   await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
-    const about = { id, number: 0, branch, commit: commit ?? null, trigger: 'manual' };
+    const about = { id, number: 0, ...of, trigger: 'manual' };
     const asked = { environment, build: about, override };
     const created = await deps.gate(tx, { ...asked, action: 'build.create' });
     const deploying =
@@ -87,14 +110,23 @@ export async function createBuild(
       state: 'open',
       trigger: 'manual',
       rollbackOf: null,
-      branch,
-      commit: commit ?? null,
+      ...of,
       buildType,
       image: null,
       digest: null,
+      tag: null,
       workId: id,
     });
-    const source = { repository, branch, buildPath, submodules, ...(commit === undefined ? {} : { commit }) };
+    const source = {
+      repository,
+      branch,
+      buildPath,
+      ...dockerfileOf(environment),
+      submodules,
+      cloneDepth,
+      tags,
+      ...(commit === undefined ? {} : { commit }),
+    };
     const plan = { publishes: true, source, buildType };
     const item = { workId: id, buildId: id, number, plan, deploying, placement };
     await addItem(deps, { ctx, db, environment }, item);
@@ -117,7 +149,7 @@ export async function rollbackTo(
     readonly override: Override | undefined;
   },
 ): Promise<string> {
-  const { state, image, digest, branch, commit, buildType } = target;
+  const { state, image, digest, tag, branch, commit, buildType } = target;
   const { deploy } = environment;
   if (state !== 'succeeded' || image === null || digest === null)
     throw notDeployable(
@@ -135,7 +167,7 @@ export async function rollbackTo(
         trigger: 'rollback',
         rollbackOf: target.id,
         approval: approvalOf(environment),
-        of: { image, digest, branch, commit, buildType },
+        of: { image, digest, tag, branch, commit, buildType },
         override,
       },
     );
@@ -149,7 +181,7 @@ export interface ImageDeploy extends Pick<NewBuild, 'trigger' | 'rollbackOf' | '
   readonly environment: Environment;
   readonly deploy: Deploy;
   /** The image, and what it was made of. */
-  readonly of: Pick<NewBuild, 'branch' | 'commit' | 'buildType'> & {
+  readonly of: Pick<NewBuild, 'branch' | 'commit' | 'buildType' | 'tag'> & {
     readonly image: string;
     readonly digest: string;
   };
@@ -173,6 +205,7 @@ export async function deployImage(
   const build = { ...fresh(ctx, environment), approval };
   const { id } = build;
   const { branch, commit, buildType, image: name, digest } = of;
+  refuseOthersImage({ ...deps, teamId: environment.teamId }, name);
   const about = { id, number: 0, branch, commit, trigger };
   const image = { name, digest };
   const waits = approval === 'required';
@@ -205,15 +238,19 @@ export interface Deciding {
 export async function approve(
   deps: ActsDeps,
   ctx: Ctx,
-  { environment, build, override }: Deciding,
+  { environment: { id: environmentId }, build, override }: Deciding,
 ): Promise<void> {
-  const { deploy } = environment;
   const { image: name, digest } = build;
   if (build.state !== 'awaiting_approval' || name === null || digest === null) throw notWaiting(build);
-  if (deploy === null)
-    throw notDeployable('the environment has no deploy target any more; set one, or reject the deploy');
   const workId = newId('bld', ctx.clock.now().getTime());
   await ctx.db.transact(async (db) => {
+    // Under its lock: what is deployed, and whether, is what the environment says then.
+    const environment = await environmentRows.lock({ ...ctx, db }, environmentId);
+    const { deploy } = environment;
+    if (deploy === null)
+      throw notDeployable('the environment has no deploy target any more; set one, or reject the deploy');
+    refuseOwn(ctx, environment, build);
+    refuseOthersImage({ ...deps, teamId: environment.teamId }, name);
     await refuseUnpromoted(db, environment, digest);
     const image = { name, digest };
     const passed = await deps.gate({ ...ctx, db }, { action: 'deploy', environment, build, image, override });
@@ -324,6 +361,15 @@ function notifyFollowers({ wake, wakeRelay }: ActsDeps, db: Database, workId: st
     wake.notify(workId);
     wakeRelay();
   });
+}
+
+function refuseOwn({ caller }: Ctx, { allowSelfApproval }: Environment, build: BuildRow): void {
+  if (allowSelfApproval || build.createdBy !== caller.userId) return;
+  throw apiError(
+    'environment_protected',
+    'the environment takes no approval of who submitted the build; somebody else has to approve its deploy',
+    { details: { submittedBy: build.createdBy } },
+  );
 }
 
 async function refuseUnpromoted(db: Database, environment: Environment, digest: string): Promise<void> {

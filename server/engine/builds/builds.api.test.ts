@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { join, stranger } from '../../../test/setup/people.ts';
+import { firstSession, join, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -80,7 +80,7 @@ describe.skipIf(!postgresHere)('builds', () => {
     // No lease ends by itself here, however slow the machine: the tests end those that they mean.
     const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
     server = await startTestServer({ env });
-    as = server.first.apiKey;
+    as = await firstSession(server);
     const team = await ok<{ id: string }>('POST /teams', { name: 'builders' });
     teamId = team.id;
     const regions = (await ok<{ regions: Array<{ id: string; operator: string }> }>('GET /regions')).regions;
@@ -247,6 +247,20 @@ describe.skipIf(!postgresHere)('builds', () => {
     const two = await ok<Page>(`GET ${path}/builds?limit=3&cursor=${one.nextCursor}`);
     expect([...one.builds, ...two.builds].map(({ number }) => number)).toEqual([5, 4, 3, 2, 1]);
     expect(two.nextCursor).toBeUndefined();
+    const numbers: number[][] = [];
+    // As whoever knows pages by their number goes through them: until one is empty.
+    for (let page = 1; numbers.at(-1)?.length !== 0 && page < 10; page += 1) {
+      const { builds, ...rest } = await ok<Page>(`GET ${path}/builds?limit=2&page=${page}`);
+      numbers.push(builds.map(({ number }) => number));
+      expect(rest).toEqual({});
+    }
+    expect(numbers).toEqual([[5, 4], [3, 2], [1], []]);
+    expect((await ok<Page>(`GET ${path}/builds?page=4294967295`)).builds).toEqual([]);
+    for (const wrong of ['page=0', 'page=-1', 'page=1.5', 'page=last', `page=1&cursor=${one.nextCursor}`]) {
+      const refused = await call(`GET ${path}/builds?${wrong}`);
+      expect([refused.status, refused.code], wrong).toEqual([400, 'validation_failed']);
+      expect(refused.text, wrong).toContain('page');
+    }
     for (const { id } of [...one.builds, ...two.builds]) await ok(`POST ${path}/builds/${id}/cancel`, {});
   });
 

@@ -6,16 +6,25 @@ import type { World } from '../../../test/contract/world.ts';
 const build = ({ environmentId, buildId }: World) => ({ environmentId, buildId });
 
 export const requests: Requests = {
-  'svc.builds.v1.BuildsService/Cancel': { fields: build },
-  'svc.builds.v1.BuildsService/Create': { fields: environment },
+  'svc.builds.v1.BuildsService/Cancel': { guards: 'nothing', fields: build },
+  'svc.builds.v1.BuildsService/Create': {
+    fields: environment,
+    guards: {
+      what: 'the runners of its builds',
+      attempts: (world) => [{ ...environment(world), runner: { group: 'mine' } }],
+    },
+  },
   'svc.builds.v1.BuildsService/DeployApproval': {
     fields: (world) => ({ ...build(world), decision: 'approve' }),
     status: 409,
   },
   'svc.builds.v1.BuildsService/Get': { fields: build },
   'svc.builds.v1.BuildsService/List': { fields: environment },
-  'svc.builds.v1.BuildsService/Rollback': { fields: build, status: 409 },
+  'svc.builds.v1.BuildsService/Rollback': { guards: 'nothing', fields: build, status: 409 },
   'svc.builds.v1.BuildsService/StreamLogs': { fields: (world) => ({ ...build(world), follow: false }) },
   'svc.builds.v1.BuildsService/Trace': { fields: build },
-  'svc.builds.v1.BuildsService/Unlock': { fields: (world) => ({ ...environment(world), force: true }) },
+  'svc.builds.v1.BuildsService/Unlock': {
+    guards: 'nothing',
+    fields: (world) => ({ ...environment(world), force: true }),
+  },
 };

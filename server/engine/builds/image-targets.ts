@@ -1,4 +1,6 @@
-/** Where images go: the team's registry, or the service's own. */
+/** Where images go: the team's registry, or the service's own; and whose those are that lie in the service's own. */
+import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
+import { notFound } from '../../platform/not-found.ts';
 
 export interface RegistryTarget {
   /** With a port if any. */
@@ -25,6 +27,28 @@ export function liesIn(
   { host, namespace }: Pick<RegistryTarget, 'host' | 'namespace'>,
 ): boolean {
   return image.startsWith(namespace === '' ? `${host}/` : `${host}/${namespace}/`);
+}
+
+const TEAM_ID = /^team_[0-9a-z]{26}$/;
+
+/** All names of the machine that connects are one host, and its port decides; 443 is what a host without a port means. */
+function hostKey(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0)(?=:|$)/, 'loopback')
+    .replace(/:443$/, '');
+}
+
+/** Throws `not_found` for an image in another team's namespace of the local registry: whether it is there is told to that team alone. */
+export function refuseOthersImage(
+  { teamId, localRegistry }: { readonly teamId: string; readonly localRegistry: string },
+  image: string | undefined,
+): void {
+  if (image === undefined || problemOfImage(image) !== undefined) return;
+  const { host, path } = parseImage(image);
+  if (host === undefined || hostKey(host) !== hostKey(localRegistry)) return;
+  const [namespace = ''] = path.split('/');
+  if (TEAM_ID.test(namespace) && namespace !== teamId) throw notFound('image');
 }
 
 /** Under which a runner has a build. */

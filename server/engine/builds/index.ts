@@ -1,13 +1,16 @@
 /** Builds: a commit of an environment made into an image, published and deployed. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Feature, System } from '../../platform/feature.ts';
 import type { DispatchDeps, Engine } from '../work/index.ts';
 import { createBuildOffers } from './offer.ts';
 import type { OfferDeps } from './offer.ts';
 import { BuildsService, DeployDecision } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import type { ListRequest } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
+import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
-import type { Environment } from '../../apps/environments/index.ts';
+import type { Environment, Guards } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { closePage, openPage } from '../../platform/paging.ts';
@@ -22,13 +25,14 @@ import type { BuildRow } from './row.ts';
 import { followBuild } from './stream.ts';
 import { traceUrl } from './trace.ts';
 
-export { liesIn } from './image-targets.ts';
+export { liesIn, refuseOthersImage } from './image-targets.ts';
 export type { AskedOfGate, BuildGate, Override, Promoted } from './gate.ts';
 export { findBuilds, stateOf } from './row.ts';
 export type { BuildRow } from './row.ts';
 export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targets.ts';
 
 export interface BuildsDeps extends ActsDeps {
+  readonly guards: Guards;
   readonly settings: WorkSettings;
   /** Address of a trace with `{traceId}` in it; undefined: the build's page in the console. */
   readonly traceViewerUrl: string | undefined;
@@ -55,13 +59,25 @@ async function readBuild(ctx: Ctx, which: Which): Promise<BuildRow> {
   return build;
 }
 
+/** A page by its number holds what there is, and says nothing of a next one. */
+function numbered(limit: number, { page = 1, cursor }: Pick<ListRequest, 'page' | 'cursor'>) {
+  if (cursor === undefined) return { take: limit, skip: (page - 1) * limit };
+  const message = 'page and cursor both say where to begin; send one of them';
+  const fields = [{ field: 'page', rule: 'alone', message }];
+  throw apiError('validation_failed', message, { details: { fields } });
+}
+
 export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
-  const { wake } = deps;
+  const { guards, wake } = deps;
   const answer = async (ctx: Ctx, which: Which) => toMessage(await readBuild(ctx, which));
   return implement(BuildsService, {
     list: async (request, ctx: Ctx) => {
       const environment = await environmentRows.find(ctx, request.environmentId);
       const page = openPage(ctx, environment.id, request);
+      if (request.page !== undefined) {
+        const rows = await listBuilds(ctx.db.sql, environment, numbered(page.limit, request));
+        return { builds: rows.map((row) => toMessage(row)) };
+      }
       const before = page.after === undefined ? undefined : Number(page.after[0]);
       const rows = await listBuilds(ctx.db.sql, environment, { take: page.take, before });
       const { items, ...next } = closePage(page, rows, ({ number }) => [number]);
@@ -77,7 +93,10 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
     create: async (request, ctx: Ctx) => {
       const { environmentId, commit, override } = request;
       const environment = await environmentRows.find(ctx, environmentId);
-      const placement = placementOf(request, placementIn(environment));
+      const asSet = placementIn(environment);
+      const placement = placementOf(request, asSet);
+      if (!isDeepStrictEqual(placement.selector, asSet.selector))
+        await guards.refuse(ctx, environment, { act: 'choosing the runners of a build', about: 'content' });
       const buildId = await createBuild(deps, ctx, { environment, commit, placement, override });
       return await answer(ctx, { environmentId, buildId });
     },
@@ -121,18 +140,21 @@ export type { ImageDeploy } from './acts.ts';
 export type DeployImage = (ctx: Ctx, image: ImageDeploy) => Promise<ImageDeployed>;
 
 export interface BuildsFeatureDeps
-  extends Pick<OfferDeps, 'targets' | 'leaseCredential'>, Pick<ActsDeps, 'gate'> {
+  extends Pick<OfferDeps, 'targets' | 'leaseCredential'>, Pick<ActsDeps, 'gate' | 'missingRegistry'> {
   readonly engine: Engine;
+  readonly guards: Guards;
 }
 
 export function buildsFeature(
   system: System,
-  { engine, gate, ...images }: BuildsFeatureDeps,
+  { engine, guards, gate, missingRegistry, ...images }: BuildsFeatureDeps,
 ): Feature & Pick<DispatchDeps, 'buildOffer'> & { readonly deployImage: DeployImage } {
   const { config, db, secrets } = system;
+  const { localRegistry, traceViewerUrl } = config;
+  const deps = { ...engine, secrets, gate, localRegistry, missingRegistry };
   return {
-    deployImage: async (ctx, image) => await deployImage({ ...engine, secrets, gate }, ctx, image),
-    buildOffer: createBuildOffers({ ...config, ...images, sql: db.sql, secrets }),
-    services: [createBuilds({ ...system, ...engine, gate, traceViewerUrl: config.traceViewerUrl })],
+    deployImage: async (ctx, image) => await deployImage(deps, ctx, image),
+    buildOffer: createBuildOffers({ ...config, ...images, missingRegistry, sql: db.sql, secrets }),
+    services: [createBuilds({ ...system, ...deps, guards, traceViewerUrl })],
   };
 }

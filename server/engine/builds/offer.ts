@@ -6,13 +6,15 @@ import { shown } from '../../platform/resource/index.ts';
 import type { Row } from '../../platform/resource/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import { CannotBegin, tagOf } from '../work/index.ts';
 import type { Grant } from '../work/index.ts';
+import type { ActsDeps } from './acts.ts';
 import { withLocalRegistry } from './image-targets.ts';
 import type { ImageTargets, LeaseCredential, LocalTarget } from './image-targets.ts';
 import { BUILD_LIMITS, openBuildInput } from './spec.ts';
 import type { BuildSpec } from './spec.ts';
 
-export interface OfferDeps {
+export interface OfferDeps extends Pick<ActsDeps, 'missingRegistry'> {
   readonly sql: SqlTag;
   readonly secrets: Pick<Secrets, 'open'>;
   readonly targets: ImageTargets;
@@ -23,7 +25,14 @@ export interface OfferDeps {
   readonly builderImage: string;
 }
 
-export function createBuildOffers({ sql, secrets, targets, builderImage, ...local }: OfferDeps) {
+export function createBuildOffers({
+  sql,
+  secrets,
+  targets,
+  builderImage,
+  missingRegistry,
+  ...local
+}: OfferDeps) {
   const { targetFor, holderOf } = withLocalRegistry(targets, local);
   return async (grant: Grant, offerMs: number): Promise<BuildOffer> => {
     const { workId: id, leaseId, epoch, attempt } = grant;
@@ -37,6 +46,9 @@ export function createBuildOffers({ sql, secrets, targets, builderImage, ...loca
       throw new Error(`build item ${id} is gone or has ended`);
     const input = openBuildInput(secrets, id, spec.sealed);
     const { source, deploy, deployImage } = spec;
+    // It had one when it was submitted.
+    const missing = deployImage === undefined ? await missingRegistry(owner.teamId) : undefined;
+    if (missing !== undefined) throw new CannotBegin(missing);
     // Credentials go to the registry that they belong to, and to no other.
     const target =
       deployImage === undefined
@@ -94,10 +106,11 @@ function imageTarget(
     insecure,
     // There the machine is shared: nothing may go where everybody reads it.
     guarded: inServicePool && local === true,
+    local: local === true,
     username,
     password,
   };
-  if (deployImage !== undefined) return { ...registry, repository: '', tag: '' };
-  const commit = source?.commit?.slice(0, 7);
-  return { ...registry, repository, tag: commit === undefined ? `${number}` : `${number}-${commit}` };
+  if (deployImage !== undefined) return { ...registry, repository: '', tag: '', commitInTag: false };
+  const tag = tagOf(number, source?.commit);
+  return { ...registry, repository, tag, commitInTag: source?.commit === undefined };
 }

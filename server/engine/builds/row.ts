@@ -37,12 +37,14 @@ type Shown =
   | 'buildType'
   | 'image'
   | 'digest'
+  | 'tag'
   | 'address'
   | 'approval'
   | 'needsDecision'
   | 'message'
   | 'workId'
   | 'traceId'
+  | 'createdBy'
   | 'createdAt'
   | 'finishedAt';
 
@@ -68,8 +70,8 @@ export interface BuildRow
 /** Runner and time of an item that has not begun yet are those of the item before it. */
 const selectBuilds = (sql: SqlTag) => sql`
   select b.id, b.team_id as "teamId", b.environment_id as "environmentId", b.number, b.state, b.trigger, b.rollback_of as "rollbackOf", b.branch,
-    b.commit, b.build_type as "buildType", b.image, b.digest, b.address, b.approval, b.needs_decision as "needsDecision", b.message,
-    b.work_id as "workId", b.trace_id as "traceId", b.created_at as "createdAt", b.finished_at as "finishedAt",
+    b.commit, b.build_type as "buildType", b.image, b.digest, b.tag, b.address, b.approval, b.needs_decision as "needsDecision", b.message,
+    b.work_id as "workId", b.trace_id as "traceId", b.created_by as "createdBy", b.created_at as "createdAt", b.finished_at as "finishedAt",
     w.state as "workState", w.phase as "workPhase", coalesce(w.cancel_requested_at is not null and w.finished_at is null, false) as "cancelRequested",
     exists (select from builds o where o.environment_id = b.environment_id and o.number < b.number and o.finished_at is null) as "environmentBusy", w.reason, w.exit_code as "exitCode", w.message as "workMessage",
     case when w.id is not null then jsonb_build_object('selector', w.selector, 'priority', w.priority,
@@ -121,13 +123,17 @@ export async function findBuilds(
 export async function listBuilds(
   sql: SqlTag,
   { id, teamId }: { readonly id: string; readonly teamId: string },
-  { take, before }: { readonly take: number; readonly before: number | undefined },
+  {
+    take,
+    before,
+    skip = 0,
+  }: { readonly take: number; readonly before?: number | undefined; readonly skip?: number },
 ): Promise<readonly BuildRow[]> {
   const behind = before === undefined ? sql`` : sql`and b.number < ${before}::int`;
   return await sql<BuildRow[]>`
     ${selectBuilds(sql)}
     where b.environment_id = ${id} and b.team_id = ${teamId} ${behind}
-    order by b.number desc limit ${take}::int`;
+    order by b.number desc limit ${take}::int offset ${skip}::bigint`;
 }
 
 /** Where a build stands: its row says it when it waits for a person or has ended, its item otherwise. */

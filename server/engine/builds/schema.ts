@@ -29,6 +29,8 @@ export const builds = pgTable(
     /** Without tag. */
     image: text('image'),
     digest: text('digest'),
+    /** Under which the image was published. */
+    tag: text('tag'),
     address: text('address'),
     /** What a person has to say, or said, about the deploy. */
     approval: text('approval', { enum: ['none', 'required', 'approved', 'rejected'] }).notNull(),
@@ -61,6 +63,10 @@ export const builds = pgTable(
     uniqueIndex('builds_number').on(t.environmentId, t.number),
     // The timeline's way through them.
     index('builds_newest').on(t.environmentId, t.createdAt.desc(), t.id.desc()),
+    // The graph's way from a commit.
+    index('builds_of_commit')
+      .on(t.teamId, t.commit, t.createdAt.desc(), t.id.desc())
+      .where(sql`${t.commit} is not null`),
     // Those that hold the environment, or wait for it: whose turn it is, is the first one in here.
     index('builds_turn')
       .on(t.environmentId, t.number)

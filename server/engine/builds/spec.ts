@@ -29,7 +29,12 @@ export interface BuildSpec {
     readonly branch: string;
     readonly commit?: string;
     readonly buildPath: string;
+    readonly dockerfile?: string;
+    readonly context?: string;
+    readonly target?: string;
     readonly submodules: boolean;
+    readonly cloneDepth: number;
+    readonly tags: boolean;
   };
   readonly buildType: Environment['buildType'];
   /** Name of the image in its registry, below the namespace. */

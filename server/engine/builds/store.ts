@@ -15,6 +15,7 @@ export interface NewBuild {
   readonly buildType: Environment['buildType'];
   readonly image: string | null;
   readonly digest: string | null;
+  readonly tag: string | null;
   readonly approval: 'none' | 'required';
   readonly workId: string;
   readonly traceId: string;
@@ -44,10 +45,10 @@ export async function insertBuild(
   b: NewBuild & { readonly number: number },
 ): Promise<void> {
   await sql`
-    insert into builds (id, team_id, environment_id, number, state, trigger, rollback_of, branch, commit, build_type, image, digest, approval,
+    insert into builds (id, team_id, environment_id, number, state, trigger, rollback_of, branch, commit, build_type, image, digest, tag, approval,
       work_id, trace_id, created_by, created_at)
     values (${b.id}, ${b.teamId}, ${b.environmentId}, ${b.number}, ${b.state}, ${b.trigger}, ${b.rollbackOf}, ${b.branch}, ${b.commit},
-      ${b.buildType}, ${b.image}, ${b.digest}, ${b.approval}, ${b.workId}, ${b.traceId}, ${b.createdBy}, ${b.createdAt})`;
+      ${b.buildType}, ${b.image}, ${b.digest}, ${b.tag}, ${b.approval}, ${b.workId}, ${b.traceId}, ${b.createdBy}, ${b.createdAt})`;
 }
 
 /** Whether a promotion deployed an image with this digest in the environment. */

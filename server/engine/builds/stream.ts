@@ -162,8 +162,8 @@ export async function* followBuild(
     const state = stateOf(build);
     const isOver = build.finishedAt !== null;
     let some = false;
-    // The end is told last, behind all output; but a stream begins by saying where the build stands.
-    if (state !== progress.shown && (!isOver || progress.shown === undefined)) {
+    // The end is told once, behind all output.
+    if (state !== progress.shown && !isOver) {
       some = true;
       yield progress.stateEvent(state);
     }

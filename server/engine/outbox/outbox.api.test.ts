@@ -4,10 +4,11 @@ import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createSvcSDK } from '@svc/sdk';
-import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { join, newKey, stranger } from '../../../test/setup/people.ts';
+import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { newId } from '../../platform/ids.ts';
@@ -54,15 +55,6 @@ describe.skipIf(!there)('events on their way out', () => {
   });
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   /** A receiver that answers with these statuses, one after the other, the last one for ever. */
   const receiver = async (...statuses: number[]): Promise<{ url: string; seen: Seen[] }> => {
     const seen: Seen[] = [];
@@ -245,7 +237,8 @@ describe.skipIf(!there)('events on their way out', () => {
         insert into outbox (id, team_id, kind, dedupe_key, payload, created_at)
         values (${newId('evt')}, ${teamId}, 'work.finished', ${item!.id}, ${sql.json({ kind: 'build' })}, now())`;
       await publish(sql);
-      await sdk.builds.deployApproval(environment.id, waiting.id, 'reject');
+      const person = sdkOf(await firstSession(server));
+      await person.builds.deployApproval(environment.id, waiting.id, 'reject');
       await settled(id, 2);
       expect(seen.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject(
         [cancelled, waiting].map((build) => ({
@@ -418,11 +411,16 @@ describe.skipIf(!there)('events on their way out', () => {
 
   describe('usage', () => {
     /** Work that ended on that day, with its event. */
-    const ended = async (at: string, meteredMs: number | null, selfMs: number | null) => {
+    const ended = async (
+      at: string,
+      meteredMs: number | null,
+      selfMs: number | null,
+      runnerTeam = teamId,
+    ) => {
       const { sql } = server.db;
       const [runner] = await sql<Array<{ id: string }>>`
         insert into runners (id, team_id, name, key_id, public_key, enrolled_at)
-        values (${newId('rnr')}, ${teamId}, ${newId('rnr')}, ${newId('rnr')}, '\\x00', now()) returning id`;
+        values (${newId('rnr')}, ${runnerTeam}, ${newId('rnr')}, ${newId('rnr')}, '\\x00', now()) returning id`;
       const id = newId('run');
       await sql`
         with ended as (
@@ -473,12 +471,9 @@ describe.skipIf(!there)('events on their way out', () => {
     });
 
     it('is counted for the service where its pool did the work', async () => {
-      await ended(`${MONTH}-05T12:00:00.000Z`, 2_000, null);
-      const { sql } = server.db;
-      await sql`
-        update runners set team_id = (select id from teams where service_pool)
-        where id = (select runner_id from work_items where team_id = ${teamId})`;
-      await publish(sql);
+      const [pool] = await server.db.sql<Array<{ id: string }>>`select id from teams where service_pool`;
+      await ended(`${MONTH}-05T12:00:00.000Z`, 2_000, null, pool!.id);
+      await publish(server.db.sql);
       const days = async () =>
         (await sdk.usage.get(teamId, { from: `${MONTH}-05`, to: `${MONTH}-05` })).days ?? [];
       expect(await waitFor('the day', days, { holds: (list) => list.length > 0 })).toMatchObject([

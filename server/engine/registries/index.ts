@@ -22,7 +22,7 @@ import { parseHost } from './host.ts';
 import { createLocalRegistry } from './local-access.ts';
 import { registries } from './schema.ts';
 import { buildsUsing } from './store.ts';
-import { createImageTargets, isOfPool, mayBeInsecure, sealedAt } from './targets.ts';
+import { createImageTargets, isOfPool, mayBeInsecure, sealedAt, WITHOUT_REGISTRY } from './targets.ts';
 import type { Credentials, ReachDeps } from './targets.ts';
 
 const rows = rowsOf(registries);
@@ -31,6 +31,9 @@ type Registry = RowOf<typeof registries>;
 const REGISTRIES_MAX = 50;
 /** Builds that a refusal names. */
 const NAMED_MAX = 10;
+
+export { findRegistryProgram, prepareOwnRegistry, runOwnRegistry, startsItsOwn } from './own-registry.ts';
+export { accessOfOwn } from './local-access.ts';
 
 export interface RegistriesDeps extends ReachDeps {
   readonly secrets: Pick<Secrets, 'seal'>;
@@ -188,7 +191,11 @@ function show({ namespace, ...registry }: Registry): RegistryMessage {
   return shown(RegistrySchema, { ...registry, namespace: namespace || undefined });
 }
 
+/** Undefined: images of the team's builds have somewhere to go. Else what is missing, and the ways out. */
+export type MissingRegistry = (teamId: string) => Promise<string | undefined>;
+
 export interface RegistriesFeature extends Feature {
+  readonly missingRegistry: MissingRegistry;
   readonly targets: ImageTargets;
   readonly leaseCredential: LeaseCredential;
 }
@@ -196,8 +203,11 @@ export interface RegistriesFeature extends Feature {
 export function registriesFeature({ config, clock, db, secrets }: System): RegistriesFeature {
   const { sql } = db;
   const local = createLocalRegistry({ sql, clock, secrets, dataDir: config.dataDir });
+  const targets = createImageTargets({ ...config, sql, secrets });
   return {
-    targets: createImageTargets({ ...config, sql, secrets }),
+    missingRegistry: async (teamId) =>
+      config.localRegistry === '' && !(await targets.hasDefault(teamId)) ? WITHOUT_REGISTRY : undefined,
+    targets,
     leaseCredential: local.leaseCredential,
     services: [createRegistries({ ...config, secrets })],
     endpoints: () => local.endpoints,

@@ -136,6 +136,7 @@ describe.skipIf(!there)('the local registry', { timeout: 60_000 }, () => {
       namespace: a?.id,
       username: a?.id,
       insecure: true,
+      local: true,
     });
     for (const one of [a, b]) {
       expect(await push(one!.login, `${one!.id}/web`)).toBe(201);

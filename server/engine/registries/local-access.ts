@@ -9,7 +9,8 @@ import type { LeaseCredential } from '../builds/index.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { createTokenSigner, keepRootCertificate } from './token-signer.ts';
+import type { Access as RegistryAccess } from './own-registry.ts';
+import { createTokenSigner, keepRootCertificate, rootCertificateFile } from './token-signer.ts';
 import type { TokenSigner } from './token-signer.ts';
 
 /** As the registry is configured: `auth.token.service` and `auth.token.issuer`. */
@@ -53,6 +54,20 @@ export function createLocalRegistry(deps: LocalRegistryDeps): LocalRegistryAcces
     endpoints: {
       '/registry/token': { verbs: ['GET'], serve: async (request) => await answer(access, request) },
     },
+  };
+}
+
+/** What a registry that the server starts is told: whose tokens it believes. */
+export function accessOfOwn(
+  { secrets, dataDir }: Pick<LocalRegistryDeps, 'secrets' | 'dataDir'>,
+  baseUrl: string,
+): RegistryAccess {
+  return {
+    realm: `${baseUrl}/registry/token`,
+    service: SERVICE,
+    issuer: ISSUER,
+    certificate: rootCertificateFile(dataDir),
+    uploads: Buffer.from(secrets.mac('registry.uploads', 'own')).toString('base64url'),
   };
 }
 

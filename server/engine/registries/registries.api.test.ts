@@ -1,7 +1,7 @@
 /** Registries of a team over the real doors, and what a runner is told of them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { join, newKey, stranger } from '../../../test/setup/people.ts';
+import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { DIGEST, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
@@ -56,7 +56,7 @@ describe.skipIf(!postgresHere)('registries', () => {
       INSECURE_REGISTRIES: 'Registry.internal:5000',
     };
     server = await startTestServer({ env });
-    as = server.first.apiKey;
+    as = await firstSession(server);
   });
   afterAll(async () => await server?.stop());
   beforeEach(async () => {

@@ -4,13 +4,14 @@ import { parseHost } from './host.ts';
 
 export const settings = {
   localRegistry: text('LOCAL_REGISTRY', {
-    about: "The service's own registry, for teams without one. It is spoken to over plain HTTP.",
-    type: 'host:port',
-    fallback: '127.0.0.1:5000',
+    about:
+      "The service's own registry, for teams without one. `auto` starts `docker-registry` or `registry` where one is on PATH, on this machine's loopback, if the server is all in one; `off` has none; an address names one that runs, which is spoken to over plain HTTP.",
+    type: 'auto, off or host:port',
+    fallback: 'auto',
     parse: (given) =>
-      /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/.test(given)
+      /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/.test(given) && Number(given.split(':')[1] ?? 1) <= 65_535
         ? given
-        : expected(given, 'a host with a port if any, such as 127.0.0.1:5000'),
+        : expected(given, 'auto, off, or a host with a port if any, such as 127.0.0.1:5000'),
   }),
   insecureRegistries: text('INSECURE_REGISTRIES', {
     about: 'Registries of teams, besides loopback ones, that may be spoken to over plain HTTP.',

@@ -37,6 +37,10 @@ export function mayBeInsecure(
   return isLoopback(host) || insecureRegistries.includes(host);
 }
 
+/** Of a team without a registry, where the installation has none either. */
+export const WITHOUT_REGISTRY =
+  'images of its builds have nowhere to go: the team has no registry, and this installation has none of its own. Add one with: svc registries add --team <team_id> --host <host>; or let its operator install docker-registry and start the server again, or name one in LOCAL_REGISTRY';
+
 type Held = Pick<
   typeof registries.$inferSelect,
   'id' | 'host' | 'namespace' | 'sealed' | 'insecure' | 'default'
@@ -57,7 +61,7 @@ async function findTargets(sql: SqlTag, teamId: string): Promise<readonly Target
 
 export function createImageTargets(
   deps: ReachDeps & { readonly sql: SqlTag; readonly secrets: Pick<Secrets, 'open'> },
-): ImageTargets {
+): ImageTargets & { hasDefault(teamId: string): Promise<boolean> } {
   const { sql, secrets, localRegistry } = deps;
   // The team's region may have changed since one was added.
   const targetsOf = async (teamId: string): Promise<readonly Target[]> =>
@@ -73,6 +77,7 @@ export function createImageTargets(
     return { host, namespace, insecure: insecure && mayBeInsecure(host, deps), ...credentials };
   };
   return {
+    hasDefault: async (teamId) => (await targetsOf(teamId)).some((target) => target.default),
     targetFor: async (teamId) => open((await targetsOf(teamId)).find((target) => target.default)),
     holderOf: async (teamId, image) =>
       open((await targetsOf(teamId)).find((target) => liesIn(image, target))),

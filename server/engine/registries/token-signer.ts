@@ -13,7 +13,7 @@ import { createCertificate, toPem } from './certificate.ts';
 const ROOT = 'svc registry root';
 const SIGNER = 'svc registry tokens';
 /** In a folder of its own, so that the registry can be given the folder and nothing else of ours. */
-const FILE = join('registry', 'tokens.crt');
+export const rootCertificateFile = (dataDir: string): string => join(dataDir, 'registry', 'tokens.crt');
 
 export interface TokenSigner {
   /** PEM: the registry's `rootcertbundle`. */
@@ -51,7 +51,7 @@ export function createTokenSigner(secrets: Pick<Secrets, 'mac'>): TokenSigner {
 
 /** For the registry, `DATA_DIR/registry/tokens.crt`. One of the same key stays, because the registry may have read it. */
 export function keepRootCertificate({ rootCertificate }: TokenSigner, dataDir: string): void {
-  const path = join(dataDir, FILE);
+  const path = rootCertificateFile(dataDir);
   const keyIn = (pem: string): string =>
     new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'pem' }).toString();
   try {

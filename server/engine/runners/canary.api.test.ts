@@ -14,7 +14,13 @@ const there = await has('postgres');
 describe.skipIf(!there)('a bundle for support', () => {
   let server: TestServer;
   beforeAll(async () => {
-    server = await startTestServer({ env: { SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') } });
+    server = await startTestServer({
+      env: {
+        SECRETS_KEY: Buffer.alloc(32, 7).toString('base64'),
+        JOB_RUNNER_ENABLED: 'false',
+        PUBLIC_URLS: ' ',
+      },
+    });
   });
   afterAll(async () => await server.stop());
 
@@ -123,7 +129,15 @@ describe.skipIf(!there)('a bundle for support', () => {
           diagnostics: { containerCliVersion: 'podman 4.3.1' },
         },
       ],
-      configured: { RUNNERS_ENABLED: true, DATABASE_URL: true },
+    });
+    // A variable that is set to its default is set, one that is left out or empty is not.
+    expect(bundle.configured).toEqual({
+      AMQP_URL: false,
+      DATABASE_URL: true,
+      JOB_RUNNER_ENABLED: true,
+      LOCAL_REGISTRY: true,
+      PUBLIC_URLS: false,
+      RUNNERS_ENABLED: false,
     });
     expect(bundle.runners![0]!.notReady).toEqual(['disk', 'other']);
     expect(bundle.events!.map(({ kind }) => kind)).toEqual([

@@ -1,11 +1,14 @@
 /**
  * The bundle for support. Redacted by construction: it is put together from the columns named here, none of which is a key, a token or a setting's
- * value, and what was written freely is cut down by redact.ts. With `live` it asks the runners first and waits for one answer, at most 20 s, so that a heartbeat every 15 s is in time.
+ * value, and what was written freely is cut down by redact.ts. With `live` it asks the runners first and waits for one answer, at most 20 s, so that a heartbeat every 15 s is in time, and no longer
+ * than its caller waits.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { RunnerEventSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { DiagnoseResponseSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { deadlineMs } from '@svc/proto/http/active-call.ts';
+import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { requireTeam } from '../../platform/authorise.ts';
 import type { TeamScope } from '../../platform/context.ts';
@@ -19,10 +22,13 @@ export interface DiagnoseDeps {
   readonly sql: SqlTag;
   readonly clock: Clock;
   readonly limits: HealthLimits;
-  /** Whether each setting that matters to runners is set. */
+  /** Whether each variable that matters to runners is set, whatever to. */
   readonly configured: Readonly<Record<string, boolean>>;
   readonly liveWaitMs: number;
 }
+
+/** The answer leaves this long before the caller gives up. */
+const ANSWER_EARLY_MS = 1_000;
 
 const EVENTS_MAX = 100;
 const LOOK_EVERY_MS = 250;
@@ -30,11 +36,11 @@ const LOOK_EVERY_MS = 250;
 export async function diagnose(
   deps: DiagnoseDeps,
   scope: TeamScope,
-  { live, signal, ...of }: { readonly teamId: string; readonly live: boolean; readonly signal: AbortSignal },
+  { live, call, ...of }: { readonly teamId: string; readonly live: boolean; readonly call: CallContext },
 ): Promise<MessageInitShape<typeof DiagnoseResponseSchema>> {
   const { sql, clock, limits } = deps;
   const teamId = requireTeam(scope, of.teamId);
-  const answered = live ? await askRunners(deps, scope, { teamId, signal }) : undefined;
+  const answered = live ? await askRunners(deps, scope, { teamId, call }) : undefined;
   const [runners, [counts], events] = await Promise.all([
     listRunners(sql, scope, { teamId }),
     sql<Array<{ live: number; expired: number; queued: number }>>`
@@ -64,15 +70,16 @@ export async function diagnose(
 async function askRunners(
   { sql, clock, liveWaitMs }: DiagnoseDeps,
   scope: TeamScope,
-  { signal, ...of }: { readonly teamId: string; readonly signal: AbortSignal },
+  { call, ...of }: { readonly teamId: string; readonly call: CallContext },
 ): Promise<boolean> {
+  const waitMs = Math.min(liveWaitMs, deadlineMs(call.rpc, call) - ANSWER_EARLY_MS);
   const teamId = requireTeam(scope, of.teamId);
   const asked = await sql<Array<{ at: Date }>>`
     update runners set diagnostics_requested_at = now() where team_id = ${teamId} and revoked_at is null returning diagnostics_requested_at as at`;
   const at = asked[0]?.at;
   if (at === undefined) return false;
-  const endMs = clock.monotonicMs() + liveWaitMs;
-  while (!signal.aborted && clock.monotonicMs() < endMs) {
+  const endMs = clock.monotonicMs() + waitMs;
+  while (!call.signal.aborted && clock.monotonicMs() < endMs) {
     const [row] = await sql<Array<{ answered: boolean }>>`
       select exists (
         select from runners where team_id = ${teamId} and revoked_at is null and (diagnostics ->> 'at')::timestamptz >= ${at}

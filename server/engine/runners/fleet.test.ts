@@ -5,12 +5,14 @@ import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { createHeartbeat } from '../work/heartbeat.ts';
 import { sweep } from '../work/sweeper.ts';
+import { createFakeClock } from '../../../test/setup/clock.ts';
 import { setColumns } from '../../../test/setup/columns.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
 import { createWorld, randomKey } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 import { endPauses, enterDegraded, leaveDegraded, noteOutdated } from './degraded.ts';
 import { createRunners, whyWaiting } from './index.ts';
+import { startWatch } from './watch.ts';
 
 const there = await has('postgres');
 const { method } = RunnersService;
@@ -137,8 +139,15 @@ describe.skipIf(!there)('a fleet', () => {
       await waitingFor(61);
       const flapping = await live({ last_seen_at: ago(120) });
       await enter();
+      const reason = async () => (await health()).reason?.detail;
+      expect(await reason()).toContain('none of the 1 enrolled runners has called within 60 s');
       await contact(flapping);
       expect([await leave(), await leave(), await leave()]).toEqual([[], [], []]);
+      // The state lasts until the next call; what it says of the runner is true now.
+      expect(await reason()).toContain('a runner takes work again');
+      await set(flapping, { not_ready: ['disk: 812 MB free'] });
+      expect(await reason()).toMatch(/cannot take work: \S+: disk: 812 MB free/);
+      await set(flapping, { not_ready: [] });
       await set(flapping, { last_seen_at: ago(120) });
       await leave();
       await contact(flapping);
@@ -149,6 +158,40 @@ describe.skipIf(!there)('a fleet', () => {
       expect(left.flat()).toEqual([team]);
       expect(await told()).toEqual(['runner.degraded', 'runner.recovered']);
       expect(await health()).toMatchObject({ degraded: false });
+    });
+
+    it('not while runners are switched off, nor before they had the time to come back', async () => {
+      await waitingFor(61);
+      await live({ last_seen_at: ago(120) });
+      const clock = createFakeClock(new Date());
+      let [on, asked] = [false, 0];
+      const runnersOn = (): boolean => {
+        asked += 1;
+        return on;
+      };
+      const watch = startWatch({
+        sql: world.db.sql,
+        clock,
+        settings: { ...world.settings, watchEveryMs: 10, runnersOn },
+        onError: (error) => {
+          throw error;
+        },
+      });
+      const looks = async (): Promise<void> => {
+        const before = asked;
+        // One look may have begun before it.
+        await expect.poll(() => asked).toBeGreaterThan(before + 1);
+        expect((await health()).degraded).toBe(false);
+      };
+      await looks();
+      clock.advance(600_000);
+      await looks();
+      on = true;
+      clock.advance(59_000);
+      await looks();
+      clock.advance(2_000);
+      await expect.poll(async () => (await health()).degraded).toBe(true);
+      await watch.stop();
     });
 
     it('again within ten minutes without telling everybody again', async () => {
@@ -188,7 +231,13 @@ describe.skipIf(!there)('a fleet', () => {
         'all are silent',
         [{ last_seen_at: ago(61) }, { last_seen_at: null }],
         WaitingReason.NO_LIVE_RUNNER,
-        /none of the 2/,
+        /none of the 2 .* within 60 s/,
+      ],
+      [
+        'none was started yet',
+        [{ last_seen_at: null }, { last_seen_at: null }],
+        WaitingReason.NO_LIVE_RUNNER,
+        /the 2 enrolled runners have not called for work yet/,
       ],
       [
         'all are paused',
@@ -214,6 +263,16 @@ describe.skipIf(!there)('a fleet', () => {
       for (const columns of runners) await live(columns);
       const id = await world.submit(team);
       expect(await why(id)).toEqual({ reason, detail: expect.stringMatching(detail) as string });
+    });
+
+    it('runners are switched off, whoever is free, and nobody is blamed for it', async () => {
+      await live();
+      const off = { ...world.settings, runnersOn: () => false };
+      for (const id of [await world.submit(team), await world.submit(await world.team('service'))])
+        expect((await whyWaiting(world.db.sql, off, [{ id }])).get(id)).toEqual({
+          reason: WaitingReason.RUNNERS_OFF,
+          detail: expect.stringContaining('switched off all runners') as string,
+        });
     });
 
     it('every runner is at work', async () => {

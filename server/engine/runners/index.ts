@@ -39,7 +39,7 @@ export interface RunnersDeps {
   readonly queue: WorkQueue;
   readonly settings: WorkSettings;
   readonly runnersPerTeamMax: number;
-  /** Whether each setting that matters to runners is set, by its variable's name: shown in diagnoses. */
+  /** Whether each variable that matters to runners is set, by its name: shown in diagnoses. */
   readonly configured: Readonly<Record<string, boolean>>;
   /** How long a live diagnosis waits. Default 20 s. */
   readonly liveWaitMs?: number;
@@ -96,7 +96,7 @@ function readCalls(deps: RunnersDeps): Pick<Service, Reads> {
       await diagnose({ sql: db.sql, clock, limits: settings, configured, liveWaitMs }, teams, {
         teamId,
         live: live ?? false,
-        signal: call.signal,
+        call,
       }),
   };
 }
@@ -212,7 +212,7 @@ async function revoke(
 }
 
 export function runnersFeature(system: System, engine: Engine): Feature & { readonly enroll: Enroll } {
-  const { config, db, onError } = system;
+  const { config, clock, db, onError } = system;
   const { settings } = engine;
   const { runnersPerTeamMax } = config.limits;
   return {
@@ -220,18 +220,21 @@ export function runnersFeature(system: System, engine: Engine): Feature & { read
     services: [
       createRunners({ ...system, ...engine, runnersPerTeamMax, configured: configuredNames(config) }),
     ],
-    loops: [() => startWatch({ sql: db.sql, settings, onError })],
+    loops: [() => startWatch({ sql: db.sql, clock, settings, onError })],
     purges: [async () => await purgeTokens(db.sql)],
   };
 }
 
-/** Shown in diagnoses as set or not set, never with a value. */
-function configuredNames(config: Config): Readonly<Record<string, boolean>> {
-  return {
-    RUNNERS_ENABLED: config.runnersEnabled,
-    JOB_RUNNER_ENABLED: config.jobRunnerEnabled,
-    AMQP_URL: config.amqpUrl !== undefined,
-    DATABASE_URL: config.databaseUrl !== undefined,
-    PUBLIC_URLS: config.publicUrls !== undefined,
-  };
+const NAMED_IN_DIAGNOSES = [
+  'RUNNERS_ENABLED',
+  'JOB_RUNNER_ENABLED',
+  'AMQP_URL',
+  'DATABASE_URL',
+  'PUBLIC_URLS',
+  'LOCAL_REGISTRY',
+];
+
+/** Set or not set, never with a value. */
+function configuredNames({ isSet }: Config): Readonly<Record<string, boolean>> {
+  return Object.fromEntries(NAMED_IN_DIAGNOSES.map((name) => [name, isSet(name)]));
 }

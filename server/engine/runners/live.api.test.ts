@@ -14,6 +14,7 @@ import { defaultWorkSettings } from '../work/index.ts';
 import { systemScope } from '../../platform/authorise.ts';
 import { createRosterWatches } from './live.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
+import { world } from '../../../test/setup/world.ts';
 
 const postgresHere = await has('postgres');
 const CHANGE_WITHIN_MS = 2_000;
@@ -152,5 +153,15 @@ describe.skipIf(!postgresHere)('runners.watch', () => {
     await expect.poll(() => events.length, { timeout: 5_000 }).toBe(4);
     leaving.abort();
     await following;
+  });
+});
+
+describe.skipIf(!postgresHere)('runners.diagnose', () => {
+  it.each([1_500, 2_500])('asks live no longer than a caller of %d ms waits', TIMED, async (timeoutMs) => {
+    const { sdk, teamId, server } = await world();
+    const { token } = await sdk.runners.createEnrollToken(teamId);
+    await createIndependentRunner(server.baseUrl).enroll(token, 'quiet');
+    const bundle = await sdk.runners.diagnose(teamId, { live: true }, { timeoutMs });
+    expect(bundle).toMatchObject({ liveAnswered: false, runners: [{ name: 'quiet' }] });
   });
 });

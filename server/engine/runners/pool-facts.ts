@@ -13,6 +13,8 @@ export type Blocked = 'no_live_runner' | 'not_ready' | 'version_too_old' | 'all_
 
 export interface PoolFacts {
   readonly enrolled: number;
+  /** Have called at some time since they were enrolled. */
+  readonly seen: number;
   readonly unpaused: number;
   /** In contact, and paused or draining. */
   readonly resting: number;
@@ -56,6 +58,7 @@ export function poolFacts(
       end as blocked
     from (
       select count(*)::int as enrolled,
+        count(*) filter (where x.last_seen_at is not null)::int as seen,
         count(*) filter (where not x.paused)::int as unpaused,
         count(*) filter (where x.contact)::int as contact,
         count(*) filter (where x.contact and not x.flagged and (x.paused or x.draining))::int as resting,
@@ -68,7 +71,7 @@ export function poolFacts(
         min(x.full_group) filter (where x.able and not x.busy) as "fullGroup",
         array_to_string((array_agg(x.name || ': ' || array_to_string(x.not_ready, ', ') order by x.name) filter (where x.unready))[1:3], '; ') as reasons
       from (
-        select r.name, r.not_ready, f.*, r.isolation = 'container' as container, r.draining,
+        select r.name, r.not_ready, r.last_seen_at, f.*, r.isolation = 'container' as container, r.draining,
           f.contact and cardinality(r.not_ready) > 0 and not (f.flagged or f.paused or f.outdated or r.draining) as unready,
           exists (select from work_items h where h.runner_id = r.id and h.lease_id is not null) as busy,
           (

@@ -1,20 +1,21 @@
 /** The health of a team's runners together, and the work that waits for them. */
-import { TeamHealthSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { TeamHealthSchema, WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { TeamHealth } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { requireTeam } from '../../platform/authorise.ts';
 import type { TeamScope } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { WorkSettings } from '../work/index.ts';
-import type { Blocked } from './pool-facts.ts';
+import { poolFacts } from './pool-facts.ts';
+import type { PoolFacts } from './pool-facts.ts';
 import { blockedWaiting, whyWaiting } from './waiting.ts';
+import type { Waiting } from './waiting.ts';
 
 const ITEMS_MAX = 10;
 
-interface HealthRow {
+/** With the pool as it is at this moment, which may be better than when the team became degraded. */
+interface HealthRow extends Pick<PoolFacts, 'enrolled' | 'seen' | 'reasons' | 'blocked'> {
   readonly since: Date;
-  readonly reason: Blocked;
-  readonly enrolled: number;
 }
 
 interface QueueRow {
@@ -44,9 +45,9 @@ export async function teamHealth(
   const teamId = requireTeam(scope, team);
   const [[health], queues, items] = await Promise.all([
     sql<HealthRow[]>`
-      select h.degraded_since as since, h.reason,
-        (select count(*)::int from runners r where r.team_id = h.team_id and r.revoked_at is null) as enrolled
-      from runner_team_health h where h.team_id = ${teamId} and h.degraded_since is not null`,
+      select h.degraded_since as since, f.*
+      from runner_team_health h cross join lateral (${poolFacts(sql, settings, { poolId: sql`h.team_id` })}) f
+      where h.team_id = ${teamId} and h.degraded_since is not null`,
     // The team's own work, in whichever pool it waits: bounded by the limit on queued runs.
     sql<QueueRow[]>`
       select w.kind, count(*)::int as count, min(w.created_at) as oldest
@@ -70,7 +71,7 @@ export async function teamHealth(
   return shown(TeamHealthSchema, {
     degraded: health !== undefined,
     since: health?.since,
-    reason: health && blockedWaiting(health.reason, { ...health, reasons: null }, settings),
+    reason: health && degradedBy(health, settings),
     stuckWork: {
       runs: countOf('run'),
       builds: countOf('build'),
@@ -82,4 +83,12 @@ export async function teamHealth(
       }),
     },
   });
+}
+
+function degradedBy({ blocked, ...facts }: HealthRow, settings: WorkSettings): Waiting {
+  if (blocked !== null) return blockedWaiting(blocked, facts, settings);
+  return {
+    reason: WaitingReason.DISPATCHING,
+    detail: 'a runner takes work again; the team is no longer degraded when it has called once more',
+  };
 }

@@ -24,7 +24,7 @@ export interface WaitingItem {
 
 export type WaitingSettings = Pick<
   WorkSettings,
-  'feedServicePool' | 'silentMs' | 'minVersion' | 'strikesMax'
+  'feedServicePool' | 'runnersOn' | 'silentMs' | 'minVersion' | 'strikesMax'
 >;
 
 interface ItemFacts extends PoolFacts {
@@ -135,7 +135,7 @@ const ENVIRONMENT_BUSY: Waiting = {
 /** What is the matter with a pool where no runner is able, for its own team. */
 export function blockedWaiting(
   blocked: Blocked,
-  facts: Pick<PoolFacts, 'enrolled' | 'reasons'>,
+  { enrolled, seen, reasons }: Pick<PoolFacts, 'enrolled' | 'seen' | 'reasons'>,
   { silentMs, minVersion }: WaitingSettings,
 ): Waiting {
   return { reason: enumNumber(WaitingReasonSchema, blocked), detail: detailOf() };
@@ -143,15 +143,17 @@ export function blockedWaiting(
   function detailOf(): string {
     switch (blocked) {
       case 'no_live_runner':
-        return facts.enrolled === 0
-          ? 'no runner is enrolled; make a token with: svc runners enroll, and start svc-runner on a machine of yours'
-          : `none of the ${facts.enrolled} enrolled runners has called within ${silentMs / 1000} s; start svc-runner on their machines, or see its log there`;
+        if (enrolled === 0)
+          return 'no runner is enrolled; make a token with: svc runners enroll, and start svc-runner on a machine of yours';
+        if (seen === 0)
+          return `${enrolled === 1 ? 'the one enrolled runner has' : `the ${enrolled} enrolled runners have`} not called for work yet; start svc-runner run on ${enrolled === 1 ? 'its machine' : 'their machines'}, or see its log there`;
+        return `none of the ${enrolled} enrolled runners has called within ${silentMs / 1000} s; start svc-runner on their machines, or see its log there`;
       case 'not_ready':
-        return `runners are in contact and cannot take work: ${facts.reasons ?? 'they do not say why'}; svc-runner doctor on the machine says what to do`;
+        return `runners are in contact and cannot take work: ${reasons ?? 'they do not say why'}; svc-runner doctor on the machine says what to do`;
       case 'version_too_old':
-        return `every runner in contact is older than ${minVersion}, the least version that is given work; upgrade svc-runner`;
+        return `every runner in contact that is not paused or flagged is older than ${minVersion}, the least version that is given work; upgrade svc-runner`;
       case 'all_paused':
-        return 'every runner in contact is paused or about to stop; resume one with: svc runners resume';
+        return 'every runner in contact that is not flagged is paused or about to stop; resume a paused one with: svc runners resume, or start a stopped one again';
       case 'flagged':
         return 'every runner in contact is refused new work after divergence strikes; an owner clears them with: svc runners clear-divergence-flag';
     }
@@ -248,8 +250,15 @@ function noMatch({ selector, missing, groupExists, servicePool }: ItemFacts): Wa
   return { reason: WaitingReason.NO_MATCHING_RUNNER, detail: `${what}; ${help}` };
 }
 
-export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
-  const { servicePool, needsContainer, blocked } = facts;
+/** What no runner can help. */
+function switchedOff(servicePool: boolean, settings: WaitingSettings): Waiting | undefined {
+  if (!settings.runnersOn()) {
+    return {
+      reason: WaitingReason.RUNNERS_OFF,
+      detail:
+        "the service's operator has switched off all runners; it starts when they are on again, and nothing has to be done",
+    };
+  }
   if (servicePool && !settings.feedServicePool) {
     return {
       reason: WaitingReason.POOL_OFF,
@@ -257,6 +266,13 @@ export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
         "the service's own runners are switched off; ask its operator, or move the team to a region with runners of your own",
     };
   }
+  return undefined;
+}
+
+export function reasonOf(facts: ItemFacts, settings: WaitingSettings): Waiting {
+  const { servicePool, needsContainer, blocked } = facts;
+  const off = switchedOff(servicePool, settings);
+  if (off !== undefined) return off;
   const bound = boundWaiting(facts, settings);
   if (bound !== undefined) return bound;
   if (facts.enrolled === 0 && asks(facts.selector)) return noMatch(facts);

@@ -1,25 +1,36 @@
 /** The worker's look at teams and runners for what only time changes. Any number of servers may watch: each change is one statement. */
+import type { Clock } from '../../platform/clock.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { endPauses, enterDegraded, leaveDegraded, noteOutdated } from './degraded.ts';
-import { startLoop } from '../../platform/loop.ts';
+import { eachStep, startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
 
 export interface WatchDeps {
   readonly sql: SqlTag;
+  readonly clock: Clock;
   readonly settings: WorkSettings;
   onError(error: unknown): void;
 }
 
-export function startWatch({ sql, settings, onError }: WatchDeps): Loop {
+export function startWatch({ sql, clock, settings, onError }: WatchDeps): Loop {
+  // While runners are switched off none can call, and it is nobody's fault; after that each has its time to come back.
+  let offAtMs = Number.NEGATIVE_INFINITY;
+  const mayEnter = (): boolean => {
+    if (!settings.runnersOn()) offAtMs = clock.monotonicMs();
+    return clock.monotonicMs() - offAtMs > settings.silentMs;
+  };
   return startLoop({
     everyMs: settings.watchEveryMs,
     onError,
     run: async () => {
-      await endPauses(sql);
-      await noteOutdated(sql, settings);
-      await leaveDegraded(sql, settings);
-      await enterDegraded(sql, settings);
+      const steps = [
+        async () => await endPauses(sql),
+        async () => await noteOutdated(sql, settings),
+        async () => await leaveDegraded(sql, settings),
+        async () => (mayEnter() ? await enterDegraded(sql, settings) : []),
+      ];
+      await eachStep(steps, onError);
     },
   });
 }

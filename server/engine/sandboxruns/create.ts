@@ -8,6 +8,7 @@ import type { Ctx } from '../../platform/context.ts';
 import { replay } from '../../platform/idempotency.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
+import { refuseOthersImage } from '../builds/index.ts';
 import { isolationWord, placementOf, sealInput } from '../work/index.ts';
 import type { RunSpec, Submit } from '../work/index.ts';
 import { newRow, toMessage } from './row.ts';
@@ -15,6 +16,8 @@ import { newRow, toMessage } from './row.ts';
 export interface CreateDeps {
   readonly submit: Submit;
   readonly secrets: Pick<Secrets, 'seal'>;
+  /** Host and port of the service's local registry. */
+  readonly localRegistry: string;
 }
 
 const COMMAND_BYTES_MAX = 131_072;
@@ -35,6 +38,7 @@ export async function createRun(deps: CreateDeps, request: CreateRequest, ctx: C
   const id = newId('run', createdAt.getTime());
   const spec = specOf(deps.secrets, id, request);
   const { teamId, labels } = request;
+  refuseOthersImage({ ...deps, teamId }, request.image);
   const placement = placementOf(request);
   const answer = toMessage(newRow({ id, teamId, spec, labels, createdAt, ...placement }));
   const work = {

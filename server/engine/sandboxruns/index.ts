@@ -87,5 +87,5 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
 }
 
 export function sandboxRunsFeature(system: System, engine: Engine): Feature {
-  return { services: [createSandboxRuns({ ...system, ...engine })] };
+  return { services: [createSandboxRuns({ ...system.config, ...system, ...engine })] };
 }

@@ -3,8 +3,11 @@ import { team } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.sandboxruns.v1.SandboxRunsService/Cancel': { fields: ({ runId }) => ({ runId }) },
-  'svc.sandboxruns.v1.SandboxRunsService/Create': { fields: ({ teamId }) => ({ teamId, command: ['true'] }) },
+  'svc.sandboxruns.v1.SandboxRunsService/Cancel': { guards: 'nothing', fields: ({ runId }) => ({ runId }) },
+  'svc.sandboxruns.v1.SandboxRunsService/Create': {
+    guards: 'nothing',
+    fields: ({ teamId }) => ({ teamId, command: ['true'] }),
+  },
   'svc.sandboxruns.v1.SandboxRunsService/Get': { fields: ({ runId }) => ({ runId }) },
   'svc.sandboxruns.v1.SandboxRunsService/List': { fields: team },
   'svc.sandboxruns.v1.SandboxRunsService/StreamLogs': { fields: ({ runId }) => ({ runId, follow: false }) },

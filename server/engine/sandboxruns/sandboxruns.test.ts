@@ -50,6 +50,7 @@ describe.skipIf(!there)('sandbox runs', () => {
       submit: world.submitWork,
       settings: world.settings,
       secrets,
+      localRegistry: '127.0.0.1:5000',
       wake,
       onError,
     });

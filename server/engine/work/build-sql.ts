@@ -38,14 +38,30 @@ export function boundRunner(sql: SqlTag): Fragment {
 /** What came of a build, as far as its runner says. */
 export interface BuildOutcome extends ImageEvidence {
   readonly commit?: string | undefined;
+  /** Full name of what was cloned. */
+  readonly ref?: string | undefined;
   readonly buildType?: 'auto' | 'dockerfile' | 'buildpack' | undefined;
   readonly image?: string | undefined;
   readonly digest?: string | undefined;
+  readonly tag?: string | undefined;
   readonly address?: string | undefined;
   /** The phase that it ended in; 0 when it was not reported. */
   readonly phase: number;
   /** One entry for each phase that was entered. */
   readonly phases: ReadonlyArray<{ readonly phase: number; readonly durationMs: number }>;
+}
+
+const COMMIT_DIGITS = 7;
+
+/** Tag of the image of the build with this number. A commit that is not known: the beginning that its runner completes. */
+export function tagOf(number: number, commit: string | undefined): string {
+  return commit === undefined ? `${number}` : `${number}-${commit.slice(0, COMMIT_DIGITS)}`;
+}
+
+/** Tag of the row `b` of a build, before its report: the one that was reported, or the one that was offered. */
+export function publishedTag(sql: SqlTag, { digest, tag }: BuildOutcome): Fragment {
+  const offered = sql`b.number || coalesce('-' || left(b.commit, ${COMMIT_DIGITS}::int), '')`;
+  return sql`case when ${digest ?? null}::text is null then b.tag else coalesce(b.tag, ${tag ?? null}::text, ${offered}) end`;
 }
 
 /**
@@ -65,9 +81,12 @@ export function settleBuilds(
       ? sql``
       : sql`
         commit = coalesce(${outcome.commit ?? null}::text, b.commit),
+        -- A tag is never shown as the branch of its name, by which policies go.
+        branch = case when ${outcome.ref ?? ''}::text = 'refs/tags/' || b.branch then 'refs/tags/' || b.branch else b.branch end,
         build_type = coalesce(${outcome.buildType ?? null}::text, b.build_type),
         image = coalesce(${outcome.image ?? null}::text, b.image),
         digest = coalesce(${outcome.digest ?? null}::text, b.digest),
+        tag = ${publishedTag(sql, outcome)},
         address = coalesce(${outcome.address ?? null}::text, b.address),`;
   return sql`
     settled as (

@@ -27,6 +27,7 @@ import { imageEvidence } from '../evidence/index.ts';
 import { createAppendLogs } from './append-logs.ts';
 import { asCurrentProcess } from './boot.ts';
 import type { BuildOutcome } from './build-sql.ts';
+import { giveBack } from './give-back.ts';
 import { createHeartbeat } from './heartbeat.ts';
 import type { HeartbeatInput, LeaseStatus } from './heartbeat.ts';
 import { createKeys } from './keys.ts';
@@ -52,7 +53,7 @@ export interface DispatchDeps {
   readonly features: FeatureGates;
   /** Opens what a run's owner gave to its runner alone. */
   readonly secrets: Pick<Secrets, 'open'>;
-  /** See builds/offer.ts. */
+  /** See builds/offer.ts. Throws CannotBegin for a build that no runner could end well. */
   buildOffer(grant: Grant, offerMs: number): Promise<MessageInitShape<typeof BuildOfferSchema>>;
   /** See runners/enroll.ts. */
   readonly enroll: One<'enroll'>;
@@ -60,6 +61,11 @@ export interface DispatchDeps {
   wakeRelay(): void;
   /** A notice that could not be sent; what it would have said is found out a moment later anyway. */
   onError(error: unknown): void;
+}
+
+/** A granted item ends with its message, and its runner gets another one. */
+export class CannotBegin extends Error {
+  override readonly name = 'CannotBegin';
 }
 
 const leaseState = (status: LeaseStatus): LeaseState => enumNumber(LeaseStateSchema, status);
@@ -108,12 +114,14 @@ function heartbeatInput({ caller, heartbeat }: Ask<'heartbeat'>): HeartbeatInput
 
 function buildOutcome(build: BuildResult | undefined): BuildOutcome | undefined {
   if (build === undefined) return undefined;
-  const { commit, buildType, image, digest, address, phase, phases } = build;
+  const { commit, ref, buildType, image, digest, tag, address, phase, phases } = build;
   return {
     commit,
+    ref,
     buildType: buildType === undefined ? undefined : buildTypeWord(buildType),
     image,
     digest,
+    tag,
     address,
     phase: phaseNumber(phase),
     phases: phases.map((each) => ({ phase: phaseNumber(each.phase), durationMs: each.durationMs })),
@@ -155,6 +163,7 @@ function serve<Name extends CallName>(name: Name, one: One<Name>): Dispatch[Name
 function pollCall(deps: DispatchDeps): One<'poll'> {
   const { db, settings } = deps;
   const poll = createPoll(db.sql, settings);
+  const end = endItem(deps);
   const offerOf = async (grant: Grant): Promise<MessageInitShape<typeof OfferSchema>> => ({
     work:
       grant.kind === 'build'
@@ -167,15 +176,51 @@ function pollCall(deps: DispatchDeps): One<'poll'> {
     if (deps.features.gate.state('host.runners') !== 'open') return { mayReceive: false, hold: false };
     const wantsWork = slots > 0 && notReady.length === 0;
     const input = { ...runner, kind: kindWord(kind), pollId, notReady, wantsWork };
-    const row = await asCurrentProcess(db.sql, input, poll);
-    return {
-      mayReceive: row.may_receive && wantsWork,
-      // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.
-      hold: slots > 0 && !row.draining,
-      poolId: row.teamId,
-      waits: row.waits,
-      ...(row.grant === undefined ? {} : { offer: await offerOf(row.grant) }),
-    };
+    for (let { nonce } = runner; ; nonce = undefined) {
+      const { grant, ...row } = await asCurrentProcess(db.sql, { ...input, nonce }, poll);
+      const offer = grant && (await offerOf(grant).catch(cannotBegin));
+      if (offer instanceof CannotBegin) {
+        if (grant !== undefined) await end(grant, { runnerId: runner.runnerId, message: offer.message });
+        continue;
+      }
+      return {
+        mayReceive: row.may_receive && wantsWork,
+        // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.
+        hold: slots > 0 && !row.draining,
+        poolId: row.teamId,
+        waits: row.waits,
+        ...(offer === undefined ? {} : { offer }),
+      };
+    }
+  };
+}
+
+function cannotBegin(error: unknown): CannotBegin {
+  if (error instanceof CannotBegin) return error;
+  throw error;
+}
+
+/** Ends a granted item in the place of its runner, which does not hear of it. */
+function endItem({ db, settings, wake, wakeRelay }: DispatchDeps) {
+  const reportTo = createReport(db.sql, settings);
+  return async (
+    { workId: id, kind, epoch, leaseId }: Grant,
+    { runnerId, message }: { readonly runnerId: string; readonly message: string },
+  ): Promise<void> => {
+    const build = kind === 'build' ? { build: buildOutcome(undefined) } : {};
+    await reportTo({
+      id,
+      kind,
+      epoch,
+      runnerId,
+      nonce: undefined,
+      reportId: leaseId,
+      reason: 'engine_error',
+      message,
+      ...build,
+    });
+    wake.notify(id);
+    wakeRelay();
   };
 }
 
@@ -191,6 +236,12 @@ function leaseCalls(deps: DispatchDeps): { heartbeat: One<'heartbeat'>; appendLo
       const row = await asCurrentProcess(sql, input, beat);
       // Whoever follows the build is notified of a phase.
       for (const { id, phase = 0 } of input.leases) if (phase > 0) wake.notify(id);
+      const freed = await giveBack(sql, settings, {
+        ...input,
+        leases: required(ask.heartbeat, 'heartbeat').givenBack,
+      });
+      for (const { id } of freed) wake.notify(id);
+      if (freed.length > 0) deps.wakeRelay();
       if (input.draining && !row.draining) publish({ type: 'runner_changed', runnerId: input.runnerId });
       return {
         leases: row.leases.map(({ id, epoch, status }) => ({

@@ -1,7 +1,8 @@
 /** What the features of the engine share, and the jobs that keep waiting work moving. */
 import type { Config } from '../../config.ts';
+import type { FeatureGate } from '../../platform/feature-gate.ts';
 import type { Feature, System } from '../../platform/feature.ts';
-import { startLoop } from '../../platform/loop.ts';
+import { eachStep, startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
 import { startLogRetention } from './log-retention.ts';
 import { startNonceRotation } from './nonces.ts';
@@ -27,10 +28,10 @@ export interface Engine {
   wakeRelay(): void;
 }
 
-export function createEngine(system: System): Feature & { readonly engine: Engine } {
+export function createEngine(system: System, gate: FeatureGate): Feature & { readonly engine: Engine } {
   const { config, db, queue, onError } = system;
   const { sql } = db;
-  const settings = workSettings(config);
+  const settings = workSettings(config, gate);
   const wake = createWake();
   let relay: Loop | undefined;
   const wakeRelay = (): void => relay?.wake();
@@ -54,9 +55,11 @@ export function createEngine(system: System): Feature & { readonly engine: Engin
         startLoop({
           everyMs: STRAYS_EVERY_MS,
           run: async () => {
-            await rerouteStrays(sql);
-            await beginMissedTurns(sql);
-            await settleTurns(sql);
+            const steps = [rerouteStrays, beginMissedTurns, settleTurns];
+            await eachStep(
+              steps.map((step) => async () => await step(sql)),
+              onError,
+            );
           },
           onError,
         }),
@@ -65,13 +68,14 @@ export function createEngine(system: System): Feature & { readonly engine: Engin
   };
 }
 
-function workSettings(config: Config): WorkSettings {
+function workSettings(config: Config, gate: FeatureGate): WorkSettings {
   return checkWorkSettings({
     ...defaultWorkSettings,
     ...config.dispatch,
     strikesMax: config.strikesMax,
     queuedMax: config.limits.queuedRunsPerTeamMax,
     feedServicePool: config.jobRunnerEnabled,
+    runnersOn: () => gate.state('host.runners') === 'open',
     minVersion: config.minVersion,
     recommendedVersion: config.recommendedVersion,
   });

@@ -1,10 +1,10 @@
 export { cancel } from './cancel.ts';
 export type { Grant } from './poll.ts';
-export { createDispatch, intervals } from './dispatch.ts';
+export { CannotBegin, createDispatch, intervals } from './dispatch.ts';
 export { createEngine } from './engine.ts';
 export type { Engine } from './engine.ts';
 export type { DispatchDeps } from './dispatch.ts';
-export { boundRunner, isTurn } from './build-sql.ts';
+export { boundRunner, isTurn, tagOf } from './build-sql.ts';
 export {
   followOutput,
   nextPauseMs,

@@ -21,6 +21,10 @@ import { chargeTurns, itemsOf, pickByTurns } from './turns.ts';
 export interface Grant {
   readonly workId: string;
   readonly kind: WorkKind;
+  /** Whose work it is. */
+  readonly teamId: string;
+  /** The runner is another team's: one of the service's pool. */
+  readonly shared: boolean;
   readonly leaseId: string;
   readonly epoch: number;
   /** Number of the attempt that begins when the runner accepts, from 1. */
@@ -53,6 +57,7 @@ interface Row extends CallingRunner, Freshness {
   /** It got nothing although something waits under its routes. */
   readonly waits: boolean;
   readonly work_id: string | null;
+  readonly work_team_id: string;
   readonly kind: WorkKind;
   readonly lease_id: string;
   readonly epoch: number;
@@ -106,6 +111,8 @@ const toGrant = (row: Row): Grant | undefined =>
     : {
         workId: row.work_id,
         kind: row.kind,
+        teamId: row.work_team_id,
+        shared: row.work_team_id !== row.team_id,
         leaseId: row.lease_id,
         epoch: row.epoch,
         attempt: row.attempt + 1,
@@ -113,7 +120,8 @@ const toGrant = (row: Row): Grant | undefined =>
       };
 
 /** What is needed of an item, and no more: every column of a CTE costs at each call. */
-const grantColumns = (sql: SqlTag): Fragment => sql`w.id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec`;
+const grantColumns = (sql: SqlTag): Fragment =>
+  sql`w.id, w.kind, w.team_id, w.lease_id, w.epoch, w.attempt, w.spec`;
 
 /**
  * Whether it is the turn of the build of `w`, and `me` may have it. By `case`: the second is read for those alone whose turn it is, and neither becomes
@@ -223,7 +231,7 @@ function grantChosen(sql: SqlTag, settings: WorkSettings): Fragment {
         claimed_at = date_trunc('milliseconds', clock_timestamp()), started_at = null,
         phase = 0, log_offset = 0, log_bytes = 0, log_missing = 0, log_truncated = false, log_complete = false, log_mismatch = false, log_sha256 = null
       from chosen c where w.id = c.work_id
-      returning c.n, ${grantColumns(sql)}, w.team_id, w.pool_id, w.runner_id, w.claimed_at
+      returning c.n, ${grantColumns(sql)}, w.pool_id, w.runner_id, w.claimed_at
     ),
     opened as (
       insert into work_leases (work_id, team_id, epoch, runner_id, granted_at, expires_at, last_contact_at)
@@ -292,7 +300,7 @@ export async function pollTogether(
           select from work_items q where q.route_id = x.id and q.state = 'queued' and q.run_after <= clock_timestamp() limit 1
         ) one
       ) as waits,
-      w.id as work_id, w.kind, w.lease_id, w.epoch, w.attempt, w.spec
+      w.id as work_id, w.kind, w.team_id as work_team_id, w.lease_id, w.epoch, w.attempt, w.spec
     from asked a left join me on me.n = a.n left join (
       select w.n, ${grantColumns(sql)} from granted w
       union all

@@ -12,7 +12,7 @@ import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { buildFacts, keepSbom } from '../evidence/index.ts';
 import type { ImageEvidence } from '../evidence/index.ts';
-import { reportedPhases, settleBuilds } from './build-sql.ts';
+import { publishedTag, reportedPhases, settleBuilds, tagOf } from './build-sql.ts';
 import { DEPLOYING } from './phases.ts';
 import type { BuildOutcome } from './build-sql.ts';
 import { announce, endedColumns, openLease, wiped } from './sql.ts';
@@ -219,18 +219,36 @@ function judgeDurations(sql: SqlTag, settings: WorkSettings): Fragment {
     )`;
 }
 
-/** A success that published nothing where an image was to be published is none. What an item publishes never changes, so it may be read before. */
+/**
+ * A success that published nothing where an image was to be published is none, and a tag is that of the build's number and commit. What an item
+ * publishes never changes, so it may be read before.
+ */
 async function refuseContradiction(sql: SqlTag, input: ReportInput): Promise<void> {
-  if (outcomeOf(input) !== 'succeeded' || input.build?.digest !== undefined) return;
-  const [row] = await sql<Array<{ publishes: boolean }>>`
-    select coalesce((w.spec ->> 'publishes')::boolean, false) as publishes from work_items w
-    where w.id = ${input.id} and w.runner_id = ${input.runnerId} and w.kind = 'build'`;
-  if (row?.publishes !== true) return;
-  const message =
-    'build.digest is missing: the build is reported as succeeded and was to publish an image; report the digest that the registry confirmed, or a failure';
-  throw apiError('validation_failed', message, {
-    details: { fields: [{ field: 'build.digest', rule: 'required', message }] },
-  });
+  const { digest, tag, commit } = input.build ?? {};
+  const lacksDigest = outcomeOf(input) === 'succeeded' && digest === undefined;
+  if (!lacksDigest && tag === undefined) return;
+  const [item] = await sql<Array<{ publishes: boolean; number: number; commit: string | null }>>`
+    select coalesce((w.spec ->> 'publishes')::boolean, false) as publishes, (w.spec ->> 'number')::int as number, w.spec #>> '{source,commit}' as commit
+    from work_items w where w.id = ${input.id} and w.runner_id = ${input.runnerId} and w.kind = 'build'`;
+  if (item === undefined) return;
+  if (lacksDigest && item.publishes)
+    throw contradiction(
+      'build.digest',
+      'required',
+      'build.digest is missing: the build is reported as succeeded and was to publish an image; report the digest that the registry confirmed, or a failure',
+    );
+  const built = item.commit ?? commit;
+  const expected = item.publishes && built !== undefined ? tagOf(item.number, built) : undefined;
+  if (tag !== undefined && tag !== expected)
+    throw contradiction(
+      'build.tag',
+      'pattern',
+      `build.tag is "${tag}", expected ${expected === undefined ? 'none without a commit that was built and published' : `"${expected}", of the build's number and commit`}`,
+    );
+}
+
+function contradiction(field: string, rule: string, message: string): Error {
+  return apiError('validation_failed', message, { details: { fields: [{ field, rule, message }] } });
 }
 
 /**
@@ -246,7 +264,7 @@ async function keepLateReport(sql: SqlTag, input: ReportInput): Promise<void> {
     with settled as (
       update builds b set
         commit = coalesce(b.commit, ${build.commit ?? null}::text), image = coalesce(b.image, ${build.image ?? null}::text),
-        digest = coalesce(b.digest, ${build.digest ?? null}::text), address = coalesce(b.address, ${build.address ?? null}::text),
+        digest = coalesce(b.digest, ${build.digest ?? null}::text), tag = ${publishedTag(sql, build)}, address = coalesce(b.address, ${build.address ?? null}::text),
         message = coalesce(w.message, '') || '. The runner reported afterwards: ' || ${ending}::text
           || coalesce('; digest ' || ${build.digest ?? null}::text, '') || coalesce('; bound to ' || ${build.address ?? null}::text, '')
       from work_items w

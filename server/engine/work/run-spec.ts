@@ -50,10 +50,11 @@ function openInput(secrets: Pick<Secrets, 'open'>, workId: string, sealed: strin
 }
 
 export function runOffer(grant: Grant, offerMs: number, secrets: Pick<Secrets, 'open'>): RunOffer {
-  const { workId: id, leaseId, epoch, attempt } = grant;
+  const { workId: id, leaseId, epoch, attempt, teamId, shared } = grant;
   // Written by submit alone, from a RunSpec.
   const spec = grant.spec as unknown as RunSpec;
   const input = openInput(secrets, id, spec.sealed);
   const { env, stdin } = input;
-  return shown(RunOfferSchema, spec, { id, leaseId, epoch, leaseMs: offerMs, attempt, env, stdin });
+  const held = { id, leaseId, epoch, leaseMs: offerMs, attempt, teamId, shared };
+  return shown(RunOfferSchema, spec, { ...held, env, stdin });
 }

@@ -49,6 +49,8 @@ export const defaultWorkSettings = {
   queuedMax: 10_000,
   /** Whether the service's own pool is fed (JOB_RUNNER_ENABLED). */
   feedServicePool: false,
+  /** Whether runners are served at this moment (`host.runners`). */
+  runnersOn: (): boolean => true,
 };
 
 export type WorkSettings = Readonly<typeof defaultWorkSettings>;

@@ -276,8 +276,14 @@ async function outcomeOf(
     );
   }
   if (row.cause !== null) {
-    const { resetsAt, changedBy } = row.details ?? {};
-    const message = `new ${work.kind}s of team ${work.teamId} are refused by its ${row.cause.replace('_', ' ')}, until ${resetsAt}; ${changedBy} can change that before`;
+    const { resetsAt, changedBy, projectId, environmentId } = row.details ?? {};
+    const whose =
+      projectId !== undefined
+        ? `project ${projectId}`
+        : environmentId !== undefined
+          ? `environment ${environmentId}`
+          : `team ${work.teamId}`;
+    const message = `new ${work.kind}s of ${whose} are refused by its ${row.cause.replace('_', ' ')}, until ${resetsAt}; ${changedBy} can change that before`;
     throw apiError('spend_refused', message, { details: { cause: row.cause, ...row.details } });
   }
   if (!row.fits && work.kind === 'run' && work.timeoutMs > (row.timeoutMax ?? Infinity) * 1_000) {

@@ -2,13 +2,15 @@
  * Takes items back from holders whose lease has ended, and ends those that have waited for longer than they were to. Any number of servers sweep at once: finding and changing is one statement, and
  * `skip locked` gives each item to one of them. The database's clock alone decides what has ended.
  */
+import { isRefusal, isRetryable } from '../../platform/db/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { WorkSettings } from './settings.ts';
 import { settleBuilds } from './build-sql.ts';
 import { announce, endedColumns, release, wiped } from './sql.ts';
 import type { WorkState } from './states.ts';
-import { startLoop } from '../../platform/loop.ts';
+import { eachStep, startLoop } from '../../platform/loop.ts';
 import { ms } from '../../platform/sql.ts';
+import type { Fragment } from '../../platform/sql.ts';
 import type { Loop } from '../../platform/loop.ts';
 
 export interface Swept {
@@ -17,36 +19,49 @@ export interface Swept {
   readonly runnerId: string;
 }
 
-/** One sweep of at most `batch` items. */
-export async function sweep(sql: SqlTag, settings: WorkSettings): Promise<readonly Swept[]> {
+/** One sweep of at most `batch` items. `only`: of these alone. */
+export async function sweep(
+  sql: SqlTag,
+  settings: WorkSettings,
+  only: readonly string[] | null = null,
+): Promise<readonly Swept[]> {
   return await sql<Swept[]>`
     with ${release(sql, settings, {
       lost: sql`
-        where x.ended_at is null and x.expires_at < now() - ${ms(sql, settings.graceMs)}
+        where ${hasEnded(sql, settings)} ${only === null ? sql`` : sql`and x.work_id = any(${only}::text[])`}
         order by x.expires_at limit ${settings.batch}::int
         for update of x, w skip locked`,
       endReason: 'expired',
       backoff: true,
     })},
+    ${noteLost(sql, ' ran and its lease was not renewed')}
+    select e.id, e.state, e.runner_id as "runnerId" from released e`;
+}
+
+/** CTE `noted`: the released items stand in the history of the runners that had them. */
+export function noteLost(sql: SqlTag, how: string): Fragment {
+  return sql`
     noted as (
       insert into runner_events (team_id, runner_id, at, kind, detail)
       select r.team_id, r.id, clock_timestamp(), 'runner.lease_expired',
-        e.id || case when e.was = 'offered' then ' was offered and not accepted' else ' ran and its lease was not renewed' end
-          || '; it is ' || e.state || ' now'
+        e.id || case when e.was = 'offered' then ' was offered and not accepted' else ${how}::text end || '; it is ' || e.state || ' now'
       from released e join runners r on r.id = e.runner_id
-    )
-    select e.id, e.state, e.runner_id as "runnerId" from released e`;
+    )`;
 }
+
+const hasEnded = (sql: SqlTag, { graceMs }: WorkSettings): Fragment =>
+  sql`x.ended_at is null and x.expires_at < now() - ${ms(sql, graceMs)}`;
 
 /** Ends what no runner has begun in the time for which it was to wait: one sweep of at most `batch` items. */
 export async function sweepQueue(
   sql: SqlTag,
   settings: WorkSettings,
+  only: readonly string[] | null = null,
 ): Promise<ReadonlyArray<Pick<Swept, 'id' | 'state'>>> {
   return await sql<Array<Pick<Swept, 'id' | 'state'>>>`
     with late as (
       select w.id from work_items w
-      where w.state = 'queued' and w.attempt = 0 and w.queue_expires_at is not null and w.queue_expires_at < clock_timestamp()
+      where ${hasWaited(sql)} ${only === null ? sql`` : sql`and w.id = any(${only}::text[])`}
       order by w.queue_expires_at limit ${settings.batch}::int
       for update skip locked
     ),
@@ -63,6 +78,35 @@ export async function sweepQueue(
     select e.id, e.state from ended e`;
 }
 
+const hasWaited = (sql: SqlTag): Fragment =>
+  sql`w.state = 'queued' and w.attempt = 0 and w.queue_expires_at is not null and w.queue_expires_at < clock_timestamp()`;
+
+interface Sweep<T> {
+  /** One statement. */
+  readonly all: (only: readonly string[] | null) => Promise<readonly T[]>;
+  /** Those that are due, the first ones. */
+  readonly due: () => Promise<ReadonlyArray<{ readonly id: string }>>;
+}
+
+/** One item that cannot be changed (a trigger that raises, a check) keeps those of other teams from nothing: when the common statement is refused, each goes by itself. */
+async function sweepAll<T>({ all, due }: Sweep<T>, onError: SweeperDeps['onError']): Promise<readonly T[]> {
+  try {
+    return await all(null);
+  } catch (error) {
+    if (!isRefusal(error) || isRetryable(error)) throw error;
+  }
+  const swept: T[] = [];
+  await eachStep(
+    (await due()).map(
+      ({ id }) =>
+        async () =>
+          void swept.push(...(await all([id]))),
+    ),
+    onError,
+  );
+  return swept;
+}
+
 export interface SweeperDeps {
   readonly sql: SqlTag;
   readonly settings: WorkSettings;
@@ -76,12 +120,29 @@ export function startSweeper(deps: SweeperDeps): Loop {
     everyMs: deps.settings.sweepEveryMs,
     onError: deps.onError,
     run: async () => {
-      const { sql, settings } = deps;
-      const swept = await sweep(sql, settings);
-      const late = await sweepQueue(sql, settings);
+      const { sql, settings, onError } = deps;
+      const { batch } = settings;
+      const swept = await sweepAll(
+        {
+          all: async (only) => await sweep(sql, settings, only),
+          due: async () =>
+            await sql<Array<{ id: string }>>`
+              select x.work_id as id from work_leases x where ${hasEnded(sql, settings)} order by x.expires_at limit ${batch}::int`,
+        },
+        onError,
+      );
+      const late = await sweepAll(
+        {
+          all: async (only) => await sweepQueue(sql, settings, only),
+          due: async () =>
+            await sql<Array<{ id: string }>>`
+              select w.id from work_items w where ${hasWaited(sql)} order by w.queue_expires_at limit ${batch}::int`,
+        },
+        onError,
+      );
       const all = [...swept, ...late];
       if (all.length > 0) deps.onSwept(all);
-      return Math.max(swept.length, late.length) === settings.batch;
+      return Math.max(swept.length, late.length) === batch;
     },
   });
 }

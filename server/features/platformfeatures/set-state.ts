@@ -15,6 +15,7 @@ import type {
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { visibleLength } from '@svc/proto/http/visible-text.ts';
 import { encoder } from '@svc/proto/http/json.ts';
 import { auditActor } from '../../platform/ledger/index.ts';
 import type { Ctx } from '../../platform/context.ts';
@@ -30,7 +31,7 @@ import { lockStates, readDisplay, readStates } from './store.ts';
 import type { StoredStates } from './store.ts';
 
 /** Characters (Unicode code points) of a reason without the blanks around it. */
-const REASON_CHARS_MIN = 8;
+const REASON_CHARS_MIN = 1;
 const REASON_CHARS_MAX = 500;
 
 export interface SetStateDeps {
@@ -116,11 +117,12 @@ const showAffected = (affected: Affected) => shown(AffectedFeatureSchema, affect
 function checkReason(given: string): string {
   const reason = given.trim();
   const { length } = [...reason];
-  if (length < REASON_CHARS_MIN) {
+  const seen = visibleLength(reason);
+  if (seen < REASON_CHARS_MIN) {
     throw apiError(
       'reason_required',
-      `reason has ${length} characters, ${REASON_CHARS_MIN} to ${REASON_CHARS_MAX} are needed; say why the switch is moved, it is kept for ever`,
-      { details: { length, min: REASON_CHARS_MIN, max: REASON_CHARS_MAX } },
+      `reason has ${seen} characters, ${REASON_CHARS_MIN} to ${REASON_CHARS_MAX} are needed; say why the switch is moved, it is kept for ever`,
+      { details: { length: seen, min: REASON_CHARS_MIN, max: REASON_CHARS_MAX } },
     );
   }
   if (length > REASON_CHARS_MAX) {

@@ -1,6 +1,14 @@
 /** Valid requests of each RPC, for the tests of the contract. */
-import { nothing, team } from '../../../test/contract/requests.ts';
+import { nothing, once, team } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
+
+const task = once(async ({ sql }) => {
+  const taskId = 'btk_00000000000000000000000001';
+  await sql`
+    insert into billing_tasks (id, kind, state, actor, request_id, due_at, created_at, ended_at)
+    values (${taskId}, 'rehearse', 'done', '{"kind": "system", "id": "matrix", "display": "matrix"}', '', now(), now(), now())`;
+  return { taskId };
+});
 
 export const requests: Requests = {
   'svc.adminbilling.v1.AdminBillingService/ListPrices': { givesNothing: true, fields: nothing },
@@ -16,10 +24,27 @@ export const requests: Requests = {
     givesNothing: true,
     fields: (world) => ({ ...team(world), amountCents: 500, reason: 'an hour of ours was bad' }),
   },
-  'svc.adminbilling.v1.AdminBillingService/Close': { givesNothing: true, fields: () => ({ dryRun: true }) },
+  'svc.adminbilling.v1.AdminBillingService/Close': {
+    givesNothing: true,
+    fields: () => ({ dryRun: true }),
+  },
   'svc.adminbilling.v1.AdminBillingService/Reconcile': {
     givesNothing: true,
     fields: nothing,
     status: 503,
   },
+  'svc.adminbilling.v1.AdminBillingService/RevokeGrant': {
+    givesNothing: true,
+    status: 404,
+    fields: (world) => ({
+      ...team(world),
+      grantId: 'crt_00000000000000000000000001',
+      reason: 'it was made twice',
+    }),
+  },
+  'svc.adminbilling.v1.AdminBillingService/GetTask': {
+    givesNothing: true,
+    fields: task,
+  },
+  'svc.adminbilling.v1.AdminBillingService/ListTasks': { givesNothing: true, fields: nothing },
 };

@@ -2,36 +2,68 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import {
   AdminBillingService,
-  CloseResponseSchema,
+  BillingTaskSchema,
   PriceSchema,
-  ReconcileResponseSchema,
 } from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
-import type { PublishPriceRequest } from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
+import type {
+  BillingTask as TaskMessage,
+  PublishPriceRequest,
+} from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
 import { CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import { apiError } from '@svc/proto/http/errors.ts';
-import type { ApiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
+import { startLoop } from '../../platform/loop.ts';
 import { shown } from '../../platform/resource/index.ts';
+import type { Row } from '../../platform/resource/index.ts';
 import type { Billing } from '../billing/index.ts';
-import { grant } from '../credits/index.ts';
-import { listPrices, publishPrice } from '../metering/index.ts';
+import { grant, revokeGrant } from '../credits/index.ts';
+import { listPrices, publishPrice, tellOfPrice } from '../metering/index.ts';
 import type { Meter, Price } from '../metering/index.ts';
-import { closeMonths } from '../statements/index.ts';
-import type { Waiting } from '../statements/index.ts';
+import { pricingOf } from '../plans/index.ts';
+import { beginClosing, workOnClosing } from './closing.ts';
+import { beginReconciling, followLooks } from './reconciling.ts';
+import { findTask, listTasks, purgeTasks, workOnOne } from './tasks.ts';
+import type { BillingTask } from './tasks.ts';
 
-export function adminBillingFeature(system: System, deps: Pick<Billing, 'reconcile'>): Feature {
-  return { services: [createAdminBilling(system, deps)] };
+/** Tasks that other processes began, and those whose server is gone. */
+const TASKS_MS = 1_000;
+
+type Deps = Pick<Billing, 'reconciling'>;
+
+export function adminBillingFeature(system: System, deps: Deps): Feature {
+  const { db, onError } = system;
+  return {
+    services: [createAdminBilling(system, deps)],
+    loops: [
+      () => startLoop({ everyMs: TASKS_MS, onError, run: async () => await workOnTasks(system, deps) }),
+    ],
+    purges: [async () => await purgeTasks(db)],
+  };
 }
 
-function createAdminBilling(system: System, { reconcile }: Pick<Billing, 'reconcile'>): Handlers<Ctx> {
+/** One of them; says whether there may be more. */
+export async function workOnTasks(
+  system: Pick<System, 'config' | 'db' | 'onError'>,
+  { reconciling }: Deps,
+): Promise<boolean> {
+  const { db, onError } = system;
+  const closing = { db, onError, pricing: pricingOf(system) };
+  return await workOnOne(db, async (task) => {
+    if (task.kind === 'reconcile') await followLooks(db, task, reconciling);
+    else await workOnClosing(closing, task);
+  });
+}
+
+function createAdminBilling(system: System, { reconciling }: Deps): Handlers<Ctx> {
+  const { db, onError } = system;
   const { currency } = system.config.billing;
+  const closing = { db, onError, pricing: pricingOf(system) };
   return implement(AdminBillingService, {
-    listPrices: async (_request, { db }: Ctx) => ({
-      prices: (await listPrices(db, currency)).map((price) => shown(PriceSchema, price)),
+    listPrices: async (_request, { db: reader }: Ctx) => ({
+      prices: (await listPrices(reader, currency)).map((price) => shown(PriceSchema, price)),
     }),
     publishPrice: async (request, ctx: Ctx) => shown(PriceSchema, await publish(ctx, currency, request)),
     grantCredit: async ({ teamId, amountCents, reason, expiresAt }, ctx: Ctx) =>
@@ -39,13 +71,20 @@ function createAdminBilling(system: System, { reconcile }: Pick<Billing, 'reconc
         CreditEntrySchema,
         await grant(ctx, { teamId, amountCents, reason, expiresAt: expiresAt && timestampDate(expiresAt) }),
       ),
-    close: async ({ dryRun }, ctx: Ctx) =>
-      shown(CloseResponseSchema, { months: await close(system, ctx, dryRun) }),
-    reconcile: async () => shown(ReconcileResponseSchema, await reconcile()),
+    revokeGrant: async (request, ctx: Ctx) => shown(CreditEntrySchema, await revokeGrant(ctx, request)),
+    close: async ({ dryRun }, ctx: Ctx) => taskShown(await beginClosing(ctx, closing, dryRun)),
+    reconcile: async (_request, ctx: Ctx) => taskShown(await beginReconciling(ctx, reconciling)),
+    getTask: async ({ taskId }, ctx: Ctx) => taskShown(await findTask(ctx.db, taskId)),
+    listTasks: async (_request, ctx: Ctx) => ({ tasks: (await listTasks(ctx.db)).map(taskShown) }),
   });
 }
 
-/** With its entry in the platform's chain: it concerns every team. */
+function taskShown(task: BillingTask): TaskMessage {
+  const { result } = task;
+  return shown(BillingTaskSchema, { ...task, ...(result as Pick<Row<TaskMessage>, 'months' | 'looks'>) });
+}
+
+/** With its entry in the platform's chain, since it concerns every team, and told before it begins. */
 async function publish(
   ctx: Ctx,
   currency: string,
@@ -54,30 +93,9 @@ async function publish(
   return await ctx.db.transact(async (db) => {
     const from = fromAt && timestampDate(fromAt);
     const price = await publishPrice(db, { meter: meter as Meter, currency, nanosPerSecond, fromAt: from });
+    await tellOfPrice(db.sql, price, ctx.clock.now());
     const details = { meter, currency, nanosPerSecond, fromAt: price.fromAt.toISOString() };
     await recordAct(db, ctx, { chain: PLATFORM_CHAIN, action: 'price.published', target: price.id, details });
     return price;
   });
-}
-
-/** Answers the months that could be closed; when none could, it says why. */
-async function close(system: System, ctx: Ctx, dryRun: boolean) {
-  const { months, waiting } = await closeMonths(system, { dryRun });
-  if (waiting !== undefined && months.length === 0) throw held(waiting);
-  const closed = months.map((month) => ({ ...month, period: month.period.slice(0, 7) }));
-  if (!dryRun)
-    await ctx.db.transact(async (db) => {
-      for (const { period, ...details } of closed)
-        await recordAct(db, ctx, { chain: PLATFORM_CHAIN, action: 'month.closed', target: period, details });
-    });
-  return closed;
-}
-
-function held({ period, reports }: Waiting): ApiError {
-  const month = period.slice(0, 7);
-  return apiError(
-    'state_conflict',
-    `${reports} reports of ${month} are not published yet; the month is closed when they are, or six hours after its end`,
-    { details: { resource: 'month', period: month, reports } },
-  );
 }

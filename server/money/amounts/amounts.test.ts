@@ -1,7 +1,7 @@
 /** Rounding, and parts that sum. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { centsOf, decimalOf, decimalsOf, moneyOf, shared } from './index.ts';
+import { centsOf, decimalOf, decimalsOf, moneyOf, payableStep, shared } from './index.ts';
 
 describe('an amount', () => {
   it('is a decimal text of twelve places', () => {
@@ -66,6 +66,30 @@ describe('moneyOf()', () => {
       '12.34 USD',
       '1234 JPY',
       '1.234 KWD',
+    ]);
+  });
+
+  it.each([
+    ['usd', '0.30 USD', '-2910.27 USD', '90071992547409.93 USD'],
+    ['eur', '0.30 EUR', '-2910.27 EUR', '90071992547409.93 EUR'],
+    ['jpy', '30 JPY', '-291027 JPY', '9007199254740993 JPY'],
+    ['krw', '30 KRW', '-291027 KRW', '9007199254740993 KRW'],
+    ['kwd', '0.030 KWD', '-291.027 KWD', '9007199254740.993 KWD'],
+    ['bhd', '0.030 BHD', '-291.027 BHD', '9007199254740.993 BHD'],
+    ['ugx', '0.30 UGX', '-2910.27 UGX', '90071992547409.93 UGX'],
+  ])('shows all decimals of %s, of small, negative and large amounts', (currency, small, negative, large) => {
+    expect([30, -291_027, 2n ** 53n + 1n].map((cents) => moneyOf(cents, currency))).toEqual([
+      small,
+      negative,
+      large,
+    ]);
+  });
+});
+
+describe('payableStep()', () => {
+  it('is what Stripe takes payments of', () => {
+    expect(['usd', 'jpy', 'kwd', 'bhd', 'isk', 'ugx', 'huf', 'twd'].map(payableStep)).toEqual([
+      1, 1, 10, 10, 100, 100, 1, 1,
     ]);
   });
 });

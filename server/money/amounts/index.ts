@@ -1,9 +1,13 @@
 /** Amounts of money: whole pico-units (10^-12 of the major unit) until something is settled, then whole minor units. Nothing else is rounded. */
 
-/** Decimals of minor units at the provider, where they are not two. Intl.NumberFormat has others for some twenty currencies. */
+/**
+ * Decimals of minor units at Stripe, where they are not two. Intl.NumberFormat has others for some twenty currencies: it gives HUF, IDR and ISK none, of which Stripe takes hundredths.
+ * UGX stands in Stripe's list of currencies without decimals, but its special cases take hundredths of it (500 for 5 UGX), as they do of ISK.
+ * Source: docs.stripe.com/currencies.
+ */
 const DECIMALS: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
-    'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'.split(' ').map((code) => [code, 0]),
+    'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' ').map((code) => [code, 0]),
   ),
   ...Object.fromEntries('bhd jod kwd omr tnd'.split(' ').map((code) => [code, 3])),
 };
@@ -12,6 +16,18 @@ const PLACES = 12;
 
 export function decimalsOf(currency: string): number {
   return DECIMALS[currency] ?? 2;
+}
+
+/** Whole króna and shillings, in hundredths. */
+const WHOLE_ONLY = ['isk', 'ugx'];
+
+/**
+ * Returns the minor units of which a single payment is a multiple. Stripe refuses a last digit that is not 0 where
+ * there are three decimals.
+ */
+export function payableStep(currency: string): number {
+  if (WHOLE_ONLY.includes(currency)) return 100;
+  return decimalsOf(currency) === 3 ? 10 : 1;
 }
 
 /** Pico-units of a minor unit. */
@@ -33,14 +49,28 @@ export function centsOf(pico: bigint, currency: string): number {
   return pico < 0n ? -cents : cents;
 }
 
+/** One meter at one price in one month: what is rounded, once, wherever an amount in minor units is made of costs. */
+export interface Rounded {
+  /** Pico-units. */
+  readonly list: bigint;
+  readonly included: bigint;
+}
+
+/** Minor units of what is not included, as the statement of these lines has them. */
+export function netCentsOf(lines: readonly Rounded[], currency: string): number {
+  return lines.reduce((sum, { list, included }) => sum + centsOf(list - included, currency), 0);
+}
+
 export function picoOf(cents: number, currency: string): bigint {
   return BigInt(cents) * minorUnit(currency);
 }
 
 /** Minor units in the words of a person: `12.30 USD`. */
-export function moneyOf(cents: number, currency: string): string {
+export function moneyOf(cents: number | bigint, currency: string): string {
   const places = decimalsOf(currency);
-  const digits = String(Math.abs(cents)).padStart(places + 1, '0');
+  const digits = String(cents)
+    .replace('-', '')
+    .padStart(places + 1, '0');
   const whole = digits.slice(0, digits.length - places);
   const amount = places === 0 ? whole : `${whole}.${digits.slice(-places)}`;
   return `${cents < 0 ? '-' : ''}${amount} ${currency.toUpperCase()}`;

@@ -6,10 +6,17 @@ const addresses = { successUrl: 'http://127.0.0.1:8080/paid', cancelUrl: 'http:/
 
 export const requests: Requests = {
   'svc.billing.v1.BillingService/Checkout': {
+    guards: 'nothing',
     status: 503,
     givesNothing: true,
     fields: () => ({ plan: 'team', ...addresses }),
   },
-  'svc.billing.v1.BillingService/Portal': { status: 503, givesNothing: true, fields: () => ({}) },
+  'svc.billing.v1.BillingService/Portal': {
+    guards: 'nothing',
+    status: 503,
+    givesNothing: true,
+    fields: () => ({}),
+  },
+  'svc.billing.v1.BillingService/ListStatements': { givesNothing: true, fields: team },
   'svc.billing.v1.BillingService/BecomePayer': { givesNothing: true, fields: team },
 };

@@ -6,12 +6,13 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { problem } from '@svc/proto/http/json-text.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
+import { moneyOf, payableStep } from '../amounts/index.ts';
 import { lookupKeyOf, PAID } from '../plans/index.ts';
 import type { CataloguePlan } from '../plans/index.ts';
 import { liveOf, subscribed } from './account-plan.ts';
 import type { Subscribed } from './account-plan.ts';
 import type { BillingDeps } from './billing-deps.ts';
-import { customerOf, ensureCustomer } from './customers.ts';
+import { ensureCustomer, livingCustomer } from './customers.ts';
 import { isFailure, ProviderError } from './provider.ts';
 import type { PortalOrder, ProviderPrice } from './provider.ts';
 import type { Purchases } from './purchase.ts';
@@ -185,11 +186,11 @@ export async function portal(
 ): Promise<{ readonly url: string }> {
   refuseNarrowed(ctx);
   if (returnUrl !== deps.home()) deps.check({ returnUrl });
-  const customerId = await customerOf(ctx.db.sql, ctx.caller.userId);
+  const customerId = await toCaller(deps, async () => await livingCustomer(deps, ctx.caller.userId));
   if (customerId === undefined)
     throw apiError(
       'billing_not_started',
-      'nothing was bought with this account yet; svc billing checkout begins a purchase',
+      'nothing was bought with this account yet, or its customer was deleted at the provider of payments; svc billing checkout begins a purchase',
     );
   return await toCaller(deps, async () => ({
     url: await openPortal(deps, ctx, { order: { customerId, returnUrl } }),
@@ -207,6 +208,13 @@ export async function checkoutCredit(deps: CheckoutDeps, ctx: Ctx, wanted: Wante
   const { amountCents, successUrl, cancelUrl } = wanted;
   if (!Number.isSafeInteger(amountCents))
     throw problem('amountCents', 'double.whole', `must be a whole number, got ${amountCents}`);
+  const step = payableStep(deps.currency);
+  if (amountCents % step !== 0)
+    throw problem(
+      'amountCents',
+      'multiple',
+      `must be a multiple of ${step}, since payments in ${deps.currency.toUpperCase()} are of whole ${moneyOf(step, deps.currency)}; got ${amountCents}`,
+    );
   deps.check({ successUrl, cancelUrl });
   return await toCaller(deps, async () => await buyCredit(deps, ctx, wanted));
 }

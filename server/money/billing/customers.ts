@@ -1,7 +1,10 @@
 /** Accounts and their customers at the provider. */
 import { findUserById } from '../../access/accounts/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../platform/db/index.ts';
+import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
+import { BILLING_ACTOR } from '../credits/index.ts';
 import type { BillingDeps } from './billing-deps.ts';
+import { addEvents } from './events.ts';
 
 export async function customerOf(sql: SqlTag, userId: string): Promise<string | undefined> {
   const [row] = await sql<Array<{ id: string }>>`
@@ -9,23 +12,56 @@ export async function customerOf(sql: SqlTag, userId: string): Promise<string | 
   return row?.id;
 }
 
-/** Undefined: it is none of ours. */
+/** Also of a customer that was deleted since. Undefined: it is none of ours. */
 export async function accountOf(sql: SqlTag, customerId: string): Promise<string | undefined> {
   const [row] = await sql<Array<{ id: string }>>`
-    select user_id as id from billing_customers where customer_id = ${customerId}`;
+    select user_id as id from billing_customers where customer_id = ${customerId}
+    union all select user_id from billing_past_customers where customer_id = ${customerId} limit 1`;
   return row?.id;
 }
 
-/** Made when it is first needed, and once: of two at the same moment both use the first one. */
-export async function ensureCustomer(
-  { db, clock, provider }: Pick<BillingDeps, 'db' | 'clock' | 'provider'>,
-  userId: string,
-): Promise<string> {
+type Deps = Pick<BillingDeps, 'db' | 'clock' | 'provider'>;
+
+/** The customer of an account, as long as the provider has it. Undefined: there is none, or it was deleted there. */
+export async function livingCustomer({ db, provider }: Deps, userId: string): Promise<string | undefined> {
   const known = await customerOf(db.sql, userId);
-  if (known !== undefined) return known;
+  return known !== undefined && (await provider.hasCustomer(known)) ? known : undefined;
+}
+
+/** Made when it is first needed, and when the one before was deleted at the provider; once: of two at the same moment both use the first one. */
+export async function ensureCustomer(deps: Deps, userId: string): Promise<string> {
+  const living = await livingCustomer(deps, userId);
+  if (living !== undefined) return living;
+  const { db, clock, provider } = deps;
+  const gone = await customerOf(db.sql, userId);
   const { email = '' } = (await findUserById(db, userId)) ?? {};
-  const made = await provider.customer({ id: userId, email });
-  await db.sql`
-    insert into billing_customers (user_id, customer_id, created_at) values (${userId}, ${made}, ${clock.now()}) on conflict (user_id) do nothing`;
+  const made = await provider.customer({ id: userId, email, after: gone });
+  await db.transact(async (tx) => {
+    const { sql } = tx;
+    if (gone !== undefined) await replaced(tx, { userId, gone, made, now: clock.now() });
+    await sql`
+      insert into billing_customers (user_id, customer_id, created_at) values (${userId}, ${made}, ${clock.now()}) on conflict (user_id) do nothing`;
+  });
   return (await customerOf(db.sql, userId)) ?? made;
+}
+
+/** What the account had bought ended with its customer: everything of the new one is read. */
+async function replaced(
+  tx: Database,
+  {
+    userId,
+    gone,
+    made,
+    now,
+  }: { readonly userId: string; readonly gone: string; readonly made: string; readonly now: Date },
+): Promise<void> {
+  const { sql } = tx;
+  const moved = await sql`
+    update billing_customers set customer_id = ${made}, created_at = ${now}, reconciled_at = null where user_id = ${userId} and customer_id = ${gone} returning 1`;
+  if (moved.length === 0) return;
+  await sql`
+    insert into billing_past_customers (customer_id, user_id, replaced_at) values (${gone}, ${userId}, ${now}) on conflict do nothing`;
+  await addEvents(sql, [{ id: `replaced:${gone}`, type: 'svc.account', lane: made, objectId: made }]);
+  const act = { chain: PLATFORM_CHAIN, action: 'billing.customer_replaced', target: userId };
+  await appendAudit(tx, { ...act, details: { gone, made }, actor: BILLING_ACTOR, requestId: '' }, now);
 }

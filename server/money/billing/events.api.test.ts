@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startShop } from '../../../test/setup/shop.ts';
 import type { Buyer, Shop } from '../../../test/setup/shop.ts';
-import { reconcileNow } from './reconcile-now.ts';
 
 const postgresHere = await has('postgres');
 
@@ -109,11 +108,11 @@ describe.skipIf(!postgresHere)('what the provider tells', () => {
     shop.stripe.pay(shop.sessionOf(await shop.checkout(buyer)));
     await shop.stripe.delivered();
     expect(await shop.credit(buyer)).toBe(0);
-    const looks = await reconcileNow(shop.deps);
-    expect(looks.checkouts).toBeGreaterThanOrEqual(2);
+    const { looks } = await shop.reconcile();
+    expect((looks as { checkouts: number }).checkouts).toBeGreaterThanOrEqual(2);
     expect(await shop.credit(buyer)).toBe(5_000);
     expect(await shop.plan(buyer)).toMatchObject({ name: 'team', standing: 'active' });
-    await reconcileNow(shop.deps);
+    await shop.reconcile();
     expect(await shop.credit(buyer)).toBe(5_000);
     expect(await changes(buyer)).toHaveLength(1);
     isDeaf = false;

@@ -11,8 +11,9 @@
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { ms } from '../../platform/sql.ts';
 
-/** Longer than the calls of one event can take. */
-const LEASE_MS = 180_000;
+/** Of a worker that died its events are free within a minute; one that lives renews them. */
+const LEASE_MS = 45_000;
+export const RENEW_EVERY_MS = 11_000;
 const BACKOFF_MS = 2_000;
 const BACKOFF_MS_MAX = 600_000;
 const ERROR_MAX = 500;
@@ -65,6 +66,13 @@ export async function claimEvents(db: Database, take: number): Promise<readonly 
       where e.id = any(array(select id from free))
       returning e.id, e.type, e.lane, e.object_id as "objectId", e.attempts`;
   });
+}
+
+/** Nothing happens to one whose claim is another worker's by now. */
+export async function renewEvent(sql: SqlTag, { id, attempts }: ClaimedEvent): Promise<void> {
+  await sql`
+    update billing_events set due_at = now() + ${ms(sql, LEASE_MS)}
+    where id = ${id} and attempts = ${attempts} and done_at is null and last_error is null`;
 }
 
 /** In the transaction of its effects. False: the claim is another worker's by now, and nothing may be done. */

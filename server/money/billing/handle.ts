@@ -9,10 +9,13 @@ import type { Subscribed } from './account-plan.ts';
 import { noEffects } from './billing-deps.ts';
 import type { BillingDeps, Effects } from './billing-deps.ts';
 import { endCheckout, findCheckout } from './checkouts-store.ts';
-import { accountOf } from './customers.ts';
+import { accountOf, customerOf } from './customers.ts';
 import { addEvents } from './events.ts';
 import type { ClaimedEvent } from './events.ts';
 import { invoiceStatement, settleInvoice } from './invoicing.ts';
+import { invoicePaidBack, partOf } from './paid-back.ts';
+import type { Taxed } from './paid-back.ts';
+import { feesOf } from './plan-fees.ts';
 import type { ProviderDispute, ProviderSession } from './provider.ts';
 import { settleSession } from './settle-session.ts';
 
@@ -29,46 +32,51 @@ const subscription: Handler = async (deps, { lane }) => await planOf(deps, lane)
 
 const invoice: Handler = async (deps, { objectId, lane }) => {
   const found = await deps.provider.invoice(objectId);
-  return found?.subscriptionId === undefined ? await settleInvoice(deps, found) : await planOf(deps, lane);
+  if (found?.subscriptionId === undefined) return await settleInvoice(deps, found);
+  return both(await feesOf(deps, lane, [found]), await planOf(deps, lane));
 };
 
-const charge: Handler = async (deps, { objectId }) => {
+const charge: Handler = async (deps, { objectId, lane }) => {
   const found = await deps.provider.refundsOfCharge(objectId);
-  const paid = await paidSession(deps, found?.paymentId);
-  if (found === undefined || paid === undefined) return noEffects;
-  const settled = await settleSession(deps, paid);
+  if (found?.paymentId === undefined) return noEffects;
   const given = found.refunds
     .filter(({ isVoid }) => !isVoid)
     .reduce((total, { amountCents }) => total + amountCents, 0);
-  return both(settled, async ({ db, now: at, eventId }) => {
-    await refund(db, { purchase: paid.id, totalCents: partOf(paid, given), at, eventId });
+  const paid = await paidSession(deps, found.paymentId);
+  if (paid === undefined) {
+    const back = { kind: 'statement_refund', of: objectId, givenCents: given } as const;
+    return await invoicePaidBack(deps, { paymentId: found.paymentId, lane }, back);
+  }
+  return both(await settleSession(deps, paid), async ({ db, now: at, eventId }) => {
+    await refund(db, { purchase: paid.id, totalCents: partOf(given, creditOf(paid)), at, eventId });
   });
 };
 
-const dispute: Handler = async (deps, { objectId }) => {
+const dispute: Handler = async (deps, { objectId, lane }) => {
   const found = await deps.provider.dispute(objectId);
-  const paid = await paidSession(deps, found?.paymentId);
-  if (found === undefined || paid === undefined) return noEffects;
-  return both(await settleSession(deps, paid), disputed(found, paid));
+  if (found?.paymentId === undefined) return noEffects;
+  const paid = await paidSession(deps, found.paymentId);
+  if (paid !== undefined) return both(await settleSession(deps, paid), disputed(found, paid));
+  if (found.state !== 'lost') return noEffects;
+  const back = { kind: 'statement_dispute_lost', of: objectId, givenCents: found.amountCents } as const;
+  return await invoicePaidBack(deps, { paymentId: found.paymentId, lane }, back);
 };
 
-/** Session of a purchase of credit. Undefined: the payment was for something else, and concerns no credit. */
+/** Session of a purchase of credit. Undefined: the payment was for something else. */
 async function paidSession(
   { provider }: BillingDeps,
-  paymentId: string | undefined,
+  paymentId: string,
 ): Promise<ProviderSession | undefined> {
-  const found = paymentId === undefined ? undefined : await provider.sessionOfPayment(paymentId);
+  const found = await provider.sessionOfPayment(paymentId);
   return found?.mode === 'payment' ? found : undefined;
 }
 
-/** Part of `cents` that is credit: what was paid contains taxes too. */
-function partOf({ amountCents, totalCents }: ProviderSession, cents: number): number {
-  return totalCents === 0 ? 0 : Math.round((cents * amountCents) / totalCents);
-}
+const creditOf = ({ amountCents, totalCents }: ProviderSession): Taxed => ({ amountCents, totalCents });
 
 function disputed({ id, state, amountCents }: ProviderDispute, paid: ProviderSession): Effects {
   return async ({ db, now: at, eventId }) => {
-    const of = { purchase: paid.id, dispute: id, cents: partOf(paid, amountCents), at, eventId };
+    const cents = partOf(amountCents, creditOf(paid));
+    const of = { purchase: paid.id, dispute: id, cents, at, eventId };
     if (state === 'open') await disputeOpened(db, of);
     if (state === 'won') await disputeWon(db, of);
     if (state === 'lost') await disputeLost(db, of);
@@ -85,7 +93,8 @@ function both(...all: readonly Effects[]): Effects {
 async function planOf(deps: BillingDeps, customerId: string): Promise<Effects> {
   const { db, provider, currency } = deps;
   const userId = await accountOf(db.sql, customerId);
-  if (userId === undefined) return noEffects;
+  // What is told of a customer that was deleted and has a successor says nothing of the plan.
+  if (userId === undefined || (await customerOf(db.sql, userId)) !== customerId) return noEffects;
   const all = subscribed(await provider.subscriptionsOf(customerId), currency);
   const [, ...surplus] = liveOf(all);
   return async (change) => {
@@ -135,10 +144,12 @@ const surplus: Handler = async (deps, { objectId, lane }) => {
 };
 
 /** Everything of an account. */
-const account: Handler = async (deps, event) =>
-  both(await planOf(deps, event.lane), async ({ db, now }) => {
-    await db.sql`update billing_customers set reconciled_at = ${now} where customer_id = ${event.lane}`;
+const account: Handler = async (deps, { lane }) => {
+  const fees = await feesOf(deps, lane, await deps.provider.planInvoicesOf(lane));
+  return both(fees, await planOf(deps, lane), async ({ db, now }) => {
+    await db.sql`update billing_customers set reconciled_at = ${now} where customer_id = ${lane}`;
   });
+};
 
 /** A purchase that is open for long: the answer to its making may be lost, and so may be what the provider told since. */
 const checkout: Handler = async (deps, { objectId, lane }) => {

@@ -6,7 +6,7 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { becomePayer, payerOf, teamsPaidBy } from '../../access/teams/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../platform/db/index.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
 import { markDirty } from '../budgets/index.ts';
@@ -18,11 +18,11 @@ import type { CheckoutDeps, WantedCredit } from './checkout.ts';
 import { startBillingLoops } from './loops.ts';
 import type { Provider } from './provider.ts';
 import { createPurchases } from './purchase.ts';
-import { reconcileNow } from './reconcile-now.ts';
-import type { Looks } from './reconcile.ts';
+import { addLooks, looksLeft } from './reconcile.ts';
+import type { Looks, LooksLeft } from './reconcile.ts';
 import { createRedirectCheck } from './redirects.ts';
 import { openProvider } from './stripe.ts';
-import { accountBilling, teamBilling } from './views.ts';
+import { accountBilling, listStatements, teamBilling } from './views.ts';
 import type { AccountBilling } from './views.ts';
 import { createBillingWebhook } from './webhook.ts';
 
@@ -43,7 +43,16 @@ export interface Billing extends Feature {
   /** A team was made, or has another payer: its limits are those of the payer's plan. */
   readonly paidBy: (db: Pick<Database, 'sql'>, payerId: string) => Promise<void>;
   /** `adminBilling.reconcile`: everything that is open is read again at the provider, now. */
-  readonly reconcile: () => Promise<Looks>;
+  readonly reconciling: Reconciling;
+}
+
+export interface Reconciling {
+  /** Throws `billing_unconfigured`. */
+  assertConfigured(): void;
+  /** In a transaction: workers take its looks when that has ended. */
+  begin(db: Database, now: Date): Promise<Looks>;
+  /** Of those that were begun at that moment. */
+  left(sql: SqlTag, now: Date): Promise<LooksLeft>;
 }
 
 export function billingFeature(system: System): Billing {
@@ -72,7 +81,14 @@ export function billingFeature(system: System): Billing {
     ofTeam,
     ofAccount: async (ctx) => await accountBilling(pricing, ctx),
     paidBy,
-    reconcile: async () => await reconcileNow(configured(deps)),
+    reconciling: {
+      assertConfigured: () => void configured(deps),
+      begin: async (db, now) => {
+        db.afterCommit(loops.wake);
+        return await addLooks(db.sql, { now, all: true });
+      },
+      left: looksLeft,
+    },
   };
 }
 
@@ -82,6 +98,7 @@ function createBilling(
 ): Handlers<Ctx> {
   return implement(BillingService, {
     checkout: async (request, ctx: Ctx) => await checkoutPlan(configured(checkout), ctx, request),
+    listStatements,
     portal: async (request, ctx: Ctx) => await portal(configured(checkout), ctx, request),
     becomePayer: async ({ teamId }, ctx: Ctx) => {
       await payFrom(followPlans, ctx, teamId);

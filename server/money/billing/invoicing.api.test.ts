@@ -5,6 +5,7 @@ import { waitFor } from '../../../test/setup/wait-for.ts';
 import { DAY, HOUR, startShop } from '../../../test/setup/shop.ts';
 import type { Buyer, Shop } from '../../../test/setup/shop.ts';
 import { newId } from '../../platform/ids.ts';
+import { purchase, useCredit } from '../credits/index.ts';
 import { addLooks } from './reconcile.ts';
 import { handleEvents } from './worker.ts';
 
@@ -64,6 +65,91 @@ describe.skipIf(!postgresHere)('a statement', () => {
     }
     await shop.look();
   };
+
+  it('that is voided gives back the credit that it had used, once', async () => {
+    const buyer = await payer();
+    const { db } = shop.server;
+    const at = shop.clock.now();
+    await purchase(db, { teamId: buyer.teamId, cents: 232, source: `cs_${buyer.teamId}`, at });
+    const id = await closed(buyer, { lines: [95_154], credit: 232 });
+    await useCredit(db, { teamId: buyer.teamId, cents: 232, source: id, at });
+    expect(await shop.credit(buyer)).toBe(0);
+    await shop.look();
+    const [invoice] = invoices(id);
+    await shop.api.invoices.voidInvoice(invoice?.id ?? '');
+    await shop.settled();
+    expect((await state(id)).state).toBe('voided');
+    expect(await shop.credit(buyer)).toBe(232);
+    const voided = [...shop.stripe.tables.event.values()].findLast(({ type }) => type === 'invoice.voided');
+    await sqlOf()`delete from billing_events where id = ${voided?.id ?? ''}`;
+    shop.stripe.webhooks.resend(voided?.id ?? '');
+    await shop.settled();
+    expect(await shop.credit(buyer)).toBe(232);
+    expect(await shop.acts(id)).toContain('credit.returned');
+    const ledger = await shop.server.call(`GET /teams/${buyer.teamId}/credits/ledger`, { as: buyer.key });
+    expect(ledger.body['entries']).toMatchObject([
+      { kind: 'usage_returned', amountCents: 232, balanceCents: 232 },
+      { kind: 'usage' },
+      { kind: 'purchase' },
+    ]);
+  });
+
+  it('that was paid and is given back, or lost in a dispute, says so, and leaves a transfer and a row', async () => {
+    const buyer = await payer();
+    const [refunded, disputed] = [
+      await closed(buyer, { lines: [1_000], credit: 0 }),
+      await closed(buyer, { lines: [700], credit: 0 }),
+    ];
+    await shop.look();
+    const chargeOf = async (id: string) => {
+      const invoice = invoices(id)[0]?.id ?? '';
+      shop.stripe.payInvoice(invoice);
+      const payment = [...shop.stripe.tables.invoice_payment.values()].find(
+        (each) => each.invoice === invoice,
+      );
+      const intent = String(payment?.payment.payment_intent);
+      return [...shop.stripe.tables.charge.values()].find((each) => each.payment_intent === intent)!;
+    };
+    const charge = await chargeOf(refunded);
+    for (const amount of [300, 150]) {
+      await shop.api.refunds.create({ charge: charge.id, amount });
+      await shop.settled();
+    }
+    shop.stripe.closeDispute(shop.stripe.dispute((await chargeOf(disputed)).id).id, 'lost');
+    await shop.settled();
+    const all = await shop.server.call(`GET /teams/${buyer.teamId}/statements`, { as: buyer.key });
+    expect(
+      (all.body['statements'] as Array<Record<string, unknown>>).map((each) => [
+        each['id'],
+        each['state'],
+        each['refundedCents'],
+      ]),
+    ).toEqual([
+      [disputed, 'paid', 700],
+      [refunded, 'paid', 450],
+    ]);
+    const transfers = await sqlOf()`
+      select kind, cents from credit_transfers where team_id = ${buyer.teamId} order by created_at, id`;
+    expect(transfers).toEqual([
+      { kind: 'statement_refund', cents: 300 },
+      { kind: 'statement_refund', cents: 150 },
+      { kind: 'statement_dispute_lost', cents: 700 },
+    ]);
+    expect(await shop.acts(refunded)).toContain('statement.refunded');
+    const exported = `${shop.server.baseUrl}/teams/${buyer.teamId}/costs/export.json`;
+    const rows = await fetch(exported, { headers: { authorization: `Bearer ${buyer.key}` } });
+    const lines = (await rows.text())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>);
+    expect(
+      lines.filter((row) => row['ChargeClass'] === 'Correction').map((row) => row['BilledCost']),
+    ).toEqual(['-3.000000000000', '-1.500000000000', '-7.000000000000']);
+    // The fee of the plan, which the account pays for its one team.
+    expect(lines.filter((row) => row['SkuId'] === 'plan.team')).toMatchObject([
+      { ChargeCategory: 'Purchase', ChargeFrequency: 'Recurring', SkuPriceId: 'plan.team.usd' },
+    ]);
+  });
 
   it('is invoiced over its very cents, credit taken off, and paid by the card', async () => {
     const buyer = await payer();

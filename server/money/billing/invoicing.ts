@@ -8,7 +8,7 @@ import { linesOf, SHORTFALL, statementById } from '../statements/index.ts';
 import type { StatementLineRow, StatementRow } from '../statements/index.ts';
 import { noEffects } from './billing-deps.ts';
 import type { BillingDeps, Effects } from './billing-deps.ts';
-import { accountOf, customerOf } from './customers.ts';
+import { accountOf, customerOf, ensureCustomer } from './customers.ts';
 import type { InvoiceLine, ProviderInvoice } from './provider.ts';
 import { followInvoice } from './statement-moves.ts';
 
@@ -23,8 +23,9 @@ export async function invoiceStatement(deps: BillingDeps, statementId: string): 
   const statement = await statementById(db, statementId);
   if (statement === undefined || statement.state !== 'closed' || statement.dueCents <= 0) return noEffects;
   if (statement.plan === SELF_HOSTED.id) return noEffects;
-  const customerId = statement.payerId === null ? undefined : await customerOf(db.sql, statement.payerId);
-  if (customerId === undefined) return noEffects;
+  const { payerId } = statement;
+  if (payerId === null || (await customerOf(db.sql, payerId)) === undefined) return noEffects;
+  const customerId = await ensureCustomer(deps, payerId);
   const lines = invoiceLines(statement, await linesOf(db, statementId));
   const draft = await draftOf(deps, statement, customerId);
   if (draft.state === 'draft') await provider.addLines(draft, lines);
@@ -102,8 +103,18 @@ export async function settleInvoice(
   deps: BillingDeps,
   invoice: ProviderInvoice | undefined,
 ): Promise<Effects> {
-  const { statementId, customerId } = invoice ?? {};
-  if (invoice === undefined || statementId === undefined) return noEffects;
+  const statement = invoice && (await statementOfInvoice(deps, invoice));
+  if (invoice === undefined || statement === undefined) return noEffects;
+  return async (change) => await followInvoice(change, statement, invoice);
+}
+
+/** Our own row decides: an invoice that says of itself what is not so has no effect, and those who run the installation are told. Undefined as well: it is of no statement. */
+export async function statementOfInvoice(
+  deps: BillingDeps,
+  invoice: ProviderInvoice,
+): Promise<StatementRow | undefined> {
+  const { statementId, customerId } = invoice;
+  if (statementId === undefined) return undefined;
   const { db } = deps;
   const statement = await statementById(db, statementId);
   const payerId = customerId === undefined ? undefined : await accountOf(db.sql, customerId);
@@ -121,7 +132,7 @@ export async function settleInvoice(
     deps.onError(
       new Error(`invoice ${invoice.id} says that it is of ${statementId}, and has no effect: ${problem}`),
     );
-    return noEffects;
+    return undefined;
   }
-  return async (change) => await followInvoice(change, statement, invoice);
+  return statement;
 }

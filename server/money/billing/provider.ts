@@ -46,6 +46,9 @@ export interface ProviderInvoice {
   readonly state: 'draft' | 'open' | 'paid' | 'void' | 'uncollectible';
   /** Without taxes. */
   readonly totalCents: number;
+  /** With taxes. */
+  readonly paidCents: number;
+  readonly paidAt: Date | undefined;
   readonly currency: string;
   readonly url: string | undefined;
   /** A payment was tried, and it is not paid. */
@@ -113,7 +116,14 @@ export interface Provider {
   /** True for a live key: test and live have nothing in common. */
   readonly isLive: boolean;
   prices(lookupKeys: readonly string[]): Promise<readonly ProviderPrice[]>;
-  customer(account: { readonly id: string; readonly email: string }): Promise<string>;
+  /** `after`: the customer of the account that was deleted. */
+  customer(account: {
+    readonly id: string;
+    readonly email: string;
+    readonly after?: string | undefined;
+  }): Promise<string>;
+  /** False: it was deleted. */
+  hasCustomer(id: string): Promise<boolean>;
 
   createSession(order: SessionOrder): Promise<ProviderSession>;
   session(id: string): Promise<ProviderSession | undefined>;
@@ -144,6 +154,10 @@ export interface Provider {
   deleteDraft(id: string): Promise<void>;
   finalise(id: string): Promise<ProviderInvoice | undefined>;
 
+  /** The invoice that a payment was for. Undefined: it was for none. */
+  invoiceOfPayment(paymentId: string): Promise<ProviderInvoice | undefined>;
+  /** Paid invoices of the customer's subscriptions, newest first, at most 100. */
+  planInvoicesOf(customerId: string): Promise<readonly ProviderInvoice[]>;
   refundsOfCharge(
     chargeId: string,
   ): Promise<

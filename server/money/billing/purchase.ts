@@ -89,11 +89,13 @@ export function createPurchases(deps: BillingDeps): Purchases {
   const used = async (row: Checkout, wish: Wish): Promise<Bought | undefined> => {
     const isWanted = row.plan === wish.plan && row.amountCents === wish.amountCents;
     const made = await sessionOf(row, wish, isWanted);
+    // Of a customer that was deleted at the provider nobody can pay it.
+    const isOurs = made?.customerId === wish.customerId;
     const session =
-      made !== undefined && made.state === 'open' && !(isWanted && hasTime(made, clock.now()))
+      made !== undefined && made.state === 'open' && !(isWanted && isOurs && hasTime(made, clock.now()))
         ? await provider.expireSession(made.id)
         : made;
-    if (session?.state === 'open') {
+    if (session?.state === 'open' && isOurs) {
       const bound = await bindSession(deps.db, row.id, session);
       const checkout = bound ?? (await findCheckout(deps.db, row.id));
       return checkout?.state === 'open' ? { left: false, checkout } : undefined;

@@ -6,7 +6,7 @@ import { GRACE_MS, REMINDER_MS } from './account-plan.ts';
 const CHECKOUT_MS = 10 * 60_000;
 const ACCOUNT_MS = 24 * 60 * 60_000;
 const INVOICE_MS = 24 * 60 * 60_000;
-/** In one pass. */
+/** In one pass of those that are due; what staff asks for is all of them. */
 const TAKE = 500;
 
 export interface Looks {
@@ -46,7 +46,7 @@ async function lookAtCheckouts(sql: SqlTag, { now, all }: Look): Promise<number>
     from billing_checkouts c join billing_customers b on b.user_id = c.user_id
     where c.ended_at is null and c.state in ('creating', 'open', 'completed') and c.created_at <= ${before}
       and not exists (select 1 from billing_events e where e.lane = b.customer_id and e.object_id = c.id and e.done_at is null)
-    order by c.created_at limit ${TAKE}::int
+    order by c.created_at limit ${all ? null : TAKE}::int
     on conflict (id) do nothing returning 1`,
   );
 }
@@ -60,7 +60,7 @@ async function lookAtAccounts(sql: SqlTag, { now, all }: Look): Promise<number> 
     from billing_customers b
     where coalesce(b.reconciled_at, b.created_at) <= ${before}
       and not exists (select 1 from billing_events e where e.lane = b.customer_id and e.type = 'svc.account' and e.done_at is null)
-    order by coalesce(b.reconciled_at, b.created_at) limit ${TAKE}::int
+    order by coalesce(b.reconciled_at, b.created_at) limit ${all ? null : TAKE}::int
     on conflict (id) do nothing returning 1`,
   );
 }
@@ -74,7 +74,7 @@ async function lookAtStatements(sql: SqlTag, { now, all }: Look): Promise<number
     from statements s join billing_customers b on b.user_id = s.payer_id
     where s.state = 'closed' and s.due_cents > 0 and s.plan <> ${SELF_HOSTED.id}
       and not exists (select 1 from billing_events e where e.lane = b.customer_id and e.object_id = s.id and e.done_at is null)
-    order by s.closed_at limit ${TAKE}::int
+    order by s.closed_at limit ${all ? null : TAKE}::int
     on conflict (id) do nothing returning 1`,
   );
 }
@@ -87,7 +87,7 @@ async function lookAtInvoices(sql: SqlTag, { now, all }: Look): Promise<number> 
     from statements s join billing_customers b on b.user_id = s.payer_id
     where s.state in ('invoiced', 'failed') and s.invoice_id is not null
       and not exists (select 1 from billing_events e where e.id = 'invoice:' || s.invoice_id || ':' || ${slot(now, INVOICE_MS, all)}::text)
-    order by s.closed_at limit ${TAKE}::int
+    order by s.closed_at limit ${all ? null : TAKE}::int
     on conflict (id) do nothing returning 1`,
   );
 }
@@ -107,12 +107,14 @@ export async function addDunning(sql: SqlTag, now: Date): Promise<number> {
   );
 }
 
+export interface LooksLeft {
+  readonly left: number;
+  readonly failed: number;
+}
+
 /** Looks of that moment that are not done, and how many of them the provider did not answer. */
-export async function looksLeft(
-  sql: SqlTag,
-  now: Date,
-): Promise<{ readonly left: number; readonly failed: number }> {
-  const [row] = await sql<Array<{ left: number; failed: number }>>`
+export async function looksLeft(sql: SqlTag, now: Date): Promise<LooksLeft> {
+  const [row] = await sql<LooksLeft[]>`
     select count(*)::int as left, count(*) filter (where last_error is not null)::int as failed
     from billing_events where done_at is null and id like '%:now' || ${String(now.getTime())}`;
   return row ?? { left: 0, failed: 0 };

@@ -11,6 +11,13 @@ export const billingCustomers = pgTable('billing_customers', {
   reconciledAt: instant('reconciled_at'),
 });
 
+/** Customers that were deleted at the provider: what is told of them still is of their account. */
+export const billingPastCustomers = pgTable('billing_past_customers', {
+  customerId: text('customer_id').primaryKey(),
+  userId: id('user_id').notNull(),
+  replacedAt: instant('replaced_at').notNull(),
+});
+
 /** Purchases, made before the provider is asked: after a crash the same one goes on. */
 export const billingCheckouts = pgTable(
   'billing_checkouts',
@@ -49,6 +56,21 @@ export const billingCheckouts = pgTable(
       .on(t.createdAt)
       .where(sql`${t.state} in ('creating', 'open')`),
   ],
+);
+
+/** Append-only by a trigger: what accounts paid for their plans, as the provider invoiced it. */
+export const planFees = pgTable(
+  'plan_fees',
+  {
+    /** Of the provider. */
+    invoiceId: text('invoice_id').primaryKey(),
+    userId: id('user_id').notNull(),
+    plan: text('plan').notNull(),
+    /** Without taxes; below 0 where a change of the plan gave something back. */
+    cents: bigint('cents', { mode: 'number' }).notNull(),
+    paidAt: instant('paid_at').notNull(),
+  },
+  (t) => [index('plan_fees_of_account').on(t.userId, t.paidAt)],
 );
 
 /** What the provider told of. Each says only that something of its object changed: the object is read again. */

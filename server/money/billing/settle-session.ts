@@ -5,7 +5,7 @@ import { noEffects } from './billing-deps.ts';
 import type { BillingDeps, Change, Effects } from './billing-deps.ts';
 import { checkoutOf, endCheckout, leaveCheckout } from './checkouts-store.ts';
 import type { Checkout, End } from './checkouts-store.ts';
-import { customerOf } from './customers.ts';
+import { accountOf } from './customers.ts';
 import { addEvents } from './events.ts';
 import type { ProviderSession } from './provider.ts';
 
@@ -15,7 +15,9 @@ export async function settleSession(
 ): Promise<Effects> {
   const row = session === undefined ? undefined : await checkoutOf(deps.db, session);
   if (session === undefined) return noEffects;
-  const stranger = strangeness(session, row, row && (await customerOf(deps.db.sql, row.userId)));
+  const { customerId } = session;
+  const payerId = customerId === undefined ? undefined : await accountOf(deps.db.sql, customerId);
+  const stranger = strangeness(session, row, payerId);
   if (row === undefined || stranger !== undefined) {
     if (stranger !== undefined)
       deps.onError(new Error(`checkout session ${session.id} has no effect: ${stranger}`));
@@ -28,14 +30,13 @@ export async function settleSession(
 function strangeness(
   session: ProviderSession,
   row: Checkout | undefined,
-  customerId: string | undefined,
+  payerId: string | undefined,
 ): string | undefined {
   const { checkoutId, mode, amountCents, currency } = session;
   // Others may use the same account at the provider; only what names a purchase of ours is strange.
   if (row === undefined)
     return checkoutId?.startsWith('chk_') ? `no purchase ${checkoutId} waits for it` : undefined;
-  if (customerId === undefined || session.customerId !== customerId)
-    return `its customer is not that of ${row.id}`;
+  if (payerId !== row.userId) return `its customer is not that of ${row.id}`;
   if (checkoutId !== row.id) return `it was made for another purchase than ${row.id}`;
   if (mode !== (row.kind === 'plan' ? 'subscription' : 'payment')) return `its mode is not that of ${row.id}`;
   if (currency !== row.currency) return `its currency is ${currency}, that of ${row.id} ${row.currency}`;

@@ -1,7 +1,7 @@
 /** Statements on their way through the provider. */
 import { addEvent } from '../../platform/events.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
-import { PROVIDER_ACTOR } from '../credits/index.ts';
+import { PROVIDER_ACTOR, returnUsed } from '../credits/index.ts';
 import type { Change } from './billing-deps.ts';
 import type { ProviderInvoice } from './provider.ts';
 import { moveStatement } from '../statements/index.ts';
@@ -32,6 +32,8 @@ export async function followInvoice(
   if (!moved) return;
   const details = { invoice: invoice.id, dueCents, eventId };
   const act = { chain: teamId, actor: PROVIDER_ACTOR, action: `statement.${to}`, target: id, requestId: '' };
+  // The lock of the team's credit goes before that of its ledger, as everywhere.
+  if (to === 'voided') await returnUsed(db, { teamId, statementId: id, at: now, eventId });
   if (to === 'failed') await tellFailed({ db, now, eventId }, { id, teamId, period });
   await appendAudit(db, { ...act, details }, now);
 }

@@ -16,6 +16,8 @@ type InvoiceCalls = Pick<
   | 'addLines'
   | 'deleteDraft'
   | 'finalise'
+  | 'invoiceOfPayment'
+  | 'planInvoicesOf'
   | 'refundsOfCharge'
   | 'dispute'
 >;
@@ -63,6 +65,7 @@ export function invoiceCalls(ask: Ask, isTaxed: boolean): InvoiceCalls {
         invoiceOf(await invoices.finalizeInvoice(id, { auto_advance: true })),
       );
     },
+    ...paidCalls(ask, invoice),
     refundsOfCharge: async (id) =>
       await orMissing(
         ask('read refunds', async ({ charges, refunds }) => {
@@ -80,6 +83,30 @@ export function invoiceCalls(ask: Ask, isTaxed: boolean): InvoiceCalls {
       ),
     dispute: async (id) =>
       await orMissing(ask('read a dispute', async ({ disputes }) => disputeOf(await disputes.retrieve(id)))),
+  };
+}
+
+function paidCalls(
+  ask: Ask,
+  invoice: Provider['invoice'],
+): Pick<Provider, 'invoiceOfPayment' | 'planInvoicesOf'> {
+  return {
+    invoiceOfPayment: async (payment_intent) => {
+      const payment = { type: 'payment_intent', payment_intent } as const;
+      const found = await ask('find the invoice of a payment', async ({ invoicePayments }) =>
+        invoicePayments.list({ payment, limit: 1 }),
+      );
+      const id = idOf(found.data.at(0)?.invoice);
+      return id === undefined ? undefined : await invoice(id);
+    },
+    planInvoicesOf: async (customer) => {
+      const paid = await orMissing(
+        ask('list paid invoices', async ({ invoices }) =>
+          invoices.list({ customer, status: 'paid', limit: PAGE }),
+        ),
+      );
+      return (paid?.data ?? []).map(invoiceOf).filter(({ subscriptionId }) => subscriptionId !== undefined);
+    },
   };
 }
 

@@ -65,6 +65,9 @@ export function invoiceOf(invoice: Stripe.Invoice): ProviderInvoice {
     subscriptionId: idOf(invoice.parent?.subscription_details?.subscription),
     state,
     totalCents: untaxed ?? total,
+    paidCents: invoice.amount_paid,
+    paidAt:
+      invoice.status_transitions.paid_at === null ? undefined : instant(invoice.status_transitions.paid_at),
     currency: invoice.currency,
     url: invoice.hosted_invoice_url ?? undefined,
     isFailed: state === 'uncollectible' || (state === 'open' && invoice.attempt_count > 0),

@@ -58,7 +58,7 @@ function hostOf({ hostname, port, protocol }: URL) {
   };
 }
 
-function catalogueCalls(ask: Ask): Pick<Provider, 'prices' | 'customer'> {
+function catalogueCalls(ask: Ask): Pick<Provider, 'prices' | 'customer' | 'hasCustomer'> {
   return {
     prices: async (lookupKeys) =>
       await ask('list prices', async (stripe) => {
@@ -73,17 +73,22 @@ function catalogueCalls(ask: Ask): Pick<Provider, 'prices' | 'customer'> {
             : [{ id, lookupKey, amountCents, currency: price.currency }],
         );
       }),
-    customer: async ({ id, email }) =>
+    customer: async ({ id, email, after }) =>
       await ask('make a customer', async (stripe) => {
         const { data } = await stripe.customers.list({ email, limit: PAGE });
         const known = data.find(({ metadata }) => metadata['account'] === id);
         if (known !== undefined) return known.id;
         const made = await stripe.customers.create(
           { email, metadata: { account: id } },
-          { idempotencyKey: `${id}:customer` },
+          // The answer of before would name the one that is gone.
+          { idempotencyKey: after === undefined ? `${id}:customer` : `${id}:customer:${after}` },
         );
         return made.id;
       }),
+    hasCustomer: async (id) =>
+      (await orMissing(
+        ask('read a customer', async ({ customers }) => (await customers.retrieve(id)).deleted !== true),
+      )) ?? false,
   };
 }
 

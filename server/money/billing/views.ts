@@ -1,10 +1,15 @@
 /** Billing as teams and accounts see it. */
-import { TeamBillingSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
-import type { TeamBilling } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import { StatementSchema, TeamBillingSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import type {
+  ListStatementsRequest,
+  Statement,
+  TeamBilling,
+} from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { findUserById } from '../../access/accounts/index.ts';
 import { teamsPaidBy } from '../../access/teams/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Database } from '../../platform/db/index.ts';
+import { closePage, openPage } from '../../platform/paging.ts';
 import { shown } from '../../platform/resource/index.ts';
 import { decimalOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf } from '../credits/index.ts';
@@ -51,7 +56,7 @@ export async function teamBilling(
   const month = await paidMonth(db, { teamId, period, charges });
   const { payerId } = month;
   const { standing, cancelAt } = await planOf(db, charges, payerId);
-  const nets = await openNets(ctx, { teamId, charges });
+  const nets = await openNets(ctx, { teamId, charges, currency });
   const payer = payerId === null ? undefined : await findUserById(db, payerId);
   return shown(TeamBillingSchema, {
     teamId,
@@ -63,12 +68,25 @@ export async function teamBilling(
     decimals: decimalsOf(currency),
     includedSeconds: month.poolMs / 1_000,
     usedSeconds: month.usedMs / 1_000,
-    net: decimalOf(nets.get(period) ?? 0n),
+    net: decimalOf(nets.get(period)?.net ?? 0n),
     creditBalanceCents: await balanceOf(db.sql, teamId),
-    pendingCents: pendingCents(nets, currency),
+    pendingCents: pendingCents(nets),
     cancelAt,
     statements: await statementsOf(ctx, { teamId, limit: STATEMENTS_MAX }),
   });
+}
+
+/** All statements of a team, page by page. */
+export async function listStatements(
+  request: ListStatementsRequest,
+  ctx: Ctx,
+): Promise<{ readonly statements: Statement[]; readonly nextCursor?: string }> {
+  const { teamId } = request;
+  const page = openPage(ctx, teamId, request);
+  const before = page.after === undefined ? undefined : `${page.after[0]}-01`;
+  const rows = await statementsOf(ctx, { teamId, limit: page.take, before });
+  const { items, ...next } = closePage(page, rows, ({ period }) => [period]);
+  return { ...next, statements: items.map((row) => shown(StatementSchema, row)) };
 }
 
 /** What `account.plan` says beside the limits of the installation. */

@@ -1,6 +1,6 @@
 /** Handles events: reads and calls first, then all effects in the transaction that ends the event. A worker whose claim has gone to another one changes nothing. */
 import type { BillingDeps } from './billing-deps.ts';
-import { claimEvents, finishEvent, returnEvent } from './events.ts';
+import { claimEvents, finishEvent, RENEW_EVERY_MS, renewEvent, returnEvent } from './events.ts';
 import type { ClaimedEvent } from './events.ts';
 import { handlerOf } from './handle.ts';
 import { isFailure } from './provider.ts';
@@ -16,7 +16,8 @@ export async function handleEvents(deps: BillingDeps): Promise<number> {
 }
 
 async function handleOne(deps: BillingDeps, event: ClaimedEvent): Promise<void> {
-  const { db, clock } = deps;
+  const { db, clock, onError } = deps;
+  const renewing = setInterval(() => void renewEvent(db.sql, event).catch(onError), RENEW_EVERY_MS);
   try {
     const effects = await handlerOf(event.type)?.(deps, event);
     await db.transact(async (tx) => {
@@ -24,6 +25,8 @@ async function handleOne(deps: BillingDeps, event: ClaimedEvent): Promise<void> 
     });
   } catch (error) {
     await returnEvent(db.sql, event, error instanceof Error ? error.message : String(error));
-    if (!isFailure(error, 'busy')) deps.onError(error);
+    if (!isFailure(error, 'busy')) onError(error);
+  } finally {
+    clearInterval(renewing);
   }
 }

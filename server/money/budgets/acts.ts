@@ -40,13 +40,18 @@ export async function setBudget(ctx: Ctx, request: SetRequest, currency: string)
   const limitCents = limitOf(request, currency);
   const { enabled, enforcement } = given(SetRequestSchema, request) as Partial<BudgetRow>;
   const set = { enabled, enforcement, updatedAt: ctx.clock.now() };
-  return await change(ctx, { action: 'budget.set', details }, async (tx) => {
+  return await ctx.db.transact(async (db) => {
+    const tx = { ...ctx, db };
     const scope = id === undefined ? await scopeOf(tx, request) : await scopeOfBudget(tx, request, id);
     await budgetRows.atMost(tx, { teamId, max: BUDGETS_MAX, where: not(ofScope(scope)) });
-    const row = await upsert(tx, { teamId, ...scope, limitCents }, set);
-    if (id !== undefined && row.id !== id) throw notFound('budget');
-    await markDirty(tx.db.sql, [teamId]);
-    return row;
+    const [before] = await budgetRows.list(tx, { where: and(eq(budgets.teamId, teamId), ofScope(scope)) });
+    const replaced = (row: BudgetRow) => ({ ...details(row), ...(before && { before: details(before) }) });
+    return await change(tx, { action: 'budget.set', details: replaced }, async () => {
+      const row = await upsert(tx, { teamId, ...scope, limitCents }, set);
+      if (id !== undefined && row.id !== id) throw notFound('budget');
+      await markDirty(db.sql, [teamId]);
+      return row;
+    });
   });
 }
 
@@ -92,35 +97,45 @@ function ofScope({ projectId, environmentId }: Scope) {
   return same;
 }
 
-/** The team's own: another team's project is no project. */
+/** The team's own: another team's project is no project. An environment may be named with its project. */
 async function scopeOf(ctx: Ctx, { teamId, projectId = '', environmentId = '' }: SetRequest): Promise<Scope> {
-  if (projectId !== '' && environmentId !== '') {
-    const message = 'a budget is of a project or of an environment, not of both; leave one out';
-    throw refused('environmentId', 'one_scope', message);
-  }
   if (projectId !== '' && (await projectRows.find(ctx, projectId)).teamId !== teamId)
     throw notFound('project');
-  if (environmentId !== '' && (await environmentRows.find(ctx, environmentId)).teamId !== teamId)
-    throw notFound('environment');
-  return { projectId, environmentId };
+  if (environmentId === '') return { projectId, environmentId };
+  const environment = await environmentRows.find(ctx, environmentId);
+  if (environment.teamId !== teamId) throw notFound('environment');
+  if (projectId !== '' && environment.projectId !== projectId) {
+    const message = `environment ${environmentId} is of the project ${environment.projectId}, not of ${projectId}; a budget is of a project or of an environment`;
+    throw refused('environmentId', 'one_scope', message);
+  }
+  return { projectId: '', environmentId };
 }
 
-async function scopeOfBudget(
-  ctx: Ctx,
-  { teamId, projectId, environmentId }: SetRequest,
-  id: string,
-): Promise<Scope> {
+async function scopeOfBudget(ctx: Ctx, request: SetRequest, id: string): Promise<Scope> {
+  const { teamId, projectId, environmentId } = request;
   const known = await budgetRows.lock(ctx, id);
   if (known.teamId !== teamId) throw notFound('budget');
-  const other = [
-    projectId !== undefined && projectId !== known.projectId ? 'projectId' : undefined,
-    environmentId !== undefined && environmentId !== known.environmentId ? 'environmentId' : undefined,
-  ].find((field) => field !== undefined);
+  const isOfProject =
+    projectId === undefined || projectId === known.projectId || (await isWithin(ctx, known, projectId));
+  const other = !isOfProject
+    ? 'projectId'
+    : environmentId !== undefined && environmentId !== known.environmentId
+      ? 'environmentId'
+      : undefined;
   if (other !== undefined) {
     const message = `budget ${id} has another scope; leave the scope out, or set a budget of that scope without id`;
     throw refused(other, 'same_scope', message);
   }
   return known;
+}
+
+/** The budget is of an environment of that project. */
+async function isWithin(ctx: Ctx, { environmentId }: Scope, projectId: string): Promise<boolean> {
+  if (environmentId === '') return false;
+  const [environment] = await environmentRows.list(ctx, {
+    where: eq(environmentRows.table.id, environmentId),
+  });
+  return environment?.projectId === projectId;
 }
 
 function limitOf({ monthlyLimit }: SetRequest, currency: string): number {
@@ -131,7 +146,7 @@ function limitOf({ monthlyLimit }: SetRequest, currency: string): number {
 }
 
 function refuseOther({ currency }: SetRequest, ours: string): void {
-  if (currency === undefined || currency === ours) return;
+  if (currency === undefined || currency.toLowerCase() === ours) return;
   throw apiError(
     'currency_unsupported',
     `currency is ${JSON.stringify(currency)}, and this installation counts in ${ours}; leave it out`,

@@ -1,9 +1,10 @@
 /** Budgets over the real door: whose they are, what is refused, and what they say of the month. */
 import { createSvcSDK } from '@svc/sdk';
-import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { BUDGETS_MAX } from './acts.ts';
@@ -18,15 +19,6 @@ describe.skipIf(!postgresHere)('budgets', () => {
   let environmentId: string;
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   /** Time of today at the first price, 0.0001 a second. */
   const used = async (ms: number, of: { environment?: string; project?: string } = {}): Promise<void> => {
     const { environment = '', project = '' } = of;
@@ -95,6 +87,43 @@ describe.skipIf(!postgresHere)('budgets', () => {
     expect(await refused(sdk.budgets.set(teamId, { monthlyLimit: 5, projectId }))).toBe('404 not_found');
   });
 
+  it('are of an environment that is named with its project, and show that', async () => {
+    const other = (await sdk.projects.create({ name: 'other', teamId })).id;
+    const budget = await sdk.budgets.set(teamId, { monthlyLimit: 5, projectId, environmentId });
+    expect(budget).toMatchObject({ projectId, environmentId, monthlyLimit: 5 });
+    const alone = await sdk.budgets.set(teamId, { monthlyLimit: 6, environmentId });
+    expect(alone).toMatchObject({ id: budget.id, projectId, environmentId });
+    const byId = { id: budget.id!, monthlyLimit: 7 };
+    for (const scope of [{ projectId, environmentId }, { projectId }, { environmentId }, {}])
+      expect((await sdk.budgets.set(teamId, { ...byId, ...scope })).id).toBe(budget.id);
+    for (const wrong of [
+      { monthlyLimit: 1, projectId: other, environmentId },
+      { ...byId, projectId: other },
+      { ...byId, projectId: other, environmentId },
+    ])
+      expect(await refused(sdk.budgets.set(teamId, wrong))).toBe('400 validation_failed');
+    expect(await sdk.budgets.list(teamId)).toMatchObject([{ id: budget.id, projectId, monthlyLimit: 7 }]);
+  });
+
+  it('of 0 that hold refuse the first run, and name whose they are', async () => {
+    const run = async (environment: string) =>
+      await server.call(`POST /teams/${teamId}/sandbox-runs`, {
+        as: server.first.apiKey,
+        body: { command: ['true'], labels: { environment } },
+      });
+    expect(await sdk.budgets.set(teamId, { monthlyLimit: 0, projectId })).toMatchObject({ state: 'ok' });
+    expect((await run(environmentId)).status).toBe(201);
+    const set = await sdk.budgets.set(teamId, { monthlyLimit: 0, projectId, enforcement: 'hold' });
+    expect(set).toMatchObject({ state: 'exceeded', percentUsed: 0 });
+    const held = await run(environmentId);
+    expect([held.status, held.code]).toEqual([402, 'spend_refused']);
+    expect(held.text).toContain(`new runs of project ${projectId} are refused by its budget`);
+    await sdk.budgets.set(teamId, { monthlyLimit: 1, projectId });
+    expect((await run(environmentId)).status).toBe(201);
+    await sdk.budgets.set(teamId, { monthlyLimit: 0, environmentId, enforcement: 'hold' });
+    expect((await run(environmentId)).text).toContain(`new runs of environment ${environmentId} are refused`);
+  });
+
   it('take no limit that is not whole in cents, and no number that is none', async () => {
     const put = async (body: object | string) =>
       await server.call(`PUT /teams/${teamId}/budgets`, { as: server.first.apiKey, body });
@@ -133,7 +162,9 @@ describe.skipIf(!postgresHere)('budgets', () => {
     const set = (currency: string) => sdk.budgets.set(teamId, { monthlyLimit: 1, currency });
     expect((await set('usd')).currency).toBe('usd');
     expect(await refused(set('eur'))).toBe('400 currency_unsupported');
-    expect(await refused(set('USD'))).toBe('400 currency_unsupported');
+    expect((await set('USD')).currency).toBe('usd');
+    expect((await set('Usd')).currency).toBe('usd');
+    expect(await refused(set('EUR'))).toBe('400 currency_unsupported');
   });
 
   it('are of projects and environments of their own team, and nobody sees those of another', async () => {
@@ -149,9 +180,6 @@ describe.skipIf(!postgresHere)('budgets', () => {
     expect(await refused(theirs.budgets.set(teamId, { monthlyLimit: 1 }))).toBe('404 not_found');
     expect(await refused(theirs.budgets.list(teamId))).toBe('404 not_found');
     expect(await refused(sdk.budgets.delete(teamId, budget.id!))).toBe('404 not_found');
-    expect(await refused(sdk.budgets.set(teamId, { monthlyLimit: 1, projectId, environmentId }))).toBe(
-      '400 validation_failed',
-    );
     expect(await theirs.budgets.list(other.teamId)).toHaveLength(1);
     // A person of both teams reaches the other team's only by its own path.
     const both = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
@@ -164,6 +192,7 @@ describe.skipIf(!postgresHere)('budgets', () => {
     const budget = await sdk.budgets.set(teamId, { monthlyLimit: 1 });
     expect(await viewer.budgets.list(teamId)).toMatchObject([{ id: budget.id }]);
     expect(await refused(developer.budgets.set(teamId, { monthlyLimit: 2 }))).toBe('403 role_insufficient');
+    await sdk.budgets.set(teamId, { monthlyLimit: 2, enforcement: 'hold' });
     await sdk.budgets.delete(teamId, budget.id!);
     expect(await refused(sdk.budgets.delete(teamId, budget.id!))).toBe('404 not_found');
     expect(await sdk.budgets.list(teamId)).toEqual([]);
@@ -176,10 +205,28 @@ describe.skipIf(!postgresHere)('budgets', () => {
       enabled: true,
       enforcement: 'notify',
     };
+    const held = { ...details, limitCents: 200, enforcement: 'hold' };
     expect(entries).toEqual([
       { action: 'budget.set', details },
-      { action: 'budget.deleted', details },
+      { action: 'budget.set', details: { ...held, before: details } },
+      { action: 'budget.deleted', details: held },
     ]);
+  });
+
+  it('of an environment or a project say that it was deleted', async () => {
+    const project = await sdk.projects.create({ name: 'gone', teamId });
+    const environment = await sdk.environments.create(project.id, { name: 'gone' });
+    const scopes = [{ environmentId: environment.id }, { projectId: project.id }, { projectId }, {}];
+    for (const scope of scopes)
+      expect(await sdk.budgets.set(teamId, { monthlyLimit: 1, ...scope })).toMatchObject({
+        scopeDeleted: false,
+      });
+    await sdk.projects.delete(project.id);
+    const listed = await sdk.budgets.list(teamId);
+    const isGone = ({ environmentId, projectId: id }: (typeof listed)[number]) =>
+      environmentId === environment.id || id === project.id;
+    expect(listed.map((budget) => budget.scopeDeleted)).toEqual(listed.map(isGone));
+    expect(listed.filter(isGone)).toHaveLength(2);
   });
 
   it('are a hundred of a team, and those that are there still change', async () => {

@@ -11,7 +11,7 @@ import { publish } from '../../engine/outbox/index.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { openDatabase } from '../../platform/db/index.ts';
 import { metered } from '../metering/index.ts';
-import { createBudgets, evaluate, markDirty, percentUsed, spendDirtied } from './index.ts';
+import { createBudgets, evaluate, evaluateAll, markDirty, percentUsed, spendDirtied } from './index.ts';
 
 const postgresHere = await has('postgres');
 
@@ -120,6 +120,27 @@ describe.skipIf(!postgresHere)('spending', () => {
       'budget.threshold 80',
     ]);
     expect(await gates()).toEqual([]);
+  });
+
+  it('is held against the budgets of all teams but one on which that fails, and on which it waits', async () => {
+    const poisoned = teamId;
+    await set({ monthlyLimit: 1, hold: true });
+    await spend(150);
+    teamId = await world.team();
+    await set({ monthlyLimit: 1, hold: true });
+    await spend(150);
+    await sql.unsafe(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not this one'; end $$;
+      create trigger refusing before insert on spend_gates for each row when (new.team_id = '${poisoned}') execute function refuse()`);
+    const errors: unknown[] = [];
+    const evaluated = async () =>
+      await evaluateAll({ ...deps(), onError: (error: unknown) => void errors.push(error) });
+    await evaluated();
+    expect(await gates()).toEqual(['budget']);
+    expect(await gates(poisoned)).toEqual([]);
+    expect(errors).toMatchObject([{ message: 'not this one' }]);
+    await sql.unsafe('drop trigger refusing on spend_gates; drop function refuse()');
+    await evaluated();
+    expect(await gates(poisoned)).toEqual(['budget']);
   });
 
   it('is told of when the forecast passes the limit, before the limit is', async () => {

@@ -3,7 +3,9 @@
  * Costs that are published while it runs wait for it with their mark, and are seen by the next one. One evaluation runs at a time, wherever: of two, the one that read first could write last.
  */
 import type { Clock } from '../../platform/clock.ts';
+import { isConnectionError, isRetryable } from '../../platform/db/index.ts';
 import type { Database, SqlTag } from '../../platform/db/index.ts';
+import { eachStep } from '../../platform/loop.ts';
 import type { Pricing } from '../plans/index.ts';
 import { moveGates } from './gates.ts';
 import { measure } from './measure.ts';
@@ -40,6 +42,28 @@ export async function evaluate({ db, clock, ...pricing }: EvaluateDeps, which: W
     await moveGates(tx, evaluated);
     return teamIds.length >= batch;
   });
+}
+
+/** As `evaluate`. A team on which it fails keeps the others from nothing: each goes by itself then, and one that fails stays marked. */
+export async function evaluateAll(
+  deps: EvaluateDeps & { onError(error: unknown): void },
+  batch = BATCH,
+): Promise<boolean> {
+  try {
+    return await evaluate(deps, { batch });
+  } catch (error) {
+    if (isConnectionError(error) || isRetryable(error)) throw error;
+  }
+  const { sql } = deps.db;
+  const marked = await sql<Array<{ teamId: string }>>`
+    select team_id as "teamId" from (select team_id from spend_dirty union select team_id from spend_gates) t order by 1 limit ${batch}::int`;
+  const steps = marked.map(
+    ({ teamId }) =>
+      async () =>
+        await evaluate(deps, { teamId }),
+  );
+  await eachStep(steps, deps.onError);
+  return false;
 }
 
 /** Until the transaction ends. */

@@ -17,8 +17,9 @@ describe('percentOf()', () => {
         expect(tenths * all <= spent * 1_000n && spent * 1_000n < (tenths + 1n) * all).toBe(true);
         expect(isExceeded(percent)).toBe(spent >= all);
         const state = spent >= all ? 'exceeded' : spent * 100n >= all * 80n ? 'warning' : 'ok';
-        expect(stateOf({ enabled: true, percentUsed: percent })).toBe(state);
-        expect(stateOf({ enabled: false, percentUsed: percent })).toBe('disabled');
+        const of = { percentUsed: percent, refusesAll: false };
+        expect(stateOf({ ...of, enabled: true })).toBe(state);
+        expect(stateOf({ ...of, enabled: false })).toBe('disabled');
         expect(passed(percent)).toEqual([50n, 80n, 100n].filter((t) => spent * 100n >= all * t).map(Number));
       }),
     );

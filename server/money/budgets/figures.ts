@@ -23,12 +23,14 @@ export function passed(percentUsed: number): readonly number[] {
 export function stateOf({
   enabled,
   percentUsed,
+  refusesAll,
 }: {
   readonly enabled: boolean;
   readonly percentUsed: number;
+  readonly refusesAll: boolean;
 }): State {
   if (!enabled) return 'disabled';
-  if (isExceeded(percentUsed)) return 'exceeded';
+  if (refusesAll || isExceeded(percentUsed)) return 'exceeded';
   return percentUsed >= WARNING ? 'warning' : 'ok';
 }
 

@@ -36,7 +36,7 @@ export async function moveGates(tx: Database, evaluated: Evaluated): Promise<voi
 }
 
 const isHeld = (budget: Measured): boolean =>
-  budget.enabled && budget.enforcement === 'hold' && isExceeded(budget.percentUsed);
+  budget.enabled && budget.enforcement === 'hold' && (budget.refusesAll || isExceeded(budget.percentUsed));
 
 function gateOf(budget: Measured, { currency, month }: Evaluated): Gate {
   const { id, teamId, projectId, environmentId, limitCents, spent, percentUsed } = budget;

@@ -7,7 +7,8 @@ import { useTime } from '../../../test/setup/money/spending.ts';
 import { has } from '../../../test/setup/needs.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
-import { costsOf, paidMonth, paidMonths } from '../plans/index.ts';
+import { paidMonth, paidMonths } from '../plans/index.ts';
+import { usageLines } from '../statements/index.ts';
 import { evaluate, markDirty } from './index.ts';
 import { measure } from './measure.ts';
 
@@ -191,8 +192,9 @@ describe.skipIf(!postgresHere)('included time', () => {
         for (const teamId of teamIds) {
           const one = await paidMonth({ sql }, { teamId, period, charges: true });
           expect(many.find((each) => each.teamIds.includes(teamId))).toEqual(one);
-          const { list, included } = await costsOf(sql, { teamId, period, coverage: one.coverage });
-          expect(budgets.find((each) => each.teamId === teamId)!.spent).toBe(list - included);
+          const lines = await usageLines(sql, { teamId, period, coverage: one.coverage, currency: 'usd' });
+          const net = lines.reduce((sum, { list, included }) => sum + list - included, 0n);
+          expect(budgets.find((each) => each.teamId === teamId)!.spent).toBe(net);
         }
       }),
       { numRuns: 15 },

@@ -3,23 +3,25 @@ import { BudgetsService } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
+import { findDeleted, projectsOf } from '../../apps/environments/index.ts';
 import { publishedUntil } from '../../engine/outbox/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { startLoop } from '../../platform/loop.ts';
 import { notFound } from '../../platform/not-found.ts';
+import { METERED } from '../metering/index.ts';
 import { pricingOf } from '../plans/index.ts';
 import { deleteBudget, setBudget } from './acts.ts';
-import { spendDirtied } from './dirty.ts';
-import { evaluate, takeTurn } from './evaluate.ts';
+import { evaluate, evaluateAll, takeTurn } from './evaluate.ts';
 import type { EvaluateDeps } from './evaluate.ts';
 import { measure } from './measure.ts';
 import type { Measuring } from './measure.ts';
 import { showBudget } from './show.ts';
 
+export { budgetGuards } from './guards.ts';
 export { markDirty, spendDirtied } from './dirty.ts';
-export { evaluate } from './evaluate.ts';
+export { evaluate, evaluateAll } from './evaluate.ts';
 export type { EvaluateDeps } from './evaluate.ts';
 
 /** Shorter than the 15 s within which a gate is right, with its jitter. */
@@ -28,13 +30,24 @@ const NOTICES_KEPT = '62 days';
 
 export function createBudgets(deps: Omit<EvaluateDeps, 'db'>): Handlers<Ctx> {
   const { currency, charges, clock } = deps;
-  const listed = async ({ db }: Ctx, teamId: string): Promise<readonly Budget[]> => {
+  const listed = async ({ db, teams }: Ctx, teamId: string): Promise<readonly Budget[]> => {
     const now = clock.now();
-    const evaluatedAt = await publishedUntil(db.sql, { teamId, kind: 'work.finished', now });
+    const evaluatedAt = await publishedUntil(db.sql, { teamId, kind: 'work.finished', effect: METERED, now });
     const { budgets } = await measure(db.sql, { currency, charges, teamIds: [teamId], now });
-    return budgets
-      .filter((budget) => budget.teamId === teamId)
-      .map((budget) => showBudget(budget, { currency, evaluatedAt }));
+    const own = budgets.filter((budget) => budget.teamId === teamId);
+    const isDeleted = await findDeleted({ db, teams }, own);
+    const projects = await projectsOf(
+      { db, teams },
+      own.map(({ environmentId }) => environmentId),
+    );
+    return own.map((budget) =>
+      showBudget(budget, {
+        currency,
+        evaluatedAt,
+        scopeDeleted: isDeleted(budget),
+        projectId: budget.projectId || projects.get(budget.environmentId),
+      }),
+    );
   };
   /** With the gates and notices that come of it, both or neither. The turn comes first: who waits for it holds nothing that an evaluation needs. */
   const evaluated = async <T>(ctx: Ctx, teamId: string, act: (tx: Ctx) => Promise<T>): Promise<T> =>
@@ -66,8 +79,14 @@ export function budgetsFeature(system: System): Feature {
   const deps = { db, clock, ...pricingOf(system) };
   return {
     services: [createBudgets(deps)],
-    effects: [spendDirtied(deps)],
-    loops: [() => startLoop({ everyMs: EVALUATE_EVERY_MS, onError, run: async () => await evaluate(deps) })],
+    loops: [
+      () =>
+        startLoop({
+          everyMs: EVALUATE_EVERY_MS,
+          onError,
+          run: async () => await evaluateAll({ ...deps, onError }),
+        }),
+    ],
     purges: [
       async (nowMs) =>
         await db.sql`delete from budget_notices where month < (${new Date(nowMs)}::timestamptz - ${NOTICES_KEPT}::interval)::date`,

@@ -1,9 +1,10 @@
 /** What budgets have spent, and what their month is likely to come to. */
 import type { SqlTag } from '../../platform/db/index.ts';
 import { picoOf } from '../amounts/index.ts';
-import { forecastOf, netLater } from '../costs/index.ts';
-import type { Spent } from '../costs/index.ts';
-import { countDays } from '../metering/index.ts';
+import { costAt, forecastOf, netLater, spentOf } from '../costs/index.ts';
+import type { MeterDay } from '../costs/index.ts';
+import { countDays, nanosByDay } from '../metering/index.ts';
+import type { NanosOn } from '../metering/index.ts';
 import { monthAfter, paidMonths } from '../plans/index.ts';
 import type { PaidMonth, Pricing } from '../plans/index.ts';
 import { isExceeded, percentOf } from './figures.ts';
@@ -18,6 +19,8 @@ export interface Measured extends BudgetRow {
   /** Net costs of the month, in pico-units. */
   readonly spent: bigint;
   readonly percentUsed: number;
+  /** A limit of 0 that holds, and nothing is included any more: whatever came next would exceed it. */
+  readonly refusesAll: boolean;
   /** Net costs of the whole month; undefined before its third day, and where `forecasts` leaves it out. Computed when it is asked for. */
   forecast(): bigint | undefined;
   /** No forecast is greater: as much as on the dearest day, on each day that is left. */
@@ -64,17 +67,27 @@ export async function measure(
   const isWanted = { all: () => true, news: isNews, none: () => false }[forecasts];
   const wanted = figures.filter(isWanted);
   const days = await readDays(sql, { of: wanted, month });
+  const nanosOn = await nanosByDay({ sql }, currency);
   const payerOf = new Map(payers.flatMap((payer) => payer.teamIds.map((id) => [id, payer] as const)));
   const forecastable = new Set(wanted.map(({ id }) => id));
   const budgets = figures.map(({ limit: _limit, isForetold: _isForetold, ...budget }): Measured => {
     const { id, teamId, spent } = budget;
-    const question = { spent, days: days.get(id) ?? [], payer: payerOf.get(teamId), month };
-    return { ...budget, forecast: () => (forecastable.has(id) ? forecastNet(question) : undefined) };
+    const payer = payerOf.get(teamId);
+    const question = { spent, days: days.get(id) ?? [], payer, month, nanosOn };
+    const refusesAll =
+      budget.limitCents === 0 &&
+      budget.enforcement === 'hold' &&
+      (payer === undefined || payer.usedMs >= payer.poolMs);
+    return {
+      ...budget,
+      refusesAll,
+      forecast: () => (forecastable.has(id) ? forecastNet(question) : undefined),
+    };
   });
   return { month, payers, budgets };
 }
 
-interface Figures extends Omit<Measured, 'forecast'> {
+interface Figures extends Omit<Measured, 'forecast' | 'refusesAll'> {
   /** In pico-units. */
   readonly limit: bigint;
   readonly isForetold: boolean;
@@ -100,12 +113,19 @@ interface Question {
   readonly days: readonly Day[];
   readonly payer: PaidMonth | undefined;
   readonly month: Month;
+  readonly nanosOn: NanosOn;
 }
 
 /** As the summary of costs has it. */
-function forecastNet({ spent, days, payer, month: { today } }: Question): bigint | undefined {
-  const byDay = new Map(days.map(([day, list, ms]): [string, Spent] => [day, { list: BigInt(list), ms }]));
+function forecastNet({ spent, days, payer, nanosOn, month: { today } }: Question): bigint | undefined {
+  const meters = days.map(([day, meter, list, ms]): MeterDay => ({
+    day,
+    meter,
+    list: BigInt(list),
+    ms: BigInt(ms),
+  }));
+  const byDay = spentOf(meters);
   const [firstDay] = [...byDay.keys()].toSorted();
-  const forecast = forecastOf({ today, firstDay, days: byDay });
+  const forecast = forecastOf({ today, firstDay, days: byDay, costAt: costAt(meters, nanosOn) });
   return forecast && spent + netLater(forecast, today, payer);
 }

@@ -10,13 +10,19 @@ export interface Shown {
   readonly currency: string;
   /** Time up to which costs are in the figures. */
   readonly evaluatedAt: Date;
+  readonly scopeDeleted: boolean;
+  /** Of an environment the one that it is of, if that is there. */
+  readonly projectId: string | undefined;
 }
 
-export function showBudget(budget: Measured, { currency, evaluatedAt }: Shown): Budget {
-  const { projectId, environmentId, limitCents, spent } = budget;
+export function showBudget(
+  budget: Measured,
+  { currency, evaluatedAt, scopeDeleted, projectId }: Shown,
+): Budget {
+  const { environmentId, limitCents, spent } = budget;
   const forecast = budget.forecast();
   return shown(BudgetSchema, budget, {
-    projectId: projectId === '' ? undefined : projectId,
+    projectId,
     environmentId: environmentId === '' ? undefined : environmentId,
     monthlyLimit: majorOf(limitCents, currency),
     currency,
@@ -24,5 +30,6 @@ export function showBudget(budget: Measured, { currency, evaluatedAt }: Shown): 
     forecast: forecast === undefined ? undefined : decimalOf(forecast),
     state: stateOf(budget),
     evaluatedAt,
+    scopeDeleted,
   });
 }

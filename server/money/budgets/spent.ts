@@ -6,7 +6,7 @@ import type { SqlTag } from '../../platform/db/index.ts';
 import type { Fragment } from '../../platform/sql.ts';
 import { historyFrom } from '../costs/index.ts';
 import { monthOf } from '../metering/index.ts';
-import { includedMs } from '../plans/index.ts';
+import { includedMs, monthAfter } from '../plans/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 import type { Month } from './months.ts';
 import type { budgets } from './schema.ts';
@@ -18,7 +18,7 @@ export interface SpentRow extends BudgetRow {
   readonly name: string | null;
   /** Net costs of the month, in pico-units. */
   readonly net: string;
-  /** List price of the dearest day, in pico-units. */
+  /** List price of the dearest day in pico-units, at the highest prices of these months. */
   readonly dearest: string;
   /** Somebody was told already that it is likely to be exceeded. */
   readonly isForetold: boolean;
@@ -51,7 +51,8 @@ export async function readSpent(
         select b.team_id, c.day as covered from (select distinct team_id from budgets where team_id = any(${[...teamIds]}::text[])) b
         left join covered c on c.team_id = b.team_id
       ) t
-      cross join lateral (select id, sum(net) as net, max(list) as dearest from (${byDay(sql, { month, included })}) y group by id) x
+      cross join lateral (select id, sum(net) as net, max(dear) as dearest
+        from (select id, day, sum(net) as net, sum(dear) as dear from (${byMeter(sql, { month, included })}) m group by id, day) y group by id) x
     )
     select b.id, b.team_id as "teamId", b.project_id as "projectId", b.environment_id as "environmentId", b.limit_cents as "limitCents", b.enabled, b.enforcement,
       b.revision, b.created_at as "createdAt", b.updated_at as "updatedAt", n.name, coalesce(x.net, 0)::text as net, coalesce(x.dearest, 0)::text as dearest,
@@ -65,8 +66,8 @@ export async function readSpent(
     order by b.team_id, b.project_id, b.environment_id`;
 }
 
-/** Day, list price, milliseconds. */
-export type Day = readonly [string, string, number];
+/** Day, meter, list price, milliseconds. */
+export type Day = readonly [string, string, string, string];
 
 /** By budget; one of which nothing is metered has no entry. */
 export async function readDays(
@@ -78,27 +79,36 @@ export async function readDays(
   const rows = await sql<Array<{ id: string; days: readonly Day[] }>>`
     select x.* from unnest(${teamIds}::text[]) t(team_id)
     cross join lateral (
-      select id, json_agg(json_build_array(day, list::text, ms)) as days from (${byDay(sql, { month, included: sql`0` })}) y
+      select id, json_agg(json_build_array(day, meter, list::text, ms::text)) as days from (${byMeter(sql, { month, included: sql`0` })}) y
       where id = any(${of.map(({ id }) => id)}::text[]) group by id
     ) x`;
   return new Map(rows.map(({ id, days }) => [id, days]));
 }
 
-/** Sums by day for the budgets of a team `t`. `included`: milliseconds of a row of `cost_days d`. Rows of a place and day are few after the first grouping, of which each budget takes its part. */
-function byDay(
+/** Sums by day and meter for the budgets of a team `t`. `included`: milliseconds of a row of `cost_days d`. Rows of a place and day are few after the first grouping, of which each budget takes its part. */
+function byMeter(
   sql: SqlTag,
   { month: { today, period }, included }: { readonly month: Month; readonly included: Fragment },
 ): Fragment {
   const from = historyFrom(today);
   return sql`
-    select b.id, d.day, sum(d.ms) as ms, sum(d.ms * p.nanos_per_second::numeric) as list,
+    select b.id, d.day, p.meter, sum(d.ms) as ms, sum(d.ms * p.nanos_per_second::numeric) as list,
+      sum(d.ms * p.top::numeric) as dear,
       sum((case when d.day < ${period}::date then 0 else d.ms - d.included end) * p.nanos_per_second::numeric) as net
     from (
       select d.project_id, d.environment_id, d.day, d.price_id, sum(d.metered_ms)::bigint as ms, sum(${included})::bigint as included
       from cost_days d where d.team_id = t.team_id and d.period in (${monthOf(from)}::date, ${period}::date) and d.day >= ${from}::date
       group by d.project_id, d.environment_id, d.day, d.price_id
     ) d
-    join prices p on p.id = d.price_id
+    join (
+      select p.*, (
+        select max(h.nanos_per_second) from prices h
+        where h.meter = p.meter and h.currency = p.currency and h.from_at < (${monthAfter(period)}::date)::timestamp at time zone 'UTC'
+          and (h.id = p.id or not exists (
+            select from prices l where l.meter = h.meter and l.currency = h.currency and l.from_at > h.from_at and l.from_at <= (${from}::date)::timestamp at time zone 'UTC'
+          ))
+      ) as top from prices p offset 0
+    ) p on p.id = d.price_id
     join budgets b on b.team_id = t.team_id and b.project_id in ('', d.project_id) and b.environment_id in ('', d.environment_id)
-    group by b.id, d.day`;
+    group by b.id, d.day, p.meter`;
 }

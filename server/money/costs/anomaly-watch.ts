@@ -12,7 +12,7 @@ import type { Job, JobKind } from '../../platform/jobs/index.ts';
 import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
 import { decimalOf } from '../amounts/index.ts';
-import { addDays, dayOf, monthOf } from '../metering/index.ts';
+import { addDays, dayOf, METERED, monthOf } from '../metering/index.ts';
 import { findAnomalies } from './anomalies.ts';
 import type { Found } from './anomalies.ts';
 import { notice } from './anomaly-notice.ts';
@@ -71,7 +71,7 @@ async function waitFor(
   const end = endOf(day);
   const dueInMs = end + AFTER_MS - now.getTime();
   if (dueInMs > 0) throw new JobNotYet(dueInMs);
-  const published = await publishedUntil(db.sql, { teamId, kind: 'work.finished', now });
+  const published = await publishedUntil(db.sql, { teamId, kind: 'work.finished', effect: METERED, now });
   if (published.getTime() < end && now.getTime() < end + PATIENCE_MS) throw new JobNotYet(MINUTE_MS);
 }
 

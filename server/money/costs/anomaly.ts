@@ -1,12 +1,15 @@
 /** Days that stand out, in one series of costs. */
 import { addDays, countDays } from '../metering/index.ts';
 import { median } from './median.ts';
+import type { CostAt } from './priced-days.ts';
 
 export interface Series {
   /** First day that anything was metered on, `YYYY-MM-DD`. */
   readonly firstDay: string;
   /** List price in pico-units; days without usage may be missing. */
   readonly days: ReadonlyMap<string, bigint>;
+  /** Default: what each day cost. */
+  readonly costAt?: CostAt | undefined;
 }
 
 export interface Baseline {
@@ -36,8 +39,8 @@ export const HISTORY_DAYS_MIN = 7;
 /** Pico-units of a major unit. Less than one more is nobody's concern. */
 export const DIFFERENCE_MIN = 10n ** 12n;
 
-/** Baseline from the same weekday in up to eight weeks; where there are less than three of them, from the last fourteen days. Undefined: too little history. */
-export function baselineOf({ firstDay, days }: Series, day: string): Baseline | undefined {
+/** Baseline at the prices of the day, from the same weekday in up to eight weeks; where there are less than three of them, from the last fourteen days. Undefined: too little history. */
+export function baselineOf({ firstDay, days, costAt }: Series, day: string): Baseline | undefined {
   if (countDays(firstDay, day) < HISTORY_DAYS_MIN) return undefined;
   const back = (count: number, step: number): string[] =>
     Array.from({ length: count }, (_day, n) => addDays(day, -step * (n + 1))).filter(
@@ -45,7 +48,7 @@ export function baselineOf({ firstDay, days }: Series, day: string): Baseline | 
     );
   const weekdays = back(WEEKS, 7);
   const samples = weekdays.length < WEEKDAYS_MIN ? back(DAYS_LATELY, 1) : weekdays;
-  const costs = samples.map((each) => days.get(each) ?? 0n);
+  const costs = samples.map((each) => costAt?.(each, day) ?? days.get(each) ?? 0n);
   const expected = median(costs);
   const deviation = median(costs.map((cost) => (cost > expected ? cost - expected : expected - cost)));
   return { samples, expected, deviation };

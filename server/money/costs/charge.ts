@@ -28,10 +28,10 @@ export interface Charge {
   readonly nanos: number | null;
   /** Pico-units. */
   readonly list: bigint;
-  /** Null: the export has list costs alone. */
-  readonly billed: bigint | null;
-  readonly effective: bigint | null;
+  readonly billed: bigint;
+  readonly effective: bigint;
   readonly invoiceId: string | null;
+  /** Or `credit`, or `plan.` with a plan; null for what has no price. */
   readonly meter: string | null;
   readonly priceId: string | null;
   readonly project: Named | undefined;
@@ -48,4 +48,5 @@ export interface ExportedTeam {
   readonly team: Named;
   readonly currency: string;
   readonly regionId: string | undefined;
+  readonly regionName: string | undefined;
 }

@@ -48,8 +48,8 @@ const PERIODS: Group = {
     ...plain('BillingPeriodStart', 'BillingPeriodEnd', 'ChargePeriodStart', 'ChargePeriodEnd'),
     ...plain('ChargeCategory', 'ChargeClass', 'ChargeDescription', 'ChargeFrequency'),
   ],
-  key: ({ account, period, since, until, category, isCorrection, description }) =>
-    `${account.id} ${period} ${since} ${until} ${category} ${isCorrection} ${description}`,
+  key: ({ account, period, since, until, category, isCorrection, description, meter }) =>
+    `${account.id} ${period} ${since} ${until} ${category} ${isCorrection} ${description} ${meter}`,
   values: (charge, { team }) => {
     const { account, period, category } = charge;
     return [
@@ -66,7 +66,7 @@ const PERIODS: Group = {
       category,
       charge.isCorrection ? 'Correction' : null,
       charge.description,
-      category === 'Usage' ? 'Usage-Based' : 'One-Time',
+      category === 'Usage' ? 'Usage-Based' : isPlan(charge) ? 'Recurring' : 'One-Time',
     ];
   },
 };
@@ -90,8 +90,7 @@ const FIGURES: Group = {
     const count = quantity === null ? null : seconds(quantity);
     const price = nanos === null ? null : unitPrice(nanos);
     const cost = decimalOf(list);
-    const costOf = (pico: bigint | null): Value =>
-      pico === null ? null : pico === list ? cost : decimalOf(pico);
+    const costOf = (pico: bigint): Value => (pico === list ? cost : decimalOf(pico));
     return [
       isUsage ? count : null,
       isUsage ? unit : null,
@@ -108,22 +107,34 @@ const FIGURES: Group = {
   },
 };
 
+/** Those that are no meter. */
+const SKU_WORDS: Readonly<Record<string, string>> = { credit: 'Credit' };
+
+const isPlan = ({ meter }: Charge): boolean => meter?.startsWith('plan.') === true;
+
+/** A plan is named by its description. */
+const skuWords = (meter: string): string =>
+  SKU_WORDS[meter] ?? (meter.startsWith('plan.') ? 'Plan' : meterWords(meter));
+
 const SKUS: Group = {
-  columns: plain(
-    'BillingCurrency',
-    'InvoiceId',
-    'InvoiceIssuerName',
-    'ProviderName',
-    'PublisherName',
-    'ServiceName',
-    'ServiceCategory',
-    'ServiceSubcategory',
-    'SkuId',
-    'SkuMeter',
-    'SkuPriceId',
-  ),
+  columns: [
+    ...plain(
+      'BillingCurrency',
+      'InvoiceId',
+      'InvoiceIssuerName',
+      'ProviderName',
+      'PublisherName',
+      'ServiceName',
+      'ServiceCategory',
+      'ServiceSubcategory',
+      'SkuId',
+      'SkuMeter',
+      'SkuPriceId',
+    ),
+    ...json('SkuPriceDetails'),
+  ],
   key: ({ invoiceId, meter, priceId }) => `${invoiceId} ${meter} ${priceId}`,
-  values: ({ invoiceId, meter, priceId }, { currency }) => [
+  values: ({ category, invoiceId, meter, priceId, nanos }, { currency }) => [
     currency.toUpperCase(),
     invoiceId,
     PROVIDER,
@@ -133,8 +144,9 @@ const SKUS: Group = {
     'Developer Tools',
     'Continuous Integration and Deployment',
     meter,
-    meter === null ? null : meterWords(meter),
+    meter === null ? null : skuWords(meter),
     priceId,
+    category === 'Usage' ? JSON.stringify({ x_NanosPerSecond: nanos }) : null,
   ],
 };
 
@@ -153,18 +165,19 @@ const RESOURCES: Group = {
     ...plain('ResourceId'),
     ...free('ResourceName'),
     ...plain('ResourceType'),
-    ...free('RegionId'),
+    ...plain('RegionId'),
+    ...free('RegionName'),
     ...json('Tags'),
   ],
   key: (charge) => {
     const { project, environment, runner } = charge;
     return `${project?.id} ${environment?.id ?? (project === undefined ? runner?.id : '')}`;
   },
-  values: (charge, { regionId }) => {
+  values: (charge, { regionId, regionName }) => {
     const { project, environment } = charge;
     const resource = resourceOf(charge);
     const tags = { project: project?.name ?? project?.id, environment: environment?.name ?? environment?.id };
-    return [resource?.id, resource?.name, resource?.type, regionId, JSON.stringify(tags)];
+    return [resource?.id, resource?.name, resource?.type, regionId, regionName, JSON.stringify(tags)];
   },
 };
 

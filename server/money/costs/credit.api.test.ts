@@ -1,9 +1,10 @@
 /** Credit over the real door: the ledger, what is left, and who may see it. */
 import { createSvcSDK } from '@svc/sdk';
-import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { disputeOpened, disputeWon, purchase, refund, useCredit } from '../credits/index.ts';
@@ -18,15 +19,6 @@ describe.skipIf(!postgresHere)('credit of a team', () => {
   let teams = 0;
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   const newTeam = async () => (await sdk.teams.create(`payers ${(teams += 1)}`)).id;
   const buy = async (team: string, cents: number, source = `cs_${team}`) =>
     (await purchase(server.db, { teamId: team, cents, source, at })).transfer;
@@ -116,6 +108,7 @@ describe.skipIf(!postgresHere)('credit of a team', () => {
       blocks: [{ id, kind: 'purchase', remainingCents: 5_000, createdAt: '2026-03-01T12:00:00Z' }],
     });
     await server.db.sql`
+      with settled as (insert into settled_months (team_id, period, statement_id) values (${team}, ${open!.before}::date, ${`stm_${team}`}))
       insert into statements (id, team_id, payer_id, period, currency, plan, list_cents, included_cents, net_cents, credit_cents, due_cents, state, closed_at)
       values (${`stm_${team}`}, ${team}, null, ${open!.before}::date, 'usd', 'self_hosted', 1000, 0, 1000, 0, 1000, 'closed', now())`;
     expect(await sdk.costs.creditBalance(team)).toMatchObject({ pendingCents: 4_000, availableCents: 1_000 });

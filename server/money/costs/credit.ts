@@ -23,13 +23,13 @@ export async function listCreditLedger(request: ListCreditLedgerRequest, ctx: Ct
 
 export async function creditBalance({ teamId }: CreditBalanceRequest, ctx: Ctx, pricing: Pricing) {
   const { sql } = ctx.db;
-  const { currency, charges } = pricing;
+  const { currency } = pricing;
   const [balanceCents, blocks, nets] = await Promise.all([
     balanceOf(sql, teamId),
     blocksOf(sql, teamId),
-    openNets(ctx, { teamId, charges }),
+    openNets(ctx, { teamId, ...pricing }),
   ]);
-  const pending = pendingCents(nets, currency);
+  const pending = pendingCents(nets);
   return shown(CreditBalanceResponseSchema, {
     currency,
     decimals: decimalsOf(currency),

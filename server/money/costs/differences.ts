@@ -44,7 +44,7 @@ const eventsRated: Check = async (sql, looked) =>
   from usage_events e left join p on p.id = e.price_id
   where ${isOf(sql, sql`e.team_id`, looked)} and (p.id is null or p.meter <> e.kind || '.' || e.executed_by or e.claimed_at < p.from_at or e.claimed_at >= p.until_at
     or e.rated <> e.metered_ms::numeric * p.nanos_per_second or e.period < date_trunc('month', e.reported_at at time zone 'UTC')::date)
-  limit ${looked.limit}::int`;
+  order by 2, 3 limit ${looked.limit}::int`;
 
 /** Each day is the sum of its events. */
 const daysSummed: Check = async (sql, looked) =>
@@ -62,7 +62,7 @@ const daysSummed: Check = async (sql, looked) =>
   from d full join e using (team_id, period, day, meter, price_id, project_id, environment_id, runner_id)
   where d.events is distinct from e.events or d.metered_ms is distinct from e.metered_ms or d.self_reported_ms is distinct from e.self_reported_ms
     or d.self_reported_count is distinct from e.self_reported_count
-  limit ${looked.limit}::int`;
+  order by 2, 3 limit ${looked.limit}::int`;
 
 function sums(sql: SqlTag, of: 'd' | 'e'): Fragment {
   const row = sql(of);
@@ -73,7 +73,7 @@ function sums(sql: SqlTag, of: 'd' | 'e'): Fragment {
 const entriesBalanced: Check = async (sql, looked) =>
   await sql<Difference[]>`
   select 'credit_entries' as table, team_id as row, 'the entries of the team sum to ' || sum(cents) || ', expected 0' as problem
-  from credit_entries e where ${isOf(sql, sql`e.team_id`, looked)} group by team_id having sum(cents) <> 0 limit ${looked.limit}::int`;
+  from credit_entries e where ${isOf(sql, sql`e.team_id`, looked)} group by team_id having sum(cents) <> 0 order by 2, 3 limit ${looked.limit}::int`;
 
 /** Each account is counted from 1 without a gap, and each balance is the sum so far. */
 const entriesInOrder: Check = async (sql, looked) =>
@@ -83,7 +83,7 @@ const entriesInOrder: Check = async (sql, looked) =>
   from (
     select team_id, account, seq, balance, row_number() over w as n, sum(cents) over w as sum from credit_entries e
     where ${isOf(sql, sql`e.team_id`, looked)} window w as (partition by team_id, account order by seq)
-  ) x where seq <> n or balance <> sum limit ${looked.limit}::int`;
+  ) x where seq <> n or balance <> sum order by 2, 3 limit ${looked.limit}::int`;
 
 const transfersWhole: Check = async (sql, looked) =>
   await sql<Difference[]>`
@@ -94,24 +94,28 @@ const transfersWhole: Check = async (sql, looked) =>
   where ${isOf(sql, sql`t.team_id`, looked)}
   group by t.id having count(e.seq) <> 2 or count(*) filter (where e.team_id = t.team_id
     and (e.account = t.from and e.cents = -t.cents or e.account = t.to and e.cents = t.cents)) <> 2
-  limit ${looked.limit}::int`;
+  order by 2, 3 limit ${looked.limit}::int`;
 
-const APPEND_ONLY = [
-  'credit_entries',
-  'credit_transfers',
-  'plan_changes',
-  'prices',
-  'statement_lines',
-  'team_payers',
-  'usage_events',
+const GUARDS = [
+  'credit_entries append_only',
+  'credit_transfers append_only',
+  'plan_changes append_only',
+  'plan_fees append_only',
+  'prices append_only',
+  'settled_months append_only',
+  'statement_lines append_only',
+  'statements guarded',
+  'statements kept',
+  'team_payers append_only',
+  'usage_events append_only',
 ];
 
 /** Nobody has taken away what keeps rows as they are. */
 const stillAppendOnly: Check = async (sql, { limit }) =>
   await sql<Difference[]>`
-  select g.name as table, g.name || '_append_only' as row, 'the trigger that refuses changes is disabled or missing' as problem
-  from unnest(${APPEND_ONLY}::text[]) g(name)
-  where not exists (select from pg_trigger t where t.tgrelid = g.name::regclass and t.tgname = g.name || '_append_only' and t.tgenabled = 'A')
+  select g.name as table, g.name || '_' || g.guard as row, 'the trigger that refuses changes is disabled or missing' as problem
+  from (select split_part(g, ' ', 1) as name, split_part(g, ' ', 2) as guard from unnest(${GUARDS}::text[]) g) g
+  where not exists (select from pg_trigger t where t.tgrelid = g.name::regclass and t.tgname = g.name || '_' || g.guard and t.tgenabled = 'A')
   limit ${limit}::int`;
 
 export const CHECKS: readonly Check[] = [

@@ -5,14 +5,15 @@ import type { Coverage } from '../plans/index.ts';
 import type { Charge } from './charge.ts';
 import { monthsPaid, netBefore } from './coverage.ts';
 import { monthsOf } from './days.ts';
+import type { CostDays } from './days.ts';
 import { monthOfTeam } from './export-account.ts';
 import type { Month } from './export-account.ts';
 import { nextDay, pieces, PIECE } from './export-of.ts';
 import type { ExportOf } from './export-of.ts';
 import { createSplitter } from './split.ts';
-import type { Part, Splitter } from './split.ts';
+import type { Part } from './split.ts';
 
-interface Row {
+export interface Row {
   readonly day: string;
   readonly meter: string;
   readonly priceId: string;
@@ -28,51 +29,82 @@ interface Row {
 /** Less than every row of a day. */
 const BEFORE_ALL = { meter: '', priceId: '', projectId: '', environmentId: '', runnerId: '' };
 
-interface MonthSpan {
+export async function* dayCharges(of: ExportOf): AsyncGenerator<readonly Charge[]> {
+  for (const span of spansOf(of)) yield* monthCharges(of, span);
+}
+
+export interface MonthSpan {
   readonly period: string;
   readonly since: string;
   readonly until: string;
 }
 
-export async function* dayCharges(of: ExportOf): AsyncGenerator<readonly Charge[]> {
-  for (const period of monthsOf(of)) {
+/** The part of each month. */
+export function spansOf(of: CostDays): readonly MonthSpan[] {
+  return monthsOf(of).map((period) => {
     const end = monthAfter(period);
-    yield* monthCharges(of, {
+    return {
       period,
       since: of.since > period ? of.since : period,
       until: of.until < end ? of.until : end,
-    });
-  }
+    };
+  });
 }
 
 async function* monthCharges(of: ExportOf, span: MonthSpan): AsyncGenerator<readonly Charge[]> {
-  const { reader, team, currency, names } = of;
+  const month = await monthOfTeam(of.reader, { ...of, period: span.period });
+  let billed = 0n;
+  for await (const rows of splitRows(of, span, month)) {
+    await of.names.load(
+      rows.flatMap(({ row: { projectId, environmentId, runnerId } }) => [projectId, environmentId, runnerId]),
+    );
+    const charges = rows.flatMap((row) => chargesOf(row, { of, month }));
+    for (const charge of charges) billed += charge.billed;
+    yield charges;
+  }
+  yield* adjusted(month, span, billed);
+}
+
+/** What makes the rows of a whole month come to what its statement has due. */
+export function* adjusted(month: Month, span: MonthSpan, billed: bigint): Generator<readonly Charge[]> {
+  const { statement } = month;
+  const isWhole = span.since === span.period && span.until === monthAfter(span.period);
+  if (statement !== undefined && isWhole && statement.due !== billed)
+    yield [adjustment(month, statement.due - billed)];
+}
+
+export interface SplitRow {
+  readonly row: Row;
+  readonly parts: readonly Part[];
+}
+
+/** Rows of days with what covered them. */
+export async function* splitRows(
+  of: ExportOf,
+  span: MonthSpan,
+  { statement }: Month,
+): AsyncGenerator<readonly SplitRow[]> {
+  const { reader, team } = of;
   const { period, since } = span;
-  const month = await monthOfTeam(reader, { team, period, currency });
   const months = await monthsPaid(reader.db.behind, {
     teamId: team.id,
     months: [period],
     charges: of.charges,
   });
-  const { statement } = month;
   const net =
     statement === undefined || since === period
       ? 0n
       : await netBefore(reader.db.behind, { teamId: team.id, period, day: since, months });
   const splitter = createSplitter(statement ?? { granted: 0n, bought: 0n }, net);
-  const writer = { of, month, splitter, coverage: months.get(period)?.coverage };
-  let billed = 0n;
-  for await (const rows of pieces<Row>(async (after) => await readRows(of, span, after))) {
-    await names.load(
-      rows.flatMap(({ projectId, environmentId, runnerId }) => [projectId, environmentId, runnerId]),
-    );
-    const charges = rows.flatMap((row) => chargesOf(row, writer));
-    for (const charge of charges) billed += charge.billed ?? 0n;
-    yield charges;
-  }
-  const isWhole = since === period && span.until === monthAfter(period);
-  if (statement !== undefined && isWhole && statement.due !== billed)
-    yield [adjustment(month, statement.due - billed)];
+  const coverage = months.get(period)?.coverage;
+  for await (const rows of pieces<Row>(async (after) => await readRows(of, span, after)))
+    yield rows.map((row) => {
+      const { ms, nanos } = row;
+      return {
+        row,
+        parts: splitter.split({ ms, nanos, includedMs: includedMs(row, team.id, coverage) }),
+      };
+    });
 }
 
 async function readRows(
@@ -99,8 +131,6 @@ async function readRows(
 interface Writer {
   readonly of: ExportOf;
   readonly month: Month;
-  readonly splitter: Splitter;
-  readonly coverage: Coverage | undefined;
 }
 
 function includedMs(row: Row, teamId: string, coverage: Coverage | undefined): number {
@@ -108,10 +138,9 @@ function includedMs(row: Row, teamId: string, coverage: Coverage | undefined): n
   return row.day < coverage.day ? row.ms : (coverage.shares.get(rowKey({ teamId, ...row })) ?? 0);
 }
 
-function chargesOf(row: Row, { of, month, splitter, coverage }: Writer): Charge[] {
-  const { ms, nanos } = row;
+function chargesOf({ row, parts }: SplitRow, { of, month }: Writer): Charge[] {
+  const { nanos } = row;
   const until = nextDay(row.day);
-  const parts = splitter.split({ ms, nanos, includedMs: includedMs(row, of.team.id, coverage) });
   return parts.map((part, n) => ({
     category: 'Usage',
     isCorrection: false,
@@ -138,7 +167,10 @@ function chargesOf(row: Row, { of, month, splitter, coverage }: Writer): Charge[
 }
 
 /** What was bought before is a cost when it is used, and not billed again. */
-function costOf({ coveredBy, ms }: Part, nanos: number): Pick<Charge, 'list' | 'billed' | 'effective'> {
+export function costOf(
+  { coveredBy, ms }: Part,
+  nanos: number,
+): Pick<Charge, 'list' | 'billed' | 'effective'> {
   const list = BigInt(ms) * BigInt(nanos);
   const billed = coveredBy === null ? list : 0n;
   return { list, billed, effective: coveredBy === 'bought_credit' ? list : billed };

@@ -112,7 +112,13 @@ describe.skipIf(!there)('an export of costs', () => {
     expect(summed(rows, 'ListCost')).toBe(await listOf(asked));
     expect(new Set(rows.map((row) => row['x_RunnerId'])).size).toBe(PIECE + 700);
     const { rows: same, end } = await jsonRows(asked);
-    expect(same.map((row) => ({ ...row, Tags: JSON.stringify(row['Tags']) }))).toEqual(rows);
+    expect(
+      same.map((row) => ({
+        ...row,
+        SkuPriceDetails: JSON.stringify(row['SkuPriceDetails']),
+        Tags: JSON.stringify(row['Tags']),
+      })),
+    ).toEqual(rows);
     expect(end).toEqual({
       rows: rows.length,
       totals: {
@@ -217,9 +223,18 @@ describe.skipIf(!there)('an export of costs', () => {
       ['Usage', '15000.000', '0.000000000000', '1.500000000000', 'bought_credit', statement],
       ['Usage', '5001.234', '0.500123400000', '0.500123400000', null, statement],
       ['Adjustment', null, '-0.000123400000', '-0.000123400000', null, statement],
-      ['Purchase', '1.000', '5.000000000000', '0.000000000000', null, null],
+      ['Purchase', '5.000', '5.000000000000', '0.000000000000', null, null],
     ]);
+    expect(rows.at(-1)).toMatchObject({
+      SkuId: 'credit',
+      SkuMeter: 'Credit',
+      SkuPriceId: 'credit.usd',
+      SkuPriceDetails: null,
+      ListUnitPrice: '1.000000000',
+      RegionName: 'customer',
+    });
     expect(rows[0]).toMatchObject({
+      SkuPriceDetails: '{"x_NanosPerSecond":100000}',
       BillingAccountId: payer,
       BillingAccountName: payer.slice(-20),
       BillingAccountType: 'Account',
@@ -230,6 +245,25 @@ describe.skipIf(!there)('an export of costs', () => {
         'BilledCost',
       ),
     ).toBe('0.500000000000');
+    // Each item is paid as its row of the day is: the first reports are included.
+    for (const [n, [at, ms, runner]] of (
+      [
+        ['2026-10-02T01:00:00Z', 120_000_000, 'rnr_1'],
+        ['2026-10-03T02:00:00Z', 25_001_234, 'rnr_2'],
+        ['2026-10-03T01:00:00Z', 5_000_000, 'rnr_2'],
+      ] as const
+    ).entries())
+      await db.sql`
+        insert into usage_events (work_id, reported_at, team_id, kind, executed_by, epoch, runner_id, project_id, environment_id, claimed_at, metered_ms, price_id, rated, period)
+        select 'run_' || ${n}::int || ${teamId}, ${at}::timestamptz, ${teamId}, 'run', 'runner', 1, ${runner}, 'prj_1', 'env_1', ${at}::timestamptz, ${ms}::int, p.id, ${ms}::numeric * p.nanos_per_second, '2026-10-01'
+        from prices p where p.is_default and p.meter = 'run.runner'`;
+    const items = await csvRows({ since: '2026-10-01', until: '2026-11-01', detail: CostExportDetail.ITEMS });
+    for (const column of ['ListCost', 'BilledCost', 'EffectiveCost'])
+      expect(summed(items, column), column).toBe(summed(rows, column));
+    for (const by of [null, 'included', 'granted_credit', 'bought_credit']) {
+      const of = (all: typeof rows) => all.filter((row) => row['x_CoveredBy'] === by);
+      expect(summed(of(items), 'ListCost')).toBe(summed(of(rows), 'ListCost'));
+    }
     // From the middle of the month on it is the same rows, without the adjustment of the whole.
     const later = await csvRows({ since: '2026-10-03', until: '2026-11-01' });
     expect(later).toEqual(
@@ -240,10 +274,11 @@ describe.skipIf(!there)('an export of costs', () => {
   });
 
   it('keeps names from being formulas, in CSV alone', async () => {
-    const names = ['=HYPERLINK(1)', '-2+3', '＝1＋1', '@x', 'a "b", c\r\nd'];
+    const hidden = [' =1', '\u00a0=1', '\ufeff=1', '\u200b=1', ' \u200d\t\u3000+1', '\u2066@x'];
+    const names = ['=HYPERLINK(1)', '-2+3', '＝1＋1', '@x', 'a "b", c\r\nd', ...hidden, ' a=1'];
     for (const [n, given] of names.entries()) {
-      await days({ day: '2026-11-01', ms: 1_000, projectId: `prj_${n}`, environmentId: '' });
-      await name(`prj_${n}`, given);
+      await days({ day: '2026-11-01', ms: 1_000, projectId: `prj_${n + 10}`, environmentId: '' });
+      await name(`prj_${n + 10}`, given);
     }
     const csv = await csvRows();
     expect(csv.map((row) => row['ResourceName'])).toEqual([
@@ -252,6 +287,8 @@ describe.skipIf(!there)('an export of costs', () => {
       "'＝1＋1",
       "'@x",
       'a "b", c\r\nd',
+      ...hidden.map((each) => `'${each}`),
+      ' a=1',
     ]);
     expect(csv.map((row) => (JSON.parse(row['Tags']!) as { project: string }).project)).toEqual(names);
     const { rows } = await jsonRows();
@@ -274,9 +311,9 @@ describe.skipIf(!there)('an export of costs', () => {
     expect(
       rows.map((row) => [row['x_ItemId'], row['ChargePeriodStart'], row['ListCost'], row['BilledCost']]),
     ).toEqual([
-      ['run_late', '2026-11-01T00:00:00Z', '0.000000700000', null],
-      ['run_a', '2026-11-01T00:00:00Z', '0.000100000000', null],
-      ['bld_1', '2026-11-05T00:00:00Z', '0.000250000000', null],
+      ['run_late', '2026-11-01T00:00:00Z', '0.000000700000', '0.000000700000'],
+      ['run_a', '2026-11-01T00:00:00Z', '0.000100000000', '0.000100000000'],
+      ['bld_1', '2026-11-05T00:00:00Z', '0.000250000000', '0.000250000000'],
     ]);
     expect(end.totals['ListCost']).toBe(summed(rows, 'ListCost'));
     const october = await jsonRows({

@@ -13,6 +13,7 @@ import type { CostDays } from './days.ts';
 import { dayCharges } from './export-days.ts';
 import { itemCharges } from './export-items.ts';
 import type { ExportOf } from './export-of.ts';
+import { feeCharges } from './export-fees.ts';
 import { purchaseCharges } from './export-purchases.ts';
 import { createNames } from './names.ts';
 
@@ -134,25 +135,27 @@ async function* chargesOf(
   of: ExportOf,
   detail: CostExportDetail | undefined,
 ): AsyncGenerator<readonly Charge[]> {
-  if (detail === CostExportDetail.ITEMS) return yield* itemCharges(of);
-  yield* dayCharges(of);
+  yield* detail === CostExportDetail.ITEMS ? itemCharges(of) : dayCharges(of);
   yield* purchaseCharges(of);
+  yield* feeCharges(of);
 }
 
 function count(totals: Totals, charges: readonly Charge[]): void {
   totals.rows += charges.length;
   for (const { list, billed, effective } of charges) {
     totals.list += list;
-    totals.billed += billed ?? 0n;
-    totals.effective += effective ?? 0n;
+    totals.billed += billed;
+    totals.effective += effective;
   }
 }
 
 async function readTeam(
   { db, teams }: Pick<Ctx, 'db' | 'teams'>,
   teamId: string,
-): Promise<Pick<ExportedTeam, 'team' | 'regionId'>> {
-  const [row] = await db.behind.sql<Array<{ name: string; regionId: string }>>`
-    select name, region_id as "regionId" from teams where id = ${teamId} and id = any(${[...teams.teamIds]}::text[])`;
-  return { team: { id: teamId, name: row?.name }, regionId: row?.regionId };
+): Promise<Pick<ExportedTeam, 'team' | 'regionId' | 'regionName'>> {
+  const [row] = await db.behind.sql<Array<{ name: string; regionId: string; regionName: string }>>`
+    select t.name, t.region_id as "regionId", r.name as "regionName" from teams t join regions r on r.id = t.region_id
+    where t.id = ${teamId} and t.id = any(${[...teams.teamIds]}::text[])`;
+  const { regionId, regionName } = row ?? {};
+  return { team: { id: teamId, name: row?.name }, regionId, regionName };
 }

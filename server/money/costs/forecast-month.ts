@@ -3,16 +3,18 @@ import type { Row } from '../../platform/resource/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { CostForecast } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { decimalOf } from '../amounts/index.ts';
-import { dayOf, monthOf } from '../metering/index.ts';
+import { dayOf, monthOf, nanosByDay } from '../metering/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 import { forecastOf, historyFrom, netLater } from './forecast.ts';
 import type { History, Spent } from './forecast.ts';
+import { costAt } from './priced-days.ts';
+import type { MeterDay } from './priced-days.ts';
 
 type Reader = Pick<Ctx, 'db' | 'teams'>;
 
 /** What a forecast is made of beside this month's own days. */
 export interface MonthSoFar {
-  /** Days before this month. */
+  /** Days before this month, and what all of them cost at other prices. */
   readonly history: History;
   /** Absent when nothing is included. */
   readonly paid: PaidMonth | undefined;
@@ -20,9 +22,18 @@ export interface MonthSoFar {
 
 export async function monthSoFar(
   ctx: Reader,
-  { teamId, now, paid }: Pick<MonthSoFar, 'paid'> & { readonly teamId: string; readonly now: Date },
+  {
+    teamId,
+    now,
+    paid,
+    currency,
+  }: Pick<MonthSoFar, 'paid'> & {
+    readonly teamId: string;
+    readonly now: Date;
+    readonly currency: string;
+  },
 ): Promise<MonthSoFar> {
-  return { history: await historyOf(ctx, { teamId, today: dayOf(now.getTime()) }), paid };
+  return { history: await historyOf(ctx, { teamId, today: dayOf(now.getTime()), currency }), paid };
 }
 
 export interface SpentSoFar {
@@ -40,6 +51,7 @@ export function forecastMonth(
   const history = {
     today: before.today,
     firstDay: before.firstDay ?? firstOfMonth,
+    costAt: before.costAt,
     days: new Map([...before.days, ...days]),
   };
   const forecast = forecastOf(history);
@@ -49,25 +61,48 @@ export function forecastMonth(
   return { list: decimalOf(list), net: decimalOf(net), method };
 }
 
+interface DayOfMeter {
+  readonly day: string | null;
+  readonly meter: string | null;
+  readonly firstDay: string | null;
+  readonly list: string | null;
+  readonly ms: string | null;
+}
+
 async function historyOf(
   { db, teams }: Reader,
-  { teamId, today }: { readonly teamId: string; readonly today: string },
+  { teamId, today, currency }: { readonly teamId: string; readonly today: string; readonly currency: string },
 ): Promise<History> {
   const [from, month] = [historyFrom(today), monthOf(today)];
-  const rows = await db.behind.sql<Array<{ day: string; firstDay: string; list: string | null; ms: number }>>`
+  const nanosOn = await nanosByDay(db.behind, currency);
+  const rows = await db.behind.sql<DayOfMeter[]>`
     with first as (
       select min(day) as day from cost_days where team_id = ${teamId} and period = (select min(period) from cost_days where team_id = ${teamId})
     ),
     days as (
       select day, price_id, sum(metered_ms) as ms from cost_days
       where team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])
-        and period >= date_trunc('month', ${from}::date)::date and period < ${month}::date and day >= ${from}::date
+        and period >= date_trunc('month', ${from}::date)::date and period <= ${month}::date and day >= ${from}::date
       group by day, price_id
     )
-    select d.day::text, f.day::text as "firstDay", sum(d.ms * p.nanos_per_second)::text as list, sum(d.ms)::float8 as ms
-    from first f left join days d on true left join prices p on p.id = d.price_id group by 1, 2`;
-  const spent = rows.flatMap(({ day, list, ms }): Array<[string, Spent]> =>
-    list === null ? [] : [[day, { list: BigInt(list), ms }]],
+    select d.day::text, p.meter, f.day::text as "firstDay", sum(d.ms * p.nanos_per_second)::text as list, sum(d.ms)::text as ms
+    from first f left join days d on true left join prices p on p.id = d.price_id group by 1, 2, 3`;
+  const meters = rows.flatMap(({ day, meter, list, ms }): MeterDay[] =>
+    day === null || meter === null || list === null || ms === null
+      ? []
+      : [{ day, meter, list: BigInt(list), ms: BigInt(ms) }],
   );
-  return { today, firstDay: rows[0]?.firstDay ?? undefined, days: new Map(spent) };
+  const firstDay = rows[0]?.firstDay ?? undefined;
+  const before = meters.filter(({ day }) => day < month);
+  return { today, firstDay, days: spentOf(before), costAt: costAt(meters, nanosOn) };
+}
+
+/** What each day came to. */
+export function spentOf(meters: readonly MeterDay[]): ReadonlyMap<string, Spent> {
+  const days = new Map<string, Spent>();
+  for (const { day, list, ms } of meters) {
+    const { list: other, ms: otherMs } = days.get(day) ?? { list: 0n, ms: 0 };
+    days.set(day, { list: other + list, ms: otherMs + Number(ms) });
+  }
+  return days;
 }

@@ -3,6 +3,7 @@ import { addDays, countDays, monthOf } from '../metering/index.ts';
 import { monthAfter } from '../plans/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 import { median } from './median.ts';
+import type { CostAt } from './priced-days.ts';
 
 export interface Spent {
   /** Pico-units. */
@@ -17,6 +18,8 @@ export interface History {
   readonly firstDay?: string | undefined;
   /** Days of this month, with today, and of four weeks before today. Days without usage may be missing. */
   readonly days: ReadonlyMap<string, Spent>;
+  /** Default: what each day cost. Days that are left are at the prices of their own. */
+  readonly costAt?: CostAt | undefined;
 }
 
 export interface Forecast extends Spent {
@@ -44,15 +47,19 @@ export function historyFrom(today: string): string {
  * Before the month's third day none.
  */
 export function forecastOf(history: History): Forecast | undefined {
-  const { today, firstDay = today, days } = history;
+  const { today, firstDay = today, days, costAt } = history;
   const month = monthOf(today);
   if (countDays(month, today) + 1 < FIRST_DAY) return undefined;
   const on = (day: string): Spent => days.get(day) ?? NOTHING;
-  const complete = range(month, today).map(on);
+  const gone = range(month, today);
+  const complete = gone.map(on);
   const isLinear = countDays(firstDay, today) < HISTORY_DAYS_MIN;
-  const usual = isLinear
-    ? () => part(sum(complete), countDays(firstDay > month ? firstDay : month, today))
-    : (n: number) => medianOf(sameWeekdays(today, n).flatMap((day) => (day < firstDay ? [] : [on(day)])));
+  const usual = (n: number): Spent => {
+    const asOn = addDays(today, n);
+    const pricedOn = (day: string): Spent => ({ ...on(day), list: costAt?.(day, asOn) ?? on(day).list });
+    if (isLinear) return part(sum(gone.map(pricedOn)), countDays(firstDay > month ? firstDay : month, today));
+    return medianOf(sameWeekdays(today, n).flatMap((day) => (day < firstDay ? [] : [pricedOn(day)])));
+  };
   const left = range(today, monthAfter(month)).map((_day, n) =>
     n === 0 ? atLeast(usual(0), on(today)) : usual(n),
   );
@@ -73,10 +80,13 @@ export function netLater(
   const free = paid === undefined ? 0 : Math.max(0, paid.poolMs - paid.usedMs);
   if (paid === undefined || free === 0) return listLater;
   const month = monthOf(today);
-  const [gone, left] = [countDays(month, today), countDays(today, monthAfter(month))];
-  const others = Math.round((Math.max(0, paid.usedMs - soFar.ms) / gone) * left);
-  const later = ms - soFar.ms + others;
-  return free >= later ? 0n : listLater - (listLater * BigInt(free)) / BigInt(later);
+  const [gone, left] = [countDays(month, today), countDays(today, monthAfter(month))].map(BigInt) as [
+    bigint,
+    bigint,
+  ];
+  const others = (BigInt(Math.max(0, paid.usedMs - soFar.ms)) * left) / gone;
+  const later = BigInt(ms - soFar.ms) + others;
+  return BigInt(free) >= later ? 0n : listLater - (listLater * BigInt(free)) / later;
 }
 
 /** Complete days with the weekday of the day that is `n` days from today. */

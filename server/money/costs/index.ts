@@ -18,6 +18,9 @@ import { createVerify } from './verify.ts';
 
 export { forecastOf, historyFrom, netLater } from './forecast.ts';
 export type { Forecast, Spent } from './forecast.ts';
+export { spentOf } from './forecast-month.ts';
+export { costAt } from './priced-days.ts';
+export type { MeterDay } from './priced-days.ts';
 
 /** The part of billing that costs need. */
 export interface CreditSale {

@@ -17,7 +17,7 @@ const headsSummed: Check = async (sql, looked) =>
   ) x
   where ${isOf(sql, sql`s.team_id`, looked)}
     and (s.list_cents <> x.list or s.net_cents <> x.net or s.due_cents <> x.net - s.credit_cents or (s.state = 'settled') <> (s.due_cents = 0))
-  limit ${looked.limit}::int`;
+  order by 2, 3 limit ${looked.limit}::int`;
 
 /** Credit that a statement was paid with is what its transfers took, and what it puts on of a shortfall is what theirs did. */
 const creditTaken: Check = async (sql, looked) =>
@@ -38,17 +38,50 @@ const creditTaken: Check = async (sql, looked) =>
     || '; the ledger took ' || coalesce(t.cents, 0) || ' and put on ' || coalesce(o.cents, 0) as problem
   from stated s full join taken t using (team_id, id) full join owed o using (team_id, id)
   where s.credit_cents is null or s.credit_cents <> coalesce(t.cents, 0) or s.shortfall <> coalesce(o.cents, 0)
-  limit ${looked.limit}::int`;
+  order by 2, 3 limit ${looked.limit}::int`;
 
-/** The month before the open one may be in the middle of its closing. */
+/** The month before the open one may be in the middle of its closing, until that says that it is done. */
 const monthsStated: Check = async (sql, looked) =>
   await sql<Difference[]>`
   select distinct 'statements' as table, concat_ws(' ', d.team_id, d.period) as row, 'there is no statement of a closed month that has work' as problem
-  from cost_days d where ${isOf(sql, sql`d.team_id`, looked)} and d.period < (select month - interval '1 month' from open_period)
+  from cost_days d where ${isOf(sql, sql`d.team_id`, looked)}
+    and d.period <= (select greatest(settled_month, (month - interval '2 months')::date) from open_period)
     and not exists (select from statements s where s.team_id = d.team_id and s.period = d.period)
-  limit ${looked.limit}::int`;
+    and not exists (select from settled_months m where m.team_id = d.team_id and m.period = d.period)
+  order by 2, 3 limit ${looked.limit}::int`;
 
-export const STATEMENT_CHECKS: readonly Check[] = [headsSummed, creditTaken, monthsStated];
+/** A month that was settled has the very statement that it had then. */
+const settledKept: Check = async (sql, looked) =>
+  await sql<Difference[]>`
+  select 'statements' as table, coalesce(s.id, m.statement_id) as row,
+    case when s.id is null then 'the statement of ' || m.team_id || ' for ' || to_char(m.period, 'YYYY-MM') || ' is not there'
+      when m.statement_id is null then 'it is of no month that was settled'
+      else 'it is not the statement that was made for its month: that is ' || m.statement_id end as problem
+  from (select * from settled_months m where ${isOf(sql, sql`m.team_id`, looked)}) m
+  full join (select * from statements s where ${isOf(sql, sql`s.team_id`, looked)}) s on s.team_id = m.team_id and s.period = m.period
+  where s.id is distinct from m.statement_id
+  order by 2, 3 limit ${looked.limit}::int`;
+
+/** What a voided statement had used of the credit came back, and that of no other one did. */
+const creditReturned: Check = async (sql, looked) =>
+  await sql<Difference[]>`
+  with returned as (
+    select split_part(source, ' ', 1) as id, sum(cents) as cents from credit_transfers t
+    where ${isOf(sql, sql`t.team_id`, looked)} and kind = 'usage_returned' group by 1
+  )
+  select 'statements' as table, coalesce(s.id, r.id) as row, 'it is ' || coalesce(s.state, 'not there') || ' and used ' || coalesce(s.credit_cents, 0)
+    || ' of the credit; the ledger gave back ' || coalesce(r.cents, 0) as problem
+  from (select * from statements s where ${isOf(sql, sql`s.team_id`, looked)}) s full join returned r on r.id = s.id
+  where coalesce(r.cents, 0) <> case when s.state = 'voided' then s.credit_cents else 0 end
+  order by 2, 3 limit ${looked.limit}::int`;
+
+export const STATEMENT_CHECKS: readonly Check[] = [
+  headsSummed,
+  creditTaken,
+  monthsStated,
+  settledKept,
+  creditReturned,
+];
 
 const AT_ONCE = 100;
 

@@ -128,6 +128,8 @@ describe.skipIf(!there)('a summary of costs', () => {
       [undefined, '0.000900000000'],
       ['env_a', '0.000500000000'],
     ]);
+    expect(byEnvironment[1]).toMatchObject({ id: 'env_a', projectId: 'prj_a', projectName: 'shop' });
+    expect(byEnvironment[0]!.projectId).toBeUndefined();
     expect(byMeter.map(({ id }) => id)).toEqual(['build.service', 'run.runner']);
     expect(byDay[0]!.projects).toHaveLength(2);
   });

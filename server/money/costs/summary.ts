@@ -5,8 +5,8 @@ import { publishedUntil } from '../../engine/outbox/index.ts';
 import type { Ctx } from '../../platform/context.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { Row } from '../../platform/resource/index.ts';
-import { centsOf, decimalOf, decimalsOf, shared } from '../amounts/index.ts';
-import { dayOf, monthOf } from '../metering/index.ts';
+import { decimalOf, decimalsOf, netCentsOf, shared } from '../amounts/index.ts';
+import { dayOf, METERED, monthOf } from '../metering/index.ts';
 import type { Pricing } from '../plans/index.ts';
 import { monthsPaid } from './coverage.ts';
 import { costDaysOf, monthsOf } from './days.ts';
@@ -24,9 +24,9 @@ export async function summary(request: SummaryRequest, ctx: Ctx, pricing: Pricin
   const month = monthOf(dayOf(now.getTime()));
   const asksForecast = request.until === undefined && days.since === month;
   const [asOf, sums, soFar] = await Promise.all([
-    publishedUntil(ctx.db.behind.sql, { teamId, kind: 'work.finished', now }),
+    publishedUntil(ctx.db.behind.sql, { teamId, kind: 'work.finished', effect: METERED, now }),
     sumsOf(ctx, { teamId, ...days, months }),
-    asksForecast ? monthSoFar(ctx, { teamId, now, paid: months.get(month) }) : undefined,
+    asksForecast ? monthSoFar(ctx, { teamId, now, currency, paid: months.get(month) }) : undefined,
   ]);
   const { amounts, ...parts } = partsOf(sums, currency);
   const forecast = soFar && forecastMonth(soFar, { days: spentByDay(sums), included: amounts.included });
@@ -69,7 +69,7 @@ function partsOf(sums: readonly Sum[], currency: string) {
   const total = (field: 'events' | 'meteredMs' | 'selfReportedMs'): number =>
     of('meter').reduce((sum, each) => sum + each[field], 0);
   const amounts = totalOf(of('meter'));
-  const netCents = centsOf(amounts.net, currency);
+  const netCents = netCentsOf(of('line').map(amountsOf), currency);
   return {
     amounts,
     usage: {
@@ -101,6 +101,8 @@ function partsIn(sums: readonly Sum[], netCents: number): Array<Row<CostPart>> {
   return sums.map((sum, n) => ({
     id: sum.key === '' ? undefined : sum.key,
     name: sum.name,
+    projectId: sum.projectId,
+    projectName: sum.projectName,
     others: sum.key === null ? sum.parts : undefined,
     meteredSeconds: sum.meteredMs / 1_000,
     ...textsOf(amountsOf(sum)),

@@ -9,15 +9,18 @@ export const PARTS_MAX = 200;
 /** The greatest projects of the whole time are named by each day. */
 const DAILY_PROJECTS = 5;
 
-export type SumKind = 'day' | 'daily' | 'project' | 'environment' | 'runner' | 'meter';
+export type SumKind = 'day' | 'daily' | 'project' | 'environment' | 'runner' | 'meter' | 'line';
 
 export interface Sum {
   readonly kind: SumKind;
-  /** Day of the sums `day` and `daily`; null for others. */
+  /** Day of the sums `day` and `daily`, first day of the month of a `line`; null for others. */
   readonly day: string | null;
-  /** Null: the rest. Empty: none. */
+  /** Null: the rest. Empty: none. Of a line its price. */
   readonly key: string | null;
   readonly name: string | null;
+  /** Of an environment the project that it was last used in. */
+  readonly projectId: string | null;
+  readonly projectName: string | null;
   /** Number of parts that it sums up. */
   readonly parts: number;
   readonly events: number;
@@ -52,9 +55,11 @@ export async function sumsOf(
     grouped as (
       select 'runner' as kind, null as day, runner_id as key, price_id, events, ms, self_ms, included_ms from days where is_runner = 1
       union all
-      select case when grouping(day) = 0 then 'daily' when grouping(environment_id) = 0 then 'environment' else 'meter' end,
-        day, coalesce(project_id, environment_id), price_id, sum(events), sum(ms), sum(self_ms), sum(included_ms)
-      from days where is_runner = 0 group by grouping sets ((day, project_id, price_id), (environment_id, price_id), (price_id))
+      select case when grouping(day) = 0 then 'daily' when grouping(environment_id) = 0 then 'environment' when grouping(month) = 0 then 'line' else 'meter' end,
+        coalesce(day, month), case when grouping(month) = 0 then price_id else coalesce(project_id, environment_id) end, price_id,
+        sum(events), sum(ms), sum(self_ms), sum(included_ms)
+      from (select *, date_trunc('month', day)::date as month from days where is_runner = 0) d
+      group by grouping sets ((day, project_id, price_id), (environment_id, price_id), (month, price_id), (price_id))
     ),
     rated as (
       select g.kind, g.day, coalesce(g.key, p.meter) as key, sum(g.events) as events, sum(g.ms) as ms, sum(g.self_ms) as self_ms,
@@ -64,13 +69,15 @@ export async function sumsOf(
     ranked as (
       select *, row_number() over (partition by kind order by list desc, key) as rank
       from (
-        select kind, key, events, ms, self_ms, list, included from rated where kind <> 'daily'
+        select kind, key, events, ms, self_ms, list, included from rated where kind not in ('daily', 'line')
         union all
         select 'project', key, sum(events), sum(ms), sum(self_ms), sum(list), sum(included) from rated where kind = 'daily' group by key
       ) parts
     ),
     listed as (
       select kind, null::date as day, case when rank <= ${PARTS_MAX} then key end as key, events, ms, self_ms, list, included from ranked
+      union all
+      select 'line', day, key, events, ms, self_ms, list, included from rated where kind = 'line'
       union all
       select 'day', day, '', events, ms, self_ms, list, included from rated where kind = 'daily'
       union all
@@ -82,8 +89,11 @@ export async function sumsOf(
         sum(list) as list, sum(included) as included
       from listed group by kind, day, key
     )
-    select s.kind, s.day::text, s.key, n.name, s.parts, s.events, s.ms as "meteredMs", s.self_ms as "selfReportedMs",
+    select s.kind, s.day::text, s.key, n.name, j.project_id as "projectId", jn.name as "projectName", s.parts, s.events, s.ms as "meteredMs", s.self_ms as "selfReportedMs",
       s.list::text, s.included::text
     from summed s left join cost_names n on n.team_id = ${teamId} and n.id = s.key
+    left join (select distinct on (environment_id) environment_id, project_id from days where environment_id <> '' and project_id <> '' order by environment_id, day desc) j
+      on s.kind = 'environment' and j.environment_id = s.key
+    left join cost_names jn on jn.team_id = ${teamId} and jn.id = j.project_id
     order by s.kind, s.day, s.key is null, s.list desc, s.key`;
 }

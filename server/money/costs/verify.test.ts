@@ -79,11 +79,12 @@ describe.skipIf(!postgresHere)('verification', () => {
   const tampered = async (table: string, change: string, back: string) => {
     const owner = async (statement: string) =>
       await world.db.transact(async ({ sql }) => {
-        const always = `alter table ${table} enable always trigger ${table}_append_only`;
-        const hasTrigger = !['cost_days', 'statements'].includes(table);
-        if (hasTrigger) await sql.unsafe(`alter table ${table} disable trigger ${table}_append_only`);
+        const guards = { cost_days: [], statements: ['kept', 'guarded'] }[table] ?? ['append_only'];
+        for (const guard of guards)
+          await sql.unsafe(`alter table ${table} disable trigger ${table}_${guard}`);
         await sql.unsafe(statement);
-        if (hasTrigger) await sql.unsafe(always);
+        for (const guard of guards)
+          await sql.unsafe(`alter table ${table} enable always trigger ${table}_${guard}`);
       });
     await owner(change);
     try {
@@ -169,7 +170,37 @@ describe.skipIf(!postgresHere)('verification', () => {
         `update statements set period = '2026-08-01' where id = '${statementId}'`,
         `update statements set period = '2026-10-01' where id = '${statementId}'`,
       ),
-    ).toEqual(expect.arrayContaining([named(`statements ${teamId} 2026-10-01: there is no statement`, '')]));
+    ).toEqual([
+      `statements ${statementId}: it is of no month that was settled`,
+      `statements ${statementId}: the statement of ${teamId} for 2026-10 is not there`,
+      named(`statements ${statementId}: its plan is`, ''),
+      named(`statement_lines ${statementId} 1: `, 'expected no such line'),
+      named(`statement_lines ${statementId} 2: `, 'expected no such line'),
+    ]);
+  });
+
+  it('lets nobody delete a statement, or change what it says, the owner of the tables neither', async () => {
+    for (const statement of [
+      'delete from statements',
+      'truncate statements',
+      'delete from settled_months',
+      'update statements set due_cents = due_cents - 1, credit_cents = credit_cents + 1',
+      `update statements set period = '2026-01-01'`,
+      `update statements set state = 'settled'`,
+    ])
+      await expect(world.db.sql.unsafe(statement), statement).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('names the last closed month when its statement is missing', async () => {
+    await world.db
+      .sql`create table gone as select * from statements where team_id = ${teamId} and period = '2026-11-01'`;
+    const [gone] = await world.db.sql<Array<{ id: string }>>`select id from gone`;
+    const found = await tampered(
+      'statements',
+      `delete from statements where team_id = '${teamId}' and period = '2026-11-01'`,
+      'insert into statements select * from gone',
+    );
+    expect(found).toContain(`statements ${gone?.id}: the statement of ${teamId} for 2026-11 is not there`);
   });
 
   it('names credit that no statement used, and entries that do not balance', async () => {

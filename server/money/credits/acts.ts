@@ -17,7 +17,10 @@ export interface CreditAct {
     | 'credit.used'
     | 'credit.refunded'
     | 'credit.expired'
-    | 'credit.disputed';
+    | 'credit.disputed'
+    | 'credit.returned'
+    | 'statement.refunded'
+    | 'statement.dispute_lost';
   /** Id of the block, or of the statement that used it. */
   readonly target: string;
   readonly details: Readonly<Record<string, string | number | undefined>>;
@@ -28,6 +31,9 @@ const BY_PROVIDER: ReadonlySet<CreditAct['action']> = new Set([
   'credit.purchased',
   'credit.refunded',
   'credit.disputed',
+  'credit.returned',
+  'statement.refunded',
+  'statement.dispute_lost',
 ]);
 
 /** Nobody calls: the provider told of it, or the clock. */

@@ -1,12 +1,15 @@
 /** How credit comes: bought, or granted by those who run the installation. */
 import { apiError } from '@svc/proto/http/errors.ts';
+import type { ApiError } from '@svc/proto/http/errors.ts';
 import { findTeam } from '../../access/teams/index.ts';
 import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
+import { recordAct } from '../../platform/ledger/index.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { change } from '../../platform/resource/index.ts';
 import { record } from './acts.ts';
+import { restOf } from './blocks.ts';
 import type { LedgerEntry } from './blocks.ts';
 import { assertAmount, lockCredit, post, postLocked } from './post.ts';
 import type { Transfer } from './post.ts';
@@ -85,6 +88,61 @@ export async function grant(
       createdAt: at,
     };
   });
+}
+
+export interface Revocation {
+  readonly teamId: string;
+  /** Id of the grant. */
+  readonly grantId: string;
+  readonly reason: string;
+}
+
+/** For staff: takes back what is left of a grant. Repeated, it answers the first one. Throws `not_found`, and `state_conflict` when nothing is left. */
+export async function revokeGrant(
+  ctx: Ctx,
+  { teamId, grantId, reason }: Revocation,
+): Promise<Omit<LedgerEntry, 'seq'>> {
+  const at = ctx.clock.now();
+  const kind = 'grant_revoked' as const;
+  return await ctx.db.transact(async (db) => {
+    await lockCredit(db, teamId);
+    const known = await grantOf(db.sql, { teamId, grantId });
+    if (known === undefined) throw notFound('grant');
+    const cents = known.revokedCents ?? known.leftCents;
+    if (cents === 0) throw nothingLeft(grantId, known.cents);
+    const move = { from: 'available', to: 'granted', cents, blockId: grantId } as const;
+    const posted = await postLocked(db, { teamId, kind, source: grantId, ...move, reason, at });
+    if (posted.outcome === 'refused')
+      throw new Error(`credit of ${teamId}: the revocation of ${grantId} was refused`);
+    const { id, createdAt, balanceCents } = posted.transfer;
+    if (posted.outcome === 'posted') {
+      const details = { amountCents: cents, ofCents: known.cents, reason };
+      await recordAct(db, ctx, { chain: teamId, action: 'credit.revoked', target: grantId, details });
+    }
+    const entry = { id, kind, amountCents: -cents, balanceCents: balanceCents ?? 0, source: grantId };
+    return { ...entry, reason, expiresAt: null, createdAt };
+  });
+}
+
+interface Granted {
+  readonly cents: number;
+  readonly leftCents: number;
+  readonly revokedCents: number | null;
+}
+
+async function grantOf(
+  sql: SqlTag,
+  { teamId, grantId }: Pick<Revocation, 'teamId' | 'grantId'>,
+): Promise<Granted | undefined> {
+  const [row] = await sql<Granted[]>`
+    select b.cents, ${restOf(sql)} as "leftCents", (select r.cents from credit_transfers r where r.kind = 'grant_revoked' and r.source = b.id) as "revokedCents"
+    from credit_transfers b where b.id = ${grantId} and b.team_id = ${teamId} and b.kind = 'grant'`;
+  return row;
+}
+
+function nothingLeft(grantId: string, cents: number): ApiError {
+  const message = `nothing is left of the grant ${grantId} of ${cents} minor units: what statements used, or what has ended, cannot be taken back`;
+  return apiError('state_conflict', message, { details: { resource: 'grant', grantId } });
 }
 
 function assertAhead(expiresAt: Date | undefined, now: Date): void {

@@ -55,7 +55,7 @@ export const creditTransfers = pgTable(
       .where(sql`${t.blockId} is not null`),
     check(
       'credit_transfers_kind',
-      sql`${t.kind} in ('purchase', 'grant', 'usage', 'refund', 'expiry', 'dispute', 'dispute_won', 'dispute_lost')`,
+      sql`${t.kind} in ('purchase', 'grant', 'usage', 'refund', 'expiry', 'dispute', 'dispute_won', 'dispute_lost', 'usage_returned', 'grant_revoked', 'statement_refund', 'statement_dispute_lost')`,
     ),
     check('credit_transfers_from', isAccount('"from"')),
     check('credit_transfers_to', isAccount('"to"')),

@@ -1,7 +1,7 @@
 /** How credit goes: statements use it, and granted credit ends. */
 import { startLoop } from '../../platform/loop.ts';
 import type { Loop } from '../../platform/loop.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../platform/db/index.ts';
 import type { System } from '../../platform/feature.ts';
 import { record, tellIfLow } from './acts.ts';
 import { balanceOf, blocksOf, drawsOf, leftOf, restOf } from './blocks.ts';
@@ -91,9 +91,17 @@ async function expire(
   await lockCredit(tx, teamId);
   const cents = await leftOf(tx.sql, id);
   if (cents === 0) return; // Another worker was faster, or a statement.
-  await take(tx, { teamId, kind: 'expiry', to: 'expired', source: id, cents, blockId: id, at });
+  const source = await expirySource(tx.sql, id);
+  await take(tx, { teamId, kind: 'expiry', to: 'expired', source, cents, blockId: id, at });
   await tellIfLow(tx, { teamId, at });
   await record(tx, { teamId, action: 'credit.expired', target: id, details: { amountCents: cents }, at });
+}
+
+/** A grant that has ended ends again when a voided statement gave something back to it. */
+async function expirySource(sql: SqlTag, id: string): Promise<string> {
+  const [row] = await sql<Array<{ count: number }>>`
+    select count(*)::int as count from credit_transfers where block_id = ${id} and kind = 'expiry'`;
+  return row === undefined || row.count === 0 ? id : `${id} ${row.count + 1}`;
 }
 
 const EXPIRY_MS = 60_000;

@@ -1,7 +1,8 @@
 /** Metered time, one event for each accepted report, at the price in force when the work was claimed. Costs, statements and usage are sums of it. */
 import { and, asc, between, eq, getTableColumns, gte, or, sql } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
-import type { Feature, System } from '../../platform/feature.ts';
+import { together } from '../../engine/outbox/index.ts';
+import type { EventEffect, Feature, System } from '../../platform/feature.ts';
 import { inTeams } from '../../platform/resource/index.ts';
 import type { Who } from '../../platform/resource/index.ts';
 import { metered } from './metered.ts';
@@ -9,19 +10,23 @@ import { assertCurrency, makeDefaultPrices } from './prices.ts';
 import { costDays, prices, usageEvents } from './schema.ts';
 import type { UsageEvent } from './schema.ts';
 
-export { metered } from './metered.ts';
+export { METERED, metered } from './metered.ts';
 export { meterWords } from './meter-words.ts';
-export { listPrices, publishPrice } from './prices.ts';
-export type { Meter, Price } from './prices.ts';
+export { listPrices, nanosByDay, pricesNow, publishPrice } from './prices.ts';
+export type { Meter, MeterPrice, NanosOn, Price } from './prices.ts';
+export { tellOfPrice } from './price-notice.ts';
 export { addDays, assertSpan, countDays, DAY_MS, dayOf, monthOf, readDay } from './days.ts';
 export type { DayField } from './days.ts';
 
-/** Before the first event is published. Refuses a currency other than that of what was counted. */
-export async function startMetering({ config, db }: Pick<System, 'config' | 'db'>): Promise<Feature> {
+/** Before the first event is published. Refuses a currency other than that of what was counted. `marked` happens with the metering of its event, also where that comes late. */
+export async function startMetering(
+  { config, db }: Pick<System, 'config' | 'db'>,
+  marked: EventEffect,
+): Promise<Feature> {
   const { currency } = config.billing;
   await assertCurrency(db, currency);
   await makeDefaultPrices(db, currency);
-  return { effects: [metered(currency)] };
+  return { effects: [together(metered(currency), marked)] };
 }
 
 export interface MeteredDay {

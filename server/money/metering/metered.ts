@@ -3,6 +3,9 @@ import type { SqlTag } from '../../platform/db/index.ts';
 import type { EventEffect } from '../../platform/feature.ts';
 import type { Fragment } from '../../platform/sql.ts';
 
+/** The effect is known by it. */
+export const METERED = 'metered_work';
+
 /**
  * CTEs `metered_work`, `metered_month`, `metered`, `metered_days` and `metered_names`: an event of each report among the outbox rows of the CTE `published`, and its place in the sums. Time, epoch
  * and runner come from the outbox row alone; whatever else is gone by now leaves the work without project and environment, and never without its time. A second row for one report adds nothing.
@@ -60,7 +63,7 @@ export function metered(currency: string): EventEffect {
  */
 function meteredWork(sql: SqlTag, currency: string): Fragment {
   return sql`
-    metered_work as materialized (
+    ${sql(METERED)} as materialized (
       select e.dedupe_key as work_id, f."finishedAt" as reported_at, e.team_id, f.kind, x.executed_by,
         f.epoch, f."runnerId" as runner_id, f."buildId" as build_id, v.id as environment_id, v.project_id,
         f."claimedAt" as claimed_at, f."meteredMs" as metered_ms, f."selfReportedMs" as self_reported_ms, c.id as price_id, c.nanos_per_second

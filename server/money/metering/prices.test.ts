@@ -18,7 +18,7 @@ describe.skipIf(!postgresHere)('prices', () => {
 
   const start = async (currency: string) => {
     const config = { billing: { currency } } as Parameters<typeof startMetering>[0]['config'];
-    return await startMetering({ config, db: database.db });
+    return await startMetering({ config, db: database.db }, (sql) => sql`marked as (select 1)`);
   };
 
   const run = { meter: 'run.runner', currency: 'usd', nanosPerSecond: 7 } as const;

@@ -5,6 +5,7 @@ import type { ApiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { newId } from '../../platform/ids.ts';
 import { databaseNow, ms } from '../../platform/sql.ts';
+import { DAY_MS } from './days.ts';
 import { METERS, prices } from './schema.ts';
 
 export type Price = typeof prices.$inferSelect;
@@ -52,6 +53,40 @@ export async function listPrices({ orm }: Pick<Database, 'orm'>, currency: strin
     .orderBy(desc(fromAt), meter)
     .limit(PRICES_SHOWN_MAX);
 }
+
+export interface MeterPrice extends Price {
+  /** False: it is to come. */
+  readonly inForce: boolean;
+}
+
+/** Of each meter the one in force, then those to come, by the clock that dates claims. */
+export async function pricesNow(
+  { sql }: Pick<Database, 'sql'>,
+  currency: string,
+): Promise<readonly MeterPrice[]> {
+  return await sql<MeterPrice[]>`
+    with p as (
+      select *, from_at <= now() as in_force, lead(from_at, 1, 'infinity') over (partition by meter order by from_at) as until_at
+      from prices where currency = ${currency}
+    )
+    select id, meter, currency, nanos_per_second as "nanosPerSecond", from_at as "fromAt", is_default as "isDefault", created_at as "createdAt", in_force as "inForce"
+    from p where until_at > now() order by meter, from_at`;
+}
+
+/** Billionths of the currency for a second that are in force at the end of a day, `YYYY-MM-DD`; 0 where there is no price. */
+export type NanosOn = (meter: string, day: string) => bigint;
+
+/** Those in force, those to come, and those of before. */
+export async function nanosByDay({ sql }: Pick<Database, 'sql'>, currency: string): Promise<NanosOn> {
+  const rows = await sql<Array<{ meter: string; nanos: number; fromAt: Date }>>`
+    select meter, nanos_per_second as nanos, from_at as "fromAt" from prices where currency = ${currency} order by from_at`;
+  return (meter, day) => {
+    const end = endOfDay(day);
+    return BigInt(rows.findLast((price) => price.meter === meter && price.fromAt < end)?.nanos ?? 0);
+  };
+}
+
+const endOfDay = (day: string): Date => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS);
 
 export interface NewPrice {
   readonly meter: Meter;

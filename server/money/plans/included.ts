@@ -28,15 +28,16 @@ export function monthEnd(period: string): Date {
 export function poolMs(period: string, changes: readonly PlanFrom[]): number {
   const start = Date.parse(`${period}T00:00:00Z`);
   const end = monthEnd(period).getTime();
+  // Exact until the last step: a millisecond that rounding takes is one that somebody pays for.
   const paid = changes.reduce((sum, { plan, fromAt }, n) => {
     const from = Math.max(start, Math.floor(fromAt.getTime() / 1_000) * 1_000);
     const to = Math.min(end, Math.floor((changes[n + 1]?.fromAt.getTime() ?? end) / 1_000) * 1_000);
     const known = PAID.find(({ id }) => id === plan);
     return known === undefined || to <= from
       ? sum
-      : sum + (known.includedSeconds * 1_000 * (to - from)) / (end - start);
-  }, 0);
-  return Math.max(FREE.includedSeconds * 1_000, Math.floor(paid));
+      : sum + BigInt(known.includedSeconds) * 1_000n * BigInt(to - from);
+  }, 0n);
+  return Math.max(FREE.includedSeconds * 1_000, Number(paid / BigInt(end - start)));
 }
 
 /** The payer's plan with this moment, and the milliseconds that the month includes. Without a provider of payments: nothing is included and nothing refused. */
@@ -93,27 +94,4 @@ export function includedMs(
   const key = sql`concat_ws(' ', d.day, d.team_id, d.meter, d.price_id, d.project_id, d.environment_id, d.runner_id)`;
   return sql`case when d.day < ${day}::date then d.metered_ms when d.day > ${day}::date then 0
     else coalesce((${sql.json(Object.fromEntries(shares))}::jsonb ->> ${key})::bigint, 0) end`;
-}
-
-/** Costs in pico-units. */
-export interface Costs {
-  readonly list: bigint;
-  /** Part of it that the plan includes. */
-  readonly included: bigint;
-}
-
-/** Costs of one team in a month that is covered so. */
-export async function costsOf(
-  sql: SqlTag,
-  {
-    teamId,
-    period,
-    coverage,
-  }: { readonly teamId: string; readonly period: string; readonly coverage: Coverage },
-): Promise<Costs> {
-  const [row] = await sql<Array<{ list: string; included: string }>>`
-    select coalesce(sum(d.metered_ms::numeric * p.nanos_per_second), 0)::text as list,
-      coalesce(sum((${includedMs(sql, coverage)})::numeric * p.nanos_per_second), 0)::text as included
-    from cost_days d join prices p on p.id = d.price_id where d.team_id = ${teamId} and d.period = ${period}::date`;
-  return { list: BigInt(row?.list ?? 0), included: BigInt(row?.included ?? 0) };
 }

@@ -4,4 +4,5 @@ import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.plans.v1.PlansService/List': { givesNothing: true, fields: nothing },
+  'svc.plans.v1.PlansService/ListPrices': { givesNothing: true, fields: nothing },
 };

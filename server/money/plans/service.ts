@@ -1,8 +1,10 @@
 /** The catalogue as people see it. */
-import { PlansService } from '@svc/proto/gen/svc/plans/v1/plans_pb.ts';
+import { MeterPriceSchema, PlansService } from '@svc/proto/gen/svc/plans/v1/plans_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
+import { shown as shownAs } from '../../platform/resource/index.ts';
+import { pricesNow } from '../metering/index.ts';
 import { accountPlanOf } from './accounts.ts';
 import { FREE, PAID, SELF_HOSTED } from './catalogue.ts';
 import type { CataloguePlan } from './catalogue.ts';
@@ -29,5 +31,13 @@ export function plansFeature({ config }: Pick<System, 'config'>, available: Avai
     );
     return { plans };
   };
-  return { services: [implement(PlansService, { list })] };
+  const prices = async (_request: object, { db }: Ctx) => {
+    const all = await pricesNow(db, currency);
+    return {
+      prices: all.map(({ fromAt, ...price }) =>
+        shownAs(MeterPriceSchema, { ...price, fromAt: price.isDefault ? undefined : fromAt }),
+      ),
+    };
+  };
+  return { services: [implement(PlansService, { list, listPrices: prices })] };
 }

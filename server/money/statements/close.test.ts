@@ -6,6 +6,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { openDatabase } from '../../platform/db/index.ts';
 import type { SqlTag } from '../../platform/db/index.ts';
 import { moveOn } from './close.ts';
+import { purchase } from '../credits/index.ts';
 import { closeDue, openMonth, rehearse } from './index.ts';
 
 const postgresHere = await has('postgres');
@@ -155,6 +156,26 @@ describe.skipIf(!postgresHere)('closing', () => {
       expect(await statements(id)).toMatchObject([{ period: '2026-10-01', net: 300 }]);
       expect(await audited(id)).toEqual(['statement.closed']);
     }
+  });
+
+  it('makes no second statement of a month that had one, whatever became of that, and uses no credit again', async () => {
+    await purchase(world.db, { teamId, cents: 500, source: `cs_${teamId}`, at: new Date(DUE) });
+    await world.report({ teamId, at: '2026-10-05T00:00:00Z', ms: 30_000_000 });
+    await world.publishAll();
+    await world.close(DUE);
+    expect(await statements()).toMatchObject([{ net: 300, due: 0, state: 'settled' }]);
+    await expect(sql`delete from statements where team_id = ${teamId}`).rejects.toThrow('append-only');
+    await world.db.transact(async (tx) => {
+      await tx.sql`alter table statements disable trigger statements_kept`;
+      await tx.sql`delete from statements where team_id = ${teamId}`;
+      await tx.sql`alter table statements enable always trigger statements_kept`;
+    });
+    await sql`update open_period set settled_month = null`;
+    expect(await world.close(DUE)).toEqual({ months: [], waiting: undefined });
+    expect(await statements()).toEqual([]);
+    expect(
+      (await sql`select from credit_transfers where team_id = ${teamId} and kind = 'usage'`).length,
+    ).toBe(1);
   });
 
   it('has a last statement of a team that is gone, with what was not published when it went', async () => {

@@ -27,13 +27,15 @@ export async function rehearse(closing: Omit<Closing, 'onError'>, now: Date): Pr
 
 /** Figures of the last of these months. The earlier ones take their part of the credit first. */
 async function rehearseMonth(
-  { db, pricing }: Omit<Closing, 'onError'>,
+  { db, pricing, onProgress }: Omit<Closing, 'onError'>,
   periods: readonly string[],
   at: Date,
 ): Promise<ClosedMonth> {
   const period = periods.at(-1) ?? '';
   let sum: ClosedMonth = { period, statements: 0, netCents: 0, dueCents: 0 };
-  for await (const teamId of teamsToSettle(db, { period, isFresh: periods.length > 1 })) {
+  const teamIds = await teamsToSettle(db, { period, isFresh: periods.length > 1 });
+  for (const [done, teamId] of teamIds.entries()) {
+    await onProgress?.({ done, total: teamIds.length });
     const made = await undone(db, async (tx) => await settleEach(tx, pricing, { teamId, periods, at }));
     if (made !== undefined) sum = added(sum, made);
   }

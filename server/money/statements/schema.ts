@@ -25,6 +25,8 @@ export const openPeriod = pgTable(
   {
     only: boolean('only').primaryKey().default(true),
     month: date('month').notNull(),
+    /** Every statement of this month and of those before it was made. Null: nobody has looked yet. */
+    settledMonth: date('settled_month'),
   },
   (t) => [
     check('open_period_one', sql`${t.only}`),
@@ -32,6 +34,7 @@ export const openPeriod = pgTable(
   ],
 );
 
+/** A trigger lets nobody delete one, or change more of it than its state and its invoice. */
 export const statements = pgTable(
   'statements',
   {
@@ -68,6 +71,17 @@ export const statements = pgTable(
       sql`${t.dueCents} = ${t.netCents} - ${t.creditCents} and ${t.dueCents} >= 0 and ${t.creditCents} >= 0`,
     ),
   ],
+);
+
+/** Append-only by a trigger. Months of teams that have had their statement, for ever: whatever becomes of that, nobody settles and invoices them again. */
+export const settledMonths = pgTable(
+  'settled_months',
+  {
+    teamId: id('team_id').notNull(),
+    period: date('period').notNull(),
+    statementId: id('statement_id').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.teamId, t.period] })],
 );
 
 /** Append-only by a trigger. */

@@ -1,13 +1,12 @@
 /**
- * The statement of one team and month, in one transaction with the credit that it uses, its event and its entry in the ledger. Unique (team, period): of two closers the second one waits for the
- * first and finds its statement.
+ * The statement of one team and month, in one transaction with the credit that it uses, its event and its entry in the ledger. A month of a team has one for ever.
  */
 import { findTeam } from '../../access/teams/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { addEvent } from '../../platform/events.ts';
 import { newId } from '../../platform/ids.ts';
 import { appendAudit } from '../../platform/ledger/index.ts';
-import { BILLING_ACTOR, shortfallOf, useCredit } from '../credits/index.ts';
+import { BILLING_ACTOR, lockCredit, shortfallOf, useCredit } from '../credits/index.ts';
 import { paidMonth } from '../plans/index.ts';
 import type { Pricing } from '../plans/index.ts';
 import { shortfallLine, totalsOf, usageLines } from './lines.ts';
@@ -26,46 +25,52 @@ export interface Figures {
   readonly dueCents: number;
 }
 
-interface Head extends Totals {
+interface Settled extends Totals {
   readonly id: string;
   readonly payerId: string | null;
   readonly currency: string;
   readonly plan: string;
+  readonly creditCents: number;
+  readonly dueCents: number;
 }
 
-/** Undefined: the team used nothing and owes nothing, or its statement is there already. */
+/**
+ * Undefined: the team used nothing and owes nothing, or the month has had its statement. The lock on the credit of the team comes first: of two closers the second one waits for it, and finds what the
+ * first one wrote.
+ */
 export async function settle(db: Database, pricing: Pricing, month: TeamMonth): Promise<Figures | undefined> {
-  try {
-    return await db.transact(async (tx) => await settleIn(tx, pricing, month));
-  } catch (error) {
-    if (error instanceof Settled) return undefined;
-    throw error;
-  }
+  return await db.transact(async (tx) => {
+    await lockCredit(tx, month.teamId);
+    return (await isSettled(tx, month)) ? undefined : await settleLocked(tx, pricing, month);
+  });
 }
 
-/** Somebody else was faster: what was put on this statement, such as a shortfall of credit, is not on it. */
-class Settled extends Error {}
-
-async function settleIn(tx: Database, pricing: Pricing, month: TeamMonth): Promise<Figures | undefined> {
+async function settleLocked(tx: Database, pricing: Pricing, month: TeamMonth): Promise<Figures | undefined> {
   const { teamId, at } = month;
-  if (await isSettled(tx, month)) return undefined;
   const id = newId('stm', at.getTime());
   const { payerId, plan, lines } = await computed(tx, pricing, { ...month, id });
   if (lines.length === 0) return undefined;
-  const head = { id, payerId, plan: plan.id, currency: pricing.currency, ...totalsOf(lines) };
-  if (!(await insert(tx, month, head))) throw new Settled();
+  const totals = totalsOf(lines);
+  const creditCents = await useCredit(tx, { teamId, cents: totals.netCents, source: id, at });
+  const dueCents = totals.netCents - creditCents;
+  const settled = {
+    ...totals,
+    id,
+    payerId,
+    plan: plan.id,
+    currency: pricing.currency,
+    creditCents,
+    dueCents,
+  };
+  await insert(tx, month, settled);
   await insertLines(tx, id, lines);
-  const creditCents = await useCredit(tx, { teamId, cents: head.netCents, source: id, at });
-  const dueCents = head.netCents - creditCents;
-  await tx.sql`
-      update statements set credit_cents = ${creditCents}, due_cents = ${dueCents}, state = ${dueCents === 0 ? 'settled' : 'closed'} where id = ${id}`;
-  await tell(tx, month, { ...head, creditCents, dueCents });
-  return { netCents: head.netCents, dueCents };
+  await tell(tx, month, settled);
+  return { netCents: totals.netCents, dueCents };
 }
 
-/** Asked first, so that a rehearsal of several months puts no shortfall on a statement that is there already. */
+/** A month that had its statement has had it, whatever became of that since. */
 async function isSettled({ sql }: Database, { teamId, period }: TeamMonth): Promise<boolean> {
-  const rows = await sql`select from statements where team_id = ${teamId} and period = ${period}::date`;
+  const rows = await sql`select from settled_months where team_id = ${teamId} and period = ${period}::date`;
   return rows.length > 0;
 }
 
@@ -80,14 +85,13 @@ async function computed(
   return { payerId, plan, lines: shortfall === 0 ? lines : [...lines, shortfallLine(shortfall, currency)] };
 }
 
-/** Before credit is used. False: the statement is there. */
-async function insert({ sql }: Database, { teamId, period, at }: TeamMonth, head: Head): Promise<boolean> {
-  const { id, payerId, currency, plan, listCents, includedCents, netCents } = head;
-  const rows = await sql`
+async function insert({ sql }: Database, { teamId, period, at }: TeamMonth, settled: Settled): Promise<void> {
+  const { id, payerId, currency, plan, listCents, includedCents, netCents, creditCents, dueCents } = settled;
+  await sql`
+    with settled as (insert into settled_months (team_id, period, statement_id) values (${teamId}, ${period}::date, ${id}))
     insert into statements (id, team_id, payer_id, period, currency, plan, list_cents, included_cents, net_cents, credit_cents, due_cents, state, closed_at)
-    values (${id}, ${teamId}, ${payerId}, ${period}::date, ${currency}, ${plan}, ${listCents}, ${includedCents}, ${netCents}, 0, ${netCents}, 'closed', ${at})
-    on conflict (team_id, period) do nothing returning 1`;
-  return rows.length === 1;
+    values (${id}, ${teamId}, ${payerId}, ${period}::date, ${currency}, ${plan}, ${listCents}, ${includedCents}, ${netCents}, ${creditCents}, ${dueCents},
+      ${dueCents === 0 ? 'settled' : 'closed'}, ${at})`;
 }
 
 async function insertLines({ sql }: Database, id: string, lines: readonly Line[]): Promise<void> {
@@ -104,13 +108,8 @@ async function insertLines({ sql }: Database, id: string, lines: readonly Line[]
       "listCents" bigint, "netCents" bigint)`;
 }
 
-interface Outcome extends Head {
-  readonly creditCents: number;
-  readonly dueCents: number;
-}
-
 /** A team that is gone has nobody to tell; its ledger stays. */
-async function tell(tx: Database, { teamId, period, at }: TeamMonth, settled: Outcome): Promise<void> {
+async function tell(tx: Database, { teamId, period, at }: TeamMonth, settled: Settled): Promise<void> {
   const { id, currency, plan, listCents, netCents, creditCents, dueCents } = settled;
   const details = { period: period.slice(0, 7), plan, currency, listCents, netCents, creditCents, dueCents };
   const team = await findTeam(tx, teamId);

@@ -1,10 +1,11 @@
 /** Statements as others read and move them. Their figures never change. */
-import { and, asc, desc, eq, inArray, isNull, or, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, inArray, isNull, lt, or, sql } from 'drizzle-orm';
 import type { Statement } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { inTeams } from '../../platform/resource/index.ts';
 import type { Row, Who } from '../../platform/resource/index.ts';
 import { decimalOf } from '../amounts/index.ts';
+import { paidBackOf } from '../credits/index.ts';
 import { statementLines, statements } from './schema.ts';
 
 export type StatementRow = Readonly<typeof statements.$inferSelect>;
@@ -22,13 +23,21 @@ export async function linesOf({ orm }: Reads, id: string): Promise<StatementLine
   return await orm.select().from(statementLines).where(eq(statementId, id)).orderBy(asc(n));
 }
 
+export interface StatementsOf {
+  readonly teamId: string;
+  readonly limit: number;
+  /** First day of the month that they are older than. */
+  readonly before?: string | undefined;
+}
+
 /** Statements of a team that the caller may see, newest first, with their lines. */
 export async function statementsOf(
   { db, teams }: Who,
-  { teamId, limit }: { readonly teamId: string; readonly limit: number },
+  { teamId, limit, before }: StatementsOf,
 ): Promise<Array<Row<Statement>>> {
   const { orm } = db;
-  const ofTeam = and(inTeams(statements, teams), eq(statements.teamId, teamId));
+  const older = before === undefined ? undefined : lt(statements.period, before);
+  const ofTeam = and(inTeams(statements, teams), eq(statements.teamId, teamId), older);
   const rows = await orm
     .select()
     .from(statements)
@@ -40,15 +49,17 @@ export async function statementsOf(
     .from(statementLines)
     .where(sql`${statementLines.statementId} = any(${sql.param(rows.map(({ id }) => id))}::text[])`)
     .orderBy(asc(statementLines.statementId), asc(statementLines.n));
-  return rows.map((row) =>
-    withLines(
+  const paidBack = rows.length === 0 ? new Map<string, number>() : await paidBackOf(db.sql, teamId);
+  return rows.map((row) => ({
+    ...withLines(
       row,
       lines.filter(({ statementId }) => statementId === row.id),
     ),
-  );
+    refundedCents: paidBack.get(row.id) ?? 0,
+  }));
 }
 
-function withLines(row: StatementRow, lines: readonly StatementLineRow[]): Row<Statement> {
+function withLines(row: StatementRow, lines: readonly StatementLineRow[]) {
   return {
     ...row,
     period: row.period.slice(0, 7),

@@ -1,10 +1,11 @@
 /** Incidents over the real door, opened by the function that nothing calls yet: states, races, and who sees them. */
 import { createSvcSDK } from '@svc/sdk';
-import type { Incident, SvcApiError, SvcSDK } from '@svc/sdk';
+import type { Incident, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { systemClock } from '../../platform/clock.ts';
@@ -25,15 +26,6 @@ describe.skipIf(!postgresHere)('incidents', () => {
       { db: server.db, clock: { ...systemClock, now: () => at } },
       { teamId, environmentId, severity: 'high', title, openedAt: at },
     );
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
 
   beforeAll(async () => {
     server = await startTestServer();
@@ -48,12 +40,18 @@ describe.skipIf(!postgresHere)('incidents', () => {
     ({ id } = await open('the lights went out'));
   });
 
-  it('are behind their switch', async () => {
+  it('that are stored are shown and closed while the feature is off, and every answer names it', async () => {
     await setFeature(server, 'host.incidents', 'disabled');
-    expect(await refused(sdk.incidents.list(environmentId))).toBe('403 feature_disabled');
-    expect(await refused(sdk.incidents.resolve(id))).toBe('403 feature_disabled');
+    const listed = await sdk.incidents.listPage(environmentId).withResponse();
+    expect(listed.data.incidents.map((incident) => incident.id)).toEqual([id]);
+    expect(listed.response.headers.get('svc-feature-off')).toBe('host.incidents');
+    expect((await sdk.incidents.mitigate(id)).state).toBe('mitigated');
+    expect((await sdk.incidents.resolve(id)).state).toBe('resolved');
+    const ended = await server.call(`POST /incidents/${id}/dismiss`, { as: server.first.apiKey, body: {} });
+    expect([ended.status, ended.headers.get('svc-feature-off')]).toEqual([409, 'host.incidents']);
+    expect(await refused(sdk.incidents.get(`inc_${'0'.repeat(26)}`))).toBe('404 not_found');
     await setFeature(server, 'host.incidents', 'enabled');
-    expect((await sdk.incidents.get(id)).state).toBe('open');
+    expect((await sdk.incidents.get(id).asResponse()).headers.get('svc-feature-off')).toBeNull();
   });
 
   it('are shown with what is known, and without times that have not come', async () => {

@@ -13,9 +13,14 @@ const incident = once(async ({ sql, teamId, environmentId }) => {
 
 export const requests: Requests = {
   // After its resolution: too late.
-  'svc.incidents.v1.IncidentsService/Dismiss': { fields: incident, status: 409, last: true },
+  'svc.incidents.v1.IncidentsService/Dismiss': {
+    guards: 'nothing',
+    fields: incident,
+    status: 409,
+    last: true,
+  },
   'svc.incidents.v1.IncidentsService/Get': { fields: incident },
   'svc.incidents.v1.IncidentsService/List': { fields: environment },
-  'svc.incidents.v1.IncidentsService/Mitigate': { fields: incident },
-  'svc.incidents.v1.IncidentsService/Resolve': { fields: incident },
+  'svc.incidents.v1.IncidentsService/Mitigate': { guards: 'nothing', fields: incident },
+  'svc.incidents.v1.IncidentsService/Resolve': { guards: 'nothing', fields: incident },
 };

@@ -7,11 +7,14 @@ import {
   MaintenanceService,
   MaintenanceSettingsSchema,
   MaintenanceTaskSchema,
+  MaintenanceWaitingCode,
 } from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
 import type { UpdateSettingsRequest } from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature } from '../../platform/feature.ts';
+import type { FeatureGate } from '../../platform/feature-gate.ts';
 import { change, lockTeam, rowsOf, shown } from '../../platform/resource/index.ts';
+import type { RowOf } from '../../platform/resource/index.ts';
 import { maintenanceSettings, maintenanceTasks } from './schema.ts';
 
 /** Categories are free words; this bounds how many of them one repository can be given settings for. */
@@ -20,14 +23,27 @@ export const CATEGORIES_MAX = 100;
 const tasks = rowsOf(maintenanceTasks);
 type Settings = typeof maintenanceSettings.$inferSelect;
 
-function createMaintenance(): Handlers<Ctx> {
+export interface MaintenanceDeps {
+  readonly gate: FeatureGate;
+}
+
+const FEATURE_OFF = {
+  code: MaintenanceWaitingCode.FEATURE_OFF,
+  text: 'maintenance is switched off on this installation; switching it on starts no task that was proposed before',
+} as const;
+
+function createMaintenance({ gate }: MaintenanceDeps): Handlers<Ctx> {
+  const show = (row: RowOf<typeof maintenanceTasks>) => {
+    const isOff = gate.state('host.automation.maintenance') !== 'open';
+    return shown(MaintenanceTaskSchema, { ...row, waitingFor: isOff ? FEATURE_OFF : undefined });
+  };
   return implement(MaintenanceService, {
     listTasks: async (request, ctx: Ctx) => {
       const { teamId, repositoryId } = request;
       const where = and(eq(maintenanceTasks.teamId, teamId), eq(maintenanceTasks.repositoryId, repositoryId));
       const of = `${teamId}|${repositoryId}`;
       const { items, ...page } = await tasks.page(ctx, { ...request, of }, { where });
-      return { ...page, tasks: items.map((row) => shown(MaintenanceTaskSchema, row)) };
+      return { ...page, tasks: items.map(show) };
     },
     updateSettings: async (request, ctx: Ctx) =>
       shown(MaintenanceSettingsSchema, await updateSettings(ctx, request)),
@@ -39,12 +55,14 @@ function createMaintenance(): Handlers<Ctx> {
       const task = await change(ctx, act, async (tx) =>
         tasks.insert(tx, { ...details, teamId, proposal, agentIdentityId, createdBy }),
       );
-      return shown(MaintenanceTaskSchema, task);
+      return show(task);
     },
   });
 }
 
-export const maintenanceFeature: Feature = { services: [createMaintenance()] };
+export function maintenanceFeature(deps: MaintenanceDeps): Feature {
+  return { services: [createMaintenance(deps)] };
+}
 
 /** What is not named keeps its value, or begins off and without a budget. One statement: of two changes none is lost. */
 async function updateSettings(ctx: Ctx, request: UpdateSettingsRequest): Promise<Settings> {

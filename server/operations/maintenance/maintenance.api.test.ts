@@ -1,10 +1,11 @@
 /** Maintenance over the real door: an internal feature, settings that keep what is not named, and tasks that nobody takes on. */
 import { createSvcSDK } from '@svc/sdk';
-import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { join, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { CATEGORIES_MAX } from './index.ts';
@@ -19,15 +20,6 @@ describe.skipIf(!postgresHere)('maintenance', () => {
   let teamId: string;
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   const run = { category: 'dependencies', proposal: 'renew what is a year old', estimatedCostCents: 250 };
 
   beforeAll(async () => {
@@ -38,17 +30,41 @@ describe.skipIf(!postgresHere)('maintenance', () => {
   });
   afterAll(async () => await server.stop());
 
-  it('is an unknown route while its switch is off', async () => {
+  it('stores what is asked for while it is off, and the task says what it waits for', async () => {
     await setFeature(server, KEY, 'disabled');
-    const path = `GET /teams/${teamId}/repositories/app/maintenance/tasks`;
-    const hidden = await server.call(path, { as: server.first.apiKey });
-    const unknown = await server.call(`${path}x`, { as: server.first.apiKey });
-    const plain = ({ status, text }: { status: number; text: string }) =>
-      `${status} ${text.replace(/"requestId":"[^"]*"/, '')}`;
-    expect(hidden.status).toBe(404);
-    expect(plain(hidden)).toBe(plain(unknown));
+    expect(await sdk.maintenance.listTasks(teamId, 'off')).toEqual([]);
+    expect(await sdk.maintenance.updateSettings(teamId, 'off', 'docs', { enabled: true })).toMatchObject({
+      enabled: true,
+    });
+    const task = await sdk.maintenance.triggerRun(teamId, 'off', run);
+    expect(task).toMatchObject({ ...run, state: 'proposed', waitingFor: { code: 'feature_off' } });
+    expect(await sdk.maintenance.listTasks(teamId, 'off')).toEqual([task]);
     await setFeature(server, KEY, 'enabled');
-    expect(await sdk.maintenance.listTasks(teamId, 'app')).toEqual([]);
+    const { waitingFor: _off, ...rest } = task;
+    expect(await sdk.maintenance.listTasks(teamId, 'off')).toEqual([rest]);
+  });
+
+  it('names its key to staff alone while it is off, and stands in no list of paths', async () => {
+    await setFeature(server, KEY, 'disabled');
+    const path = `/teams/${teamId}/repositories/off/maintenance/tasks`;
+    for (const as of [server.first.apiKey, server.first.staffApiKey]) {
+      const answer = await server.call(`GET ${path}`, { as });
+      const staff = as === server.first.staffApiKey;
+      expect(answer.headers.get('svc-feature-off'), answer.text).toBe(staff ? KEY : null);
+      expect(answer.text).not.toContain(KEY);
+    }
+    expect((await server.call(`GET ${path}`)).code).toBe('credentials_missing');
+    for (const verb of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      const answer = await server.call(`${verb} ${path}`, { as: server.first.apiKey });
+      expect([answer.status, answer.headers.get('allow')], verb).toEqual([404, null]);
+    }
+    const isTold = async () => (await server.call('GET /openapi.json')).text.includes('/maintenance/tasks');
+    expect(await isTold()).toBe(false);
+    await setFeature(server, KEY, 'enabled');
+    expect(await isTold()).toBe(true);
+    expect((await server.call(`DELETE ${path}`, { as: server.first.apiKey })).headers.get('allow')).toBe(
+      'GET, HEAD, POST',
+    );
   });
 
   it('keeps a triggered run as a proposed task, once for one key', async () => {

@@ -7,6 +7,7 @@ const repository = ({ teamId }: World) => ({ teamId, repositoryId: 'github.com/a
 export const requests: Requests = {
   'svc.maintenance.v1.MaintenanceService/ListTasks': { fields: repository },
   'svc.maintenance.v1.MaintenanceService/TriggerRun': {
+    guards: 'nothing',
     fields: (world) => ({
       ...repository(world),
       category: 'dependencies',

@@ -4,8 +4,9 @@ import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.notifications.v1.NotificationsService/List': { fields: nothing },
-  'svc.notifications.v1.NotificationsService/MarkAllRead': { fields: nothing },
+  'svc.notifications.v1.NotificationsService/MarkAllRead': { guards: 'nothing', fields: nothing },
   'svc.notifications.v1.NotificationsService/MarkRead': {
+    guards: 'nothing',
     fields: () => ({ notificationId: 'ntf_missing' }),
     status: 404,
   },

@@ -71,7 +71,9 @@ export interface DatabaseOptions {
   readonly role?: string | undefined;
   /** Given: the database is asked for its generation at each connection; see generation.ts. */
   readonly onGeneration?: (generation: number) => void;
-  /** An `afterCommit` action that threw against its promise, or an `afterRollback` action that failed. */
+  /** Given: it is asked of every connection, by whichever address, whether its database is of this installation; see opening.ts. */
+  readonly installation?: string | undefined;
+  /** An `afterCommit` action that threw against its promise, an `afterRollback` action that failed, an address that leads to another database. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -87,25 +89,30 @@ export function openDatabase(options: DatabaseOptions): Database {
     replicaUrl,
     role,
     onGeneration,
+    installation,
   } = options;
   const hosts = createHosts(url, target, options.only);
   const limits = { statementTimeoutMs, role };
-  const session = { ...limits, onGeneration };
+  const at = (setting: string) => ({
+    ...limits,
+    installation: installation === undefined ? undefined : { id: installation, setting },
+  });
+  const session = { ...at('DATABASE_URL'), onGeneration };
+  const onError = options.onError ?? (() => undefined);
   const pool = createPool({ ...session, hosts, max: Math.max(2, max), waitMs, name });
   const behind =
     replicaUrl === undefined
       ? undefined
       : followReplica(
           createPool({
-            ...limits,
+            ...at('REPLICA_URL'),
             hosts: createHosts(replicaUrl, 'any'),
             max: Math.max(2, max),
             waitMs,
             name: 'svc-replica',
           }),
-          pool.run,
+          { primary: pool.run, onError },
         );
-  const onError = options.onError ?? (() => undefined);
   return {
     sql: createSql(pool.run),
     orm: createOrm(pool.run),
@@ -116,7 +123,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     afterRollback: () => undefined,
     listen: async (channel, onPayload, onReady) =>
       await startListener({
-        ...session,
+        ...at(listenUrl === url ? 'DATABASE_URL' : 'LISTEN_DATABASE_URL'),
+        onGeneration,
+        onError,
         hosts: listenUrl === url ? hosts : createHosts(listenUrl, target),
         name: 'svc-listener',
         channel,

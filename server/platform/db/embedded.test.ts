@@ -1,9 +1,22 @@
 /** The embedded PostgreSQL for real: a new data folder, a second start, a kill -9, a second server. About ten seconds. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startAllInOne } from '../../../test/setup/server.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
 import { startEmbeddedPostgres } from './embedded.ts';
 import { takeOwner } from './embedded-owner.ts';
 
@@ -89,6 +102,77 @@ describe('startEmbeddedPostgres()', () => {
     await gone(pid);
   });
 });
+
+describe('an embedded PostgreSQL that ends by itself', () => {
+  const killed = mkdtempSync(join(tmpdir(), 'svc-embedded-'));
+  afterAll(() => rmSync(killed, { recursive: true, force: true }));
+
+  it('comes back where it was, with what it acknowledged, as often as it is killed', async () => {
+    const words: string[] = [];
+    const running = await startEmbeddedPostgres(killed, (word) => void words.push(word));
+    const pidFile = join(killed, 'postgres', 'data', 'postmaster.pid');
+    await query(running.url, async (sql) => await sql`create table kept (n int)`);
+    for (const n of [1, 2]) {
+      await query(running.url, async (sql) => await sql`insert into kept values (${n})`);
+      const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
+      process.kill(pid, 'SIGKILL');
+      await gone(pid);
+      await waitFor('its return', () => words.filter((word) => word.endsWith('is back')).length === n);
+      expect(await query(running.url, async (sql) => await sql`select n from kept`)).toHaveLength(n);
+    }
+    await running.stop();
+    expect(existsSync(pidFile)).toBe(false);
+  });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'of a server whose disk was full is back when there is room, and /readyz says when',
+    async () => {
+      const disk = mkdtempSync(join(tmpdir(), 'svc-disk-'));
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=140m,mode=711', 'tmpfs', disk]);
+      const server = await startAllInOne({ DATA_DIR: join(disk, '.svc') });
+      const asked = async (path: string) => (await fetch(`${server.baseUrl}${path}`)).status;
+      const ballast = join(disk, 'ballast');
+      try {
+        // What is logged needs a new segment, for which there is no room: the cluster ends, and so does its recovery.
+        await waitFor('the end of the database', async () => {
+          fill(ballast);
+          const write = server.db
+            .sql`select pg_logical_emit_message(false, 'ballast', repeat(md5(random()::text), 100000))`;
+          return await write.then(
+            () => false,
+            async () => (await asked('/readyz')) === 503,
+          );
+        });
+        expect(await asked('/healthz')).toBe(200);
+        rmSync(ballast);
+        await waitFor('its return', async () => (await asked('/readyz')) === 200, { withinMs: 60_000 });
+        expect(await server.db.sql`select from settings`).not.toHaveLength(0);
+      } finally {
+        rmSync(ballast, { force: true });
+        await server.stop();
+        execFileSync('umount', ['--lazy', disk]);
+        rmSync(disk, { recursive: true, force: true });
+      }
+    },
+  );
+});
+
+/** Until nothing more fits. */
+function fill(path: string): void {
+  const file = openSync(path, 'a');
+  try {
+    for (let size = 1 << 20; size >= 512;) {
+      try {
+        writeSync(file, Buffer.alloc(size, 1));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+        size /= 2;
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+}
 
 describe('takeOwner()', () => {
   it('refuses a folder that a living server uses and takes one that a dead one left', () => {

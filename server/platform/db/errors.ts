@@ -4,6 +4,7 @@ import { ApiError, apiError } from '@svc/proto/http/errors.ts';
 interface DriverError extends Error {
   readonly code?: unknown;
   readonly constraint_name?: unknown;
+  readonly syscall?: unknown;
 }
 
 /** Losing the connection, not getting one, or a server that is going down or takes no writes: the statement's outcome may be unknown. */
@@ -20,6 +21,7 @@ const CONNECTION_CODES = new Set([
   'EPIPE',
   'ETIMEDOUT',
   'NOT_PRIMARY', // a standby, see opening.ts
+  'WRONG_DATABASE', // of another installation, see opening.ts
   '25006', // a statement that writes, and a database that takes none: it was demoted
   '25P03', // idle_in_transaction_session_timeout: the backend ends itself
   '53300', // too many connections
@@ -32,7 +34,6 @@ const CONNECTION_CODES = new Set([
 const RETRY_CODES = new Set([
   '40001', // serialization failure
   '40P01', // deadlock
-  '53100', // disk full
   '53200', // out of memory
   '55P03', // lock_timeout
   '57014', // statement_timeout
@@ -49,8 +50,61 @@ function driverError(error: unknown): DriverError | undefined {
 }
 
 export function isConnectionError(error: unknown): boolean {
+  const found = driverError(error);
+  return found !== undefined && isOfConnection(found);
+}
+
+/** A file that is missing has the code of a socket that is. */
+const isOfConnection = ({ code, syscall }: DriverError): boolean =>
+  CONNECTION_CODES.has(String(code)) && (code !== 'ENOENT' || syscall === 'connect');
+
+const FULL: Readonly<Record<string, string>> = {
+  '53100': 'the disk of the database is full; whoever operates it must make room',
+  EDQUOT: 'the disk of the server is full; whoever operates it must make room',
+  ENOSPC: 'the disk of the server is full; whoever operates it must make room',
+};
+/** A disk on which nobody makes room is met again in this time, by background work alone. */
+const FULL_MS = 60_000;
+let metFullMs = Number.NEGATIVE_INFINITY;
+let metFull: string | undefined;
+
+/** Says which disk it is, if an error is that one is full. Remembered for a minute: see `lastDiskFull`. */
+export function diskFull(error: unknown): string | undefined {
+  const code = String(driverError(error)?.code);
+  const met = Object.hasOwn(FULL, code) ? FULL[code] : undefined;
+  if (met === undefined) return undefined;
+  [metFull, metFullMs] = [met, performance.now()];
+  return met;
+}
+
+/** Whether this process has met a full disk just now. */
+export const lastDiskFull = (): string | undefined =>
+  performance.now() - metFullMs < FULL_MS ? metFull : undefined;
+
+/** The server answered that it could not do it in time, or in this order, or has no room: doing the same again may work. */
+export function isRetryable(error: unknown): boolean {
   const code = driverError(error)?.code;
-  return typeof code === 'string' && CONNECTION_CODES.has(code);
+  return typeof code === 'string' && (RETRY_CODES.has(code) || Object.hasOwn(FULL, code));
+}
+
+/** The database is well and refused this very statement, by what it says or by what else is under way. Not when it lacks room (class 53), which no other statement would have. */
+export function isRefusal(error: unknown): boolean {
+  const code = driverError(error)?.code;
+  if (typeof code !== 'string' || CONNECTION_CODES.has(code)) return false;
+  return /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('53');
+}
+
+export function isTableMissing(error: unknown): boolean {
+  return driverError(error)?.code === '42P01';
+}
+
+/** True when the host that answered holds the database of another installation. */
+export function isWrongDatabase(error: unknown): boolean {
+  return driverError(error)?.code === 'WRONG_DATABASE';
+}
+
+export function isStatementTimeout(error: unknown): boolean {
+  return driverError(error)?.code === '57014';
 }
 
 /** True when hosts answered, and the last one is a standby. */
@@ -77,9 +131,12 @@ export function isForeignKeyViolation(error: unknown, constraint?: string): bool
 
 /** Turns what every caller would treat alike into an ApiError; leaves the rest as it is. */
 export function mapDatabaseError(error: unknown): unknown {
-  const code = driverError(error)?.code;
-  if (typeof code !== 'string') return error;
-  if (CONNECTION_CODES.has(code)) {
+  const found = driverError(error);
+  const code = found?.code;
+  if (found === undefined || typeof code !== 'string') return error;
+  const full = diskFull(error);
+  if (full !== undefined) return apiError('unavailable', full, { retryAfterMs: 10_000, cause: error });
+  if (isOfConnection(found)) {
     return apiError('unavailable', 'the database cannot be reached; try again', {
       retryAfterMs: 1_000,
       cause: error,
@@ -97,4 +154,15 @@ export function mapDatabaseError(error: unknown): unknown {
     });
   }
   return error;
+}
+
+/** Passes on that an address leads to another database: once, until it leads to this one again. */
+export function onceWhileWrong(tell: (error: unknown) => void): (error: unknown) => void {
+  let isTold = false;
+  return (error) => {
+    if (error === undefined) isTold = false;
+    if (!isWrongDatabase(error) || isTold) return;
+    isTold = true;
+    tell(error);
+  };
 }

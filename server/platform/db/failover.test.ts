@@ -12,9 +12,11 @@ import { freePorts } from '../../../test/faults/free-ports.ts';
 import { createDatabase, startPostgres } from '../../../test/faults/postgres.ts';
 import type { Cluster } from '../../../test/faults/postgres.ts';
 import type { Pair } from '../../../test/faults/postgres-pair.ts';
-import { has } from '../../../test/setup/needs.ts';
+import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import {
+  assertOneDatabase,
+  installationOf,
   isStandbyOnly,
   mapDatabaseError,
   migrate,
@@ -99,6 +101,21 @@ describe.skipIf(!(await has('replication')))('a primary and its standby', () => 
     expect(await portOf(database(addressOf([b, a], '?target_session_attrs=read-write')))).toBe(a);
     expect(await portOf(database(addressOf([b, a], '?target_session_attrs=any')))).toBe(b);
     expect(await portOf(database(addressOf([closed, b, a])))).toBe(a);
+  });
+
+  it('are one database by every way that leads there, and another cluster is none', async () => {
+    const [a, b] = pair.ports as [number, number];
+    const both = addressOf([closed, b, a]);
+    await assertOneDatabase({ databaseUrl: both, replicaUrl: addressOf([b]), listenDatabaseUrl: both });
+    const installation = await installationOf(database(both));
+    const replica = { databaseUrl: both, replicaUrl: DATABASE_URL };
+    await expect(assertOneDatabase(replica)).rejects.toThrow(/^REPLICA_URL leads to another database/);
+    // A replica that is asked for its installation answers as soon as it has replayed it.
+    const db = openDatabase({ url: both, replicaUrl: addressOf([b]), installation, max: 2 });
+    open.push(db);
+    await waitFor('a read from the standby', async () => await portOf({ ...db, sql: db.behind.sql }), {
+      holds: (port) => port === b,
+    });
   });
 
   it('of which only the standby is there are refused, with the reason', async () => {

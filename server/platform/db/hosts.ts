@@ -61,9 +61,10 @@ export async function reachOne<T>(hosts: Hosts, reach: (host: Host) => Promise<T
   throw noHost(failures);
 }
 
-/** A standby says more than a host that is not there. */
+/** A standby, and more so a stranger, says more than a host that is not there. */
 function noHost(failures: ReadonlyArray<readonly [Host, Coded]>): Error {
-  const [, cause] = failures.find(([, { code }]) => code === 'NOT_PRIMARY') ?? failures[0] ?? [];
+  const by = (word: string) => failures.find(([, { code }]) => code === word);
+  const [, cause] = by('WRONG_DATABASE') ?? by('NOT_PRIMARY') ?? failures[0] ?? [];
   if (failures.length === 1 && cause !== undefined) return cause;
   const message = failures.map(([host, error]) => `${hostName(host)}: ${error.message}`).join('; ');
   return Object.assign(new Error(message, { cause }), { code: cause?.code });

@@ -5,6 +5,7 @@
 import { connectionError } from './client.ts';
 import { openConnection } from './connection.ts';
 import type { Connection, ConnectionOptions } from './connection.ts';
+import { onceWhileWrong } from './errors.ts';
 
 export interface Listener {
   stop(): Promise<void>;
@@ -15,6 +16,8 @@ export interface ListenOptions extends ConnectionOptions {
   readonly onPayload: (payload: string) => void;
   /** After each (re)connect: what was sent in between is lost. */
   readonly onReady: () => void;
+  /** The address leads to another database by now. Told once while it is so. */
+  readonly onError: (error: unknown) => void;
 }
 
 const AGAIN_AFTER_MS = 250;
@@ -23,7 +26,8 @@ const PROBE_TIMEOUT_MS = 5_000;
 
 /** Rejects when the first connection fails; later ones are tried until `stop`. */
 export async function startListener(options: ListenOptions): Promise<Listener> {
-  const { channel, onPayload, onReady, ...where } = options;
+  const { channel, onPayload, onReady, onError, ...where } = options;
+  const tellWrong = onceWhileWrong(onError);
   let isStopped = false;
   let current: Connection | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -34,7 +38,13 @@ export async function startListener(options: ListenOptions): Promise<Listener> {
   };
   const reopen = async (): Promise<void> => {
     // The database is not back yet; whoever needs it says so.
-    await open().catch(() => later(reopen, AGAIN_AFTER_MS));
+    await open().then(
+      () => tellWrong(undefined),
+      (error: unknown) => {
+        tellWrong(error);
+        later(reopen, AGAIN_AFTER_MS);
+      },
+    );
   };
   const probe = async (own: Connection): Promise<void> => {
     const late = setTimeout(() => void own.end(), PROBE_TIMEOUT_MS).unref();

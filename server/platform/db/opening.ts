@@ -3,6 +3,7 @@
  * database and one answer. The startup packet could carry the settings, and poolers refuse it then, or let it pass and forget what is in it; what is set here holds wherever a session is kept
  * (session.ts proves that it is).
  */
+import { isTableMissing } from './errors.ts';
 import type { Hosts } from './hosts.ts';
 import type { Run } from './statement.ts';
 
@@ -13,8 +14,16 @@ export interface SessionOptions {
   readonly role?: string | undefined;
   /** Given: a database that is on another history than its generation was made for begins the next one, and this is told; see generation.ts. */
   readonly onGeneration?: ((generation: number) => void) | undefined;
+  /** Given: a database of another installation is refused, whenever it takes the place of this one. */
+  readonly installation?: Installation | undefined;
   /** Sets nothing, so that it can be seen what a session has by itself. */
   readonly isBare?: boolean;
+}
+
+export interface Installation {
+  readonly id: string;
+  /** The setting that holds the address, for an operator. */
+  readonly setting: string;
 }
 
 /** Limits of each session beside that of one statement, in milliseconds. */
@@ -41,6 +50,8 @@ const STATE =
 const HISTORY =
   'select generation, made_for as "madeFor", database_origin() as origin from database_generation where one = 1';
 
+const INSTALLATION = "select value as id from settings where key = 'installation.id'";
+
 interface State {
   readonly standby: boolean;
   readonly readOnly: boolean;
@@ -58,19 +69,38 @@ export async function openSession(
   run: Run,
   options: SessionOptions & { readonly hosts: Pick<Hosts, 'target'> },
 ): Promise<void> {
-  const { hosts, onGeneration } = options;
-  const set = Object.entries(settingsOf(options)).map(
-    ([name, value]) => `set_config('${name}', '${value}', false)`,
-  );
-  const text = [`select ${set.join(', ')}`, STATE, ...(onGeneration === undefined ? [] : [HISTORY])].join(
-    '; ',
-  );
-  const [, [state], [history] = []] = (await run({ text })) as [unknown, [State], [History]?];
+  const { hosts, onGeneration, installation, isBare = false } = options;
+  const set = isBare
+    ? []
+    : Object.entries(settingsOf(options)).map(([name, value]) => `set_config('${name}', '${value}', false)`);
+  const text = [
+    `select ${set.join(', ')}`,
+    STATE,
+    installation === undefined ? 'select' : INSTALLATION,
+    ...(onGeneration === undefined ? [] : [HISTORY]),
+  ].join('; ');
+  const asked = run({ text }) as Promise<[unknown, [State], [{ id?: string }?], [History]?]>;
+  const [, [state], [found], [history] = []] = await asked.catch((error: unknown) => {
+    throw installation !== undefined && isTableMissing(error) ? stranger(options, installation) : error;
+  });
   if (hosts.target === 'primary' && state.standby) throw notPrimary('is a standby');
   if (hosts.target === 'read-write' && state.readOnly) throw notPrimary('takes no writes');
+  if (installation !== undefined && found?.id !== installation.id)
+    throw stranger(options, installation, found?.id);
   if (onGeneration === undefined || history === undefined) return;
   const { origin, madeFor } = history;
   if (origin !== null && origin !== madeFor) await raise(run, { origin, onGeneration });
+}
+
+/** A replica may not have replayed who it is. */
+function stranger(
+  { hosts }: { readonly hosts: Pick<Hosts, 'target'> },
+  { id, setting }: Installation,
+  found?: string,
+): Error {
+  if (found === undefined && hosts.target === 'any') return notPrimary('does not know its installation yet');
+  const message = `${setting} leads to a database of another installation (${found ?? 'none'}, not ${id}), which is not used; correct the setting`;
+  return Object.assign(new Error(message), { code: 'WRONG_DATABASE' });
 }
 
 function notPrimary(why: string): Error {

@@ -2,7 +2,7 @@
  * The role that the running server works under. It may read and write every table, except those that are append-only, where it may insert
  * and read, and nothing else: a statement that got in somewhere cannot change history even if it gets past the tables' triggers. A
  * table is append-only when it has an enabled trigger whose name ends with `_append_only`; the migration that makes such a table says
- * so there, once.
+ * so there, once. Rows of a table whose trigger ends with `_kept` change, and cannot be deleted.
  *
  * The role has no login: the pool logs in as the user of DATABASE_URL, who owns the tables, and takes the role before its first statement. So it
  * holds against statements of ours that are wrong, not against somebody who may send any statement and takes it off again: against
@@ -66,6 +66,8 @@ async function isUsable(db: Database, role: string): Promise<boolean> {
 interface TableRights {
   readonly name: string;
   readonly appendOnly: boolean;
+  /** Nobody deletes rows. */
+  readonly kept: boolean;
   /** A partition that is emptied in rotation. */
   readonly emptied: boolean;
   /** Of the role, as far as they matter here. */
@@ -82,6 +84,7 @@ export async function grantToWorkRole(sql: SqlTag): Promise<void> {
   const tables = await sql<TableRights[]>`
     select c.relname as name, c.relname ~ '^nonces_[0-7]$' as emptied,
       exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname ~ '_append_only$' and t.tgenabled <> 'D') as "appendOnly",
+      exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname ~ '_kept$' and t.tgenabled <> 'D') as kept,
       array(select r from unnest(${[...RIGHTS]}::text[]) r where has_table_privilege(${WORK_ROLE}, c.oid, r)) as held
     from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') order by c.relname`;
   const statements = tables.flatMap((table) => {
@@ -105,8 +108,9 @@ export async function grantToWorkRole(sql: SqlTag): Promise<void> {
   );
 }
 
-function wantedRights({ name, appendOnly, emptied }: TableRights): readonly string[] {
+function wantedRights({ name, appendOnly, kept, emptied }: TableRights): readonly string[] {
   if (appendOnly) return ['SELECT', 'INSERT'];
   if (name === 'schema_migrations') return ['SELECT'];
+  if (kept) return ['SELECT', 'INSERT', 'UPDATE'];
   return ['SELECT', 'INSERT', 'UPDATE', 'DELETE', ...(emptied ? ['TRUNCATE'] : [])];
 }

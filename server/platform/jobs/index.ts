@@ -4,6 +4,7 @@ export type { Job, JobKind, Payload } from './kind.ts';
 export { addJobMetrics } from './metrics.ts';
 export {
   addJob,
+  hasJobs,
   isJobOpen,
   jobsAdded,
   keyedJobsAdded,

@@ -10,6 +10,7 @@ import { openDatabase } from '../db/index.ts';
 import type { Database } from '../db/index.ts';
 import { doubling, JobFailed, JobNotYet } from './kind.ts';
 import type { Job, JobKind } from './kind.ts';
+import { createLeases } from './leases.ts';
 import { addJobMetrics } from './metrics.ts';
 import {
   addJob,
@@ -412,6 +413,85 @@ describe.skipIf(!postgresHere)('jobs', () => {
       await work(deps);
       expect(errors).toMatchObject([{ message: 'test: no end within 20 ms', cause: { message: 'aborted' } }]);
       expect(await stored()).toMatchObject([{ state: 'waiting', attempts: 1 }]);
+    });
+
+    /** A job at work until it is let go, or told to end. */
+    const atWork = (more: Partial<WorkerDeps> = {}) => {
+      let release: () => void = () => undefined;
+      const letGo = new Promise<void>((resolve) => (release = resolve));
+      const ended: string[] = [];
+      const run: JobKind['run'] = async (_job, signal) => {
+        const lost = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        await Promise.race([letGo, lost]);
+        ended.push(signal.aborted ? 'lost' : 'done');
+        signal.throwIfAborted();
+      };
+      const deps = { ...workerOf(run, { timeoutMs: 600_000 }), ...more };
+      return { worker: createWorker(deps, { signal: new AbortController().signal }), release, ended };
+    };
+
+    it('holds a job of ten minutes for less than one, renews it while it works, and others of its lane go on when it died', async () => {
+      await add({ key: 'a', lane: 'x' });
+      await add({ key: 'b', lane: 'x' });
+      const dead = atWork();
+      await dead.worker.pass();
+      const left = async () => (await stored())[0]!.inMs;
+      expect(await left()).toBeLessThan(60_000);
+      await pass(40_000);
+      expect(await left()).toBeLessThan(10_000);
+      await dead.worker.renew();
+      expect(await left()).toBeGreaterThan(40_000);
+      // It is killed here: nobody renews any more.
+      await pass(60_000);
+      const seen: Array<string | null> = [];
+      const other = workerOf(async ({ key }) => void seen.push(key));
+      while ((await work(other)) > 0);
+      expect(seen).toEqual(['a', 'b']);
+      await dead.worker.renew();
+      await dead.worker.settled();
+      expect(dead.ended).toEqual(['lost']);
+      expect(errors).toMatchObject([{ message: expect.stringContaining('was lost') as string }]);
+      expect(gaveUp).toEqual([]);
+      expect(await stored()).toEqual([]);
+    });
+
+    it('that stood still renews what nobody has taken meanwhile, and ends it as its own', async () => {
+      await add({ key: 'a' });
+      const slow = atWork();
+      await slow.worker.pass();
+      await pass(600_000);
+      await slow.worker.renew();
+      expect(await claim()).toEqual([]);
+      slow.release();
+      await slow.worker.settled();
+      expect(slow.ended).toEqual(['done']);
+      expect(await stored()).toEqual([]);
+    });
+
+    it('that cannot renew gives up before its time is over', async () => {
+      await add({ key: 'a' });
+      const job = await claimOne();
+      const cut = openDatabase({ url: database.url });
+      await cut.close(0);
+      for (const [leaseMs, isLost] of [
+        [60_000, false],
+        [0, true],
+      ] as const) {
+        const leases = createLeases(cut.sql, leaseMs);
+        const { lost } = leases.add(job, { askedAt: performance.now(), limitMs: 600_000 });
+        await expect(leases.renew()).rejects.toThrow('closed');
+        expect(lost.aborted).toBe(isLost);
+      }
+    });
+
+    it('does not renew what does not end at its time limit', async () => {
+      await add({ key: 'a' });
+      const stuck = workerOf(async () => await new Promise(() => undefined), { timeoutMs: -30_001 });
+      const worker = createWorker(stuck, { signal: new AbortController().signal });
+      await worker.pass();
+      await pass(LEASE_MS);
+      await worker.renew();
+      expect(await claimOne()).toMatchObject({ attempts: 2, lastError: 'its worker was lost' });
     });
 
     it('gives back at once what it has when the server stops', async () => {

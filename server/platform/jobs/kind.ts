@@ -32,7 +32,7 @@ export interface JobKind<P extends Payload = Payload> {
   readonly concurrency: number;
   /** Of them those of one team, in all processes: a team whose jobs are slow leaves room for others. */
   readonly perTeam: number;
-  /** The signal is aborted then. Half a minute later the worker counts as lost, and another one begins. */
+  /** The signal is aborted then, and when the job is another worker's by now. Half a minute after the limit it is not renewed any more, and another worker begins. */
   readonly timeoutMs: number;
   /**
    * At least once: a worker may die when all is done but said. Ends soon after the signal does. What it throws fails the attempt; operators are told of

@@ -86,6 +86,16 @@ export function missingJobsAdded(
     on conflict (kind, key) where state <> 'dead' do nothing`;
 }
 
+/** Whether a team has jobs of a kind that wait or run. */
+export async function hasJobs(
+  sql: SqlTag,
+  { kind, teamId }: Pick<NewJob, 'kind' | 'teamId'>,
+): Promise<boolean> {
+  const found = await sql`
+    select from jobs where kind = ${kind} and team_id = ${teamId} and state <> 'dead' limit 1`;
+  return found.length > 0;
+}
+
 /** Whether a job of this key is open. */
 export function isJobOpen(sql: SqlTag, kind: string, key: Fragment): Fragment {
   return sql`exists (select 1 from jobs j where j.kind = ${kind} and j.key = ${key} and j.state <> 'dead')`;
@@ -167,6 +177,19 @@ async function claimInTurn(sql: SqlTag, claims: readonly Claim[]): Promise<reado
       last_error = case when j.state = 'running' then 'its worker was lost' else j.last_error end
     from wanted w where j.id = any(array(select id from mine)) and w.kind = j.kind
     returning j.id, j.team_id as "teamId", j.kind, j.key, j.payload, j.attempts, j.epoch, j.version, j.last_error as "lastError"`;
+}
+
+/** Puts off when their worker counts as lost. Returns the ids of those that are this worker's still. */
+export async function renewJobs(
+  sql: SqlTag,
+  held: readonly Pick<Job, 'id' | 'epoch'>[],
+  leaseMs: number,
+): Promise<ReadonlySet<string>> {
+  const rows = await sql<Array<{ id: string }>>`
+    update jobs j set due_at = clock_timestamp() + ${ms(sql, leaseMs)}
+    from unnest(${held.map(({ id }) => id)}::text[], ${held.map(({ epoch }) => epoch)}::int[]) as h (id, epoch)
+    where j.id = h.id and j.epoch = h.epoch and j.state = 'running' returning j.id`;
+  return new Set(rows.map(({ id }) => id));
 }
 
 export type Held = Pick<Job, 'id' | 'epoch' | 'version'>;

@@ -5,7 +5,7 @@
  *        ^                    │ │
  *        └── failed, not yet ─┘ └── failed for good, or once too often ──> dead
  *
- * A claim ends by itself after the kind's time limit, so that a worker that dies loses time and no job; what it says later changes nothing, because
+ * A claim ends by itself within a minute unless it is renewed (leases.ts), so that a worker that dies loses time and no job; what it says later changes nothing, because
  * another claim has another epoch. State: the jobs at work in this process.
  */
 import { setMaxListeners } from 'node:events';
@@ -15,6 +15,7 @@ import { startLoop } from '../loop.ts';
 import type { Loop } from '../loop.ts';
 import { JobFailed, JobNotYet } from './kind.ts';
 import type { Job, JobKind } from './kind.ts';
+import { createLeases, LEASE_MS, RENEW_EVERY_MS } from './leases.ts';
 import { buryJob, claimJobs, finishJobs, isAnyDue, onWake, returnJob } from './store.ts';
 import type { Claimed, Held } from './store.ts';
 
@@ -34,6 +35,8 @@ export interface WorkerDeps {
   readonly kinds: readonly JobKind[];
   /** It is told of every failure but JobFailed. */
   onError(error: unknown): void;
+  /** How long a job is its worker's without a renewal. Default 45 s. */
+  readonly leaseMs?: number;
   /** An attempt has ended. */
   onEnd?(kind: string, outcome: Outcome): void;
 }
@@ -41,6 +44,8 @@ export interface WorkerDeps {
 export interface Worker {
   /** Ends the jobs that are done, claims as many as there is room for, and begins them. Returns how many were claimed. */
   pass(): Promise<number>;
+  /** Keeps those that are at work. */
+  renew(): Promise<void>;
   /** Resolves when those that were begun have ended. */
   settled(): Promise<void>;
 }
@@ -56,6 +61,8 @@ export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions
   const { sql } = deps.db;
   setMaxListeners(0, signal); // Each job at work listens.
   const lines = new Map(deps.kinds.map((kind) => [kind.kind, { kind, atWork: new Set<Promise<void>>() }]));
+  const { leaseMs = LEASE_MS } = deps;
+  const leases = createLeases(sql, leaseMs);
   let done: Held[] = [];
   /** The pass before found jobs, so that there are more, most likely. */
   let isBusy = false;
@@ -69,10 +76,12 @@ export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions
       throw error;
     }
   };
-  const start = (job: Claimed): void => {
+  const start = (job: Claimed, askedAt: number): void => {
     const line = lines.get(job.kind);
     if (line === undefined) throw new Error(`job ${job.id} of kind ${job.kind} was not asked for`);
-    const work = runJob(deps, line.kind, { job, stopping: signal }).then((isDone) => {
+    const lease = leases.add(job, { askedAt, limitMs: line.kind.timeoutMs + GRACE_MS });
+    const work = runJob(deps, line.kind, { job, stopping: signal, lost: lease.lost }).then((isDone) => {
+      lease.end();
       if (isDone) done.push(job);
       line.atWork.delete(work);
       onFree?.();
@@ -87,17 +96,19 @@ export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions
       const kinds = free.map(({ kind }) => kind.kind);
       if (!isBusy && !(await isAnyDue(sql, kinds))) return 0;
       isBusy = false;
-      const claims = free.map(({ kind: { kind, concurrency, perTeam, timeoutMs }, atWork }) => ({
+      const claims = free.map(({ kind: { kind, concurrency, perTeam }, atWork }) => ({
         kind,
         take: concurrency - atWork.size,
         perTeam,
-        leaseMs: timeoutMs + GRACE_MS,
+        leaseMs,
       }));
+      const askedAt = performance.now();
       const claimed = await claimJobs(deps.db, claims);
-      claimed.forEach(start);
+      for (const job of claimed) start(job, askedAt);
       isBusy = claimed.length > 0;
       return claimed.length;
     },
+    renew: leases.renew,
     settled: async () => {
       await Promise.all([...lines.values()].flatMap(({ atWork }) => [...atWork]));
       await finish();
@@ -118,6 +129,7 @@ export function startWorker(deps: WorkerDeps): Loop {
       return true;
     },
   });
+  const renewing = startLoop({ everyMs: RENEW_EVERY_MS, onError: deps.onError, run: worker.renew });
   const forget = onWake(loop.wake);
   return {
     wake: loop.wake,
@@ -126,6 +138,7 @@ export function startWorker(deps: WorkerDeps): Loop {
       stopping.abort();
       await loop.stop();
       await worker.settled();
+      await renewing.stop();
     },
   };
 }
@@ -133,10 +146,15 @@ export function startWorker(deps: WorkerDeps): Loop {
 interface AtWork {
   readonly job: Claimed;
   readonly stopping: AbortSignal;
+  readonly lost: AbortSignal;
 }
 
 /** Resolves with true when the job is done. Never rejects: a job that cannot even be given back comes back with the end of its claim. */
-async function runJob(deps: WorkerDeps, kind: JobKind, { job: claimed, stopping }: AtWork): Promise<boolean> {
+async function runJob(
+  deps: WorkerDeps,
+  kind: JobKind,
+  { job: claimed, stopping, lost }: AtWork,
+): Promise<boolean> {
   const { onError, onEnd } = deps;
   const waitMs = kind.backoff(claimed.attempts) * (1 - JITTER * Math.random());
   const job: Job = { ...claimed, retryInMs: claimed.attempts < kind.attempts ? waitMs : undefined };
@@ -144,10 +162,17 @@ async function runJob(deps: WorkerDeps, kind: JobKind, { job: claimed, stopping 
     // Whoever had the last attempt was lost with it, perhaps by it.
     if (job.attempts > kind.attempts)
       throw new Error(`${kind.kind}: ${job.lastError ?? 'no attempt is left'}`);
-    await withTimeLimit(kind, stopping, async (signal) => await kind.run(job, signal));
+    const ending = AbortSignal.any([stopping, lost]);
+    await withTimeLimit(kind, ending, async (signal) => await kind.run(job, signal));
     onEnd?.(kind.kind, 'done');
     return true;
   } catch (error) {
+    if (lost.aborted) {
+      // Whoever has it now says how it ends.
+      onEnd?.(kind.kind, 'failed');
+      onError(new Error(`job ${job.id} of kind ${job.kind} was lost: its lease was not renewed in time`));
+      return false;
+    }
     const reason = stopping.aborted ? new JobNotYet(0) : error;
     if (!(reason instanceof JobNotYet)) onEnd?.(kind.kind, 'failed');
     await endFailed({ ...deps, kind }, job, reason).catch(onError);

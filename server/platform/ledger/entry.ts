@@ -5,6 +5,7 @@
  * another shape than it got: fractions and great numbers are refused, and texts are what PostgreSQL stores of them.
  */
 import { createHash } from 'node:crypto';
+import { withArticle } from '@svc/proto/http/article.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import canonicalize from 'canonicalize';
 
@@ -106,7 +107,7 @@ function storable(value: unknown, where: string, depth: number): AuditValue {
     );
   }
   throw new TypeError(
-    `audit ${where} is ${typeof value === 'object' ? 'no plain object' : `a ${typeof value}`}: entries hold JSON alone`,
+    `audit ${where} is ${typeof value === 'object' ? 'no plain object' : withArticle(typeof value)}: entries hold JSON alone`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** What changes a resource: one transaction with its entry in the ledger. */
 import { inArray } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
+import { withArticle } from '@svc/proto/http/article.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../context.ts';
 import { isUniqueViolation } from '../db/index.ts';
@@ -109,7 +110,7 @@ export async function unlessTaken<T>(work: Promise<T>, { index, resource, field,
     if (!isUniqueViolation(error, index)) throw error;
     throw apiError(
       'name_taken',
-      `there is a ${resource} with the ${field} "${value}" already; choose another one`,
+      `there is ${withArticle(resource)} with the ${field} "${value}" already; choose another one`,
       {
         details: { resource, field, value },
         cause: error,

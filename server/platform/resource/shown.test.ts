@@ -61,6 +61,8 @@ describe('shown()', () => {
       buildType: 'dockerfile',
       createdAt: at,
       updatedAt: at,
+      cloneDepth: 1,
+      tags: false,
       submodules: false,
       deployApproval: false,
       deploy: { kind: 'dokku', app: 'shop', containerPort: 8080 },

@@ -1,9 +1,10 @@
 /** The graph over the real door: what hangs together, how far one sees, and that nobody sees more than through the resources themselves. */
 import { createSvcSDK } from '@svc/sdk';
-import type { GraphEdge, SvcApiError, SvcSDK } from '@svc/sdk';
+import type { GraphEdge, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { newKey, stranger } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { NODES_MAX, HISTORY_MAX } from './walk.ts';
@@ -29,15 +30,6 @@ describe.skipIf(!postgresHere)('the graph', () => {
     nodes.map((node) => node.ref);
   const spelt = ({ edges }: { readonly edges: readonly GraphEdge[] }) =>
     edges.map(({ from, to, relation }) => `${from} ${relation} ${to}`).sort();
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
 
   beforeAll(async () => {
     server = await startTestServer();
@@ -111,6 +103,60 @@ describe.skipIf(!postgresHere)('the graph', () => {
     expect(spelt(found)).toEqual([`${ref('environment', environmentId)} ran ${ref('run', runId)}`]);
   });
 
+  it('finds the builds and CI runs of a commit, and the environments that they hang on', async () => {
+    const sha = 'c'.repeat(40);
+    const repository = 'https://github.com/acme/graph';
+    const webId = (await sdk.projects.create({ name: 'web', teamId })).id;
+    const [firstId, secondId] = [
+      (await sdk.environments.create(webId, { name: 'one', repository })).id,
+      (await sdk.environments.create(webId, { name: 'two', repository })).id,
+    ];
+    const connection = await sdk.ci.createConnection(teamId, {
+      provider: 'github',
+      repositoryHost: 'github.com',
+      repositoryPath: 'acme/graph',
+      projectId: webId,
+    });
+    const report = { ciConnectionId: connection.id, externalRunId: '1', branch: 'main', commitSha: sha };
+    const ciRun = await sdk.ci.report({ ...report, pipelineName: 'CI' });
+    const build = await sdk.builds.create(firstId, { commit: sha });
+    const labelled = await sdk.sandboxRuns.create(teamId, {
+      command: ['true'],
+      labels: { environment: firstId, commit: sha },
+    });
+    const [buildRef, ciRef, runRef] = [
+      ref('build', build.id),
+      ref('ci_run', ciRun.id),
+      ref('run', labelled.id),
+    ];
+    const [first, second] = [ref('environment', firstId), ref('environment', secondId)];
+    const found = await sdk.graph.commit(sha);
+    expect(refs(found)).toEqual([buildRef, ciRef, runRef, first, second]);
+    expect(spelt(found)).toEqual(
+      [
+        `${first} ran ${buildRef}`,
+        `${first} ran ${ciRef}`,
+        `${first} ran ${runRef}`,
+        `${second} ran ${ciRef}`,
+      ].sort(),
+    );
+    expect(await sdk.graph.node(buildRef)).toMatchObject({ kind: 'build', name: 'build 1', state: 'queued' });
+    expect(await sdk.graph.node(ciRef)).toMatchObject({ kind: 'ci_run', name: 'CI', state: 'running' });
+    expect(refs(await sdk.graph.edges(buildRef))).toEqual([buildRef, first]);
+    expect(refs(await sdk.graph.edges(second))).toEqual([second, ref('project', webId), ciRef]);
+    expect(refs(await sdk.graph.edges(first))).toEqual(expect.arrayContaining([buildRef, ciRef, runRef]));
+
+    // Each is there for whoever may read it, and for nobody else.
+    const seenWith = async (...scopes: string[]) =>
+      refs(await sdkOf((await newKey(server, server.first.apiKey, { scopes })).secret).graph.commit(sha));
+    expect(await seenWith('project:read')).toEqual([buildRef, first]);
+    expect(await seenWith('ci:read')).toEqual([ciRef]);
+    expect(await seenWith('run:read')).toEqual([runRef]);
+    for (const each of [buildRef, ciRef])
+      expect(await refused(otherSdk.graph.node(each))).toBe('404 not_found');
+    expect(await refused(otherSdk.graph.commit(sha))).toBe('404 not_found');
+  });
+
   it('leads from a commit over its artifact and release to where it was promoted', async () => {
     const sha = 'd'.repeat(40);
     const digest = `sha256:${'d'.repeat(64)}`;
@@ -180,13 +226,13 @@ describe.skipIf(!postgresHere)('the graph', () => {
     expect(await refused(poor.graph.node(ref('run', runId)))).toBe('403 scope_missing');
     expect(await refused(poor.graph.node(ref('team', teamId)))).toBe('403 scope_missing');
     expect(await refused(poor.graph.node(ref('run', `run_${'0'.repeat(26)}`)))).toBe('404 not_found');
-    expect(await refused(poor.graph.commit(SHA))).toBe('403 scope_missing');
+    expect(await refused(poor.graph.commit(SHA))).toBe('404 not_found');
     const around = await poor.graph.edges(ref('environment', environmentId), 3);
     expect(new Set(around.nodes.map(({ kind }) => kind))).toEqual(new Set(['environment', 'project']));
   });
 
   it('refuses what is no reference and no SHA', async () => {
-    for (const bad of ['environment:x', 'graph:build:bld_1', `graph:run:${runId}:x`, 'graph:run:'])
+    for (const bad of ['environment:x', 'graph:pipeline:cip_1', `graph:run:${runId}:x`, 'graph:run:'])
       expect(await refused(sdk.graph.node(bad)), bad).toBe('400 validation_failed');
     expect(await refused(sdk.graph.commit('abc'))).toBe('400 validation_failed');
   });

@@ -5,41 +5,46 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { GraphService } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
 import type { Ctx } from '../../platform/context.ts';
+import type { FeatureGate } from '../../platform/feature-gate.ts';
 import { notFound } from '../../platform/not-found.ts';
-import { parseRef, presentEdge, presentNode, refOf, SCOPE_OF } from './node.ts';
+import { parseRef, presentEdge, presentNode, SCOPE_OF } from './node.ts';
 import type { Edge, Node, NodeKind } from './node.ts';
-import { artifactsOfCommit, environmentsOfRuns, findNode, runsOfCommit } from './store.ts';
-import { clampDepth, HISTORY_MAX, walk } from './walk.ts';
+import { artifactsOfCommit, buildsOfCommit, ciRunsOfCommit, findNode, runsOfCommit } from './store.ts';
+import { clampDepth, environmentsAround, HISTORY_MAX, walk } from './walk.ts';
 
-export function createGraph(): Handlers<Ctx> {
+export interface GraphDeps {
+  readonly gate: FeatureGate;
+}
+
+type MaySee = (kind: NodeKind) => boolean;
+
+export function createGraph({ gate }: GraphDeps): Handlers<Ctx> {
+  /** Every role may read all of its team; what is left to ask is the credential, and whether there is external CI at all. */
+  const maySee =
+    ({ caller }: Ctx): MaySee =>
+    (kind) =>
+      caller.scopes.has(SCOPE_OF[kind]) && (kind !== 'ci_run' || gate.state('host.ci') === 'open');
   return implement(GraphService, {
-    node: async ({ ref }, ctx: Ctx) => presentNode(await nodeOf(ctx, ref)),
+    node: async ({ ref }, ctx: Ctx) => presentNode(await nodeOf(ctx, ref, maySee(ctx))),
     edges: async (request, ctx: Ctx) => {
-      const start = await nodeOf(ctx, request.ref);
+      const start = await nodeOf(ctx, request.ref, maySee(ctx));
       const depth = clampDepth(request.depth);
-      const { nodes, edges, truncated } = await walk(ctx.db, start, {
-        scope: ctx.teams,
-        depth,
-        maySee: (kind) => maySee(ctx, kind),
-      });
+      const reach = { scope: ctx.teams, depth, maySee: maySee(ctx) };
+      const { nodes, edges, truncated } = await walk(ctx.db, start, reach);
       return { nodes: nodes.map(presentNode), edges: edges.map(presentEdge), depth, truncated };
     },
-    commit: async ({ sha }, ctx: Ctx) => await commit(ctx, sha.toLowerCase()),
+    commit: async ({ sha }, ctx: Ctx) => await commit(ctx, sha.toLowerCase(), maySee(ctx)),
   });
 }
 
-/** Every role may read all of its team; what is left to ask is the credential. */
-function maySee({ caller }: Ctx, kind: NodeKind): boolean {
-  return caller.scopes.has(SCOPE_OF[kind]);
-}
-
 /** In the order of all answers: what is not visible is 404 whatever else is missing. */
-async function nodeOf(ctx: Ctx, ref: string): Promise<Node> {
+async function nodeOf(ctx: Ctx, ref: string, maySee: MaySee): Promise<Node> {
   const { kind, id } = parseRef(ref);
   const node = await findNode(ctx.db, ctx.teams, { kind, id });
   if (node === undefined) throw notFound('node');
   ctx.teams.require(node.teamId);
-  if (maySee(ctx, kind)) return node;
+  if (maySee(kind)) return node;
+  if (ctx.caller.scopes.has(SCOPE_OF[kind])) throw notFound('node');
   throw apiError(
     'scope_missing',
     `the credential does not hold the scope "${SCOPE_OF[kind]}"; use one that does`,
@@ -49,26 +54,39 @@ async function nodeOf(ctx: Ctx, ref: string): Promise<Node> {
   );
 }
 
-async function commit(ctx: Ctx, sha: string) {
+/** Kinds that a commit leads to: what was done with it, and what came of it. */
+const OF_COMMIT = [
+  ['build', buildsOfCommit],
+  ['ci_run', ciRunsOfCommit],
+  ['run', runsOfCommit],
+  ['artifact', artifactsOfCommit],
+] as const;
+
+async function commit(ctx: Ctx, sha: string, maySee: MaySee) {
   const asked = { sha, take: HISTORY_MAX + 1 };
-  const found = await runsOfCommit(ctx.db, ctx.teams, asked);
-  const made = maySee(ctx, 'artifact') ? await artifactsOfCommit(ctx.db, ctx.teams, asked) : [];
-  const [runs, artifacts] = [found, made].map((some) => some.slice(0, HISTORY_MAX)) as [Node[], Node[]];
-  if (runs.length + artifacts.length === 0) throw notFound('commit');
-  const runIds = runs.map(({ id }) => id);
-  const hung = maySee(ctx, 'environment') ? await environmentsOfRuns(ctx.db, ctx.teams, runIds) : [];
+  const of = async ([kind, read]: (typeof OF_COMMIT)[number]): Promise<readonly Node[]> =>
+    maySee(kind) ? await read(ctx.db, ctx.teams, asked) : [];
+  const found = await Promise.all(OF_COMMIT.map(of));
+  const nodes = found.flatMap((some) => some.slice(0, HISTORY_MAX));
+  if (nodes.length === 0) throw notFound('commit');
+  const [artifacts, acts] = [nodes.filter(isArtifact), nodes.filter((node) => !isArtifact(node))];
+  const hung = maySee('environment') ? await environmentsAround(ctx.db, ctx.teams, acts) : [];
   const environments = new Map<string, Node>();
   const edges: Edge[] = [];
-  for (const { of, ...environment } of hung) {
-    environments.set(environment.id, environment);
-    edges.push({ from: refOf(environment), to: refOf({ kind: 'run', id: of }), relation: 'ran' });
+  for (const { node, edge } of hung) {
+    environments.set(node.id, node);
+    edges.push(edge);
   }
   return {
     sha,
-    nodes: [...runs, ...environments.values(), ...artifacts].map(presentNode),
+    nodes: [...acts, ...environments.values(), ...artifacts].map(presentNode),
     edges: edges.map(presentEdge),
-    truncated: found.length > HISTORY_MAX || made.length > HISTORY_MAX,
+    truncated: found.some((some) => some.length > HISTORY_MAX),
   };
 }
 
-export const graphFeature: Feature = { services: [createGraph()] };
+const isArtifact = ({ kind }: Node): boolean => kind === 'artifact';
+
+export function graphFeature(deps: GraphDeps): Feature {
+  return { services: [createGraph(deps)] };
+}

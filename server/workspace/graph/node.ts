@@ -2,7 +2,16 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { EdgeRelation, NodeKind as NodeKindNumber } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
 
-export type NodeKind = 'team' | 'project' | 'environment' | 'run' | 'artifact' | 'release' | 'promotion';
+export type NodeKind =
+  | 'team'
+  | 'project'
+  | 'environment'
+  | 'build'
+  | 'run'
+  | 'ci_run'
+  | 'artifact'
+  | 'release'
+  | 'promotion';
 export type Relation = 'contains' | 'ran' | 'in' | 'promoted_by' | 'promoted_to';
 
 export interface Node {
@@ -10,7 +19,7 @@ export interface Node {
   readonly id: string;
   readonly teamId: string;
   readonly name: string;
-  /** Of a run and of a promotion. */
+  /** Of a build, a run of either kind, and a promotion. */
   readonly state: string | null;
   readonly createdAt: Date;
 }
@@ -26,7 +35,9 @@ export const SCOPE_OF: Readonly<Record<NodeKind, string>> = {
   team: 'team:read',
   project: 'project:read',
   environment: 'project:read',
+  build: 'project:read',
   run: 'run:read',
+  ci_run: 'ci:read',
   artifact: 'artifact:read',
   release: 'release:read',
   promotion: 'release:read',
@@ -36,7 +47,9 @@ const NUMBERS: Readonly<Record<NodeKind, NodeKindNumber>> = {
   team: NodeKindNumber.TEAM,
   project: NodeKindNumber.PROJECT,
   environment: NodeKindNumber.ENVIRONMENT,
+  build: NodeKindNumber.BUILD,
   run: NodeKindNumber.RUN,
+  ci_run: NodeKindNumber.CI_RUN,
   artifact: NodeKindNumber.ARTIFACT,
   release: NodeKindNumber.RELEASE,
   promotion: NodeKindNumber.PROMOTION,

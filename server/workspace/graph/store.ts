@@ -5,7 +5,7 @@ import type { Node, NodeKind, Relation } from './node.ts';
 
 type Fragment = ReturnType<SqlTag>;
 
-/** Columns of a node, by the alias that each query gives its table. */
+/** Columns of a node, by the alias that each query gives its table; `w` is the work of a build `b`, `l` the pipeline of a CI run `c`. */
 const COLUMNS: Readonly<Record<NodeKind, (sql: SqlTag) => Fragment>> = {
   team: (sql) =>
     sql`'team' as kind, t.id, t.id as "teamId", t.name, null as state, t.created_at as "createdAt"`,
@@ -15,6 +15,17 @@ const COLUMNS: Readonly<Record<NodeKind, (sql: SqlTag) => Fragment>> = {
     sql`'environment' as kind, e.id, e.team_id as "teamId", e.name, null as state, e.created_at as "createdAt"`,
   run: (sql) => sql`
     'run' as kind, w.id, w.team_id as "teamId", coalesce(w.spec -> 'command' ->> 0, '') as name, w.state, w.created_at as "createdAt"`,
+  build: (sql) => sql`
+    'build' as kind, b.id, b.team_id as "teamId", 'build ' || b.number as name,
+    case
+      when b.state <> 'open' then b.state
+      when w.state is null or w.state in ('queued', 'offered') then 'queued'
+      when w.phase = 3 then 'publishing'
+      when w.phase = 4 then 'deploying'
+      else 'running'
+    end as state, b.created_at as "createdAt"`,
+  ci_run: (sql) => sql`
+    'ci_run' as kind, c.id, c.team_id as "teamId", l.name, c.status as state, c.created_at as "createdAt"`,
   artifact: (sql) =>
     sql`'artifact' as kind, a.id, a.team_id as "teamId", a.name, null as state, a.created_at as "createdAt"`,
   release: (sql) =>
@@ -38,6 +49,12 @@ export async function findNode(
       sql<Node[]>`select ${columns} from environments e where e.id = ${id} and e.team_id = any(${teamIds})`,
     run: () => sql<Node[]>`
       select ${columns} from work_items w where w.id = ${id} and w.kind = 'run' and w.team_id = any(${teamIds})`,
+    build: () => sql<Node[]>`
+      select ${columns} from builds b left join work_items w on w.id = b.work_id where b.id = ${id} and b.team_id = any(${teamIds})`,
+    ci_run: () =>
+      sql<
+        Node[]
+      >`select ${columns} from ci_runs c join ci_pipelines l on l.id = c.pipeline_id where c.id = ${id} and c.team_id = any(${teamIds})`,
     artifact: () =>
       sql<Node[]>`select ${columns} from artifacts a where a.id = ${id} and a.team_id = any(${teamIds})`,
     release: () =>
@@ -128,6 +145,46 @@ async function environmentOfRuns({ sql }: Database, scope: TeamScope, { teamId, 
     where w.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and w.id = any(${[...ids]}) limit ${take}`;
 }
 
+async function buildsOfEnvironments({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select b.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
+      select ${COLUMNS.build(sql)} from builds b left join work_items w on w.id = b.work_id
+      where b.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and b.environment_id = asked.id
+      order by b.created_at desc nulls last, b.id desc nulls last limit ${take}
+    ) b order by b."createdAt" desc, b.id desc limit ${take}`;
+}
+
+async function environmentOfBuilds({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select ${COLUMNS.environment(sql)}, b.id as "of" from builds b join environments e on e.team_id = b.team_id and e.id = b.environment_id
+    where b.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and b.id = any(${[...ids]}) limit ${take}`;
+}
+
+/** Those that have the environment as their own, and those that stand in it as well. */
+async function ciRunsOfEnvironments({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select c.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
+      select ${COLUMNS.ci_run(sql)} from (
+        (select r.* from ci_runs r where r.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and r.environment_id = asked.id
+        order by r.occurred_at desc nulls last, r.id desc nulls last limit ${take})
+        union all
+        (select r.* from ci_run_environments x join ci_runs r on r.id = x.run_id
+        where x.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and x.environment_id = asked.id
+        order by x.occurred_at desc nulls last, x.run_id desc nulls last limit ${take})
+      ) c join ci_pipelines l on l.id = c.pipeline_id order by c.occurred_at desc, c.id desc limit ${take}
+    ) c order by c."createdAt" desc, c.id desc limit ${take}`;
+}
+
+async function environmentsOfCiRuns({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+  return await sql<Neighbour[]>`
+    select ${COLUMNS.environment(sql)}, c.id as "of" from (
+      select id, environment_id from ci_runs where team_id = ${teamId} and id = any(${[...ids]})
+      union all
+      select run_id, environment_id from ci_run_environments where team_id = ${teamId} and run_id = any(${[...ids]})
+    ) c join environments e on e.team_id = ${teamId} and e.id = c.environment_id
+    where ${reaches(sql, scope, teamId)} order by c.id desc, e.id limit ${take}`;
+}
+
 async function releasesOfProjects({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
   return await sql<Neighbour[]>`
     select r.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
@@ -197,9 +254,13 @@ export const STEPS: Readonly<Record<NodeKind, readonly Step[]>> = {
   ],
   environment: [
     { side: 'parent', kind: 'project', read: projectOfEnvironments },
+    { side: 'child', kind: 'build', relation: 'ran', read: buildsOfEnvironments },
+    { side: 'child', kind: 'ci_run', relation: 'ran', read: ciRunsOfEnvironments },
     { side: 'child', kind: 'run', relation: 'ran', read: runsOfEnvironments },
     { side: 'parent', kind: 'promotion', relation: 'promoted_to', read: promotionsOfEnvironments },
   ],
+  build: [{ side: 'parent', kind: 'environment', relation: 'ran', read: environmentOfBuilds }],
+  ci_run: [{ side: 'parent', kind: 'environment', relation: 'ran', read: environmentsOfCiRuns }],
   run: [
     { side: 'parent', kind: 'environment', relation: 'ran', read: environmentOfRuns },
     { side: 'parent', kind: 'team', relation: 'ran', read: teamOfRuns },
@@ -216,12 +277,32 @@ export const STEPS: Readonly<Record<NodeKind, readonly Step[]>> = {
   ],
 };
 
-/** Runs that carry the commit, newest first. */
-export async function runsOfCommit(
-  { sql }: Database,
-  scope: TeamScope,
-  { sha, take }: { readonly sha: string; readonly take: number },
-): Promise<readonly Node[]> {
+/** A commit, over all teams of the call. */
+interface OfCommit {
+  readonly sha: string;
+  readonly take: number;
+}
+
+/** Builds of the commit, newest first. */
+export async function buildsOfCommit({ sql }: Database, scope: TeamScope, { sha, take }: OfCommit) {
+  return await sql<Node[]>`
+    select b.* from unnest(${[...scope.teamIds]}::text[]) as asked (id) cross join lateral (
+      select ${COLUMNS.build(sql)} from builds b left join work_items w on w.id = b.work_id
+      where b.team_id = asked.id and b.commit = ${sha} order by b.created_at desc nulls last, b.id desc nulls last limit ${take}
+    ) b order by b."createdAt" desc, b.id desc limit ${take}`;
+}
+
+/** Runs of external CI systems of the commit, newest first. */
+export async function ciRunsOfCommit({ sql }: Database, scope: TeamScope, { sha, take }: OfCommit) {
+  return await sql<Node[]>`
+    select c.* from unnest(${[...scope.teamIds]}::text[]) as asked (id) cross join lateral (
+      select ${COLUMNS.ci_run(sql)} from ci_runs c join ci_pipelines l on l.id = c.pipeline_id
+      where c.team_id = asked.id and c.commit_sha = ${sha} order by c.created_at desc nulls last, c.id desc nulls last limit ${take}
+    ) c order by c."createdAt" desc, c.id desc limit ${take}`;
+}
+
+/** Sandbox runs that carry the commit, newest first. */
+export async function runsOfCommit({ sql }: Database, scope: TeamScope, { sha, take }: OfCommit) {
   return await sql<Node[]>`
     select w.* from unnest(${[...scope.teamIds]}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.run(sql)} from work_items w
@@ -230,24 +311,8 @@ export async function runsOfCommit(
     ) w order by w."createdAt" desc, w.id desc limit ${take}`;
 }
 
-/** The environments that runs hang on; both ends are of one team. */
-export async function environmentsOfRuns(
-  { sql }: Database,
-  scope: TeamScope,
-  runIds: readonly string[],
-): Promise<readonly Neighbour[]> {
-  return await sql<Neighbour[]>`
-    select ${COLUMNS.environment(sql)}, w.id as "of" from work_items w
-    join environments e on e.team_id = w.team_id and e.id = w.labels ->> 'environment'
-    where w.team_id = any(${[...scope.teamIds]}) and w.id = any(${[...runIds]}) order by w.created_at desc, w.id desc`;
-}
-
 /** Artifacts that came of the commit, newest first. */
-export async function artifactsOfCommit(
-  { sql }: Database,
-  scope: TeamScope,
-  { sha, take }: { readonly sha: string; readonly take: number },
-): Promise<readonly Node[]> {
+export async function artifactsOfCommit({ sql }: Database, scope: TeamScope, { sha, take }: OfCommit) {
   return await sql<Node[]>`
     select ${COLUMNS.artifact(sql)} from artifacts a
     where a.id in (select x.artifact_id from artifact_sources x where x.team_id = any(${[...scope.teamIds]}) and x.commit = ${sha})

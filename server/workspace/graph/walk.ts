@@ -61,8 +61,13 @@ export async function walk(
   return { nodes: [...nodes.values()], edges: [...edges.values()], truncated };
 }
 
+interface Neighbour {
+  readonly node: Node;
+  readonly edge: Edge;
+}
+
 interface Around {
-  readonly found: ReadonlyArray<{ readonly node: Node; readonly edge: Edge }>;
+  readonly found: readonly Neighbour[];
   readonly truncated: boolean;
 }
 
@@ -71,7 +76,7 @@ async function neighbours(
   frontier: readonly Node[],
   { teamId, scope, maySee }: Reach & { readonly teamId: string },
 ): Promise<Around> {
-  const found: Array<{ node: Node; edge: Edge }> = [];
+  const found: Neighbour[] = [];
   let truncated = false;
   for (const [kind, asked] of byKind(frontier)) {
     for (const step of STEPS[kind].filter((candidate) => maySee(candidate.kind))) {
@@ -83,6 +88,24 @@ async function neighbours(
     }
   }
   return { found, truncated };
+}
+
+/** The environments that builds and runs hang on, which are of the same team each. */
+export async function environmentsAround(
+  db: Database,
+  scope: TeamScope,
+  nodes: readonly Node[],
+): Promise<readonly Neighbour[]> {
+  const teamIds = [...new Set(nodes.map(({ teamId }) => teamId))];
+  const around = teamIds.map(
+    async (teamId) =>
+      await neighbours(
+        db,
+        nodes.filter((node) => node.teamId === teamId),
+        { teamId, scope, maySee: (kind) => kind === 'environment' },
+      ),
+  );
+  return (await Promise.all(around)).flatMap(({ found }) => found);
 }
 
 function byKind(nodes: readonly Node[]): ReadonlyMap<NodeKind, readonly Node[]> {

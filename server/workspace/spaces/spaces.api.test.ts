@@ -1,10 +1,11 @@
 /** Spaces over the real door: who is in one, what each member sees in it, and what nobody else ever does. */
 import { createSvcSDK } from '@svc/sdk';
-import type { SvcApiError, SvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setFeature } from '../../../test/setup/features.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, signIn, stranger, verify } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { OWNED_SPACES_MAX, PROJECTS_PER_SPACE_MAX } from './acts.ts';
@@ -25,15 +26,6 @@ describe.skipIf(!postgresHere)('spaces', () => {
   let otherSdk: SvcSDK;
 
   const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
-  const refused = async (call: PromiseLike<unknown>): Promise<string> => {
-    try {
-      await call;
-    } catch (error) {
-      const { status, code } = error as SvcApiError;
-      return `${status} ${code}`;
-    }
-    return 'not refused';
-  };
   const names = (found: readonly { readonly name: string }[]) => found.map(({ name }) => name);
 
   beforeAll(async () => {

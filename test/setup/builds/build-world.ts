@@ -15,6 +15,7 @@ import { createWorld, randomKey } from '../work/world.ts';
 import type { Lease, World } from '../work/world.ts';
 import { createWake } from '../../../server/engine/work/wake.ts';
 import type { Wake } from '../../../server/engine/work/wake.ts';
+import { createGuards } from '../../../server/apps/environments/index.ts';
 import { createBuilds } from '../../../server/engine/builds/index.ts';
 
 export const OUTCOME = {
@@ -73,7 +74,10 @@ export async function createBuildWorld(
     submit: world.submitWork,
     settings,
     secrets,
+    localRegistry: '127.0.0.1:5000',
+    missingRegistry: async () => undefined,
     wake,
+    guards: createGuards([]),
     traceViewerUrl: 'https://traces.example.com/t/{traceId}',
     publicUrl: () => 'http://127.0.0.1:8080',
     wakeRelay: () => undefined,

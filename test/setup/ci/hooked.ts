@@ -97,11 +97,12 @@ export async function post(
 export async function ledger(
   server: TestServer,
   { connectionId }: Pick<Hooked, 'connectionId'>,
+  as = server.first.staffApiKey,
 ): Promise<ReadonlyArray<Record<string, unknown>>> {
   const until = Date.now() + LIMIT_MS;
   for (;;) {
     const { body } = await server.call(`GET /ci/connections/${connectionId}/deliveries?limit=200`, {
-      as: server.first.staffApiKey,
+      as,
     });
     const deliveries = body['deliveries'] as Array<Record<string, unknown>>;
     if (deliveries.every(({ state }) => state !== 'received')) return deliveries;

@@ -2,7 +2,7 @@
 import { metered } from '../../../server/money/metering/index.ts';
 import type { Pricing } from '../../../server/money/plans/index.ts';
 import { closeDue } from '../../../server/money/statements/index.ts';
-import type { Closed, Memory } from '../../../server/money/statements/index.ts';
+import type { Closed } from '../../../server/money/statements/index.ts';
 import { publish } from '../../../server/engine/outbox/index.ts';
 import type { Database } from '../../../server/platform/db/index.ts';
 import { newId } from '../../../server/platform/ids.ts';
@@ -22,7 +22,7 @@ export interface MoneyWorld {
   report(reported: Reported): Promise<string>;
   publishAll(): Promise<void>;
   openFrom(month: string): Promise<void>;
-  close(at: string, more?: { readonly charges?: boolean; readonly memory?: Memory }): Promise<Closed>;
+  close(at: string, more?: { readonly charges?: boolean }): Promise<Closed>;
   drop(): Promise<void>;
 }
 
@@ -58,9 +58,10 @@ export async function createMoneyWorld(): Promise<MoneyWorld> {
     publishAll: async () => {
       while ((await publish({ sql, effects: EFFECTS })) > 0);
     },
-    openFrom: async (month) => void (await sql`update open_period set month = ${month}::date`),
-    close: async (at, { charges, memory } = {}) =>
-      await closeDue({ db, pricing: pricing(charges), onError }, new Date(at), memory),
+    openFrom: async (month) =>
+      void (await sql`update open_period set month = ${month}::date, settled_month = null`),
+    close: async (at, { charges } = {}) =>
+      await closeDue({ db, pricing: pricing(charges), onError }, new Date(at)),
     drop,
   };
 }

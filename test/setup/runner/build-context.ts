@@ -2,11 +2,17 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { Deployers } from '../../../runner/build/deployer.ts';
 import type { Builder } from '../../../runner/build/builder.ts';
 import type { BuildContext } from '../../../runner/build/context.ts';
 import { createControl } from '../../../runner/build/control.ts';
 import { planOf } from '../../../runner/build/plan.ts';
 import { makeWorkspace, workspaceOf } from '../../../runner/build/workspace.ts';
+import { createTeamImages } from '../../../runner/executor/team-images.ts';
+import { createDeployers, type DeployersOptions } from '../../../runner/deploy/deployers.ts';
+import type { BuildEngine } from '../../../runner/executor/executor.ts';
+import type { Log } from '../../../runner/platform/log.ts';
+import { collectedLog } from './collected-log.ts';
 import { ENGINE_TIMEOUTS, type EngineName } from '../../../runner/executor/engine.ts';
 import type { BuildOffer } from '../../../runner/control-plane/wire.ts';
 import { tempDir } from './temp-dir.ts';
@@ -85,10 +91,27 @@ export async function testContext(
 export function uncontainedBuilder(): Builder {
   return {
     allowUncontained: false,
+    images: createTeamImages(tempDir()),
     notReady: () => [],
     noteRefusal: () => undefined,
     isolation: async () => ({ contained: false, why: 'no namespaces here', engine: 'podman 5.3.2' }),
     open: () => Promise.reject(new Error('nothing is contained here')),
     close: async () => undefined,
   };
+}
+
+/** As a daemon without flags has them. */
+export function testDeployers(
+  buildEngine: BuildEngine,
+  dataDir: string,
+  { log = collectedLog(), ...changes }: Partial<DeployersOptions['settings']> & { log?: Log } = {},
+): Deployers {
+  const settings = { allowEgress: [], allowUncontainedApps: false, appNetwork: 'contained' as const };
+  return createDeployers({
+    executor: { buildEngine },
+    settings: { ...settings, ...changes },
+    dataDir,
+    runnerId: 'rnr_test',
+    log,
+  });
 }

@@ -5,6 +5,7 @@ import { afterAll } from 'vitest';
 import { startGitServer, type GitServer, type TreeEntry } from '../git-server.ts';
 import { startRegistry, type Registry, type RegistryOptions } from '../registry.ts';
 import { runCommand } from '../../../runner/executor/command.ts';
+import { dropRules } from '../../../runner/network/kernel-filter.ts';
 import { findStaticBusybox } from '../../../runner/executor/base-image.ts';
 import { startProcess, type Bundle, type DaemonProcess, type RunnerHome } from './daemon-process.ts';
 import { OWN_IDS } from './fake-runs.ts';
@@ -41,15 +42,18 @@ STOPSIGNAL SIGKILL
 CMD ["/bin/busybox", "httpd", "-f", "-p", "8080", "-h", "/www"]
 `;
 
-/** All tests of a file run on one machine, so their daemons share the proof of its containment. */
-let proof: string | undefined;
+/** All tests of a file run on one machine, so their daemons share the proofs of its containment. */
+const proofs = new Map<string, string>();
 
 export function startBuilder(bundle: Bundle, home: RunnerHome, ...args: string[]): DaemonProcess {
-  const path = join(home.dataDir, 'containment.json');
-  if (proof !== undefined) writeFileSync(path, proof);
-  whenDone(() => {
-    if (existsSync(path)) proof = readFileSync(path, 'utf8');
-  });
+  for (const name of ['containment.json', 'app-containment.json']) {
+    const path = join(home.dataDir, name);
+    const proof = proofs.get(name);
+    if (proof !== undefined) writeFileSync(path, proof);
+    whenDone(() => {
+      if (existsSync(path)) proofs.set(name, readFileSync(path, 'utf8'));
+    });
+  }
   return startProcess(bundle.main, [
     'run',
     '--data-dir',
@@ -113,20 +117,30 @@ function namesIn(folder: string): string[] {
 /** Removes the images of a file's builds from the machine's engine, which reads its list of images at each call. */
 export function removeImagesAfterAll(): void {
   afterAll(async () => {
-    const listed = await podman('images', '--filter=label=svc.work', '--format={{.ID}} {{.Labels}}');
+    // What a deploy fetched has a name of the runner and no label.
+    const listed = await podman('images', '--format={{.Repository}}:{{.Tag}} {{.ID}} {{.Labels}}');
     const ids = listed
       .split('\n')
-      .filter((line) => line.includes(` svc.work:${OWN_IDS.build}`))
-      .map((line) => line.split(' ')[0] ?? '');
+      .filter((line) =>
+        [` svc.work:${OWN_IDS.build}`, `:${OWN_IDS.build}`].some((mark) => line.includes(mark)),
+      )
+      .map((line) => line.split(' ')[1] ?? '');
     if (ids.length > 0) await podman('rmi', '--force', ...new Set(ids));
   });
 }
 
 /** Removes the containers of an app that the test deploys. */
 export function removeAppWhenDone(app: string): void {
+  whenDone(async () => await removeApp(app));
+}
+
+/** Removes what is left of an app when its daemon is gone: containers, network and rules. */
+export async function removeApp(app: string): Promise<void> {
   const current = `svc-app-${app}`;
-  whenDone(
-    async () =>
-      await podman('rm', '--force', '--ignore', '--time=0', current, `${current}.next`, `${current}.old`),
-  );
+  await podman('rm', '--force', '--ignore', '--time=0', current, `${current}.next`, `${current}.old`);
+  const networks = (await podman('network', 'ls', '--format={{.Name}}')).split('\n');
+  for (const name of networks.filter((line) => line.startsWith(`${current}-`))) {
+    await podman('network', 'rm', name);
+    await dropRules(name.slice(-12));
+  }
 }

@@ -75,6 +75,8 @@ export interface FakeControlPlane {
   /** The server's clock less the real one. */
   clockMs: number;
   revoked: boolean;
+  /** True while it has lost the runner's key, as a restored database has. */
+  forgotten: boolean;
   directives: { sendDiagnostics?: boolean; paused?: boolean; flagged?: boolean };
   /** The boot id that holds the runner; a heartbeat with another one takes over unless it was seen before. */
   boot: string | undefined;
@@ -127,6 +129,7 @@ class Plane implements FakeControlPlane {
   offerMs = 3_000;
   clockMs = 0;
   revoked = false;
+  forgotten = false;
   directives: FakeControlPlane['directives'] = {};
   boot: string | undefined;
   outage: Step | undefined;
@@ -261,6 +264,7 @@ async function handle(plane: Plane, name: FakeCall, received: Received): Promise
   if (name === 'healthz') return { status: 'ok' };
   const { request, raw, body } = received;
   if (name === 'enroll') return enroll(plane, body as EnrollRequest);
+  if (plane.forgotten && name.endsWith('poll')) return {};
   await verify(plane, request, raw);
   switch (name) {
     case 'heartbeat':
@@ -288,7 +292,7 @@ async function verify(plane: Plane, request: IncomingMessage, raw: Buffer): Prom
     nowMs,
   });
   if (!parsed.ok) throw new Refusal(401, parsed.reason);
-  if (plane.key === undefined || parsed.keyid !== plane.key.id) throw new Refusal(401, 'key_unknown');
+  if (plane.forgotten || parsed.keyid !== plane.key?.id) throw new Refusal(401, 'key_unknown');
   const verified = await verifySignature(parsed, plane.key.object, raw);
   if (!verified.ok)
     throw new Refusal(
@@ -326,6 +330,10 @@ function heartbeat(plane: Plane, body: HeartbeatRequest): object {
   checkBoot(plane, body.bootId, true);
   plane.draining = body.draining === true;
   if (plane.draining) plane.wake();
+  for (const { id, epoch } of body.givenBack ?? []) {
+    const run = currentRun(plane, id, epoch);
+    if (run !== undefined && run.state !== 'ended') run.expiresAtMs = 0;
+  }
   const leases = body.leases.map(({ id, epoch, phase }) => {
     const run = currentRun(plane, id, epoch);
     if (run !== undefined && phase !== undefined && run.phases.at(-1) !== phase) run.phases.push(phase);

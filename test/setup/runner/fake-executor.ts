@@ -49,6 +49,7 @@ export function createFakeExecutor(folder: string): Executor {
   return {
     name: 'namespaces',
     isolation: 'namespaces',
+    endsLeftovers: true,
     describe: () => 'fake executor',
     start: async (spec, onOutput) => start(folder, spec, onOutput),
     async reap(isLive) {

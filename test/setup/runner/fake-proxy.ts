@@ -16,11 +16,15 @@ export async function startFakeProxy(credentials?: string): Promise<FakeProxy> {
     credentials === undefined ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`;
   const server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url}`);
+    if (expected !== undefined && request.headers['proxy-authorization'] !== expected) {
+      response.writeHead(407).end();
+      return;
+    }
     const url = new URL(request.url ?? '');
     const { 'proxy-authorization': _, ...headers } = request.headers;
     const onward = requestHttp(
       {
-        host: url.hostname,
+        host: url.hostname.replace(/^\[|\]$/g, ''),
         port: url.port,
         path: url.pathname + url.search,
         method: request.method,
@@ -41,8 +45,8 @@ export async function startFakeProxy(credentials?: string): Promise<FakeProxy> {
       socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
       return;
     }
-    const [host = '', port = '443'] = (request.url ?? '').split(':');
-    const onward = connect(Number(port), host, () => {
+    const { hostname, port } = new URL(`http://${request.url}`);
+    const onward = connect(Number(port), hostname.replace(/^\[|\]$/g, ''), () => {
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       socket.pipe(onward).pipe(socket);
     });

@@ -12,8 +12,11 @@ export function whenDone(end: End): void {
   else endsOfFile.push(end);
 }
 
-/** Makes something once for all tests of the describe block or file in which this is called, and removes it after them. */
-export function sharedByFile<T>(make: () => Promise<T>): () => T {
+/**
+ * Makes something once for all tests of the describe block or file in which this is called, and removes it after them.
+ * @param timeoutMs Of making it; otherwise that of every hook.
+ */
+export function sharedByFile<T>(make: () => Promise<T>, timeoutMs?: number): () => T {
   let made: { value: T } | undefined;
   beforeAll(async () => {
     const ends: End[] = (endsOfFile = []);
@@ -25,7 +28,7 @@ export function sharedByFile<T>(make: () => Promise<T>): () => T {
     return async () => {
       for (const end of ends.toReversed()) await end();
     };
-  });
+  }, timeoutMs);
   return () => {
     if (made === undefined) throw new Error('what the tests share is not made yet');
     return made.value;

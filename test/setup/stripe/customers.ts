@@ -2,6 +2,8 @@ import type Stripe from 'stripe';
 import { changedMetadata } from './forms.ts';
 import { accepts, matching, PAGING, pageOf } from './routes.ts';
 import type { Route } from './routes.ts';
+import { endSubscription, LIVE } from './standing.ts';
+import { idOf } from './world.ts';
 import type { World } from './world.ts';
 
 interface NewCustomer {
@@ -49,6 +51,26 @@ export function createCustomer(world: World, given: NewCustomer): Stripe.Custome
 
 const FIELDS = accepts<Stripe.CustomerCreateParams>('email', 'name', 'description', 'metadata', 'expand');
 
+/** Its subscriptions end, and nothing is charged any more; what was paid stays. */
+export function deleteCustomer(world: World, id: string): Stripe.DeletedCustomer {
+  const customer = world.find('customer', id);
+  for (const subscription of world.tables.subscription.values())
+    if (idOf(subscription.customer) === id && LIVE.includes(subscription.status))
+      endSubscription(world, subscription, 'cancellation_requested');
+  for (const invoice of world.tables.invoice.values()) {
+    if (idOf(invoice.customer) !== id || (invoice.status !== 'open' && invoice.status !== 'draft')) continue;
+    invoice.auto_advance = false;
+    invoice.automatically_finalizes_at = null;
+    invoice.next_payment_attempt = null;
+  }
+  world.tables.customer.delete(id);
+  world.cards.delete(id);
+  const deleted: Stripe.DeletedCustomer = { id, object: 'customer', deleted: true };
+  world.deletedCustomers.set(id, deleted);
+  world.emit('customer.deleted', customer);
+  return deleted;
+}
+
 export const customerRoutes: readonly Route[] = [
   {
     method: 'POST',
@@ -66,7 +88,13 @@ export const customerRoutes: readonly Route[] = [
     method: 'GET',
     path: '/v1/customers/:id',
     accepts: ['expand'],
-    answer: ({ world, id }) => world.find('customer', id),
+    answer: ({ world, id }) => world.deletedCustomers.get(id) ?? world.find('customer', id),
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/customers/:id',
+    accepts: [],
+    answer: ({ world, id }) => deleteCustomer(world, id),
   },
   {
     method: 'POST',

@@ -34,6 +34,10 @@ export function openDispute(world: World, charge: Stripe.Charge, amount = charge
     metadata: {},
     network_reason_code: null,
     payment_intent: idOf(charge.payment_intent) || null,
+    payment_method_details: {
+      type: 'card',
+      card: { brand: 'visa', case_type: 'chargeback', network: 'visa', network_reason_code: '10.4' },
+    },
     reason: 'fraudulent',
     status: 'needs_response',
   };

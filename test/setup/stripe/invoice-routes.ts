@@ -174,14 +174,17 @@ export const invoiceRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: '/v1/invoice_payments',
-    accepts: [...PAGING, 'invoice', 'status'],
-    answer: ({ world, params }) =>
-      pageOf(params, {
+    accepts: [...PAGING, 'invoice', 'status', 'payment'],
+    answer: ({ world, params }) => {
+      const intent = params.child('payment')?.text('payment_intent');
+      const all = matching(world.tables.invoice_payment.values(), params, {
+        invoice: (each) => each.invoice,
+        status: (each) => each.status,
+      });
+      return pageOf(params, {
         path: '/v1/invoice_payments',
-        all: matching(world.tables.invoice_payment.values(), params, {
-          invoice: (each) => each.invoice,
-          status: (each) => each.status,
-        }),
-      }),
+        all: all.filter(({ payment }) => intent === undefined || idOf(payment.payment_intent) === intent),
+      });
+    },
   },
 ];

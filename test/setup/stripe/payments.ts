@@ -73,6 +73,7 @@ function newIntent(world: World, given: NewPayment): Stripe.PaymentIntent {
     object: 'payment_intent',
     allowed_payment_method_types: null,
     amount: given.amount,
+    amount_details: { tip: {} },
     amount_capturable: 0,
     amount_received: 0,
     application: null,

@@ -28,6 +28,10 @@ export function refund(world: World, { charge, ...given }: NewRefund): Stripe.Re
     currency: charge.currency,
     customer: idOf(charge.customer) || null,
     customer_account: null,
+    destination_details: {
+      type: 'card',
+      card: { reference_status: 'pending', reference_type: 'acquirer_reference_number', type: 'refund' },
+    },
     metadata: given.metadata ?? {},
     payment_intent: idOf(charge.payment_intent) || null,
     payment_method: null,

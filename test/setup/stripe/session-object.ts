@@ -80,6 +80,7 @@ const emptySession = () => ({
   payment_method_options: {},
   payment_method_types: ['card'],
   permissions: null,
+  phone_number_collection: { enabled: false },
   recovered_from: null,
   saved_payment_method_options: null,
   setup_intent: null,

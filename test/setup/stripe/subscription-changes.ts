@@ -2,6 +2,7 @@
 import type Stripe from 'stripe';
 import { draftInvoice } from './invoice-object.ts';
 import { attempt, cardOutcome, finalize } from './invoices.ts';
+import { previousStart } from './periods.ts';
 import { addItem, takePending } from './pending-items.ts';
 import { invalid } from './refusal.ts';
 import { endSubscription, LIVE, setStatus } from './standing.ts';
@@ -36,8 +37,10 @@ export function changePlan(world: World, subscription: Stripe.Subscription, chan
 
 function addProrations(world: World, subscription: Stripe.Subscription, change: PlanChange): void {
   const { item, price, quantity } = change;
-  const left =
-    (item.current_period_end - world.now()) / (item.current_period_end - item.current_period_start);
+  // The price is of a whole period. The first one may have been shorter, and was charged as a part of it.
+  const recurring = recurringOf(item.price);
+  const begin = previousStart(subscription.billing_cycle_anchor, recurring, item.current_period_end);
+  const left = (item.current_period_end - world.now()) / (item.current_period_end - begin);
   const period = { start: world.now(), end: item.current_period_end };
   const partOf = (each: Stripe.Price, n: number) => Math.round((each.unit_amount ?? 0) * n * left);
   const part = { customer: idOf(subscription.customer), currency: subscription.currency, period };

@@ -104,6 +104,25 @@ describe('subscriptions', () => {
     }
   });
 
+  it('credit of a shorter first period what was paid for it, and not a whole month', async () => {
+    const own = await startBench({ clock: createFakeClock(new Date('2026-05-27T15:30:00Z')) });
+    try {
+      const { subscription, customer } = await own.subscribed({
+        unitAmount: 19_900,
+        data: { billing_cycle_anchor_config: { day_of_month: 1 } },
+      });
+      const paid = own.counterpart.countsOf(customer.id).chargedCents;
+      // 104.5 of the 744 hours of May.
+      expect(paid).toBe(2_795);
+      const team = own.counterpart.addPrice({ unitAmount: 2_900 });
+      own.counterpart.changePlan(subscription.id, team.id);
+      const [invoice] = (await own.stripe.invoices.list({ customer: customer.id })).data;
+      expect(invoice?.lines.data.map(({ amount }) => amount)).toEqual([-paid, 407]);
+    } finally {
+      await own.stop();
+    }
+  });
+
   it('end at once, or with their period unless that is taken back', async () => {
     const { subscription, customer } = await bench.subscribed();
     bench.counterpart.cancelAtPeriodEnd(subscription.id);

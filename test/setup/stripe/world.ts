@@ -64,6 +64,8 @@ export interface World {
   readonly lines: Map<string, Stripe.InvoiceLineItem[]>;
   /** Items that waited for any invoice before one took them. */
   readonly waited: Set<string>;
+  /** By their ids. Nothing new is made for one of them. */
+  readonly deletedCustomers: Map<string, Stripe.DeletedCustomer>;
   /** How the card that a customer left answers. None: it left none. */
   readonly cards: Map<string, 'works' | 'declines'>;
   readonly settings: Settings;
@@ -105,6 +107,7 @@ export function createWorld({ clock, told, ...settings }: WorldOptions): World {
     purchases: new Map(),
     lines: new Map(),
     waited: new Set(),
+    deletedCustomers: new Map(),
     cards: new Map(),
     settings,
     request: null,

@@ -17,6 +17,8 @@ export interface Run extends RunView {
   readonly externalRunId: string;
   readonly externalAttempt: number;
   readonly environmentId: string | null;
+  /** Other environments in whose timelines it stands, the oldest first. */
+  readonly alsoIn: readonly string[];
   readonly state: CiState;
   readonly lost: boolean;
   readonly createdAt: Date;

@@ -1,4 +1,5 @@
 /** Makes the job of the claims of an id_token. `sub` is not read: its form is the repository's to choose, and has changed. */
+import { withArticle } from '@svc/proto/http/article.ts';
 import type { CiJob } from '../../../platform/context.ts';
 import type { Issuer, OidcProvider } from './issuers.ts';
 import { invalid, printable, refused } from './refusals.ts';
@@ -18,7 +19,10 @@ function text(claims: Claims, name: string, form: RegExp = PRINTABLE): string {
   if (value === undefined || value === null || value === '')
     throw invalid(`the claim ${name} is absent`, { claim: name, claims });
   if (typeof value !== 'string')
-    throw invalid(`the claim ${name} is a ${typeof value}, expected a text`, { claim: name, claims });
+    throw invalid(`the claim ${name} is ${withArticle(typeof value)}, expected a text`, {
+      claim: name,
+      claims,
+    });
   if (value.length > CLAIM_CHARS_MAX || !form.test(value))
     throw invalid(`the claim ${name} is "${printable(value)}", which none of its kind can be`, {
       claim: name,

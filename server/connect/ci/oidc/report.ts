@@ -54,6 +54,7 @@ export function factsOfJob(job: CiJob | undefined): Facts {
     ...(buildsPullRequest(job) ? { mergeSha: sha } : { commitSha: sha }),
     // A stranger chose the branch's name, and by its name a run comes into the timeline of an environment.
     ...(isForStrangers(job) ? { branch: null, tag: null } : refOf(job)),
+    mergeQueueOf: null, // No claim tells it; the name of GitHub's branch does.
     file: definitionFile(job),
     name: claims['workflow']?.slice(0, 255),
     actor: provider === 'gitlab' ? claims['user_login']?.slice(0, 255) : undefined,

@@ -88,9 +88,13 @@ export async function readDue(deps: ReadingDeps): Promise<number> {
   const endings: Ending[] = [];
   const groups: Group[] = [];
   for (const [connectionId, ofConnection] of groupBy(taken, (one) => one.connectionId)) {
-    const read = await readAll(db, connectionId, ofConnection);
-    endings.push(...read.endings);
-    groups.push(...read.groups);
+    try {
+      const read = await readAll(db, connectionId, ofConnection);
+      endings.push(...read.endings);
+      groups.push(...read.groups);
+    } catch (error) {
+      deps.onError(error); // They come again when their claim is over, and those of others go on.
+    }
   }
   await endDeliveries(db.sql, endings);
   const queue = groups.values();

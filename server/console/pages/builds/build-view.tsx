@@ -218,6 +218,11 @@ function Facts({ build, now }: { readonly build: Build; readonly now: number }) 
             </code>
           </Fact>
         )}
+        {build.tag !== undefined && (
+          <Fact name="Tag">
+            <code>{build.tag}</code>
+          </Fact>
+        )}
         <Fact name="Address">
           <Address address={build.address} />
         </Fact>

@@ -1,5 +1,6 @@
 /** Output of a build, followed. Draws the lines in view and a few around them, however many there are. */
 import type { Build } from '@svc/sdk';
+import { LiveMark } from '../../live-mark.tsx';
 import { Notice } from '../../notice.tsx';
 import { At } from '../../time.tsx';
 import { counted } from '../../words.ts';
@@ -24,8 +25,8 @@ export function LogView({ build, onMoved }: LogViewProps) {
       <header class="section-head output-head">
         <h2 id="output-title">Output</h2>
         <p class="summary">
-          {drawn.value >= 0 && counted(log.lines.length + log.dropped, 'line', 'lines')}
-          {state.value === 'following' && lost.value === undefined && <span class="live live-on">live</span>}
+          {drawn.value >= 0 && <span>{counted(log.lines.length + log.dropped, 'line', 'lines')}</span>}
+          {state.value === 'following' && lost.value === undefined && <LiveMark status="live" />}
         </p>
         <button class="button button-small" type="button" onClick={() => download(build, log)}>
           Download

@@ -1,10 +1,11 @@
 /** Days that stand out, each with what made it. */
 import type { CostAnomaly, CostContributor } from '@svc/sdk';
 import { amount, day } from './words.ts';
+import type { Currency } from './words.ts';
 
 interface Props {
   readonly anomalies: readonly CostAnomaly[];
-  readonly currency: string;
+  readonly currency: Currency;
 }
 
 export function Anomalies({ anomalies, currency }: Props) {
@@ -36,7 +37,7 @@ export function Anomalies({ anomalies, currency }: Props) {
   );
 }
 
-function contributor({ kind, id, name, actual, expected }: CostContributor, currency: string): string {
+function contributor({ kind, id, name, actual, expected }: CostContributor, currency: Currency): string {
   const named = name ?? id ?? 'work of no environment';
   return `${id === undefined ? named : `${kind} ${named}`} with ${amount(actual, currency)} in place of ${amount(expected, currency)}`;
 }

@@ -1,7 +1,7 @@
 /** Budgets of a team, each as a meter with its figures. */
 import type { Budget, CostSummary, Team } from '@svc/sdk';
 import { dialog, mayBill } from './store.ts';
-import { amount, ofMajor, scopeName } from './words.ts';
+import { amount, scopeName } from './words.ts';
 
 interface Props {
   readonly team: Team;
@@ -30,7 +30,13 @@ export function BudgetList({ team, budgets, summary }: Props) {
       ) : (
         <ul class="budgets">
           {budgets.map((budget) => (
-            <BudgetView key={budget.id} team={team} budget={budget} scope={scopeName(budget, names)} />
+            <BudgetView
+              key={budget.id}
+              team={team}
+              budget={budget}
+              summary={summary}
+              scope={scopeName(budget, names)}
+            />
           ))}
         </ul>
       )}
@@ -49,11 +55,12 @@ export function namesOf({ byProject, byEnvironment }: CostSummary): ReadonlyMap<
 interface ViewProps {
   readonly team: Team;
   readonly budget: Budget;
+  readonly summary: CostSummary;
   readonly scope: string;
 }
 
-function BudgetView({ team, budget, scope }: ViewProps) {
-  const { state, percentUsed, spent, monthlyLimit, currency, forecast, enforcement } = budget;
+function BudgetView({ team, budget, summary, scope }: ViewProps) {
+  const { state, percentUsed, spent, monthlyLimit, forecast, enforcement, scopeDeleted } = budget;
   return (
     <li class={`budget budget-${state}`}>
       <div class="panel-head">
@@ -89,10 +96,12 @@ function BudgetView({ team, budget, scope }: ViewProps) {
         aria-label={`Spent of the budget: ${scope}`}
       />
       <p>
-        {amount(spent, currency)} of {ofMajor(monthlyLimit, currency)}, {percentUsed.toLocaleString('en')} %
+        {amount(spent, summary)} of {amount(String(monthlyLimit), summary)},{' '}
+        {percentUsed.toLocaleString('en')} %
+        {scopeDeleted && '; bound to nothing, since what it was of was deleted'}
         {state === 'disabled' && '; switched off'}
         {state === 'exceeded' && (enforcement === 'hold' ? '; exceeded, new work is refused' : '; exceeded')}
-        {forecast !== undefined && `; forecast ${amount(forecast, currency)}`}
+        {forecast !== undefined && `; forecast ${amount(forecast, summary)}`}
         {state !== 'exceeded' && enforcement === 'hold' && '; holds new work when it is exceeded'}
       </p>
     </li>

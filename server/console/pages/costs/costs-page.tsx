@@ -93,7 +93,7 @@ function Known({ team, known, of }: KnownProps) {
       <StaleNotice of={of} />
       <Month summary={summary} />
       <Days summary={summary} anomalies={anomalies} />
-      <Anomalies anomalies={anomalies} currency={summary.currency} />
+      <Anomalies anomalies={anomalies} currency={summary} />
       <Parts summary={summary} />
       <BudgetList team={team} budgets={budgets} summary={summary} />
       {money !== undefined && (

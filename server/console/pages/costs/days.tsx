@@ -3,6 +3,7 @@ import type { CostAnomaly, CostSummary } from '@svc/sdk';
 import { barsOf } from './chart.ts';
 import type { Bar, Bars } from './chart.ts';
 import { amount, day, partName } from './words.ts';
+import type { Currency } from './words.ts';
 import { Wide } from './wide.tsx';
 
 const WIDTH = 600;
@@ -24,7 +25,7 @@ export function Days({ summary, anomalies }: Props) {
         <p class="muted">No work was metered this month.</p>
       ) : (
         <>
-          <Drawing bars={bars} marked={marked} currency={summary.currency} />
+          <Drawing bars={bars} marked={marked} currency={summary} />
           <Table summary={summary} bars={bars} marked={marked} />
         </>
       )}
@@ -35,7 +36,7 @@ export function Days({ summary, anomalies }: Props) {
 interface DrawingProps {
   readonly bars: Bars;
   readonly marked: ReadonlySet<string>;
-  readonly currency: string;
+  readonly currency: Currency;
 }
 
 function Drawing({ bars: { bars, series, highest }, marked, currency }: DrawingProps) {
@@ -121,7 +122,7 @@ interface TableProps {
   readonly marked: ReadonlySet<string>;
 }
 
-function Table({ summary: { byDay, currency }, bars: { series }, marked }: TableProps) {
+function Table({ summary, bars: { series }, marked }: TableProps) {
   const known = new Set(series.flatMap(({ id, others }) => (others === undefined ? [id ?? ''] : [])));
   return (
     <details class="figures">
@@ -146,7 +147,7 @@ function Table({ summary: { byDay, currency }, bars: { series }, marked }: Table
             </tr>
           </thead>
           <tbody>
-            {byDay.map((each) => (
+            {summary.byDay.map((each) => (
               <tr key={each.day}>
                 <th scope="row">
                   {day(each.day)}
@@ -164,12 +165,12 @@ function Table({ summary: { byDay, currency }, bars: { series }, marked }: Table
                           )
                           .reduce((sum, { list }) => sum + Number(list), 0),
                       ),
-                      currency,
+                      summary,
                     )}
                   </td>
                 ))}
-                <td class="number">{amount(each.list, currency)}</td>
-                <td class="number">{amount(each.net, currency)}</td>
+                <td class="number">{amount(each.list, summary)}</td>
+                <td class="number">{amount(each.net, summary)}</td>
               </tr>
             ))}
           </tbody>

@@ -8,7 +8,7 @@ import { namesOf } from './budget-list.tsx';
 import { billing, budgets, costs, environments, projects } from './calls.ts';
 import { closeDialog } from './store.ts';
 import type { Dialog, TeamCosts } from './store.ts';
-import { ofCents, ofMajor, scopeName } from './words.ts';
+import { amount, ofCents, scopeName } from './words.ts';
 
 interface Props {
   readonly team: Team;
@@ -52,7 +52,7 @@ function BudgetDialog({ team, budget, known, reload }: BudgetProps) {
       enabled: enabled.value,
     });
     await reload();
-    return `The budget is ${ofMajor(made.monthlyLimit, made.currency)} a month.`;
+    return `The budget is ${amount(String(made.monthlyLimit), known.summary)} a month.`;
   };
   return (
     <Ask
@@ -200,7 +200,8 @@ function DeleteDialog({ team, budget, known, reload }: DeleteProps) {
   return (
     <Ask title="Delete the budget?" verb="Delete" danger act={remove} onClose={closeDialog}>
       <p>
-        {scopeName(budget, namesOf(known.summary))}, {ofMajor(budget.monthlyLimit, budget.currency)} a month.
+        {scopeName(budget, namesOf(known.summary))}, {amount(String(budget.monthlyLimit), known.summary)} a
+        month.
         {budget.enforcement === 'hold' && ' Work that it held is let in again.'}
       </p>
     </Ask>

@@ -11,20 +11,20 @@ const points = (of: ReadonlyArray<readonly [x: number, y: number]>): string =>
   of.map(([x, y]) => `${(x * WIDTH).toFixed(1)},${(HEIGHT - 2 - y * (HEIGHT - 4)).toFixed(1)}`).join(' ');
 
 export function Month({ summary }: { readonly summary: CostSummary }) {
-  const { currency, net, list, included, usage, asOf, since, forecast } = summary;
+  const { net, list, included, usage, asOf, since, forecast } = summary;
   const course = courseOf(summary);
   const ahead =
     forecast === undefined
       ? 'There is no forecast before the third day of the month.'
-      : `Forecast for the month: ${amount(forecast.net, currency)}, ${forecast.method === 'weekdays' ? 'by the weekdays of four weeks' : 'at the pace up to now'}.`;
+      : `Forecast for the month: ${amount(forecast.net, summary)}, ${forecast.method === 'weekdays' ? 'by the weekdays of four weeks' : 'at the pace up to now'}.`;
   return (
     <section class="panel month" aria-labelledby="month-title" tabIndex={-1}>
       <h2 id="month-title">{month(since)} so far</h2>
-      <p class="month-net">{amount(net, currency)}</p>
+      <p class="month-net">{amount(net, summary)}</p>
       <p class="muted">
         {time(usage.meteredSeconds)} of metered time
         {Number(included) > 0 &&
-          `, ${amount(list, currency)} at list price, of which the plan includes ${amount(included, currency)}`}
+          `, ${amount(list, summary)} at list price, of which the plan includes ${amount(included, summary)}`}
         , as of <Ago at={asOf} />. {ahead}
       </p>
       {Number(list) > 0 && <Share list={list} included={included} />}
@@ -33,7 +33,7 @@ export function Month({ summary }: { readonly summary: CostSummary }) {
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Net costs of the month, added up: ${amount(net, currency)} so far. ${ahead}`}
+        aria-label={`Net costs of the month, added up: ${amount(net, summary)} so far. ${ahead}`}
       >
         <polyline class="course-known" points={points(course.known)} />
         {course.ahead.length > 0 && <polyline class="course-ahead" points={points(course.ahead)} />}

@@ -1,6 +1,7 @@
 /** The month by environment, runner and meter. */
 import type { CostPart, CostSummary } from '@svc/sdk';
 import { amount, partName, time } from './words.ts';
+import type { Currency } from './words.ts';
 
 const SHOWN_MAX = 8;
 
@@ -8,20 +9,15 @@ export function Parts({ summary }: { readonly summary: CostSummary }) {
   if (summary.usage.events === 0) return null;
   return (
     <section class="parts" aria-label="Where it goes">
-      <PartTable title="By project" parts={summary.byProject} none="No project" currency={summary.currency} />
+      <PartTable title="By project" parts={summary.byProject} none="No project" currency={summary} />
       <PartTable
         title="By environment"
         parts={summary.byEnvironment}
         none="No environment"
-        currency={summary.currency}
+        currency={summary}
       />
-      <PartTable
-        title="By runner"
-        parts={summary.byRunner}
-        none="Of the service"
-        currency={summary.currency}
-      />
-      <PartTable title="By kind of work" parts={summary.byMeter} none="" currency={summary.currency} />
+      <PartTable title="By runner" parts={summary.byRunner} none="Of the service" currency={summary} />
+      <PartTable title="By kind of work" parts={summary.byMeter} none="" currency={summary} />
     </section>
   );
 }
@@ -30,7 +26,7 @@ interface PartTableProps {
   readonly title: string;
   readonly parts: readonly CostPart[];
   readonly none: string;
-  readonly currency: string;
+  readonly currency: Currency;
 }
 
 function PartTable({ title, parts, none, currency }: PartTableProps) {

@@ -1,17 +1,36 @@
 import { describe, expect, it } from 'vitest';
 import { amount, day, month, ofCents, partName, time } from './words.ts';
 
+const usd = { currency: 'usd', decimals: 2 };
+
 describe('amounts', () => {
   it('show cents, and of less than a unit what says something', () => {
     expect(
-      ['12.345600000000', '0.000910000000', '0.000000000000', '1234.5'].map((text) => amount(text, 'usd')),
+      ['12.345600000000', '0.000910000000', '0.000000000000', '1234.5'].map((text) => amount(text, usd)),
     ).toEqual(['$12.35', '$0.00091', '$0.00', '$1,234.50']);
-    expect(
-      [
-        { currency: 'usd', decimals: 2 },
-        { currency: 'jpy', decimals: 0 },
-      ].map((of) => ofCents(1_234, of)),
-    ).toEqual(['$12.34', '¥1,234']);
+    expect(['0.3', '1', '-0.3', '0.125'].map((text) => amount(text, usd))).toEqual([
+      '$0.30',
+      '$1.00',
+      '-$0.30',
+      '$0.13',
+    ]);
+  });
+
+  it.each([
+    ['usd', 2, ['$0.30', '$1.00', '-$2,910.27']],
+    ['eur', 2, ['€0.30', '€1.00', '-€2,910.27']],
+    ['jpy', 0, ['¥30', '¥100', '-¥291,027']],
+    ['krw', 0, ['₩30', '₩100', '-₩291,027']],
+    ['kwd', 3, ['KWD 0.030', 'KWD 0.100', '-KWD 291.027']],
+    ['bhd', 3, ['BHD 0.030', 'BHD 0.100', '-BHD 291.027']],
+    ['isk', 2, ['ISK 0.30', 'ISK 1.00', '-ISK 2,910.27']],
+  ])('in %s have its %i decimals, always all of them', (currency, decimals, expected) => {
+    const shown = [30, 100, -291_027].map((cents) => ofCents(cents, { currency, decimals }));
+    expect(shown.map((text) => text.replace('\u00a0', ' '))).toEqual(expected);
+  });
+
+  it('are exact beyond what a number holds', () => {
+    expect(ofCents(2n ** 53n + 1n, usd)).toBe('$90,071,992,547,409.93');
   });
 });
 

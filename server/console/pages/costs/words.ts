@@ -1,4 +1,5 @@
 /** Amounts, months and parts as people say them. */
+import { majorText } from '@svc/sdk';
 import type { BillingStanding, Budget, CostPart, CreditKind, StatementState } from '@svc/sdk';
 
 export interface Currency {
@@ -6,29 +7,21 @@ export interface Currency {
   readonly decimals: number;
 }
 
-/** Words for a decimal text. Below one unit they have as many digits as say something. */
-export function amount(text: string, currency: string): string {
-  const value = Number(text);
-  const small = value !== 0 && Math.abs(value) < 1;
-  return format(value, currency, small ? { maximumSignificantDigits: 2 } : { maximumFractionDigits: 2 });
-}
-
-/** Words for minor units; `decimals` are those of the currency, which Intl takes for fewer now and then. */
-export function ofCents(cents: number, { currency, decimals }: Currency): string {
-  return format(cents / 10 ** decimals, currency, { maximumFractionDigits: 2 });
-}
-
-/** Words for major units. */
-export function ofMajor(value: number, currency: string): string {
-  return format(value, currency, { maximumFractionDigits: 2 });
-}
-
-function format(value: number, currency: string, digits: Intl.NumberFormatOptions): string {
+/** Words for a decimal text, with all decimals of the currency. Below one unit there are more when they say something. */
+export function amount(text: string, { currency, decimals }: Currency): string {
+  const size = Math.abs(Number(text));
+  const telling = size > 0 && size < 1 ? 1 - Math.floor(Math.log10(size)) : 0;
   return new Intl.NumberFormat('en', {
     style: 'currency',
     currency: currency.toUpperCase(),
-    ...digits,
-  }).format(value);
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: Math.max(decimals, telling),
+  }).format(text as `${number}`);
+}
+
+/** Words for minor units; `decimals` are those of the currency, which Intl takes for fewer now and then. */
+export function ofCents(cents: number | bigint, of: Currency): string {
+  return amount(majorText(cents, of.decimals), of);
 }
 
 /** `12 h`, `40 min`, `3 s` of metered time. */
@@ -78,6 +71,10 @@ const CREDIT_WORDS: Readonly<Record<CreditKind, string>> = {
   dispute: 'Held back: payment disputed',
   dispute_won: 'Given back: dispute won',
   dispute_lost: 'Dispute lost',
+  usage_returned: 'Given back: statement voided',
+  grant_revoked: 'Grant taken back',
+  statement_refund: 'Statement refunded',
+  statement_dispute_lost: 'Statement: dispute lost',
 };
 
 export const creditWords = (kind: CreditKind): string => CREDIT_WORDS[kind] ?? kind;

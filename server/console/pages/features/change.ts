@@ -15,8 +15,7 @@ import { onForget } from '../../session.ts';
 import { applyFeature, byKey, list, markFresh, ownChange, whenMovedElsewhere } from './feature-store.ts';
 import { counted, other, position } from './words.ts';
 
-/** Characters of a reason after trimming; the server's own limits. */
-export const REASON_MIN = 8;
+/** Characters of a reason after trimming; the server's own limit. */
 export const REASON_MAX = 500;
 
 export interface Pending {
@@ -78,7 +77,7 @@ export function setReason(text: string): void {
 
 function judge(): string | undefined {
   const length = reasonLength.value;
-  if (length < REASON_MIN) return `Say why in at least ${REASON_MIN} characters; this has ${length}.`;
+  if (length === 0) return 'Say why.';
   if (length > REASON_MAX) return `At most ${REASON_MAX} characters; this has ${length}.`;
   return undefined;
 }

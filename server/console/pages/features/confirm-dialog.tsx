@@ -15,7 +15,6 @@ import {
   preview,
   reason,
   REASON_MAX,
-  REASON_MIN,
   reasonLength,
   reasonProblem,
   sending,
@@ -145,7 +144,7 @@ function ReasonField() {
     <div class="field">
       <label htmlFor="reason">Reason</label>
       <p class="hint" id="reason-hint">
-        {REASON_MIN} to {REASON_MAX} characters. It is kept in the history and shown to all staff.
+        At most {REASON_MAX} characters. It is kept in the history and shown to all staff.
       </p>
       <textarea
         ref={text}

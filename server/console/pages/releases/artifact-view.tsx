@@ -1,10 +1,13 @@
 /** One artifact: where it came from, who says what about it, what it is made of, and where it went. */
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type {
   Artifact,
   ArtifactsAttestationsResponse,
+  Attestation,
   ArtifactSource,
   ArtifactsLineageResponse,
+  SbomList,
 } from '@svc/sdk';
 import { isMissing, sentence } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
@@ -14,8 +17,19 @@ import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
 import { artifacts } from './calls.ts';
 import { LineageDrawing } from './lineage-drawing.tsx';
+import { RemovalDialog, removalOfList, removalOfStatement } from './removal.tsx';
+import type { Removal } from './removal.tsx';
 import { Standing } from './standing.tsx';
-import { cameOf, KIND, ORIGIN, provenanceOf, STATUS, statementName } from './words.ts';
+import {
+  cameOf,
+  differenceOf,
+  isRemovable,
+  KIND,
+  ORIGIN,
+  provenanceOf,
+  STATUS,
+  statementName,
+} from './words.ts';
 
 interface Known {
   readonly artifact: Artifact;
@@ -55,6 +69,7 @@ export function ArtifactView({ teamId, artifactId, version }: ArtifactViewProps)
   const read = useLastGood(async () => await readArtifact(teamId, artifactId));
   const known = read.data.value;
   const unknown = read.unknown.value;
+  const removing = useSignal<Removal | undefined>(undefined);
   return (
     <>
       <button
@@ -65,17 +80,30 @@ export function ArtifactView({ teamId, artifactId, version }: ArtifactViewProps)
         ‹ Release {version}
       </button>
       {known !== undefined ? (
-        <Parts of={known} />
+        <Parts of={known} remove={(removal) => (removing.value = removal)} />
       ) : unknown === undefined ? (
         <p class="muted">Reading the artifact…</p>
       ) : (
         <Failed what="The artifact" why={unknown.why} again={() => void read.load()} />
       )}
+      {removing.value !== undefined && (
+        <RemovalDialog
+          removal={removing.value}
+          onRemoved={() => void read.load()}
+          onClose={() => (removing.value = undefined)}
+        />
+      )}
     </>
   );
 }
 
-function Parts({ of: { artifact, said, lineage, gaps } }: { readonly of: Known }) {
+interface PartsProps {
+  readonly of: Known;
+  readonly remove: (removal: Removal) => void;
+}
+
+function Parts({ of: { artifact, said, lineage, gaps }, remove }: PartsProps) {
+  const lists = artifact.sbom?.lists ?? [];
   return (
     <>
       <dl class="facts">
@@ -98,8 +126,13 @@ function Parts({ of: { artifact, said, lineage, gaps } }: { readonly of: Known }
           ))}
         </ul>
       </Part>
+      {lists.length > 0 && (
+        <Part id="lists" title="Lists of packages">
+          <Lists of={lists} remove={(list) => remove(removalOfList(artifact, list))} />
+        </Part>
+      )}
       <Part id="statements" title="Statements">
-        <Statements of={said} />
+        <Statements of={said} remove={(statement) => remove(removalOfStatement(artifact, statement))} />
       </Part>
       <Part id="gaps" title="What its passport misses">
         <Gaps gaps={gaps} />
@@ -156,24 +189,71 @@ function Source({ source }: { readonly source: ArtifactSource }) {
   );
 }
 
-function Statements({ of: { attestations, nextCursor } }: { readonly of: ArtifactsAttestationsResponse }) {
+interface ListsProps {
+  readonly of: readonly SbomList[];
+  readonly remove: (list: SbomList) => void;
+}
+
+function Lists({ of: lists, remove }: ListsProps) {
+  return (
+    <ul class="artifacts">
+      {lists.map((list) => (
+        <li key={`${list.source} ${list.sha256}`}>
+          <span class="statement">
+            <strong>{list.source === 'runner' ? 'Listed by its runner' : 'Uploaded'}</strong>
+            {list.source === 'upload' && (
+              <button class="button button-small" type="button" onClick={() => remove(list)}>
+                Remove
+              </button>
+            )}
+          </span>
+          <span class="muted">
+            {list.packages.toLocaleString('en')} packages, <Ago at={list.at} />
+            {list.by !== undefined && (
+              <>
+                {' · '}
+                <code>{list.by}</code>
+              </>
+            )}
+            {list.difference !== undefined && `. ${differenceOf(list.difference)}`}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface StatementsProps {
+  readonly of: ArtifactsAttestationsResponse;
+  readonly remove: (statement: Attestation) => void;
+}
+
+function Statements({ of: { attestations, nextCursor }, remove }: StatementsProps) {
   if (attestations.length === 0) return <p class="muted">Nothing is stated about it.</p>;
   return (
     <>
       <ul class="artifacts">
-        {attestations.map(({ id, predicateType, verification, createdAt }) => (
-          <li key={id}>
-            <span class="statement">
-              <strong title={predicateType}>{statementName({ predicateType })}</strong>
-              <Standing of={STATUS[verification.status]} />
-            </span>
-            <span class="muted">
-              {verification.signer !== undefined && `by ${verification.signer}, `}
-              <Ago at={createdAt} />
-              {verification.problem !== undefined && `. ${sentence(verification.problem)}`}
-            </span>
-          </li>
-        ))}
+        {attestations.map((statement) => {
+          const { id, predicateType, verification, createdAt } = statement;
+          return (
+            <li key={id}>
+              <span class="statement">
+                <strong title={predicateType}>{statementName({ predicateType })}</strong>
+                <Standing of={STATUS[verification.status]} />
+                {isRemovable(statement) && (
+                  <button class="button button-small" type="button" onClick={() => remove(statement)}>
+                    Remove
+                  </button>
+                )}
+              </span>
+              <span class="muted">
+                {verification.signer !== undefined && `by ${verification.signer}, `}
+                <Ago at={createdAt} />
+                {verification.problem !== undefined && `. ${sentence(verification.problem)}`}
+              </span>
+            </li>
+          );
+        })}
       </ul>
       {nextCursor !== undefined && <p class="muted">These are the newest; there are more.</p>}
     </>

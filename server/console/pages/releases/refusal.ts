@@ -12,6 +12,10 @@ export function refusedBy(error: unknown): readonly Rule[] {
   return said?.details?.failed ?? [];
 }
 
+/** It is not what was shown any more. */
+export const isOutdated = (error: unknown): boolean =>
+  error instanceof SvcApiError && error.code === 'state_conflict';
+
 export function refusal(rules: readonly Rule[]): string {
   return `Policies refuse it. ${rules.map(({ policyName, message }) => sentence(`${policyName}: ${message}`)).join(' ')}`;
 }

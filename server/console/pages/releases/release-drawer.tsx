@@ -2,17 +2,19 @@
 import type { Project, Release } from '@svc/sdk';
 import { isMissing } from '../../api.ts';
 import { Fact } from '../../fact.tsx';
+import { Fetched } from '../../fetched.tsx';
 import { Icon } from '../../icons.tsx';
 import { Modal } from '../../modal.tsx';
 import { Failed } from '../../reading.tsx';
 import { follow, hrefWith, param, setParams } from '../../router.ts';
 import { Ago } from '../../time.tsx';
 import { useLastGood } from '../../use-last-good.ts';
-import { ArtifactView } from './artifact-view.tsx';
 import { releases } from './calls.ts';
 import { shortDigest } from './words.ts';
 
 const TITLE = 'release-title';
+
+const loadArtifact = async () => (await import('./artifact-view.tsx')).ArtifactView;
 
 const close = (): void => setParams({ release: undefined, artifact: undefined }, { replace: true });
 
@@ -56,7 +58,10 @@ export function ReleaseDrawer({ project, releaseId }: ReleaseDrawerProps) {
         ) : artifact === undefined ? (
           <Contents release={release} isLost={artifactId !== undefined} />
         ) : (
-          <ArtifactView teamId={release.teamId} artifactId={artifact.id} version={release.version} />
+          <Fetched
+            load={loadArtifact}
+            props={{ teamId: release.teamId, artifactId: artifact.id, version: release.version }}
+          />
         )}
       </div>
     </Modal>

@@ -14,7 +14,7 @@ import { counted } from '../../words.ts';
 import { promotions } from './calls.ts';
 import { Changes, Images } from './changes.tsx';
 import { given, Reason } from './reason.tsx';
-import { refusal, refusedBy } from './refusal.ts';
+import { isOutdated, refusal, refusedBy } from './refusal.ts';
 import { readReview } from './review.ts';
 import type { Review } from './review.ts';
 import { asked, closeDialog } from './store.ts';
@@ -35,6 +35,8 @@ export interface ReviewDialogProps {
 
 /** Of the contract. */
 const OVERRIDE_CHARS_MIN = 8;
+/** Parts of what is approved that say where it goes. */
+const TARGET = /^(deploy\.|runner\.|region$)/;
 
 export function ReviewDialog({ promotion, environment, person, as, ...on }: ReviewDialogProps) {
   const { id, version, state } = promotion;
@@ -54,16 +56,20 @@ export function ReviewDialog({ promotion, environment, person, as, ...on }: Revi
   const overriding = canOverride && overrides.value;
   const approve = async (): Promise<string> => {
     const override = overriding ? { override: { reason: given(reason, OVERRIDE_CHARS_MIN) } } : {};
+    // The server refuses it if something has changed since it was shown.
+    const fingerprint = review?.preview.promotion.fingerprint;
+    const seen = fingerprint === undefined ? {} : { fingerprint };
     try {
-      const answered = await promotions.approve(environment.id, id, override);
+      const answered = await promotions.approve(environment.id, id, { ...override, ...seen });
       on.onAnswer(answered);
       return answered.state === 'pending'
         ? `Your approval of ${version} for ${environment.name} counts; it waits for more.`
         : `${version} is approved for ${environment.name}.`;
     } catch (error) {
-      const rules = refusedBy(error);
       on.onRefusal();
-      void read.load();
+      const reading = read.load();
+      if (isOutdated(error)) await reading;
+      const rules = isOutdated(error) ? refusing(read.data.peek()) : refusedBy(error);
       // Of an override the server says why it does not help.
       throw rules.length === 0 || overriding ? error : new Error(refusal(rules), { cause: error });
     }
@@ -106,6 +112,10 @@ const missingAfter = ({ preview: { approvals, requiredApprovals } }: Review): nu
 const isRefused = (review: Review): boolean =>
   missingAfter(review) === 0 && review.preview.policies?.allowed === false;
 
+/** Rules that refuse what it has become since it was shown. */
+const refusing = (review: Review | undefined): readonly PromotionRule[] =>
+  review !== undefined && isRefused(review) ? (review.preview.policies?.denied ?? []) : [];
+
 /** Names of the policies that refuse it and let nobody override them. */
 const firm = ({ preview }: Review): readonly string[] => [
   ...new Set(
@@ -143,7 +153,10 @@ interface FactsProps {
 
 function Facts({ promotion, person, of: { preview, names } }: FactsProps) {
   const name = (userId: string): string => (userId === person.userId ? 'you' : (names.get(userId) ?? userId));
-  const { approvals, createdAt, requestedBy } = promotion;
+  const { createdAt, requestedBy } = promotion;
+  const { approvals } = preview.promotion;
+  const counting = approvals.filter(({ voidReason }) => voidReason === undefined);
+  const target = preview.subject.filter(({ name: part }) => TARGET.test(part));
   return (
     <dl class="facts">
       <Images of={preview} />
@@ -152,8 +165,18 @@ function Facts({ promotion, person, of: { preview, names } }: FactsProps) {
       </Fact>
       <Fact name="Approvals">
         {preview.approvals} of {preview.requiredApprovals}
-        {approvals.length > 0 && `, by ${approvals.map(({ userId }) => name(userId)).join(', ')}`}
+        {counting.length > 0 && `, by ${counting.map(({ userId }) => name(userId)).join(', ')}`}
       </Fact>
+      {approvals
+        .filter(({ voidReason }) => voidReason !== undefined)
+        .map(({ userId, at, voidReason }) => (
+          <Fact key={`${userId} ${at}`} name="Counts no longer">
+            The approval by {name(userId)}: {voidReason}
+          </Fact>
+        ))}
+      {target.length > 0 && (
+        <Fact name="Target">{target.map(({ name: part, value }) => `${part} ${value}`).join(', ')}</Fact>
+      )}
     </dl>
   );
 }

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Environment, Promotion, Release, RunningImage } from '@svc/sdk';
+import type { Attestation, Environment, Promotion, Release, RunningImage } from '@svc/sdk';
 import {
   cameOf,
   cellOf,
+  differenceOf,
+  isRemovable,
   isNewest,
   plain,
   promotionState,
@@ -191,5 +193,25 @@ describe('plain()', () => {
     expect(plain('we\u202eb\u0000\n\u200b <b>', 80)).toBe('web <b>');
     expect(plain('🚀🚀🚀', 3)).toBe('🚀🚀🚀');
     expect(plain('🚀🚀🚀🚀', 3)).toBe('🚀🚀…');
+  });
+});
+
+describe('isRemovable()', () => {
+  it.each([
+    ['https://slsa.dev/provenance/v1', 'sgk_1', false],
+    ['https://svc.example/attestations/evaluation/v1', 'sgk_1', true],
+    ['https://x.example/scan/v1', 'tky_1', true],
+    ['https://slsa.dev/provenance/v1', undefined, true],
+  ])('says of %s by %s: %s', (predicateType, keyId, is) => {
+    expect(isRemovable({ predicateType, verification: { status: 'valid', keyId } } as Attestation)).toBe(is);
+  });
+});
+
+describe('differenceOf()', () => {
+  it('says what a list says otherwise than the runner', () => {
+    expect(differenceOf({ added: 0, lacking: 0, otherwise: 0 })).toBe('It says what the runner listed.');
+    expect(differenceOf({ added: 2, lacking: 1, otherwise: 3 })).toBe(
+      'Against the runner’s list it adds 2, lacks 1, and says otherwise of 3.',
+    );
   });
 });

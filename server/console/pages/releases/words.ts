@@ -10,6 +10,7 @@ import type {
   Release,
   RunningHow,
   RunningImage,
+  SbomDifference,
   VerificationStatus,
 } from '@svc/sdk';
 
@@ -119,7 +120,8 @@ export function whyNot(
   person: Person,
 ): string | undefined {
   if (!decides(person)) return 'An admin of the team approves it.';
-  if (approvals.some(({ userId }) => userId === person.userId)) return 'You have approved it.';
+  if (approvals.some(({ userId, voidReason }) => userId === person.userId && voidReason === undefined))
+    return 'You have approved it.';
   return !allowSelfApproval && requestedBy === person.userId
     ? 'You asked for it: somebody else has to approve it.'
     : undefined;
@@ -148,6 +150,16 @@ export function statementName({ predicateType }: Pick<Attestation, 'predicateTyp
   if (PROVENANCE.test(predicateType)) return 'Provenance';
   const name = predicateType.split('/').findLast((part) => !/^v?[\d.]*$/.test(part)) ?? predicateType;
   return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll('-', ' ')}`;
+}
+
+/** What the service states by itself stays. What it recorded of an evaluation is the word of a member. */
+export const isRemovable = ({ predicateType, verification }: Attestation): boolean =>
+  verification.keyId?.startsWith('sgk_') !== true || predicateType.endsWith('/evaluation/v1');
+
+/** Against what the runner listed. */
+export function differenceOf({ added, lacking, otherwise }: SbomDifference): string {
+  if (added + lacking + otherwise === 0) return 'It says what the runner listed.';
+  return `Against the runner’s list it adds ${added}, lacks ${lacking}, and says otherwise of ${otherwise}.`;
 }
 
 export function provenanceOf(statements: readonly Attestation[]): Said {

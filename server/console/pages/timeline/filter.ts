@@ -57,6 +57,7 @@ export function matches(entry: TimelineEntry, { text, status, branch, source }: 
     runnerName,
     reason,
     word,
+    entry.mergeQueue ? 'merge queue' : '',
     sourceName(sourceOf(entry)),
   ];
   const haystack = words.join(' ').toLowerCase();

@@ -13,6 +13,7 @@ const entry = (second: number, more: Partial<TimelineEntry> = {}): TimelineEntry
   ciStatus: 'running',
   blocked: false,
   soft: false,
+  mergeQueue: false,
   attempt: 1,
   ...more,
 });

@@ -108,6 +108,7 @@ function Row({ environment, entry, now, scaleMs, fresh }: RowProps) {
         <p class="entry-source">
           {sourceName(sourceOf(entry))}
           {entry.attempt > 1 && <span class="pill">attempt {entry.attempt}</span>}
+          {entry.mergeQueue && <span class="pill">merge queue</span>}
         </p>
       </th>
       <td role="cell" class="cell-status">

@@ -22,6 +22,7 @@ const run = (status: CiStatus, more: Partial<TimelineEntry> = {}): TimelineEntry
   ciStatus: status,
   blocked: false,
   soft: false,
+  mergeQueue: false,
   attempt: 1,
   ...more,
 });

@@ -25,20 +25,20 @@ export interface PackageChanges {
 
 const NONE: PackageChanges = { added: 0, removed: 0, changed: 0, changes: [] };
 
-/** Of the sets with these ids. That of another team is empty. */
+/** Of what each side is made of by all of its sets. That of another team is empty. */
 export async function comparePackages(
   sql: SqlTag,
   scope: TeamScope,
-  { before, after }: { readonly before: number; readonly after: number },
+  { before, after }: { readonly before: readonly number[]; readonly after: readonly number[] },
 ): Promise<PackageChanges> {
-  if (before === after) return NONE;
+  if (new Set([...before, ...after]).size === before.length && before.length === after.length) return NONE;
   const rows = await sql<Array<PackageChange & Omit<PackageChanges, 'changes'>>>`
     with named as (
       select p.type, p.name,
-        coalesce(array_agg(distinct p.version order by p.version) filter (where m.set_id = ${before}::bigint), '{}') as before,
-        coalesce(array_agg(distinct p.version order by p.version) filter (where m.set_id = ${after}::bigint), '{}') as after
+        coalesce(array_agg(distinct p.version order by p.version) filter (where m.set_id = any(${before}::bigint[])), '{}') as before,
+        coalesce(array_agg(distinct p.version order by p.version) filter (where m.set_id = any(${after}::bigint[])), '{}') as after
       from package_set_members m join packages p on p.id = m.package_id
-      where m.team_id = any(${[...scope.teamIds]}::text[]) and m.set_id in (${before}::bigint, ${after}::bigint)
+      where m.team_id = any(${[...scope.teamIds]}::text[]) and m.set_id = any(${[...before, ...after]}::bigint[])
       group by p.type, p.name
     )
     select type, name, before[1:${VERSIONS_MAX}::int] as before, after[1:${VERSIONS_MAX}::int] as after,
@@ -57,4 +57,29 @@ export async function comparePackages(
     after: now,
   }));
   return { added, removed, changed, changes };
+}
+
+export interface SetDifference {
+  readonly added: number;
+  readonly lacking: number;
+  /** Of packages that both name: other claims. */
+  readonly otherwise: number;
+}
+
+/** What each of the sets says otherwise than the one that they are compared with, by purl. */
+export async function setDifferences(
+  sql: SqlTag,
+  scope: TeamScope,
+  { from, ids }: { readonly from: number; readonly ids: readonly number[] },
+): Promise<ReadonlyMap<number, SetDifference>> {
+  const rows = await sql<Array<SetDifference & { setId: number }>>`
+    with stated as (
+      select m.set_id, p.purl, array_agg(p.id order by p.id) as claims from package_set_members m join packages p on p.id = m.package_id
+      where m.team_id = any(${[...scope.teamIds]}::text[]) and m.set_id = any(${[from, ...ids]}::bigint[]) group by m.set_id, p.purl
+    ), compared as (select purl, claims from stated where set_id = ${from}::bigint)
+    select s.id as "setId", (count(o.purl) filter (where c.purl is null))::int as added, ((select count(*) from compared) - count(c.purl))::int as lacking,
+      (count(*) filter (where o.claims <> c.claims))::int as otherwise
+    from unnest(${[...new Set(ids)]}::bigint[]) s (id) left join stated o on o.set_id = s.id left join compared c on c.purl = o.purl
+    group by s.id`;
+  return new Map(rows.map(({ setId, ...difference }) => [setId, difference]));
 }

@@ -46,15 +46,18 @@ function inner(component: JsonObject, level: number): { list: readonly JsonObjec
 }
 
 function toCandidate(component: JsonObject): Candidate {
-  const { purl, name, group, version, properties, licenses } = component;
+  const { purl, name, group, version, properties, licenses, evidence } = component;
   const isGrouped = typeof group === 'string' && group !== '';
   return {
     purls: [purl],
     name: isGrouped && typeof name === 'string' ? `${group}/${name}` : name,
     version,
     source: objectsOf(properties).find((property) => SOURCE_PROPERTIES.has(property['name']))?.['value'],
-    licenses: objectsOf(licenses).map(({ expression, license }) =>
-      isObject(license) ? (license['id'] ?? license['name']) : expression,
-    ),
+    // What was found in its files is often all that is known.
+    licenses: [licenses, isObject(evidence) && evidence['licenses']]
+      .flatMap(objectsOf)
+      .map(({ expression, license }) =>
+        isObject(license) ? (license['id'] ?? license['name']) : expression,
+      ),
   };
 }

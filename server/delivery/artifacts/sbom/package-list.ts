@@ -1,4 +1,7 @@
-/** What the documents of all formats come to: packages with canonical purls, each once, in the order of their purls. What has no usable name is dropped and counted. */
+/**
+ * What the documents of all formats come to: packages with canonical purls, in the order of these. What is stated of one purl otherwise a second time is kept as well, so that what comes first hides nothing. What has no usable
+ * name is dropped and counted.
+ */
 import { formatPurl, fullName, nameKey, parsePurl } from '@svc/proto/packages/purl.ts';
 import type { Purl } from '@svc/proto/packages/purl.ts';
 
@@ -36,6 +39,8 @@ export interface PackageList {
 /** Of a package. */
 export const LICENSES_MAX = 20;
 const TEXT_CHARS_MAX = 200;
+/** Expressions may be long, and what is cut off would be hidden. */
+const LICENSE_TEXT_CHARS_MAX = 1_000;
 const INCOMPLETE_MAX = 20;
 /** Of a document. SPDX 3.0 names a licence once and refers to it from any number of packages, so a small document can hold a lot of text. */
 const LICENSE_CHARS_MAX = 8 * 1024 * 1024;
@@ -49,24 +54,30 @@ export function listPackages(
   candidates: Iterable<Candidate>,
   incomplete: Iterable<unknown> = [],
 ): PackageList {
-  const byPurl = new Map<string, SbomPackage>();
+  const found = new Map<string, SbomPackage>();
   const reasons = new Set<string>();
   let dropped = 0;
   let doubles = 0;
   let licenseChars = 0;
   for (const candidate of candidates) {
-    const stated = purlOf(candidate);
-    const canonical = stated === undefined ? '' : formatPurl(stated);
+    const named = purlOf(candidate);
+    const canonical = named === undefined ? '' : formatPurl(named);
     // What is canonical may be longer than what was stated, and too long.
     const purl = parsePurl(canonical);
-    if (purl === undefined) dropped += 1;
-    else if (byPurl.has(canonical)) doubles += 1;
+    if (purl === undefined) {
+      dropped += 1;
+      continue;
+    }
+    const stated = { ...toPackage(purl, candidate), purl: canonical };
+    for (const reason of cutLicenses(candidate)) reasons.add(reason);
+    const isTooMuch = licenseChars + charsOf(stated) > LICENSE_CHARS_MAX;
+    if (isTooMuch) reasons.add(`licences past ${LICENSE_CHARS_MAX} characters were left out`);
+    const kept = isTooMuch ? { ...stated, licenses: [] } : stated;
+    const claim = claimOf(kept);
+    if (found.has(claim)) doubles += 1;
     else {
-      const found = toPackage(purl, candidate);
-      licenseChars += found.licenses.reduce((sum, { length }) => sum + length, 0);
-      const isTooMuch = licenseChars > LICENSE_CHARS_MAX;
-      if (isTooMuch) reasons.add(`licences past ${LICENSE_CHARS_MAX} characters were left out`);
-      byPurl.set(canonical, { ...found, purl: canonical, ...(isTooMuch && { licenses: [] }) });
+      licenseChars += charsOf(kept);
+      found.set(claim, kept);
     }
   }
   for (const reason of incomplete) {
@@ -74,11 +85,24 @@ export function listPackages(
     const text = shortText(reason);
     if (text !== '') reasons.add(text);
   }
-  const packages = [...byPurl.values()].sort((a, b) => (a.purl < b.purl ? -1 : 1));
+  const packages = inOrder([...found.values()]);
   return { packages, dropped, doubles, incomplete: [...reasons] };
 }
 
-/** The first valid purl; without one, name and version make a generic one. */
+/** All that is stated of a package: what else stands in it follows from its purl. No part of it has a line feed. */
+export const claimOf = ({ purl, sourceKey, licenses }: SbomPackage): string =>
+  [purl, sourceKey ?? '', licenses.join('\n')].join('\n');
+
+const charsOf = ({ licenses }: SbomPackage): number => licenses.reduce((sum, { length }) => sum + length, 0);
+
+/** By purl, and what is stated of the same one by that. */
+export function inOrder(packages: readonly SbomPackage[]): readonly SbomPackage[] {
+  return packages.toSorted((a, b) =>
+    a.purl === b.purl ? (claimOf(a) < claimOf(b) ? -1 : 1) : a.purl < b.purl ? -1 : 1,
+  );
+}
+
+/** The first valid purl; without one, the name makes a generic one, with the version that is stated. */
 function purlOf({ purls, name, version }: Candidate): Purl | undefined {
   const texts = [name, version, ...purls].filter((text) => typeof text === 'string');
   if (texts.some((text) => UNUSABLE.test(text))) return undefined;
@@ -88,7 +112,8 @@ function purlOf({ purls, name, version }: Candidate): Purl | undefined {
     if (purl !== undefined) return number === '' ? purl : { version: number, ...purl };
   }
   const bare = typeof name === 'string' ? name.trim() : '';
-  return bare === '' || number === '' ? undefined : { type: 'generic', name: bare, version: number };
+  if (bare === '') return undefined;
+  return { type: 'generic', name: bare, ...(number !== '' && { version: number }) };
 }
 
 function toPackage(purl: Purl, { source, licenses }: Candidate): Omit<SbomPackage, 'purl'> {
@@ -115,13 +140,19 @@ function distinctLicenses(licenses: readonly unknown[]): readonly string[] {
   const found = new Set<string>();
   for (const license of licenses) {
     if (found.size >= LICENSES_MAX) break;
-    const text = shortText(license);
+    const text = shortText(license, LICENSE_TEXT_CHARS_MAX);
     if (!NO_LICENSE.has(text)) found.add(text);
   }
   return [...found];
 }
 
-function shortText(value: unknown): string {
+function* cutLicenses({ licenses }: Candidate): Generator<string> {
+  if (licenses.length > LICENSES_MAX) yield `licences of a package past ${LICENSES_MAX} were left out`;
+  if (licenses.some((each) => typeof each === 'string' && each.length > LICENSE_TEXT_CHARS_MAX))
+    yield `a licence was cut behind ${LICENSE_TEXT_CHARS_MAX} characters`;
+}
+
+function shortText(value: unknown, charsMax = TEXT_CHARS_MAX): string {
   if (typeof value !== 'string') return '';
-  return value.slice(0, TEXT_CHARS_MAX).replace(UNUSABLE_OR_SPACE, ' ').trim();
+  return value.slice(0, charsMax).replace(UNUSABLE_OR_SPACE, ' ').trim();
 }

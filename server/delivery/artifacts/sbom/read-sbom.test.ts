@@ -98,6 +98,33 @@ describe('readSbom()', () => {
     ]);
   });
 
+  it('takes licences that were found in files, which may be all that is known', () => {
+    const licenses = (...ids: string[]) => ids.map((id) => ({ license: { id } }));
+    const found = sbomOf(
+      cycloneDx([
+        library('a', { evidence: { licenses: licenses('AGPL-3.0-only') } }),
+        library('b', { licenses: licenses('MIT'), evidence: { licenses: licenses('MIT', 'GPL-2.0-only') } }),
+        library('c', { evidence: { licenses: [{ expression: 'MIT AND AGPL-3.0-only' }], copyright: [] } }),
+        library('d', { evidence: 'none' }),
+      ]),
+    );
+    expect(found.packages.map((each) => each.licenses)).toEqual([
+      ['AGPL-3.0-only'],
+      ['MIT', 'GPL-2.0-only'],
+      ['MIT AND AGPL-3.0-only'],
+      [],
+    ]);
+    const spdx = {
+      name: 'e',
+      versionInfo: '1',
+      licenseDeclared: 'NOASSERTION',
+      licenseConcluded: 'NOASSERTION',
+      licenseInfoFromFiles: ['AGPL-3.0-or-later', 'NOASSERTION'],
+    };
+    const document = Buffer.from(JSON.stringify({ spdxVersion: 'SPDX-2.3', packages: [spdx] }));
+    expect(sbomOf(document).packages[0]?.licenses).toEqual(['AGPL-3.0-or-later']);
+  });
+
   it('reads SPDX 2.2, where a package without purl becomes a generic one', () => {
     const sbom = sbomOf(fileOf('spdx-2.2.json'));
     expect(sbom).toMatchObject({ format: 'spdx', version: '2.2', dropped: 0 });
@@ -154,8 +181,39 @@ describe('a dirty document', () => {
         null,
       ]),
     );
-    expect(purlsOf(sbom)).toEqual(['pkg:npm/a@1']);
-    expect(sbom).toMatchObject({ doubles: 2, dropped: 8 });
+    expect(purlsOf(sbom)).toEqual(['pkg:generic/no%20version', 'pkg:npm/a@1']);
+    expect(sbom).toMatchObject({ doubles: 2, dropped: 7 });
+  });
+
+  it('keeps what has a name alone, of each format', () => {
+    const bare = { type: 'library', name: 'acme-lib' };
+    expect(sbomOf(cycloneDx([bare, bare, { ...bare, group: 'org.acme' }]))).toMatchObject({
+      packages: [
+        { purl: 'pkg:generic/acme-lib', name: 'acme-lib', version: '' },
+        { purl: 'pkg:generic/org.acme%2Facme-lib' },
+      ],
+      doubles: 1,
+      dropped: 0,
+    });
+    const spdx = { spdxVersion: 'SPDX-2.3', packages: [{ name: 'vendored' }] };
+    expect(purlsOf(sbomOf(bytesOf(spdx)))).toEqual(['pkg:generic/vendored']);
+  });
+
+  it('reads models and data of SPDX 3, and names packages of profiles that it does not know', () => {
+    const graph = [
+      { type: 'CreationInfo', specVersion: '3.0.1' },
+      { type: 'ai_AIPackage', spdxId: 'm', name: 'bert', software_packageVersion: '1' },
+      {
+        type: 'dataset_DatasetPackage',
+        spdxId: 'd',
+        name: 'imagenet',
+        software_packageUrl: 'pkg:huggingface/acme/imagenet@2',
+      },
+      { type: 'hardware_HardwarePackage', spdxId: 'h', name: 'board' },
+    ];
+    const sbom = sbomOf(bytesOf({ '@graph': graph }));
+    expect(purlsOf(sbom)).toEqual(['pkg:generic/bert@1', 'pkg:huggingface/acme/imagenet@2']);
+    expect(sbom.incomplete).toEqual(['elements of the type hardware_HardwarePackage']);
   });
 
   it('keeps a package by its name when its purl is none', () => {
@@ -165,9 +223,9 @@ describe('a dirty document', () => {
     expect(sbom.dropped).toBe(0);
   });
 
-  it('keeps 20 licences of 200 characters, in one line', () => {
+  it('keeps 20 licences of 1,000 characters in one line, and says that there are more', () => {
     const many = Array.from({ length: 30 }, (_, n) => ({ license: { name: `L${n}` } }));
-    const text = { license: { name: `Permission\u0000 is\n hereby ${'x'.repeat(500)}` } };
+    const text = { license: { name: `Permission\u0000 is\n hereby ${'x'.repeat(1_500)}` } };
     const odd = [null, { license: null }, { license: { id: 5 } }, { expression: ['MIT'] }, 'MIT'];
     const sbom = sbomOf(
       cycloneDx([
@@ -179,7 +237,11 @@ describe('a dirty document', () => {
     const [a, b, c] = sbom.packages.map(({ licenses }) => licenses);
     expect(a).toHaveLength(20);
     expect(b).toEqual([expect.stringMatching(/^Permission is hereby x+$/)]);
-    expect(b?.[0]?.length).toBeLessThanOrEqual(200);
+    expect(b?.[0]?.length).toBeLessThanOrEqual(1_000);
+    expect(sbom.incomplete).toEqual([
+      'licences of a package past 20 were left out',
+      'a licence was cut behind 1000 characters',
+    ]);
     expect(c).toEqual([]);
   });
 

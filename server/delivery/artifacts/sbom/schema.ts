@@ -19,7 +19,7 @@ const teamId = () =>
     .references(() => teams.id, { onDelete: 'cascade' });
 const rowId = () => bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity().primaryKey();
 
-/** As the first document of the team stated it; never changed, and never deleted but with the team. */
+/** As a document states it: what two of them say otherwise of one purl are two rows. Never changed, and never deleted but with the team. */
 export const packages = pgTable(
   'packages',
   {
@@ -36,10 +36,17 @@ export const packages = pgTable(
     /** Canonical. */
     purl: text('purl').notNull(),
     licenses: text('licenses').array().notNull(),
+    /** SHA-256 of purl, source and licences, each on a line of its own: all else follows from the purl. */
+    claim: bytes('claim').notNull(),
   },
   (t) => [
-    uniqueIndex('packages_purl').on(t.teamId, t.purl),
+    uniqueIndex('packages_claim').on(t.teamId, t.claim),
     index('packages_name').on(t.teamId, t.nameKey),
+    // The last part of the name, without the major version of Go: see search.ts, which has the same expression.
+    index('packages_tail').on(
+      t.teamId,
+      sql`(regexp_replace(regexp_replace(${t.nameKey}, '/v[0-9]+$', ''), '^.*[/:]', '') collate "C")`,
+    ),
     index('packages_source')
       .on(t.teamId, t.sourceKey)
       .where(sql`${t.sourceKey} is not null`),
@@ -51,10 +58,12 @@ export const packageSets = pgTable(
   {
     id: rowId(),
     teamId: teamId(),
-    /** SHA-256 of the sorted purls, joined by line feeds. */
+    /** SHA-256 of the claims of its members, in the order of purls. */
     digest: bytes('digest').notNull(),
     /** Number of its members. */
     packages: integer('packages').notNull(),
+    /** Length of what a policy is told of them. Null: the set is of a version that shared claims among documents, and its digest is that of the purls alone. */
+    chars: integer('chars'),
     createdAt: instant('created_at').notNull(),
   },
   (t) => [

@@ -1,5 +1,5 @@
 /** Packages of an SPDX document, versions 2.2 and 2.3: https://spdx.github.io/spdx-spec/v2.3/package-information/ */
-import { objectsOf } from './json.ts';
+import { listOf, objectsOf } from './json.ts';
 import type { JsonObject } from './json.ts';
 import type { Candidate } from './package-list.ts';
 
@@ -7,7 +7,8 @@ const NO_PACKAGES: ReadonlySet<unknown> = new Set(['CONTAINER', 'FILE', 'OPERATI
 
 export function* spdxPackages({ packages }: JsonObject): Generator<Candidate | undefined> {
   for (const found of objectsOf(packages)) {
-    const { name, versionInfo, licenseDeclared, licenseConcluded, externalRefs } = found;
+    const { name, versionInfo, licenseDeclared, licenseConcluded, licenseInfoFromFiles, externalRefs } =
+      found;
     yield NO_PACKAGES.has(found['primaryPackagePurpose'])
       ? undefined
       : {
@@ -17,7 +18,7 @@ export function* spdxPackages({ packages }: JsonObject): Generator<Candidate | u
           name,
           version: versionInfo,
           source: undefined,
-          licenses: [licenseDeclared, licenseConcluded],
+          licenses: [licenseDeclared, licenseConcluded, ...listOf(licenseInfoFromFiles)],
         };
   }
 }

@@ -4,6 +4,14 @@ import type { JsonObject } from './json.ts';
 import { LICENSES_MAX } from './package-list.ts';
 import type { Candidate } from './package-list.ts';
 
+/** Those of the profiles for models and data are packages with more members. */
+const PACKAGES: ReadonlySet<unknown> = new Set([
+  'software_Package',
+  'ai_AIPackage',
+  'dataset_DatasetPackage',
+]);
+/** What calls itself a package in a profile that is not known here. */
+const UNKNOWN_PACKAGE = /package$/i;
 const NO_PACKAGES: ReadonlySet<unknown> = new Set(['container', 'file', 'operatingSystem']);
 const LICENSE_RELATIONS: ReadonlySet<unknown> = new Set(['hasDeclaredLicense', 'hasConcludedLicense']);
 /** Licences of the list have an address that ends with their identifier. */
@@ -17,7 +25,7 @@ export function spdx3Version(graph: readonly JsonObject[]): string | undefined {
 export function* spdx3Packages(graph: readonly JsonObject[]): Generator<Candidate | undefined> {
   const licenses = licensesByPackage(graph);
   for (const element of graph) {
-    if (element['type'] !== 'software_Package') continue;
+    if (!PACKAGES.has(element['type'])) continue;
     const { spdxId, name, software_packageVersion, software_packageUrl, externalIdentifier } = element;
     yield NO_PACKAGES.has(element['software_primaryPurpose'])
       ? undefined
@@ -37,9 +45,12 @@ export function* spdx3Packages(graph: readonly JsonObject[]): Generator<Candidat
 }
 
 export function* spdx3Gaps(graph: readonly JsonObject[]): Generator<unknown> {
-  for (const { completeness, relationshipType } of graph)
+  for (const { type, completeness, relationshipType } of graph) {
     if (completeness === 'incomplete')
       yield typeof relationshipType === 'string' ? `a relationship ${relationshipType} is incomplete` : '';
+    if (typeof type === 'string' && UNKNOWN_PACKAGE.test(type) && !PACKAGES.has(type))
+      yield `elements of the type ${type}`;
+  }
 }
 
 /** Bounded here, because any number of elements can have one id. */

@@ -1,5 +1,4 @@
 /** Sets of packages in a real database: stored once, shared, found by the names of what they hold. */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../../test/setup/database.ts';
@@ -11,7 +10,8 @@ import type { SqlTag } from '../../../platform/db/index.ts';
 import { listPackages } from './package-list.ts';
 import type { SbomPackage } from './package-list.ts';
 import { readSbom } from './read-sbom.ts';
-import { packageCount, packagesOfSet, setsWith, storePackageSet } from './store.ts';
+import { namesNear, setsWith, wantedPackage } from './search.ts';
+import { packageCount, packagesOfSet, storePackageSet } from './store.ts';
 
 const there = await has('postgres');
 const TEAM = 'team_1';
@@ -60,14 +60,12 @@ describe.skipIf(!there)('package sets', () => {
   };
 
   describe('storePackageSet()', () => {
-    it('stores equal packages of two documents once, whatever their order and format', async () => {
+    it('stores equal claims of two documents once, whatever their order', async () => {
       const packages = packagesOfFile('cyclonedx-1.6.json');
       const first = await storePackageSet(sql, TEAM, packages);
       expect(first.added).toBe(true);
-      const purls = packages.map(({ purl }) => purl).join('\n');
-      expect(Buffer.from(first.digest)).toEqual(createHash('sha256').update(purls).digest());
       const rows = [await count('packages'), await count('package_set_members')];
-      const again = await storePackageSet(sql, TEAM, packagesOfFile('spdx-2.3.json'));
+      const again = await storePackageSet(sql, TEAM, packages.toReversed());
       expect(again).toEqual({ ...first, added: false });
       expect([await count('packages'), await count('package_set_members')]).toEqual(rows);
       const elsewhere = await storePackageSet(sql, OTHER, packages);
@@ -82,7 +80,7 @@ describe.skipIf(!there)('package sets', () => {
       expect(await packageCount(sql, others, empty.setId)).toBeUndefined();
     });
 
-    it('keeps texts as they are, and what the first document said of a package', async () => {
+    it('keeps texts as they are, and of one package what each document says', async () => {
       const purl = 'pkg:deb/debian/odd%22%5C%7B%2C%7D@1?distro=debian-12';
       const licenses = ['a "b", {c}', 'back\\slash', 'NULL', 'Ünïcode'];
       const before = await store([purl], { licenses, source: 'Quelle' });
@@ -98,7 +96,10 @@ describe.skipIf(!there)('package sets', () => {
         sourceKey: 'quelle',
         licenses,
       });
-      expect((await packagesOfSet(sql, own, { setId: set, limit: 1 }))[0]).toEqual(stored);
+      expect(await packagesOfSet(sql, own, { setId: set, limit: 1 })).toMatchObject([
+        { purl, licenses: ['MIT'], sourceKey: null },
+      ]);
+      expect(await store([purl], { licenses, source: 'Quelle' })).toBe(before);
     });
 
     it('lets 20 at once store sets that overlap, each once', async () => {
@@ -130,8 +131,8 @@ describe.skipIf(!there)('package sets', () => {
       const stored: Array<Promise<unknown>> = [];
       await database.db.transact(async (tx) => {
         await tx.sql`
-          insert into packages (team_id, type, name, name_key, version, purl, licenses)
-          values (${TEAM}, 'npm', 'wait-b', 'wait-b', '1', ${b}, '{}')`;
+          insert into packages (team_id, type, name, name_key, version, purl, licenses, claim)
+          values (${TEAM}, 'npm', 'wait-b', 'wait-b', '1', ${b}, '{}', sha256(convert_to(${`${b}\n\n`}::text, 'UTF8')))`;
         // Had each inserted what stands before `b` in its own order, each would now have what the other waits for.
         stored.push(storePackageSet(sql, TEAM, packagesOf([a, b, c])));
         stored.push(storePackageSet(sql, TEAM, packagesOf([a, b, c, 'pkg:npm/more@1']).toReversed()));
@@ -170,8 +171,14 @@ describe.skipIf(!there)('package sets', () => {
   });
 
   describe('setsWith()', () => {
-    const find = async (name: string, limit = 10) =>
-      await setsWith(sql, systemScope(SEARCHED), { name, limit });
+    const find = async (name: string, limit = 10, scope = systemScope(SEARCHED)) => {
+      const wanted = wantedPackage(name);
+      return wanted === undefined ? 'no name' : await setsWith(sql, scope, { wanted, limit });
+    };
+    const near = async (name: string) => {
+      const wanted = wantedPackage(name);
+      return wanted === undefined ? 'no name' : await namesNear(sql, systemScope(SEARCHED), wanted);
+    };
     const store = async (purls: readonly string[]): Promise<number> =>
       (await storePackageSet(sql, SEARCHED, packagesOf(purls))).setId;
     let debian: number;
@@ -193,6 +200,9 @@ describe.skipIf(!there)('package sets', () => {
         'pkg:golang/github.com/gorilla/mux@v1.8.1',
         'pkg:pypi/zope-interface@6.1',
         'pkg:composer/laravel/framework@11.0.0',
+        'pkg:golang/github.com/labstack/echo/v4@v4.11.0',
+        'pkg:npm/zope-interface2@1',
+        'pkg:npm/is-even@1',
       ]);
     });
 
@@ -202,6 +212,44 @@ describe.skipIf(!there)('package sets', () => {
       expect(await find('org.apache.logging.log4j:log4j-core')).toEqual([languages]);
       expect(await find('github.com/gorilla/mux')).toEqual([languages]);
       expect(await find('Zope_Interface')).toEqual([languages]);
+    });
+
+    it.each([
+      'log4j-core',
+      'org.apache.logging.log4j/log4j-core',
+      'Org.Apache.Logging.Log4j:Log4J-core:2.17.1',
+      'laravel/framework',
+      'Framework@11.0.0',
+      'gorilla/mux',
+      'mux@v1.8.1',
+      'github.com/labstack/echo',
+      'labstack/echo/v4',
+      'echo',
+      'zope.interface==6.1',
+    ])('finds a group, a vendor or a path in whole, in part and not at all: %s', async (name) => {
+      expect(await find(name)).toEqual([languages]);
+    });
+
+    it.each([
+      'logging.log4j/log4j-core',
+      'symfony/framework',
+      'labstack/echo/v5',
+      'mux@v1.8.2',
+      'org.apache.logging.log4j:log4j-core:2.17.2',
+      // Another package than `@angular/core`, and than `is-even` of npm, where `_` is no `-`.
+      'core',
+      'Is_Even',
+    ])('does not take one package for another: %s', async (name) => {
+      expect(await find(name)).toEqual([]);
+    });
+
+    it('names what is near: another namespace, another separator, a slip', async () => {
+      expect(await near('core')).toEqual(['@angular/core']);
+      expect(await near('is_even')).toEqual(['is-even']);
+      expect(await near('symfony/framework')).toEqual(['framework']);
+      expect(await near('log4j-coer')).toEqual(['org.apache.logging.log4j:log4j-core']);
+      expect(await near('zope_interfac')).toEqual(['zope-interface', 'zope-interface2']);
+      for (const name of ['c', 'never-heard-of-it']) expect(await near(name)).toEqual([]);
     });
 
     it('finds a name of several types, the newest set first, up to the limit', async () => {
@@ -226,9 +274,11 @@ describe.skipIf(!there)('package sets', () => {
     });
 
     it('finds nothing by what is no name, and nothing of another team', async () => {
-      for (const name of ['', ' ', 'pkg:', 'pkg:npm/', 'pkg:golang/..', '%', 'bus_box', "' or 1=1 --"])
+      for (const name of ['', ' ', '/', ':', 'pkg:', 'pkg:npm/', 'pkg:golang/..'])
+        expect(await find(name)).toBe('no name');
+      for (const name of ['%', 'bus_box', "' or 1=1 --", '@', '==', 'busybox@', '\u{1f600}/a:b'])
         expect(await find(name)).toEqual([]);
-      expect(await setsWith(sql, others, { name: 'libssl3', limit: 10 })).toEqual([]);
+      expect(await find('libssl3', 10, others)).toEqual([]);
     });
   });
 });

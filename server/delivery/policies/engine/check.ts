@@ -17,8 +17,8 @@ type Expr = NonNullable<Parsed['expr']>;
 type KindOf<C> = Extract<Expr['exprKind'], { case: C }>['value'];
 type Call = KindOf<'callExpr'>;
 
-/** Each level multiplies the time by the length of a list. */
-const LOOPS_MAX = 2;
+/** Each level multiplies the time by the length of a list, which the limit of a gate's time bounds. */
+export const LOOPS_MAX = 3;
 const INT_MAX = 2n ** 63n - 1n;
 const INT_MIN = -(2n ** 63n);
 const TYPE_NAMES = new Set(['bool', 'double', 'int', 'list', 'map', 'null_type', 'string', 'type', 'uint']);
@@ -323,6 +323,7 @@ function suggestionOf(word: string, known: readonly string[]): { readonly sugges
 }
 
 /** `_==_`, `_?_:_` and `@in` are written `==`, `?:` and `in`. */
-const signOf = (name: string): string => (/^\w*[a-zA-Z]\w*$/.test(name) ? name : name.replace(/[_@]/g, ''));
+export const signOf = (name: string): string =>
+  /^\w*[a-zA-Z]\w*$/.test(name) ? name : name.replace(/[_@]/g, '');
 const shown = (word: string): string => (word.length > 64 ? `${word.slice(0, 64)}…` : word);
 const named = (type: Type): string => `${nameOf(type) === 'int' ? 'an' : 'a'} ${nameOf(type)}`;

@@ -23,7 +23,14 @@ const PACKAGE = {
   fields: { type: 'string', name: 'string', version: 'string', licenses: strings(50) },
 } as const;
 const EVALUATION = {
-  fields: { suiteId: 'string', score: 'double', evaluatedAt: 'timestamp' },
+  fields: {
+    suiteId: 'string',
+    score: 'double',
+    evaluatedAt: 'timestamp',
+    assuranceLevel: 'string',
+    statedBy: 'string',
+    signer: 'string',
+  },
 } as const;
 const ARTIFACT = {
   fields: {
@@ -38,8 +45,8 @@ const ARTIFACT = {
     runner: 'string',
     attestations: { list: ATTESTATION, max: 100 },
     packages: { list: PACKAGE, max: 10_000 },
-    evaluations: { list: EVALUATION, max: 100 },
-    sbom: { fields: { present: 'bool', packages: 'int', unread: strings(100) } },
+    evaluations: { list: EVALUATION, max: 200 },
+    sbom: { fields: { present: 'bool', byRunner: 'bool', packages: 'int', unread: strings(100) } },
   },
 } as const;
 export const INPUT = {

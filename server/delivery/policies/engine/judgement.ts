@@ -1,5 +1,6 @@
 /** Judges one policy after the other, in a thread that is ended from outside when they take too long or too much. */
 import { isCelError, parse, plan } from '@bufbuild/cel';
+import { withArticle } from '@svc/proto/http/article.ts';
 import type { PolicyDocument, PolicyRule } from './document.ts';
 import { language } from './language.ts';
 import type { Bindings } from './values.ts';
@@ -76,23 +77,30 @@ function judgeBy({ when, rules }: Plans, bindings: Bindings, { mode }: PolicyDoc
   if (when !== undefined) {
     const applies = when(bindings);
     if (applies === false) return { outcome: 'skipped', failed: [] };
-    if (applies !== true) return errorOf(noBool('when', applies));
+    if (applies !== true) return errorOf(new Error(`the condition "when": ${causeOf(applies)}`));
   }
   const failed: FailedRule[] = [];
-  let error: Error | undefined;
+  const causes: string[] = [];
   for (const { id, message, run } of rules) {
     const held = run(bindings);
     if (held === false) failed.push({ id, message });
-    else if (held !== true) error ??= noBool(`rule ${id}`, held);
+    else if (held !== true) {
+      const cause = causeOf(held);
+      causes.push(`rule "${id}": ${cause}`);
+      failed.push({ id, message: `the rule "${id}" could not be judged: ${cause}` });
+    }
   }
-  if (error !== undefined) return { ...errorOf(error), failed };
+  if (causes.length > 0) return { ...errorOf(new Error(causes.join('; '))), failed };
   if (failed.length === 0) return { outcome: 'allow', failed };
   return { outcome: mode === 'enforce' ? 'deny' : 'warn', failed };
 }
 
 /** The library returns its errors. */
-const noBool = (what: string, value: unknown): Error =>
-  new Error(`${what}: ${isCelError(value) ? value.message : `the result is no bool but a ${typeof value}`}`);
+const causeOf = (value: unknown): string =>
+  (isCelError(value) ? value.message : `the result is no bool but ${withArticle(typeof value)}`).slice(
+    0,
+    DETAIL_CHARS_MAX,
+  );
 
 function errorOf(error: unknown): Said {
   const detail = error instanceof Error ? error.message : 'unknown';

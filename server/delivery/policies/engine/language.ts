@@ -3,15 +3,18 @@
  * process, not the thread alone whose memory is limited. Lists are joined in parts: the library makes a chain of them, and one of some thousands
  * overflows the stack when it is read.
  */
-import { CelScalar, celEnv, celFunc, celList, celListConcat, listType } from '@bufbuild/cel';
+import { CelScalar, celEnv, celFunc, celList, celListConcat, isCelList, listType } from '@bufbuild/cel';
 import type { CelInput, CelList } from '@bufbuild/cel';
+import { isLicensed } from './licence.ts';
 import { compilePattern } from './patterns.ts';
+import { compareVersions, versionOf } from './semver.ts';
+import type { Version } from './semver.ts';
 
 const TEXT_CHARS_MAX = 65_536;
 const LIST_MAX = 10_000;
 const PART_MAX = 64;
 
-const { STRING, DYN } = CelScalar;
+const { BOOL, STRING, DYN } = CelScalar;
 const LIST = listType(DYN);
 
 const joinTexts = (left: string, right: string): string => {
@@ -42,7 +45,36 @@ const joinLists = (left: CelList, right: CelList): CelList => {
   return list;
 };
 
+/** Versions are lists, so that no text is compared with one by mistake. */
+const versions = (name: string, holds: (order: number) => boolean) =>
+  celFunc(name, [LIST, LIST], BOOL, (left, right) =>
+    holds(compareVersions(versionIn(left), versionIn(right))),
+  );
+
+function versionIn(list: CelList): Version {
+  const [numbers, phase, ending] = [...list];
+  if (list.size !== 3 || !isCelList(numbers) || typeof phase !== 'bigint' || !isCelList(ending))
+    throw new Error('lists have no order, but for the versions that semver() makes');
+  return [[...numbers], phase, [...ending]] as unknown as Version;
+}
+
+const licences = [
+  celFunc('licence', [STRING, STRING], BOOL, (text, name) => isLicensed([text], [name])),
+  celFunc('licence', [STRING, LIST], BOOL, (text, names) => isLicensed([text], [...names])),
+  celFunc('licence', [LIST, STRING], BOOL, (texts, name) => isLicensed([...texts], [name])),
+  celFunc('licence', [LIST, LIST], BOOL, (texts, names) => isLicensed([...texts], [...names])),
+];
+
 export const language = celEnv({
   re2: { compile: compilePattern },
-  funcs: [celFunc('_+_', [STRING, STRING], STRING, joinTexts), celFunc('_+_', [LIST, LIST], LIST, joinLists)],
+  funcs: [
+    celFunc('_+_', [STRING, STRING], STRING, joinTexts),
+    celFunc('_+_', [LIST, LIST], LIST, joinLists),
+    celFunc('semver', [STRING], LIST, (text) => versionOf(text) as unknown as CelInput<typeof LIST>),
+    versions('_<_', (order) => order < 0),
+    versions('_<=_', (order) => order <= 0),
+    versions('_>_', (order) => order > 0),
+    versions('_>=_', (order) => order >= 0),
+    ...licences,
+  ],
 });

@@ -1,4 +1,7 @@
 /** Policies are judged within their time, apart from each other and from other gates, whatever their rules do. */
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { namesPackages, readDocument } from './document.ts';
 import type { PolicyDocument } from './document.ts';
@@ -10,7 +13,7 @@ import type { PolicyAtGate, Verdict } from './verdict.ts';
 
 const runner = new PolicyRunner();
 /** Its gates have time for a machine that is busy; only what is endless takes longer. */
-const patient = new PolicyRunner({ gateMs: 10_000, waitingMax: 3 });
+const patient = new PolicyRunner({ gateMs: 10_000, waitingMax: 3, withinMs: 60_000 });
 const replay = createReplay();
 
 /** Not read first: hostile ones are to be killed even if what reads documents lets them through. */
@@ -36,7 +39,16 @@ const artifact = {
   ...emptyArtifact(),
   name: 'registry.example/app',
   packages,
-  evaluations: [{ suiteId: 'evs_1', score: 90.5, evaluatedAt: '2026-11-01T00:00:00Z' }],
+  evaluations: [
+    {
+      suiteId: 'evs_1',
+      score: 90.5,
+      evaluatedAt: '2026-11-01T00:00:00Z',
+      assuranceLevel: 'self_attested',
+      statedBy: 'user_1',
+      signer: 'the service (platform)',
+    },
+  ],
 };
 const input: PolicyInput = {
   ...emptyInput(),
@@ -98,11 +110,42 @@ it('judges policies in their order, each for itself', async () => {
   ]);
   expect(verdicts[2]).toMatchObject({
     reason: 'rule',
-    detail: expect.stringMatching(/^rule r1: .*index/),
-    failed: [{ id: 'r0' }, { id: 'r2' }],
+    detail: expect.stringMatching(/^rule "r1": index/),
+    failed: [
+      { id: 'r0' },
+      { id: 'r1', message: expect.stringMatching(/^the rule "r1" could not be judged: index 7/) },
+      { id: 'r2' },
+    ],
   });
-  expect(verdicts[3]?.detail).toBe('rule r0: the result is no bool but a string');
-  expect(verdicts[6]?.detail).toMatch(/^when: .*zero/);
+  expect(verdicts[3]?.detail).toBe('rule "r0": the result is no bool but a string');
+  expect(verdicts[6]?.detail).toMatch(/^the condition "when": .*zero/);
+});
+
+it('judges by licences and versions of packages', async () => {
+  const [first] = packages;
+  const of = (version: string, ...licenses: string[]) => ({
+    ...input,
+    artifacts: [{ ...artifact, packages: [{ ...first!, name: 'log4j-core', version, licenses }] }],
+  });
+  const rules = policyOf(
+    "artifacts.all(a, a.packages.all(p, licence(p.licenses, '!AGPL-*')))",
+    "artifacts.all(a, a.packages.all(p, semver(p.version) >= semver('2.17.1') && semver(p.version) != semver('3')))",
+  );
+  const said = async (version: string, ...licenses: string[]) => {
+    const [verdict] = await patient.judge([rules], of(version, ...licenses));
+    return [verdict?.outcome, ...(verdict?.failed.map(({ id, message }) => `${id}: ${message}`) ?? [])];
+  };
+  expect(await said('2.24.0', 'MIT OR AGPL-3.0-only')).toEqual(['allow']);
+  expect(await said('2.9.1', 'mit and agpl-3.0-or-later')).toEqual([
+    'deny',
+    'r0: rule 0 must hold',
+    'r1: rule 1 must hold',
+  ]);
+  expect(await said('3.0.0', 'MIT')).toEqual(['deny', 'r1: rule 1 must hold']);
+  expect(await said('unknown', 'MIT')).toEqual([
+    'error',
+    expect.stringContaining('r1: the rule "r1" could not be judged: "unknown" is no version'),
+  ]);
 });
 
 it('judges by the input alone, its time included', async () => {
@@ -258,6 +301,49 @@ it('kills endless policies at the limit, keeps what was judged before, and gives
   expect(killed[1]?.ms).toBeGreaterThan(GATE_MS / 2);
   expect(killed[2]?.ms).toBe(0);
   expect(spokenOf(next)).toEqual(['allow']);
+});
+
+/** Loops of their own, as many as keep every processor away from whoever asks for one for most of the time. */
+const busy = async <T>(work: () => Promise<T>): Promise<T> => {
+  const loops = Array.from(
+    { length: 4 * availableParallelism() },
+    () => new Worker('for (;;);', { eval: true }),
+  );
+  await Promise.all(loops.map(async (loop) => await once(loop, 'online')));
+  try {
+    return await work();
+  } finally {
+    await Promise.all(loops.map(async (loop) => await loop.terminate()));
+  }
+};
+
+it('counts time of a processor alone: on a machine that others keep busy nothing is refused that would hold', async () => {
+  const heavy = policyOf(
+    'artifacts[0].packages.filter(p, p.name.endsWith("7")).all(p, artifacts[0].packages.all(q, p.name != "" && q.name != ""))',
+  );
+  const [alone] = await patient.judge([heavy], input);
+  const gateMs = 3 * (alone?.ms ?? 0);
+  const own = new PolicyRunner({ gateMs, waitingMax: 1, withinMs: 60_000 });
+  await own.judge([policyOf('true')], input); // Its thread starts.
+  const [besides, tautology] = await busy(async () => await own.judge([heavy, policyOf('true')], input));
+  own.close();
+  console.info(
+    `alone ${alone?.ms.toFixed(0)} ms, beside others ${besides?.ms.toFixed(0)} ms, of ${gateMs.toFixed(0)} ms of a processor`,
+  );
+  expect([besides?.outcome, tautology?.outcome]).toEqual(['allow', 'allow']);
+});
+
+it('asks to try again, and refuses nothing, where there is no answer in time', async () => {
+  const late = new PolicyRunner({ gateMs: 60_000, waitingMax: 3, withinMs: 300 });
+  await late.judge([policyOf('true')], input, { withinMs: 60_000 }); // Its thread starts.
+  const endless = late.judge([ENDLESS], input);
+  const behind = late
+    .judge([policyOf('true')], input)
+    .then(spokenOf, (error: { code: string }) => [error.code]);
+  await expect(endless).rejects.toMatchObject({ code: 'unavailable', retryable: true });
+  // As soon as the thread is there again, which may take longer than this one may wait.
+  expect([['allow'], ['unavailable']]).toContainEqual(await behind);
+  late.close();
 });
 
 it.each([

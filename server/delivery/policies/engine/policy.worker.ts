@@ -1,6 +1,7 @@
 /** Entry of a thread that judges the policies of one gate at a time. Each verdict is sent when it is known, so that those before an endless one count. */
 import { parentPort } from 'node:worker_threads';
 import { createJudge } from './judgement.ts';
+import { ownThread } from './thread-time.ts';
 import type { FromThread, Gate } from './thread.ts';
 import { bindingsOf } from './values.ts';
 
@@ -23,4 +24,4 @@ port.on('message', ({ input, policies }: Gate) => {
   }
   for (const policy of policies) send({ kind: 'judged', judged: judge.judge(policy, bindings) });
 });
-send({ kind: 'ready' });
+send({ kind: 'ready', thread: ownThread() });

@@ -1,5 +1,6 @@
 /** A thread that judges, and how it is started. It knows nothing of turns and limits of time: see `policy-runner.ts`. */
 import { startWorker } from '../../../platform/thread.ts';
+import { processorMs } from './thread-time.ts';
 import type { Judged, PolicyAtGate } from './verdict.ts';
 
 /** Of what lives longer than a moment. */
@@ -12,12 +13,14 @@ export interface Gate {
 }
 
 export type FromThread =
-  | { readonly kind: 'ready' }
+  | { readonly kind: 'ready'; readonly thread: number | undefined }
   | { readonly kind: 'input'; readonly detail: string }
   | { readonly kind: 'judged'; readonly judged: Judged };
 
 export interface Thread {
   judge(gate: Gate): void;
+  /** Time of a processor that it has had. Undefined where the system does not say. */
+  processorMs(): number | undefined;
   /** Nothing is heard of it any more. */
   end(): void;
 }
@@ -33,6 +36,7 @@ export function startThread(listener: Listener): Thread {
   // A server that stops does not wait for it.
   worker.unref();
   let isHeard = true;
+  let thread: number | undefined;
   const ended = (error?: Error & { readonly code?: string }): void => {
     if (!isHeard) return;
     isHeard = false;
@@ -43,12 +47,14 @@ export function startThread(listener: Listener): Thread {
     });
   };
   worker.on('message', (message: FromThread) => {
+    if (message.kind === 'ready') ({ thread } = message);
     if (isHeard) listener.heard(message);
   });
   worker.on('error', ended);
   worker.on('exit', () => ended());
   return {
     judge: (gate) => worker.postMessage(gate),
+    processorMs: () => processorMs(thread),
     end: () => {
       isHeard = false;
       void worker.terminate();

@@ -16,6 +16,7 @@ export type Outcome = 'allow' | 'warn' | 'deny' | 'error' | 'skipped';
  */
 export type ErrorReason = 'rule' | 'input' | 'time' | 'memory' | 'thread';
 
+/** Also one that could not be judged, whose message says why and may hold texts of the input. */
 export interface FailedRule {
   readonly id: string;
   readonly message: string;

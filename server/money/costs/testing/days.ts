@@ -10,9 +10,11 @@ export interface SeededDay {
   readonly environmentId?: string;
   readonly runnerId?: string;
   readonly ms: number;
+  /** Default: the first one of the meter. */
+  readonly priceId?: string;
 }
 
-/** At the first price of each meter. Rows of one key are added up. */
+/** Rows of one key are added up. */
 export async function seedDays(sql: SqlTag, rows: readonly SeededDay[]): Promise<void> {
   const values = rows.map(
     ({
@@ -31,12 +33,13 @@ export async function seedDays(sql: SqlTag, rows: readonly SeededDay[]): Promise
       environment_id: environmentId,
       runner_id: runnerId,
       ms: row.ms,
+      price_id: row.priceId,
     }),
   );
   await sql`
     insert into cost_days (team_id, period, day, meter, price_id, project_id, environment_id, runner_id, events, metered_ms, self_reported_ms, self_reported_count)
     select v.team_id, v.period, v.day, v.meter, p.id, v.project_id, v.environment_id, v.runner_id, count(*), sum(v.ms), 0, 0
-    from jsonb_to_recordset(${sql.json(values)}::jsonb) v(team_id text, period date, day date, meter text, project_id text, environment_id text, runner_id text, ms bigint)
-    join prices p on p.meter = v.meter and p.is_default
+    from jsonb_to_recordset(${sql.json(values)}::jsonb) v(team_id text, period date, day date, meter text, project_id text, environment_id text, runner_id text, ms bigint, price_id text)
+    join prices p on p.meter = v.meter and (p.id = v.price_id or v.price_id is null and p.is_default)
     group by 1, 2, 3, 4, 5, 6, 7, 8`;
 }

@@ -12,9 +12,11 @@ import { findProgram } from '../../../../runner/executor/command.ts';
 import { listMounts } from '../../../../runner/executor/procfs.ts';
 import { writeTar, type TarEntry } from '@svc/proto/archive/tar.ts';
 import { createBuilder, type Builder, type Isolation } from '../../../../runner/build/builder.ts';
-import type { BuildContext } from '../../../../runner/build/context.ts';
+import type { BuildContext, ContainedBuild } from '../../../../runner/build/context.ts';
+import { cloneSource } from '../../../../runner/build/git.ts';
+import type { BuildOffer } from '../../../../runner/control-plane/wire.ts';
 import { createControl } from '../../../../runner/build/control.ts';
-import type { Endpoint, HostNetwork } from '../../../../runner/build/egress.ts';
+import type { Endpoint, HostNetwork } from '../../../../runner/network/egress.ts';
 import { buildImage, localTag } from '../../../../runner/build/image.ts';
 import { planOf } from '../../../../runner/build/plan.ts';
 import { destroyWorkspace, makeWorkspace, workspaceOf } from '../../../../runner/build/workspace.ts';
@@ -30,6 +32,13 @@ export interface AbuseBuild {
   output: string;
   /** The output without the lines that repeat the Dockerfile. */
   said: string;
+}
+
+export interface CloneOf {
+  submodules?: boolean;
+  /** The server that answers at public addresses; the bench's own otherwise. */
+  publicPort?: number;
+  sshKey?: string;
 }
 
 export interface BuildOf {
@@ -56,6 +65,8 @@ export interface Bench {
   /** Addresses of names, one answer after the other; the last stays. */
   readonly names: Map<string, string[][]>;
   build(dockerfile: string, of?: BuildOf): Promise<AbuseBuild>;
+  /** Clones a repository as a build does; plain http is taken of every host. */
+  clone(repository: string, of?: CloneOf): Promise<AbuseBuild>;
   /** An image of the machine's own engine, with the secret in it and a label of builds or none. */
   imageOfMachine(name: string, label: string | undefined): Promise<string>;
   /** Id of the image that was kept under the name. */
@@ -115,6 +126,7 @@ export async function createBench(dataDir: string, runtime: string | undefined):
     allowedEgress: [],
     allowedRegistries: [],
     maxStoreMb: 100_000,
+    minFreeMb: 1,
     log: { debug() {}, info() {}, warn() {}, error() {} } as never,
     now: () => new Date(),
   });
@@ -140,6 +152,7 @@ export async function createBench(dataDir: string, runtime: string | undefined):
     called: parts.called,
     names: parts.names,
     build: async (dockerfile, of = {}) => await build(parts, dockerfile, of),
+    clone: async (repository, of = {}) => await clone(parts, repository, of),
     imageOfMachine: async (name, label) => await imageOfMachine(parts, name, label),
     idOf: async (team, keep) => await idOf(parts, team, keep),
     async leftovers() {
@@ -206,39 +219,39 @@ function hostNetwork(port: number): Pick<Parts, 'called' | 'names' | 'hostNetwor
 
 let sequence = 0;
 
-async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<AbuseBuild> {
+interface Opened {
+  context: BuildContext & { contained: ContainedBuild };
+  /** Ends the build. */
+  close(end: {
+    failure: string | undefined;
+    /** The image stays. */
+    kept?: boolean;
+    /** The engine left nothing. */
+    well?: boolean;
+  }): Promise<AbuseBuild>;
+}
+
+async function open(parts: Parts, offer: Partial<BuildOffer>): Promise<Opened> {
   const { dataDir, engine, builder, isolation } = parts;
   sequence += 1;
   const plan = planOf(
     {
-      id: of.keep ?? `bld_${process.pid}_${sequence}`,
+      id: `bld_${process.pid}_${sequence}`,
       epoch: 1,
-      teamId: of.team ?? 'team_mallory',
+      teamId: 'team_mallory',
       shared: true,
       source: { repository: 'https://git.example/x', branch: 'main' },
-      secrets: of.secrets ?? {},
-      variables: of.variables ?? {},
-      limits: { timeoutSeconds: BUILD_SECONDS, memoryMb: of.memoryMb ?? 256, cpus: 2, outputBytes: 1e6 },
+      ...offer,
     },
     { allowInsecureGit: false },
   );
   const host = { dataDir, runnerId: 'rnr_abuse', engine };
   const workspace = workspaceOf(host, plan.id, plan.epoch);
   await makeWorkspace(workspace);
-  const files = {
-    'root.tar': await baseRootTar(dockerfile),
-    'link.tar': linkTar(['t', '/']),
-    Dockerfile: dockerfile,
-    ...of.files,
-  };
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(join(workspace.clone, name, '..'), { recursive: true });
-    writeFileSync(join(workspace.clone, name), content);
-  }
   const output: string[] = [];
   const control = createControl(BUILD_SECONDS * 1_000);
   const contained = { ...(await builder.open(isolation, plan.team)), hostNetwork: parts.hostNetwork };
-  const context: BuildContext = {
+  const context = {
     plan,
     workspace,
     control,
@@ -247,30 +260,79 @@ async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<Abu
     runnerId: host.runnerId,
     env: { PATH: process.env['PATH'] },
     caFile: undefined,
-    writeLine: async (line) => void output.push(`==> ${line}\n`),
-    output: async (_stream, chunk) => void output.push(Buffer.from(chunk).toString()),
+    writeLine: async (line: string) => void output.push(`==> ${line}\n`),
+    output: async (_stream: string, chunk: Uint8Array) => void output.push(Buffer.from(chunk).toString()),
   };
-  const recipe = {
-    type: 'dockerfile' as const,
-    folder: workspace.clone,
-    dockerfile: join(workspace.clone, 'Dockerfile'),
+  return {
+    context,
+    async close({ failure, kept = false, well = failure === undefined }) {
+      control.end();
+      await destroyWorkspace(undefined, workspace);
+      const tag = kept ? 'localhost/none:1' : localTag(plan.id, plan.epoch);
+      await builder.close(contained, { tag, name: workspace.name, well });
+      const text = output.join('');
+      const said = text.split('\n').filter((line) => !/^(?:\[\d+\/\d+\] )?STEP \d/.test(line));
+      return { failure, output: text, said: said.join('\n') };
+    },
   };
-  const tag = localTag(plan.id, plan.epoch);
-  const failure = await buildImage(context, recipe, tag).then(
+}
+
+async function failureOf(work: Promise<unknown>): Promise<string | undefined> {
+  return await work.then(
     () => undefined,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
-  control.end();
-  await destroyWorkspace(undefined, workspace);
-  const keeps = of.keep !== undefined;
-  await builder.close(contained, {
-    tag: keeps ? 'localhost/none:1' : tag,
-    name: workspace.name,
-    well: failure === undefined,
+}
+
+async function build(parts: Parts, dockerfile: string, of: BuildOf): Promise<AbuseBuild> {
+  const { context, close } = await open(parts, {
+    ...(of.keep === undefined ? {} : { id: of.keep }),
+    ...(of.team === undefined ? {} : { teamId: of.team }),
+    secrets: of.secrets ?? {},
+    variables: of.variables ?? {},
+    limits: { timeoutSeconds: BUILD_SECONDS, memoryMb: of.memoryMb ?? 256, cpus: 2, outputBytes: 1e6 },
   });
-  const text = output.join('');
-  const said = text.split('\n').filter((line) => !/^(?:\[\d+\/\d+\] )?STEP \d/.test(line));
-  return { failure, output: text, said: said.join('\n') };
+  const { clone: folder } = context.workspace;
+  const files = {
+    'root.tar': await baseRootTar(dockerfile),
+    'link.tar': linkTar(['t', '/']),
+    Dockerfile: dockerfile,
+    ...of.files,
+  };
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(join(folder, name, '..'), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  const recipe = { type: 'dockerfile' as const, folder, dockerfile: join(folder, 'Dockerfile') };
+  const made = buildImage(context, recipe, localTag(context.plan.id, context.plan.epoch));
+  return await close({ failure: await failureOf(made), kept: of.keep !== undefined });
+}
+
+async function clone(parts: Parts, repository: string, of: CloneOf): Promise<AbuseBuild> {
+  const { submodules = false, sshKey, publicPort } = of;
+  const http = repository.startsWith('http://');
+  const source = {
+    repository: http ? 'https://git.example/x' : repository,
+    branch: 'main',
+    submodules,
+    ...(sshKey === undefined ? {} : { sshKey }),
+  };
+  const { context, close } = await open(parts, { source });
+  const { source: planned } = context.plan;
+  if (planned === undefined) throw new Error('the plan has no source');
+  if (publicPort !== undefined)
+    context.contained.hostNetwork = {
+      ...parts.hostNetwork,
+      dial(endpoint) {
+        parts.called.push(endpoint);
+        return connect({ host: '127.0.0.1', port: publicPort, allowHalfOpen: true });
+      },
+    };
+  const cloned = cloneSource(context, {
+    ...planned,
+    ...(http ? { url: repository, transport: 'http' as const, host: new URL(repository).host } : {}),
+  });
+  return await close({ failure: await failureOf(cloned), well: true });
 }
 
 async function imageOfMachine(parts: Parts, name: string, label: string | undefined): Promise<string> {

@@ -421,7 +421,7 @@ export const TotpConfirmResponseSchema: GenMessage<TotpConfirmResponse> = /*@__P
   messageDesc(file_svc_account_v1_account, 11);
 
 /**
- * Proof that the person of the session is there: one of the two; both are checked when both are sent.
+ * Proof that the person of the session is there: one of the two, or neither just after a sign-in with both; both are checked when both are sent.
  *
  * @generated from message svc.account.v1.TotpDisableRequest
  */
@@ -826,10 +826,10 @@ export const AccountService: GenService<{
     output: typeof TotpConfirmResponseSchema;
   },
   /**
-   * Turns the one-time code off and forgets the secret and the recovery codes. The session alone is not enough: the current password or a
-   * code goes with it, and wrong ones count like those at sign-in. Does nothing more when none is enrolled. A new secret is enrolled after the old one
-   * was turned off.
-   * Errors: `proof_required` (403, neither was sent), `credentials_invalid` (401, password), `totp_invalid` (401, code), `rate_limited` (429).
+   * Turns the one-time code off and forgets the secret and the recovery codes. A session that began with password and one-time code within the last
+   * ten minutes is proof enough. With any other the current password or a code goes with it, and wrong ones count like those at sign-in. Does
+   * nothing more when none is enrolled. A new secret is enrolled after the old one was turned off.
+   * Errors: `proof_required` (403, neither was sent, and the session is older or began without a code), `credentials_invalid` (401, password), `totp_invalid` (401, code), `rate_limited` (429).
    *
    * @generated from rpc svc.account.v1.AccountService.TotpDisable
    */

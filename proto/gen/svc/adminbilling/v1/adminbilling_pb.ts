@@ -4,8 +4,8 @@
 
 // Billing of the installation, for staff: prices, granted credit, the closing of months.
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/adminbilling/v1/adminbilling.proto.
  */
 export const file_svc_adminbilling_v1_adminbilling: GenFile = /*@__PURE__*/
-  fileDesc("CiZzdmMvYWRtaW5iaWxsaW5nL3YxL2FkbWluYmlsbGluZy5wcm90bxITc3ZjLmFkbWluYmlsbGluZy52MSLiAQoFUHJpY2USDwoCaWQYASABKAlCA+BBAxISCgVtZXRlchgCIAEoCUID4EEDEhUKCGN1cnJlbmN5GAMgASgJQgPgQQMSHQoQbmFub3NfcGVyX3NlY29uZBgEIAEoDUID4EEDEjAKB2Zyb21fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFwoKaXNfZGVmYXVsdBgGIAEoCEID4EEDEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiEwoRTGlzdFByaWNlc1JlcXVlc3QiRQoSTGlzdFByaWNlc1Jlc3BvbnNlEi8KBnByaWNlcxgBIAMoCzIaLnN2Yy5hZG1pbmJpbGxpbmcudjEuUHJpY2VCA+BBAyL1AQoTUHVibGlzaFByaWNlUmVxdWVzdBJNCgVtZXRlchgBIAEoCUI+4EECukg4cjZSCnJ1bi5ydW5uZXJSC3J1bi5zZXJ2aWNlUgxidWlsZC5ydW5uZXJSDWJ1aWxkLnNlcnZpY2USMAoQbmFub3NfcGVyX3NlY29uZBgCIAEoDUIR4EECukgLyAEBKgYYgJTr3ANIAIgBARI8Cgdmcm9tX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKirUYBhIEZnJvbUgBiAEBQhMKEV9uYW5vc19wZXJfc2Vjb25kQgoKCF9mcm9tX2F0IssBChJHcmFudENyZWRpdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIyCgxhbW91bnRfY2VudHMYAiABKAFCHOBBArpIFhIUQAEZAAAAAICELkEpAAAAAAAA8D8SHQoGcmVhc29uGAMgASgJQg3gQQK6SAdyBRABGPQDEjMKCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQFCDQoLX2V4cGlyZXNfYXQiHwoMQ2xvc2VSZXF1ZXN0Eg8KB2RyeV9ydW4YASABKAgiRgoNQ2xvc2VSZXNwb25zZRI1CgZtb250aHMYASADKAsyIC5zdmMuYWRtaW5iaWxsaW5nLnYxLkNsb3NlZE1vbnRoQgPgQQMiawoLQ2xvc2VkTW9udGgSEwoGcGVyaW9kGAEgASgJQgPgQQMSFwoKc3RhdGVtZW50cxgCIAEoDUID4EEDEhYKCW5ldF9jZW50cxgDIAEoAUID4EEDEhYKCWR1ZV9jZW50cxgEIAEoAUID4EEDIhIKEFJlY29uY2lsZVJlcXVlc3QiWwoRUmVjb25jaWxlUmVzcG9uc2USFgoJY2hlY2tvdXRzGAEgASgNQgPgQQMSFQoIYWNjb3VudHMYAiABKA1CA+BBAxIXCgpzdGF0ZW1lbnRzGAMgASgNQgPgQQMy8wYKE0FkbWluQmlsbGluZ1NlcnZpY2US2AEKCkxpc3RQcmljZXMSJi5zdmMuYWRtaW5iaWxsaW5nLnYxLkxpc3RQcmljZXNSZXF1ZXN0Gicuc3ZjLmFkbWluYmlsbGluZy52MS5MaXN0UHJpY2VzUmVzcG9uc2UieZACAYq1GFUiCnByaWNlIGxpc3QwBaIBBnByaWNlc6oBAmlkqgEFbWV0ZXKqAQhjdXJyZW5jeaoBDm5hbm9zUGVyU2Vjb25kqgEGZnJvbUF0qgEJaXNEZWZhdWx0gtPkkwIXEhUvYWRtaW4vYmlsbGluZy9wcmljZXMSlQEKDFB1Ymxpc2hQcmljZRIoLnN2Yy5hZG1pbmJpbGxpbmcudjEuUHVibGlzaFByaWNlUmVxdWVzdBoaLnN2Yy5hZG1pbmJpbGxpbmcudjEuUHJpY2UiP4q1GBsiDXByaWNlIHB1Ymxpc2gqBW1ldGVyMAVYyQGC0+STAho6ASoiFS9hZG1pbi9iaWxsaW5nL3ByaWNlcxKNAQoLR3JhbnRDcmVkaXQSJy5zdmMuYWRtaW5iaWxsaW5nLnYxLkdyYW50Q3JlZGl0UmVxdWVzdBoZLnN2Yy5jb3N0cy52MS5DcmVkaXRFbnRyeSI6irUYBTAFWMkBgtPkkwIrOgEqIiYvYWRtaW4vYmlsbGluZy90ZWFtcy97dGVhbV9pZH0vY3JlZGl0cxJ7CgVDbG9zZRIhLnN2Yy5hZG1pbmJpbGxpbmcudjEuQ2xvc2VSZXF1ZXN0GiIuc3ZjLmFkbWluYmlsbGluZy52MS5DbG9zZVJlc3BvbnNlIiuKtRgIMAVQA3jAqQeC0+STAhk6ASoiFC9hZG1pbi9iaWxsaW5nL2Nsb3NlEosBCglSZWNvbmNpbGUSJS5zdmMuYWRtaW5iaWxsaW5nLnYxLlJlY29uY2lsZVJlcXVlc3QaJi5zdmMuYWRtaW5iaWxsaW5nLnYxLlJlY29uY2lsZVJlc3BvbnNlIi+KtRgIMAVQBHjAqQeC0+STAh06ASoiGC9hZG1pbi9iaWxsaW5nL3JlY29uY2lsZRpOirUYSgoMYWRtaW5CaWxsaW5nEg1hZG1pbi1iaWxsaW5nGiVQcmljZXMsIGNyZWRpdCBhbmQgY2xvc2luZywgZm9yIHN0YWZmKAEwB0gBYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_costs_v1_costs, file_svc_options_v1_options]);
+  fileDesc("CiZzdmMvYWRtaW5iaWxsaW5nL3YxL2FkbWluYmlsbGluZy5wcm90bxITc3ZjLmFkbWluYmlsbGluZy52MSLiAQoFUHJpY2USDwoCaWQYASABKAlCA+BBAxISCgVtZXRlchgCIAEoCUID4EEDEhUKCGN1cnJlbmN5GAMgASgJQgPgQQMSHQoQbmFub3NfcGVyX3NlY29uZBgEIAEoDUID4EEDEjAKB2Zyb21fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSFwoKaXNfZGVmYXVsdBgGIAEoCEID4EEDEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiEwoRTGlzdFByaWNlc1JlcXVlc3QiRQoSTGlzdFByaWNlc1Jlc3BvbnNlEi8KBnByaWNlcxgBIAMoCzIaLnN2Yy5hZG1pbmJpbGxpbmcudjEuUHJpY2VCA+BBAyL1AQoTUHVibGlzaFByaWNlUmVxdWVzdBJNCgVtZXRlchgBIAEoCUI+4EECukg4cjZSCnJ1bi5ydW5uZXJSC3J1bi5zZXJ2aWNlUgxidWlsZC5ydW5uZXJSDWJ1aWxkLnNlcnZpY2USMAoQbmFub3NfcGVyX3NlY29uZBgCIAEoDUIR4EECukgLyAEBKgYYgJTr3ANIAIgBARI8Cgdmcm9tX2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIKirUYBhIEZnJvbUgBiAEBQhMKEV9uYW5vc19wZXJfc2Vjb25kQgoKCF9mcm9tX2F0IssBChJHcmFudENyZWRpdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIyCgxhbW91bnRfY2VudHMYAiABKAFCHOBBArpIFhIUQAEZAAAAAICELkEpAAAAAAAA8D8SHQoGcmVhc29uGAMgASgJQg3gQQK6SAdyBRABGPQDEjMKCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQFCDQoLX2V4cGlyZXNfYXQiHwoMQ2xvc2VSZXF1ZXN0Eg8KB2RyeV9ydW4YASABKAgiagoSUmV2b2tlR3JhbnRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFQoIZ3JhbnRfaWQYAiABKAlCA+BBAhIdCgZyZWFzb24YAyABKAlCDeBBArpIB3IFEAEY9AMi1wMKC0JpbGxpbmdUYXNrEg8KAmlkGAEgASgJQgPgQQMSNwoEa2luZBgCIAEoDjIkLnN2Yy5hZG1pbmJpbGxpbmcudjEuQmlsbGluZ1Rhc2tLaW5kQgPgQQMSOQoFc3RhdGUYAyABKA4yJS5zdmMuYWRtaW5iaWxsaW5nLnYxLkJpbGxpbmdUYXNrU3RhdGVCA+BBAxIRCgRkb25lGAQgASgNQgPgQQMSEgoFdG90YWwYBSABKA1CA+BBAxI1CgZtb250aHMYBiADKAsyIC5zdmMuYWRtaW5iaWxsaW5nLnYxLkNsb3NlZE1vbnRoQgPgQQMSOgoFbG9va3MYByABKAsyIS5zdmMuYWRtaW5iaWxsaW5nLnYxLkJpbGxpbmdMb29rc0ID4EEDSACIAQESGQoHcHJvYmxlbRgIIAEoCUID4EEDSAGIAQESMwoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI2CghlbmRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gCiAEBQggKBl9sb29rc0IKCghfcHJvYmxlbUILCglfZW5kZWRfYXQiawoLQ2xvc2VkTW9udGgSEwoGcGVyaW9kGAEgASgJQgPgQQMSFwoKc3RhdGVtZW50cxgCIAEoDUID4EEDEhYKCW5ldF9jZW50cxgDIAEoAUID4EEDEhYKCWR1ZV9jZW50cxgEIAEoAUID4EEDIhIKEFJlY29uY2lsZVJlcXVlc3QiJgoOR2V0VGFza1JlcXVlc3QSFAoHdGFza19pZBgBIAEoCUID4EECIhIKEExpc3RUYXNrc1JlcXVlc3QiSQoRTGlzdFRhc2tzUmVzcG9uc2USNAoFdGFza3MYASADKAsyIC5zdmMuYWRtaW5iaWxsaW5nLnYxLkJpbGxpbmdUYXNrQgPgQQMiVgoMQmlsbGluZ0xvb2tzEhYKCWNoZWNrb3V0cxgBIAEoDUID4EEDEhUKCGFjY291bnRzGAIgASgNQgPgQQMSFwoKc3RhdGVtZW50cxgDIAEoDUID4EEDKpIBCg9CaWxsaW5nVGFza0tpbmQSIQodQklMTElOR19UQVNLX0tJTkRfVU5TUEVDSUZJRUQQABIbChdCSUxMSU5HX1RBU0tfS0lORF9DTE9TRRABEh4KGkJJTExJTkdfVEFTS19LSU5EX1JFSEVBUlNFEAISHwobQklMTElOR19UQVNLX0tJTkRfUkVDT05DSUxFEAMqkgEKEEJpbGxpbmdUYXNrU3RhdGUSIgoeQklMTElOR19UQVNLX1NUQVRFX1VOU1BFQ0lGSUVEEAASHgoaQklMTElOR19UQVNLX1NUQVRFX1JVTk5JTkcQARIbChdCSUxMSU5HX1RBU0tfU1RBVEVfRE9ORRACEh0KGUJJTExJTkdfVEFTS19TVEFURV9GQUlMRUQQAzL7CgoTQWRtaW5CaWxsaW5nU2VydmljZRLYAQoKTGlzdFByaWNlcxImLnN2Yy5hZG1pbmJpbGxpbmcudjEuTGlzdFByaWNlc1JlcXVlc3QaJy5zdmMuYWRtaW5iaWxsaW5nLnYxLkxpc3RQcmljZXNSZXNwb25zZSJ5kAIBirUYVSIKcHJpY2UgbGlzdDAFogEGcHJpY2VzqgECaWSqAQVtZXRlcqoBCGN1cnJlbmN5qgEObmFub3NQZXJTZWNvbmSqAQZmcm9tQXSqAQlpc0RlZmF1bHSC0+STAhcSFS9hZG1pbi9iaWxsaW5nL3ByaWNlcxKVAQoMUHVibGlzaFByaWNlEiguc3ZjLmFkbWluYmlsbGluZy52MS5QdWJsaXNoUHJpY2VSZXF1ZXN0Ghouc3ZjLmFkbWluYmlsbGluZy52MS5QcmljZSI/irUYGyINcHJpY2UgcHVibGlzaCoFbWV0ZXIwBVjJAYLT5JMCGjoBKiIVL2FkbWluL2JpbGxpbmcvcHJpY2VzEo0BCgtHcmFudENyZWRpdBInLnN2Yy5hZG1pbmJpbGxpbmcudjEuR3JhbnRDcmVkaXRSZXF1ZXN0Ghkuc3ZjLmNvc3RzLnYxLkNyZWRpdEVudHJ5IjqKtRgFMAVYyQGC0+STAis6ASoiJi9hZG1pbi9iaWxsaW5nL3RlYW1zL3t0ZWFtX2lkfS9jcmVkaXRzEqgBCgtSZXZva2VHcmFudBInLnN2Yy5hZG1pbmJpbGxpbmcudjEuUmV2b2tlR3JhbnRSZXF1ZXN0Ghkuc3ZjLmNvc3RzLnYxLkNyZWRpdEVudHJ5IlWKtRgOKghncmFudF9pZDAFcAGC0+STAj06ASoiOC9hZG1pbi9iaWxsaW5nL3RlYW1zL3t0ZWFtX2lkfS9jcmVkaXRzL3tncmFudF9pZH0vcmV2b2tlEngKBUNsb3NlEiEuc3ZjLmFkbWluYmlsbGluZy52MS5DbG9zZVJlcXVlc3QaIC5zdmMuYWRtaW5iaWxsaW5nLnYxLkJpbGxpbmdUYXNrIiqKtRgHMAVQA1jKAYLT5JMCGToBKiIUL2FkbWluL2JpbGxpbmcvY2xvc2UShAEKCVJlY29uY2lsZRIlLnN2Yy5hZG1pbmJpbGxpbmcudjEuUmVjb25jaWxlUmVxdWVzdBogLnN2Yy5hZG1pbmJpbGxpbmcudjEuQmlsbGluZ1Rhc2siLoq1GAcwBVADWMoBgtPkkwIdOgEqIhgvYWRtaW4vYmlsbGluZy9yZWNvbmNpbGUSlAEKB0dldFRhc2sSIy5zdmMuYWRtaW5iaWxsaW5nLnYxLkdldFRhc2tSZXF1ZXN0GiAuc3ZjLmFkbWluYmlsbGluZy52MS5CaWxsaW5nVGFzayJCkAIBirUYFSIIdGFzayBnZXQqB3Rhc2tfaWQwBYLT5JMCIBIeL2FkbWluL2JpbGxpbmcvdGFza3Mve3Rhc2tfaWR9Es0BCglMaXN0VGFza3MSJS5zdmMuYWRtaW5iaWxsaW5nLnYxLkxpc3RUYXNrc1JlcXVlc3QaJi5zdmMuYWRtaW5iaWxsaW5nLnYxLkxpc3RUYXNrc1Jlc3BvbnNlInGQAgGKtRhOIgl0YXNrIGxpc3QwBaIBBXRhc2tzqgECaWSqAQRraW5kqgEFc3RhdGWqAQRkb25lqgEFdG90YWyqAQljcmVhdGVkQXSqAQdwcm9ibGVtgtPkkwIWEhQvYWRtaW4vYmlsbGluZy90YXNrcxpOirUYSgoMYWRtaW5CaWxsaW5nEg1hZG1pbi1iaWxsaW5nGiVQcmljZXMsIGNyZWRpdCBhbmQgY2xvc2luZywgZm9yIHN0YWZmKAEwB0gBYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_costs_v1_costs, file_svc_options_v1_options]);
 
 /**
  * One version of the price of a meter.
@@ -220,25 +220,123 @@ export const CloseRequestSchema: GenMessage<CloseRequest> = /*@__PURE__*/
   messageDesc(file_svc_adminbilling_v1_adminbilling, 5);
 
 /**
- * Months that were closed, or would be.
+ * Names the grant.
  *
- * @generated from message svc.adminbilling.v1.CloseResponse
+ * @generated from message svc.adminbilling.v1.RevokeGrantRequest
  */
-export type CloseResponse = Message<"svc.adminbilling.v1.CloseResponse"> & {
+export type RevokeGrantRequest = Message<"svc.adminbilling.v1.RevokeGrantRequest"> & {
   /**
-   * Months, oldest first. Empty: none has ended that is open.
+   * Team id.
    *
-   * @generated from field: repeated svc.adminbilling.v1.ClosedMonth months = 1;
+   * @generated from field: string team_id = 1;
    */
-  months: ClosedMonth[];
+  teamId: string;
+
+  /**
+   * Id of the grant, `crt_…`, as the ledger of credit has it.
+   *
+   * @generated from field: string grant_id = 2;
+   */
+  grantId: string;
+
+  /**
+   * Reason, which the team sees.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
 };
 
 /**
- * Describes the message svc.adminbilling.v1.CloseResponse.
- * Use `create(CloseResponseSchema)` to create a new message.
+ * Describes the message svc.adminbilling.v1.RevokeGrantRequest.
+ * Use `create(RevokeGrantRequestSchema)` to create a new message.
  */
-export const CloseResponseSchema: GenMessage<CloseResponse> = /*@__PURE__*/
+export const RevokeGrantRequestSchema: GenMessage<RevokeGrantRequest> = /*@__PURE__*/
   messageDesc(file_svc_adminbilling_v1_adminbilling, 6);
+
+/**
+ * A long act of staff: it goes on by itself, whatever becomes of the call that began it.
+ *
+ * @generated from message svc.adminbilling.v1.BillingTask
+ */
+export type BillingTask = Message<"svc.adminbilling.v1.BillingTask"> & {
+  /**
+   * Task id, `btk_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Kind.
+   *
+   * @generated from field: svc.adminbilling.v1.BillingTaskKind kind = 2;
+   */
+  kind: BillingTaskKind;
+
+  /**
+   * State.
+   *
+   * @generated from field: svc.adminbilling.v1.BillingTaskState state = 3;
+   */
+  state: BillingTaskState;
+
+  /**
+   * Parts that are done: teams of the month that is being closed, or questions to the provider.
+   *
+   * @generated from field: uint32 done = 4;
+   */
+  done: number;
+
+  /**
+   * All parts as far as they are known.
+   *
+   * @generated from field: uint32 total = 5;
+   */
+  total: number;
+
+  /**
+   * Months that were closed, or would be, oldest first, once it has ended. Empty: none has ended that is open.
+   *
+   * @generated from field: repeated svc.adminbilling.v1.ClosedMonth months = 6;
+   */
+  months: ClosedMonth[];
+
+  /**
+   * Things that the provider is asked about.
+   *
+   * @generated from field: optional svc.adminbilling.v1.BillingLooks looks = 7;
+   */
+  looks?: BillingLooks | undefined;
+
+  /**
+   * Sentence about what went wrong, or what holds it up.
+   *
+   * @generated from field: optional string problem = 8;
+   */
+  problem?: string | undefined;
+
+  /**
+   * Time of its beginning.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 9;
+   */
+  createdAt?: Timestamp | undefined;
+
+  /**
+   * Time of its end; absent while it runs.
+   *
+   * @generated from field: optional google.protobuf.Timestamp ended_at = 10;
+   */
+  endedAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.adminbilling.v1.BillingTask.
+ * Use `create(BillingTaskSchema)` to create a new message.
+ */
+export const BillingTaskSchema: GenMessage<BillingTask> = /*@__PURE__*/
+  messageDesc(file_svc_adminbilling_v1_adminbilling, 7);
 
 /**
  * One month.
@@ -280,7 +378,7 @@ export type ClosedMonth = Message<"svc.adminbilling.v1.ClosedMonth"> & {
  * Use `create(ClosedMonthSchema)` to create a new message.
  */
 export const ClosedMonthSchema: GenMessage<ClosedMonth> = /*@__PURE__*/
-  messageDesc(file_svc_adminbilling_v1_adminbilling, 7);
+  messageDesc(file_svc_adminbilling_v1_adminbilling, 8);
 
 /**
  * The request has no fields.
@@ -295,14 +393,71 @@ export type ReconcileRequest = Message<"svc.adminbilling.v1.ReconcileRequest"> &
  * Use `create(ReconcileRequestSchema)` to create a new message.
  */
 export const ReconcileRequestSchema: GenMessage<ReconcileRequest> = /*@__PURE__*/
-  messageDesc(file_svc_adminbilling_v1_adminbilling, 8);
+  messageDesc(file_svc_adminbilling_v1_adminbilling, 9);
 
 /**
- * Things that were looked at.
+ * Names the task.
  *
- * @generated from message svc.adminbilling.v1.ReconcileResponse
+ * @generated from message svc.adminbilling.v1.GetTaskRequest
  */
-export type ReconcileResponse = Message<"svc.adminbilling.v1.ReconcileResponse"> & {
+export type GetTaskRequest = Message<"svc.adminbilling.v1.GetTaskRequest"> & {
+  /**
+   * Task id.
+   *
+   * @generated from field: string task_id = 1;
+   */
+  taskId: string;
+};
+
+/**
+ * Describes the message svc.adminbilling.v1.GetTaskRequest.
+ * Use `create(GetTaskRequestSchema)` to create a new message.
+ */
+export const GetTaskRequestSchema: GenMessage<GetTaskRequest> = /*@__PURE__*/
+  messageDesc(file_svc_adminbilling_v1_adminbilling, 10);
+
+/**
+ * The request has no fields.
+ *
+ * @generated from message svc.adminbilling.v1.ListTasksRequest
+ */
+export type ListTasksRequest = Message<"svc.adminbilling.v1.ListTasksRequest"> & {
+};
+
+/**
+ * Describes the message svc.adminbilling.v1.ListTasksRequest.
+ * Use `create(ListTasksRequestSchema)` to create a new message.
+ */
+export const ListTasksRequestSchema: GenMessage<ListTasksRequest> = /*@__PURE__*/
+  messageDesc(file_svc_adminbilling_v1_adminbilling, 11);
+
+/**
+ * Long acts of staff.
+ *
+ * @generated from message svc.adminbilling.v1.ListTasksResponse
+ */
+export type ListTasksResponse = Message<"svc.adminbilling.v1.ListTasksResponse"> & {
+  /**
+   * Tasks, newest first.
+   *
+   * @generated from field: repeated svc.adminbilling.v1.BillingTask tasks = 1;
+   */
+  tasks: BillingTask[];
+};
+
+/**
+ * Describes the message svc.adminbilling.v1.ListTasksResponse.
+ * Use `create(ListTasksResponseSchema)` to create a new message.
+ */
+export const ListTasksResponseSchema: GenMessage<ListTasksResponse> = /*@__PURE__*/
+  messageDesc(file_svc_adminbilling_v1_adminbilling, 12);
+
+/**
+ * Things that the provider is asked about.
+ *
+ * @generated from message svc.adminbilling.v1.BillingLooks
+ */
+export type BillingLooks = Message<"svc.adminbilling.v1.BillingLooks"> & {
   /**
    * Open checkouts.
    *
@@ -326,11 +481,93 @@ export type ReconcileResponse = Message<"svc.adminbilling.v1.ReconcileResponse">
 };
 
 /**
- * Describes the message svc.adminbilling.v1.ReconcileResponse.
- * Use `create(ReconcileResponseSchema)` to create a new message.
+ * Describes the message svc.adminbilling.v1.BillingLooks.
+ * Use `create(BillingLooksSchema)` to create a new message.
  */
-export const ReconcileResponseSchema: GenMessage<ReconcileResponse> = /*@__PURE__*/
-  messageDesc(file_svc_adminbilling_v1_adminbilling, 9);
+export const BillingLooksSchema: GenMessage<BillingLooks> = /*@__PURE__*/
+  messageDesc(file_svc_adminbilling_v1_adminbilling, 13);
+
+/**
+ * Kind of a long act.
+ *
+ * @generated from enum svc.adminbilling.v1.BillingTaskKind
+ */
+export enum BillingTaskKind {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: BILLING_TASK_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Months are closed.
+   *
+   * @generated from enum value: BILLING_TASK_KIND_CLOSE = 1;
+   */
+  CLOSE = 1,
+
+  /**
+   * It is computed what closing them would come to.
+   *
+   * @generated from enum value: BILLING_TASK_KIND_REHEARSE = 2;
+   */
+  REHEARSE = 2,
+
+  /**
+   * The provider is asked about everything that is open.
+   *
+   * @generated from enum value: BILLING_TASK_KIND_RECONCILE = 3;
+   */
+  RECONCILE = 3,
+}
+
+/**
+ * Describes the enum svc.adminbilling.v1.BillingTaskKind.
+ */
+export const BillingTaskKindSchema: GenEnum<BillingTaskKind> = /*@__PURE__*/
+  enumDesc(file_svc_adminbilling_v1_adminbilling, 0);
+
+/**
+ * State of a long act.
+ *
+ * @generated from enum svc.adminbilling.v1.BillingTaskState
+ */
+export enum BillingTaskState {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: BILLING_TASK_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A server works on it. When that one dies another goes on.
+   *
+   * @generated from enum value: BILLING_TASK_STATE_RUNNING = 1;
+   */
+  RUNNING = 1,
+
+  /**
+   * It has ended.
+   *
+   * @generated from enum value: BILLING_TASK_STATE_DONE = 2;
+   */
+  DONE = 2,
+
+  /**
+   * It ended without its result; `problem` says why. What it did stays, and the same act begun anew goes on from there.
+   *
+   * @generated from enum value: BILLING_TASK_STATE_FAILED = 3;
+   */
+  FAILED = 3,
+}
+
+/**
+ * Describes the enum svc.adminbilling.v1.BillingTaskState.
+ */
+export const BillingTaskStateSchema: GenEnum<BillingTaskState> = /*@__PURE__*/
+  enumDesc(file_svc_adminbilling_v1_adminbilling, 1);
 
 /**
  * Acts of staff on what money is computed from. Each has its entry in the ledger.
@@ -370,24 +607,55 @@ export const AdminBillingService: GenService<{
     output: typeof CreditEntrySchema;
   },
   /**
-   * Closes months that have ended for an hour, oldest first, as the server does by itself; with `dry_run` nothing is written. Errors: `state_conflict` (409, reports of the month are not published yet).
+   * Takes back what is left of a grant that was a mistake; what a statement used of it stays used. Said again it changes nothing. Errors: `not_found` (404, no grant of this team), `state_conflict` (409, nothing is left of it).
+   *
+   * @generated from rpc svc.adminbilling.v1.AdminBillingService.RevokeGrant
+   */
+  revokeGrant: {
+    methodKind: "unary";
+    input: typeof RevokeGrantRequestSchema;
+    output: typeof CreditEntrySchema;
+  },
+  /**
+   * Begins to close the months that have ended for an hour, oldest first, as the server does by itself; with `dry_run` nothing is written. The work goes on by itself, and the answer is its beginning: `adminBilling.getTask` has its
+   * progress and its end. While one of the same kind is at work, that one is returned. Errors: `state_conflict` (409, reports of the month are not published yet).
    *
    * @generated from rpc svc.adminbilling.v1.AdminBillingService.Close
    */
   close: {
     methodKind: "unary";
     input: typeof CloseRequestSchema;
-    output: typeof CloseResponseSchema;
+    output: typeof BillingTaskSchema;
   },
   /**
-   * Asks the provider about everything that is open here, as the server does by itself from time to time, for notices that got lost. Errors: `billing_unconfigured` (503), `unavailable` (503).
+   * Begins to ask the provider about everything that is open here, as the server does by itself from time to time, for notices that got lost. The answer is the beginning, as with `close`. Errors: `billing_unconfigured` (503).
    *
    * @generated from rpc svc.adminbilling.v1.AdminBillingService.Reconcile
    */
   reconcile: {
     methodKind: "unary";
     input: typeof ReconcileRequestSchema;
-    output: typeof ReconcileResponseSchema;
+    output: typeof BillingTaskSchema;
+  },
+  /**
+   * Returns a long act of staff with its progress. Errors: `not_found` (404).
+   *
+   * @generated from rpc svc.adminbilling.v1.AdminBillingService.GetTask
+   */
+  getTask: {
+    methodKind: "unary";
+    input: typeof GetTaskRequestSchema;
+    output: typeof BillingTaskSchema;
+  },
+  /**
+   * Lists long acts of staff, newest first, at most 50.
+   *
+   * @generated from rpc svc.adminbilling.v1.AdminBillingService.ListTasks
+   */
+  listTasks: {
+    methodKind: "unary";
+    input: typeof ListTasksRequestSchema;
+    output: typeof ListTasksResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_adminbilling_v1_adminbilling, 0);

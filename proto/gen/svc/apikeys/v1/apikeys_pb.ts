@@ -155,7 +155,7 @@ export type CreateRequest = Message<"svc.apikeys.v1.CreateRequest"> & {
   name: string;
 
   /**
-   * Scopes of the key. Default: everything the caller may do, without `staff` and `key:manage`.
+   * Scopes of the key. Default: everything the caller may do, without `staff`, `key:manage` and `release:approve`.
    *
    * @generated from field: repeated svc.options.v1.Scope scopes = 2;
    */

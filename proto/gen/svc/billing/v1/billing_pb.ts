@@ -18,7 +18,70 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/billing/v1/billing.proto.
  */
 export const file_svc_billing_v1_billing: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEg5zdmMuYmlsbGluZy52MSKmAwoJU3RhdGVtZW50Eg8KAmlkGAEgASgJQgPgQQMSEwoGcGVyaW9kGAIgASgJQgPgQQMSFQoIY3VycmVuY3kYAyABKAlCA+BBAxIRCgRwbGFuGAQgASgJQgPgQQMSFwoKbGlzdF9jZW50cxgFIAEoAUID4EEDEhsKDmluY2x1ZGVkX2NlbnRzGAYgASgBQgPgQQMSFgoJbmV0X2NlbnRzGAcgASgBQgPgQQMSGQoMY3JlZGl0X2NlbnRzGAggASgBQgPgQQMSFgoJZHVlX2NlbnRzGAkgASgBQgPgQQMSMgoFc3RhdGUYCiABKA4yHi5zdmMuYmlsbGluZy52MS5TdGF0ZW1lbnRTdGF0ZUID4EEDEjIKCWNsb3NlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIdCgtpbnZvaWNlX3VybBgMIAEoCUID4EEDSACIAQESMQoFbGluZXMYDSADKAsyHS5zdmMuYmlsbGluZy52MS5TdGF0ZW1lbnRMaW5lQgPgQQNCDgoMX2ludm9pY2VfdXJsIsgBCg1TdGF0ZW1lbnRMaW5lEhIKBW1ldGVyGAEgASgJQgPgQQMSFQoIcHJpY2VfaWQYAiABKAlCA+BBAxIXCgptZXRlcmVkX21zGAMgASgBQgPgQQMSGAoLaW5jbHVkZWRfbXMYBCABKAFCA+BBAxIRCgRsaXN0GAUgASgJQgPgQQMSFQoIaW5jbHVkZWQYBiABKAlCA+BBAxIXCgpsaXN0X2NlbnRzGAcgASgBQgPgQQMSFgoJbmV0X2NlbnRzGAggASgBQgPgQQMiRgoFUGF5ZXISFAoHdXNlcl9pZBgBIAEoCUID4EEDEhoKCHVzZXJuYW1lGAIgASgJQgPgQQNIAIgBAUILCglfdXNlcm5hbWUi8QMKC1RlYW1CaWxsaW5nEhQKB3RlYW1faWQYASABKAlCA+BBAxIRCgRwbGFuGAIgASgJQgPgQQMSNgoIc3RhbmRpbmcYAyABKA4yHy5zdmMuYmlsbGluZy52MS5CaWxsaW5nU3RhbmRpbmdCA+BBAxIuCgVwYXllchgEIAEoCzIVLnN2Yy5iaWxsaW5nLnYxLlBheWVyQgPgQQNIAIgBARITCgZwZXJpb2QYBSABKAlCA+BBAxIVCghjdXJyZW5jeRgGIAEoCUID4EEDEh0KEGluY2x1ZGVkX3NlY29uZHMYByABKAFCA+BBAxIZCgx1c2VkX3NlY29uZHMYCCABKAFCA+BBAxIQCgNuZXQYCSABKAlCA+BBAxIhChRjcmVkaXRfYmFsYW5jZV9jZW50cxgKIAEoAUID4EEDEhoKDXBlbmRpbmdfY2VudHMYCyABKAFCA+BBAxI3CgljYW5jZWxfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAYgBARIyCgpzdGF0ZW1lbnRzGA0gAygLMhkuc3ZjLmJpbGxpbmcudjEuU3RhdGVtZW50QgPgQQMSFQoIZGVjaW1hbHMYDiABKA1CA+BBA0IICgZfcGF5ZXJCDAoKX2NhbmNlbF9hdCJ0Cg9DaGVja291dFJlcXVlc3QSGgoEcGxhbhgBIAEoCUIM4EECukgGcgQQARgoEiIKC3N1Y2Nlc3NfdXJsGAIgASgJQg3gQQK6SAdyBRABGIAQEiEKCmNhbmNlbF91cmwYAyABKAlCDeBBArpIB3IFEAEYgBAitAEKD0NoZWNrb3V0U2Vzc2lvbhIPCgJpZBgBIAEoCUID4EEDEhYKA3VybBgCIAEoCUIJ4EEDirUYAggBEi8KBGtpbmQYAyABKA4yHC5zdmMuYmlsbGluZy52MS5DaGVja291dEtpbmRCA+BBAxI4CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQFCDQoLX2V4cGlyZXNfYXQiQwoNUG9ydGFsUmVxdWVzdBIjCgpyZXR1cm5fdXJsGAEgASgJQgq6SAdyBRABGIAQSACIAQFCDQoLX3JldHVybl91cmwiJwoNUG9ydGFsU2Vzc2lvbhIWCgN1cmwYASABKAlCCeBBA4q1GAIIASI0ChJCZWNvbWVQYXllclJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSrKAQoPQmlsbGluZ1N0YW5kaW5nEiAKHEJJTExJTkdfU1RBTkRJTkdfVU5TUEVDSUZJRUQQABIgChxCSUxMSU5HX1NUQU5ESU5HX1NFTEZfSE9TVEVEEAESGQoVQklMTElOR19TVEFORElOR19GUkVFEAISGwoXQklMTElOR19TVEFORElOR19BQ1RJVkUQAxIdChlCSUxMSU5HX1NUQU5ESU5HX1BBU1RfRFVFEAQSHAoYQklMTElOR19TVEFORElOR19QRU5ESU5HEAUqYwoMQ2hlY2tvdXRLaW5kEh0KGUNIRUNLT1VUX0tJTkRfVU5TUEVDSUZJRUQQABIaChZDSEVDS09VVF9LSU5EX0NIRUNLT1VUEAESGAoUQ0hFQ0tPVVRfS0lORF9QT1JUQUwQAiraAQoOU3RhdGVtZW50U3RhdGUSHwobU1RBVEVNRU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWU1RBVEVNRU5UX1NUQVRFX0NMT1NFRBABEhsKF1NUQVRFTUVOVF9TVEFURV9TRVRUTEVEEAISHAoYU1RBVEVNRU5UX1NUQVRFX0lOVk9JQ0VEEAMSGAoUU1RBVEVNRU5UX1NUQVRFX1BBSUQQBBIaChZTVEFURU1FTlRfU1RBVEVfRkFJTEVEEAUSGgoWU1RBVEVNRU5UX1NUQVRFX1ZPSURFRBAGMtUDCg5CaWxsaW5nU2VydmljZRJ5CghDaGVja291dBIfLnN2Yy5iaWxsaW5nLnYxLkNoZWNrb3V0UmVxdWVzdBofLnN2Yy5iaWxsaW5nLnYxLkNoZWNrb3V0U2Vzc2lvbiIrirUYCyoEcGxhblAEWMkBgtPkkwIWOgEqIhEvYmlsbGluZy9jaGVja291dBKDAQoGUG9ydGFsEh0uc3ZjLmJpbGxpbmcudjEuUG9ydGFsUmVxdWVzdBodLnN2Yy5iaWxsaW5nLnYxLlBvcnRhbFNlc3Npb24iO4q1GB0SCnJldHVybl91cmwaCnJldHVybl91cmxQBFjJAYLT5JMCFDoBKiIPL2JpbGxpbmcvcG9ydGFsEoMBCgtCZWNvbWVQYXllchIiLnN2Yy5iaWxsaW5nLnYxLkJlY29tZVBheWVyUmVxdWVzdBobLnN2Yy5iaWxsaW5nLnYxLlRlYW1CaWxsaW5nIjOKtRgGQARQA3ABgtPkkwIjOgEqIh4vdGVhbXMve3RlYW1faWR9L2JpbGxpbmcvcGF5ZXIaPIq1GDgKB2JpbGxpbmcSB2JpbGxpbmcaHFBsYW5zLCBwYXltZW50cyBhbmQgd2hvIHBheXMoATAHOBhAGWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEg5zdmMuYmlsbGluZy52MSKMAQoVTGlzdFN0YXRlbWVudHNSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SHQoFbGltaXQYAiABKA1CCbpIBioEGGQoAUgAiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInsKFkxpc3RTdGF0ZW1lbnRzUmVzcG9uc2USMgoKc3RhdGVtZW50cxgBIAMoCzIZLnN2Yy5iaWxsaW5nLnYxLlN0YXRlbWVudEID4EEDEh0KC25leHRfY3Vyc29yGAIgASgJQgPgQQNIAIgBAUIOCgxfbmV4dF9jdXJzb3IiwwMKCVN0YXRlbWVudBIPCgJpZBgBIAEoCUID4EEDEhMKBnBlcmlvZBgCIAEoCUID4EEDEhUKCGN1cnJlbmN5GAMgASgJQgPgQQMSEQoEcGxhbhgEIAEoCUID4EEDEhcKCmxpc3RfY2VudHMYBSABKAFCA+BBAxIbCg5pbmNsdWRlZF9jZW50cxgGIAEoAUID4EEDEhYKCW5ldF9jZW50cxgHIAEoAUID4EEDEhkKDGNyZWRpdF9jZW50cxgIIAEoAUID4EEDEhYKCWR1ZV9jZW50cxgJIAEoAUID4EEDEjIKBXN0YXRlGAogASgOMh4uc3ZjLmJpbGxpbmcudjEuU3RhdGVtZW50U3RhdGVCA+BBAxIyCgljbG9zZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSHQoLaW52b2ljZV91cmwYDCABKAlCA+BBA0gAiAEBEjEKBWxpbmVzGA0gAygLMh0uc3ZjLmJpbGxpbmcudjEuU3RhdGVtZW50TGluZUID4EEDEhsKDnJlZnVuZGVkX2NlbnRzGA4gASgBQgPgQQNCDgoMX2ludm9pY2VfdXJsIsgBCg1TdGF0ZW1lbnRMaW5lEhIKBW1ldGVyGAEgASgJQgPgQQMSFQoIcHJpY2VfaWQYAiABKAlCA+BBAxIXCgptZXRlcmVkX21zGAMgASgBQgPgQQMSGAoLaW5jbHVkZWRfbXMYBCABKAFCA+BBAxIRCgRsaXN0GAUgASgJQgPgQQMSFQoIaW5jbHVkZWQYBiABKAlCA+BBAxIXCgpsaXN0X2NlbnRzGAcgASgBQgPgQQMSFgoJbmV0X2NlbnRzGAggASgBQgPgQQMiRgoFUGF5ZXISFAoHdXNlcl9pZBgBIAEoCUID4EEDEhoKCHVzZXJuYW1lGAIgASgJQgPgQQNIAIgBAUILCglfdXNlcm5hbWUi8QMKC1RlYW1CaWxsaW5nEhQKB3RlYW1faWQYASABKAlCA+BBAxIRCgRwbGFuGAIgASgJQgPgQQMSNgoIc3RhbmRpbmcYAyABKA4yHy5zdmMuYmlsbGluZy52MS5CaWxsaW5nU3RhbmRpbmdCA+BBAxIuCgVwYXllchgEIAEoCzIVLnN2Yy5iaWxsaW5nLnYxLlBheWVyQgPgQQNIAIgBARITCgZwZXJpb2QYBSABKAlCA+BBAxIVCghjdXJyZW5jeRgGIAEoCUID4EEDEh0KEGluY2x1ZGVkX3NlY29uZHMYByABKAFCA+BBAxIZCgx1c2VkX3NlY29uZHMYCCABKAFCA+BBAxIQCgNuZXQYCSABKAlCA+BBAxIhChRjcmVkaXRfYmFsYW5jZV9jZW50cxgKIAEoAUID4EEDEhoKDXBlbmRpbmdfY2VudHMYCyABKAFCA+BBAxI3CgljYW5jZWxfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAYgBARIyCgpzdGF0ZW1lbnRzGA0gAygLMhkuc3ZjLmJpbGxpbmcudjEuU3RhdGVtZW50QgPgQQMSFQoIZGVjaW1hbHMYDiABKA1CA+BBA0IICgZfcGF5ZXJCDAoKX2NhbmNlbF9hdCJ0Cg9DaGVja291dFJlcXVlc3QSGgoEcGxhbhgBIAEoCUIM4EECukgGcgQQARgoEiIKC3N1Y2Nlc3NfdXJsGAIgASgJQg3gQQK6SAdyBRABGIAQEiEKCmNhbmNlbF91cmwYAyABKAlCDeBBArpIB3IFEAEYgBAitAEKD0NoZWNrb3V0U2Vzc2lvbhIPCgJpZBgBIAEoCUID4EEDEhYKA3VybBgCIAEoCUIJ4EEDirUYAggBEi8KBGtpbmQYAyABKA4yHC5zdmMuYmlsbGluZy52MS5DaGVja291dEtpbmRCA+BBAxI4CgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQFCDQoLX2V4cGlyZXNfYXQiQwoNUG9ydGFsUmVxdWVzdBIjCgpyZXR1cm5fdXJsGAEgASgJQgq6SAdyBRABGIAQSACIAQFCDQoLX3JldHVybl91cmwiJwoNUG9ydGFsU2Vzc2lvbhIWCgN1cmwYASABKAlCCeBBA4q1GAIIASI0ChJCZWNvbWVQYXllclJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSrKAQoPQmlsbGluZ1N0YW5kaW5nEiAKHEJJTExJTkdfU1RBTkRJTkdfVU5TUEVDSUZJRUQQABIgChxCSUxMSU5HX1NUQU5ESU5HX1NFTEZfSE9TVEVEEAESGQoVQklMTElOR19TVEFORElOR19GUkVFEAISGwoXQklMTElOR19TVEFORElOR19BQ1RJVkUQAxIdChlCSUxMSU5HX1NUQU5ESU5HX1BBU1RfRFVFEAQSHAoYQklMTElOR19TVEFORElOR19QRU5ESU5HEAUqYwoMQ2hlY2tvdXRLaW5kEh0KGUNIRUNLT1VUX0tJTkRfVU5TUEVDSUZJRUQQABIaChZDSEVDS09VVF9LSU5EX0NIRUNLT1VUEAESGAoUQ0hFQ0tPVVRfS0lORF9QT1JUQUwQAiraAQoOU3RhdGVtZW50U3RhdGUSHwobU1RBVEVNRU5UX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWU1RBVEVNRU5UX1NUQVRFX0NMT1NFRBABEhsKF1NUQVRFTUVOVF9TVEFURV9TRVRUTEVEEAISHAoYU1RBVEVNRU5UX1NUQVRFX0lOVk9JQ0VEEAMSGAoUU1RBVEVNRU5UX1NUQVRFX1BBSUQQBBIaChZTVEFURU1FTlRfU1RBVEVfRkFJTEVEEAUSGgoWU1RBVEVNRU5UX1NUQVRFX1ZPSURFRBAGMt0FCg5CaWxsaW5nU2VydmljZRJ5CghDaGVja291dBIfLnN2Yy5iaWxsaW5nLnYxLkNoZWNrb3V0UmVxdWVzdBofLnN2Yy5iaWxsaW5nLnYxLkNoZWNrb3V0U2Vzc2lvbiIrirUYCyoEcGxhblAEWMkBgtPkkwIWOgEqIhEvYmlsbGluZy9jaGVja291dBKDAQoGUG9ydGFsEh0uc3ZjLmJpbGxpbmcudjEuUG9ydGFsUmVxdWVzdBodLnN2Yy5iaWxsaW5nLnYxLlBvcnRhbFNlc3Npb24iO4q1GB0SCnJldHVybl91cmwaCnJldHVybl91cmxQBFjJAYLT5JMCFDoBKiIPL2JpbGxpbmcvcG9ydGFsEoUCCg5MaXN0U3RhdGVtZW50cxIlLnN2Yy5iaWxsaW5nLnYxLkxpc3RTdGF0ZW1lbnRzUmVxdWVzdBomLnN2Yy5iaWxsaW5nLnYxLkxpc3RTdGF0ZW1lbnRzUmVzcG9uc2UiowGQAgGKtRh5IgpzdGF0ZW1lbnRzYhAKCnN0YXRlbWVudHMQDBhkqgECaWSqAQZwZXJpb2SqAQVzdGF0ZaoBCWxpc3RDZW50c6oBDWluY2x1ZGVkQ2VudHOqAQtjcmVkaXRDZW50c6oBCGR1ZUNlbnRzqgENcmVmdW5kZWRDZW50c4LT5JMCHRIbL3RlYW1zL3t0ZWFtX2lkfS9zdGF0ZW1lbnRzEoMBCgtCZWNvbWVQYXllchIiLnN2Yy5iaWxsaW5nLnYxLkJlY29tZVBheWVyUmVxdWVzdBobLnN2Yy5iaWxsaW5nLnYxLlRlYW1CaWxsaW5nIjOKtRgGQARQA3ABgtPkkwIjOgEqIh4vdGVhbXMve3RlYW1faWR9L2JpbGxpbmcvcGF5ZXIaPIq1GDgKB2JpbGxpbmcSB2JpbGxpbmcaHFBsYW5zLCBwYXltZW50cyBhbmQgd2hvIHBheXMoATAHOBhAGWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+
+/**
+ * Selects a page.
+ *
+ * @generated from message svc.billing.v1.ListStatementsRequest
+ */
+export type ListStatementsRequest = Message<"svc.billing.v1.ListStatementsRequest"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Statements per page, 1 to 100. Default: 12.
+   *
+   * @generated from field: optional uint32 limit = 2;
+   */
+  limit?: number | undefined;
+
+  /**
+   * `nextCursor` of the page before.
+   *
+   * @generated from field: optional string cursor = 3;
+   */
+  cursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.billing.v1.ListStatementsRequest.
+ * Use `create(ListStatementsRequestSchema)` to create a new message.
+ */
+export const ListStatementsRequestSchema: GenMessage<ListStatementsRequest> = /*@__PURE__*/
+  messageDesc(file_svc_billing_v1_billing, 0);
+
+/**
+ * A page of statements.
+ *
+ * @generated from message svc.billing.v1.ListStatementsResponse
+ */
+export type ListStatementsResponse = Message<"svc.billing.v1.ListStatementsResponse"> & {
+  /**
+   * Statements, newest first.
+   *
+   * @generated from field: repeated svc.billing.v1.Statement statements = 1;
+   */
+  statements: Statement[];
+
+  /**
+   * Cursor of the next page; absent on the last.
+   *
+   * @generated from field: optional string next_cursor = 2;
+   */
+  nextCursor?: string | undefined;
+};
+
+/**
+ * Describes the message svc.billing.v1.ListStatementsResponse.
+ * Use `create(ListStatementsResponseSchema)` to create a new message.
+ */
+export const ListStatementsResponseSchema: GenMessage<ListStatementsResponse> = /*@__PURE__*/
+  messageDesc(file_svc_billing_v1_billing, 1);
 
 /**
  * Result of one team's UTC month. Its figures never change; what is corrected stands on the next one.
@@ -116,6 +179,13 @@ export type Statement = Message<"svc.billing.v1.Statement"> & {
    * @generated from field: repeated svc.billing.v1.StatementLine lines = 13;
    */
   lines: StatementLine[];
+
+  /**
+   * Part of what was paid that went back since, by refunds and lost disputes, in minor units.
+   *
+   * @generated from field: double refunded_cents = 14;
+   */
+  refundedCents: number;
 };
 
 /**
@@ -123,7 +193,7 @@ export type Statement = Message<"svc.billing.v1.Statement"> & {
  * Use `create(StatementSchema)` to create a new message.
  */
 export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 0);
+  messageDesc(file_svc_billing_v1_billing, 2);
 
 /**
  * Time of one meter at one price.
@@ -193,7 +263,7 @@ export type StatementLine = Message<"svc.billing.v1.StatementLine"> & {
  * Use `create(StatementLineSchema)` to create a new message.
  */
 export const StatementLineSchema: GenMessage<StatementLine> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 1);
+  messageDesc(file_svc_billing_v1_billing, 3);
 
 /**
  * Account that pays.
@@ -221,7 +291,7 @@ export type Payer = Message<"svc.billing.v1.Payer"> & {
  * Use `create(PayerSchema)` to create a new message.
  */
 export const PayerSchema: GenMessage<Payer> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 2);
+  messageDesc(file_svc_billing_v1_billing, 4);
 
 /**
  * Billing of one team.
@@ -314,7 +384,7 @@ export type TeamBilling = Message<"svc.billing.v1.TeamBilling"> & {
   cancelAt?: Timestamp | undefined;
 
   /**
-   * Newest statements of the team, at most 12.
+   * Newest statements of the team, at most 12; `billing.listStatements` has all of them.
    *
    * @generated from field: repeated svc.billing.v1.Statement statements = 13;
    */
@@ -333,7 +403,7 @@ export type TeamBilling = Message<"svc.billing.v1.TeamBilling"> & {
  * Use `create(TeamBillingSchema)` to create a new message.
  */
 export const TeamBillingSchema: GenMessage<TeamBilling> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 3);
+  messageDesc(file_svc_billing_v1_billing, 5);
 
 /**
  * Plan to buy, and where to go then.
@@ -368,7 +438,7 @@ export type CheckoutRequest = Message<"svc.billing.v1.CheckoutRequest"> & {
  * Use `create(CheckoutRequestSchema)` to create a new message.
  */
 export const CheckoutRequestSchema: GenMessage<CheckoutRequest> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 4);
+  messageDesc(file_svc_billing_v1_billing, 6);
 
 /**
  * A page of the provider that waits for a person.
@@ -410,7 +480,7 @@ export type CheckoutSession = Message<"svc.billing.v1.CheckoutSession"> & {
  * Use `create(CheckoutSessionSchema)` to create a new message.
  */
 export const CheckoutSessionSchema: GenMessage<CheckoutSession> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 5);
+  messageDesc(file_svc_billing_v1_billing, 7);
 
 /**
  * Address to return to.
@@ -431,7 +501,7 @@ export type PortalRequest = Message<"svc.billing.v1.PortalRequest"> & {
  * Use `create(PortalRequestSchema)` to create a new message.
  */
 export const PortalRequestSchema: GenMessage<PortalRequest> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 6);
+  messageDesc(file_svc_billing_v1_billing, 8);
 
 /**
  * A page of the provider's portal.
@@ -452,7 +522,7 @@ export type PortalSession = Message<"svc.billing.v1.PortalSession"> & {
  * Use `create(PortalSessionSchema)` to create a new message.
  */
 export const PortalSessionSchema: GenMessage<PortalSession> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 7);
+  messageDesc(file_svc_billing_v1_billing, 9);
 
 /**
  * Names the team.
@@ -473,7 +543,7 @@ export type BecomePayerRequest = Message<"svc.billing.v1.BecomePayerRequest"> & 
  * Use `create(BecomePayerRequestSchema)` to create a new message.
  */
 export const BecomePayerRequestSchema: GenMessage<BecomePayerRequest> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 8);
+  messageDesc(file_svc_billing_v1_billing, 10);
 
 /**
  * Standing of an account with its plan.
@@ -656,6 +726,16 @@ export const BillingService: GenService<{
     methodKind: "unary";
     input: typeof PortalRequestSchema;
     output: typeof PortalSessionSchema;
+  },
+  /**
+   * Lists statements of a team with their lines, newest first: all that there ever were.
+   *
+   * @generated from rpc svc.billing.v1.BillingService.ListStatements
+   */
+  listStatements: {
+    methodKind: "unary";
+    input: typeof ListStatementsRequestSchema;
+    output: typeof ListStatementsResponseSchema;
   },
   /**
    * Makes the calling account the one that pays for the team, from now on; the team's month up to now is settled with it too. Errors: `not_found` (404).

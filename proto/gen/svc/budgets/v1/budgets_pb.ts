@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/budgets/v1/budgets.proto.
  */
 export const file_svc_budgets_v1_budgets: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvYnVkZ2V0cy92MS9idWRnZXRzLnByb3RvEg5zdmMuYnVkZ2V0cy52MSLBBAoGQnVkZ2V0Eg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhwKCnByb2plY3RfaWQYAyABKAlCA+BBA0gAiAEBEiAKDmVudmlyb25tZW50X2lkGAQgASgJQgPgQQNIAYgBARIaCg1tb250aGx5X2xpbWl0GAUgASgBQgPgQQMSFQoIY3VycmVuY3kYBiABKAlCA+BBAxIUCgdlbmFibGVkGAcgASgIQgPgQQMSOwoLZW5mb3JjZW1lbnQYCCABKA4yIS5zdmMuYnVkZ2V0cy52MS5CdWRnZXRFbmZvcmNlbWVudEID4EEDEhIKBXNwZW50GAkgASgJQgPgQQMSGQoMcGVyY2VudF91c2VkGAogASgBQgPgQQMSGgoIZm9yZWNhc3QYCyABKAlCA+BBA0gCiAEBEi8KBXN0YXRlGAwgASgOMhsuc3ZjLmJ1ZGdldHMudjEuQnVkZ2V0U3RhdGVCA+BBAxI1CgxldmFsdWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMwoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgp1cGRhdGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDQg0KC19wcm9qZWN0X2lkQhEKD19lbnZpcm9ubWVudF9pZEILCglfZm9yZWNhc3QiLQoLTGlzdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSI8CgxMaXN0UmVzcG9uc2USLAoHYnVkZ2V0cxgBIAMoCzIWLnN2Yy5idWRnZXRzLnYxLkJ1ZGdldEID4EEDIs8DCgpTZXRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGAoCaWQYAiABKAlCB7pIBHICGChIAIgBARItCgpwcm9qZWN0X2lkGAMgASgJQhS6SARyAhgoirUYCRIHcHJvamVjdEgBiAEBEi0KDmVudmlyb25tZW50X2lkGAQgASgJQhC6SARyAhgoirUYBRIDZW52SAKIAQESRgoNbW9udGhseV9saW1pdBgFIAEoAUIq4EECukgZyAEBEhRAARkAAAAAZc3NQSkAAAAAAAAAAIq1GAcSBWxpbWl0SAOIAQESHgoIY3VycmVuY3kYBiABKAlCB7pIBHICGANIBIgBARIUCgdlbmFibGVkGAcgASgISAWIAQESRwoLZW5mb3JjZW1lbnQYCCABKA4yIS5zdmMuYnVkZ2V0cy52MS5CdWRnZXRFbmZvcmNlbWVudEIKukgHggEEEAEgAEgGiAEBQgUKA19pZEINCgtfcHJvamVjdF9pZEIRCg9fZW52aXJvbm1lbnRfaWRCEAoOX21vbnRobHlfbGltaXRCCwoJX2N1cnJlbmN5QgoKCF9lbmFibGVkQg4KDF9lbmZvcmNlbWVudCJHCg1EZWxldGVSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJYnVkZ2V0X2lkGAIgASgJQgPgQQIiEAoORGVsZXRlUmVzcG9uc2UqcwoRQnVkZ2V0RW5mb3JjZW1lbnQSIgoeQlVER0VUX0VORk9SQ0VNRU5UX1VOU1BFQ0lGSUVEEAASHQoZQlVER0VUX0VORk9SQ0VNRU5UX05PVElGWRABEhsKF0JVREdFVF9FTkZPUkNFTUVOVF9IT0xEEAIqkAEKC0J1ZGdldFN0YXRlEhwKGEJVREdFVF9TVEFURV9VTlNQRUNJRklFRBAAEhMKD0JVREdFVF9TVEFURV9PSxABEhgKFEJVREdFVF9TVEFURV9XQVJOSU5HEAISGQoVQlVER0VUX1NUQVRFX0VYQ0VFREVEEAMSGQoVQlVER0VUX1NUQVRFX0RJU0FCTEVEEAQyvgUKDkJ1ZGdldHNTZXJ2aWNlEtEBCgRMaXN0Ehsuc3ZjLmJ1ZGdldHMudjEuTGlzdFJlcXVlc3QaHC5zdmMuYnVkZ2V0cy52MS5MaXN0UmVzcG9uc2UijQGQAgGKtRhmogEHYnVkZ2V0c6oBAmlkqgEJcHJvamVjdElkqgENZW52aXJvbm1lbnRJZKoBDG1vbnRobHlMaW1pdKoBBXNwZW50qgELcGVyY2VudFVzZWSqAQVzdGF0ZaoBC2VuZm9yY2VtZW50gtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L2J1ZGdldHMSmQIKA1NldBIaLnN2Yy5idWRnZXRzLnYxLlNldFJlcXVlc3QaFi5zdmMuYnVkZ2V0cy52MS5CdWRnZXQi3QGKtRi1AVADmgGvAQouUmVmdXNlIG5ldyB3b3JrIG9mIHRoZSB0ZWFtIGJleW9uZCAyMDAgYSBtb250aBI5YnVkZ2V0cyBzZXQgLS10ZWFtIHRlYW1fMDEgLS1saW1pdCAyMDAgLS1lbmZvcmNlbWVudCBob2xkGkJidWRnZXRzLnNldCgndGVhbV8wMScsIHsgbW9udGhseUxpbWl0OiAyMDAsIGVuZm9yY2VtZW50OiAnaG9sZCcgfSmC0+STAh06ASoaGC90ZWFtcy97dGVhbV9pZH0vYnVkZ2V0cxJ+CgZEZWxldGUSHS5zdmMuYnVkZ2V0cy52MS5EZWxldGVSZXF1ZXN0Gh4uc3ZjLmJ1ZGdldHMudjEuRGVsZXRlUmVzcG9uc2UiNYq1GAVYzAFwAYLT5JMCJiokL3RlYW1zL3t0ZWFtX2lkfS9idWRnZXRzL3tidWRnZXRfaWR9GjyKtRg4CgdidWRnZXRzEgdidWRnZXRzGhxMaW1pdHMgb2Ygd2hhdCB3b3JrIG1heSBjb3N0KAEwBzgXQBliBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvYnVkZ2V0cy92MS9idWRnZXRzLnByb3RvEg5zdmMuYnVkZ2V0cy52MSLdBAoGQnVkZ2V0Eg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhwKCnByb2plY3RfaWQYAyABKAlCA+BBA0gAiAEBEiAKDmVudmlyb25tZW50X2lkGAQgASgJQgPgQQNIAYgBARIaCg1tb250aGx5X2xpbWl0GAUgASgBQgPgQQMSFQoIY3VycmVuY3kYBiABKAlCA+BBAxIUCgdlbmFibGVkGAcgASgIQgPgQQMSOwoLZW5mb3JjZW1lbnQYCCABKA4yIS5zdmMuYnVkZ2V0cy52MS5CdWRnZXRFbmZvcmNlbWVudEID4EEDEhIKBXNwZW50GAkgASgJQgPgQQMSGQoMcGVyY2VudF91c2VkGAogASgBQgPgQQMSGgoIZm9yZWNhc3QYCyABKAlCA+BBA0gCiAEBEi8KBXN0YXRlGAwgASgOMhsuc3ZjLmJ1ZGdldHMudjEuQnVkZ2V0U3RhdGVCA+BBAxI1CgxldmFsdWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMwoKY3JlYXRlZF9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgp1cGRhdGVkX2F0GA8gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhoKDXNjb3BlX2RlbGV0ZWQYECABKAhCA+BBA0INCgtfcHJvamVjdF9pZEIRCg9fZW52aXJvbm1lbnRfaWRCCwoJX2ZvcmVjYXN0Ii0KC0xpc3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0iPAoMTGlzdFJlc3BvbnNlEiwKB2J1ZGdldHMYASADKAsyFi5zdmMuYnVkZ2V0cy52MS5CdWRnZXRCA+BBAyLPAwoKU2V0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhgKAmlkGAIgASgJQge6SARyAhgoSACIAQESLQoKcHJvamVjdF9pZBgDIAEoCUIUukgEcgIYKIq1GAkSB3Byb2plY3RIAYgBARItCg5lbnZpcm9ubWVudF9pZBgEIAEoCUIQukgEcgIYKIq1GAUSA2VudkgCiAEBEkYKDW1vbnRobHlfbGltaXQYBSABKAFCKuBBArpIGcgBARIUQAEZAAAAAGXNzUEpAAAAAAAAAACKtRgHEgVsaW1pdEgDiAEBEh4KCGN1cnJlbmN5GAYgASgJQge6SARyAhgDSASIAQESFAoHZW5hYmxlZBgHIAEoCEgFiAEBEkcKC2VuZm9yY2VtZW50GAggASgOMiEuc3ZjLmJ1ZGdldHMudjEuQnVkZ2V0RW5mb3JjZW1lbnRCCrpIB4IBBBABIABIBogBAUIFCgNfaWRCDQoLX3Byb2plY3RfaWRCEQoPX2Vudmlyb25tZW50X2lkQhAKDl9tb250aGx5X2xpbWl0QgsKCV9jdXJyZW5jeUIKCghfZW5hYmxlZEIOCgxfZW5mb3JjZW1lbnQiRwoNRGVsZXRlUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCWJ1ZGdldF9pZBgCIAEoCUID4EECIhAKDkRlbGV0ZVJlc3BvbnNlKnMKEUJ1ZGdldEVuZm9yY2VtZW50EiIKHkJVREdFVF9FTkZPUkNFTUVOVF9VTlNQRUNJRklFRBAAEh0KGUJVREdFVF9FTkZPUkNFTUVOVF9OT1RJRlkQARIbChdCVURHRVRfRU5GT1JDRU1FTlRfSE9MRBACKpABCgtCdWRnZXRTdGF0ZRIcChhCVURHRVRfU1RBVEVfVU5TUEVDSUZJRUQQABITCg9CVURHRVRfU1RBVEVfT0sQARIYChRCVURHRVRfU1RBVEVfV0FSTklORxACEhkKFUJVREdFVF9TVEFURV9FWENFRURFRBADEhkKFUJVREdFVF9TVEFURV9ESVNBQkxFRBAEMs0FCg5CdWRnZXRzU2VydmljZRLgAQoETGlzdBIbLnN2Yy5idWRnZXRzLnYxLkxpc3RSZXF1ZXN0Ghwuc3ZjLmJ1ZGdldHMudjEuTGlzdFJlc3BvbnNlIpwBkAIBirUYdaIBB2J1ZGdldHOqAQJpZKoBCXByb2plY3RJZKoBDWVudmlyb25tZW50SWSqAQxtb250aGx5TGltaXSqAQVzcGVudKoBC3BlcmNlbnRVc2VkqgEFc3RhdGWqAQtlbmZvcmNlbWVudKoBDHNjb3BlRGVsZXRlZILT5JMCGhIYL3RlYW1zL3t0ZWFtX2lkfS9idWRnZXRzEpkCCgNTZXQSGi5zdmMuYnVkZ2V0cy52MS5TZXRSZXF1ZXN0GhYuc3ZjLmJ1ZGdldHMudjEuQnVkZ2V0It0BirUYtQFQA5oBrwEKLlJlZnVzZSBuZXcgd29yayBvZiB0aGUgdGVhbSBiZXlvbmQgMjAwIGEgbW9udGgSOWJ1ZGdldHMgc2V0IC0tdGVhbSB0ZWFtXzAxIC0tbGltaXQgMjAwIC0tZW5mb3JjZW1lbnQgaG9sZBpCYnVkZ2V0cy5zZXQoJ3RlYW1fMDEnLCB7IG1vbnRobHlMaW1pdDogMjAwLCBlbmZvcmNlbWVudDogJ2hvbGQnIH0pgtPkkwIdOgEqGhgvdGVhbXMve3RlYW1faWR9L2J1ZGdldHMSfgoGRGVsZXRlEh0uc3ZjLmJ1ZGdldHMudjEuRGVsZXRlUmVxdWVzdBoeLnN2Yy5idWRnZXRzLnYxLkRlbGV0ZVJlc3BvbnNlIjWKtRgFWMwBcAGC0+STAiYqJC90ZWFtcy97dGVhbV9pZH0vYnVkZ2V0cy97YnVkZ2V0X2lkfRo8irUYOAoHYnVkZ2V0cxIHYnVkZ2V0cxocTGltaXRzIG9mIHdoYXQgd29yayBtYXkgY29zdCgBMAc4F0AZYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One budget.
@@ -41,7 +41,7 @@ export type Budget = Message<"svc.budgets.v1.Budget"> & {
   teamId: string;
 
   /**
-   * Project whose costs it measures; absent with those of the whole team.
+   * Project whose costs it measures, or that the environment is of; absent with those of the whole team.
    *
    * @generated from field: optional string project_id = 3;
    */
@@ -55,7 +55,7 @@ export type Budget = Message<"svc.budgets.v1.Budget"> & {
   environmentId?: string | undefined;
 
   /**
-   * Limit of a UTC month in major units of the currency: 200 is 200 dollars. 0: nothing beyond included time.
+   * Limit of a UTC month in major units of the currency: 200 is 200 dollars. 0: nothing beyond included time; with `hold` and nothing included the first run is refused.
    *
    * @generated from field: double monthly_limit = 5;
    */
@@ -130,6 +130,13 @@ export type Budget = Message<"svc.budgets.v1.Budget"> & {
    * @generated from field: google.protobuf.Timestamp updated_at = 15;
    */
   updatedAt?: Timestamp | undefined;
+
+  /**
+   * True if the project or environment whose costs it measures was deleted. Then it is bound to nothing and holds nothing; what was spent there stays.
+   *
+   * @generated from field: bool scope_deleted = 16;
+   */
+  scopeDeleted: boolean;
 };
 
 /**
@@ -209,7 +216,7 @@ export type SetRequest = Message<"svc.budgets.v1.SetRequest"> & {
   projectId?: string | undefined;
 
   /**
-   * Environment of the team whose costs it measures. Not together with a project.
+   * Environment of the team whose costs it measures. Together with a project it must be one of that project's.
    *
    * @generated from field: optional string environment_id = 4;
    */
@@ -223,7 +230,7 @@ export type SetRequest = Message<"svc.budgets.v1.SetRequest"> & {
   monthlyLimit?: number | undefined;
 
   /**
-   * The installation's own, as a check. Default: that.
+   * The installation's own, as a check, in upper or lower case. Default: that.
    *
    * @generated from field: optional string currency = 6;
    */
@@ -397,7 +404,7 @@ export const BudgetsService: GenService<{
   },
   /**
    * Sets the budget of a scope: makes it, or gives the one that is there these values; what is not named keeps its value. With `id` the scope is left out or the same as before. Errors: `validation_failed` (400, a limit that is not
-   * whole in minor units, another scope than the budget of `id` has), `currency_unsupported` (400), `not_found` (404, also a project or environment of another team),
+   * whole in minor units, another scope than the budget of `id` has, an environment of another project), `currency_unsupported` (400), `not_found` (404, also a project or environment of another team),
    * `limit_reached` (409, 100 a team).
    *
    * @generated from rpc svc.budgets.v1.BudgetsService.Set

@@ -273,7 +273,8 @@ export const DirectionSchema: GenEnum<Direction> = /*@__PURE__*/
   enumDesc(file_svc_buildsteps_v1_buildsteps, 0);
 
 /**
- * Build steps of environments, in order. The first that fails ends the build.
+ * Build steps of environments, in order. The first that fails ends the build. Where approvals or an enforced policy guard the environment, admins and owners alone change them: others are refused with
+ * `role_insufficient` (403).
  *
  * @generated from service svc.buildsteps.v1.BuildStepsService
  */

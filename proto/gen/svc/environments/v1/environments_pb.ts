@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/environments/v1/environments.proto.
  */
 export const file_svc_environments_v1_environments: GenFile = /*@__PURE__*/
-  fileDesc("CiZzdmMvZW52aXJvbm1lbnRzL3YxL2Vudmlyb25tZW50cy5wcm90bxITc3ZjLmVudmlyb25tZW50cy52MSL/AQoGRGVwbG95Ej4KBGtpbmQYASABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZEIN4EECukgHggEEEAEgABI9CgNhcHAYAiABKAlCK7pIKHImMiReW2EtejAtOV0oW2EtejAtOS1dezAsNjF9W2EtejAtOV0pPyRIAIgBARIoCg5jb250YWluZXJfcG9ydBgDIAEoDUILukgIKgYY//8DKAFIAYgBARIjCglob3N0X3BvcnQYBCABKA1CC7pICCoGGP//AygBSAKIAQFCBgoEX2FwcEIRCg9fY29udGFpbmVyX3BvcnRCDAoKX2hvc3RfcG9ydCLcAQoOR2l0Q3JlZGVudGlhbHMSIQoIdXNlcm5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIkCgV0b2tlbhgCIAEoCUIQukgHcgUQARiAIIq1GAIIAUgBiAEBEicKB3NzaF9rZXkYAyABKAlCEbpICHIGEAEYgIABirUYAggBSAKIAQESJQoLa25vd25faG9zdHMYBCABKAlCC7pICHIGEAEYgIABSAOIAQFCCwoJX3VzZXJuYW1lQggKBl90b2tlbkIKCghfc3NoX2tleUIOCgxfa25vd25faG9zdHMiwQUKC0Vudmlyb25tZW50Eg8KAmlkGAEgASgJQgPgQQMSFwoKcHJvamVjdF9pZBgCIAEoCUID4EEDEhQKB3RlYW1faWQYAyABKAlCA+BBAxIRCgRuYW1lGAQgASgJQgPgQQMSHAoKcmVwb3NpdG9yeRgFIAEoCUID4EEDSACIAQESEwoGYnJhbmNoGAYgASgJQgPgQQMSFwoKYnVpbGRfcGF0aBgHIAEoCUID4EEDEjcKCmJ1aWxkX3R5cGUYCCABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUID4EEDEjMKCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMwoKdXBkYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgpzdWJtb2R1bGVzGAsgASgIQgPgQQMSHAoPZGVwbG95X2FwcHJvdmFsGAwgASgIQgPgQQMSNQoGZGVwbG95GA0gASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lCA+BBA0gBiAEBEiIKFWJ1aWxkX3RpbWVvdXRfc2Vjb25kcxgOIAEoDUID4EEDEiAKE2hhc19naXRfY3JlZGVudGlhbHMYDyABKAhCA+BBAxI2CgZydW5uZXIYECABKAsyHC5zdmMucnVubmVycy52MS5Xb3JrU2VsZWN0b3JCA+BBA0gCiAEBEh8KEnJlcXVpcmVkX2FwcHJvdmFscxgRIAEoDUID4EEDEiAKE2FsbG93X3NlbGZfYXBwcm92YWwYEiABKAhCA+BBAxIcCg9wcm9tb3Rpb25zX29ubHkYEyABKAhCA+BBA0INCgtfcmVwb3NpdG9yeUIJCgdfZGVwbG95QgkKB19ydW5uZXIiJgoLTGlzdFJlcXVlc3QSFwoKcHJvamVjdF9pZBgBIAEoCUID4EECIksKDExpc3RSZXNwb25zZRI7CgxlbnZpcm9ubWVudHMYASADKAsyIC5zdmMuZW52aXJvbm1lbnRzLnYxLkVudmlyb25tZW50QgPgQQMiKQoKR2V0UmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECIroHCg1DcmVhdGVSZXF1ZXN0EhcKCnByb2plY3RfaWQYASABKAlCA+BBAhIxCgRuYW1lGAIgASgJQiPgQQK6SB1yGzIZXlthLXowLTldW2EtejAtOS1dezAsNjJ9JBJCCgpyZXBvc2l0b3J5GAMgASgJQim6SCZyJBj0AzIfXihodHRwcz86Ly98c3NoOi8vfGdpdEApW15cc10rJEgAiAEBEkEKBmJyYW5jaBgEIAEoCUIsukgpcicQARj0ATIgXlteXHN+Xjo/KlxbXFwtXVteXHN+Xjo/KlxbXFxdKiRIAYgBARIzCgpidWlsZF9wYXRoGAUgASgJQhq6SBdyFRABGPQDMg5eW14vXHNdW15cc10qJEgCiAEBEkMKCmJ1aWxkX3R5cGUYBiABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUIKukgHggEEEAEgAEgDiAEBEhcKCnN1Ym1vZHVsZXMYByABKAhIBIgBARIcCg9kZXBsb3lfYXBwcm92YWwYCCABKAhIBYgBARIwCgZkZXBsb3kYCSABKAsyGy5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveUgGiAEBEi8KFWJ1aWxkX3RpbWVvdXRfc2Vjb25kcxgKIAEoDUILukgIKgYYgKMFKB5IB4gBARJBCg9naXRfY3JlZGVudGlhbHMYCyABKAsyIy5zdmMuZW52aXJvbm1lbnRzLnYxLkdpdENyZWRlbnRpYWxzSAiIAQESMQoGcnVubmVyGAwgASgLMhwuc3ZjLnJ1bm5lcnMudjEuV29ya1NlbGVjdG9ySAmIAQESKgoScmVxdWlyZWRfYXBwcm92YWxzGA0gASgNQgm6SAYqBBgFKAFICogBARIgChNhbGxvd19zZWxmX2FwcHJvdmFsGA4gASgISAuIAQESHAoPcHJvbW90aW9uc19vbmx5GA8gASgISAyIAQFCDQoLX3JlcG9zaXRvcnlCCQoHX2JyYW5jaEINCgtfYnVpbGRfcGF0aEINCgtfYnVpbGRfdHlwZUINCgtfc3VibW9kdWxlc0ISChBfZGVwbG95X2FwcHJvdmFsQgkKB19kZXBsb3lCGAoWX2J1aWxkX3RpbWVvdXRfc2Vjb25kc0ISChBfZ2l0X2NyZWRlbnRpYWxzQgkKB19ydW5uZXJCFQoTX3JlcXVpcmVkX2FwcHJvdmFsc0IWChRfYWxsb3dfc2VsZl9hcHByb3ZhbEISChBfcHJvbW90aW9uc19vbmx5IskHCg1VcGRhdGVSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQISMwoEbmFtZRgCIAEoCUIgukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSRIAIgBARJCCgpyZXBvc2l0b3J5GAMgASgJQim6SCZyJBj0AzIfXihodHRwcz86Ly98c3NoOi8vfGdpdEApW15cc10rJEgBiAEBEkEKBmJyYW5jaBgEIAEoCUIsukgpcicQARj0ATIgXlteXHN+Xjo/KlxbXFwtXVteXHN+Xjo/KlxbXFxdKiRIAogBARIzCgpidWlsZF9wYXRoGAUgASgJQhq6SBdyFRABGPQDMg5eW14vXHNdW15cc10qJEgDiAEBEkMKCmJ1aWxkX3R5cGUYBiABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUIKukgHggEEEAEgAEgEiAEBEhcKCnN1Ym1vZHVsZXMYByABKAhIBYgBARIcCg9kZXBsb3lfYXBwcm92YWwYCCABKAhIBogBARIwCgZkZXBsb3kYCSABKAsyGy5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveUgHiAEBEi8KFWJ1aWxkX3RpbWVvdXRfc2Vjb25kcxgKIAEoDUILukgIKgYYgKMFKB5ICIgBARJBCg9naXRfY3JlZGVudGlhbHMYCyABKAsyIy5zdmMuZW52aXJvbm1lbnRzLnYxLkdpdENyZWRlbnRpYWxzSAmIAQESMQoGcnVubmVyGAwgASgLMhwuc3ZjLnJ1bm5lcnMudjEuV29ya1NlbGVjdG9ySAqIAQESKgoScmVxdWlyZWRfYXBwcm92YWxzGA0gASgNQgm6SAYqBBgFKAFIC4gBARIgChNhbGxvd19zZWxmX2FwcHJvdmFsGA4gASgISAyIAQESHAoPcHJvbW90aW9uc19vbmx5GA8gASgISA2IAQFCBwoFX25hbWVCDQoLX3JlcG9zaXRvcnlCCQoHX2JyYW5jaEINCgtfYnVpbGRfcGF0aEINCgtfYnVpbGRfdHlwZUINCgtfc3VibW9kdWxlc0ISChBfZGVwbG95X2FwcHJvdmFsQgkKB19kZXBsb3lCGAoWX2J1aWxkX3RpbWVvdXRfc2Vjb25kc0ISChBfZ2l0X2NyZWRlbnRpYWxzQgkKB19ydW5uZXJCFQoTX3JlcXVpcmVkX2FwcHJvdmFsc0IWChRfYWxsb3dfc2VsZl9hcHByb3ZhbEISChBfcHJvbW90aW9uc19vbmx5IiwKDURlbGV0ZVJlcXVlc3QSGwoOZW52aXJvbm1lbnRfaWQYASABKAlCA+BBAiIQCg5EZWxldGVSZXNwb25zZSpxCglCdWlsZFR5cGUSGgoWQlVJTERfVFlQRV9VTlNQRUNJRklFRBAAEhMKD0JVSUxEX1RZUEVfQVVUTxABEhkKFUJVSUxEX1RZUEVfRE9DS0VSRklMRRACEhgKFEJVSUxEX1RZUEVfQlVJTERQQUNLEAMqewoMRGVwbG95TWV0aG9kEh0KGURFUExPWV9NRVRIT0RfVU5TUEVDSUZJRUQQABIWChJERVBMT1lfTUVUSE9EX05PTkUQARIbChdERVBMT1lfTUVUSE9EX0NPTlRBSU5FUhACEhcKE0RFUExPWV9NRVRIT0RfRE9LS1UQAzKWBgoTRW52aXJvbm1lbnRzU2VydmljZRK8AQoETGlzdBIgLnN2Yy5lbnZpcm9ubWVudHMudjEuTGlzdFJlcXVlc3QaIS5zdmMuZW52aXJvbm1lbnRzLnYxLkxpc3RSZXNwb25zZSJvkAIBirUYPaIBDGVudmlyb25tZW50c6oBAmlkqgEEbmFtZaoBCnJlcG9zaXRvcnmqAQZicmFuY2iqAQlidWlsZFR5cGWC0+STAiUSIy9wcm9qZWN0cy97cHJvamVjdF9pZH0vZW52aXJvbm1lbnRzEnMKA0dldBIfLnN2Yy5lbnZpcm9ubWVudHMudjEuR2V0UmVxdWVzdBogLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnQiKZACAYLT5JMCIBIeL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9EoUBCgZDcmVhdGUSIi5zdmMuZW52aXJvbm1lbnRzLnYxLkNyZWF0ZVJlcXVlc3QaIC5zdmMuZW52aXJvbm1lbnRzLnYxLkVudmlyb25tZW50IjWKtRgDWMkBgtPkkwIoOgEqIiMvcHJvamVjdHMve3Byb2plY3RfaWR9L2Vudmlyb25tZW50cxJ5CgZVcGRhdGUSIi5zdmMuZW52aXJvbm1lbnRzLnYxLlVwZGF0ZVJlcXVlc3QaIC5zdmMuZW52aXJvbm1lbnRzLnYxLkVudmlyb25tZW50IimC0+STAiM6ASoyHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRKCAQoGRGVsZXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5EZWxldGVSZXF1ZXN0GiMuc3ZjLmVudmlyb25tZW50cy52MS5EZWxldGVSZXNwb25zZSIvirUYBVjMAXABgtPkkwIgKh4vZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0aQ4q1GD8KDGVudmlyb25tZW50cxIMZW52aXJvbm1lbnRzGhlFbnZpcm9ubWVudHMgb2YgYSBwcm9qZWN0KAEwAjgDQARiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runners_v1_runners]);
+  fileDesc("CiZzdmMvZW52aXJvbm1lbnRzL3YxL2Vudmlyb25tZW50cy5wcm90bxITc3ZjLmVudmlyb25tZW50cy52MSL/AQoGRGVwbG95Ej4KBGtpbmQYASABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZEIN4EECukgHggEEEAEgABI9CgNhcHAYAiABKAlCK7pIKHImMiReW2EtejAtOV0oW2EtejAtOS1dezAsNjF9W2EtejAtOV0pPyRIAIgBARIoCg5jb250YWluZXJfcG9ydBgDIAEoDUILukgIKgYY//8DKAFIAYgBARIjCglob3N0X3BvcnQYBCABKA1CC7pICCoGGP//AygBSAKIAQFCBgoEX2FwcEIRCg9fY29udGFpbmVyX3BvcnRCDAoKX2hvc3RfcG9ydCLiAQoOR2l0Q3JlZGVudGlhbHMSIQoIdXNlcm5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIkCgV0b2tlbhgCIAEoCUIQukgHcgUQARiAIIq1GAIIAUgBiAEBEicKB3NzaF9rZXkYAyABKAlCEbpICHIGEAEYgIABirUYAggBSAKIAQESKwoLa25vd25faG9zdHMYBCABKAlCEbpICHIGEAEYgIABirUYAlABSAOIAQFCCwoJX3VzZXJuYW1lQggKBl90b2tlbkIKCghfc3NoX2tleUIOCgxfa25vd25faG9zdHMijAcKC0Vudmlyb25tZW50Eg8KAmlkGAEgASgJQgPgQQMSFwoKcHJvamVjdF9pZBgCIAEoCUID4EEDEhQKB3RlYW1faWQYAyABKAlCA+BBAxIRCgRuYW1lGAQgASgJQgPgQQMSHAoKcmVwb3NpdG9yeRgFIAEoCUID4EEDSACIAQESEwoGYnJhbmNoGAYgASgJQgPgQQMSFwoKYnVpbGRfcGF0aBgHIAEoCUID4EEDEjcKCmJ1aWxkX3R5cGUYCCABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUID4EEDEjMKCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMwoKdXBkYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgpzdWJtb2R1bGVzGAsgASgIQgPgQQMSHAoPZGVwbG95X2FwcHJvdmFsGAwgASgIQgPgQQMSNQoGZGVwbG95GA0gASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lCA+BBA0gBiAEBEiIKFWJ1aWxkX3RpbWVvdXRfc2Vjb25kcxgOIAEoDUID4EEDEiAKE2hhc19naXRfY3JlZGVudGlhbHMYDyABKAhCA+BBAxI2CgZydW5uZXIYECABKAsyHC5zdmMucnVubmVycy52MS5Xb3JrU2VsZWN0b3JCA+BBA0gCiAEBEh8KEnJlcXVpcmVkX2FwcHJvdmFscxgRIAEoDUID4EEDEiAKE2FsbG93X3NlbGZfYXBwcm92YWwYEiABKAhCA+BBAxIcCg9wcm9tb3Rpb25zX29ubHkYEyABKAhCA+BBAxIcCgpkb2NrZXJmaWxlGBQgASgJQgPgQQNIA4gBARIZCgdjb250ZXh0GBUgASgJQgPgQQNIBIgBARIYCgZ0YXJnZXQYFiABKAlCA+BBA0gFiAEBEhgKC2Nsb25lX2RlcHRoGBcgASgNQgPgQQMSEQoEdGFncxgYIAEoCEID4EEDEhgKBm5vdGljZRgZIAEoCUID4EEDSAaIAQFCDQoLX3JlcG9zaXRvcnlCCQoHX2RlcGxveUIJCgdfcnVubmVyQg0KC19kb2NrZXJmaWxlQgoKCF9jb250ZXh0QgkKB190YXJnZXRCCQoHX25vdGljZSImCgtMaXN0UmVxdWVzdBIXCgpwcm9qZWN0X2lkGAEgASgJQgPgQQIiSwoMTGlzdFJlc3BvbnNlEjsKDGVudmlyb25tZW50cxgBIAMoCzIgLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnRCA+BBAyIpCgpHZXRSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQIi2wkKDUNyZWF0ZVJlcXVlc3QSFwoKcHJvamVjdF9pZBgBIAEoCUID4EECEjEKBG5hbWUYAiABKAlCI+BBArpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCw2Mn0kEkIKCnJlcG9zaXRvcnkYAyABKAlCKbpIJnIkGPQDMh9eKGh0dHBzPzovL3xzc2g6Ly98Z2l0QClbXlxzXSskSACIAQESQQoGYnJhbmNoGAQgASgJQiy6SClyJxABGPQBMiBeW15cc35eOj8qXFtcXC1dW15cc35eOj8qXFtcXF0qJEgBiAEBEjMKCmJ1aWxkX3BhdGgYBSABKAlCGrpIF3IVEAEY9AMyDl5bXi9cc11bXlxzXSokSAKIAQESQwoKYnVpbGRfdHlwZRgGIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlQgq6SAeCAQQQASAASAOIAQESFwoKc3VibW9kdWxlcxgHIAEoCEgEiAEBEhwKD2RlcGxveV9hcHByb3ZhbBgIIAEoCEgFiAEBEjAKBmRlcGxveRgJIAEoCzIbLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVwbG95SAaIAQESLwoVYnVpbGRfdGltZW91dF9zZWNvbmRzGAogASgNQgu6SAgqBhiAowUoHkgHiAEBEkEKD2dpdF9jcmVkZW50aWFscxgLIAEoCzIjLnN2Yy5lbnZpcm9ubWVudHMudjEuR2l0Q3JlZGVudGlhbHNICIgBARIxCgZydW5uZXIYDCABKAsyHC5zdmMucnVubmVycy52MS5Xb3JrU2VsZWN0b3JICYgBARIqChJyZXF1aXJlZF9hcHByb3ZhbHMYDSABKA1CCbpIBioEGAUoAUgKiAEBEiAKE2FsbG93X3NlbGZfYXBwcm92YWwYDiABKAhIC4gBARIcCg9wcm9tb3Rpb25zX29ubHkYDyABKAhIDIgBARI0Cgpkb2NrZXJmaWxlGBAgASgJQhu6SBhyFhj0AzIRXihbXi9cc11bXlxzXSopPyRIDYgBARIxCgdjb250ZXh0GBEgASgJQhu6SBhyFhj0AzIRXihbXi9cc11bXlxzXSopPyRIDogBARI+CgZ0YXJnZXQYEiABKAlCKbpIJnIkGIABMh9eKFtBLVphLXowLTldW0EtWmEtejAtOS5fLV0qKT8kSA+IAQESJAoLY2xvbmVfZGVwdGgYEyABKA1CCrpIByoFGJBOKAFIEIgBARIRCgR0YWdzGBQgASgISBGIAQFCDQoLX3JlcG9zaXRvcnlCCQoHX2JyYW5jaEINCgtfYnVpbGRfcGF0aEINCgtfYnVpbGRfdHlwZUINCgtfc3VibW9kdWxlc0ISChBfZGVwbG95X2FwcHJvdmFsQgkKB19kZXBsb3lCGAoWX2J1aWxkX3RpbWVvdXRfc2Vjb25kc0ISChBfZ2l0X2NyZWRlbnRpYWxzQgkKB19ydW5uZXJCFQoTX3JlcXVpcmVkX2FwcHJvdmFsc0IWChRfYWxsb3dfc2VsZl9hcHByb3ZhbEISChBfcHJvbW90aW9uc19vbmx5Qg0KC19kb2NrZXJmaWxlQgoKCF9jb250ZXh0QgkKB190YXJnZXRCDgoMX2Nsb25lX2RlcHRoQgcKBV90YWdzIuoJCg1VcGRhdGVSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQISMwoEbmFtZRgCIAEoCUIgukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSRIAIgBARJCCgpyZXBvc2l0b3J5GAMgASgJQim6SCZyJBj0AzIfXihodHRwcz86Ly98c3NoOi8vfGdpdEApW15cc10rJEgBiAEBEkEKBmJyYW5jaBgEIAEoCUIsukgpcicQARj0ATIgXlteXHN+Xjo/KlxbXFwtXVteXHN+Xjo/KlxbXFxdKiRIAogBARIzCgpidWlsZF9wYXRoGAUgASgJQhq6SBdyFRABGPQDMg5eW14vXHNdW15cc10qJEgDiAEBEkMKCmJ1aWxkX3R5cGUYBiABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUIKukgHggEEEAEgAEgEiAEBEhcKCnN1Ym1vZHVsZXMYByABKAhIBYgBARIcCg9kZXBsb3lfYXBwcm92YWwYCCABKAhIBogBARIwCgZkZXBsb3kYCSABKAsyGy5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveUgHiAEBEi8KFWJ1aWxkX3RpbWVvdXRfc2Vjb25kcxgKIAEoDUILukgIKgYYgKMFKB5ICIgBARJBCg9naXRfY3JlZGVudGlhbHMYCyABKAsyIy5zdmMuZW52aXJvbm1lbnRzLnYxLkdpdENyZWRlbnRpYWxzSAmIAQESMQoGcnVubmVyGAwgASgLMhwuc3ZjLnJ1bm5lcnMudjEuV29ya1NlbGVjdG9ySAqIAQESKgoScmVxdWlyZWRfYXBwcm92YWxzGA0gASgNQgm6SAYqBBgFKAFIC4gBARIgChNhbGxvd19zZWxmX2FwcHJvdmFsGA4gASgISAyIAQESHAoPcHJvbW90aW9uc19vbmx5GA8gASgISA2IAQESNAoKZG9ja2VyZmlsZRgQIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA6IAQESMQoHY29udGV4dBgRIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA+IAQESPgoGdGFyZ2V0GBIgASgJQim6SCZyJBiAATIfXihbQS1aYS16MC05XVtBLVphLXowLTkuXy1dKik/JEgQiAEBEiQKC2Nsb25lX2RlcHRoGBMgASgNQgq6SAcqBRiQTigBSBGIAQESEQoEdGFncxgUIAEoCEgSiAEBQgcKBV9uYW1lQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGVCDQoLX3N1Ym1vZHVsZXNCEgoQX2RlcGxveV9hcHByb3ZhbEIJCgdfZGVwbG95QhgKFl9idWlsZF90aW1lb3V0X3NlY29uZHNCEgoQX2dpdF9jcmVkZW50aWFsc0IJCgdfcnVubmVyQhUKE19yZXF1aXJlZF9hcHByb3ZhbHNCFgoUX2FsbG93X3NlbGZfYXBwcm92YWxCEgoQX3Byb21vdGlvbnNfb25seUINCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0Qg4KDF9jbG9uZV9kZXB0aEIHCgVfdGFncyIsCg1EZWxldGVSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQIiEAoORGVsZXRlUmVzcG9uc2UqcQoJQnVpbGRUeXBlEhoKFkJVSUxEX1RZUEVfVU5TUEVDSUZJRUQQABITCg9CVUlMRF9UWVBFX0FVVE8QARIZChVCVUlMRF9UWVBFX0RPQ0tFUkZJTEUQAhIYChRCVUlMRF9UWVBFX0JVSUxEUEFDSxADKnsKDERlcGxveU1ldGhvZBIdChlERVBMT1lfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFgoSREVQTE9ZX01FVEhPRF9OT05FEAESGwoXREVQTE9ZX01FVEhPRF9DT05UQUlORVIQAhIXChNERVBMT1lfTUVUSE9EX0RPS0tVEAMylgYKE0Vudmlyb25tZW50c1NlcnZpY2USvAEKBExpc3QSIC5zdmMuZW52aXJvbm1lbnRzLnYxLkxpc3RSZXF1ZXN0GiEuc3ZjLmVudmlyb25tZW50cy52MS5MaXN0UmVzcG9uc2Uib5ACAYq1GD2iAQxlbnZpcm9ubWVudHOqAQJpZKoBBG5hbWWqAQpyZXBvc2l0b3J5qgEGYnJhbmNoqgEJYnVpbGRUeXBlgtPkkwIlEiMvcHJvamVjdHMve3Byb2plY3RfaWR9L2Vudmlyb25tZW50cxJzCgNHZXQSHy5zdmMuZW52aXJvbm1lbnRzLnYxLkdldFJlcXVlc3QaIC5zdmMuZW52aXJvbm1lbnRzLnYxLkVudmlyb25tZW50IimQAgGC0+STAiASHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRKFAQoGQ3JlYXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5DcmVhdGVSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCI1irUYA1jJAYLT5JMCKDoBKiIjL3Byb2plY3RzL3twcm9qZWN0X2lkfS9lbnZpcm9ubWVudHMSeQoGVXBkYXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5VcGRhdGVSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIpgtPkkwIjOgEqMh4vZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0SggEKBkRlbGV0ZRIiLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVsZXRlUmVxdWVzdBojLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVsZXRlUmVzcG9uc2UiL4q1GAVYzAFwAYLT5JMCICoeL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9GkOKtRg/CgxlbnZpcm9ubWVudHMSDGVudmlyb25tZW50cxoZRW52aXJvbm1lbnRzIG9mIGEgcHJvamVjdCgBMAI4A0AEYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runners_v1_runners]);
 
 /**
  * Target to which builds of an environment are deployed. It is always on the side of the runner; the control plane never connects to it.
@@ -151,14 +151,14 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
   repository?: string | undefined;
 
   /**
-   * Branch that is built.
+   * Branch or tag that is built: `main`, `v1.2.0`, `refs/tags/v1.2.0`. Of a name without `refs/` the branch comes first, and then the tag.
    *
    * @generated from field: string branch = 6;
    */
   branch: string;
 
   /**
-   * Folder of the repository that is built, relative, without `..`.
+   * Folder of the repository that is built, relative, without `..`: where the Dockerfile is looked for, and what it copies from, unless those are set apart.
    *
    * @generated from field: string build_path = 7;
    */
@@ -235,7 +235,7 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
   requiredApprovals: number;
 
   /**
-   * True if the approval of who asked for a promotion counts.
+   * True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted.
    *
    * @generated from field: bool allow_self_approval = 18;
    */
@@ -247,6 +247,48 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
    * @generated from field: bool promotions_only = 19;
    */
   promotionsOnly: boolean;
+
+  /**
+   * Path of the Dockerfile in the repository, such as `services/api/Dockerfile` or `Dockerfile.prod`; absent: the one at the build path.
+   *
+   * @generated from field: optional string dockerfile = 20;
+   */
+  dockerfile?: string | undefined;
+
+  /**
+   * Folder of the repository that a Dockerfile copies from, `.` for the root; absent: the build path.
+   *
+   * @generated from field: optional string context = 21;
+   */
+  context?: string | undefined;
+
+  /**
+   * Stage of the Dockerfile that is built; absent: the last one.
+   *
+   * @generated from field: optional string target = 22;
+   */
+  target?: string | undefined;
+
+  /**
+   * Number of commits of the history that are cloned.
+   *
+   * @generated from field: uint32 clone_depth = 23;
+   */
+  cloneDepth: number;
+
+  /**
+   * True if the tags of the commits that are cloned are fetched.
+   *
+   * @generated from field: bool tags = 24;
+   */
+  tags: boolean;
+
+  /**
+   * Reason why builds of the environment cannot succeed, and the ways out: the team has no registry, and the installation has none of its own. Absent where nothing does, and in lists.
+   *
+   * @generated from field: optional string notice = 25;
+   */
+  notice?: string | undefined;
 };
 
 /**
@@ -347,14 +389,14 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   repository?: string | undefined;
 
   /**
-   * Branch that is built. Default: `main`.
+   * Branch or tag that is built: `main`, `v1.2.0`, `refs/tags/v1.2.0`. Of a name without `refs/` the branch comes first, and then the tag. Default: `main`.
    *
    * @generated from field: optional string branch = 4;
    */
   branch?: string | undefined;
 
   /**
-   * Folder of the repository that is built, relative. Default: `.`.
+   * Folder of the repository that is built, relative: where the Dockerfile is looked for, and what it copies from, unless those are set apart. Default: `.`.
    *
    * @generated from field: optional string build_path = 5;
    */
@@ -417,7 +459,7 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   requiredApprovals?: number | undefined;
 
   /**
-   * True if the approval of who asked for a promotion counts. Default: true.
+   * True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted. Default: true.
    *
    * @generated from field: optional bool allow_self_approval = 14;
    */
@@ -429,6 +471,41 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
    * @generated from field: optional bool promotions_only = 15;
    */
   promotionsOnly?: boolean | undefined;
+
+  /**
+   * Path of the Dockerfile in the repository, such as `services/api/Dockerfile` or `Dockerfile.prod`. Default: the one at the build path. Nothing to buildpacks.
+   *
+   * @generated from field: optional string dockerfile = 16;
+   */
+  dockerfile?: string | undefined;
+
+  /**
+   * Folder of the repository that a Dockerfile copies from, `.` for the root. Default: the build path. Nothing to buildpacks.
+   *
+   * @generated from field: optional string context = 17;
+   */
+  context?: string | undefined;
+
+  /**
+   * Stage of the Dockerfile that is built. Default: the last one. Nothing to buildpacks.
+   *
+   * @generated from field: optional string target = 18;
+   */
+  target?: string | undefined;
+
+  /**
+   * Number of commits of the history that are cloned, 1 to 10,000. More than one is for what reads the history, such as `git describe`. Default: 1.
+   *
+   * @generated from field: optional uint32 clone_depth = 19;
+   */
+  cloneDepth?: number | undefined;
+
+  /**
+   * True if the tags of the commits that are cloned are fetched. Default: false.
+   *
+   * @generated from field: optional bool tags = 20;
+   */
+  tags?: boolean | undefined;
 };
 
 /**
@@ -466,7 +543,7 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
   repository?: string | undefined;
 
   /**
-   * New branch.
+   * New branch or tag.
    *
    * @generated from field: optional string branch = 4;
    */
@@ -494,7 +571,7 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
   submodules?: boolean | undefined;
 
   /**
-   * True if a person must approve each deploy. Turning it off takes the role admin, as approving does.
+   * True if a person must approve each deploy.
    *
    * @generated from field: optional bool deploy_approval = 8;
    */
@@ -529,25 +606,60 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
   runner?: WorkSelector | undefined;
 
   /**
-   * People who must approve a promotion, 1 to 5. Fewer than before takes the role admin.
+   * People who must approve a promotion, 1 to 5.
    *
    * @generated from field: optional uint32 required_approvals = 13;
    */
   requiredApprovals?: number | undefined;
 
   /**
-   * True if the approval of who asked for a promotion counts. Turning it on takes the role admin.
+   * True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted.
    *
    * @generated from field: optional bool allow_self_approval = 14;
    */
   allowSelfApproval?: boolean | undefined;
 
   /**
-   * True if promotions alone are deployed, from the next build on. Turning it off takes the role admin.
+   * True if promotions alone are deployed, from the next build on.
    *
    * @generated from field: optional bool promotions_only = 15;
    */
   promotionsOnly?: boolean | undefined;
+
+  /**
+   * New path of the Dockerfile in the repository; an empty text takes the one at the build path.
+   *
+   * @generated from field: optional string dockerfile = 16;
+   */
+  dockerfile?: string | undefined;
+
+  /**
+   * New folder of the repository that a Dockerfile copies from; an empty text takes the build path.
+   *
+   * @generated from field: optional string context = 17;
+   */
+  context?: string | undefined;
+
+  /**
+   * New stage of the Dockerfile that is built; an empty text takes the last one.
+   *
+   * @generated from field: optional string target = 18;
+   */
+  target?: string | undefined;
+
+  /**
+   * Number of commits of the history that are cloned, 1 to 10,000.
+   *
+   * @generated from field: optional uint32 clone_depth = 19;
+   */
+  cloneDepth?: number | undefined;
+
+  /**
+   * True if the tags of the commits that are cloned are fetched.
+   *
+   * @generated from field: optional bool tags = 20;
+   */
+  tags?: boolean | undefined;
 };
 
 /**
@@ -607,14 +719,14 @@ export enum BuildType {
   UNSPECIFIED = 0,
 
   /**
-   * A Dockerfile at the build path if there is one, else buildpacks; decided by the runner after cloning.
+   * The Dockerfile if there is one, else buildpacks; decided by the runner after cloning. An environment that names its Dockerfile has one.
    *
    * @generated from enum value: BUILD_TYPE_AUTO = 1;
    */
   AUTO = 1,
 
   /**
-   * The Dockerfile at the build path.
+   * The Dockerfile that the environment names, else the one at the build path.
    *
    * @generated from enum value: BUILD_TYPE_DOCKERFILE = 2;
    */
@@ -676,7 +788,8 @@ export const DeployMethodSchema: GenEnum<DeployMethod> = /*@__PURE__*/
   enumDesc(file_svc_environments_v1_environments, 1);
 
 /**
- * Environments of projects.
+ * Environments of projects. One is guarded when one of its approval fields is set (`deployApproval`, `requiredApprovals` above 1, `promotionsOnly`, `allowSelfApproval` off), or when an enabled policy in mode `enforce`, a budget
+ * with hold or a CI connection of its project reaches it. Admins and owners alone then delete it or change any field of it but `buildTimeoutSeconds`; others are refused with `role_insufficient` (403), what guards it in `details.guards`.
  *
  * @generated from service svc.environments.v1.EnvironmentsService
  */
@@ -702,7 +815,7 @@ export const EnvironmentsService: GenService<{
     output: typeof EnvironmentSchema;
   },
   /**
-   * Creates an environment. Errors: `name_taken` (409: the name in the project, or the app of the deploy in the team, with the environment that has
+   * Creates an environment. Errors: `role_insufficient` (403, a port of the host that a guarded environment of the team deploys to), `name_taken` (409: the name in the project, or the app of the deploy in the team, with the environment that has
    * it in `details.environmentId`), `limit_reached` (409).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.Create
@@ -714,7 +827,7 @@ export const EnvironmentsService: GenService<{
   },
   /**
    * Changes the named fields and leaves the others. Held git credentials stay with their host: a repository on another scheme, host or port is refused
-   * unless the same request sends `gitCredentials`, new ones or an empty object that clears them. Errors: `not_found` (404), `name_taken` (409,
+   * unless the same request sends `gitCredentials`, new ones or an empty object that clears them. Errors: `not_found` (404), `role_insufficient` (403, it is guarded), `name_taken` (409,
    * as for a new one), `validation_failed` (400, with the field `gitCredentials`: they belong to another host).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.Update
@@ -725,7 +838,7 @@ export const EnvironmentsService: GenService<{
     output: typeof EnvironmentSchema;
   },
   /**
-   * Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404), `in_use` (409: a build of it has not
+   * Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404), `role_insufficient` (403, it is guarded), `in_use` (409: a build of it has not
    * ended; cancel it or wait for its end, because its runner would go on with what nobody could see or stop any more).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.Delete

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/graph/v1/graph.proto.
  */
 export const file_svc_graph_v1_graph: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvZ3JhcGgvdjEvZ3JhcGgucHJvdG8SDHN2Yy5ncmFwaC52MSLaAQoJR3JhcGhOb2RlEhAKA3JlZhgBIAEoCUID4EEDEikKBGtpbmQYAiABKA4yFi5zdmMuZ3JhcGgudjEuTm9kZUtpbmRCA+BBAxIPCgJpZBgDIAEoCUID4EEDEhQKB3RlYW1faWQYBCABKAlCA+BBAxIRCgRuYW1lGAUgASgJQgPgQQMSFwoFc3RhdGUYBiABKAlCA+BBA0gAiAEBEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCCAoGX3N0YXRlImIKCUdyYXBoRWRnZRIRCgRmcm9tGAEgASgJQgPgQQMSDwoCdG8YAiABKAlCA+BBAxIxCghyZWxhdGlvbhgDIAEoDjIaLnN2Yy5ncmFwaC52MS5FZGdlUmVsYXRpb25CA+BBAyJ9CgtOb2RlUmVxdWVzdBJuCgNyZWYYASABKAlCYeBBArpIW3JZMldeZ3JhcGg6KHRlYW18cHJvamVjdHxlbnZpcm9ubWVudHxydW58YXJ0aWZhY3R8cmVsZWFzZXxwcm9tb3Rpb24pOlthLXpdK19bMC05YS16XXsxLDMwfSQinAEKDEVkZ2VzUmVxdWVzdBJuCgNyZWYYASABKAlCYeBBArpIW3JZMldeZ3JhcGg6KHRlYW18cHJvamVjdHxlbnZpcm9ubWVudHxydW58YXJ0aWZhY3R8cmVsZWFzZXxwcm9tb3Rpb24pOlthLXpdK19bMC05YS16XXsxLDMwfSQSEgoFZGVwdGgYAiABKAVIAIgBAUIICgZfZGVwdGgilQEKDUVkZ2VzUmVzcG9uc2USKwoFbm9kZXMYASADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhOb2RlQgPgQQMSKwoFZWRnZXMYAiADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhFZGdlQgPgQQMSEgoFZGVwdGgYAyABKA1CA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyJLCg1Db21taXRSZXF1ZXN0EjoKA3NoYRgBIAEoCUIt4EECukgnciUyI14oWzAtOWEtZkEtRl17NDB9fFswLTlhLWZBLUZdezY0fSkkIpQBCg5Db21taXRSZXNwb25zZRIQCgNzaGEYASABKAlCA+BBAxIrCgVub2RlcxgCIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaE5vZGVCA+BBAxIrCgVlZGdlcxgDIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaEVkZ2VCA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyrGAQoITm9kZUtpbmQSGQoVTk9ERV9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOTk9ERV9LSU5EX1RFQU0QARIVChFOT0RFX0tJTkRfUFJPSkVDVBACEhkKFU5PREVfS0lORF9FTlZJUk9OTUVOVBADEhEKDU5PREVfS0lORF9SVU4QBBIWChJOT0RFX0tJTkRfQVJUSUZBQ1QQBRIVChFOT0RFX0tJTkRfUkVMRUFTRRAGEhcKE05PREVfS0lORF9QUk9NT1RJT04QByq0AQoMRWRnZVJlbGF0aW9uEh0KGUVER0VfUkVMQVRJT05fVU5TUEVDSUZJRUQQABIaChZFREdFX1JFTEFUSU9OX0NPTlRBSU5TEAESFQoRRURHRV9SRUxBVElPTl9SQU4QAhIUChBFREdFX1JFTEFUSU9OX0lOEAMSHQoZRURHRV9SRUxBVElPTl9QUk9NT1RFRF9CWRAEEh0KGUVER0VfUkVMQVRJT05fUFJPTU9URURfVE8QBTLPBAoMR3JhcGhTZXJ2aWNlEssBCgROb2RlEhkuc3ZjLmdyYXBoLnYxLk5vZGVSZXF1ZXN0Ghcuc3ZjLmdyYXBoLnYxLkdyYXBoTm9kZSKOAZACAYq1GG2aAWoKG1doZXJlIGFuIGVudmlyb25tZW50IHN0YW5kcxIjZ3JhcGggbm9kZSBncmFwaDplbnZpcm9ubWVudDplbnZfMDEaJmdyYXBoLm5vZGUoJ2dyYXBoOmVudmlyb25tZW50OmVudl8wMScpgtPkkwIUEhIvZ3JhcGgvbm9kZXMve3JlZn0SgQEKBUVkZ2VzEhouc3ZjLmdyYXBoLnYxLkVkZ2VzUmVxdWVzdBobLnN2Yy5ncmFwaC52MS5FZGdlc1Jlc3BvbnNlIj+QAgGKtRgYEgNyZWYSBWRlcHRoGgVkZXB0aCoDcmVmgtPkkwIaEhgvZ3JhcGgvbm9kZXMve3JlZn0vZWRnZXMSagoGQ29tbWl0Ehsuc3ZjLmdyYXBoLnYxLkNvbW1pdFJlcXVlc3QaHC5zdmMuZ3JhcGgudjEuQ29tbWl0UmVzcG9uc2UiJZACAYq1GAI4BYLT5JMCFhIUL2dyYXBoL2NvbW1pdHMve3NoYX0agAGKtRh8CgVncmFwaBIFZ3JhcGgaWENvbm5lY3Rpb25zIGJldHdlZW4gdGVhbXMsIHByb2plY3RzLCBlbnZpcm9ubWVudHMsIHJ1bnMsIGFydGlmYWN0cywgcmVsZWFzZXMgYW5kIGNvbW1pdHMiCmhvc3QuZ3JhcGgoATAJOANQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChhzdmMvZ3JhcGgvdjEvZ3JhcGgucHJvdG8SDHN2Yy5ncmFwaC52MSLaAQoJR3JhcGhOb2RlEhAKA3JlZhgBIAEoCUID4EEDEikKBGtpbmQYAiABKA4yFi5zdmMuZ3JhcGgudjEuTm9kZUtpbmRCA+BBAxIPCgJpZBgDIAEoCUID4EEDEhQKB3RlYW1faWQYBCABKAlCA+BBAxIRCgRuYW1lGAUgASgJQgPgQQMSFwoFc3RhdGUYBiABKAlCA+BBA0gAiAEBEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCCAoGX3N0YXRlImIKCUdyYXBoRWRnZRIRCgRmcm9tGAEgASgJQgPgQQMSDwoCdG8YAiABKAlCA+BBAxIxCghyZWxhdGlvbhgDIAEoDjIaLnN2Yy5ncmFwaC52MS5FZGdlUmVsYXRpb25CA+BBAyKKAQoLTm9kZVJlcXVlc3QSewoDcmVmGAEgASgJQm7gQQK6SGhyZjJkXmdyYXBoOih0ZWFtfHByb2plY3R8ZW52aXJvbm1lbnR8YnVpbGR8cnVufGNpX3J1bnxhcnRpZmFjdHxyZWxlYXNlfHByb21vdGlvbik6W2Etel0rX1swLTlhLXpdezEsMzB9JCKpAQoMRWRnZXNSZXF1ZXN0EnsKA3JlZhgBIAEoCUJu4EECukhocmYyZF5ncmFwaDoodGVhbXxwcm9qZWN0fGVudmlyb25tZW50fGJ1aWxkfHJ1bnxjaV9ydW58YXJ0aWZhY3R8cmVsZWFzZXxwcm9tb3Rpb24pOlthLXpdK19bMC05YS16XXsxLDMwfSQSEgoFZGVwdGgYAiABKAVIAIgBAUIICgZfZGVwdGgilQEKDUVkZ2VzUmVzcG9uc2USKwoFbm9kZXMYASADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhOb2RlQgPgQQMSKwoFZWRnZXMYAiADKAsyFy5zdmMuZ3JhcGgudjEuR3JhcGhFZGdlQgPgQQMSEgoFZGVwdGgYAyABKA1CA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyJLCg1Db21taXRSZXF1ZXN0EjoKA3NoYRgBIAEoCUIt4EECukgnciUyI14oWzAtOWEtZkEtRl17NDB9fFswLTlhLWZBLUZdezY0fSkkIpQBCg5Db21taXRSZXNwb25zZRIQCgNzaGEYASABKAlCA+BBAxIrCgVub2RlcxgCIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaE5vZGVCA+BBAxIrCgVlZGdlcxgDIAMoCzIXLnN2Yy5ncmFwaC52MS5HcmFwaEVkZ2VCA+BBAxIWCgl0cnVuY2F0ZWQYBCABKAhCA+BBAyrxAQoITm9kZUtpbmQSGQoVTk9ERV9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOTk9ERV9LSU5EX1RFQU0QARIVChFOT0RFX0tJTkRfUFJPSkVDVBACEhkKFU5PREVfS0lORF9FTlZJUk9OTUVOVBADEhEKDU5PREVfS0lORF9SVU4QBBIWChJOT0RFX0tJTkRfQVJUSUZBQ1QQBRIVChFOT0RFX0tJTkRfUkVMRUFTRRAGEhcKE05PREVfS0lORF9QUk9NT1RJT04QBxITCg9OT0RFX0tJTkRfQlVJTEQQCBIUChBOT0RFX0tJTkRfQ0lfUlVOEAkqtAEKDEVkZ2VSZWxhdGlvbhIdChlFREdFX1JFTEFUSU9OX1VOU1BFQ0lGSUVEEAASGgoWRURHRV9SRUxBVElPTl9DT05UQUlOUxABEhUKEUVER0VfUkVMQVRJT05fUkFOEAISFAoQRURHRV9SRUxBVElPTl9JThADEh0KGUVER0VfUkVMQVRJT05fUFJPTU9URURfQlkQBBIdChlFREdFX1JFTEFUSU9OX1BST01PVEVEX1RPEAUy2QQKDEdyYXBoU2VydmljZRLLAQoETm9kZRIZLnN2Yy5ncmFwaC52MS5Ob2RlUmVxdWVzdBoXLnN2Yy5ncmFwaC52MS5HcmFwaE5vZGUijgGQAgGKtRhtmgFqChtXaGVyZSBhbiBlbnZpcm9ubWVudCBzdGFuZHMSI2dyYXBoIG5vZGUgZ3JhcGg6ZW52aXJvbm1lbnQ6ZW52XzAxGiZncmFwaC5ub2RlKCdncmFwaDplbnZpcm9ubWVudDplbnZfMDEnKYLT5JMCFBISL2dyYXBoL25vZGVzL3tyZWZ9EoEBCgVFZGdlcxIaLnN2Yy5ncmFwaC52MS5FZGdlc1JlcXVlc3QaGy5zdmMuZ3JhcGgudjEuRWRnZXNSZXNwb25zZSI/kAIBirUYGBIDcmVmEgVkZXB0aBoFZGVwdGgqA3JlZoLT5JMCGhIYL2dyYXBoL25vZGVzL3tyZWZ9L2VkZ2VzEmsKBkNvbW1pdBIbLnN2Yy5ncmFwaC52MS5Db21taXRSZXF1ZXN0Ghwuc3ZjLmdyYXBoLnYxLkNvbW1pdFJlc3BvbnNlIiaQAgGKtRgDuAEBgtPkkwIWEhQvZ3JhcGgvY29tbWl0cy97c2hhfRqJAYq1GIQBCgVncmFwaBIFZ3JhcGgaYENvbm5lY3Rpb25zIGJldHdlZW4gdGVhbXMsIHByb2plY3RzLCBlbnZpcm9ubWVudHMsIGJ1aWxkcywgcnVucywgYXJ0aWZhY3RzLCByZWxlYXNlcyBhbmQgY29tbWl0cyIKaG9zdC5ncmFwaCgBMAk4A1ACYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One node.
@@ -55,14 +55,15 @@ export type GraphNode = Message<"svc.graph.v1.GraphNode"> & {
   teamId: string;
 
   /**
-   * Name for people; of a run the first word of its command, of a release and a promotion the version.
+   * Name for people; of a run the first word of its command, of a build `build` and its number, of a CI run the name of its pipeline, of a release and a
+   * promotion the version.
    *
    * @generated from field: string name = 5;
    */
   name: string;
 
   /**
-   * State of a run (`queued`, `running`, `succeeded` …) or a promotion (`pending`, `approved` …); absent for all else.
+   * State of a build or run (`queued`, `running`, `succeeded` …), status of a CI run, state of a promotion (`pending`, `approved` …); absent for all else.
    *
    * @generated from field: optional string state = 6;
    */
@@ -125,7 +126,7 @@ export const GraphEdgeSchema: GenMessage<GraphEdge> = /*@__PURE__*/
  */
 export type NodeRequest = Message<"svc.graph.v1.NodeRequest"> & {
   /**
-   * `graph:<kind>:<id>`, kind one of `team`, `project`, `environment`, `run`, `artifact`, `release`, `promotion`: `graph:environment:env_…`.
+   * `graph:<kind>:<id>`, kind one of `team`, `project`, `environment`, `build`, `run`, `ci_run`, `artifact`, `release`, `promotion`: `graph:environment:env_…`.
    *
    * @generated from field: string ref = 1;
    */
@@ -195,7 +196,7 @@ export type EdgesResponse = Message<"svc.graph.v1.EdgesResponse"> & {
   depth: number;
 
   /**
-   * True if there is more than fits: at most 200 nodes, and of one step the newest 50 runs, artifacts, releases or promotions.
+   * True if there is more than fits: at most 200 nodes, and of one step the newest 50 builds, runs, CI runs, artifacts, releases or promotions.
    *
    * @generated from field: bool truncated = 4;
    */
@@ -231,7 +232,7 @@ export const CommitRequestSchema: GenMessage<CommitRequest> = /*@__PURE__*/
   messageDesc(file_svc_graph_v1_graph, 5);
 
 /**
- * Runs and artifacts of a commit, and the environments of the runs.
+ * Builds, runs and artifacts of a commit, and the environments of the builds and runs.
  *
  * @generated from message svc.graph.v1.CommitResponse
  */
@@ -244,21 +245,22 @@ export type CommitResponse = Message<"svc.graph.v1.CommitResponse"> & {
   sha: string;
 
   /**
-   * The newest runs of the commit, at most 50, then the environments that they are connected to, then the newest artifacts, at most 50.
+   * The newest builds of the commit, then CI runs, then sandbox runs, at most 50 of each; the environments that they are connected to; the newest artifacts, at
+   * most 50.
    *
    * @generated from field: repeated svc.graph.v1.GraphNode nodes = 2;
    */
   nodes: GraphNode[];
 
   /**
-   * Edges from the environments to the runs.
+   * Edges from the environments to the builds and runs.
    *
    * @generated from field: repeated svc.graph.v1.GraphEdge edges = 3;
    */
   edges: GraphEdge[];
 
   /**
-   * True if there are more runs or artifacts.
+   * True if there are more builds, runs or artifacts.
    *
    * @generated from field: bool truncated = 4;
    */
@@ -333,6 +335,20 @@ export enum NodeKind {
    * @generated from enum value: NODE_KIND_PROMOTION = 7;
    */
   PROMOTION = 7,
+
+  /**
+   * A build.
+   *
+   * @generated from enum value: NODE_KIND_BUILD = 8;
+   */
+  BUILD = 8,
+
+  /**
+   * A run of an external CI system.
+   *
+   * @generated from enum value: NODE_KIND_CI_RUN = 9;
+   */
+  CI_RUN = 9,
 }
 
 /**
@@ -362,7 +378,7 @@ export enum EdgeRelation {
   CONTAINS = 1,
 
   /**
-   * A team or an environment ran a run.
+   * A team or an environment ran a run, an environment ran a build or a CI run.
    *
    * @generated from enum value: EDGE_RELATION_RAN = 2;
    */
@@ -397,7 +413,8 @@ export const EdgeRelationSchema: GenEnum<EdgeRelation> = /*@__PURE__*/
   enumDesc(file_svc_graph_v1_graph, 1);
 
 /**
- * Nodes and edges: a team contains projects, a project contains environments and releases, a team ran sandbox runs. Artifacts are in releases, and promotions lead from releases to environments. A run is also connected to an
+ * Nodes and edges: a team contains projects, a project contains environments and releases, a team ran sandbox runs, an environment ran builds. Artifacts are in releases, and promotions lead from releases to environments. Runs of external CI
+ * systems hang on the environments in whose timelines they stand; there are none while the feature `host.ci` is off. A sandbox run is also connected to an
  * environment or a commit when its labels say so: `environment` with the id of an environment of the same team, `commit` with the
  * full SHA. Each node is authorised like the resource that it stands for; what the caller may not see is not in the answer, and asking for it
  * reads like asking for what does not exist. A credential without the scope of a
@@ -407,7 +424,7 @@ export const EdgeRelationSchema: GenEnum<EdgeRelation> = /*@__PURE__*/
  */
 export const GraphService: GenService<{
   /**
-   * Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run without `run:read`, an artifact without `artifact:read`, a release or promotion without `release:read`).
+   * Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run without `run:read`, a CI run without `ci:read`, an artifact without `artifact:read`, a release or promotion without `release:read`).
    *
    * @generated from rpc svc.graph.v1.GraphService.Node
    */
@@ -427,8 +444,8 @@ export const GraphService: GenService<{
     output: typeof EdgesResponseSchema;
   },
   /**
-   * Returns the runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that were made of it. Errors: `not_found` (404, nothing
-   * visible carries the commit).
+   * Returns the builds, CI runs and sandbox runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that
+   * were made of it, each of them that the credential may read. Errors: `not_found` (404, nothing visible carries the commit).
    *
    * @generated from rpc svc.graph.v1.GraphService.Commit
    */

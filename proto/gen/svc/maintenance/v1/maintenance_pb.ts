@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/maintenance/v1/maintenance.proto.
  */
 export const file_svc_maintenance_v1_maintenance: GenFile = /*@__PURE__*/
-  fileDesc("CiRzdmMvbWFpbnRlbmFuY2UvdjEvbWFpbnRlbmFuY2UucHJvdG8SEnN2Yy5tYWludGVuYW5jZS52MSLqAQoTTWFpbnRlbmFuY2VTZXR0aW5ncxIUCgd0ZWFtX2lkGAEgASgJQgPgQQMSGgoNcmVwb3NpdG9yeV9pZBgCIAEoCUID4EEDEhUKCGNhdGVnb3J5GAMgASgJQgPgQQMSFAoHZW5hYmxlZBgEIAEoCEID4EEDEiYKFG1vbnRobHlfYnVkZ2V0X2NlbnRzGAUgASgNQgPgQQNIAIgBARIzCgp1cGRhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDQhcKFV9tb250aGx5X2J1ZGdldF9jZW50cyLsAgoPTWFpbnRlbmFuY2VUYXNrEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhoKDXJlcG9zaXRvcnlfaWQYAyABKAlCA+BBAxIVCghjYXRlZ29yeRgEIAEoCUID4EEDEjwKBXN0YXRlGAUgASgOMiguc3ZjLm1haW50ZW5hbmNlLnYxLk1haW50ZW5hbmNlVGFza1N0YXRlQgPgQQMSFQoIcHJvcG9zYWwYBiABKAlCA+BBAxIhChRlc3RpbWF0ZWRfY29zdF9jZW50cxgHIAEoDUID4EEDEiMKEWFnZW50X2lkZW50aXR5X2lkGAggASgJQgPgQQNIAIgBARIXCgpjcmVhdGVkX2J5GAkgASgJQgPgQQMSMwoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0IUChJfYWdlbnRfaWRlbnRpdHlfaWQizgEKEExpc3RUYXNrc1JlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRJECg1yZXBvc2l0b3J5X2lkGAIgASgJQi3gQQK6SCdyJTIjXltBLVphLXowLTldW0EtWmEtejAtOS5fLy1dezAsMTk5fSQSHgoFbGltaXQYAyABKA1CCrpIByoFGMgBKAFIAIgBARIfCgZjdXJzb3IYBCABKAlCCrpIB3IFEAEYgARIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ7ChFMaXN0VGFza3NSZXNwb25zZRI3CgV0YXNrcxgBIAMoCzIjLnN2Yy5tYWludGVuYW5jZS52MS5NYWludGVuYW5jZVRhc2tCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIpwCChVVcGRhdGVTZXR0aW5nc1JlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRJECg1yZXBvc2l0b3J5X2lkGAIgASgJQi3gQQK6SCdyJTIjXltBLVphLXowLTldW0EtWmEtejAtOS5fLy1dezAsMTk5fSQSMwoIY2F0ZWdvcnkYAyABKAlCIeBBArpIG3IZMhdeW2Etel1bYS16MC05Xy1dezAsNjJ9JBIUCgdlbmFibGVkGAQgASgISACIAQESLQoUbW9udGhseV9idWRnZXRfY2VudHMYBSABKA1CCrpIByoFGIDC1y9IAYgBAUIKCghfZW5hYmxlZEIXChVfbW9udGhseV9idWRnZXRfY2VudHMi8QIKEVRyaWdnZXJSdW5SZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SRAoNcmVwb3NpdG9yeV9pZBgCIAEoCUIt4EECukgnciUyI15bQS1aYS16MC05XVtBLVphLXowLTkuXy8tXXswLDE5OX0kEjMKCGNhdGVnb3J5GAMgASgJQiHgQQK6SBtyGTIXXlthLXpdW2EtejAtOV8tXXswLDYyfSQSHwoIcHJvcG9zYWwYBCABKAlCDeBBArpIB3IFEAEYkE4SMwoUZXN0aW1hdGVkX2Nvc3RfY2VudHMYBSABKA1CEOBBArpICsgBASoFGIDC1y9IAIgBARI8ChFhZ2VudF9pZGVudGl0eV9pZBgGIAEoCUIcukgZchcyFV5bQS1aYS16MC05Xy1dezEsNjR9JEgBiAEBQhcKFV9lc3RpbWF0ZWRfY29zdF9jZW50c0IUChJfYWdlbnRfaWRlbnRpdHlfaWQqYwoUTWFpbnRlbmFuY2VUYXNrU3RhdGUSJgoiTUFJTlRFTkFOQ0VfVEFTS19TVEFURV9VTlNQRUNJRklFRBAAEiMKH01BSU5URU5BTkNFX1RBU0tfU1RBVEVfUFJPUE9TRUQQATKXBgoSTWFpbnRlbmFuY2VTZXJ2aWNlEvwBCglMaXN0VGFza3MSJC5zdmMubWFpbnRlbmFuY2UudjEuTGlzdFRhc2tzUmVxdWVzdBolLnN2Yy5tYWludGVuYW5jZS52MS5MaXN0VGFza3NSZXNwb25zZSKhAZACAYq1GFMiCnRhc2tzIGxpc3RiDAoFdGFza3MQMhjIAaoBAmlkqgEFc3RhdGWqAQhjYXRlZ29yeaoBEmVzdGltYXRlZENvc3RDZW50c6oBCWNyZWF0ZWRBdILT5JMCQRI/L3RlYW1zL3t0ZWFtX2lkfS9yZXBvc2l0b3JpZXMve3JlcG9zaXRvcnlfaWR9L21haW50ZW5hbmNlL3Rhc2tzEu8BCg5VcGRhdGVTZXR0aW5ncxIpLnN2Yy5tYWludGVuYW5jZS52MS5VcGRhdGVTZXR0aW5nc1JlcXVlc3QaJy5zdmMubWFpbnRlbmFuY2UudjEuTWFpbnRlbmFuY2VTZXR0aW5ncyKIAYq1GCwiD3NldHRpbmdzIHVwZGF0ZSoNcmVwb3NpdG9yeV9pZCoIY2F0ZWdvcnlAA4LT5JMCUjoBKjJNL3RlYW1zL3t0ZWFtX2lkfS9yZXBvc2l0b3JpZXMve3JlcG9zaXRvcnlfaWR9L21haW50ZW5hbmNlL3NldHRpbmdzL3tjYXRlZ29yeX0SqwEKClRyaWdnZXJSdW4SJS5zdmMubWFpbnRlbmFuY2UudjEuVHJpZ2dlclJ1blJlcXVlc3QaIy5zdmMubWFpbnRlbmFuY2UudjEuTWFpbnRlbmFuY2VUYXNrIlGKtRgDWMkBgtPkkwJEOgEqIj8vdGVhbXMve3RlYW1faWR9L3JlcG9zaXRvcmllcy97cmVwb3NpdG9yeV9pZH0vbWFpbnRlbmFuY2UvdGFza3MaYoq1GF4KC21haW50ZW5hbmNlEgttYWludGVuYW5jZRobTWFpbnRlbmFuY2Ugb2YgcmVwb3NpdG9yaWVzIhtob3N0LmF1dG9tYXRpb24ubWFpbnRlbmFuY2UoATAGOANABFADYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiRzdmMvbWFpbnRlbmFuY2UvdjEvbWFpbnRlbmFuY2UucHJvdG8SEnN2Yy5tYWludGVuYW5jZS52MSLqAQoTTWFpbnRlbmFuY2VTZXR0aW5ncxIUCgd0ZWFtX2lkGAEgASgJQgPgQQMSGgoNcmVwb3NpdG9yeV9pZBgCIAEoCUID4EEDEhUKCGNhdGVnb3J5GAMgASgJQgPgQQMSFAoHZW5hYmxlZBgEIAEoCEID4EEDEiYKFG1vbnRobHlfYnVkZ2V0X2NlbnRzGAUgASgNQgPgQQNIAIgBARIzCgp1cGRhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDQhcKFV9tb250aGx5X2J1ZGdldF9jZW50cyLDAwoPTWFpbnRlbmFuY2VUYXNrEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhoKDXJlcG9zaXRvcnlfaWQYAyABKAlCA+BBAxIVCghjYXRlZ29yeRgEIAEoCUID4EEDEjwKBXN0YXRlGAUgASgOMiguc3ZjLm1haW50ZW5hbmNlLnYxLk1haW50ZW5hbmNlVGFza1N0YXRlQgPgQQMSFQoIcHJvcG9zYWwYBiABKAlCA+BBAxIhChRlc3RpbWF0ZWRfY29zdF9jZW50cxgHIAEoDUID4EEDEiMKEWFnZW50X2lkZW50aXR5X2lkGAggASgJQgPgQQNIAIgBARIXCgpjcmVhdGVkX2J5GAkgASgJQgPgQQMSMwoKY3JlYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxJFCgt3YWl0aW5nX2ZvchgLIAEoCzImLnN2Yy5tYWludGVuYW5jZS52MS5NYWludGVuYW5jZVdhaXRpbmdCA+BBA0gBiAEBQhQKEl9hZ2VudF9pZGVudGl0eV9pZEIOCgxfd2FpdGluZ19mb3IiZgoSTWFpbnRlbmFuY2VXYWl0aW5nEj0KBGNvZGUYASABKA4yKi5zdmMubWFpbnRlbmFuY2UudjEuTWFpbnRlbmFuY2VXYWl0aW5nQ29kZUID4EEDEhEKBHRleHQYAiABKAlCA+BBAyLOAQoQTGlzdFRhc2tzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEkQKDXJlcG9zaXRvcnlfaWQYAiABKAlCLeBBArpIJ3IlMiNeW0EtWmEtejAtOV1bQS1aYS16MC05Ll8vLV17MCwxOTl9JBIeCgVsaW1pdBgDIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgEIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInsKEUxpc3RUYXNrc1Jlc3BvbnNlEjcKBXRhc2tzGAEgAygLMiMuc3ZjLm1haW50ZW5hbmNlLnYxLk1haW50ZW5hbmNlVGFza0ID4EEDEh0KC25leHRfY3Vyc29yGAIgASgJQgPgQQNIAIgBAUIOCgxfbmV4dF9jdXJzb3IinAIKFVVwZGF0ZVNldHRpbmdzUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEkQKDXJlcG9zaXRvcnlfaWQYAiABKAlCLeBBArpIJ3IlMiNeW0EtWmEtejAtOV1bQS1aYS16MC05Ll8vLV17MCwxOTl9JBIzCghjYXRlZ29yeRgDIAEoCUIh4EECukgbchkyF15bYS16XVthLXowLTlfLV17MCw2Mn0kEhQKB2VuYWJsZWQYBCABKAhIAIgBARItChRtb250aGx5X2J1ZGdldF9jZW50cxgFIAEoDUIKukgHKgUYgMLXL0gBiAEBQgoKCF9lbmFibGVkQhcKFV9tb250aGx5X2J1ZGdldF9jZW50cyL3AgoRVHJpZ2dlclJ1blJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRJECg1yZXBvc2l0b3J5X2lkGAIgASgJQi3gQQK6SCdyJTIjXltBLVphLXowLTldW0EtWmEtejAtOS5fLy1dezAsMTk5fSQSMwoIY2F0ZWdvcnkYAyABKAlCIeBBArpIG3IZMhdeW2Etel1bYS16MC05Xy1dezAsNjJ9JBIlCghwcm9wb3NhbBgEIAEoCUIT4EECukgHcgUQARiQToq1GAJQARIzChRlc3RpbWF0ZWRfY29zdF9jZW50cxgFIAEoDUIQ4EECukgKyAEBKgUYgMLXL0gAiAEBEjwKEWFnZW50X2lkZW50aXR5X2lkGAYgASgJQhy6SBlyFzIVXltBLVphLXowLTlfLV17MSw2NH0kSAGIAQFCFwoVX2VzdGltYXRlZF9jb3N0X2NlbnRzQhQKEl9hZ2VudF9pZGVudGl0eV9pZCpsChZNYWludGVuYW5jZVdhaXRpbmdDb2RlEigKJE1BSU5URU5BTkNFX1dBSVRJTkdfQ09ERV9VTlNQRUNJRklFRBAAEigKJE1BSU5URU5BTkNFX1dBSVRJTkdfQ09ERV9GRUFUVVJFX09GRhABKmMKFE1haW50ZW5hbmNlVGFza1N0YXRlEiYKIk1BSU5URU5BTkNFX1RBU0tfU1RBVEVfVU5TUEVDSUZJRUQQABIjCh9NQUlOVEVOQU5DRV9UQVNLX1NUQVRFX1BST1BPU0VEEAEymQYKEk1haW50ZW5hbmNlU2VydmljZRL8AQoJTGlzdFRhc2tzEiQuc3ZjLm1haW50ZW5hbmNlLnYxLkxpc3RUYXNrc1JlcXVlc3QaJS5zdmMubWFpbnRlbmFuY2UudjEuTGlzdFRhc2tzUmVzcG9uc2UioQGQAgGKtRhTIgp0YXNrcyBsaXN0YgwKBXRhc2tzEDIYyAGqAQJpZKoBBXN0YXRlqgEIY2F0ZWdvcnmqARJlc3RpbWF0ZWRDb3N0Q2VudHOqAQljcmVhdGVkQXSC0+STAkESPy90ZWFtcy97dGVhbV9pZH0vcmVwb3NpdG9yaWVzL3tyZXBvc2l0b3J5X2lkfS9tYWludGVuYW5jZS90YXNrcxLvAQoOVXBkYXRlU2V0dGluZ3MSKS5zdmMubWFpbnRlbmFuY2UudjEuVXBkYXRlU2V0dGluZ3NSZXF1ZXN0Gicuc3ZjLm1haW50ZW5hbmNlLnYxLk1haW50ZW5hbmNlU2V0dGluZ3MiiAGKtRgsIg9zZXR0aW5ncyB1cGRhdGUqDXJlcG9zaXRvcnlfaWQqCGNhdGVnb3J5QAOC0+STAlI6ASoyTS90ZWFtcy97dGVhbV9pZH0vcmVwb3NpdG9yaWVzL3tyZXBvc2l0b3J5X2lkfS9tYWludGVuYW5jZS9zZXR0aW5ncy97Y2F0ZWdvcnl9EqsBCgpUcmlnZ2VyUnVuEiUuc3ZjLm1haW50ZW5hbmNlLnYxLlRyaWdnZXJSdW5SZXF1ZXN0GiMuc3ZjLm1haW50ZW5hbmNlLnYxLk1haW50ZW5hbmNlVGFzayJRirUYA1jJAYLT5JMCRDoBKiI/L3RlYW1zL3t0ZWFtX2lkfS9yZXBvc2l0b3JpZXMve3JlcG9zaXRvcnlfaWR9L21haW50ZW5hbmNlL3Rhc2tzGmSKtRhgCgttYWludGVuYW5jZRILbWFpbnRlbmFuY2UaG01haW50ZW5hbmNlIG9mIHJlcG9zaXRvcmllcyIbaG9zdC5hdXRvbWF0aW9uLm1haW50ZW5hbmNlKAEwBjgDQARQA1gCYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Settings of one category of one repository.
@@ -151,6 +151,13 @@ export type MaintenanceTask = Message<"svc.maintenance.v1.MaintenanceTask"> & {
    * @generated from field: google.protobuf.Timestamp created_at = 10;
    */
   createdAt?: Timestamp | undefined;
+
+  /**
+   * Reason for which it is not taken on, seen at the moment of the call; absent when nothing stands in its way.
+   *
+   * @generated from field: optional svc.maintenance.v1.MaintenanceWaiting waiting_for = 11;
+   */
+  waitingFor?: MaintenanceWaiting | undefined;
 };
 
 /**
@@ -159,6 +166,34 @@ export type MaintenanceTask = Message<"svc.maintenance.v1.MaintenanceTask"> & {
  */
 export const MaintenanceTaskSchema: GenMessage<MaintenanceTask> = /*@__PURE__*/
   messageDesc(file_svc_maintenance_v1_maintenance, 1);
+
+/**
+ * Reason for which a task waits.
+ *
+ * @generated from message svc.maintenance.v1.MaintenanceWaiting
+ */
+export type MaintenanceWaiting = Message<"svc.maintenance.v1.MaintenanceWaiting"> & {
+  /**
+   * For programs.
+   *
+   * @generated from field: svc.maintenance.v1.MaintenanceWaitingCode code = 1;
+   */
+  code: MaintenanceWaitingCode;
+
+  /**
+   * For people.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message svc.maintenance.v1.MaintenanceWaiting.
+ * Use `create(MaintenanceWaitingSchema)` to create a new message.
+ */
+export const MaintenanceWaitingSchema: GenMessage<MaintenanceWaiting> = /*@__PURE__*/
+  messageDesc(file_svc_maintenance_v1_maintenance, 2);
 
 /**
  * Selects a repository and a page.
@@ -200,7 +235,7 @@ export type ListTasksRequest = Message<"svc.maintenance.v1.ListTasksRequest"> & 
  * Use `create(ListTasksRequestSchema)` to create a new message.
  */
 export const ListTasksRequestSchema: GenMessage<ListTasksRequest> = /*@__PURE__*/
-  messageDesc(file_svc_maintenance_v1_maintenance, 2);
+  messageDesc(file_svc_maintenance_v1_maintenance, 3);
 
 /**
  * One page.
@@ -228,7 +263,7 @@ export type ListTasksResponse = Message<"svc.maintenance.v1.ListTasksResponse"> 
  * Use `create(ListTasksResponseSchema)` to create a new message.
  */
 export const ListTasksResponseSchema: GenMessage<ListTasksResponse> = /*@__PURE__*/
-  messageDesc(file_svc_maintenance_v1_maintenance, 3);
+  messageDesc(file_svc_maintenance_v1_maintenance, 4);
 
 /**
  * Holds the changes.
@@ -277,7 +312,7 @@ export type UpdateSettingsRequest = Message<"svc.maintenance.v1.UpdateSettingsRe
  * Use `create(UpdateSettingsRequestSchema)` to create a new message.
  */
 export const UpdateSettingsRequestSchema: GenMessage<UpdateSettingsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_maintenance_v1_maintenance, 4);
+  messageDesc(file_svc_maintenance_v1_maintenance, 5);
 
 /**
  * Describes the task.
@@ -333,7 +368,34 @@ export type TriggerRunRequest = Message<"svc.maintenance.v1.TriggerRunRequest"> 
  * Use `create(TriggerRunRequestSchema)` to create a new message.
  */
 export const TriggerRunRequestSchema: GenMessage<TriggerRunRequest> = /*@__PURE__*/
-  messageDesc(file_svc_maintenance_v1_maintenance, 5);
+  messageDesc(file_svc_maintenance_v1_maintenance, 6);
+
+/**
+ * Reason for which a proposed task is not taken on.
+ *
+ * @generated from enum svc.maintenance.v1.MaintenanceWaitingCode
+ */
+export enum MaintenanceWaitingCode {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: MAINTENANCE_WAITING_CODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Maintenance is switched off on this installation.
+   *
+   * @generated from enum value: MAINTENANCE_WAITING_CODE_FEATURE_OFF = 1;
+   */
+  FEATURE_OFF = 1,
+}
+
+/**
+ * Describes the enum svc.maintenance.v1.MaintenanceWaitingCode.
+ */
+export const MaintenanceWaitingCodeSchema: GenEnum<MaintenanceWaitingCode> = /*@__PURE__*/
+  enumDesc(file_svc_maintenance_v1_maintenance, 0);
 
 /**
  * State of a task.
@@ -360,12 +422,12 @@ export enum MaintenanceTaskState {
  * Describes the enum svc.maintenance.v1.MaintenanceTaskState.
  */
 export const MaintenanceTaskStateSchema: GenEnum<MaintenanceTaskState> = /*@__PURE__*/
-  enumDesc(file_svc_maintenance_v1_maintenance, 0);
+  enumDesc(file_svc_maintenance_v1_maintenance, 1);
 
 /**
  * Settings and tasks of a repository's maintenance. Inert in this version: both are stored and shown, and nothing more. There is no agent that takes
  * tasks on, so that a task stays `proposed`; and since nothing is spent, neither the switch nor the budget of a category is held against it.
- * A repository is whatever the team calls it: repositories are not a resource of their own yet.
+ * While the feature is off, a task says that it waits for it, and switching it on starts none of these. A repository is whatever the team calls it: repositories are not a resource of their own yet.
  *
  * @generated from service svc.maintenance.v1.MaintenanceService
  */

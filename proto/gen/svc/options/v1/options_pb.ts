@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/options/v1/options.proto.
  */
 export const file_svc_options_v1_options: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEg5zdmMub3B0aW9ucy52MSKtAgoIUmVzb3VyY2USCwoDc2RrGAEgASgJEgsKA2NsaRgCIAEoCRIPCgdzdW1tYXJ5GAMgASgJEg8KB2ZlYXR1cmUYBCABKAkSKgoIYXVkaWVuY2UYBSABKA4yGC5zdmMub3B0aW9ucy52MS5BdWRpZW5jZRIiCgRhcmVhGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXJlYRIpCgpyZWFkX3Njb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSKgoLd3JpdGVfc2NvcGUYCCABKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZRIQCghub19zY29wZRgJIAEoCBIsCglzdGFiaWxpdHkYCiABKA4yGS5zdmMub3B0aW9ucy52MS5TdGFiaWxpdHki8gQKCU9wZXJhdGlvbhILCgNzZGsYASABKAkSDAoEYXJncxgCIAMoCRIVCg1vcHRpb25hbF9hcmdzGAMgAygJEg8KB2NvbW1hbmQYBCABKAkSFAoMY29tbWFuZF9hcmdzGAUgAygJEiIKBGF1dGgYBiABKA4yFC5zdmMub3B0aW9ucy52MS5BdXRoEiQKBXNjb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSIgoEcm9sZRgIIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGUSDwoHZmVhdHVyZRgJIAEoCRIwCgtpZGVtcG90ZW5jeRgKIAEoDjIbLnN2Yy5vcHRpb25zLnYxLklkZW1wb3RlbmN5EhYKDnN1Y2Nlc3Nfc3RhdHVzGAsgASgNEiIKBHBhZ2UYDCABKAsyFC5zdmMub3B0aW9ucy52MS5QYWdlEiYKBnN0cmVhbRgNIAEoCzIWLnN2Yy5vcHRpb25zLnYxLlN0cmVhbRITCgtkZXN0cnVjdGl2ZRgOIAEoCBISCgp0aW1lb3V0X21zGA8gASgNEhYKDmJvZHlfYnl0ZXNfbWF4GBAgASgNEhIKCnJhdGVfbGltaXQYESABKAkSLAoJc3RhYmlsaXR5GBIgASgOMhkuc3ZjLm9wdGlvbnMudjEuU3RhYmlsaXR5EikKCGV4YW1wbGVzGBMgAygLMhcuc3ZjLm9wdGlvbnMudjEuRXhhbXBsZRITCgtzZGtfcmV0dXJucxgUIAEoCRIPCgdjb2x1bW5zGBUgAygJEhEKCWlkX3Rva2VucxgWIAEoCBIQCghub19zY29wZRgXIAEoCCI/CgRQYWdlEg0KBWl0ZW1zGAEgASgJEhUKDWRlZmF1bHRfbGltaXQYAiABKA0SEQoJbWF4X2xpbWl0GAMgASgNIjAKBlN0cmVhbRIQCghpZF9maWVsZBgBIAEoCRIUCgxyZXN1bWVfZmllbGQYAiABKAkiMgoHRXhhbXBsZRINCgV0aXRsZRgBIAEoCRILCgNjbGkYAiABKAkSCwoDc2RrGAMgASgJIhUKBVNoYXBlEgwKBGJhcmUYASABKAkijQEKBUZpZWxkEhEKCXNlbnNpdGl2ZRgBIAEoCBIMCgRmbGFnGAIgASgJEg0KBXNob3J0GAMgASgJEg4KBmhpZGRlbhgEIAEoCBITCgtwbGFjZWhvbGRlchgFIAEoCRISCgpjbGlfZm9ybWF0GAYgASgJEgwKBHJlc3QYByABKAgSDQoFcXVlcnkYCCABKAgiFQoFVmFsdWUSDAoEbmFtZRgBIAEoCSrUAQoEQXJlYRIUChBBUkVBX1VOU1BFQ0lGSUVEEAASDwoLQVJFQV9BQ0NFU1MQARINCglBUkVBX0FQUFMQAhIPCgtBUkVBX0VOR0lORRADEhAKDEFSRUFfQ09OTkVDVBAEEhEKDUFSRUFfREVMSVZFUlkQBRITCg9BUkVBX09QRVJBVElPTlMQBhIOCgpBUkVBX01PTkVZEAcSFAoQQVJFQV9NQVJLRVRQTEFDRRAIEhIKDkFSRUFfV09SS1NQQUNFEAkSEQoNQVJFQV9GRUFUVVJFUxAKKmUKCEF1ZGllbmNlEhgKFEFVRElFTkNFX1VOU1BFQ0lGSUVEEAASEwoPQVVESUVOQ0VfUFVCTElDEAESEwoPQVVESUVOQ0VfUlVOTkVSEAISFQoRQVVESUVOQ0VfSU5URVJOQUwQAyqyAQoEQXV0aBIUChBBVVRIX1VOU1BFQ0lGSUVEEAASDQoJQVVUSF9OT05FEAESEQoNQVVUSF9PUFRJT05BTBACEhEKDUFVVEhfUkVRVUlSRUQQAxIQCgxBVVRIX1NFU1NJT04QBBIOCgpBVVRIX1NUQUZGEAUSGQoVQVVUSF9FTlJPTExNRU5UX1RPS0VOEAYSDwoLQVVUSF9SVU5ORVIQBxIRCg1BVVRIX0lOVEVSTkFMEAgqvggKBVNjb3BlEhUKEVNDT1BFX1VOU1BFQ0lGSUVEEAASJAoPU0NPUEVfVEVBTV9SRUFEEAEaD4q1GAsKCXRlYW06cmVhZBIoChFTQ09QRV9URUFNX01BTkFHRRACGhGKtRgNCgt0ZWFtOm1hbmFnZRIqChJTQ09QRV9QUk9KRUNUX1JFQUQQAxoSirUYDgoMcHJvamVjdDpyZWFkEiwKE1NDT1BFX1BST0pFQ1RfV1JJVEUQBBoTirUYDwoNcHJvamVjdDp3cml0ZRIiCg5TQ09QRV9SVU5fUkVBRBAFGg6KtRgKCghydW46cmVhZBIkCg9TQ09QRV9SVU5fV1JJVEUQBhoPirUYCwoJcnVuOndyaXRlEigKEVNDT1BFX1JVTk5FUl9SRUFEEAcaEYq1GA0KC3J1bm5lcjpyZWFkEiwKE1NDT1BFX1JVTk5FUl9NQU5BR0UQCBoTirUYDwoNcnVubmVyOm1hbmFnZRIgCg1TQ09QRV9DSV9SRUFEEAkaDYq1GAkKB2NpOnJlYWQSIgoOU0NPUEVfQ0lfV1JJVEUQChoOirUYCgoIY2k6d3JpdGUSJAoPU0NPUEVfQ0lfTUFOQUdFEAsaD4q1GAsKCWNpOm1hbmFnZRIcCgtTQ09QRV9TVEFGRhAMGguKtRgHCgVzdGFmZhImChBTQ09QRV9BVURJVF9SRUFEEA0aEIq1GAwKCmF1ZGl0OnJlYWQSJgoQU0NPUEVfS0VZX01BTkFHRRAOGhCKtRgMCgprZXk6bWFuYWdlEiwKE1NDT1BFX0FSVElGQUNUX1JFQUQQDxoTirUYDwoNYXJ0aWZhY3Q6cmVhZBIuChRTQ09QRV9BUlRJRkFDVF9XUklURRAQGhSKtRgQCg5hcnRpZmFjdDp3cml0ZRIqChJTQ09QRV9SRUxFQVNFX1JFQUQQERoSirUYDgoMcmVsZWFzZTpyZWFkEiwKE1NDT1BFX1JFTEVBU0VfV1JJVEUQEhoTirUYDwoNcmVsZWFzZTp3cml0ZRIoChFTQ09QRV9QT0xJQ1lfUkVBRBATGhGKtRgNCgtwb2xpY3k6cmVhZBIsChNTQ09QRV9QT0xJQ1lfTUFOQUdFEBQaE4q1GA8KDXBvbGljeTptYW5hZ2USMAoVU0NPUEVfQ09NUExJQU5DRV9SRUFEEBUaFYq1GBEKD2NvbXBsaWFuY2U6cmVhZBI0ChdTQ09QRV9DT01QTElBTkNFX01BTkFHRRAWGheKtRgTChFjb21wbGlhbmNlOm1hbmFnZRIkCg9TQ09QRV9DT1NUX1JFQUQQFxoPirUYCwoJY29zdDpyZWFkEioKElNDT1BFX0JJTExJTkdfUkVBRBAYGhKKtRgOCgxiaWxsaW5nOnJlYWQSLgoUU0NPUEVfQklMTElOR19NQU5BR0UQGRoUirUYEAoOYmlsbGluZzptYW5hZ2UqYQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDwoLUk9MRV9WSUVXRVIQARISCg5ST0xFX0RFVkVMT1BFUhACEg4KClJPTEVfQURNSU4QAxIOCgpST0xFX09XTkVSEAQqiwEKC0lkZW1wb3RlbmN5EhsKF0lERU1QT1RFTkNZX1VOU1BFQ0lGSUVEEAASFQoRSURFTVBPVEVOQ1lfS0VZRUQQARIZChVJREVNUE9URU5DWV9TVEFURU1FTlQQAhIXChNJREVNUE9URU5DWV9OQVRVUkFMEAMSFAoQSURFTVBPVEVOQ1lfTk9ORRAEKm8KCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESFQoRU1RBQklMSVRZX1BSRVZJRVcQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAM6VwoIcmVzb3VyY2USHy5nb29nbGUucHJvdG9idWYuU2VydmljZU9wdGlvbnMY0YYDIAEoCzIYLnN2Yy5vcHRpb25zLnYxLlJlc291cmNlUghyZXNvdXJjZTpLCgJvcBIeLmdvb2dsZS5wcm90b2J1Zi5NZXRob2RPcHRpb25zGNGGAyABKAsyGS5zdmMub3B0aW9ucy52MS5PcGVyYXRpb25SAm9wOk4KBXNoYXBlEh8uZ29vZ2xlLnByb3RvYnVmLk1lc3NhZ2VPcHRpb25zGNGGAyABKAsyFS5zdmMub3B0aW9ucy52MS5TaGFwZVIFc2hhcGU6TAoFZmllbGQSHS5nb29nbGUucHJvdG9idWYuRmllbGRPcHRpb25zGNGGAyABKAsyFS5zdmMub3B0aW9ucy52MS5GaWVsZFIFZmllbGQ6UAoFdmFsdWUSIS5nb29nbGUucHJvdG9idWYuRW51bVZhbHVlT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuVmFsdWVSBXZhbHVlYgZwcm90bzM", [file_google_protobuf_descriptor]);
+  fileDesc("ChxzdmMvb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEg5zdmMub3B0aW9ucy52MSLUAgoIUmVzb3VyY2USCwoDc2RrGAEgASgJEgsKA2NsaRgCIAEoCRIPCgdzdW1tYXJ5GAMgASgJEg8KB2ZlYXR1cmUYBCABKAkSKgoIYXVkaWVuY2UYBSABKA4yGC5zdmMub3B0aW9ucy52MS5BdWRpZW5jZRIiCgRhcmVhGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXJlYRIpCgpyZWFkX3Njb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSKgoLd3JpdGVfc2NvcGUYCCABKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZRIQCghub19zY29wZRgJIAEoCBIsCglzdGFiaWxpdHkYCiABKA4yGS5zdmMub3B0aW9ucy52MS5TdGFiaWxpdHkSJQoId2hlbl9vZmYYCyABKA4yEy5zdmMub3B0aW9ucy52MS5PZmYinwUKCU9wZXJhdGlvbhILCgNzZGsYASABKAkSDAoEYXJncxgCIAMoCRIVCg1vcHRpb25hbF9hcmdzGAMgAygJEg8KB2NvbW1hbmQYBCABKAkSFAoMY29tbWFuZF9hcmdzGAUgAygJEiIKBGF1dGgYBiABKA4yFC5zdmMub3B0aW9ucy52MS5BdXRoEiQKBXNjb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSIgoEcm9sZRgIIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGUSDwoHZmVhdHVyZRgJIAEoCRIwCgtpZGVtcG90ZW5jeRgKIAEoDjIbLnN2Yy5vcHRpb25zLnYxLklkZW1wb3RlbmN5EhYKDnN1Y2Nlc3Nfc3RhdHVzGAsgASgNEiIKBHBhZ2UYDCABKAsyFC5zdmMub3B0aW9ucy52MS5QYWdlEiYKBnN0cmVhbRgNIAEoCzIWLnN2Yy5vcHRpb25zLnYxLlN0cmVhbRITCgtkZXN0cnVjdGl2ZRgOIAEoCBISCgp0aW1lb3V0X21zGA8gASgNEhYKDmJvZHlfYnl0ZXNfbWF4GBAgASgNEhIKCnJhdGVfbGltaXQYESABKAkSLAoJc3RhYmlsaXR5GBIgASgOMhkuc3ZjLm9wdGlvbnMudjEuU3RhYmlsaXR5EikKCGV4YW1wbGVzGBMgAygLMhcuc3ZjLm9wdGlvbnMudjEuRXhhbXBsZRITCgtzZGtfcmV0dXJucxgUIAEoCRIPCgdjb2x1bW5zGBUgAygJEhEKCWlkX3Rva2VucxgWIAEoCBIQCghub19zY29wZRgXIAEoCBIUCgxzZXNzaW9uX29ubHkYGCABKAgSFQoNZW1wdHlfd2l0aG91dBgZIAEoCSI/CgRQYWdlEg0KBWl0ZW1zGAEgASgJEhUKDWRlZmF1bHRfbGltaXQYAiABKA0SEQoJbWF4X2xpbWl0GAMgASgNIjAKBlN0cmVhbRIQCghpZF9maWVsZBgBIAEoCRIUCgxyZXN1bWVfZmllbGQYAiABKAkiMgoHRXhhbXBsZRINCgV0aXRsZRgBIAEoCRILCgNjbGkYAiABKAkSCwoDc2RrGAMgASgJIhUKBVNoYXBlEgwKBGJhcmUYASABKAki6wEKBUZpZWxkEhEKCXNlbnNpdGl2ZRgBIAEoCBIMCgRmbGFnGAIgASgJEg0KBXNob3J0GAMgASgJEg4KBmhpZGRlbhgEIAEoCBITCgtwbGFjZWhvbGRlchgFIAEoCRISCgpjbGlfZm9ybWF0GAYgASgJEgwKBHJlc3QYByABKAgSDQoFcXVlcnkYCCABKAgSFAoMc2Vzc2lvbl9vbmx5GAkgASgIEioKCGRvY3VtZW50GAogASgOMhguc3ZjLm9wdGlvbnMudjEuRG9jdW1lbnQSGgoSZG9jdW1lbnRfYnl0ZXNfbWF4GAsgASgNIhUKBVZhbHVlEgwKBG5hbWUYASABKAkqOgoDT2ZmEhMKD09GRl9VTlNQRUNJRklFRBAAEg8KC09GRl9SRUZVU0VEEAESDQoJT0ZGX0lORVJUEAIq1AEKBEFyZWESFAoQQVJFQV9VTlNQRUNJRklFRBAAEg8KC0FSRUFfQUNDRVNTEAESDQoJQVJFQV9BUFBTEAISDwoLQVJFQV9FTkdJTkUQAxIQCgxBUkVBX0NPTk5FQ1QQBBIRCg1BUkVBX0RFTElWRVJZEAUSEwoPQVJFQV9PUEVSQVRJT05TEAYSDgoKQVJFQV9NT05FWRAHEhQKEEFSRUFfTUFSS0VUUExBQ0UQCBISCg5BUkVBX1dPUktTUEFDRRAJEhEKDUFSRUFfRkVBVFVSRVMQCiplCghBdWRpZW5jZRIYChRBVURJRU5DRV9VTlNQRUNJRklFRBAAEhMKD0FVRElFTkNFX1BVQkxJQxABEhMKD0FVRElFTkNFX1JVTk5FUhACEhUKEUFVRElFTkNFX0lOVEVSTkFMEAMqsgEKBEF1dGgSFAoQQVVUSF9VTlNQRUNJRklFRBAAEg0KCUFVVEhfTk9ORRABEhEKDUFVVEhfT1BUSU9OQUwQAhIRCg1BVVRIX1JFUVVJUkVEEAMSEAoMQVVUSF9TRVNTSU9OEAQSDgoKQVVUSF9TVEFGRhAFEhkKFUFVVEhfRU5ST0xMTUVOVF9UT0tFThAGEg8KC0FVVEhfUlVOTkVSEAcSEQoNQVVUSF9JTlRFUk5BTBAIKvAICgVTY29wZRIVChFTQ09QRV9VTlNQRUNJRklFRBAAEiQKD1NDT1BFX1RFQU1fUkVBRBABGg+KtRgLCgl0ZWFtOnJlYWQSKAoRU0NPUEVfVEVBTV9NQU5BR0UQAhoRirUYDQoLdGVhbTptYW5hZ2USKgoSU0NPUEVfUFJPSkVDVF9SRUFEEAMaEoq1GA4KDHByb2plY3Q6cmVhZBIsChNTQ09QRV9QUk9KRUNUX1dSSVRFEAQaE4q1GA8KDXByb2plY3Q6d3JpdGUSIgoOU0NPUEVfUlVOX1JFQUQQBRoOirUYCgoIcnVuOnJlYWQSJAoPU0NPUEVfUlVOX1dSSVRFEAYaD4q1GAsKCXJ1bjp3cml0ZRIoChFTQ09QRV9SVU5ORVJfUkVBRBAHGhGKtRgNCgtydW5uZXI6cmVhZBIsChNTQ09QRV9SVU5ORVJfTUFOQUdFEAgaE4q1GA8KDXJ1bm5lcjptYW5hZ2USIAoNU0NPUEVfQ0lfUkVBRBAJGg2KtRgJCgdjaTpyZWFkEiIKDlNDT1BFX0NJX1dSSVRFEAoaDoq1GAoKCGNpOndyaXRlEiQKD1NDT1BFX0NJX01BTkFHRRALGg+KtRgLCgljaTptYW5hZ2USHAoLU0NPUEVfU1RBRkYQDBoLirUYBwoFc3RhZmYSJgoQU0NPUEVfQVVESVRfUkVBRBANGhCKtRgMCgphdWRpdDpyZWFkEiYKEFNDT1BFX0tFWV9NQU5BR0UQDhoQirUYDAoKa2V5Om1hbmFnZRIsChNTQ09QRV9BUlRJRkFDVF9SRUFEEA8aE4q1GA8KDWFydGlmYWN0OnJlYWQSLgoUU0NPUEVfQVJUSUZBQ1RfV1JJVEUQEBoUirUYEAoOYXJ0aWZhY3Q6d3JpdGUSKgoSU0NPUEVfUkVMRUFTRV9SRUFEEBEaEoq1GA4KDHJlbGVhc2U6cmVhZBIsChNTQ09QRV9SRUxFQVNFX1dSSVRFEBIaE4q1GA8KDXJlbGVhc2U6d3JpdGUSKAoRU0NPUEVfUE9MSUNZX1JFQUQQExoRirUYDQoLcG9saWN5OnJlYWQSLAoTU0NPUEVfUE9MSUNZX01BTkFHRRAUGhOKtRgPCg1wb2xpY3k6bWFuYWdlEjAKFVNDT1BFX0NPTVBMSUFOQ0VfUkVBRBAVGhWKtRgRCg9jb21wbGlhbmNlOnJlYWQSNAoXU0NPUEVfQ09NUExJQU5DRV9NQU5BR0UQFhoXirUYEwoRY29tcGxpYW5jZTptYW5hZ2USJAoPU0NPUEVfQ09TVF9SRUFEEBcaD4q1GAsKCWNvc3Q6cmVhZBIqChJTQ09QRV9CSUxMSU5HX1JFQUQQGBoSirUYDgoMYmlsbGluZzpyZWFkEi4KFFNDT1BFX0JJTExJTkdfTUFOQUdFEBkaFIq1GBAKDmJpbGxpbmc6bWFuYWdlEjAKFVNDT1BFX1JFTEVBU0VfQVBQUk9WRRAaGhWKtRgRCg9yZWxlYXNlOmFwcHJvdmUqYQoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDwoLUk9MRV9WSUVXRVIQARISCg5ST0xFX0RFVkVMT1BFUhACEg4KClJPTEVfQURNSU4QAxIOCgpST0xFX09XTkVSEAQqiwEKC0lkZW1wb3RlbmN5EhsKF0lERU1QT1RFTkNZX1VOU1BFQ0lGSUVEEAASFQoRSURFTVBPVEVOQ1lfS0VZRUQQARIZChVJREVNUE9URU5DWV9TVEFURU1FTlQQAhIXChNJREVNUE9URU5DWV9OQVRVUkFMEAMSFAoQSURFTVBPVEVOQ1lfTk9ORRAEKm8KCVN0YWJpbGl0eRIZChVTVEFCSUxJVFlfVU5TUEVDSUZJRUQQABIUChBTVEFCSUxJVFlfU1RBQkxFEAESFQoRU1RBQklMSVRZX1BSRVZJRVcQAhIaChZTVEFCSUxJVFlfRVhQRVJJTUVOVEFMEAMqSgoIRG9jdW1lbnQSGAoURE9DVU1FTlRfVU5TUEVDSUZJRUQQABIRCg1ET0NVTUVOVF9URVhUEAESEQoNRE9DVU1FTlRfRklMRRACOlcKCHJlc291cmNlEh8uZ29vZ2xlLnByb3RvYnVmLlNlcnZpY2VPcHRpb25zGNGGAyABKAsyGC5zdmMub3B0aW9ucy52MS5SZXNvdXJjZVIIcmVzb3VyY2U6SwoCb3ASHi5nb29nbGUucHJvdG9idWYuTWV0aG9kT3B0aW9ucxjRhgMgASgLMhkuc3ZjLm9wdGlvbnMudjEuT3BlcmF0aW9uUgJvcDpOCgVzaGFwZRIfLmdvb2dsZS5wcm90b2J1Zi5NZXNzYWdlT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuU2hhcGVSBXNoYXBlOkwKBWZpZWxkEh0uZ29vZ2xlLnByb3RvYnVmLkZpZWxkT3B0aW9ucxjRhgMgASgLMhUuc3ZjLm9wdGlvbnMudjEuRmllbGRSBWZpZWxkOlAKBXZhbHVlEiEuZ29vZ2xlLnByb3RvYnVmLkVudW1WYWx1ZU9wdGlvbnMY0YYDIAEoCzIVLnN2Yy5vcHRpb25zLnYxLlZhbHVlUgV2YWx1ZWIGcHJvdG8z", [file_google_protobuf_descriptor]);
 
 /**
  * Names of a service outside of the protos, and the defaults of its RPCs. An RPC bound to GET has no side effects (the generator sets
@@ -93,6 +93,13 @@ export type Resource = Message<"svc.options.v1.Resource"> & {
    * @generated from field: svc.options.v1.Stability stability = 10;
    */
   stability: Stability;
+
+  /**
+   * Effect of its feature on its RPCs while that is off. Default: OFF_REFUSED.
+   *
+   * @generated from field: svc.options.v1.Off when_off = 11;
+   */
+  whenOff: Off;
 };
 
 /**
@@ -202,7 +209,7 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   stream?: Stream | undefined;
 
   /**
-   * The CLI asks before it runs and needs --yes without a terminal.
+   * The CLI asks a person at a terminal before it runs, and nobody else.
    *
    * @generated from field: bool destructive = 14;
    */
@@ -272,6 +279,21 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
    * @generated from field: bool no_scope = 23;
    */
   noScope: boolean;
+
+  /**
+   * Takes the session of a person and no API key: an act of judgement, or one that retires evidence. Of AUTH_REQUIRED and AUTH_STAFF, beside their
+   * scope and role; AUTH_SESSION implies it.
+   *
+   * @generated from field: bool session_only = 24;
+   */
+  sessionOnly: boolean;
+
+  /**
+   * Name of a text field of the response. Over REST, the answer is `{}` where it is empty, which says that there is nothing to answer.
+   *
+   * @generated from field: string empty_without = 25;
+   */
+  emptyWithout: string;
 };
 
 /**
@@ -443,7 +465,7 @@ export type Field = Message<"svc.options.v1.Field"> & {
   placeholder: string;
 
   /**
-   * The text form stands for a whole message or map: how the CLI reads it. "key=value" for maps (repeatable flag).
+   * The text form stands for a whole message or map: how the CLI reads it. "key=value" for maps (repeatable flag), "yaml" for JSON that may be YAML too.
    *
    * @generated from field: string cli_format = 6;
    */
@@ -463,6 +485,27 @@ export type Field = Message<"svc.options.v1.Field"> & {
    * @generated from field: bool query = 8;
    */
   query: boolean;
+
+  /**
+   * Set by the session of a person alone: a call with an API key that sets it is refused with `session_required`. Of fields of a request itself.
+   *
+   * @generated from field: bool session_only = 9;
+   */
+  sessionOnly: boolean;
+
+  /**
+   * CLI: a string that is a document, for which a file may be named. Bytes and free-form JSON are DOCUMENT_FILE, every other JSON DOCUMENT_TEXT, without saying so.
+   *
+   * @generated from field: svc.options.v1.Document document = 10;
+   */
+  document: Document;
+
+  /**
+   * CLI: most bytes of a document as compact JSON, where no rule of the type says it.
+   *
+   * @generated from field: uint32 document_bytes_max = 11;
+   */
+  documentBytesMax: number;
 };
 
 /**
@@ -492,6 +535,41 @@ export type Value = Message<"svc.options.v1.Value"> & {
  */
 export const ValueSchema: GenMessage<Value> = /*@__PURE__*/
   messageDesc(file_svc_options_v1_options, 7);
+
+/**
+ * Effect on an RPC of its platform feature while that is off.
+ *
+ * @generated from enum svc.options.v1.Off
+ */
+export enum Off {
+  /**
+   * The default.
+   *
+   * @generated from enum value: OFF_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is refused: with 403 `feature_disabled` where the feature is public, as a path that nobody serves where it is internal.
+   *
+   * @generated from enum value: OFF_REFUSED = 1;
+   */
+  REFUSED = 1,
+
+  /**
+   * It is answered, and nothing is found, recorded or started by it: not the route is gated, but the engine behind. The header `Svc-Feature-Off` names a
+   * public feature; an internal one is named to staff alone, and the paths are in no list.
+   *
+   * @generated from enum value: OFF_INERT = 2;
+   */
+  INERT = 2,
+}
+
+/**
+ * Describes the enum svc.options.v1.Off.
+ */
+export const OffSchema: GenEnum<Off> = /*@__PURE__*/
+  enumDesc(file_svc_options_v1_options, 0);
 
 /**
  * Part of the product that a service belongs to. Folders of the server, topics of `svc --help`, tag groups of OpenAPI, chapters of the documents
@@ -582,7 +660,7 @@ export enum Area {
  * Describes the enum svc.options.v1.Area.
  */
 export const AreaSchema: GenEnum<Area> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 0);
+  enumDesc(file_svc_options_v1_options, 1);
 
 /**
  * Callers of a service. They decide which process serves it and where it is published.
@@ -623,7 +701,7 @@ export enum Audience {
  * Describes the enum svc.options.v1.Audience.
  */
 export const AudienceSchema: GenEnum<Audience> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 1);
+  enumDesc(file_svc_options_v1_options, 2);
 
 /**
  * Credential that the caller of an RPC needs.
@@ -699,7 +777,7 @@ export enum Auth {
  * Describes the enum svc.options.v1.Auth.
  */
 export const AuthSchema: GenEnum<Auth> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 2);
+  enumDesc(file_svc_options_v1_options, 3);
 
 /**
  * Permission of an API key. The list is closed: a key's scopes are a subset, a role grants a subset.
@@ -834,21 +912,21 @@ export enum Scope {
   RELEASE_READ = 17,
 
   /**
-   * Create releases, ask for promotions, say how deploys elsewhere ended. Approving a promotion needs the role admin besides.
+   * Create releases, ask for promotions, say how deploys elsewhere ended. It approves nothing.
    *
    * @generated from enum value: SCOPE_RELEASE_WRITE = 18;
    */
   RELEASE_WRITE = 18,
 
   /**
-   * Read policies and what they decided.
+   * Read policies and what they decided, and try them on what past gates saw.
    *
    * @generated from enum value: SCOPE_POLICY_READ = 19;
    */
   POLICY_READ = 19,
 
   /**
-   * Create, change, try, enable and disable policies.
+   * Create, change, enable and disable policies.
    *
    * @generated from enum value: SCOPE_POLICY_MANAGE = 20;
    */
@@ -888,13 +966,20 @@ export enum Scope {
    * @generated from enum value: SCOPE_BILLING_MANAGE = 25;
    */
   BILLING_MANAGE = 25,
+
+  /**
+   * Approve and reject promotions and deploys of builds. Never given to a key unless it is asked for by name; no other scope includes it.
+   *
+   * @generated from enum value: SCOPE_RELEASE_APPROVE = 26;
+   */
+  RELEASE_APPROVE = 26,
 }
 
 /**
  * Describes the enum svc.options.v1.Scope.
  */
 export const ScopeSchema: GenEnum<Scope> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 3);
+  enumDesc(file_svc_options_v1_options, 4);
 
 /**
  * Standing of a person in a team, weakest first. Each role may do all that the weaker ones may.
@@ -942,7 +1027,7 @@ export enum Role {
  * Describes the enum svc.options.v1.Role.
  */
 export const RoleSchema: GenEnum<Role> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 4);
+  enumDesc(file_svc_options_v1_options, 5);
 
 /**
  * Effect of a second call with the same Idempotency-Key.
@@ -991,7 +1076,7 @@ export enum Idempotency {
  * Describes the enum svc.options.v1.Idempotency.
  */
 export const IdempotencySchema: GenEnum<Idempotency> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 5);
+  enumDesc(file_svc_options_v1_options, 6);
 
 /**
  * Stability of an RPC.
@@ -1032,7 +1117,41 @@ export enum Stability {
  * Describes the enum svc.options.v1.Stability.
  */
 export const StabilitySchema: GenEnum<Stability> = /*@__PURE__*/
-  enumDesc(file_svc_options_v1_options, 6);
+  enumDesc(file_svc_options_v1_options, 7);
+
+/**
+ * Spelling of a document on the command line. `@path` is a file and `-` standard input, always.
+ *
+ * @generated from enum svc.options.v1.Document
+ */
+export enum Document {
+  /**
+   * No document.
+   *
+   * @generated from enum value: DOCUMENT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The text itself.
+   *
+   * @generated from enum value: DOCUMENT_TEXT = 1;
+   */
+  TEXT = 1,
+
+  /**
+   * The path of a file. Text that begins with a bracket or has several lines is the document itself.
+   *
+   * @generated from enum value: DOCUMENT_FILE = 2;
+   */
+  FILE = 2,
+}
+
+/**
+ * Describes the enum svc.options.v1.Document.
+ */
+export const DocumentSchema: GenEnum<Document> = /*@__PURE__*/
+  enumDesc(file_svc_options_v1_options, 8);
 
 /**
  * Names of the service outside of the protos, and the defaults of its RPCs.

@@ -8,6 +8,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +17,99 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/plans/v1/plans.proto.
  */
 export const file_svc_plans_v1_plans: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvcGxhbnMvdjEvcGxhbnMucHJvdG8SDHN2Yy5wbGFucy52MSL3AgoEUGxhbhIPCgJpZBgBIAEoCUID4EEDEhEKBG5hbWUYAiABKAlCA+BBAxIUCgd2ZXJzaW9uGAMgASgNQgPgQQMSGAoLcHJpY2VfY2VudHMYBCABKAFCA+BBAxIVCghjdXJyZW5jeRgFIAEoCUID4EEDEh0KEGluY2x1ZGVkX3NlY29uZHMYBiABKAFCA+BBAxIUCgdvdmVyYWdlGAcgASgIQgPgQQMSHAoKcXVldWVkX21heBgIIAEoDUID4EEDSACIAQESHQoLcnVubmVyc19tYXgYCSABKA1CA+BBA0gBiAEBEikKF3J1bl90aW1lb3V0X3NlY29uZHNfbWF4GAogASgNQgPgQQNIAogBARIWCglhdmFpbGFibGUYCyABKAhCA+BBAxIUCgdjdXJyZW50GAwgASgIQgPgQQNCDQoLX3F1ZXVlZF9tYXhCDgoMX3J1bm5lcnNfbWF4QhoKGF9ydW5fdGltZW91dF9zZWNvbmRzX21heCINCgtMaXN0UmVxdWVzdCI2CgxMaXN0UmVzcG9uc2USJgoFcGxhbnMYASADKAsyEi5zdmMucGxhbnMudjEuUGxhbkID4EEDMvMBCgxQbGFuc1NlcnZpY2USqgEKBExpc3QSGS5zdmMucGxhbnMudjEuTGlzdFJlcXVlc3QaGi5zdmMucGxhbnMudjEuTGlzdFJlc3BvbnNlImuQAgGKtRhWMAKiAQVwbGFuc6oBAmlkqgEEbmFtZaoBCnByaWNlQ2VudHOqAQhjdXJyZW5jeaoBD2luY2x1ZGVkU2Vjb25kc6oBCWF2YWlsYWJsZaoBB2N1cnJlbnSC0+STAggSBi9wbGFucxo2irUYMgoFcGxhbnMSBXBsYW5zGhxQbGFucywgYW5kIHdoYXQgdGhleSBpbmNsdWRlKAEwB0gBYgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_svc_options_v1_options]);
+  fileDesc("ChhzdmMvcGxhbnMvdjEvcGxhbnMucHJvdG8SDHN2Yy5wbGFucy52MSITChFMaXN0UHJpY2VzUmVxdWVzdCJDChJMaXN0UHJpY2VzUmVzcG9uc2USLQoGcHJpY2VzGAEgAygLMhguc3ZjLnBsYW5zLnYxLk1ldGVyUHJpY2VCA+BBAyLBAQoKTWV0ZXJQcmljZRIPCgJpZBgBIAEoCUID4EEDEhIKBW1ldGVyGAIgASgJQgPgQQMSFQoIY3VycmVuY3kYAyABKAlCA+BBAxIdChBuYW5vc19wZXJfc2Vjb25kGAQgASgNQgPgQQMSNQoHZnJvbV9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gAiAEBEhUKCGluX2ZvcmNlGAYgASgIQgPgQQNCCgoIX2Zyb21fYXQi9wIKBFBsYW4SDwoCaWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSFAoHdmVyc2lvbhgDIAEoDUID4EEDEhgKC3ByaWNlX2NlbnRzGAQgASgBQgPgQQMSFQoIY3VycmVuY3kYBSABKAlCA+BBAxIdChBpbmNsdWRlZF9zZWNvbmRzGAYgASgBQgPgQQMSFAoHb3ZlcmFnZRgHIAEoCEID4EEDEhwKCnF1ZXVlZF9tYXgYCCABKA1CA+BBA0gAiAEBEh0KC3J1bm5lcnNfbWF4GAkgASgNQgPgQQNIAYgBARIpChdydW5fdGltZW91dF9zZWNvbmRzX21heBgKIAEoDUID4EEDSAKIAQESFgoJYXZhaWxhYmxlGAsgASgIQgPgQQMSFAoHY3VycmVudBgMIAEoCEID4EEDQg0KC19xdWV1ZWRfbWF4Qg4KDF9ydW5uZXJzX21heEIaChhfcnVuX3RpbWVvdXRfc2Vjb25kc19tYXgiDQoLTGlzdFJlcXVlc3QiNgoMTGlzdFJlc3BvbnNlEiYKBXBsYW5zGAEgAygLMhIuc3ZjLnBsYW5zLnYxLlBsYW5CA+BBAzKsAwoMUGxhbnNTZXJ2aWNlEqoBCgRMaXN0Ehkuc3ZjLnBsYW5zLnYxLkxpc3RSZXF1ZXN0Ghouc3ZjLnBsYW5zLnYxLkxpc3RSZXNwb25zZSJrkAIBirUYVjACogEFcGxhbnOqAQJpZKoBBG5hbWWqAQpwcmljZUNlbnRzqgEIY3VycmVuY3mqAQ9pbmNsdWRlZFNlY29uZHOqAQlhdmFpbGFibGWqAQdjdXJyZW50gtPkkwIIEgYvcGxhbnMStgEKCkxpc3RQcmljZXMSHy5zdmMucGxhbnMudjEuTGlzdFByaWNlc1JlcXVlc3QaIC5zdmMucGxhbnMudjEuTGlzdFByaWNlc1Jlc3BvbnNlImWQAgGKtRhPIgZwcmljZXMwAqIBBnByaWNlc6oBBW1ldGVyqgEIY3VycmVuY3mqAQ5uYW5vc1BlclNlY29uZKoBBmZyb21BdKoBB2luRm9yY2WqAQJpZILT5JMCCRIHL3ByaWNlcxo2irUYMgoFcGxhbnMSBXBsYW5zGhxQbGFucywgYW5kIHdoYXQgdGhleSBpbmNsdWRlKAEwB0gBYgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+
+/**
+ * The request has no fields.
+ *
+ * @generated from message svc.plans.v1.ListPricesRequest
+ */
+export type ListPricesRequest = Message<"svc.plans.v1.ListPricesRequest"> & {
+};
+
+/**
+ * Describes the message svc.plans.v1.ListPricesRequest.
+ * Use `create(ListPricesRequestSchema)` to create a new message.
+ */
+export const ListPricesRequestSchema: GenMessage<ListPricesRequest> = /*@__PURE__*/
+  messageDesc(file_svc_plans_v1_plans, 0);
+
+/**
+ * Prices of metered time.
+ *
+ * @generated from message svc.plans.v1.ListPricesResponse
+ */
+export type ListPricesResponse = Message<"svc.plans.v1.ListPricesResponse"> & {
+  /**
+   * Prices by meter, the one in force first, then those to come in their order.
+   *
+   * @generated from field: repeated svc.plans.v1.MeterPrice prices = 1;
+   */
+  prices: MeterPrice[];
+};
+
+/**
+ * Describes the message svc.plans.v1.ListPricesResponse.
+ * Use `create(ListPricesResponseSchema)` to create a new message.
+ */
+export const ListPricesResponseSchema: GenMessage<ListPricesResponse> = /*@__PURE__*/
+  messageDesc(file_svc_plans_v1_plans, 1);
+
+/**
+ * Price of one meter from a moment on: work is paid at the price that is in force when it is claimed.
+ *
+ * @generated from message svc.plans.v1.MeterPrice
+ */
+export type MeterPrice = Message<"svc.plans.v1.MeterPrice"> & {
+  /**
+   * Price id, `prc_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Kind and executor: `run.runner`, `run.service`, `build.runner`, `build.service`.
+   *
+   * @generated from field: string meter = 2;
+   */
+  meter: string;
+
+  /**
+   * ISO 4217 code, in lower case.
+   *
+   * @generated from field: string currency = 3;
+   */
+  currency: string;
+
+  /**
+   * Billionths of the major unit for a second.
+   *
+   * @generated from field: uint32 nanos_per_second = 4;
+   */
+  nanosPerSecond: number;
+
+  /**
+   * Beginning; absent for the first price of an installation, which always was.
+   *
+   * @generated from field: optional google.protobuf.Timestamp from_at = 5;
+   */
+  fromAt?: Timestamp | undefined;
+
+  /**
+   * True for the one in force; false for one that is to come.
+   *
+   * @generated from field: bool in_force = 6;
+   */
+  inForce: boolean;
+};
+
+/**
+ * Describes the message svc.plans.v1.MeterPrice.
+ * Use `create(MeterPriceSchema)` to create a new message.
+ */
+export const MeterPriceSchema: GenMessage<MeterPrice> = /*@__PURE__*/
+  messageDesc(file_svc_plans_v1_plans, 2);
 
 /**
  * One plan. A limit that is absent is that of the installation.
@@ -113,7 +207,7 @@ export type Plan = Message<"svc.plans.v1.Plan"> & {
  * Use `create(PlanSchema)` to create a new message.
  */
 export const PlanSchema: GenMessage<Plan> = /*@__PURE__*/
-  messageDesc(file_svc_plans_v1_plans, 0);
+  messageDesc(file_svc_plans_v1_plans, 3);
 
 /**
  * The request has no fields.
@@ -128,7 +222,7 @@ export type ListRequest = Message<"svc.plans.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_plans_v1_plans, 1);
+  messageDesc(file_svc_plans_v1_plans, 4);
 
 /**
  * Plans of the installation.
@@ -149,7 +243,7 @@ export type ListResponse = Message<"svc.plans.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_plans_v1_plans, 2);
+  messageDesc(file_svc_plans_v1_plans, 5);
 
 /**
  * Plans of this installation. Without a provider of payments there is one, `self_hosted`, which costs nothing and limits nothing.
@@ -166,6 +260,16 @@ export const PlansService: GenService<{
     methodKind: "unary";
     input: typeof ListRequestSchema;
     output: typeof ListResponseSchema;
+  },
+  /**
+   * Lists the prices of metered time: of each meter the one in force, and those to come. Whoever used a meter lately is told of a new price when it is published, before it begins.
+   *
+   * @generated from rpc svc.plans.v1.PlansService.ListPrices
+   */
+  listPrices: {
+    methodKind: "unary";
+    input: typeof ListPricesRequestSchema;
+    output: typeof ListPricesResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_plans_v1_plans, 0);

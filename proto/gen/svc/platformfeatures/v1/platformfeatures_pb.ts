@@ -570,7 +570,7 @@ export type SetStateRequest = Message<"svc.platformfeatures.v1.SetStateRequest">
   state: SwitchState;
 
   /**
-   * Reason, 8 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none.
+   * Reason, 1 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none.
    *
    * @generated from field: string reason = 3;
    */

@@ -242,7 +242,8 @@ export const ProjectsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Returns one project. Errors: `not_found` (404).
+   * Returns one project. Errors: `not_found` (404), `state_conflict` (409, projects of several of the caller's teams have the slug; `details.projects`
+   * names them).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.Get
    */
@@ -252,7 +253,7 @@ export const ProjectsService: GenService<{
     output: typeof ProjectSchema;
   },
   /**
-   * Creates a project; the slug is made from the name and unique on the installation (a number is added when it is taken).
+   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.Create
    */

@@ -20,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/promotions/v1/promotions.proto.
  */
 export const file_svc_promotions_v1_promotions: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdmMvcHJvbW90aW9ucy92MS9wcm9tb3Rpb25zLnByb3RvEhFzdmMucHJvbW90aW9ucy52MSJhChBQcm9tb3Rpb25XYWl0aW5nEjoKBGNvZGUYASABKA4yJy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25XYWl0aW5nQ29kZUID4EEDEhEKBHRleHQYAiABKAlCA+BBAyJWChFQcm9tb3Rpb25BcHByb3ZhbBIUCgd1c2VyX2lkGAEgASgJQgPgQQMSKwoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMihwEKDVByb21vdGlvblJ1bGUSFgoJcG9saWN5X2lkGAEgASgJQgPgQQMSGAoLcG9saWN5X25hbWUYAiABKAlCA+BBAxIUCgdydWxlX2lkGAMgASgJQgPgQQMSFAoHbWVzc2FnZRgEIAEoCUID4EEDEhgKC292ZXJyaWRhYmxlGAUgASgIQgPgQQMinAEKFlByb21vdGlvblBvbGljeVByZXZpZXcSFAoHYWxsb3dlZBgBIAEoCEID4EEDEjUKBmRlbmllZBgCIAMoCzIgLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJ1bGVCA+BBAxI1CgZ3YXJuZWQYAyADKAsyIC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25SdWxlQgPgQQMiiQgKCVByb21vdGlvbhIPCgJpZBgBIAEoCUID4EEDEhQKB3RlYW1faWQYAiABKAlCA+BBAxIXCgpwcm9qZWN0X2lkGAMgASgJQgPgQQMSGwoOZW52aXJvbm1lbnRfaWQYBCABKAlCA+BBAxIdChBlbnZpcm9ubWVudF9uYW1lGAUgASgJQgPgQQMSFwoKcmVsZWFzZV9pZBgGIAEoCUID4EEDEhQKB3ZlcnNpb24YByABKAlCA+BBAxIdCgthcnRpZmFjdF9pZBgIIAEoCUID4EEDSACIAQESNQoFc3RhdGUYCSABKA4yIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25TdGF0ZUID4EEDEkIKCXJlamVjdGlvbhgKIAEoDjIlLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJlamVjdGlvbkID4EEDSAGIAQESGAoGcmVhc29uGAsgASgJQgPgQQNIAogBARJCCgt3YWl0aW5nX2ZvchgMIAEoCzIjLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbldhaXRpbmdCA+BBA0gDiAEBEhkKDHJlcXVlc3RlZF9ieRgNIAEoCUID4EEDEjwKCWFwcHJvdmFscxgOIAMoCzIkLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkFwcHJvdmFsQgPgQQMSIQoPb3ZlcnJpZGVfcmVhc29uGA8gASgJQgPgQQNIBIgBARIaCghidWlsZF9pZBgQIAEoCUID4EEDSAWIAQESGAoGZGlnZXN0GBEgASgJQgPgQQNIBogBARIVCgN1cmwYEiABKAlCA+BBA0gHiAEBEjMKCmNyZWF0ZWRfYXQYEyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOQoLYXBwcm92ZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICIgBARI2CghlbmRlZF9hdBgVIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gJiAEBEksKDnBvbGljeV9wcmV2aWV3GBYgASgLMikuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUG9saWN5UHJldmlld0ID4EEDSAqIAQFCDgoMX2FydGlmYWN0X2lkQgwKCl9yZWplY3Rpb25CCQoHX3JlYXNvbkIOCgxfd2FpdGluZ19mb3JCEgoQX292ZXJyaWRlX3JlYXNvbkILCglfYnVpbGRfaWRCCQoHX2RpZ2VzdEIGCgRfdXJsQg4KDF9hcHByb3ZlZF9hdEILCglfZW5kZWRfYXRCEQoPX3BvbGljeV9wcmV2aWV3IrYDCg5Qcm9tb3Rpb25JbWFnZRIcCgpyZWxlYXNlX2lkGAEgASgJQgPgQQNIAIgBARIZCgd2ZXJzaW9uGAIgASgJQgPgQQNIAYgBARIeCgxwcm9tb3Rpb25faWQYAyABKAlCA+BBA0gCiAEBEhoKCGJ1aWxkX2lkGAQgASgJQgPgQQNIA4gBARIdCgthcnRpZmFjdF9pZBgFIAEoCUID4EEDSASIAQESFgoEbmFtZRgGIAEoCUID4EEDSAWIAQESGAoGZGlnZXN0GAcgASgJQgPgQQNIBogBARIYCgZjb21taXQYCCABKAlCA+BBA0gHiAEBEhUKA3VybBgJIAEoCUID4EEDSAiIAQESMwoFc2luY2UYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICYgBAUINCgtfcmVsZWFzZV9pZEIKCghfdmVyc2lvbkIPCg1fcHJvbW90aW9uX2lkQgsKCV9idWlsZF9pZEIOCgxfYXJ0aWZhY3RfaWRCBwoFX25hbWVCCQoHX2RpZ2VzdEIJCgdfY29tbWl0QgYKBF91cmxCCAoGX3NpbmNlIrIBCgxSdW5uaW5nSW1hZ2USGwoOZW52aXJvbm1lbnRfaWQYASABKAlCA+BBAxIdChBlbnZpcm9ubWVudF9uYW1lGAIgASgJQgPgQQMSNQoFaW1hZ2UYAyABKAsyIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25JbWFnZUID4EEDEi8KA2hvdxgEIAEoDjIdLnN2Yy5wcm9tb3Rpb25zLnYxLlJ1bm5pbmdIb3dCA+BBAyKnAQoXUHJvbW90aW9uQXJ0aWZhY3RDaGFuZ2USMQoEa2luZBgBIAEoDjIeLnN2Yy5hcnRpZmFjdHMudjEuQXJ0aWZhY3RLaW5kQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhgKBmJlZm9yZRgDIAEoCUID4EEDSACIAQESFwoFYWZ0ZXIYBCABKAlCA+BBA0gBiAEBQgkKB19iZWZvcmVCCAoGX2FmdGVyImcKFlByb21vdGlvblBhY2thZ2VDaGFuZ2USEQoEdHlwZRgBIAEoCUID4EEDEhEKBG5hbWUYAiABKAlCA+BBAxITCgZiZWZvcmUYAyADKAlCA+BBAxISCgVhZnRlchgEIAMoCUID4EEDIpoBChdQcm9tb3Rpb25QYWNrYWdlQ2hhbmdlcxISCgVhZGRlZBgBIAEoBUID4EEDEhQKB3JlbW92ZWQYAiABKAVCA+BBAxIUCgdjaGFuZ2VkGAMgASgFQgPgQQMSPwoHY2hhbmdlcxgEIAMoCzIpLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblBhY2thZ2VDaGFuZ2VCA+BBAyKqBAoQUHJvbW90aW9uUHJldmlldxI0Cglwcm9tb3Rpb24YASABKAsyHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25CA+BBAxI8CgdydW5uaW5nGAIgASgLMiEuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uSW1hZ2VCA+BBA0gAiAEBEjcKB2Jyb3VnaHQYAyABKAsyIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25JbWFnZUID4EEDEkIKCWFydGlmYWN0cxgEIAMoCzIqLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkFydGlmYWN0Q2hhbmdlQgPgQQMSRgoIcGFja2FnZXMYBSABKAsyKi5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25QYWNrYWdlQ2hhbmdlc0ID4EEDSAGIAQESIgoQcGFja2FnZXNfcHJvYmxlbRgGIAEoCUID4EEDSAKIAQESFgoJYXBwcm92YWxzGAcgASgFQgPgQQMSHwoScmVxdWlyZWRfYXBwcm92YWxzGAggASgFQgPgQQMSRQoIcG9saWNpZXMYCSABKAsyKS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25Qb2xpY3lQcmV2aWV3QgPgQQNIA4gBAUIKCghfcnVubmluZ0ILCglfcGFja2FnZXNCEwoRX3BhY2thZ2VzX3Byb2JsZW1CCwoJX3BvbGljaWVzIoABCgtMaXN0UmVxdWVzdBIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EECEh4KBWxpbWl0GAIgASgNQgq6SAcqBRjIASgBSACIAQESHwoGY3Vyc29yGAMgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IidAoMTGlzdFJlc3BvbnNlEjUKCnByb21vdGlvbnMYASADKAsyHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25CA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIk0KCkdldFJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAiJRCg5QcmV2aWV3UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECIikKDlJ1bm5pbmdSZXF1ZXN0EhcKCnByb2plY3RfaWQYASABKAlCA+BBAiJICg9SdW5uaW5nUmVzcG9uc2USNQoHcnVubmluZxgBIAMoCzIfLnN2Yy5wcm9tb3Rpb25zLnYxLlJ1bm5pbmdJbWFnZUID4EEDIoMBCg1DcmVhdGVSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSFwoKcmVsZWFzZV9pZBgCIAEoCUID4EECEiMKC2FydGlmYWN0X2lkGAMgASgJQgm6SAZyBBABGEBIAIgBAUIOCgxfYXJ0aWZhY3RfaWQiQQoRUHJvbW90aW9uT3ZlcnJpZGUSLAoGcmVhc29uGAEgASgJQhzgQQK6SBZyFBAIGPQDMg1eXFNbXHNcU10qXFMkIpsBCg5BcHByb3ZlUmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECEjsKCG92ZXJyaWRlGAMgASgLMiQuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uT3ZlcnJpZGVIAIgBAUILCglfb3ZlcnJpZGUicwoNUmVqZWN0UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECEiEKBnJlYXNvbhgDIAEoCUIR4EECukgLcgkQARj0AzICXFMizQEKD0NvbXBsZXRlUmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECEkIKBnN0YXR1cxgDIAEoDjIjLnN2Yy5wcm9tb3Rpb25zLnYxLkNvbXBsZXRpb25TdGF0dXNCDeBBArpIB4IBBBABIAASLQoDdXJsGAQgASgJQhu6SBhyFhjQDzIRXmh0dHBzPzovL1teXHNdKyRIAIgBAUIGCgRfdXJsKsQBCg5Qcm9tb3Rpb25TdGF0ZRIfChtQUk9NT1RJT05fU1RBVEVfVU5TUEVDSUZJRUQQABIbChdQUk9NT1RJT05fU1RBVEVfUEVORElORxABEhwKGFBST01PVElPTl9TVEFURV9BUFBST1ZFRBACEhwKGFBST01PVElPTl9TVEFURV9ERVBMT1lFRBADEhwKGFBST01PVElPTl9TVEFURV9SRUpFQ1RFRBAEEhoKFlBST01PVElPTl9TVEFURV9GQUlMRUQQBSqgAQoSUHJvbW90aW9uUmVqZWN0aW9uEiMKH1BST01PVElPTl9SRUpFQ1RJT05fVU5TUEVDSUZJRUQQABIgChxQUk9NT1RJT05fUkVKRUNUSU9OX1JFSkVDVEVEEAESIgoeUFJPTU9USU9OX1JFSkVDVElPTl9TVVBFUlNFREVEEAISHwobUFJPTU9USU9OX1JFSkVDVElPTl9FWFBJUkVEEAMqsQIKFFByb21vdGlvbldhaXRpbmdDb2RlEiYKIlBST01PVElPTl9XQUlUSU5HX0NPREVfVU5TUEVDSUZJRUQQABIjCh9QUk9NT1RJT05fV0FJVElOR19DT0RFX0FQUFJPVkFMEAESKwonUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9OT19ERVBMT1lfVEFSR0VUEAISKgomUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9BTUJJR1VPVVNfSU1BR0UQAxIrCidQUk9NT1RJT05fV0FJVElOR19DT0RFX0VOVklST05NRU5UX0JVU1kQBBIhCh1QUk9NT1RJT05fV0FJVElOR19DT0RFX1JVTk5FUhAFEiMKH1BST01PVElPTl9XQUlUSU5HX0NPREVfRVhURVJOQUwQBipzChBDb21wbGV0aW9uU3RhdHVzEiEKHUNPTVBMRVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHgoaQ09NUExFVElPTl9TVEFUVVNfREVQTE9ZRUQQARIcChhDT01QTEVUSU9OX1NUQVRVU19GQUlMRUQQAiqrAQoKUnVubmluZ0hvdxIbChdSVU5OSU5HX0hPV19VTlNQRUNJRklFRBAAEhkKFVJVTk5JTkdfSE9XX1BST01PVElPThABEhgKFFJVTk5JTkdfSE9XX0FQUFJPVkVEEAISFgoSUlVOTklOR19IT1dfRElSRUNUEAMSGAoUUlVOTklOR19IT1dfUk9MTEJBQ0sQBBIZChVSVU5OSU5HX0hPV19FTFNFV0hFUkUQBTKEDgoRUHJvbW90aW9uc1NlcnZpY2US1AEKBExpc3QSHi5zdmMucHJvbW90aW9ucy52MS5MaXN0UmVxdWVzdBofLnN2Yy5wcm9tb3Rpb25zLnYxLkxpc3RSZXNwb25zZSKKAZACAYq1GFJiEQoKcHJvbW90aW9ucxAyGMgBqgECaWSqAQVzdGF0ZaoBB3ZlcnNpb26qAQ93YWl0aW5nRm9yLmNvZGWqAQdidWlsZElkqgEJY3JlYXRlZEF0gtPkkwIrEikvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucxKHAQoDR2V0Eh0uc3ZjLnByb21vdGlvbnMudjEuR2V0UmVxdWVzdBocLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbiJDkAIBgtPkkwI6EjgvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucy97cHJvbW90aW9uX2lkfRKQAgoHUHJldmlldxIhLnN2Yy5wcm9tb3Rpb25zLnYxLlByZXZpZXdSZXF1ZXN0GiMuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUHJldmlldyK8AZACAYq1GG2aAWoKGFdoYXQgYSBwcm9tb3Rpb24gY2hhbmdlcxImcHJvbW90aW9ucyBwcmV2aWV3IHBybV8wMSAtLWVudiBlbnZfMDEaJnByb21vdGlvbnMucHJldmlldygnZW52XzAxJywgJ3BybV8wMScpgtPkkwJCEkAvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucy97cHJvbW90aW9uX2lkfS9wcmV2aWV3Ep0CCgdSdW5uaW5nEiEuc3ZjLnByb21vdGlvbnMudjEuUnVubmluZ1JlcXVlc3QaIi5zdmMucHJvbW90aW9ucy52MS5SdW5uaW5nUmVzcG9uc2UiygGQAgGKtRicAZoBSgoPV2hhdCBydW5zIHdoZXJlEhlwcm9tb3Rpb25zIHJ1bm5pbmcgcHJqXzAxGhxwcm9tb3Rpb25zLnJ1bm5pbmcoJ3Byal8wMScpogEHcnVubmluZ6oBD2Vudmlyb25tZW50TmFtZaoBDWltYWdlLnZlcnNpb26qAQNob3eqAQtpbWFnZS5zaW5jZaoBDGltYWdlLmRpZ2VzdILT5JMCIBIeL3Byb2plY3RzL3twcm9qZWN0X2lkfS9ydW5uaW5nEpkCCgZDcmVhdGUSIC5zdmMucHJvbW90aW9ucy52MS5DcmVhdGVSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIs4BirUYlQESDmVudmlyb25tZW50X2lkEgpyZWxlYXNlX2lkKgpyZWxlYXNlX2lkWMkBmgFnChdBIHJlbGVhc2UgdG8gcHJvZHVjdGlvbhIlcHJvbW90aW9ucyBjcmVhdGUgcmVsXzAxIC0tZW52IGVudl8wMRolcHJvbW90aW9ucy5jcmVhdGUoJ2Vudl8wMScsICdyZWxfMDEnKYLT5JMCLjoBKiIpL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMSnQEKB0FwcHJvdmUSIS5zdmMucHJvbW90aW9ucy52MS5BcHByb3ZlUmVxdWVzdBocLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbiJRirUYAkADgtPkkwJFOgEqIkAvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucy97cHJvbW90aW9uX2lkfS9hcHByb3ZlEpoBCgZSZWplY3QSIC5zdmMucHJvbW90aW9ucy52MS5SZWplY3RSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIlCKtRgCQAOC0+STAkQ6ASoiPy9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L3JlamVjdBK0AQoIQ29tcGxldGUSIi5zdmMucHJvbW90aW9ucy52MS5Db21wbGV0ZVJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24iZoq1GBYqDHByb21vdGlvbl9pZCoGc3RhdHVzgtPkkwJGOgEqIkEvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucy97cHJvbW90aW9uX2lkfS9jb21wbGV0ZRpLirUYRwoKcHJvbW90aW9ucxIKcHJvbW90aW9ucxolUmVsZWFzZXMgb24gdGhlaXIgd2F5IHRvIGVudmlyb25tZW50cygBMAU4EUASYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_artifacts_v1_artifacts, file_svc_options_v1_options]);
+  fileDesc("CiJzdmMvcHJvbW90aW9ucy92MS9wcm9tb3Rpb25zLnByb3RvEhFzdmMucHJvbW90aW9ucy52MSJhChBQcm9tb3Rpb25XYWl0aW5nEjoKBGNvZGUYASABKA4yJy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25XYWl0aW5nQ29kZUID4EEDEhEKBHRleHQYAiABKAlCA+BBAyK0AQoRUHJvbW90aW9uQXBwcm92YWwSFAoHdXNlcl9pZBgBIAEoCUID4EEDEisKAmF0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEh0KC3ZvaWRfcmVhc29uGAMgASgJQgPgQQNIAIgBARIdCgtmaW5nZXJwcmludBgEIAEoCUID4EEDSAGIAQFCDgoMX3ZvaWRfcmVhc29uQg4KDF9maW5nZXJwcmludCKHAQoNUHJvbW90aW9uUnVsZRIWCglwb2xpY3lfaWQYASABKAlCA+BBAxIYCgtwb2xpY3lfbmFtZRgCIAEoCUID4EEDEhQKB3J1bGVfaWQYAyABKAlCA+BBAxIUCgdtZXNzYWdlGAQgASgJQgPgQQMSGAoLb3ZlcnJpZGFibGUYBSABKAhCA+BBAyKcAQoWUHJvbW90aW9uUG9saWN5UHJldmlldxIUCgdhbGxvd2VkGAEgASgIQgPgQQMSNQoGZGVuaWVkGAIgAygLMiAuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUnVsZUID4EEDEjUKBndhcm5lZBgDIAMoCzIgLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblJ1bGVCA+BBAyLzCAoJUHJvbW90aW9uEg8KAmlkGAEgASgJQgPgQQMSFAoHdGVhbV9pZBgCIAEoCUID4EEDEhcKCnByb2plY3RfaWQYAyABKAlCA+BBAxIbCg5lbnZpcm9ubWVudF9pZBgEIAEoCUID4EEDEh0KEGVudmlyb25tZW50X25hbWUYBSABKAlCA+BBAxIXCgpyZWxlYXNlX2lkGAYgASgJQgPgQQMSFAoHdmVyc2lvbhgHIAEoCUID4EEDEh0KC2FydGlmYWN0X2lkGAggASgJQgPgQQNIAIgBARI1CgVzdGF0ZRgJIAEoDjIhLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblN0YXRlQgPgQQMSQgoJcmVqZWN0aW9uGAogASgOMiUuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUmVqZWN0aW9uQgPgQQNIAYgBARIYCgZyZWFzb24YCyABKAlCA+BBA0gCiAEBEkIKC3dhaXRpbmdfZm9yGAwgASgLMiMuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uV2FpdGluZ0ID4EEDSAOIAQESGQoMcmVxdWVzdGVkX2J5GA0gASgJQgPgQQMSPAoJYXBwcm92YWxzGA4gAygLMiQuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uQXBwcm92YWxCA+BBAxIhCg9vdmVycmlkZV9yZWFzb24YDyABKAlCA+BBA0gEiAEBEhoKCGJ1aWxkX2lkGBAgASgJQgPgQQNIBYgBARIYCgZkaWdlc3QYESABKAlCA+BBA0gGiAEBEhUKA3VybBgSIAEoCUID4EEDSAeIAQESMwoKY3JlYXRlZF9hdBgTIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxI5CgthcHByb3ZlZF9hdBgUIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gIiAEBEjYKCGVuZGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAmIAQESSwoOcG9saWN5X3ByZXZpZXcYFiABKAsyKS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25Qb2xpY3lQcmV2aWV3QgPgQQNICogBARIdCgtmaW5nZXJwcmludBgXIAEoCUID4EEDSAuIAQESIwoRbWlzc2luZ19hcHByb3ZhbHMYGCABKA1CA+BBA0gMiAEBQg4KDF9hcnRpZmFjdF9pZEIMCgpfcmVqZWN0aW9uQgkKB19yZWFzb25CDgoMX3dhaXRpbmdfZm9yQhIKEF9vdmVycmlkZV9yZWFzb25CCwoJX2J1aWxkX2lkQgkKB19kaWdlc3RCBgoEX3VybEIOCgxfYXBwcm92ZWRfYXRCCwoJX2VuZGVkX2F0QhEKD19wb2xpY3lfcHJldmlld0IOCgxfZmluZ2VycHJpbnRCFAoSX21pc3NpbmdfYXBwcm92YWxzIjkKEFByb21vdGlvblN1YmplY3QSEQoEbmFtZRgBIAEoCUID4EEDEhIKBXZhbHVlGAIgASgJQgPgQQMitgMKDlByb21vdGlvbkltYWdlEhwKCnJlbGVhc2VfaWQYASABKAlCA+BBA0gAiAEBEhkKB3ZlcnNpb24YAiABKAlCA+BBA0gBiAEBEh4KDHByb21vdGlvbl9pZBgDIAEoCUID4EEDSAKIAQESGgoIYnVpbGRfaWQYBCABKAlCA+BBA0gDiAEBEh0KC2FydGlmYWN0X2lkGAUgASgJQgPgQQNIBIgBARIWCgRuYW1lGAYgASgJQgPgQQNIBYgBARIYCgZkaWdlc3QYByABKAlCA+BBA0gGiAEBEhgKBmNvbW1pdBgIIAEoCUID4EEDSAeIAQESFQoDdXJsGAkgASgJQgPgQQNICIgBARIzCgVzaW5jZRgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gJiAEBQg0KC19yZWxlYXNlX2lkQgoKCF92ZXJzaW9uQg8KDV9wcm9tb3Rpb25faWRCCwoJX2J1aWxkX2lkQg4KDF9hcnRpZmFjdF9pZEIHCgVfbmFtZUIJCgdfZGlnZXN0QgkKB19jb21taXRCBgoEX3VybEIICgZfc2luY2UisgEKDFJ1bm5pbmdJbWFnZRIbCg5lbnZpcm9ubWVudF9pZBgBIAEoCUID4EEDEh0KEGVudmlyb25tZW50X25hbWUYAiABKAlCA+BBAxI1CgVpbWFnZRgDIAEoCzIhLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkltYWdlQgPgQQMSLwoDaG93GAQgASgOMh0uc3ZjLnByb21vdGlvbnMudjEuUnVubmluZ0hvd0ID4EEDIqcBChdQcm9tb3Rpb25BcnRpZmFjdENoYW5nZRIxCgRraW5kGAEgASgOMh4uc3ZjLmFydGlmYWN0cy52MS5BcnRpZmFjdEtpbmRCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSGAoGYmVmb3JlGAMgASgJQgPgQQNIAIgBARIXCgVhZnRlchgEIAEoCUID4EEDSAGIAQFCCQoHX2JlZm9yZUIICgZfYWZ0ZXIiZwoWUHJvbW90aW9uUGFja2FnZUNoYW5nZRIRCgR0eXBlGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhMKBmJlZm9yZRgDIAMoCUID4EEDEhIKBWFmdGVyGAQgAygJQgPgQQMimgEKF1Byb21vdGlvblBhY2thZ2VDaGFuZ2VzEhIKBWFkZGVkGAEgASgFQgPgQQMSFAoHcmVtb3ZlZBgCIAEoBUID4EEDEhQKB2NoYW5nZWQYAyABKAVCA+BBAxI/CgdjaGFuZ2VzGAQgAygLMikuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uUGFja2FnZUNoYW5nZUID4EEDIuUEChBQcm9tb3Rpb25QcmV2aWV3EjQKCXByb21vdGlvbhgBIAEoCzIcLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkID4EEDEjwKB3J1bm5pbmcYAiABKAsyIS5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25JbWFnZUID4EEDSACIAQESNwoHYnJvdWdodBgDIAEoCzIhLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbkltYWdlQgPgQQMSQgoJYXJ0aWZhY3RzGAQgAygLMiouc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uQXJ0aWZhY3RDaGFuZ2VCA+BBAxJGCghwYWNrYWdlcxgFIAEoCzIqLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblBhY2thZ2VDaGFuZ2VzQgPgQQNIAYgBARIiChBwYWNrYWdlc19wcm9ibGVtGAYgASgJQgPgQQNIAogBARIWCglhcHByb3ZhbHMYByABKAVCA+BBAxIfChJyZXF1aXJlZF9hcHByb3ZhbHMYCCABKAVCA+BBAxJFCghwb2xpY2llcxgJIAEoCzIpLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvblBvbGljeVByZXZpZXdCA+BBA0gDiAEBEjkKB3N1YmplY3QYCiADKAsyIy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25TdWJqZWN0QgPgQQNCCgoIX3J1bm5pbmdCCwoJX3BhY2thZ2VzQhMKEV9wYWNrYWdlc19wcm9ibGVtQgsKCV9wb2xpY2llcyKAAQoLTGlzdFJlcXVlc3QSGwoOZW52aXJvbm1lbnRfaWQYASABKAlCA+BBAhIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInQKDExpc3RSZXNwb25zZRI1Cgpwcm9tb3Rpb25zGAEgAygLMhwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uQgPgQQMSHQoLbmV4dF9jdXJzb3IYAiABKAlCA+BBA0gAiAEBQg4KDF9uZXh0X2N1cnNvciJNCgpHZXRSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSGQoMcHJvbW90aW9uX2lkGAIgASgJQgPgQQIiUQoOUHJldmlld1JlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAiIpCg5SdW5uaW5nUmVxdWVzdBIXCgpwcm9qZWN0X2lkGAEgASgJQgPgQQIiSAoPUnVubmluZ1Jlc3BvbnNlEjUKB3J1bm5pbmcYASADKAsyHy5zdmMucHJvbW90aW9ucy52MS5SdW5uaW5nSW1hZ2VCA+BBAyKDAQoNQ3JlYXRlUmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhcKCnJlbGVhc2VfaWQYAiABKAlCA+BBAhIjCgthcnRpZmFjdF9pZBgDIAEoCUIJukgGcgQQARhASACIAQFCDgoMX2FydGlmYWN0X2lkIkEKEVByb21vdGlvbk92ZXJyaWRlEiwKBnJlYXNvbhgBIAEoCUIc4EECukgWchQQCBj0AzINXlxTW1xzXFNdKlxTJCLrAQoOQXBwcm92ZVJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIZCgxwcm9tb3Rpb25faWQYAiABKAlCA+BBAhJDCghvdmVycmlkZRgDIAEoCzIkLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbk92ZXJyaWRlQgaKtRgCSAFIAIgBARI2CgtmaW5nZXJwcmludBgEIAEoCUIcukgZchcyFV5zaGEyNTY6WzAtOWEtZl17NjR9JEgBiAEBQgsKCV9vdmVycmlkZUIOCgxfZmluZ2VycHJpbnQibwoNUmVqZWN0UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhkKDHByb21vdGlvbl9pZBgCIAEoCUID4EECEh0KBnJlYXNvbhgDIAEoCUIN4EECukgHcgUQARj0AyLNAQoPQ29tcGxldGVSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSGQoMcHJvbW90aW9uX2lkGAIgASgJQgPgQQISQgoGc3RhdHVzGAMgASgOMiMuc3ZjLnByb21vdGlvbnMudjEuQ29tcGxldGlvblN0YXR1c0IN4EECukgHggEEEAEgABItCgN1cmwYBCABKAlCG7pIGHIWGNAPMhFeaHR0cHM/Oi8vW15cc10rJEgAiAEBQgYKBF91cmwqxAEKDlByb21vdGlvblN0YXRlEh8KG1BST01PVElPTl9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1BST01PVElPTl9TVEFURV9QRU5ESU5HEAESHAoYUFJPTU9USU9OX1NUQVRFX0FQUFJPVkVEEAISHAoYUFJPTU9USU9OX1NUQVRFX0RFUExPWUVEEAMSHAoYUFJPTU9USU9OX1NUQVRFX1JFSkVDVEVEEAQSGgoWUFJPTU9USU9OX1NUQVRFX0ZBSUxFRBAFKqABChJQcm9tb3Rpb25SZWplY3Rpb24SIwofUFJPTU9USU9OX1JFSkVDVElPTl9VTlNQRUNJRklFRBAAEiAKHFBST01PVElPTl9SRUpFQ1RJT05fUkVKRUNURUQQARIiCh5QUk9NT1RJT05fUkVKRUNUSU9OX1NVUEVSU0VERUQQAhIfChtQUk9NT1RJT05fUkVKRUNUSU9OX0VYUElSRUQQAyqxAgoUUHJvbW90aW9uV2FpdGluZ0NvZGUSJgoiUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9VTlNQRUNJRklFRBAAEiMKH1BST01PVElPTl9XQUlUSU5HX0NPREVfQVBQUk9WQUwQARIrCidQUk9NT1RJT05fV0FJVElOR19DT0RFX05PX0RFUExPWV9UQVJHRVQQAhIqCiZQUk9NT1RJT05fV0FJVElOR19DT0RFX0FNQklHVU9VU19JTUFHRRADEisKJ1BST01PVElPTl9XQUlUSU5HX0NPREVfRU5WSVJPTk1FTlRfQlVTWRAEEiEKHVBST01PVElPTl9XQUlUSU5HX0NPREVfUlVOTkVSEAUSIwofUFJPTU9USU9OX1dBSVRJTkdfQ09ERV9FWFRFUk5BTBAGKnMKEENvbXBsZXRpb25TdGF0dXMSIQodQ09NUExFVElPTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIeChpDT01QTEVUSU9OX1NUQVRVU19ERVBMT1lFRBABEhwKGENPTVBMRVRJT05fU1RBVFVTX0ZBSUxFRBACKqsBCgpSdW5uaW5nSG93EhsKF1JVTk5JTkdfSE9XX1VOU1BFQ0lGSUVEEAASGQoVUlVOTklOR19IT1dfUFJPTU9USU9OEAESGAoUUlVOTklOR19IT1dfQVBQUk9WRUQQAhIWChJSVU5OSU5HX0hPV19ESVJFQ1QQAxIYChRSVU5OSU5HX0hPV19ST0xMQkFDSxAEEhkKFVJVTk5JTkdfSE9XX0VMU0VXSEVSRRAFMogOChFQcm9tb3Rpb25zU2VydmljZRLUAQoETGlzdBIeLnN2Yy5wcm9tb3Rpb25zLnYxLkxpc3RSZXF1ZXN0Gh8uc3ZjLnByb21vdGlvbnMudjEuTGlzdFJlc3BvbnNlIooBkAIBirUYUmIRCgpwcm9tb3Rpb25zEDIYyAGqAQJpZKoBBXN0YXRlqgEHdmVyc2lvbqoBD3dhaXRpbmdGb3IuY29kZaoBB2J1aWxkSWSqAQljcmVhdGVkQXSC0+STAisSKS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zEocBCgNHZXQSHS5zdmMucHJvbW90aW9ucy52MS5HZXRSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIkOQAgGC0+STAjoSOC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9EpACCgdQcmV2aWV3EiEuc3ZjLnByb21vdGlvbnMudjEuUHJldmlld1JlcXVlc3QaIy5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb25QcmV2aWV3IrwBkAIBirUYbZoBagoYV2hhdCBhIHByb21vdGlvbiBjaGFuZ2VzEiZwcm9tb3Rpb25zIHByZXZpZXcgcHJtXzAxIC0tZW52IGVudl8wMRomcHJvbW90aW9ucy5wcmV2aWV3KCdlbnZfMDEnLCAncHJtXzAxJymC0+STAkISQC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L3ByZXZpZXcSnQIKB1J1bm5pbmcSIS5zdmMucHJvbW90aW9ucy52MS5SdW5uaW5nUmVxdWVzdBoiLnN2Yy5wcm9tb3Rpb25zLnYxLlJ1bm5pbmdSZXNwb25zZSLKAZACAYq1GJwBmgFKCg9XaGF0IHJ1bnMgd2hlcmUSGXByb21vdGlvbnMgcnVubmluZyBwcmpfMDEaHHByb21vdGlvbnMucnVubmluZygncHJqXzAxJymiAQdydW5uaW5nqgEPZW52aXJvbm1lbnROYW1lqgENaW1hZ2UudmVyc2lvbqoBA2hvd6oBC2ltYWdlLnNpbmNlqgEMaW1hZ2UuZGlnZXN0gtPkkwIgEh4vcHJvamVjdHMve3Byb2plY3RfaWR9L3J1bm5pbmcSmQIKBkNyZWF0ZRIgLnN2Yy5wcm9tb3Rpb25zLnYxLkNyZWF0ZVJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24izgGKtRiVARIOZW52aXJvbm1lbnRfaWQSCnJlbGVhc2VfaWQqCnJlbGVhc2VfaWRYyQGaAWcKF0EgcmVsZWFzZSB0byBwcm9kdWN0aW9uEiVwcm9tb3Rpb25zIGNyZWF0ZSByZWxfMDEgLS1lbnYgZW52XzAxGiVwcm9tb3Rpb25zLmNyZWF0ZSgnZW52XzAxJywgJ3JlbF8wMScpgtPkkwIuOgEqIikvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucxKfAQoHQXBwcm92ZRIhLnN2Yy5wcm9tb3Rpb25zLnYxLkFwcHJvdmVSZXF1ZXN0Ghwuc3ZjLnByb21vdGlvbnMudjEuUHJvbW90aW9uIlOKtRgEOBpAA4LT5JMCRToBKiJAL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L3Byb21vdGlvbnMve3Byb21vdGlvbl9pZH0vYXBwcm92ZRKcAQoGUmVqZWN0EiAuc3ZjLnByb21vdGlvbnMudjEuUmVqZWN0UmVxdWVzdBocLnN2Yy5wcm9tb3Rpb25zLnYxLlByb21vdGlvbiJSirUYBDgaQAOC0+STAkQ6ASoiPy9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9wcm9tb3Rpb25zL3twcm9tb3Rpb25faWR9L3JlamVjdBK0AQoIQ29tcGxldGUSIi5zdmMucHJvbW90aW9ucy52MS5Db21wbGV0ZVJlcXVlc3QaHC5zdmMucHJvbW90aW9ucy52MS5Qcm9tb3Rpb24iZoq1GBYqDHByb21vdGlvbl9pZCoGc3RhdHVzgtPkkwJGOgEqIkEvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vcHJvbW90aW9ucy97cHJvbW90aW9uX2lkfS9jb21wbGV0ZRpLirUYRwoKcHJvbW90aW9ucxIKcHJvbW90aW9ucxolUmVsZWFzZXMgb24gdGhlaXIgd2F5IHRvIGVudmlyb25tZW50cygBMAU4EUASYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_artifacts_v1_artifacts, file_svc_options_v1_options]);
 
 /**
  * Next thing that a promotion waits for.
@@ -51,7 +51,7 @@ export const PromotionWaitingSchema: GenMessage<PromotionWaiting> = /*@__PURE__*
   messageDesc(file_svc_promotions_v1_promotions, 0);
 
 /**
- * An approval. Of those that are shown count the ones of people who are admins or owners of the team when it is decided.
+ * An approval.
  *
  * @generated from message svc.promotions.v1.PromotionApproval
  */
@@ -69,6 +69,20 @@ export type PromotionApproval = Message<"svc.promotions.v1.PromotionApproval"> &
    * @generated from field: google.protobuf.Timestamp at = 2;
    */
   at?: Timestamp | undefined;
+
+  /**
+   * Reason why it does not count: what changed since, from what to what, or what its person or key has lost. Absent: it counts, or counted when the promotion was decided.
+   *
+   * @generated from field: optional string void_reason = 3;
+   */
+  voidReason?: string | undefined;
+
+  /**
+   * `fingerprint` that it was given to; absent if it was given before approvals were bound to one.
+   *
+   * @generated from field: optional string fingerprint = 4;
+   */
+  fingerprint?: string | undefined;
 };
 
 /**
@@ -99,14 +113,14 @@ export type PromotionRule = Message<"svc.promotions.v1.PromotionRule"> & {
   policyName: string;
 
   /**
-   * Rule.
+   * Rule; empty: the policy as a whole could not be judged.
    *
    * @generated from field: string rule_id = 3;
    */
   ruleId: string;
 
   /**
-   * Message of the rule.
+   * Message of the rule; of one that could not be judged, the reason.
    *
    * @generated from field: string message = 4;
    */
@@ -141,7 +155,7 @@ export type PromotionPolicyPreview = Message<"svc.promotions.v1.PromotionPolicyP
   allowed: boolean;
 
   /**
-   * Rules that refuse it.
+   * Rules that refuse it, or could not be judged.
    *
    * @generated from field: repeated svc.promotions.v1.PromotionRule denied = 2;
    */
@@ -260,7 +274,7 @@ export type Promotion = Message<"svc.promotions.v1.Promotion"> & {
   requestedBy: string;
 
   /**
-   * Approvals so far, one a person, oldest first.
+   * Approvals so far, oldest first, void ones included; of those that count there is one a person.
    *
    * @generated from field: repeated svc.promotions.v1.PromotionApproval approvals = 14;
    */
@@ -316,11 +330,25 @@ export type Promotion = Message<"svc.promotions.v1.Promotion"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Word of the policies at its creation; of the answer of `create` alone.
+   * Word of the policies on `promotion.create`, and about its approval and the deploy that this makes, as `preview` has it; of the answer of `create` alone.
    *
    * @generated from field: optional svc.promotions.v1.PromotionPolicyPreview policy_preview = 22;
    */
   policyPreview?: PromotionPolicyPreview | undefined;
+
+  /**
+   * SHA-256 of what an approval is given to, `sha256:<hex>`: while it is pending, of what would be approved now; later, of what was. Absent if there is no count, and on promotions that were decided before there were fingerprints.
+   *
+   * @generated from field: optional string fingerprint = 23;
+   */
+  fingerprint?: string | undefined;
+
+  /**
+   * Number of approvals that are missing; absent unless it is pending.
+   *
+   * @generated from field: optional uint32 missing_approvals = 24;
+   */
+  missingApprovals?: number | undefined;
 };
 
 /**
@@ -329,6 +357,34 @@ export type Promotion = Message<"svc.promotions.v1.Promotion"> & {
  */
 export const PromotionSchema: GenMessage<Promotion> = /*@__PURE__*/
   messageDesc(file_svc_promotions_v1_promotions, 4);
+
+/**
+ * A part of what an approval is given to.
+ *
+ * @generated from message svc.promotions.v1.PromotionSubject
+ */
+export type PromotionSubject = Message<"svc.promotions.v1.PromotionSubject"> & {
+  /**
+   * Name of the part: `deploy.app`.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its value now.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+};
+
+/**
+ * Describes the message svc.promotions.v1.PromotionSubject.
+ * Use `create(PromotionSubjectSchema)` to create a new message.
+ */
+export const PromotionSubjectSchema: GenMessage<PromotionSubject> = /*@__PURE__*/
+  messageDesc(file_svc_promotions_v1_promotions, 5);
 
 /**
  * Image that an environment runs, or that a promotion brings to it, and where it came from. What is absent is not known, or there is none.
@@ -412,7 +468,7 @@ export type PromotionImage = Message<"svc.promotions.v1.PromotionImage"> & {
  * Use `create(PromotionImageSchema)` to create a new message.
  */
 export const PromotionImageSchema: GenMessage<PromotionImage> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 5);
+  messageDesc(file_svc_promotions_v1_promotions, 6);
 
 /**
  * Image that an environment runs: the one that the platform deployed there last or, if that was later, the one that somebody said to have deployed elsewhere.
@@ -454,7 +510,7 @@ export type RunningImage = Message<"svc.promotions.v1.RunningImage"> & {
  * Use `create(RunningImageSchema)` to create a new message.
  */
 export const RunningImageSchema: GenMessage<RunningImage> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 6);
+  messageDesc(file_svc_promotions_v1_promotions, 7);
 
 /**
  * An artifact that differs, by its kind and its name.
@@ -496,7 +552,7 @@ export type PromotionArtifactChange = Message<"svc.promotions.v1.PromotionArtifa
  * Use `create(PromotionArtifactChangeSchema)` to create a new message.
  */
 export const PromotionArtifactChangeSchema: GenMessage<PromotionArtifactChange> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 7);
+  messageDesc(file_svc_promotions_v1_promotions, 8);
 
 /**
  * A package that differs, by its type and its name.
@@ -538,7 +594,7 @@ export type PromotionPackageChange = Message<"svc.promotions.v1.PromotionPackage
  * Use `create(PromotionPackageChangeSchema)` to create a new message.
  */
 export const PromotionPackageChangeSchema: GenMessage<PromotionPackageChange> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 8);
+  messageDesc(file_svc_promotions_v1_promotions, 9);
 
 /**
  * Packages that differ between two images.
@@ -580,7 +636,7 @@ export type PromotionPackageChanges = Message<"svc.promotions.v1.PromotionPackag
  * Use `create(PromotionPackageChangesSchema)` to create a new message.
  */
 export const PromotionPackageChangesSchema: GenMessage<PromotionPackageChanges> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 9);
+  messageDesc(file_svc_promotions_v1_promotions, 10);
 
 /**
  * Changes that a promotion makes.
@@ -645,11 +701,18 @@ export type PromotionPreview = Message<"svc.promotions.v1.PromotionPreview"> & {
   requiredApprovals: number;
 
   /**
-   * Word of the policies about its approval and the deploy that this makes, with the approvals that count now and that of the caller, if it would count; absent unless it is pending.
+   * Word of the policies about its approval and the deploy that this makes, with the approvals that count now, that of the caller, if it would count, and for each that is still missing one of nobody (an empty id); absent unless it is pending.
    *
    * @generated from field: optional svc.promotions.v1.PromotionPolicyPreview policies = 9;
    */
   policies?: PromotionPolicyPreview | undefined;
+
+  /**
+   * Parts that an approval is given to, by name; `fingerprint` of the promotion is their SHA-256. Empty unless it is pending.
+   *
+   * @generated from field: repeated svc.promotions.v1.PromotionSubject subject = 10;
+   */
+  subject: PromotionSubject[];
 };
 
 /**
@@ -657,7 +720,7 @@ export type PromotionPreview = Message<"svc.promotions.v1.PromotionPreview"> & {
  * Use `create(PromotionPreviewSchema)` to create a new message.
  */
 export const PromotionPreviewSchema: GenMessage<PromotionPreview> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 10);
+  messageDesc(file_svc_promotions_v1_promotions, 11);
 
 /**
  * Selects an environment and a page.
@@ -692,7 +755,7 @@ export type ListRequest = Message<"svc.promotions.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 11);
+  messageDesc(file_svc_promotions_v1_promotions, 12);
 
 /**
  * A page of promotions.
@@ -720,7 +783,7 @@ export type ListResponse = Message<"svc.promotions.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 12);
+  messageDesc(file_svc_promotions_v1_promotions, 13);
 
 /**
  * Selects a promotion.
@@ -748,7 +811,7 @@ export type GetRequest = Message<"svc.promotions.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 13);
+  messageDesc(file_svc_promotions_v1_promotions, 14);
 
 /**
  * Selects a promotion.
@@ -776,7 +839,7 @@ export type PreviewRequest = Message<"svc.promotions.v1.PreviewRequest"> & {
  * Use `create(PreviewRequestSchema)` to create a new message.
  */
 export const PreviewRequestSchema: GenMessage<PreviewRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 14);
+  messageDesc(file_svc_promotions_v1_promotions, 15);
 
 /**
  * Selects a project.
@@ -797,7 +860,7 @@ export type RunningRequest = Message<"svc.promotions.v1.RunningRequest"> & {
  * Use `create(RunningRequestSchema)` to create a new message.
  */
 export const RunningRequestSchema: GenMessage<RunningRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 15);
+  messageDesc(file_svc_promotions_v1_promotions, 16);
 
 /**
  * Images that the environments of a project run.
@@ -818,7 +881,7 @@ export type RunningResponse = Message<"svc.promotions.v1.RunningResponse"> & {
  * Use `create(RunningResponseSchema)` to create a new message.
  */
 export const RunningResponseSchema: GenMessage<RunningResponse> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 16);
+  messageDesc(file_svc_promotions_v1_promotions, 17);
 
 /**
  * Promotion that is asked for.
@@ -853,7 +916,7 @@ export type CreateRequest = Message<"svc.promotions.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 17);
+  messageDesc(file_svc_promotions_v1_promotions, 18);
 
 /**
  * Going on although a policy says no.
@@ -874,7 +937,7 @@ export type PromotionOverride = Message<"svc.promotions.v1.PromotionOverride"> &
  * Use `create(PromotionOverrideSchema)` to create a new message.
  */
 export const PromotionOverrideSchema: GenMessage<PromotionOverride> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 18);
+  messageDesc(file_svc_promotions_v1_promotions, 19);
 
 /**
  * An approval.
@@ -902,6 +965,13 @@ export type ApproveRequest = Message<"svc.promotions.v1.ApproveRequest"> & {
    * @generated from field: optional svc.promotions.v1.PromotionOverride override = 3;
    */
   override?: PromotionOverride | undefined;
+
+  /**
+   * `fingerprint` of the promotion as the caller saw it: it is approved only if that is what it would approve now.
+   *
+   * @generated from field: optional string fingerprint = 4;
+   */
+  fingerprint?: string | undefined;
 };
 
 /**
@@ -909,7 +979,7 @@ export type ApproveRequest = Message<"svc.promotions.v1.ApproveRequest"> & {
  * Use `create(ApproveRequestSchema)` to create a new message.
  */
 export const ApproveRequestSchema: GenMessage<ApproveRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 19);
+  messageDesc(file_svc_promotions_v1_promotions, 20);
 
 /**
  * A rejection.
@@ -944,7 +1014,7 @@ export type RejectRequest = Message<"svc.promotions.v1.RejectRequest"> & {
  * Use `create(RejectRequestSchema)` to create a new message.
  */
 export const RejectRequestSchema: GenMessage<RejectRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 20);
+  messageDesc(file_svc_promotions_v1_promotions, 21);
 
 /**
  * End of the deploy.
@@ -986,7 +1056,7 @@ export type CompleteRequest = Message<"svc.promotions.v1.CompleteRequest"> & {
  * Use `create(CompleteRequestSchema)` to create a new message.
  */
 export const CompleteRequestSchema: GenMessage<CompleteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_promotions_v1_promotions, 21);
+  messageDesc(file_svc_promotions_v1_promotions, 22);
 
 /**
  * State of a promotion.
@@ -1240,6 +1310,9 @@ export const RunningHowSchema: GenEnum<RunningHow> = /*@__PURE__*/
  * deploys the release's image by its digest; the end of this build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved` until whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects it,
  * when a newer one of its environment is approved, and after 30 days. Promotions outlive environments, releases and builds.
  *
+ * An approval is given to what was seen: the release and its image, the target (name, repository, branch, deploy target, runner, region, variables and approval rules of the environment), and the revisions of the policies that apply. `fingerprint` names all of it. When any of it changes,
+ * there and back included, the approvals so far are void and the count starts anew. An approval also counts no longer once its person is no admin or owner of the team, has left it, or the API key that it was given with has ended.
+ *
  * @generated from service svc.promotions.v1.PromotionsService
  */
 export const PromotionsService: GenService<{
@@ -1296,8 +1369,8 @@ export const PromotionsService: GenService<{
     output: typeof PromotionSchema;
   },
   /**
-   * Approves a promotion. The same person again changes nothing. The last approval passes the policies, and the deploy that it makes passes them as well; what they refuse is not approved, unless an owner overrides them with a reason. Errors: `not_found` (404), `promotion_not_pending` (409), `environment_protected` (409: the environment takes no approval of who asked),
-   * `policy_denied` (403), `limit_reached` (409, open builds of the environment).
+   * Approves a promotion as it is now; with `fingerprint`, only as it was when the caller saw it. The same person again changes nothing, by whichever credential. The last approval passes the policies, and the deploy that it makes passes them as well; what they refuse is not approved, unless an owner overrides them with a reason. Errors: `not_found` (404), `promotion_not_pending` (409), `state_conflict` (409: `fingerprint` is not the present one, or what is approved changed meanwhile), `environment_protected` (409: the environment takes no approval of
+   * who asked for it, created its release or submitted a build of it), `policy_denied` (403), `limit_reached` (409, open builds of the environment).
    *
    * @generated from rpc svc.promotions.v1.PromotionsService.Approve
    */

@@ -921,7 +921,8 @@ export const LogStreamSchema: GenEnum<LogStream> = /*@__PURE__*/
 export const SandboxRunsService: GenService<{
   /**
    * Submits a run. It is durable when the call answers, and runs once: a run whose runner is lost goes back to the queue, at most
-   * five attempts unless it says otherwise. Errors: `validation_failed` (400), `limit_reached` (409, queued runs of the team, or different selections of runners).
+   * five attempts unless it says otherwise. Errors: `validation_failed` (400), `not_found` (404, an image in another team's namespace of the local
+   * registry), `limit_reached` (409, queued runs of the team, or different selections of runners).
    *
    * @generated from rpc svc.sandboxruns.v1.SandboxRunsService.Create
    */

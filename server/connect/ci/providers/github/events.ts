@@ -100,6 +100,7 @@ function ofRun(payload: unknown): RunReport | Ignored {
         file: text(run('path') ?? at(payload, 'workflow', 'path'))?.replace(/@.*$/, ''),
         commitSha: shaOf(run('head_sha')),
         branch: isOfFork(payload) ? undefined : text(run('head_branch')),
+        mergeQueueOf: queueOf(payload),
         event: text(run('event')),
         // Stays that of the first attempt when a run is run again.
         queuedAt: attempt === 1 ? timeOf(run('created_at')) : undefined,
@@ -111,6 +112,16 @@ function ofRun(payload: unknown): RunReport | Ignored {
     },
     jobs: [],
   };
+}
+
+/** Queues of other services build a pull request of their own, whose branch does not hold the base. */
+const QUEUES = /^(?:mergify\/merge-queue|trunk-merge)\//;
+
+function queueOf(payload: unknown): string | undefined {
+  const [run, branch] = [at(payload, 'workflow_run'), text(at(payload, 'workflow_run', 'head_branch'))];
+  const [pull] = listOf(at(run, 'pull_requests'));
+  const isQueue = branch !== undefined && QUEUES.test(branch) && !isOfFork(payload);
+  return isQueue ? text(at(pull, 'base', 'ref')) : undefined;
 }
 
 /** Its branch is one of another repository, whatever it is called; a fork that is gone is null. */

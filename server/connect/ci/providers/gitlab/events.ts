@@ -98,12 +98,18 @@ function sourceOf(payload: unknown) {
   const ref = branch === undefined ? refOf(pipeline('ref'), pipeline('tag') === true) : { branch };
   if (branch === undefined && text(pipeline('source')) !== 'merge_request_event')
     return { commitSha: sha, ...ref };
+  // A merge train builds a merge into the target, with what stands before it in the train.
+  const isOfTrain = /^(?:refs\/)?merge-requests\/\d+\/train$/.test(text(pipeline('ref')) ?? '');
   const [theirs, ours] = [
     idOf(request('source_project_id')),
     idOf(at(payload, 'project', 'id') ?? request('target_project_id')),
   ];
   const isOfFork = theirs !== undefined && ours !== undefined && theirs !== ours;
-  return { builtSha: sha, ...(isOfFork ? {} : ref) };
+  return {
+    builtSha: sha,
+    ...(isOfFork ? {} : ref),
+    ...(isOfTrain ? { mergeQueueOf: text(request('target_branch')) } : {}),
+  };
 }
 
 /**

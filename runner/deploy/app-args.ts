@@ -1,0 +1,36 @@
+/** What an app gets as runs and builds do: users of its own, the system-call filter of runs, and a network of its own (network/app-network.ts). */
+import { resolve } from 'node:path';
+import type { Engine } from '../executor/engine.ts';
+import { RANGE_IDS } from '../executor/user-range.ts';
+
+/** Marks the apps that the runner starts again when they have ended (app-keeper.ts). */
+export const keptLabel = 'svc.kept';
+
+/** The arguments of an app's container. `network` is what AppNetworks.enter returned; without it the app has the engine's own network. */
+export function isolationArgs(engine: Engine, network: readonly string[] = []): string[] {
+  return [
+    ...usersArgs(engine),
+    ...(engine.seccompPath === undefined ? [] : [`--security-opt=seccomp=${resolve(engine.seccompPath)}`]),
+    ...network,
+  ];
+}
+
+function usersArgs({ ownUsers }: Engine): string[] {
+  if (ownUsers === undefined) return ['--restart=unless-stopped'];
+  return [
+    `--userns=auto:size=${RANGE_IDS}`,
+    ...hooksArgs(ownUsers),
+    // podman 4.3.1 cannot start a container again by itself that has both users of its own and a network; what it would start again had no hook either.
+    '--restart=no',
+    `--label=${keptLabel}=runner`,
+  ];
+}
+
+/** The hook of runs lets an app open /dev/stdout by name; it is given at each start. */
+export function startArgs({ ownUsers }: Engine, container: string): string[] {
+  return ['start', ...(ownUsers === undefined ? [] : hooksArgs(ownUsers)), container];
+}
+
+function hooksArgs({ hooksFolder }: NonNullable<Engine['ownUsers']>): string[] {
+  return [`--hooks-dir=${hooksFolder}`];
+}

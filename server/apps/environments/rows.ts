@@ -1,0 +1,6 @@
+import { rowsOf } from '../../platform/resource/index.ts';
+import type { RowOf } from '../../platform/resource/index.ts';
+import { environments } from './schema.ts';
+
+export const environmentRows = rowsOf(environments);
+export type Environment = RowOf<typeof environments>;

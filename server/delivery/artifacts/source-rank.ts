@@ -1,0 +1,9 @@
+/** Whose word on an artifact counts: what was seen comes before what a run claims, and that before what somebody declares, whichever was first and however many there are of the others. */
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { Fragment } from '../../platform/sql.ts';
+
+/** The best first. */
+export const RANKS = ['build', 'ci_run', 'declared'] as const;
+
+/** Of the source `x`: what to order by first. */
+export const rankOf = (sql: SqlTag): Fragment => sql`array_position(${[...RANKS]}::text[], x.origin)`;

@@ -1,0 +1,348 @@
+/** What approvals are bound to: over HTTP, with people who come and go and targets that change between two of them. */
+import { createSvcSDK } from '@svc/sdk';
+import type { EnvironmentsUpdateParams, Promotion, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { IMAGE, scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import type { ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { firstSession, join, verify } from '../../../test/setup/people.ts';
+import type { Person } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { waitFor } from '../../../test/setup/wait-for.ts';
+
+const postgresHere = await has('postgres');
+const COMMIT = 'c'.repeat(40);
+
+describe.skipIf(!postgresHere)('approvals', () => {
+  let server: TestServer;
+  let owner: SvcSDK;
+  let developer: SvcSDK;
+  let ann: Person;
+  let bob: Person;
+  let teamId: string;
+  let projectId: string;
+  let environmentId: string;
+  /** Of the deploy target. */
+  let app: string;
+  let runner: ScriptedRunner;
+  let names = 0;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const as = ({ token }: Person): SvcSDK => sdkOf(token);
+  const joined = async (role = 'admin'): Promise<Person> =>
+    await join(server, await firstSession(server), { teamId, role });
+  const image = async (): Promise<string> => {
+    const digest = `sha256:${String((names += 1)).padStart(64, '0')}`;
+    const params = { name: IMAGE, kind: 'image', digest, uri: `${IMAGE}:latest` } as const;
+    return (await owner.artifacts.declare(teamId, params)).id ?? '';
+  };
+  const releaseOf = async (by: SvcSDK, ...artifactIds: string[]): Promise<string> =>
+    (await by.releases.create(projectId, { version: `1.${(names += 1)}`, artifactIds })).id;
+  const asked = async (by = owner): Promise<string> =>
+    (await by.promotions.create(environmentId, await releaseOf(owner, await image()))).id;
+  const read = async (id: string): Promise<Promotion> => await owner.promotions.get(environmentId, id);
+  /** As it is shown alone, in the list and in its preview. */
+  const standing = async (id: string) => {
+    const one = await read(id);
+    const listed = (await owner.promotions.list(environmentId)).find((each) => each.id === id);
+    const preview = await owner.promotions.preview(environmentId, id);
+    expect(listed).toEqual(one);
+    expect(preview.promotion).toEqual(one);
+    const reasons = one.approvals.map(({ voidReason }) => voidReason ?? 'counts');
+    expect(preview.approvals).toBe(reasons.filter((reason) => reason === 'counts').length);
+    return { state: one.state, missing: one.missingApprovals, reasons };
+  };
+  const change = async (params: EnvironmentsUpdateParams): Promise<void> =>
+    void (await owner.environments.update(environmentId, params));
+  const ledger = async (target: string, action: string) =>
+    (await owner.audit.list(teamId)).filter((entry) => entry.target === target && entry.action === action);
+
+  beforeAll(async () => {
+    const env = { SWEEP_EVERY_MS: '50', LEASE_MS: '3600000', OFFER_MS: '3600000' };
+    server = await startTestServer({ env });
+    owner = sdkOf(await firstSession(server));
+    teamId = (await owner.teams.create('makers')).id;
+    const region = (await owner.regions.list()).find(({ operator }) => operator === 'customer');
+    await sdkOf(server.first.staffApiKey).adminTeams.setRegion(teamId, region?.id ?? '');
+    projectId = (await owner.projects.create({ name: 'web', teamId })).id;
+    runner = await scriptedRunner(server.baseUrl, (await owner.runners.createEnrollToken(teamId)).token);
+    [ann, bob] = [await joined(), await joined()];
+    developer = as(await joined('developer'));
+  });
+  afterAll(async () => await server?.stop());
+  beforeEach(async () => {
+    const repository = 'https://git.example.com/acme/web';
+    app = `web-${(names += 1)}`;
+    const deploy = { kind: 'container', app, hostPort: 8081 } as const;
+    const rules = { repository, deploy, requiredApprovals: 2 };
+    environmentId = (await owner.environments.create(projectId, { name: `e${names}`, ...rules })).id;
+  });
+
+  it('given for one target do not count for another: the count starts anew, and says from what to what', async () => {
+    const id = await asked();
+    const first = await as(ann).promotions.approve(environmentId, id);
+    expect(first).toMatchObject({ missingApprovals: 1, approvals: [{ fingerprint: first.fingerprint }] });
+    const other = `${app}-other`;
+    const deploy = { kind: 'container', app: other, hostPort: 9090 } as const;
+    await change({ deploy });
+    const reason = `deploy.app: ${app} → ${other}; deploy.hostPort: 8081 → 9090`;
+    expect(await standing(id)).toEqual({ state: 'pending', missing: 2, reasons: [reason] });
+    const second = await as(bob).promotions.approve(environmentId, id);
+    expect(second).toMatchObject({
+      state: 'pending',
+      waitingFor: { text: 'it has 1 of 2 approvals, and 1 that count no longer' },
+    });
+    expect(await owner.builds.list(environmentId)).toEqual([]);
+    const voided = [{ userId: ann.userId, fingerprint: first.fingerprint, reason }];
+    expect(await ledger(id, 'promotion.approvals_void')).toMatchObject([
+      { details: { fingerprint: second.fingerprint, approvals: voided } },
+    ]);
+    const approved = await as(ann).promotions.approve(environmentId, id);
+    expect(approved).toMatchObject({ state: 'approved', fingerprint: second.fingerprint });
+    expect(approved.approvals.map(({ userId, voidReason }) => [userId, voidReason])).toEqual([
+      [ann.userId, reason],
+      [bob.userId, undefined],
+      [ann.userId, undefined],
+    ]);
+    const offer = await runner.take();
+    expect(offer).toMatchObject({ id: approved.buildId, deploy: { app: other } });
+    await runner.finish(offer);
+  });
+
+  const changes: ReadonlyArray<readonly [string, RegExp, (to: string) => Promise<unknown>]> = [
+    ['name', /^environment.name: /, async (to) => await change({ name: to })],
+    ['branch', /^environment.branch: main → /, async (to) => await change({ branch: to })],
+    [
+      'repository',
+      /^environment.repository: /,
+      async (to) => await change({ repository: `https://git.example.com/acme/${to}` }),
+    ],
+    [
+      'port',
+      /^deploy.containerPort: 8080 → 81$/,
+      async () => await change({ deploy: { kind: 'container', app, hostPort: 8081, containerPort: 81 } }),
+    ],
+    [
+      'way of deploying',
+      /^deploy.app: web-\d+ → none; .*deploy.kind: container → none$/,
+      async () => await change({ deploy: { kind: 'none' } }),
+    ],
+    [
+      'runner',
+      /^runner.labels: any → zone=b$/,
+      async () => await change({ runner: { labels: { zone: 'b' } } }),
+    ],
+    [
+      'number of approvals',
+      /^environment.requiredApprovals: 2 → 3$/,
+      async () => await change({ requiredApprovals: 3 }),
+    ],
+    [
+      'rule of own approvals',
+      /^environment.allowSelfApproval: true → false$/,
+      async () => await change({ allowSelfApproval: false }),
+    ],
+    [
+      'set of variables',
+      /^variables: none → 1, the last set at /,
+      async (to) => await owner.variables.set(environmentId, 'URL', to),
+    ],
+    [
+      'policies',
+      /^policy p\d+: none → revision 1 of pol_\w+$/,
+      async (to) => {
+        const document = { on: ['deploy'], rules: [{ id: 'r', message: 'm', require: 'true' }] };
+        const { id } = await owner.policies.create(teamId, {
+          name: `p${to.slice(1)}`,
+          environmentId,
+          document,
+        });
+        await owner.policies.enable(teamId, id);
+      },
+    ],
+  ];
+  it.each(changes)('are void when the %s changed', async (_what, reason, act) => {
+    const id = await asked();
+    await as(ann).promotions.approve(environmentId, id);
+    await act(`x${(names += 1)}`);
+    const { missing, reasons } = await standing(id);
+    expect([missing, reasons[0]]).toEqual([
+      reasons[0]?.includes('requiredApprovals') === true ? 3 : 2,
+      expect.stringMatching(reason),
+    ]);
+  });
+
+  it('are not void for what no deploy of an image depends on', async () => {
+    const id = await asked();
+    await as(ann).promotions.approve(environmentId, id);
+    await change({ buildPath: 'services/web', buildTimeoutSeconds: 60, submodules: true });
+    await owner.environments.update(environmentId, { buildType: 'dockerfile' });
+    expect(await standing(id)).toEqual({ state: 'pending', missing: 1, reasons: ['counts'] });
+  });
+
+  it('stay void when what was changed is changed back', async () => {
+    const document = { on: ['promotion.approve'], rules: [{ id: 'r', message: 'm', require: 'true' }] };
+    const policy = await owner.policies.create(teamId, {
+      name: `back ${environmentId}`,
+      environmentId,
+      document,
+    });
+    await owner.policies.enable(teamId, policy.id);
+    const { id: variableId } = await owner.variables.set(environmentId, 'URL', 'a');
+    for (const thereAndBack of [
+      async () => {
+        await change({ branch: 'other' });
+        await change({ branch: 'main' });
+      },
+      async () => {
+        await owner.policies.disable(teamId, policy.id);
+        await owner.policies.enable(teamId, policy.id);
+      },
+      async () => {
+        await owner.variables.update(environmentId, variableId, 'URL', 'b');
+        await owner.variables.update(environmentId, variableId, 'URL', 'a');
+      },
+    ]) {
+      const id = await asked();
+      const { fingerprint } = await as(ann).promotions.approve(environmentId, id);
+      await thereAndBack();
+      const { missing, reasons } = await standing(id);
+      expect([missing, reasons.length, reasons[0] !== 'counts']).toEqual([2, 1, true]);
+      expect(await as(bob).promotions.approve(environmentId, id)).toMatchObject({ state: 'pending' });
+      expect((await read(id)).fingerprint).not.toBe(fingerprint);
+    }
+    const id = await asked();
+    await as(ann).promotions.approve(environmentId, id);
+    await change({ branch: 'other' });
+    await change({ branch: 'main' });
+    expect((await standing(id)).reasons).toEqual(['the environment was changed, and changed back']);
+  });
+
+  it('are taken along by whoever leaves, is demoted, or loses the key, and do not come back', async () => {
+    const [leaver, demoted, keyed] = [await joined(), await joined(), await joined()];
+    await change({ requiredApprovals: 4 });
+    const id = await asked();
+    const { apiKey, secret } = await as(keyed).apiKeys.create('approves', { scopes: ['release:approve'] });
+    for (const by of [as(leaver), as(demoted), sdkOf(secret)]) await by.promotions.approve(environmentId, id);
+    expect(await standing(id)).toEqual({
+      state: 'pending',
+      missing: 1,
+      reasons: ['counts', 'counts', 'counts'],
+    });
+    await owner.teams.updateMemberRole(teamId, demoted.userId, 'developer');
+    await owner.teams.removeMember(teamId, leaver.userId);
+    await as(keyed).apiKeys.revoke(apiKey.id);
+    const reasons = [
+      'its person has left the team',
+      'its person is no admin or owner of the team any more',
+      'the API key that it was given with has ended',
+    ];
+    expect(await standing(id)).toEqual({ state: 'pending', missing: 4, reasons });
+    await verify(server, leaver.userId);
+    const { token } = await owner.teams.inviteMember(teamId, leaver.email, 'admin');
+    await as(leaver).teams.acceptInvite(token);
+    expect((await standing(id)).reasons[0]).toBe(reasons[0]);
+    expect(await as(ann).promotions.approve(environmentId, id)).toMatchObject({ missingApprovals: 3 });
+    await owner.teams.updateMemberRole(teamId, demoted.userId, 'admin');
+    expect(await standing(id)).toEqual({ state: 'pending', missing: 3, reasons: [...reasons, 'counts'] });
+    for (const by of [as(leaver), as(demoted), as(keyed)]) await by.promotions.approve(environmentId, id);
+    const { state, buildId = '' } = await read(id);
+    expect(state).toBe('approved');
+    await owner.builds.cancel(environmentId, buildId);
+    // What counted at the decision stays so.
+    await owner.teams.removeMember(teamId, leaver.userId);
+    expect((await read(id)).approvals.filter(({ voidReason }) => voidReason === undefined)).toHaveLength(4);
+  });
+
+  it('of one person are one, by session and by key', async () => {
+    const id = await asked();
+    const { secret } = await as(ann).apiKeys.create('approves', { scopes: ['release:approve'] });
+    for (const by of [sdkOf(secret), as(ann), sdkOf(secret)])
+      expect(await by.promotions.approve(environmentId, id)).toMatchObject({ missingApprovals: 1 });
+    expect((await read(id)).approvals).toHaveLength(1);
+  });
+
+  it('are given to what was seen: another fingerprint is refused', async () => {
+    const id = await asked();
+    const { promotion, subject } = await as(ann).promotions.preview(environmentId, id);
+    const { fingerprint = '' } = promotion;
+    expect(subject).toContainEqual({ name: 'deploy.app', value: app });
+    expect(subject.find(({ name }) => name === 'image')?.value).toContain(`${IMAGE}@sha256:`);
+    await change({ runner: { labels: { zone: 'b' } } });
+    const stale = as(ann).promotions.approve(environmentId, id, { fingerprint });
+    expect(await refused(stale)).toBe('409 state_conflict');
+    expect(await standing(id)).toEqual({ state: 'pending', missing: 2, reasons: [] });
+    const { fingerprint: present = '' } = await read(id);
+    expect(await as(ann).promotions.approve(environmentId, id, { fingerprint: present })).toMatchObject({
+      missingApprovals: 1,
+    });
+  });
+
+  it('from before they were bound count no longer', async () => {
+    const id = await asked();
+    await as(ann).promotions.approve(environmentId, id);
+    await server.db.sql`update promotion_approvals set fingerprint = null where promotion_id = ${id}`;
+    await server.db.sql`update promotions set fingerprint = null, subject = null where id = ${id}`;
+    expect(await standing(id)).toEqual({
+      state: 'pending',
+      missing: 2,
+      reasons: ['it was given before approvals were bound to what they approve'],
+    });
+    expect(await as(bob).promotions.approve(environmentId, id)).toMatchObject({ missingApprovals: 1 });
+  });
+
+  it('are of somebody else where the environment says so: not of who asked, released or built', async () => {
+    await change({ requiredApprovals: 1, allowSelfApproval: false, deployApproval: true });
+    const build = await as(ann).builds.create(environmentId);
+    const digest = `sha256:${'e'.repeat(64)}`;
+    await runner.finish(await runner.take(), {
+      image: IMAGE,
+      digest,
+      commit: COMMIT,
+      buildType: 'dockerfile',
+    });
+    const deciding = as(ann).builds.deployApproval(environmentId, build.id, 'approve');
+    expect(await refused(deciding)).toBe('409 environment_protected');
+    const artifact = await waitFor('the artifact', async () => await owner.artifacts.get(teamId, digest));
+    const releaseId = await releaseOf(as(bob), artifact.id ?? '');
+    const { id } = await developer.promotions.create(environmentId, releaseId);
+    for (const by of [ann, bob])
+      expect(await refused(as(by).promotions.approve(environmentId, id))).toBe('409 environment_protected');
+    const approved = await owner.promotions.approve(environmentId, id);
+    expect(approved).toMatchObject({ state: 'approved' });
+    await as(bob).builds.deployApproval(environmentId, build.id, 'reject');
+    await owner.builds.cancel(environmentId, approved.buildId ?? '');
+  });
+
+  it('never deploy what they were not given for, in whatever order approvals and changes come', async () => {
+    for (let round = 0; round < 8; round += 1) {
+      await change({ deploy: { kind: 'container', app, hostPort: 8081 } });
+      const id = await asked();
+      const hostPort = 9000 + round;
+      await Promise.all(
+        [
+          as(ann).promotions.approve(environmentId, id),
+          change({ deploy: { kind: 'container', app, hostPort } }),
+          owner.variables.set(environmentId, 'ROUND', String(round)),
+          as(bob).promotions.approve(environmentId, id),
+        ].map(async (call) => await refused(call)),
+      );
+      const { state, approvals, fingerprint, buildId = '' } = await read(id);
+      const counting = approvals.filter(({ voidReason }) => voidReason === undefined);
+      if (state === 'pending') {
+        expect(counting.length).toBeLessThan(2);
+        await owner.promotions.reject(environmentId, id, { reason: 'next round' });
+        continue;
+      }
+      expect(new Set(counting.map((each) => each.fingerprint))).toEqual(new Set([fingerprint]));
+      expect(counting).toHaveLength(2);
+      const [row] = await server.db.sql<Array<{ port: string; deployed: number }>>`
+        select p.subject ->> 'deploy.hostPort' as port, (w.spec -> 'deploy' ->> 'hostPort')::int as deployed
+        from promotions p join work_items w on w.id = p.build_id where p.id = ${id}`;
+      expect(row?.port).toBe(String(row?.deployed));
+      await owner.builds.cancel(environmentId, buildId);
+    }
+  });
+});

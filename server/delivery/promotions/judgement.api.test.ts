@@ -1,0 +1,139 @@
+/** Acts of judgement: what a person decides, and what a key may decide in a person's place. */
+import { createSvcSDK } from '@svc/sdk';
+import type { ApiKeysCreateParams, SvcSDK } from '@svc/sdk';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { firstSession, join } from '../../../test/setup/people.ts';
+import { refused } from '../../../test/setup/refused.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+
+type Scopes = NonNullable<ApiKeysCreateParams['scopes']>;
+
+const postgresHere = await has('postgres');
+const override = { reason: 'the fix cannot wait' };
+
+describe.skipIf(!postgresHere)('acts of judgement', () => {
+  let server: TestServer;
+  let owner: SvcSDK;
+  let developer: SvcSDK;
+  let teamId: string;
+  let projectId: string;
+  let environmentId: string;
+  let names = 0;
+
+  const sdkOf = (token: string): SvcSDK => createSvcSDK({ baseUrl: server.baseUrl, token, maxRetries: 0 });
+  const keyOf = async (person: SvcSDK, scopes?: Scopes): Promise<SvcSDK> =>
+    sdkOf((await person.apiKeys.create('test', scopes === undefined ? {} : { scopes })).secret);
+  const promotion = async (): Promise<string> => {
+    const { id } = await owner.releases.create(projectId, { version: `1.${(names += 1)}` });
+    return (await owner.promotions.create(environmentId, id)).id;
+  };
+
+  beforeAll(async () => {
+    server = await startTestServer();
+    owner = sdkOf(await firstSession(server));
+    teamId = (await owner.teams.create('makers')).id;
+    projectId = (await owner.projects.create({ name: 'web', teamId })).id;
+    const { token } = await join(server, server.first.apiKey, { teamId, role: 'developer' });
+    developer = sdkOf(token);
+  });
+  afterAll(async () => await server?.stop());
+  beforeEach(async () => {
+    const repository = 'https://git.example.com/acme/web';
+    const name = `e${(names += 1)}`;
+    const deploy = { kind: 'container' } as const;
+    environmentId = (await owner.environments.create(projectId, { name, repository, deploy })).id;
+  });
+
+  it('approve and reject with a key only where release:approve was asked for by name', async () => {
+    const { id: buildId } = await owner.builds.create(environmentId);
+    const missing = '403 scope_missing';
+    const others = await keyOf(owner);
+    const manager = await keyOf(owner, ['key:manage', 'release:write', 'project:write']);
+    for (const key of [others, sdkOf(server.first.apiKey), await keyOf(manager), manager]) {
+      const id = await promotion();
+      expect(await refused(key.promotions.approve(environmentId, id))).toBe(missing);
+      expect(await refused(key.promotions.reject(environmentId, id, { reason: 'no' }))).toBe(missing);
+      expect(await refused(key.builds.deployApproval(environmentId, buildId, 'approve'))).toBe(missing);
+    }
+    expect(await refused(manager.apiKeys.create('more', { scopes: ['release:approve'] }))).toBe(
+      '403 scope_missing',
+    );
+    const approver = await keyOf(owner, ['release:approve']);
+    expect(await approver.promotions.approve(environmentId, await promotion())).toMatchObject({
+      state: 'approved',
+    });
+    const rejecting = approver.promotions.reject(environmentId, await promotion(), { reason: 'no' });
+    expect(await rejecting).toMatchObject({ state: 'rejected' });
+    expect(await refused(approver.builds.deployApproval(environmentId, buildId, 'reject'))).toBe(
+      '409 build_not_waiting',
+    );
+    const byDeveloper = await keyOf(developer, ['release:approve']);
+    expect(await refused(byDeveloper.promotions.approve(environmentId, await promotion()))).toBe(
+      '403 role_insufficient',
+    );
+  });
+
+  it('override policies in a session alone, whatever the key holds', async () => {
+    const key = await keyOf(owner, ['release:approve', 'release:write', 'project:write', 'policy:manage']);
+    const { id: buildId } = await owner.builds.create(environmentId);
+    const id = await promotion();
+    for (const call of [
+      async () => await key.promotions.approve(environmentId, id, { override }),
+      async () => await key.builds.create(environmentId, { override }),
+      async () => await key.builds.rollback(environmentId, buildId, { override }),
+      async () => await key.builds.deployApproval(environmentId, buildId, 'approve', { override }),
+    ])
+      expect(await refused(call())).toBe('403 session_required');
+    expect((await owner.promotions.get(environmentId, id)).approvals).toEqual([]);
+    expect(await owner.promotions.approve(environmentId, id, { override })).toMatchObject({
+      state: 'approved',
+    });
+  });
+
+  it('are reviewed and retired in a session alone: packages, and what statements are believed by', async () => {
+    const key = await keyOf(owner, ['compliance:manage', 'team:manage', 'artifact:read']);
+    const answers = async (by: SvcSDK, staff: SvcSDK): Promise<string[]> =>
+      await Promise.all([
+        refused(by.compliance.markLegalReviewed(teamId, 'cmp_1', { note: 'read' })),
+        refused(by.compliance.delete(teamId, 'cmp_1')),
+        refused(by.trustedKeys.remove(teamId, 'tky_1')),
+        refused(by.trustedIdentities.remove(teamId, 'tid_1')),
+        refused(staff.adminSigningKeys.revoke('sgk_1', { reason: 'lost' })),
+      ]);
+    expect(new Set(await answers(key, sdkOf(server.first.staffApiKey)))).toEqual(
+      new Set(['403 session_required']),
+    );
+    expect(new Set(await answers(owner, owner))).toEqual(new Set(['404 not_found']));
+  });
+
+  it.each([
+    ['blanks', ' \u00a0\u3000\t'],
+    ['zero-width characters', '\u200b\u200c\u200d\u2060\ufeff'],
+    ['bidirectional controls', '\u202a\u202e\u2066\u2069\u061c'],
+    ['marks without a letter', '\u0301\u0489\u20dd'],
+    ['fillers', '\u3164\u115f\u1160\uffa0'],
+    ['blanks of Braille', '\u2800'],
+    ['tags and variation selectors', '\u{e0041}\u{e007f}\ufe0f\u{e0100}'],
+    ['soft hyphens', '\u00ad'],
+  ])('take no reason that consists of %s', async (_what, blank) => {
+    const reason = blank.repeat(20);
+    const id = await promotion();
+    const answers = [
+      await refused(owner.promotions.reject(environmentId, id, { reason })),
+      await refused(owner.promotions.reject(environmentId, id, { reason: blank })),
+      await refused(owner.promotions.approve(environmentId, id, { override: { reason } })),
+      await refused(owner.promotions.approve(environmentId, id, { override: { reason: `x${reason}y` } })),
+      await refused(owner.builds.create(environmentId, { override: { reason: `x${reason}y` } })),
+      await refused(owner.adminSigningKeys.revoke('sgk_1', { reason: blank })),
+      await refused(owner.compliance.markLegalReviewed(teamId, 'cmp_1', { note: blank })),
+      await refused(owner.policies.create(teamId, { name: blank, document: {} })),
+      await refused(owner.teams.create(blank)),
+    ];
+    expect(answers).toEqual(answers.map(() => '400 validation_failed'));
+    const switched = owner.platformFeatures.setState('host.ci', { state: 'disabled', reason });
+    expect(await refused(switched)).toBe('400 reason_required');
+    expect(await owner.promotions.get(environmentId, id)).toMatchObject({ state: 'pending', approvals: [] });
+  });
+});

@@ -1,0 +1,56 @@
+/** Tells the ledger of each deployment, so that one that is taken out of the table is missed: a row is gone without a trace, an entry is not. */
+import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { EventEffect } from '../../platform/feature.ts';
+import { doubling, hasJobs, jobsAdded } from '../../platform/jobs/index.ts';
+import type { Job, JobKind } from '../../platform/jobs/index.ts';
+import { appendAudit } from '../../platform/ledger/index.ts';
+import { serviceOf } from './moved.ts';
+
+const TOLD_JOB = 'deployments.told';
+
+interface DeploymentTold extends Readonly<Record<string, unknown>> {
+  readonly environmentId: string;
+  readonly buildId: string;
+  readonly number: number;
+  readonly digest: string;
+  readonly deployedAt: string;
+}
+
+/** CTE `deployments_told`: a job for each event of the CTE `published` of a build that deployed, because the ledger is not written by a statement. */
+export const told: EventEffect = (sql) => sql`
+  deployments_told as (${jobsAdded(
+    sql,
+    TOLD_JOB,
+    sql`
+      select e.team_id, 'deployment ' || (b.value ->> 'id') as lane, jsonb_build_object('environmentId', b.value ->> 'environmentId', 'buildId', b.value ->> 'id',
+        'number', (b.value ->> 'number')::int, 'digest', b.value ->> 'digest', 'deployedAt', b.value ->> 'finishedAt') as payload
+      from published e join teams t on t.id = e.team_id, lateral (select e.payload -> 'build' as value) b
+      where e.kind in ('work.finished', 'build.reported_late') and b.value -> 'deployed' = 'true'`,
+  )})`;
+
+export function toldJob({ db }: { readonly db: Database }): JobKind<DeploymentTold> {
+  return {
+    kind: TOLD_JOB,
+    attempts: 1_000,
+    backoff: doubling(1_000, 600_000),
+    concurrency: 4,
+    perTeam: 2,
+    timeoutMs: 30_000,
+    run: async (job) => await tell(db, job),
+  };
+}
+
+/** A job that runs twice leaves two entries, which name one build. */
+async function tell(db: Database, { teamId, payload }: Job<DeploymentTold>): Promise<void> {
+  const { environmentId: target, buildId, number, digest, deployedAt } = payload;
+  const at = new Date(deployedAt);
+  await db.transact(async (tx) => {
+    const { actor, requestId } = serviceOf(tx, teamId, at);
+    const details = { buildId, number, digest, deployedAt: at.toISOString() };
+    await appendAudit(tx, { chain: teamId, actor, action: 'build.deployed', target, details, requestId }, at);
+  });
+}
+
+/** Whether the ledger has yet to be told of a deployment of a team. */
+export const isTelling = async (sql: SqlTag, teamId: string): Promise<boolean> =>
+  await hasJobs(sql, { kind: TOLD_JOB, teamId });

@@ -1,0 +1,34 @@
+import { sql } from 'drizzle-orm';
+import { check, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { EventState, EventStateSchema } from '@svc/proto/gen/svc/adminevents/v1/adminevents_pb.ts';
+import { id, instant } from '../../platform/db/columns.ts';
+import { enumWords } from '../../platform/resource/team-table.ts';
+
+/** What one effect could not do with an event whose other effects are done; see parked.ts. A row goes away with its effect. */
+export const outboxParked = pgTable(
+  'outbox_parked',
+  {
+    eventId: id('event_id').notNull(),
+    /** Name of its first CTE. */
+    effect: text('effect').notNull(),
+    /** The team may be gone: that may be why the effect failed. */
+    teamId: id('team_id').notNull(),
+    kind: text('kind').notNull(),
+    dedupeKey: text('dedupe_key').notNull(),
+    payload: jsonb('payload').$type<Record<string, unknown>>().notNull(),
+    createdAt: instant('created_at').notNull(),
+    state: text('state', { enum: enumWords(EventState, EventStateSchema) }).notNull(),
+    attempts: integer('attempts').notNull(),
+    /** When it is tried again; while it is dead, when it was tried last. */
+    dueAt: instant('due_at').notNull(),
+    lastError: text('last_error').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.eventId, t.effect] }),
+    check('outbox_parked_state', sql`${t.state} in ('waiting', 'dead')`),
+    index('outbox_parked_due')
+      .on(t.dueAt)
+      .where(sql`${t.state} = 'waiting'`),
+    index('outbox_parked_team').on(t.teamId, t.effect, t.createdAt),
+  ],
+);

@@ -1,0 +1,31 @@
+/**
+ * Ends leases that a runner gives back: its earlier process died with them, and of their work nothing runs any more. One statement, fenced by runner and
+ * epoch: what was reported, taken back or granted again meanwhile is left alone.
+ */
+import type { SqlTag } from '../../platform/db/index.ts';
+import type { Held } from './heartbeat.ts';
+import type { WorkSettings } from './settings.ts';
+import { release } from './sql.ts';
+import { noteLost } from './sweeper.ts';
+import type { Swept } from './sweeper.ts';
+
+/** The caller has been found to be the runner's current process. */
+export async function giveBack(
+  sql: SqlTag,
+  settings: WorkSettings,
+  { runnerId, leases }: { readonly runnerId: string; readonly leases: readonly Held[] },
+): Promise<readonly Swept[]> {
+  if (leases.length === 0) return [];
+  const held = leases.map(({ id, epoch }) => ({ id, epoch }));
+  return await sql<Swept[]>`
+    with ${release(sql, settings, {
+      lost: sql`
+        where x.runner_id = ${runnerId} and x.ended_at is null
+          and (x.work_id, x.epoch) in (select g.id, g.epoch from json_to_recordset(${sql.json(held)}::json) as g(id text, epoch bigint))
+        order by x.work_id for update of x, w`,
+      endReason: 'expired',
+      backoff: true,
+    })},
+    ${noteLost(sql, ' ran and its daemon died')}
+    select e.id, e.state, e.runner_id as "runnerId" from released e`;
+}

@@ -1,0 +1,47 @@
+import { sql } from 'drizzle-orm';
+import { check, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import {
+  BillingTaskKind,
+  BillingTaskKindSchema,
+} from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
+import {
+  BillingTaskState,
+  BillingTaskStateSchema,
+} from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
+import { date } from 'drizzle-orm/pg-core';
+import { id, instant } from '../../platform/db/columns.ts';
+import type { AuditActor } from '../../platform/ledger/index.ts';
+import { enumColumn } from '../../platform/resource/team-table.ts';
+
+/** Long acts of staff. At most one of a kind is at work. */
+export const billingTasks = pgTable(
+  'billing_tasks',
+  {
+    id: id('id').primaryKey(),
+    kind: enumColumn('kind', BillingTaskKind, BillingTaskKindSchema).notNull(),
+    state: enumColumn('state', BillingTaskState, BillingTaskStateSchema).notNull().default('running'),
+    done: integer('done').notNull().default(0),
+    total: integer('total').notNull().default(0),
+    /** Of a closing: the oldest month without all of its statements when it began. */
+    since: date('since'),
+    /** What it came to. */
+    result: jsonb('result').$type<Readonly<Record<string, unknown>>>(),
+    problem: text('problem'),
+    /** Who began it. */
+    actor: jsonb('actor').$type<AuditActor>().notNull(),
+    requestId: text('request_id').notNull(),
+    /** +1 with each server that takes it: what an older one says of it changes nothing. */
+    epoch: integer('epoch').notNull().default(0),
+    /** When its server counts as lost. */
+    dueAt: instant('due_at').notNull(),
+    createdAt: instant('created_at').notNull(),
+    endedAt: instant('ended_at'),
+  },
+  (t) => [
+    check('billing_tasks_kind', sql`${t.kind} in ('close', 'rehearse', 'reconcile')`),
+    check('billing_tasks_state', sql`${t.state} in ('running', 'done', 'failed')`),
+    uniqueIndex('billing_tasks_running')
+      .on(t.kind)
+      .where(sql`${t.state} = 'running'`),
+  ],
+);

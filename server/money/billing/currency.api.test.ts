@@ -1,0 +1,25 @@
+/** Payments in a currency of three decimals: the provider takes no amount whose last digit is not 0. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { startShop } from '../../../test/setup/shop.ts';
+import type { Shop } from '../../../test/setup/shop.ts';
+
+const postgresHere = await has('postgres');
+
+describe.skipIf(!postgresHere)('in dinars of Kuwait', () => {
+  let shop: Shop;
+  beforeAll(async () => (shop = await startShop({ BILLING_CURRENCY: 'kwd' })));
+  afterAll(async () => await shop?.stop());
+
+  it('credit is bought in steps of ten fils', async () => {
+    const buyer = await shop.buyer();
+    const refused = await shop.buyCredit(buyer, 5_124);
+    expect([refused.status, refused.text]).toEqual([
+      400,
+      expect.stringContaining('a multiple of 10, since payments in KWD are of whole 0.010 KWD; got 5124'),
+    ]);
+    shop.stripe.pay(shop.sessionOf(await shop.buyCredit(buyer, 5_120)));
+    await shop.settled();
+    expect(await shop.credit(buyer)).toBe(5_120);
+  });
+});

@@ -1,0 +1,71 @@
+/** A month in minor units is the same in the summary, in what is pending, and on the statement. */
+import { create } from '@bufbuild/protobuf';
+import { CostsService, SummaryRequestSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createFakeClock } from '../../../test/setup/clock.ts';
+import { createMoneyWorld } from '../../../test/setup/money/months.ts';
+import type { MoneyWorld } from '../../../test/setup/money/months.ts';
+import { has } from '../../../test/setup/needs.ts';
+import { testCtx } from '../../../test/setup/work/ctx.ts';
+import { openNets, pendingCents } from '../statements/index.ts';
+import { summary } from './summary.ts';
+import { seedDays } from './testing/days.ts';
+
+const there = await has('postgres');
+
+describe.skipIf(!there)('minor units', () => {
+  let world: MoneyWorld;
+  beforeAll(async () => (world = await createMoneyWorld()));
+  afterAll(async () => await world?.drop());
+
+  const figures = async (teamId: string, currency: string) => {
+    const pricing = { currency, charges: false };
+    const context = testCtx(`${CostsService.typeName}/Summary`, {
+      db: world.db,
+      userId: 'user_1',
+      teamIds: [teamId],
+    });
+    const ctx = { ...context, clock: createFakeClock(new Date('2026-11-01T00:00:00Z')) };
+    const asked = create(SummaryRequestSchema, { teamId, since: '2026-09-01', until: '2026-11-01' });
+    const all = await summary(asked, ctx, pricing);
+    const pending = pendingCents(await openNets(ctx, { teamId, ...pricing }));
+    return { summary: all.netCents, parts: all.byDay.reduce((sum, day) => sum + day.netCents, 0), pending };
+  };
+  const METERS = ['run.runner', 'run.service', 'build.runner', 'build.service'] as const;
+
+  it('of lines that are half a cent each are a cent each, everywhere', async () => {
+    await world.openFrom('2026-09-01');
+    const teamId = await world.team();
+    // 0.005 each; the sum of them is 0.02.
+    for (const meter of METERS)
+      await seedDays(world.db.sql, [{ teamId, day: '2026-10-05', meter, ms: 50_000 }]);
+    expect(await figures(teamId, 'usd')).toEqual({ summary: 4, parts: 4, pending: 4 });
+    const { months } = await world.close('2026-11-01T01:00:00Z');
+    expect(months.at(-1)).toMatchObject({ netCents: 4 });
+  });
+
+  it('are the same whatever was used, over months too', async () => {
+    const row = fc.record({
+      day: fc.constantFrom('2026-09-30', '2026-10-01', '2026-10-31'),
+      meter: fc.constantFrom(...METERS),
+      ms: fc.integer({ min: 1, max: 900_000 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 12 }), async (rows) => {
+        await world.openFrom('2026-09-01');
+        const teamId = await world.team();
+        await seedDays(
+          world.db.sql,
+          rows.map((each) => ({ teamId, ...each })),
+        );
+        const said = await figures(teamId, 'usd');
+        await world.close('2026-11-01T01:00:00Z');
+        const [stated] = await world.db.sql<Array<{ net: number }>>`
+          select sum(net_cents)::bigint as net from statements where team_id = ${teamId}`;
+        expect(said).toEqual({ summary: stated?.net, parts: stated?.net, pending: stated?.net });
+      }),
+      { numRuns: 8 },
+    );
+  });
+});

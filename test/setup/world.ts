@@ -1,0 +1,98 @@
+/**
+ * A team of one's own in the one server of this process: people with their clients, a project, staff. For tests that need a platform and not a platform of their
+ * own: what they make is theirs by its team, and nobody counts rows of the whole. A test that changes settings, features or the clock starts a server itself.
+ */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join as joinPath } from 'node:path';
+import { createSvcSDK } from '@svc/sdk';
+import type { SvcSDK } from '@svc/sdk';
+import { inject } from 'vitest';
+import { scriptedRunner } from './builds/scripted-runner.ts';
+import type { ScriptedRunner } from './builds/scripted-runner.ts';
+import { createMigratedDatabase } from './database.ts';
+import { firstSession, join, stranger } from './people.ts';
+import type { Person } from './people.ts';
+import { startTestServer } from './server.ts';
+import type { TestServer } from './server.ts';
+
+export interface Member extends Person {
+  /** By the session; tries a call once. */
+  readonly sdk: SvcSDK;
+}
+
+export interface World {
+  readonly server: TestServer;
+  readonly teamId: string;
+  /** Of the team. */
+  readonly projectId: string;
+  readonly owner: Member;
+  /** The owner's client: most calls of a test are theirs. */
+  readonly sdk: SvcSDK;
+  /** A person with this role in the team, made when first asked for. */
+  member(role: 'admin' | 'developer' | 'viewer'): Promise<Member>;
+  /** Somebody with a verified address and a team of their own. */
+  stranger(): Promise<Member & { readonly teamId: string }>;
+  /** By the staff key of the first start. */
+  readonly staff: SvcSDK;
+  /** By a session of the same account, for acts that no key does. */
+  staffSession(): Promise<SvcSDK>;
+  /** A client with this key or session; absent: nobody's. */
+  as(token?: string): SvcSDK;
+  /** Sends the team's work to its own runners, and enrolls one that the test speaks for. */
+  runner(): Promise<ScriptedRunner>;
+}
+
+/** Kept on the process, whatever becomes of the modules of a file. */
+const HELD = Symbol.for('svc.test.world');
+interface Holder {
+  [HELD]?: Promise<TestServer>;
+}
+
+async function startShared(): Promise<TestServer> {
+  const prefix = inject('worldPrefix');
+  const { url } = await createMigratedDatabase(prefix);
+  return await startTestServer({ databaseUrl: url, dataDir: mkdtempSync(joinPath(tmpdir(), `${prefix}_`)) });
+}
+
+export async function world(): Promise<World> {
+  const holder = process as Holder;
+  const server = await (holder[HELD] ??= startShared());
+  const as = (token?: string) =>
+    createSvcSDK({ baseUrl: server.baseUrl, maxRetries: 0, ...(token !== undefined && { token }) });
+  const person = async () => {
+    const made = await stranger(server);
+    return { ...made, sdk: as(made.token) };
+  };
+  const owner = await person();
+  const { teamId, sdk } = owner;
+  const projectId = (await sdk.projects.create({ name: 'web', teamId })).id;
+  const members = new Map<string, Promise<Member>>();
+  const staff = as(server.first.staffApiKey);
+  return {
+    server,
+    teamId,
+    projectId,
+    owner,
+    sdk,
+    stranger: person,
+    staff,
+    as,
+    async member(role) {
+      const known = members.get(role);
+      if (known !== undefined) return await known;
+      const made = join(server, owner.token, { teamId, role }).then((joined) => ({
+        ...joined,
+        sdk: as(joined.token),
+      }));
+      members.set(role, made);
+      return await made;
+    },
+    staffSession: async () => as(await firstSession(server)),
+    async runner() {
+      const region = (await sdk.regions.list()).find(({ operator }) => operator === 'customer');
+      await staff.adminTeams.setRegion(teamId, region?.id ?? '');
+      return await scriptedRunner(server.baseUrl, (await sdk.runners.createEnrollToken(teamId)).token);
+    },
+  };
+}
