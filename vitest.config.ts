@@ -1,14 +1,24 @@
+import { execFileSync } from 'node:child_process';
 import { defineConfig } from 'vitest/config';
 import { ClosingSummary } from './test/setup/reporter.ts';
 import { LongestFirst } from './test/setup/sequencer.ts';
 
 /** Held to the second that the product promises, which on two cores cannot be told from the work of two other stories: they run when all else has ended. */
 const ALONE = ['test/e2e/features.test.ts'];
+/** These replace the timers of their process, in which a server that the files of a process share would lose those of its loops for ever. */
+const WITH_FAKE_TIMERS = execFileSync('git', [
+  ...['grep', '--untracked', '-l', '-E', String.raw`useFakeTimers\(\)|toFake:.*setTimeout`],
+  ...['--', '*.test.ts'],
+])
+  .toString()
+  .split('\n')
+  .filter((path) => path !== '');
 /**
  * Each has a process of its own: stories of the runner start containers and daemons that are waited for, one mocks a module that others load, and one fills a disk, for
  * which servers of the same process take themselves for a minute.
  */
 const APART = [
+  ...WITH_FAKE_TIMERS,
   'server/platform/db/embedded.test.ts',
   'test/contract/raw-answers.test.ts',
   'runner/daemon/**/*.test.ts',

@@ -3,11 +3,11 @@
 export interface Waiting<T> {
   /** Default: anything but undefined and false. */
   readonly holds?: (value: T) => boolean;
-  /** Default 15 s: what a test waits for is there within milliseconds, and a busy machine gets some seconds. */
+  /** Default 30 s: what a test waits for is there within milliseconds, and a busy machine gets some seconds. */
   readonly withinMs?: number | undefined;
 }
 
-const WITHIN_MS = 15_000;
+const WITHIN_MS = 30_000;
 const POLL_MS = 5;
 /** Longest time between two looks. */
 const POLL_MS_MAX = 40;
