@@ -19,7 +19,7 @@ const WITH_FAKE_TIMERS = execFileSync('git', [
  */
 const APART = [
   ...WITH_FAKE_TIMERS,
-  'server/platform/db/embedded.test.ts',
+  'server/base/db/embedded.test.ts',
   'test/contract/raw-answers.test.ts',
   'runner/daemon/**/*.test.ts',
   'runner/build/{abuse,*-abuse,daemon-*}.test.ts',

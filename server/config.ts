@@ -32,10 +32,10 @@ import * as builds from './engine/builds/builds.settings.ts';
 import * as registries from './engine/registries/registries.settings.ts';
 import * as runners from './engine/runners/runners.settings.ts';
 import * as work from './engine/work/work.settings.ts';
-import * as switches from './features/platformfeatures/platformfeatures.settings.ts';
+import * as switches from './switches/platformfeatures.settings.ts';
 import * as billing from './money/billing/billing.settings.ts';
-import { readAddress } from './platform/db/index.ts';
-import { isDnsServer } from './platform/dns.ts';
+import { readAddress } from './base/db/index.ts';
+import { isDnsServer } from './base/dns.ts';
 
 export { ConfigError } from '@svc/proto/process/settings.ts';
 

@@ -21,9 +21,9 @@ import {
   STATEMENT_TIMEOUT_MS,
   waysOf,
   WORK_ROLE,
-} from './platform/db/index.ts';
-import type { Database } from './platform/db/index.ts';
-import { createSecrets, findKek } from './platform/secrets.ts';
+} from './base/db/index.ts';
+import type { Database } from './base/db/index.ts';
+import { createSecrets, findKek } from './base/secrets.ts';
 
 interface Finding {
   readonly name: string;

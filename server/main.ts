@@ -5,7 +5,7 @@ import type { Bootstrap } from './bootstrap.ts';
 import { ConfigError, readConfig } from './config.ts';
 import type { Config } from './config.ts';
 import { examine } from './doctor.ts';
-import { diskFull, isConnectionError, isWrongDatabase, SessionRefused } from './platform/db/index.ts';
+import { diskFull, isConnectionError, isWrongDatabase, SessionRefused } from './base/db/index.ts';
 import { createLog, scrub } from '@svc/proto/process/log.ts';
 import { stopOnSignals } from '@svc/proto/process/stop-on-signals.ts';
 import { startSystem } from './system.ts';

@@ -24,12 +24,12 @@ import { accessOfOwn, prepareOwnRegistry, runOwnRegistry } from './engine/regist
 import { startDispatchGrpc } from './engine/work/index.ts';
 import { startFeatures } from './features.ts';
 import type { Features } from './features.ts';
-import { systemClock } from './platform/clock.ts';
-import type { Clock } from './platform/clock.ts';
-import { createCredentialChanges } from './platform/credential-changes.ts';
-import { createCursors } from './platform/cursor.ts';
-import { prepareDataDir } from './platform/data-folder.ts';
-import { startEmbeddedPostgres } from './platform/db/embedded.ts';
+import { systemClock } from './base/clock.ts';
+import type { Clock } from './base/clock.ts';
+import { createCredentialChanges } from './kit/credential-changes.ts';
+import { createCursors } from './kit/cursor.ts';
+import { prepareDataDir } from './base/data-folder.ts';
+import { startEmbeddedPostgres } from './base/db/embedded.ts';
 import {
   addressOf,
   assertOneDatabase,
@@ -42,16 +42,16 @@ import {
   STATEMENT_TIMEOUT_MS,
   watchSynchrony,
   WORK_ROLE,
-} from './platform/db/index.ts';
-import type { Database } from './platform/db/index.ts';
-import type { Feature, System } from './platform/feature.ts';
-import { purgeIdempotencyKeys } from './platform/idempotency.ts';
+} from './base/db/index.ts';
+import type { Database } from './base/db/index.ts';
+import type { Feature, System } from './kit/feature.ts';
+import { purgeIdempotencyKeys } from './kit/idempotency.ts';
 import type { Logger } from '@svc/proto/process/log.ts';
 import { ConfigError } from '@svc/proto/process/settings.ts';
-import { addJobMetrics, purgeJobs, startWorker } from './platform/jobs/index.ts';
-import { eachStep, startLoop } from './platform/loop.ts';
-import { createSafeFetch } from './platform/safe-fetch.ts';
-import { createSecrets, loadKek } from './platform/secrets.ts';
+import { addJobMetrics, purgeJobs, startWorker } from './kit/jobs/index.ts';
+import { eachStep, startLoop } from './base/loop.ts';
+import { createSafeFetch } from './base/safe-fetch.ts';
+import { createSecrets, loadKek } from './base/secrets.ts';
 
 export interface RunningServer {
   readonly port: number;

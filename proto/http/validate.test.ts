@@ -248,7 +248,7 @@ describe('validate()', () => {
             })),
         );
       const free = reasons.filter(({ chars }) => chars === 0).map(({ name }) => name);
-      // Its own error, `reason_required`: see server/features/platformfeatures.
+      // Its own error, `reason_required`: see server/switches.
       expect([...new Set(free)]).toEqual(['svc.platformfeatures.v1.SetStateRequest.reason']);
     });
   });

@@ -14,11 +14,11 @@ import type { RateLimit } from '@svc/proto/http/rpc.ts';
 import { ANONYMOUS } from '../access/auth/index.ts';
 import type { Authenticator } from '../access/auth/index.ts';
 import type { Limits } from '../config.ts';
-import { authoriseCredential } from '../platform/authorise.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Caller } from '../platform/context.ts';
-import { applyRate, createRateLimiter, tooMany } from '../platform/rate-limit.ts';
-import type { RateLimiter, RateRule } from '../platform/rate-limit.ts';
+import { authoriseCredential } from '../kit/authorise.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Caller } from '../kit/context.ts';
+import { applyRate, createRateLimiter, tooMany } from '../base/rate-limit.ts';
+import type { RateLimiter, RateRule } from '../base/rate-limit.ts';
 
 const MINUTE_MS = 60_000;
 /** A minute and network. Each costs a look into the database or the check of a signature. */

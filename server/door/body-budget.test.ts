@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ANONYMOUS } from '../access/auth/index.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { readConfig } from '../config.ts';
-import type { Caller } from '../platform/context.ts';
+import type { Caller } from '../kit/context.ts';
 
 const MIB = 1_048_576;
 const from = (remoteAddress: string) => ({ remoteAddress }) as CallContext;

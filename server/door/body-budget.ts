@@ -2,10 +2,10 @@
 import { networkOf } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Limits } from '../config.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Caller } from '../platform/context.ts';
-import { createRateLimiter, tooMany } from '../platform/rate-limit.ts';
-import type { RateLimiter, RateRule } from '../platform/rate-limit.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Caller } from '../kit/context.ts';
+import { createRateLimiter, tooMany } from '../base/rate-limit.ts';
+import type { RateLimiter, RateRule } from '../base/rate-limit.ts';
 
 const MINUTE_MS = 60_000;
 const MIB = 1_048_576;

@@ -9,7 +9,7 @@ import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { Page, PageRequest, PageResponse } from '@svc/proto/http/door.ts';
 import type { RestRoute, RpcInfo } from '@svc/proto/http/rpc.ts';
-import type { FeatureGate } from '../platform/feature-gate.ts';
+import type { FeatureGate } from '../kit/feature-gate.ts';
 import { preparePage } from './prepared-page.ts';
 
 type Json = null | boolean | number | string | readonly Json[] | JsonObject;

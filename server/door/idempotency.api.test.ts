@@ -8,7 +8,7 @@ import { join, newKey } from '../../test/setup/people.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
 import { createFakeClock } from '../../test/setup/clock.ts';
-import { purgeIdempotencyKeys } from '../platform/idempotency.ts';
+import { purgeIdempotencyKeys } from '../kit/idempotency.ts';
 
 const postgresHere = await has('postgres');
 

@@ -1,6 +1,6 @@
 /** A server stream that holds something for as long as it lives: given back once it ends, in whatever way. */
 import type { Message } from '@bufbuild/protobuf';
-import { mapDatabaseError } from '../platform/db/index.ts';
+import { mapDatabaseError } from '../base/db/index.ts';
 
 /**
  * What `start` opens. `onEnd` runs when that is refused, and when its messages are over, fail or are closed, also before the first was asked for, which

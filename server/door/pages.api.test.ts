@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { has } from '../../test/setup/needs.ts';
 import { startTestServer } from '../../test/setup/server.ts';
 import type { TestServer } from '../../test/setup/server.ts';
-import { diskFull } from '../platform/db/index.ts';
+import { diskFull } from '../base/db/index.ts';
 import { createFakeClock } from '../../test/setup/clock.ts';
 
 const postgresHere = await has('postgres');

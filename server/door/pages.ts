@@ -10,12 +10,12 @@ import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { createConsolePages } from './console-pages.ts';
 import { createContractPage } from './contract-page.ts';
-import type { Clock } from '../platform/clock.ts';
-import { createDurations } from '../platform/durations.ts';
-import { isStandbyOnly } from '../platform/db/index.ts';
-import type { Database } from '../platform/db/index.ts';
-import type { FeatureGate } from '../platform/feature-gate.ts';
-import { createRateLimiter, tooMany } from '../platform/rate-limit.ts';
+import type { Clock } from '../base/clock.ts';
+import { createDurations } from '../base/durations.ts';
+import { isStandbyOnly } from '../base/db/index.ts';
+import type { Database } from '../base/db/index.ts';
+import type { FeatureGate } from '../kit/feature-gate.ts';
+import { createRateLimiter, tooMany } from '../base/rate-limit.ts';
 
 export interface Metrics {
   readonly registry: Registry;

@@ -11,11 +11,11 @@ import { apiError, toApiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
 import { concerns } from '../access/auth/index.ts';
 import type { Authenticator } from '../access/auth/index.ts';
-import { authorise } from '../platform/authorise.ts';
-import type { Caller } from '../platform/context.ts';
-import type { CredentialChanges } from '../platform/credential-changes.ts';
-import type { FeatureGate } from '../platform/feature-gate.ts';
-import { roleAtLeast } from '../platform/scopes.ts';
+import { authorise } from '../kit/authorise.ts';
+import type { Caller } from '../kit/context.ts';
+import type { CredentialChanges } from '../kit/credential-changes.ts';
+import type { FeatureGate } from '../kit/feature-gate.ts';
+import { roleAtLeast } from '../kit/scopes.ts';
 
 const GATES_EVERY_MS = 1_000;
 const CREDENTIALS_EVERY_MS = 30_000;

@@ -5,8 +5,8 @@
 import { networkOf, readAddress } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { StreamLimits } from '../config.ts';
-import type { Caller } from '../platform/context.ts';
-import { Slots } from '../platform/slots.ts';
+import type { Caller } from '../kit/context.ts';
+import { Slots } from '../base/slots.ts';
 
 export interface StreamSlots {
   /** Throws `too_many_streams`. The returned function gives the places back; only its first call does. */

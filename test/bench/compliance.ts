@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
-import { entryHash, NO_HASH } from '../../server/platform/ledger/entry.ts';
+import { entryHash, NO_HASH } from '../../server/kit/ledger/entry.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { freshDatabase } from './database.ts';
 import { figure, median, type Figure } from './figure.ts';

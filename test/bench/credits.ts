@@ -1,7 +1,7 @@
 /** The ledger of credit: the balance of a team with a long history and of one with a short one, in turn; and posts over many teams beside the same rows without a ledger's rules. */
 import { performance } from 'node:perf_hooks';
 import postgres from 'postgres';
-import type { Database } from '../../server/platform/db/index.ts';
+import type { Database } from '../../server/base/db/index.ts';
 import { balanceOf, blocksOf, post } from '../../server/money/credits/index.ts';
 import { createTestDatabase } from '../setup/database.ts';
 import { figure, median, type Figure } from './figure.ts';

@@ -5,7 +5,7 @@
  */
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import { MANIFEST, type FeatureKey } from '@svc/proto/features/manifest.ts';
-import { resolveFeatures } from '@svc/server/features/platformfeatures/resolve.ts';
+import { resolveFeatures } from '@svc/server/switches/resolve.ts';
 import { figure, median, type Figure } from './figure.ts';
 
 const CHECK_NS_MAX = 50;

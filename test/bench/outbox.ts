@@ -1,6 +1,6 @@
 /** Events of ended work that a worker publishes in a second: each metered, rated and summed up by its place, beside one counter a team and day. */
-import type { SqlTag } from '../../server/platform/db/index.ts';
-import type { EventEffect } from '../../server/platform/feature.ts';
+import type { SqlTag } from '../../server/base/db/index.ts';
+import type { EventEffect } from '../../server/kit/feature.ts';
 import { publish } from '../../server/engine/outbox/index.ts';
 import { announce } from '../../server/engine/work/sql.ts';
 import { catalogued } from '../../server/delivery/artifacts/catalogue.ts';

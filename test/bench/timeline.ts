@@ -5,8 +5,8 @@
 import { performance } from 'node:perf_hooks';
 import { createSvcSDK } from '@svc/sdk';
 import postgres from 'postgres';
-import { systemScope } from '../../server/platform/authorise.ts';
-import { openDatabase } from '../../server/platform/db/index.ts';
+import { systemScope } from '../../server/kit/authorise.ts';
+import { openDatabase } from '../../server/base/db/index.ts';
 import { readTimeline } from '../../server/connect/timeline/store.ts';
 import { figure, percentile, type Figure } from './figure.ts';
 import { startTestServer } from '../setup/server.ts';

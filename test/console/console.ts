@@ -2,7 +2,7 @@
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page, Request } from 'playwright-core';
 import { buildConsole } from '../../server/console/build.mjs';
-import type { Clock } from '../../server/platform/clock.ts';
+import type { Clock } from '../../server/base/clock.ts';
 import { chromiumPath } from '../setup/needs.ts';
 import { join, signIn } from '../setup/people.ts';
 import type { Person } from '../setup/people.ts';

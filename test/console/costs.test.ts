@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedDays } from '../../server/money/costs/testing/days.ts';
-import { newId } from '../../server/platform/ids.ts';
+import { newId } from '../../server/base/ids.ts';
 import { has } from '../setup/needs.ts';
 import { join } from '../setup/people.ts';
 import { startStripe } from '../setup/stripe/index.ts';

@@ -1,6 +1,6 @@
 /** Who may do what, as the database has it: what the matrix compares before and after a call. */
 import type postgres from 'postgres';
-import { roleAtLeast, scopesOf } from '../../server/platform/scopes.ts';
+import { roleAtLeast, scopesOf } from '../../server/kit/scopes.ts';
 import type { Role } from '@svc/proto/http/rpc.ts';
 
 /** One thing that lets somebody do something. */

@@ -10,7 +10,7 @@ import { gzip } from 'node:zlib';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BY_NAME_ALONE } from '../../server/platform/scopes.ts';
+import { BY_NAME_ALONE } from '../../server/kit/scopes.ts';
 import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { createIndependentRunner, type IndependentRunner } from '../e2e/independent-runner.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';

@@ -3,7 +3,7 @@
  * without an answer here, for one that gives something and is said to give nothing, and for any call of an API key by which anybody holds
  * more than the key does.
  */
-import { KEY_SCOPE, ROLES, STAFF_SCOPE, TEAM_SCOPES } from '../../server/platform/scopes.ts';
+import { KEY_SCOPE, ROLES, STAFF_SCOPE, TEAM_SCOPES } from '../../server/kit/scopes.ts';
 import type { World } from './world.ts';
 
 export interface Bounded {

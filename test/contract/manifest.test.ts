@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { fileAt, findBaseline } from '@svc/proto/generators/baseline.ts';
-import { lintManifest } from '@svc/server/features/platformfeatures/lint.ts';
+import { lintManifest } from '@svc/server/switches/lint.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 const PATH = 'proto/features/manifest.ts';

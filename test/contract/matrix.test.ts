@@ -9,7 +9,7 @@ import type { DescField } from '@bufbuild/protobuf';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { RestRoute, RpcInfo } from '@svc/proto/http/rpc.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { KEY_SCOPE, TEAM_SCOPES } from '../../server/platform/scopes.ts';
+import { KEY_SCOPE, TEAM_SCOPES } from '../../server/kit/scopes.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { has } from '../setup/needs.ts';

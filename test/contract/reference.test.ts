@@ -7,7 +7,7 @@ import { page, table } from '../../docs/generators/markdown.ts';
 import { readSurface, referencePages } from '../../docs/generators/pages.ts';
 import { CreateRequestSchema } from '../../proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
 import { ERRORS } from '../../proto/http/errors.ts';
-import { EVENTS } from '../../server/platform/events.ts';
+import { EVENTS } from '../../server/kit/events.ts';
 
 let pages: ReadonlyMap<string, string>;
 beforeAll(async () => {

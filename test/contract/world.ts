@@ -5,7 +5,7 @@
 import { createSvcSDK } from '@svc/sdk';
 import type { ApiKeysCreateParams } from '@svc/sdk';
 import postgres from 'postgres';
-import { KEY_SCOPE, TEAM_SCOPES } from '../../server/platform/scopes.ts';
+import { KEY_SCOPE, TEAM_SCOPES } from '../../server/kit/scopes.ts';
 import type { Platform, Sdk } from '../e2e/platform.ts';
 import { waitFor } from '../setup/wait-for.ts';
 

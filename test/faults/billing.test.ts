@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metered } from '../../server/money/metering/index.ts';
 import { publish } from '../../server/engine/outbox/index.ts';
-import { openDatabase } from '../../server/platform/db/index.ts';
+import { openDatabase } from '../../server/base/db/index.ts';
 import { report } from '../setup/money/reports.ts';
 import { has } from '../setup/needs.ts';
 import { BACK, WEBHOOK_SECRETS } from '../setup/shop.ts';

@@ -1,6 +1,6 @@
 /** Each check of checks.ts finds what it is there for, and nothing in what is sound. */
 import { describe, expect, it } from 'vitest';
-import { entryHash } from '../../server/platform/ledger/entry.ts';
+import { entryHash } from '../../server/kit/ledger/entry.ts';
 import {
   executionsEndWithLeases,
   ledgerWhole,

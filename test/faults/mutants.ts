@@ -127,7 +127,7 @@ const sharedConnection: Mutant = {
   shows: ({ message }) => message.endsWith('was acknowledged and is not there'),
   replacements: [
     {
-      file: 'server/platform/db/pool.ts',
+      file: 'server/base/db/pool.ts',
       find: '      if (member.whenLost !== undefined) continue;\n',
       replace: '',
     },
@@ -150,7 +150,7 @@ const noGeneration: Mutant = {
     invariant === 'I4' && message.startsWith('was executed twice under epoch'),
   replacements: [
     {
-      file: 'server/platform/db/generation.ts',
+      file: 'server/base/db/generation.ts',
       find: 'return sql`greatest(${epoch} + 1, (select g.generation * 65536 + 1 from database_generation g where g.one = 1))`;',
       replace: 'return sql`${epoch} + 1`;',
     },

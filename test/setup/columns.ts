@@ -1,5 +1,5 @@
 /** Changes columns of one row behind the server's back; which ones, the test decides as it goes. */
-import type { SqlTag, SqlValue } from '../../server/platform/db/index.ts';
+import type { SqlTag, SqlValue } from '../../server/base/db/index.ts';
 
 export async function setColumns(
   sql: SqlTag,

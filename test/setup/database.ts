@@ -1,8 +1,8 @@
 /** A fresh database for one test file, on the PostgreSQL that `needs.ts` names. */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
-import { migrate, openDatabase } from '../../server/platform/db/index.ts';
-import type { Database, DatabaseOptions } from '../../server/platform/db/index.ts';
+import { migrate, openDatabase } from '../../server/base/db/index.ts';
+import type { Database, DatabaseOptions } from '../../server/base/db/index.ts';
 import { answers, DATABASE_URL } from './needs.ts';
 import { startPooler } from './pooler.ts';
 import type { Pooler } from './pooler.ts';

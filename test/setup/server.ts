@@ -6,7 +6,7 @@ import postgres from 'postgres';
 import { startGateway } from '../../gateway/index.ts';
 import type { Bootstrap } from '../../server/bootstrap.ts';
 import { readConfig } from '../../server/config.ts';
-import type { Clock } from '../../server/platform/clock.ts';
+import type { Clock } from '../../server/base/clock.ts';
 import { silentLog } from '@svc/proto/process/log.ts';
 import type { Logger } from '@svc/proto/process/log.ts';
 import { startSystem } from '../../server/system.ts';

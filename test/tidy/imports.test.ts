@@ -192,8 +192,8 @@ describe('imports', () => {
   });
 
   it('sees a forbidden import', () => {
-    const bad = { path: 'gateway/a.ts', text: "import { x } from '@svc/server/platform/ids.ts';" };
-    expect(importViolations([bad])).toEqual(['gateway/a.ts imports @svc/server/platform/ids.ts']);
+    const bad = { path: 'gateway/a.ts', text: "import { x } from '@svc/server/base/ids.ts';" };
+    expect(importViolations([bad])).toEqual(['gateway/a.ts imports @svc/server/base/ids.ts']);
     const definitions = "import { x } from '@svc/sdk/ci-definitions';";
     expect(importViolations([{ path: 'server/connect/ci/a/definitions.ts', text: definitions }])).toEqual([]);
     expect(importViolations([{ path: 'server/connect/ci/a/other.ts', text: definitions }])).toHaveLength(1);
@@ -202,8 +202,8 @@ describe('imports', () => {
       text: "import { Client } from '@svc/sdk';",
     };
     expect(importViolations([client])).toHaveLength(1);
-    const page = { path: 'server/console/a.tsx', text: "import { x } from '../platform/ids.ts';" };
-    expect(importViolations([page])).toEqual(['server/console/a.tsx imports server/platform/ids.ts']);
+    const page = { path: 'server/console/a.tsx', text: "import { x } from '../base/ids.ts';" };
+    expect(importViolations([page])).toEqual(['server/console/a.tsx imports server/base/ids.ts']);
     const api = { path: 'server/access/teams/a.ts', text: "import { x } from '../../console/api.ts';" };
     expect(importViolations([api])).toEqual(['server/access/teams/a.ts imports server/console/api.ts']);
   });
@@ -212,13 +212,13 @@ describe('imports', () => {
     const of = (path: string, target: string) => ({ path, text: `import { x } from '${target}';` });
     const upwards = of('server/access/teams/a.ts', '../../engine/runners/index.ts');
     const past = of('server/engine/builds/a.ts', '../runners/store.ts');
-    const out = of('server/platform/a.ts', '../access/teams/index.ts');
+    const out = of('server/base/a.ts', '../access/teams/index.ts');
     const wiring = of('server/access/teams/a.ts', '../../system.ts');
     const fine = of('server/engine/runners/a.ts', '../../access/teams/index.ts');
     expect(areaViolations([upwards, past, out, wiring, fine])).toEqual([
       'server/access/teams/a.ts imports server/engine/runners/index.ts',
       'server/engine/builds/a.ts imports server/engine/runners/store.ts',
-      'server/platform/a.ts imports server/access/teams/index.ts',
+      'server/base/a.ts imports server/access/teams/index.ts',
       'server/access/teams/a.ts imports server/system.ts',
     ]);
   });

@@ -33,15 +33,14 @@ export const isTest = (path: string): boolean => /\.(test|requests)\.ts$|\/testi
 /** Areas of the server with the areas that they may import: those before them. `door` and the files at the top put everything together. */
 export const AREAS: Readonly<Record<string, readonly string[]>> = {
   access: [],
-  features: [],
   apps: ['access'],
-  engine: ['access', 'apps', 'features'],
-  connect: ['access', 'apps', 'engine', 'features'],
-  delivery: ['access', 'apps', 'engine', 'features'],
-  operations: ['access', 'apps', 'engine', 'features'],
-  money: ['access', 'apps', 'engine', 'features'],
-  marketplace: ['access', 'apps', 'engine', 'features', 'delivery'],
-  workspace: ['access', 'apps', 'engine', 'features'],
+  engine: ['access', 'apps'],
+  connect: ['access', 'apps', 'engine'],
+  delivery: ['access', 'apps', 'engine'],
+  operations: ['access', 'apps', 'engine'],
+  money: ['access', 'apps', 'engine'],
+  marketplace: ['access', 'apps', 'engine', 'delivery'],
+  workspace: ['access', 'apps', 'engine'],
 };
 
 export interface Place {
@@ -49,7 +48,7 @@ export interface Place {
   readonly feature: string;
 }
 
-/** `server/engine/runners/store.ts` → `engine/runners`; `server/platform/ids.ts` → `platform`; files at the top belong to nothing. */
+/** `server/engine/runners/store.ts` → `engine/runners`; `server/base/ids.ts` → `platform`; files at the top belong to nothing. */
 export function placeOf(path: string): Place | undefined {
   const [top, area = '', feature = '', file] = path.split('/');
   if (top !== 'server' || feature === '') return undefined;

@@ -1,6 +1,6 @@
 /**
  * Files whose statements by hand take no TeamScope, by the reason. Everything else that reads or writes rows of teams by hand takes one, or goes by
- * `server/platform/resource`, which demands it. Prefixes end with a slash.
+ * `server/kit/resource`, which demands it. Prefixes end with a slash.
  */
 export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
   'rows of an account, a credential or the installation, which belong to no team': [
@@ -11,9 +11,10 @@ export const SYSTEMS_OWN: Readonly<Record<string, readonly string[]>> = {
     'server/door/pages.ts',
     'server/engine/regions/',
     'server/engine/teamshares/',
-    'server/features/platformfeatures/',
+    'server/switches/',
     'server/money/metering/prices.ts',
-    'server/platform/',
+    'server/base/',
+    'server/kit/',
   ],
   'a chain of the ledger, whose right is checked by its name': ['server/delivery/audit/'],
   'memberships and invitations, which a TeamScope is made of': ['server/access/teams/'],

@@ -10,7 +10,7 @@ export interface Sharing {
 
 export const SHARED: Readonly<Record<string, Sharing>> = {
   account_plans: { readers: ['money/billing'] },
-  api_keys: { writers: ['access/auth'], readers: ['access/auth', 'features/platformfeatures', 'platform'] },
+  api_keys: { writers: ['access/auth'], readers: ['access/auth', 'switches', 'kit'] },
   artifact_sboms: { readers: ['delivery/compliance'] },
   artifact_sources: {
     readers: ['delivery/compliance', 'delivery/promotions', 'delivery/residency', 'workspace/graph'],
@@ -74,7 +74,7 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'money/budgets',
       'money/metering',
       'operations/webhookendpoints',
-      'platform',
+      'kit',
     ],
     readers: ['engine/outbox', 'money/statements'],
   },
@@ -174,8 +174,8 @@ export const SHARED: Readonly<Record<string, Sharing>> = {
       'access/auth',
       'access/teams',
       'delivery/compliance',
-      'features/platformfeatures',
-      'platform',
+      'switches',
+      'kit',
       'workspace/spaces',
     ],
   },

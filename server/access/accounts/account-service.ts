@@ -11,9 +11,9 @@ import {
 } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import type { PlanResponse, WhoamiResponse } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import type { Limits } from '../../config.ts';
-import type { Caller, Ctx, Role } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { change, shown } from '../../platform/resource/index.ts';
+import type { Caller, Ctx, Role } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { change, shown } from '../../kit/resource/index.ts';
 import type { AuthDeps } from './auth-service.ts';
 import { useClaim } from './claims.ts';
 import type { ClaimDeps } from './claims.ts';

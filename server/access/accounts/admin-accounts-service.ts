@@ -4,9 +4,9 @@ import { AccountDetailsSchema, AdminAccountsService } from '@svc/proto/gen/svc/a
 import type { AccountDetails } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change, shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change, shown } from '../../kit/resource/index.ts';
 import { createClaim } from './claims.ts';
 import { findUserByEmail, findUserById, setEmailVerified } from './store.ts';
 import type { User } from './store.ts';

@@ -1,4 +1,4 @@
-import type { Feature, System } from '../../platform/feature.ts';
+import type { Feature, System } from '../../kit/feature.ts';
 import { createAccountService } from './account-service.ts';
 import type { AccountBilling } from './account-service.ts';
 import { createAdminAccounts } from './admin-accounts-service.ts';

@@ -3,8 +3,8 @@
  * a moment ago. Asked before the account's own locks are changed. Wrong ones count as tries, like those at sign-in.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import type { Passwords } from './password.ts';
 import { beganWithBothFactors } from './sessions.ts';
 import type { User } from './store.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { boolean, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { bytes, id, instant } from '../../platform/db/columns.ts';
+import { bytes, id, instant } from '../../base/db/columns.ts';
 
 export const users = pgTable(
   'users',
@@ -69,7 +69,7 @@ export const totp = pgTable('totp', {
   userId: id('user_id')
     .primaryKey()
     .references(() => users.id, { onDelete: 'cascade' }),
-  /** Envelope-encrypted secret, see platform/secrets. */
+  /** Envelope-encrypted secret, see base/secrets. */
   secret: text('secret').notNull(),
   confirmedAt: instant('confirmed_at'),
   /** Last accepted 30-second step: a code counts once. */

@@ -1,9 +1,9 @@
 /** Sessions of people: made at sign-in, ended by sign-out, by idling, by age, by a password change. */
 import { and, eq, gt, lt, ne } from 'drizzle-orm';
 import type { SessionTimes } from '../../config.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 import { sessions, totp } from './schema.ts';
 import { hashToken, newSessionToken } from './session-token.ts';
 import type { User } from './store.ts';

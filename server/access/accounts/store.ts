@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
-import type { Database } from '../../platform/db/index.ts';
+import { isUniqueViolation } from '../../base/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
 import { users } from './schema.ts';
 
 export type User = Readonly<typeof users.$inferSelect>;

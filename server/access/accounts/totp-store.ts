@@ -4,16 +4,16 @@
  */
 import { createHash } from 'node:crypto';
 import { and, eq, lt } from 'drizzle-orm';
-import { randomBase62 } from '../../platform/base62.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import { randomBase62 } from '../../base/base62.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { totp } from './schema.ts';
 import { matchStep } from './totp-code.ts';
 
 const RECOVERY_CODES = 10;
 
-/** `secret` is sealed, see platform/secrets.ts. */
+/** `secret` is sealed, see base/secrets.ts. */
 export type Totp = typeof totp.$inferSelect;
 
 export interface TotpDeps {

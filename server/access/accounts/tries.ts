@@ -5,8 +5,8 @@
  * so lately keeps all of its own. In memory, for each process by itself.
  */
 import { networkOf } from '@svc/proto/http/address.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { createRateLimiter, tooMany } from '../../platform/rate-limit.ts';
+import type { Clock } from '../../base/clock.ts';
+import { createRateLimiter, tooMany } from '../../base/rate-limit.ts';
 
 const WINDOW_MS = 15 * 60_000;
 /** How long a network that was right counts as the account's own. */

@@ -5,7 +5,7 @@ import { firstSession, join, newKey } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { CallOptions, TestResponse, TestServer } from '../../../test/setup/server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
-import { KEY_SCOPE, TEAM_SCOPES } from '../../platform/scopes.ts';
+import { KEY_SCOPE, TEAM_SCOPES } from '../../kit/scopes.ts';
 
 const postgresHere = await has('postgres');
 const DAY_MS = 86_400_000;

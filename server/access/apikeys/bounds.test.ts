@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Caller } from '../../platform/context.ts';
-import { BY_NAME_ALONE, KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../platform/scopes.ts';
+import type { Caller } from '../../kit/context.ts';
+import { BY_NAME_ALONE, KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../kit/scopes.ts';
 import { boundedScopes, boundedTeam, seesStaffKeys } from './bounds.ts';
 
 const caller = (of: Partial<Caller>): Caller => ({

@@ -1,8 +1,8 @@
 /** The bounds of what a caller may put into a key. A person gives what people may have; a key gives no more scopes, teams or time than it has itself. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Caller } from '../../platform/context.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { BY_NAME_ALONE, KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../platform/scopes.ts';
+import type { Caller } from '../../kit/context.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { BY_NAME_ALONE, KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../kit/scopes.ts';
 
 /** Nothing asked: all but what must be asked for by name. Throws `scope_missing` for more than the caller has. */
 export function boundedScopes(caller: Caller, asked: readonly string[]): readonly string[] {

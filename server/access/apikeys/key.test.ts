@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { crc32 } from '../../platform/crc32.ts';
+import { crc32 } from '../../base/crc32.ts';
 import { formatKey, newKey, parseKey, secretMatches, digestSecret } from './key.ts';
 
 describe('crc32()', () => {

@@ -3,8 +3,8 @@
  * CRC lets a typo or a cut be refused without a look into the database (and lets scanners be sure of a find).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { encodeBase62, randomBase62 } from '../../platform/base62.ts';
-import { crc32 } from '../../platform/crc32.ts';
+import { encodeBase62, randomBase62 } from '../../base/base62.ts';
+import { crc32 } from '../../base/crc32.ts';
 
 const PREFIX = 'cpk_live_';
 const SHAPE = /^cpk_live_([0-9A-Za-z]{12})_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { users } from '../accounts/schema.ts';
-import { bytes, id, instant } from '../../platform/db/columns.ts';
-import { teams } from '../../platform/resource/schema.ts';
+import { bytes, id, instant } from '../../base/db/columns.ts';
+import { teams } from '../../kit/resource/schema.ts';
 
 export const apiKeys = pgTable(
   'api_keys',

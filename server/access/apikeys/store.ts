@@ -5,9 +5,9 @@
  */
 import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
-import type { Caller, Ctx } from '../../platform/context.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { STAFF_SCOPE } from '../../platform/scopes.ts';
+import type { Caller, Ctx } from '../../kit/context.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { STAFF_SCOPE } from '../../kit/scopes.ts';
 import { seesStaffKeys } from './bounds.ts';
 import { apiKeys } from './schema.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Callers that were proven a moment ago, so that a call costs no look at its credential. Held for 1 s at most, dropped at once
- * when something about the credential changes (platform/credential-changes.ts). The key is the SHA-256 of the credential, so
+ * when something about the credential changes (kit/credential-changes.ts). The key is the SHA-256 of the credential, so
  * that memory holds no secrets. `generation` closes the gap between reading a row and remembering it: what was read before a
  * change is not stored after it.
  *
@@ -8,9 +8,9 @@
  * before from one who guesses.
  */
 import { hash } from 'node:crypto';
-import type { Clock } from '../../platform/clock.ts';
-import type { Caller } from '../../platform/context.ts';
-import type { CredentialChange } from '../../platform/credential-changes.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Caller } from '../../kit/context.ts';
+import type { CredentialChange } from '../../kit/credential-changes.ts';
 
 export interface Proven {
   readonly caller: Caller;

@@ -1,5 +1,5 @@
-import type { Running, System } from '../../platform/feature.ts';
-import { startLoop } from '../../platform/loop.ts';
+import type { Running, System } from '../../kit/feature.ts';
+import { startLoop } from '../../base/loop.ts';
 import { createAuthenticator } from './authenticate.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { JobCredentials } from './job-credentials.ts';

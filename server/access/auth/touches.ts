@@ -2,8 +2,8 @@
  * When a credential was last used, written in batches: at most once a minute for each credential, one statement for all.
  * Owner of the pending marks is this closure. A mark that is lost with the process costs a minute of precision.
  */
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db/index.ts';
 
 const WRITE_EVERY_MS = 60_000;
 

@@ -6,11 +6,11 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import { checkPasswordStrength, createUser, findUserByEmail, findUserById } from '../accounts/index.ts';
 import type { Passwords, User } from '../accounts/index.ts';
-import { appendAudit, recordAct } from '../../platform/ledger/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { CredentialChanges } from '../../platform/credential-changes.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import { appendAudit, recordAct } from '../../kit/ledger/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { CredentialChanges } from '../../kit/credential-changes.ts';
+import { isUniqueViolation } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 import { findInvite, noteAwaiting, useInvite } from './invites.ts';
 import type { Invite } from './invites.ts';
 import { findMember, findTeam, insertMember, lockTeam } from './store.ts';

@@ -7,8 +7,8 @@ import type { Person } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestResponse, TestServer } from '../../../test/setup/server.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
-import { KEY_SCOPE, ROLES, scopesOf, TEAM_SCOPES } from '../../platform/scopes.ts';
-import { newId } from '../../platform/ids.ts';
+import { KEY_SCOPE, ROLES, scopesOf, TEAM_SCOPES } from '../../kit/scopes.ts';
+import { newId } from '../../base/ids.ts';
 
 const postgresHere = await has('postgres');
 

@@ -1,8 +1,8 @@
 /** An account gives way to the verified one of its address: it leaves its teams, and what it alone owned passes on, and others pay. */
 import type { TeamsOfAccount, User } from '../accounts/index.ts';
-import { appendAudit } from '../../platform/ledger/index.ts';
-import type { AuditAct } from '../../platform/ledger/index.ts';
-import type { Ctx } from '../../platform/context.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
+import type { AuditAct } from '../../kit/ledger/index.ts';
+import type { Ctx } from '../../kit/context.ts';
 import { ended } from './acts.ts';
 import { endInvitesOf } from './invites.ts';
 import { becomePayer, payerOf } from './payers.ts';

@@ -9,10 +9,10 @@ import {
 } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type { Team as TeamMessage } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type { Passwords } from '../accounts/index.ts';
-import type { Ctx, Role } from '../../platform/context.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { shown } from '../../platform/resource/index.ts';
-import { roleName } from '../../platform/scopes.ts';
+import type { Ctx, Role } from '../../kit/context.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { shown } from '../../kit/resource/index.ts';
+import { roleName } from '../../kit/scopes.ts';
 import { acceptInvite } from './accept-invite.ts';
 import {
   changeMemberRole,

@@ -3,11 +3,11 @@
  * least one owner. All of it runs under the lock of the team's row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { requireRole } from '../../platform/authorise.ts';
-import type { Ctx, Role } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { roleAtLeast, roleGrants } from '../../platform/scopes.ts';
+import { requireRole } from '../../kit/authorise.ts';
+import type { Ctx, Role } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { roleAtLeast, roleGrants } from '../../kit/scopes.ts';
 import { countOwners, findMember, lockTeam } from './store.ts';
 import type { Member, Membership } from './store.ts';
 

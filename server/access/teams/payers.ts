@@ -1,8 +1,8 @@
 /** Who pays for teams. Rows outlive teams and accounts: months are settled after either is gone. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { requireRole } from '../../platform/authorise.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/not-found.ts';
+import { requireRole } from '../../kit/authorise.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { notFound } from '../../kit/not-found.ts';
 import { findMember, lockTeam } from './store.ts';
 
 /** Who pays for a team now. Null: nobody is known to. */

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { check, index, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { users } from '../accounts/schema.ts';
-import { bytes, id, instant } from '../../platform/db/columns.ts';
-import { teams } from '../../platform/resource/schema.ts';
+import { bytes, id, instant } from '../../base/db/columns.ts';
+import { teams } from '../../kit/resource/schema.ts';
 
 const roles = ['viewer', 'developer', 'admin', 'owner'] as const;
 

@@ -1,11 +1,11 @@
 /** Teams and their members in the database. */
 import { and, asc, eq, getTableColumns } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
-import type { Role, TeamScope } from '../../platform/context.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { inTeams } from '../../platform/resource/index.ts';
-import { regions, teams } from '../../platform/resource/schema.ts';
-import type { Operator } from '../../platform/resource/schema.ts';
+import type { Role, TeamScope } from '../../kit/context.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { inTeams } from '../../kit/resource/index.ts';
+import { regions, teams } from '../../kit/resource/schema.ts';
+import type { Operator } from '../../kit/resource/schema.ts';
 import { teamMembers, teamPayers } from './schema.ts';
 
 /** A team with the operator of its region. */

@@ -12,19 +12,19 @@ import {
   VerifiedDomainSchema,
   VerifiedDomainsService,
 } from '@svc/proto/gen/svc/verifieddomains/v1/verifieddomains_pb.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
-import { createDns } from '../../platform/dns.ts';
-import type { Dns, TxtAnswer } from '../../platform/dns.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { encodeCrockford } from '../../platform/ids.ts';
-import { appendAudit } from '../../platform/ledger/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { tooMany } from '../../platform/rate-limit.ts';
-import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { isUniqueViolation } from '../../base/db/index.ts';
+import { createDns } from '../../base/dns.ts';
+import type { Dns, TxtAnswer } from '../../base/dns.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { encodeCrockford } from '../../base/ids.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { tooMany } from '../../base/rate-limit.ts';
+import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { parseDomain, recordName } from './domain-name.ts';
 import { nearestOwner } from './owner.ts';
 import type { Owner } from './owner.ts';

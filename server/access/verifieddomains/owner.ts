@@ -1,5 +1,5 @@
 /** Whose a domain is. The question goes over all teams, and the answer is for the server: a caller is shown rows of the own team alone. */
-import type { Database } from '../../platform/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
 import { withParents } from './domain-name.ts';
 
 export interface Owner {

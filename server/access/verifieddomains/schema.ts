@@ -4,8 +4,8 @@ import {
   VerifiedDomainState,
   VerifiedDomainStateSchema,
 } from '@svc/proto/gen/svc/verifieddomains/v1/verifieddomains_pb.ts';
-import { instant } from '../../platform/db/columns.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+import { instant } from '../../base/db/columns.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 export const verifiedDomains = teamTable(
   { name: 'verified_domains', kind: 'verified domain', prefix: 'vdm' },

@@ -9,7 +9,7 @@ import { join, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { systemClock } from '../../platform/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { isVerified } from './index.ts';
 
 const everythingHere = (await has('postgres')) && (await has('dnsmasq'));

@@ -9,11 +9,11 @@ import {
 } from '@svc/proto/gen/svc/buildsteps/v1/buildsteps_pb.ts';
 import { environmentRows } from '../environments/index.ts';
 import type { Environment, Guards } from '../environments/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Feature } from '../../platform/feature.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change, rowsOf, shown } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Feature } from '../../kit/feature.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change, rowsOf, shown } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
 import { buildSteps } from './schema.ts';
 
 const STEPS_MAX = 50;

@@ -1,7 +1,7 @@
 import { index, integer, text } from 'drizzle-orm/pg-core';
 import { environments } from '../environments/schema.ts';
-import { id } from '../../platform/db/columns.ts';
-import { teamTable } from '../../platform/resource/team-table.ts';
+import { id } from '../../base/db/columns.ts';
+import { teamTable } from '../../kit/resource/team-table.ts';
 
 export const buildSteps = teamTable(
   { name: 'build_steps', kind: 'build step', prefix: 'bst', within: { environmentId: environments } },

@@ -3,8 +3,8 @@
  */
 import type { GitCredentials as Message } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import type { environments } from './schema.ts';
 
 type Environment = typeof environments.$inferSelect;

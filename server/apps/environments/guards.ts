@@ -5,11 +5,11 @@
  * Of a guard and a change that come at once the second one sees the first: a refusal locks the team before it asks, in the transaction of the change, and whoever puts a guard in force holds the
  * same lock (`lockTeam`). The environment's own fields are read under the environment's lock, which is taken before the team's.
  */
-import { requireRole } from '../../platform/authorise.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { lockTeam } from '../../platform/resource/index.ts';
-import type { Who } from '../../platform/resource/index.ts';
-import { roleAtLeast } from '../../platform/scopes.ts';
+import { requireRole } from '../../kit/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { lockTeam } from '../../kit/resource/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
+import { roleAtLeast } from '../../kit/scopes.ts';
 import type { Environment } from './rows.ts';
 
 export interface Guard {

@@ -1,5 +1,5 @@
 /** Environments: where a project's branch is built and deployed. */
-import type { Feature, System } from '../../platform/feature.ts';
+import type { Feature, System } from '../../kit/feature.ts';
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -20,11 +20,11 @@ import type {
 import { WorkSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { WorkSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Limits } from '../../config.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { newId } from '../../platform/ids.ts';
-import { change, given, shown, unlessTaken } from '../../platform/resource/index.ts';
-import type { Changes } from '../../platform/resource/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { newId } from '../../base/ids.ts';
+import { change, given, shown, unlessTaken } from '../../kit/resource/index.ts';
+import type { Changes } from '../../kit/resource/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { projectRows, refuseOpenBuilds } from '../projects/index.ts';
 import { gitCredentials, refuseOtherHost, sealGitCredentials } from './git-credentials.ts';
 import type { Guards } from './guards.ts';

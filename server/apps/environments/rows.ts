@@ -1,5 +1,5 @@
-import { rowsOf } from '../../platform/resource/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
+import { rowsOf } from '../../kit/resource/index.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
 import { environments } from './schema.ts';
 
 export const environmentRows = rowsOf(environments);

@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm';
 import { boolean, check, integer, jsonb, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { BuildType, BuildTypeSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { projects } from '../projects/schema.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 /** Where the images of builds are brought up. */
 export interface Deploy {

@@ -1,6 +1,6 @@
 /** What is about one project or one environment, and outlives it: policies, budgets. */
 import { inArray } from 'drizzle-orm';
-import type { Who } from '../../platform/resource/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import { projectRows } from '../projects/index.ts';
 import { environmentRows } from './rows.ts';
 

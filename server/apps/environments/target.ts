@@ -1,7 +1,7 @@
 /** No environment is deployed over another one: an app belongs to one environment, and a guarded one has its port of the host to itself. */
 import { and, eq, ne, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import type { Guards } from './guards.ts';
 import { environmentRows } from './rows.ts';
 import type { Environment } from './rows.ts';

@@ -1,16 +1,16 @@
 /** Projects of the caller's teams. */
-import type { Feature } from '../../platform/feature.ts';
+import type { Feature } from '../../kit/feature.ts';
 import { and, eq, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { ProjectSchema, ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
-import { requireTeam } from '../../platform/authorise.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change, rowsOf, shown } from '../../platform/resource/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
+import { requireTeam } from '../../kit/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change, rowsOf, shown } from '../../kit/resource/index.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
 import { refuseOpenBuilds } from './open-builds.ts';
 import { projects } from './schema.ts';
 import { nextFreeSlug } from './slug.ts';

@@ -1,6 +1,6 @@
 /** Environments with builds that have not ended are not deleted, alone or with their project. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 
 /** Builds that a refusal names. */
 const NAMED_MAX = 10;

@@ -1,5 +1,5 @@
 import { text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { teamTable } from '../../platform/resource/team-table.ts';
+import { teamTable } from '../../kit/resource/team-table.ts';
 
 export const projects = teamTable(
   { name: 'projects', kind: 'project', prefix: 'prj' },

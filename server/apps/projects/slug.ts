@@ -1,5 +1,5 @@
 /** Short names for addresses: lower-case letters, digits and dashes. Each team has its own. */
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 
 const CHARS_MAX = 48;
 

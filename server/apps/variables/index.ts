@@ -10,15 +10,15 @@ import { VariableSchema, VariablesService } from '@svc/proto/gen/svc/variables/v
 import type { Variable as Message } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
 import { environmentRows } from '../environments/index.ts';
 import type { Environment, Guards } from '../environments/index.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { newId } from '../../platform/ids.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { newId } from '../../base/ids.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { variables } from './schema.ts';
 
 const VARIABLES_MAX = 500;

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { boolean, check, integer, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { environments } from '../environments/schema.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { teamTable } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { teamTable } from '../../kit/resource/team-table.ts';
 
 export const variables = teamTable(
   { name: 'variables', kind: 'variable', prefix: 'var', within: { environmentId: environments } },

@@ -4,7 +4,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { stranger } from '../../../test/setup/people.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { createSecrets, loadKek } from '../../platform/secrets.ts';
+import { createSecrets, loadKek } from '../../base/secrets.ts';
 import { openVariables } from './index.ts';
 
 const postgresHere = await has('postgres');

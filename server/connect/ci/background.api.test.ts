@@ -5,7 +5,7 @@ import type { Background } from '../../../test/setup/forges/background.ts';
 import { fakeHooks, githubHooks } from '../../../test/setup/forges/github-hooks.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { connectionJob } from './background.ts';
-import type { Job } from '../../platform/jobs/index.ts';
+import type { Job } from '../../kit/jobs/index.ts';
 import { ForgeError, type ForgeProblem } from './forges/call.ts';
 
 const postgresHere = await has('postgres');

@@ -1,8 +1,8 @@
 /** Jobs of a connection: requests to its repository's host that are made in the background. */
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { addJob, doubling, JobNotYet } from '../../platform/jobs/index.ts';
-import type { Job, JobKind, Payload } from '../../platform/jobs/index.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db/index.ts';
+import { addJob, doubling, JobNotYet } from '../../kit/jobs/index.ts';
+import type { Job, JobKind, Payload } from '../../kit/jobs/index.ts';
 import { keepQuiet, readConnection } from './connections-system.ts';
 import type { Connection } from './model/connection.ts';
 import { ForgeError } from './forges/call.ts';

@@ -1,7 +1,7 @@
 /** Connections and pipelines for callers: every statement is limited to the teams of a TeamScope. */
-import { requireTeam } from '../../platform/authorise.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
+import { requireTeam } from '../../kit/authorise.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Connection } from './model/connection.ts';
 
 /** The columns of a new connection; the others are set later. */

@@ -2,8 +2,8 @@
  * Connections and pipelines as workers, the intake of webhooks and the recording of runs read and make them. They act for no caller: the connection was
  * found within the teams of the call, by its webhook, or by its job.
  */
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 import { connectionColumns } from './connections-store.ts';
 import type { Connection } from './model/connection.ts';
 import type { Recording } from './model/recording.ts';

@@ -11,13 +11,13 @@ import type {
   UpdateConnectionRequest,
 } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Implementation } from '@svc/proto/http/implement.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
-import { lockTeam } from '../../platform/resource/index.ts';
+import { recordAct } from '../../kit/ledger/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
+import { lockTeam } from '../../kit/resource/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import {
   countConnections,

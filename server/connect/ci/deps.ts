@@ -1,6 +1,6 @@
 /** Parts of the system that the calls of Connect use. */
-import type { Clock } from '../../platform/clock.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import type { VerifyIdToken } from './oidc/verify.ts';
 
 export interface CiDeps {

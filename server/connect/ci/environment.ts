@@ -1,6 +1,6 @@
 /** Finds the environments in whose timelines a run stands. */
-import type { TeamScope } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
 import type { Connection } from './model/connection.ts';
 import { repositoryKeyOfUrl } from './repository.ts';
 

@@ -1,7 +1,7 @@
 /** Asks a provider for the status of a run that was silent for a while, and records the answer like a webhook's. */
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { Job, JobKind } from '../../platform/jobs/index.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { connectionJob } from './background.ts';
 import { forgeApi, ForgeError } from './forges/call.ts';
 import type { ForgeApi, ForgeDeps } from './forges/call.ts';

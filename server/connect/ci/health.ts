@@ -4,11 +4,11 @@
  * allows becomes `unknown` with the reason `lost`: never `failed`, since nobody reported that. A later report takes its place (record-runs.ts).
  * Any number of servers may do this.
  */
-import type { Clock } from '../../platform/clock.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { isJobOpen } from '../../platform/jobs/index.ts';
-import { eachStep, startLoop } from '../../platform/loop.ts';
-import type { Loop } from '../../platform/loop.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { isJobOpen } from '../../kit/jobs/index.ts';
+import { eachStep, startLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
 import { askHost } from './background.ts';
 import { wantCommitStatus } from './commit-status/wanted.ts';
 import { readConnection } from './connections-system.ts';

@@ -1,9 +1,9 @@
 /** Connect: external CI in one timeline. */
 import type { JobCredentials } from '../../access/auth/index.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import type { FeatureGate } from '../../platform/feature-gate.ts';
-import type { JobKind } from '../../platform/jobs/index.ts';
-import type { Loop } from '../../platform/loop.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import type { FeatureGate } from '../../kit/feature-gate.ts';
+import type { JobKind } from '../../kit/jobs/index.ts';
+import type { Loop } from '../../base/loop.ts';
 import { pollJob } from './health-poll.ts';
 import { startCiHealth } from './health.ts';
 import { createCiJobs, createVerifyIdToken, purgeIdTokens } from './oidc/index.ts';
@@ -19,7 +19,7 @@ import type { SubscriptionDeps } from './webhooks/subscribe.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import { connectionMethods } from './connections.ts';
 import type { CiDeps } from './deps.ts';
 import { commitStatusJob } from './commit-status/handler.ts';

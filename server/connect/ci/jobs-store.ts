@@ -1,6 +1,6 @@
 /** Jobs for callers: every statement is limited to the teams of a TeamScope. */
-import type { TeamScope } from '../../platform/context.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { CiStatus } from './accept.ts';
 
 export interface Job {

@@ -2,9 +2,9 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Implementation } from '@svc/proto/http/implement.ts';
 import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
 import { findPipeline, listPipelines } from './connections-store.ts';
 import type { Pipeline } from './connections-store.ts';
 import { connectionOf } from './connections.ts';

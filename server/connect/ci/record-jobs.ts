@@ -1,7 +1,7 @@
 /** Jobs as they are recorded. Their run's row is locked by whoever changes them. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 import { accept, isTerminal, join, NO_EVENTS, settle } from './accept.ts';
 import type { CiEvent, CiState } from './accept.ts';
 import { jobColumns } from './jobs-store.ts';

@@ -2,8 +2,8 @@
  * Runs as they are recorded, under the lock of their row: by reports of CI jobs and by webhooks alike, in the connection that the caller, the webhook or
  * the job was found to have.
  */
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 import { acceptOfRun, isTerminal, NO_EVENTS, settle } from './accept.ts';
 import type { CiEvent, CiState, CiStatus, Settled } from './accept.ts';
 import { wantCommitStatus } from './commit-status/wanted.ts';

@@ -1,5 +1,5 @@
 /** A run as every statement reads it. */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 
 /** Columns of `r`, and of its pipeline `p`. */
 export const runColumns = (sql: SqlTag) => sql`

@@ -1,6 +1,6 @@
 /** Runs for callers: every statement is limited to the teams of a TeamScope. */
-import type { TeamScope } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
 import type { Run, RunName } from './model/run.ts';
 import { runColumns, runTables } from './run-columns.ts';
 import { realId } from './run-names.ts';

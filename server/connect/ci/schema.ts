@@ -17,9 +17,9 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
 import { environments } from '../../apps/environments/schema.ts';
-import { id, instant } from '../../platform/db/columns.ts';
+import { id, instant } from '../../base/db/columns.ts';
 import { projects } from '../../apps/projects/schema.ts';
-import { teams } from '../../platform/resource/schema.ts';
+import { teams } from '../../kit/resource/schema.ts';
 import type { GenericMapping, OidcPolicy } from './model/connection.ts';
 
 const STATUS = ['queued', 'running', 'success', 'failed', 'cancelled', 'unknown'] as const;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { systemScope } from '../../platform/authorise.ts';
+import { systemScope } from '../../kit/authorise.ts';
 import { readTimeline } from '../timeline/store.ts';
 import * as connections from './connections-store.ts';
 import { placeRuns } from './environment.ts';

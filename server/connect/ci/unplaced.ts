@@ -1,5 +1,5 @@
 /** Says why a run stands in no timeline, and where it is seen: nobody looks for it otherwise. */
-import type { Database } from '../../platform/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
 import type { Connection } from './model/connection.ts';
 import type { Run } from './model/run.ts';
 

@@ -1,11 +1,11 @@
 /** Timeline: builds and runs of external CI of one environment, side by side, computed as they are asked for. */
-import type { Feature } from '../../platform/feature.ts';
+import type { Feature } from '../../kit/feature.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { TimelineService } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { FeatureGate } from '../../platform/feature-gate.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { formatCursor, parseCursor } from './cursor.ts';
 import { groupByCommit } from './group.ts';
 import { present } from './present.ts';

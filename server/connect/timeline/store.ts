@@ -2,8 +2,8 @@
  * The timeline in the database: the newest builds and the newest runs before a position, each through indexes of its own and never more of either than a page
  * holds, so that a page costs the same however long the history is.
  */
-import type { TeamScope } from '../../platform/context.ts';
-import type { Reads } from '../../platform/db/index.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { Reads } from '../../base/db/index.ts';
 import type { Position } from './cursor.ts';
 
 export interface Entry {

@@ -8,7 +8,7 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { listen } from '../../../test/setup/told.ts';
 import type { Told } from '../../../test/setup/told.ts';
-import { systemScope } from '../../platform/authorise.ts';
+import { systemScope } from '../../kit/authorise.ts';
 import { createTimelineWatches, watchTimeline } from './watch.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 

@@ -3,11 +3,11 @@
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TimelineEventSchema } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { createWatches, fingerprint } from '../../platform/watch.ts';
-import type { Watches } from '../../platform/watch.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { createWatches, fingerprint } from '../../kit/watch.ts';
+import type { Watches } from '../../kit/watch.ts';
 import { present } from './present.ts';
 import { environmentExists, readTimeline } from './store.ts';
 import type { Entry } from './store.ts';

@@ -2,9 +2,9 @@
  * Images of builds: the event of each build that published one, also of one whose end was a late word, becomes an artifact with its provenance. All that is needed stands in the event, because
  * the environment, and the build with it, may be gone by then.
  */
-import type { EventEffect } from '../../platform/feature.ts';
-import type { Job, JobKind } from '../../platform/jobs/index.ts';
-import { doubling, jobsAdded } from '../../platform/jobs/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import type { Job, JobKind } from '../../kit/jobs/index.ts';
+import { doubling, jobsAdded } from '../../kit/jobs/index.ts';
 import { attest, PROVENANCE_TYPE } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';
 import { passportDue } from './passport-due.ts';

@@ -1,8 +1,8 @@
 /** What is needed to deploy an artifact: the image's name in its registry without a tag, which may have moved since, and what it was built of. */
 import { and, desc, eq } from 'drizzle-orm';
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
 import { artifactSources } from './schema.ts';
 import type { artifacts } from './schema.ts';
 

@@ -2,8 +2,8 @@
  * What was deployed, and what runs now: by builds of the platform, and elsewhere, where a promotion that no build deploys was completed as deployed. Elsewhere all that the release holds was deployed, or the one image that the promotion names.
  * Whoever tells of deployments goes by these statements.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** Condition on the row `x` of promotions: it was deployed elsewhere. */
 const isElsewhere = (sql: SqlTag): Fragment => sql`x.state = 'deployed' and x.build_id is null`;

@@ -5,9 +5,9 @@ import { timestampDate, ValueSchema } from '@bufbuild/protobuf/wkt';
 import canonicalize from 'canonicalize';
 import type { AttestEvaluationRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { problem } from '@svc/proto/http/json-text.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { auditActor } from '../../platform/ledger/index.ts';
-import { notFound } from '../../platform/not-found.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { auditActor } from '../../kit/ledger/index.ts';
+import { notFound } from '../../kit/not-found.ts';
 import {
   attest,
   EVALUATION_SUFFIX,

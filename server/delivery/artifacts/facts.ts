@@ -1,6 +1,6 @@
 /** What policies are told of artifacts, as they are at this moment. The number of statements does not grow with that of the artifacts. */
-import { notFound } from '../../platform/not-found.ts';
-import type { Ctx } from '../../platform/context.ts';
+import { notFound } from '../../kit/not-found.ts';
+import type { Ctx } from '../../kit/context.ts';
 import { attestationFacts, keysFor } from '../attestations/index.ts';
 import type { AttestationFacts, EvaluationFacts, TrustRoot } from '../attestations/index.ts';
 import { countedLists } from './sbom/lists.ts';

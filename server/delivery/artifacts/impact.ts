@@ -4,8 +4,8 @@
  */
 import { problem } from '@svc/proto/http/json-text.ts';
 import type { ImpactRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
-import type { Who } from '../../platform/resource/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { Who } from '../../kit/resource/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { placesOf, runsThere, whatRuns } from './deployed.ts';
 import { namesNear, setsWith, wantedPackage } from './sbom/search.ts';
 import type { WantedPackage } from './sbom/search.ts';

@@ -16,10 +16,10 @@ import type {
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import { refuseOthersImage } from '../../engine/builds/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { EventEffect, Feature, System } from '../../platform/feature.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
-import { change, enumWord, rowsOf, shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { EventEffect, Feature, System } from '../../kit/feature.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
+import { change, enumWord, rowsOf, shown } from '../../kit/resource/index.ts';
 import { attestationsOf, keysFor } from '../attestations/index.ts';
 import type { TrustRoot } from '../attestations/index.ts';
 import { catalogued, catalogueJob } from './catalogue.ts';

@@ -1,5 +1,5 @@
 /** Where an artifact came from and where it went, computed from the rows themselves. */
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import { deploymentsOfArtifact } from './deployed.ts';
 import { rankOf } from './source-rank.ts';
 

@@ -1,7 +1,7 @@
 /** What an artifact is made of by all of its lists. */
-import { notFound } from '../../platform/not-found.ts';
-import type { Page } from '../../platform/paging.ts';
-import type { Who } from '../../platform/resource/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import type { Page } from '../../kit/paging.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import type { artifactSboms } from './schema.ts';
 import { packagesOfAll } from './sbom/store.ts';
 

@@ -1,7 +1,7 @@
 /** When a passport is made: two seconds after the last event about its artifact. */
-import type { Database } from '../../platform/db/index.ts';
-import type { EventEffect } from '../../platform/feature.ts';
-import { addJob, keyedJobsAdded } from '../../platform/jobs/index.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import { addJob, keyedJobsAdded } from '../../kit/jobs/index.ts';
 
 export const PASSPORT_JOB = 'artifacts.passport';
 export const AFTER_MS = 2_000;

@@ -3,11 +3,11 @@
  * not changed makes no new one.
  */
 import canonicalize from 'canonicalize';
-import type { Clock } from '../../platform/clock.ts';
-import { doubling } from '../../platform/jobs/index.ts';
-import type { JobKind } from '../../platform/jobs/index.ts';
-import type { Who } from '../../platform/resource/index.ts';
-import { systemScope } from '../../platform/authorise.ts';
+import type { Clock } from '../../base/clock.ts';
+import { doubling } from '../../kit/jobs/index.ts';
+import type { JobKind } from '../../kit/jobs/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
+import { systemScope } from '../../kit/authorise.ts';
 import { signStatement } from '../attestations/index.ts';
 import type { AttestDeps, TrustRoot } from '../attestations/index.ts';
 import { deploymentsOfArtifact } from './deployed.ts';

@@ -3,7 +3,7 @@
  * may believe or not; names of variables stand here, never values.
  */
 import { imagePurl } from '@svc/proto/packages/purl.ts';
-import type { Operator } from '../../platform/resource/schema.ts';
+import type { Operator } from '../../kit/resource/schema.ts';
 
 interface BaseImage {
   readonly name: string;

@@ -2,12 +2,12 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { ArtifactPassportSchema, ArtifactSchema } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { shown } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { shown } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { AFTER_MS } from './passport-due.ts';
 import { setDifferences } from './sbom/compare.ts';
 import type { SetDifference } from './sbom/compare.ts';

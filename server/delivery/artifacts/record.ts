@@ -1,8 +1,8 @@
 /** Records that an artifact was seen: by its digest it is the same one, and where it came from is one more source. */
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { rowId } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { rowId } from '../../base/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { passportDue } from './passport-due.ts';
 import type { artifacts, artifactSources } from './schema.ts';
 import { RANKS } from './source-rank.ts';

@@ -1,9 +1,9 @@
 /**
  * Reads the stored documents of older versions again: these shared what the first document of a team said of a package among all, and kept one list an artifact. What cannot be read any more stays as it was.
  */
-import { systemScope } from '../../platform/authorise.ts';
-import type { Job, JobKind } from '../../platform/jobs/index.ts';
-import { addJob, doubling } from '../../platform/jobs/index.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Job, JobKind } from '../../kit/jobs/index.ts';
+import { addJob, doubling } from '../../kit/jobs/index.ts';
 import { statedAs } from '../attestations/index.ts';
 import { passportDue } from './passport-due.ts';
 import { keepList } from './sbom/lists.ts';

@@ -19,8 +19,8 @@ import {
   SbomSourceSchema,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { Operator, OperatorSchema } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
-import { bytes, id, instant } from '../../platform/db/columns.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+import { bytes, id, instant } from '../../base/db/columns.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 /** Known by their digests. Nothing refers to a build, an environment or a project: evidence outlives them. */
 export const artifacts = teamTable(

@@ -1,6 +1,6 @@
 /** Whose word on an artifact counts: what was seen comes before what a run claims, and that before what somebody declares, whichever was first and however many there are of the others. */
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** The best first. */
 export const RANKS = ['build', 'ci_run', 'declared'] as const;

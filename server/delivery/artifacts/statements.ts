@@ -5,12 +5,12 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { and, eq, inArray, or } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { AttestationSchema } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
-import { auditActor } from '../../platform/ledger/index.ts';
-import { requireRole } from '../../platform/authorise.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change, rowsOf, shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { isUniqueViolation } from '../../base/db/index.ts';
+import { auditActor } from '../../kit/ledger/index.ts';
+import { requireRole } from '../../kit/authorise.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change, rowsOf, shown } from '../../kit/resource/index.ts';
 import {
   addSubjects,
   attestations,

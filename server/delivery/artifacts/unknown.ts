@@ -1,5 +1,5 @@
 /** What no search for a package finds: artifacts without a list, and with one that does not tell all. */
-import type { Who } from '../../platform/resource/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import { placesOf, runsThere, whatRuns } from './deployed.ts';
 
 export interface Unknown {

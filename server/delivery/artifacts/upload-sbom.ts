@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { problem } from '@svc/proto/http/json-text.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change } from '../../kit/resource/index.ts';
 import { besideMax, keepList } from './sbom/lists.ts';
 import type { SbomReader } from './sbom/sbom-reader.ts';
 import { sizeOf, storePackageSet } from './sbom/store.ts';

@@ -3,11 +3,11 @@
  * the same again is given what was stored first.
  */
 import { createHash } from 'node:crypto';
-import type { Database } from '../../platform/db/index.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { appendAudit } from '../../platform/ledger/index.ts';
-import type { AuditActor } from '../../platform/ledger/index.ts';
+import type { Database } from '../../base/db/index.ts';
+import { isUniqueViolation } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
+import type { AuditActor } from '../../kit/ledger/index.ts';
 import type { Purpose, Signer } from '../signingkeys/index.ts';
 import { bundleOf, PAYLOAD_TYPE, paeOf, readEnvelope } from './envelope.ts';
 import { columns } from './read.ts';

@@ -3,8 +3,8 @@
  * same one statement is read; of those of the service's keys the oldest, which a revocation with a time spares, and else the newest.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { TeamScope } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
 import type { Statement } from './envelope.ts';
 import type { Attestation } from './read.ts';
 import { EVALUATION_SUFFIX, isEvaluation, PROVENANCE_TYPE } from './statement.ts';

@@ -1,5 +1,5 @@
 /** Attestations: signed statements about artifacts, our own and those of others, and what each is worth. */
-import type { Feature, System } from '../../platform/feature.ts';
+import type { Feature, System } from '../../kit/feature.ts';
 import { stopReading } from './large.ts';
 import { recountJob } from './recount.ts';
 import { createTrustedIdentities } from './trusted-identities.ts';

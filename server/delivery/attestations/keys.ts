@@ -1,6 +1,6 @@
 /** All keys whose signatures count for the teams of a call. */
-import { rowsOf } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
+import { rowsOf } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
 import { publicKeyOf, readKeys } from '../signingkeys/index.ts';
 import { trustedIdentities } from './schema.ts';
 import type { trustedKeys } from './schema.ts';

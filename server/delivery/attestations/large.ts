@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { createThread } from '../../platform/thread.ts';
+import { createThread } from '../../base/thread.ts';
 import { isLarge, keepLarge, knowsLarge, readEnvelope } from './envelope.ts';
 import type { Envelope, LargeRead } from './envelope.ts';
 

@@ -1,6 +1,6 @@
 /** How many statements members may bring and make. What counts and what does not have limits of their own, so that nobody fills the room of the other; what the service states by itself is not counted against anybody. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import { EVALUATION_SUFFIX } from './statement.ts';
 
 /** Of an artifact: those that count, those that do not, and evaluations, each. */

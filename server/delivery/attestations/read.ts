@@ -1,7 +1,7 @@
 /** Attestations as rows. */
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Page } from '../../platform/paging.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Page } from '../../kit/paging.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
 import type { attestations } from './schema.ts';
 
 export type Attestation = RowOf<typeof attestations>;

@@ -1,12 +1,12 @@
 /** Statements that came before their key was trusted: when a key or an identity is, it is found out which of them count from then on. Those of older versions are found out about once. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Clock } from '../../platform/clock.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { addJob, doubling } from '../../platform/jobs/index.ts';
-import type { JobKind } from '../../platform/jobs/index.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import { isUniqueViolation } from '../../base/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
+import { addJob, doubling } from '../../kit/jobs/index.ts';
+import type { JobKind } from '../../kit/jobs/index.ts';
 import { evaluationCountsAs, signedKey, uploadCountsAs } from './counted.ts';
 import { readEnvelope, readStatement } from './envelope.ts';
 import { prepareBundle } from './large.ts';

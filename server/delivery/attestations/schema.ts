@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, integer, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { bytes, id } from '../../platform/db/columns.ts';
-import { teamTable } from '../../platform/resource/team-table.ts';
+import { bytes, id } from '../../base/db/columns.ts';
+import { teamTable } from '../../kit/resource/team-table.ts';
 
 /** Signed statements about artifacts. What one states is never changed, and what it is worth is found out from its bytes at each read. */
 export const attestations = teamTable(

@@ -5,9 +5,9 @@ import {
   TrustedIdentitiesService,
   TrustedIdentitySchema,
 } from '@svc/proto/gen/svc/trustedidentities/v1/trustedidentities_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
 import { recountDue, recountNewest } from './recount.ts';
 import { trustedIdentities } from './schema.ts';
 import type { TrustRoot } from './trust-root.ts';

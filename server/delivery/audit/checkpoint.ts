@@ -7,7 +7,7 @@
  * read. What is remembered is the whole of a checkpoint, its place, hash, time and signature: of one that differs in anything the signature is checked.
  */
 import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../base/secrets.ts';
 
 export interface Checkpoint {
   readonly chain: string;

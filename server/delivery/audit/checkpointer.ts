@@ -2,10 +2,10 @@
  * Signs where the chains end: a minute after a chain has changed at the latest, sooner when a thousand entries have come, and when the
  * process stops. State: the last checkpoint of each chain that this process knows of, first read from the file.
  */
-import type { Clock } from '../../platform/clock.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Running } from '../../platform/feature.ts';
-import { startLoop } from '../../platform/loop.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Running } from '../../kit/feature.ts';
+import { startLoop } from '../../base/loop.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Signer } from './checkpoint.ts';
 

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Signer } from './checkpoint.ts';
-import { PLATFORM_CHAIN } from '../../platform/ledger/append.ts';
+import { PLATFORM_CHAIN } from '../../kit/ledger/append.ts';
 import type { Evidence } from './verify.ts';
 
 /** How long signatures are verified before others have their turn. */

@@ -1,5 +1,5 @@
 /** The hash-chained ledger of what people and programs changed. */
-import type { Feature, System } from '../../platform/feature.ts';
+import type { Feature, System } from '../../kit/feature.ts';
 import { createCheckpointFile } from './checkpoint-file.ts';
 import { createSigner } from './checkpoint.ts';
 import { startCheckpoints } from './checkpointer.ts';

@@ -5,7 +5,7 @@
  * State: of each name the end of its line, and what waits in it by question. Work is aborted when the last who asked for it has left.
  */
 import { unlessAborted } from '@svc/proto/http/abort.ts';
-import { tooMany } from '../../platform/rate-limit.ts';
+import { tooMany } from '../../base/rate-limit.ts';
 
 export interface Question {
   readonly name: string;

@@ -11,16 +11,16 @@ import {
   ChainReportSchema,
 } from '@svc/proto/gen/svc/audit/v1/audit_pb.ts';
 import type { AuditEntry } from '@svc/proto/gen/svc/audit/v1/audit_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
-import type { PageRequest } from '../../platform/paging.ts';
-import { PLATFORM_CHAIN } from '../../platform/ledger/append.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
+import type { PageRequest } from '../../kit/paging.ts';
+import { PLATFORM_CHAIN } from '../../kit/ledger/append.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
 import type { Signer } from './checkpoint.ts';
-import { NO_HASH } from '../../platform/ledger/entry.ts';
-import type { AuditRow } from '../../platform/ledger/entry.ts';
-import { shown } from '../../platform/resource/index.ts';
+import { NO_HASH } from '../../kit/ledger/entry.ts';
+import type { AuditRow } from '../../kit/ledger/entry.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { gatherEvidence, withOwn } from './evidence.ts';
 import { createOneAtATime } from './one-at-a-time.ts';
 import { findHead, listEntries, streamChains, streamEntries } from './store.ts';

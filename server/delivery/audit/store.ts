@@ -1,6 +1,6 @@
 /** The ledger in the database, as far as it is read. Entries are streamed in pieces, so that a chain of any length costs the same memory. */
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { AuditActor, AuditDetails, AuditRow } from '../../platform/ledger/entry.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { AuditActor, AuditDetails, AuditRow } from '../../kit/ledger/entry.ts';
 
 export interface Head {
   readonly seq: number;

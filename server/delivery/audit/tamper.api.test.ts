@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { anyText } from '../../../test/setup/any-text.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { entryHash } from '../../platform/ledger/entry.ts';
+import { entryHash } from '../../kit/ledger/entry.ts';
 import { act, openLedger } from '../../../test/setup/audit/ledger.ts';
 import type { Ledger } from '../../../test/setup/audit/ledger.ts';
 

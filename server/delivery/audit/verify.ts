@@ -3,8 +3,8 @@
  * checkpoints, what the caller kept. The first thing that is wrong ends the reading and is named as precisely as the rows allow; to
  * tell apart what was done at an entry, the one behind it is looked at too. Memory: the anchors of the chain and one piece of rows.
  */
-import { entryHash, NO_HASH } from '../../platform/ledger/entry.ts';
-import type { AuditRow } from '../../platform/ledger/entry.ts';
+import { entryHash, NO_HASH } from '../../kit/ledger/entry.ts';
+import type { AuditRow } from '../../kit/ledger/entry.ts';
 import type { Head } from './store.ts';
 
 export type Finding =

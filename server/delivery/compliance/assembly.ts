@@ -7,14 +7,14 @@
  * What must hold: a package is stored with its state, its entry in the ledger and its event, or not at all; a job that is done again finds the state moved and does nothing.
  */
 import { and, eq } from 'drizzle-orm';
-import { systemScope } from '../../platform/authorise.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { addEvent } from '../../platform/events.ts';
-import { addJob, doubling } from '../../platform/jobs/index.ts';
-import type { Job, JobKind } from '../../platform/jobs/index.ts';
-import { appendAudit } from '../../platform/ledger/index.ts';
-import type { AuditActor } from '../../platform/ledger/index.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db/index.ts';
+import { addEvent } from '../../kit/events.ts';
+import { addJob, doubling } from '../../kit/jobs/index.ts';
+import type { Job, JobKind } from '../../kit/jobs/index.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
+import type { AuditActor } from '../../kit/ledger/index.ts';
 import { PackageTooLarge } from './archive.ts';
 import { makePackage, SIGNED } from './package.ts';
 import type { Made, PackageDeps } from './package.ts';

@@ -25,7 +25,7 @@ import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { appendAudit } from '../../platform/ledger/index.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
 
 const postgresHere = await has('postgres');
 const DAY_MS = 24 * 60 * 60_000;

@@ -9,10 +9,10 @@ import {
   ComplianceService,
 } from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
 import type { AssembleRequest } from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { change, lockTeam, shown, transition } from '../../platform/resource/index.ts';
-import { databaseNow } from '../../platform/sql.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { change, lockTeam, shown, transition } from '../../kit/resource/index.ts';
+import { databaseNow } from '../../base/sql.ts';
 import { createCheckpointFile, createCheckpointSigner } from '../audit/index.ts';
 import { addAssembly, assemblyJob } from './assembly.ts';
 import type { PackageDeps } from './package.ts';

@@ -4,8 +4,8 @@
  */
 import { ChainCheck, gatherEvidence, streamEntries } from '../audit/index.ts';
 import type { CheckpointFile, CheckpointSigner, Evidence, Report } from '../audit/index.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { AuditRow } from '../../platform/ledger/entry.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { AuditRow } from '../../kit/ledger/entry.ts';
 import { PackageTooLarge } from './archive.ts';
 import { keyset } from './reading.ts';
 import type { Reading } from './reading.ts';

@@ -1,6 +1,6 @@
 /** What the parts of a package are read with: one snapshot of the database, and the period. */
-import type { TeamScope } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
 import type { Archive } from './archive.ts';
 
 export interface Reading {

@@ -13,8 +13,8 @@ import {
   CompliancePackageState,
   CompliancePackageStateSchema,
 } from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
-import { bytes, id, instant } from '../../platform/db/columns.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+import { bytes, id, instant } from '../../base/db/columns.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 export const compliancePackages = teamTable(
   { name: 'compliance_packages', kind: 'compliance package', prefix: 'cmp' },

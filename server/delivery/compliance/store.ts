@@ -1,9 +1,9 @@
 /** Rows of packages, and the bytes of one. */
 import { createHash } from 'node:crypto';
 import { and, eq } from 'drizzle-orm';
-import type { Database } from '../../platform/db/index.ts';
-import { inTeams, rowsOf } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
+import type { Database } from '../../base/db/index.ts';
+import { inTeams, rowsOf } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
 import { compliancePackages, compliancePieces } from './schema.ts';
 
 export type CompliancePackage = RowOf<typeof compliancePackages>;

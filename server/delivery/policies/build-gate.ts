@@ -2,8 +2,8 @@
 import { projectRows } from '../../apps/projects/index.ts';
 import type { AskedOfGate, BuildGate } from '../../engine/builds/index.ts';
 import { regionOfTeam } from '../../engine/regions/index.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import type { Ctx } from '../../platform/context.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
 import { artifactOfDigest } from '../artifacts/index.ts';
 import type { Gates, Passage } from './passage.ts';
 

@@ -1,8 +1,8 @@
 /** What passed gates, as it is kept and read again. */
-import type { TeamScope } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { rowId } from '../../platform/sql.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { rowId } from '../../base/sql.ts';
 import type { PolicyAction, PolicyDocument, PolicyMode } from './engine/document.ts';
 import type { Outcome, PolicyAtGate, Verdict } from './engine/verdict.ts';
 import type { FailedRule, Passage } from './passage.ts';

@@ -4,11 +4,11 @@
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { visibleLength } from '@svc/proto/http/visible-text.ts';
-import { requireRole, systemScope } from '../../platform/authorise.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
+import { requireRole, systemScope } from '../../kit/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { recordAct } from '../../kit/ledger/index.ts';
 import { artifactFacts, packagesOfSets } from '../artifacts/index.ts';
 import type { TrustRoot } from '../attestations/index.ts';
 import { namesPackages } from './engine/document.ts';

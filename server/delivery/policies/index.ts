@@ -15,11 +15,11 @@ import {
 import type { CreateRequest, UpdateDocumentRequest } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
 import { environmentRows, findDeleted } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change, lockTeam, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change, lockTeam, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
 import type { TrustRoot } from '../attestations/index.ts';
 import { createBuildGate } from './build-gate.ts';
 import type { BuildGate } from './build-gate.ts';

@@ -1,5 +1,5 @@
 /** What passes a gate: every act that policies are asked about goes through one of these, whether there are policies or not. */
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import type { PolicyAction } from './engine/document.ts';
 import type { PolicyArtifact, PolicyInput } from './engine/input.ts';
 

@@ -21,9 +21,9 @@ import {
   PolicyOutcome,
   PolicyOutcomeSchema,
 } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
-import { bytes, id, instant } from '../../platform/db/columns.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
-import { teams } from '../../platform/resource/schema.ts';
+import { bytes, id, instant } from '../../base/db/columns.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
+import { teams } from '../../kit/resource/schema.ts';
 import type { PolicyAction, PolicyDocument } from './engine/document.ts';
 import type { FailedRule } from './engine/verdict.ts';
 import type { RecordedInput } from './recorded-input.ts';

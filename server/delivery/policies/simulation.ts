@@ -1,5 +1,5 @@
 /** Judges by one document what past gates saw. Writes nothing. */
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import { packagesOfSets } from '../artifacts/index.ts';
 import { namesPackages } from './engine/document.ts';
 import type { PolicyDocument, PolicyMode } from './engine/document.ts';

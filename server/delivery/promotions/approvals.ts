@@ -5,11 +5,11 @@
 import { and, isNull, sql } from 'drizzle-orm';
 import { endOfKey } from '../../access/apikeys/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { newId } from '../../platform/ids.ts';
-import { inTeams } from '../../platform/resource/index.ts';
-import type { Who } from '../../platform/resource/index.ts';
-import { roleGrants, ROLES } from '../../platform/scopes.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { newId } from '../../base/ids.ts';
+import { inTeams } from '../../kit/resource/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
+import { roleGrants, ROLES } from '../../kit/scopes.ts';
 import { promotionApprovals } from './schema.ts';
 import { isPending, promotionRows } from './store.ts';
 import type { Promotion } from './store.ts';

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { publish } from '../../engine/outbox/index.ts';
-import { systemScope } from '../../platform/authorise.ts';
+import { systemScope } from '../../kit/authorise.ts';
 import { deployed } from './deployed.ts';
 import { currentDeployments, deploymentsOf } from './deployments.ts';
 

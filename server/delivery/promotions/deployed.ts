@@ -2,8 +2,8 @@
  * Writes deployments from the events of builds alone, because the build may be gone when its event is read; and since events come in any order, what runs in an environment is the deployment of its build with the greatest
  * number.
  */
-import type { EventEffect } from '../../platform/feature.ts';
-import { rowId } from '../../platform/sql.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import { rowId } from '../../base/sql.ts';
 
 /** CTEs `deployed` and `deployment_heads_moved`: the deployments of the events of the CTE `published`. Those of a team that is gone are left out. */
 export const deployed: EventEffect = (sql) => sql`

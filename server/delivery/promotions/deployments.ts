@@ -1,7 +1,7 @@
 /** Deployments: what ran where, and what runs there now. */
 import { and, eq, inArray, sql } from 'drizzle-orm';
-import { inTeams, rowsOf } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
+import { inTeams, rowsOf } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
 import { deploymentHeads, deployments } from './schema.ts';
 
 export type Deployment = RowOf<typeof deployments>;

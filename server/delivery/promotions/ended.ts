@@ -1,13 +1,13 @@
 /** The end of promotions that nobody calls for: that of their build, which they are told of by its event, and that of their time. */
 import { and, eq, lt } from 'drizzle-orm';
 import { findBuilds } from '../../engine/builds/index.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { EventEffect } from '../../platform/feature.ts';
-import { newId } from '../../platform/ids.ts';
-import { doubling, jobsAdded } from '../../platform/jobs/index.ts';
-import type { Job, JobKind } from '../../platform/jobs/index.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import { newId } from '../../base/ids.ts';
+import { doubling, jobsAdded } from '../../kit/jobs/index.ts';
+import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { noteMoves, serviceOf } from './moved.ts';
 import { whyFailed } from './present.ts';
 import { promotions } from './schema.ts';

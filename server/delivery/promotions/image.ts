@@ -3,7 +3,7 @@ import type { Artifact } from '../artifacts/index.ts';
 import { builtFrom, imageOf } from '../artifacts/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import type { DeployImage, ImageDeploy, Override, Promoted } from '../../engine/builds/index.ts';
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import type { Promotion } from './store.ts';
 
 export type Held = NonNullable<Promotion['held']>;

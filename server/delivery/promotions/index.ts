@@ -11,9 +11,9 @@ import {
 } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import type { Promotion as PromotionMessage } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { EventEffect, Feature, System } from '../../platform/feature.ts';
-import { shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { EventEffect, Feature, System } from '../../kit/feature.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { approve, complete, create, reject } from './acts.ts';
 import type { PromotionsDeps, Which } from './acts.ts';
 import { deployed } from './deployed.ts';

@@ -1,11 +1,11 @@
 /** What a move of a promotion leaves behind: its event, and its entry in the ledger, both in the transaction of the move. */
-import { systemScope } from '../../platform/authorise.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { addEvent } from '../../platform/events.ts';
-import { appendAudit, auditActor } from '../../platform/ledger/index.ts';
-import type { AuditActor } from '../../platform/ledger/index.ts';
-import type { Who } from '../../platform/resource/index.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { addEvent } from '../../kit/events.ts';
+import { appendAudit, auditActor } from '../../kit/ledger/index.ts';
+import type { AuditActor } from '../../kit/ledger/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import type { Count } from './approvals.ts';
 import type { Promotion } from './store.ts';
 

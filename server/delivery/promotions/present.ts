@@ -7,8 +7,8 @@ import type { Promotion as PromotionMessage } from '@svc/proto/gen/svc/promotion
 import type { Environment } from '../../apps/environments/index.ts';
 import { findBuilds, stateOf } from '../../engine/builds/index.ts';
 import type { BuildRow } from '../../engine/builds/index.ts';
-import { shown } from '../../platform/resource/index.ts';
-import type { Who } from '../../platform/resource/index.ts';
+import { shown } from '../../kit/resource/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import { approvalsOf, counted, standingOf } from './approvals.ts';
 import type { Approval, Standing } from './approvals.ts';
 import type { Held } from './image.ts';

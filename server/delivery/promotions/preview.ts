@@ -1,8 +1,8 @@
 /** What a promotion changes against what its environment runs, and what would be said to its approval now. Writes nothing. */
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { roleGrants } from '../../platform/scopes.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { roleGrants } from '../../kit/scopes.ts';
 import { comparePackages, readArtifacts } from '../artifacts/index.ts';
 import type { Artifact, ArtifactRow, PackageChanges } from '../artifacts/index.ts';
 import { passageOfBuild } from '../policies/index.ts';

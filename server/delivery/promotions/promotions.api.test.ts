@@ -11,7 +11,7 @@ import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { systemScope } from '../../platform/authorise.ts';
+import { systemScope } from '../../kit/authorise.ts';
 import { currentDeployments, deploymentsOf } from './deployments.ts';
 import { expire } from './ended.ts';
 

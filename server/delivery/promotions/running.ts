@@ -2,8 +2,8 @@
 import { eq } from 'drizzle-orm';
 import { environmentRows } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Who } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import { readArtifacts, runsThere, whatRuns } from '../artifacts/index.ts';
 import type { ArtifactRow } from '../artifacts/index.ts';
 

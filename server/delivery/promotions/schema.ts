@@ -6,9 +6,9 @@ import {
   PromotionState,
   PromotionStateSchema,
 } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { teams } from '../../platform/resource/schema.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { teams } from '../../kit/resource/schema.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 /** What an approval is given to, by name, as people read it: see subject.ts. */
 export type Parts = Readonly<Record<string, string>>;

@@ -1,9 +1,9 @@
 /** Rows of promotions. */
 import { and, eq, sql } from 'drizzle-orm';
 import type { Environment } from '../../apps/environments/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { rowsOf } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { rowsOf } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
 import { promotions } from './schema.ts';
 
 export type Promotion = RowOf<typeof promotions>;

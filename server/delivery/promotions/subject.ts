@@ -7,7 +7,7 @@ import canonicalize from 'canonicalize';
 import type { Environment } from '../../apps/environments/index.ts';
 import { variableVersions } from '../../apps/variables/index.ts';
 import { regionOfTeam } from '../../engine/regions/index.ts';
-import type { Who } from '../../platform/resource/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import { revisionsInForce } from '../policies/index.ts';
 import { choose } from './image.ts';
 import type { Candidate } from './image.ts';

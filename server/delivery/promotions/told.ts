@@ -1,9 +1,9 @@
 /** Tells the ledger of each deployment, so that one that is taken out of the table is missed: a row is gone without a trace, an entry is not. */
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { EventEffect } from '../../platform/feature.ts';
-import { doubling, hasJobs, jobsAdded } from '../../platform/jobs/index.ts';
-import type { Job, JobKind } from '../../platform/jobs/index.ts';
-import { appendAudit } from '../../platform/ledger/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import { doubling, hasJobs, jobsAdded } from '../../kit/jobs/index.ts';
+import type { Job, JobKind } from '../../kit/jobs/index.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
 import { serviceOf } from './moved.ts';
 
 const TOLD_JOB = 'deployments.told';

@@ -1,6 +1,6 @@
 import { foreignKey, index, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { id } from '../../platform/db/columns.ts';
-import { teamTable } from '../../platform/resource/team-table.ts';
+import { id } from '../../base/db/columns.ts';
+import { teamTable } from '../../kit/resource/team-table.ts';
 import { artifacts } from '../artifacts/schema.ts';
 
 /** Made once and never changed. They outlive their project, whose id and name are as they were then. */

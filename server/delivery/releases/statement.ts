@@ -1,11 +1,11 @@
 /** The signed statement about a release. It is made by a job behind the release, because the signer may be far away, and waits for as long as it takes. */
 import { eq } from 'drizzle-orm';
 import { formatPurl } from '@svc/proto/packages/purl.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { addJob, doubling } from '../../platform/jobs/index.ts';
-import type { Job, JobKind } from '../../platform/jobs/index.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db/index.ts';
+import { addJob, doubling } from '../../kit/jobs/index.ts';
+import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { passportDue } from '../artifacts/index.ts';
 import { attest } from '../attestations/index.ts';
 import type { AttestDeps } from '../attestations/index.ts';

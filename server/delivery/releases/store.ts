@@ -1,8 +1,8 @@
 /** Rows of releases, and the artifacts of one. */
 import { and, eq, inArray, or, sql } from 'drizzle-orm';
-import { notFound } from '../../platform/not-found.ts';
-import { inTeams, rowsOf } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { inTeams, rowsOf } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
 import { artifactRows, artifacts } from '../artifacts/index.ts';
 import type { Artifact } from '../artifacts/index.ts';
 import { releaseArtifacts, releases } from './schema.ts';

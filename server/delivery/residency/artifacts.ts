@@ -1,13 +1,13 @@
 /** Where artifacts were built, as it was recorded then, where they are stored, and where they run now. */
 import { eq } from 'drizzle-orm';
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { newId } from '../../platform/ids.ts';
-import { addJob, doubling } from '../../platform/jobs/index.ts';
-import type { JobKind } from '../../platform/jobs/index.ts';
-import { change, rowsOf } from '../../platform/resource/index.ts';
-import type { RowOf, Who } from '../../platform/resource/index.ts';
-import { systemScope } from '../../platform/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { newId } from '../../base/ids.ts';
+import { addJob, doubling } from '../../kit/jobs/index.ts';
+import type { JobKind } from '../../kit/jobs/index.ts';
+import { change, rowsOf } from '../../kit/resource/index.ts';
+import type { RowOf, Who } from '../../kit/resource/index.ts';
+import { systemScope } from '../../kit/authorise.ts';
 import { artifactRows, passportDue, whatRuns } from '../artifacts/index.ts';
 import type { Artifact } from '../artifacts/index.ts';
 import { attest } from '../attestations/index.ts';

@@ -1,6 +1,6 @@
 /** Chains of attestations: each link carries the digest of the one before it. */
 import { createHash } from 'node:crypto';
-import type { Operator } from '../../platform/resource/schema.ts';
+import type { Operator } from '../../kit/resource/schema.ts';
 
 /** What every link has. */
 interface Place {

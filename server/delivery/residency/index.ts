@@ -1,5 +1,5 @@
 /** Residency: chains of attestations that say in which region an environment's work was run, and where an artifact was made, is stored and runs. */
-import type { Feature, System } from '../../platform/feature.ts';
+import type { Feature, System } from '../../kit/feature.ts';
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -11,13 +11,13 @@ import {
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import { regionOfTeam } from '../../engine/regions/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { FeatureGate } from '../../platform/feature-gate.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { FeatureGate } from '../../kit/feature-gate.ts';
+import { newId } from '../../base/ids.ts';
 import { artifactRows } from '../artifacts/index.ts';
 import type { Signer } from '../signingkeys/index.ts';
-import { change, rowsOf, shown } from '../../platform/resource/index.ts';
-import type { Who } from '../../platform/resource/index.ts';
+import { change, rowsOf, shown } from '../../kit/resource/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import { attestArtifact, artifactLinks, bySequence, newestOfArtifact, signJob } from './artifacts.ts';
 import { digestOf, nextLink } from './chain.ts';
 import { artifactResidencyAttestations, residencyAttestations } from './schema.ts';

@@ -3,8 +3,8 @@ import { check, integer, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { Operator, OperatorSchema } from '@svc/proto/gen/svc/regions/v1/regions_pb.ts';
 import { environments } from '../../apps/environments/schema.ts';
 import { artifacts } from '../artifacts/schema.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 /** Goes with its environment. Region and account are kept as they were, whatever becomes of them. */
 export const residencyAttestations = teamTable(

@@ -9,12 +9,12 @@ import {
   SigningKeySchema,
 } from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import type { Ctx } from '../../platform/context.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
-import { eachStep, startLoop } from '../../platform/loop.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { enumWord, shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
+import { eachStep, startLoop } from '../../base/loop.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { enumWord, shown } from '../../kit/resource/index.ts';
 import { createLocalKeys } from './key-store.ts';
 import type { KeyStore, Purpose } from './key-store.ts';
 import { ALGORITHM, isDue, publishKey, PURPOSES, readKeys } from './keys.ts';

@@ -3,7 +3,7 @@ import { createHash, createPrivateKey, generateKeyPair, sign } from 'node:crypto
 import type { KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { KeyPurpose } from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../base/secrets.ts';
 
 export type Purpose = Lowercase<Exclude<keyof typeof KeyPurpose & string, 'UNSPECIFIED'>>;
 

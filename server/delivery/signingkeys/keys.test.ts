@@ -7,7 +7,7 @@ import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startVault } from '../../../test/setup/vault/vault.ts';
 import type { TestVault } from '../../../test/setup/vault/vault.ts';
-import { createSecrets } from '../../platform/secrets.ts';
+import { createSecrets } from '../../base/secrets.ts';
 import { createLocalKeys } from './key-store.ts';
 import type { KeyStore } from './key-store.ts';
 import { isDue, publishKey, PUBLISHED_MS, readKeys } from './keys.ts';

@@ -9,8 +9,8 @@
  */
 import type { KeyObject } from 'node:crypto';
 import type { SigningKeyState } from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 import { hintOf } from './key-store.ts';
 import type { KeyStore, Purpose } from './key-store.ts';
 import { publicKeyOf } from './public-keys.ts';

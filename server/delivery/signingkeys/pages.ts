@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pages.ts';
 import { holdsTag } from '@svc/proto/http/etag.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db/index.ts';
 import { ALGORITHM, readKeys } from './keys.ts';
 import type { SigningKey } from './keys.ts';
 

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { check, index, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { KeyPurpose, KeyPurposeSchema } from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
-import { bytes, id, instant } from '../../platform/db/columns.ts';
-import { enumColumn } from '../../platform/resource/team-table.ts';
+import { bytes, id, instant } from '../../base/db/columns.ts';
+import { enumColumn } from '../../kit/resource/team-table.ts';
 
 /** Of the service, never of a team. Where a key stands follows from its times, so that nothing has to move it. */
 export const signingKeys = pgTable(

@@ -1,7 +1,7 @@
 /** Signs for a purpose with the key that is active at the moment. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Database } from '../../base/db/index.ts';
 import type { KeyStore, Purpose } from './key-store.ts';
 import { readKeys } from './keys.ts';
 

@@ -2,13 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
+import { recordAct } from '../../kit/ledger/index.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Deploy, Environment } from '../../apps/environments/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { notFound } from '../../platform/not-found.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { notFound } from '../../kit/not-found.ts';
 import { cancel } from '../work/index.ts';
 import type { Placement, Wake } from '../work/index.ts';
 import type { BuildGate, Override, Promoted } from './gate.ts';

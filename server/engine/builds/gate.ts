@@ -1,6 +1,6 @@
 /** What builds ask of policies, which the engine may not know: it is handed this as a function. */
 import type { Environment } from '../../apps/environments/index.ts';
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 
 /** An owner goes on although a policy says no. */
 export interface Override {

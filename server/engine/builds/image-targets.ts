@@ -1,6 +1,6 @@
 /** Where images go: the team's registry, or the service's own; and whose those are that lie in the service's own. */
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
-import { notFound } from '../../platform/not-found.ts';
+import { notFound } from '../../kit/not-found.ts';
 
 export interface RegistryTarget {
   /** With a port if any. */

@@ -1,6 +1,6 @@
 /** Builds: a commit of an environment made into an image, published and deployed. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Feature, System } from '../../platform/feature.ts';
+import type { Feature, System } from '../../kit/feature.ts';
 import type { DispatchDeps, Engine } from '../work/index.ts';
 import { createBuildOffers } from './offer.ts';
 import type { OfferDeps } from './offer.ts';
@@ -11,9 +11,9 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment, Guards } from '../../apps/environments/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
 import { whyWaiting } from '../runners/index.ts';
 import { placementOf } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import { BuildOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type { BuildOffer, ImageTarget } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import { shown } from '../../platform/resource/index.ts';
-import type { Row } from '../../platform/resource/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import { shown } from '../../kit/resource/index.ts';
+import type { Row } from '../../kit/resource/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { CannotBegin, tagOf } from '../work/index.ts';
 import type { Grant } from '../work/index.ts';
 import type { ActsDeps } from './acts.ts';

@@ -1,9 +1,9 @@
 /** A build as its rows have it, and as callers see it. The only file of the feature that reads them. */
 import { BuildSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { Build } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { shown } from '../../platform/resource/index.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { shown } from '../../kit/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
 import { DEPLOYING, PUBLISHING, shownSelector } from '../work/index.ts';
 import type { Placement, WorkItem, WorkState } from '../work/index.ts';

@@ -5,7 +5,7 @@
 import { sql } from 'drizzle-orm';
 import { boolean, check, foreignKey, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { environments } from '../../apps/environments/schema.ts';
-import { id, instant } from '../../platform/db/columns.ts';
+import { id, instant } from '../../base/db/columns.ts';
 
 export const builds = pgTable(
   'builds',

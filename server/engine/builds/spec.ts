@@ -5,9 +5,9 @@
 import { openGitCredentials } from '../../apps/environments/index.ts';
 import type { Deploy, Environment, GitCredentials } from '../../apps/environments/index.ts';
 import { listBuildSteps } from '../../apps/buildsteps/index.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { DEFAULT_PLACEMENT } from '../work/index.ts';
 import type { Placement } from '../work/index.ts';
 import { openVariables } from '../../apps/variables/index.ts';

@@ -1,7 +1,7 @@
 /** Changes of build rows. All statements carry the team of a build or an environment that was found in a TeamScope. */
-import type { Database } from '../../platform/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
-import { rowId } from '../../platform/sql.ts';
+import { rowId } from '../../base/sql.ts';
 
 export interface NewBuild {
   readonly id: string;

@@ -7,10 +7,10 @@
  */
 import { BuildEventSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { BuildEvent } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { shown } from '../../platform/resource/index.ts';
-import type { Row } from '../../platform/resource/index.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { shown } from '../../kit/resource/index.ts';
+import type { Row } from '../../kit/resource/index.ts';
 import { nextPauseMs, OutputReader, itemStatusOf, tailPosition } from '../work/index.ts';
 import type { Output, OutputPosition, Wake } from '../work/index.ts';
 import { findBuild, stateOf } from './row.ts';

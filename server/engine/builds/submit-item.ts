@@ -2,9 +2,9 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Deploy, Environment } from '../../apps/environments/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Placement, Submit } from '../work/index.ts';
 import type { PassedGate } from './gate.ts';

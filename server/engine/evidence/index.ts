@@ -1,8 +1,8 @@
 /** What a build leaves for those who keep evidence of it: facts in the event of its end, and the list of its packages beside it. They stand in the statement that ends it, which is in work/report.ts. */
 import { createHash } from 'node:crypto';
 import type { BuildResult } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** What the runner says of the image. */
 export interface ImageEvidence {

@@ -7,9 +7,9 @@ import {
 } from '@svc/proto/gen/svc/adminevents/v1/adminevents_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
-import { enumWord, shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
+import { enumWord, shown } from '../../kit/resource/index.ts';
 import { replayParked } from './parked.ts';
 import { outboxParked } from './schema.ts';
 

@@ -2,9 +2,9 @@
  * Effects apart from each other, for events on which the common statement failed: each effect has a savepoint, and one that fails is tried on halves of the events, down to the ones that it cannot take.
  * Everything is one transaction, so that an event leaves the outbox with its effects and with what is parked of it, or not at all.
  */
-import { isRetryable } from '../../platform/db/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { EventEffect } from '../../platform/feature.ts';
+import { isRetryable } from '../../base/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
 import { attempt, checkAtOnce } from './attempt.ts';
 import type { EffectsDeps } from './attempt.ts';
 import { effectName } from './effects.ts';

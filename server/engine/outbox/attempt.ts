@@ -1,8 +1,8 @@
 /** One effect in a savepoint of its own. */
-import { isRefusal } from '../../platform/db/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { EventEffect } from '../../platform/feature.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import { isRefusal } from '../../base/db/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 export interface EffectsDeps {
   readonly db: Database;

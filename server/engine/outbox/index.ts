@@ -1,8 +1,8 @@
 /** Events on their way out: what was written with its cause is published with its effects, and what an effect could not take is tried again. */
-import type { EventEffect, Feature, System } from '../../platform/feature.ts';
-import { wakeWorkers } from '../../platform/jobs/index.ts';
-import { startLoop } from '../../platform/loop.ts';
-import type { Loop } from '../../platform/loop.ts';
+import type { EventEffect, Feature, System } from '../../kit/feature.ts';
+import { wakeWorkers } from '../../kit/jobs/index.ts';
+import { startLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
 import { createAdminEvents } from './admin.ts';
 import type { Pass } from './attempt.ts';
 import { effectName } from './effects.ts';

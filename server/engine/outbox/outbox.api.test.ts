@@ -11,14 +11,14 @@ import { firstSession, join, newKey, stranger } from '../../../test/setup/people
 import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId } from '../../base/ids.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { metered } from '../../money/metering/index.ts';
 import { announce } from '../work/sql.ts';
 import { notified } from '../../operations/notifications/index.ts';
 import { deliveriesMade } from '../../operations/webhookendpoints/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { wakeWorkers } from '../../platform/jobs/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { wakeWorkers } from '../../kit/jobs/index.ts';
 import { publish as publishDue } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 

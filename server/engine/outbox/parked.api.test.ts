@@ -6,7 +6,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { FIGURES, startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId } from '../../base/ids.ts';
 import { publishedUntil } from './index.ts';
 import { METERED } from '../../money/metering/index.ts';
 

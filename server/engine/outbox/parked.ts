@@ -7,11 +7,11 @@
  *
  * The row is locked while its effect is tried and goes away in the same transaction: whoever dies in between has done nothing.
  */
-import { isRetryable, isStatementTimeout } from '../../platform/db/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { EventEffect } from '../../platform/feature.ts';
-import { doubling } from '../../platform/jobs/index.ts';
-import { ms } from '../../platform/sql.ts';
+import { isRetryable, isStatementTimeout } from '../../base/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import { doubling } from '../../kit/jobs/index.ts';
+import { ms } from '../../base/sql.ts';
 import { attempt, checkAtOnce } from './attempt.ts';
 import type { EffectsDeps, Pass } from './attempt.ts';
 import { effectName } from './effects.ts';

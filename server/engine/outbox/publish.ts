@@ -6,9 +6,9 @@
  * One event that one effect cannot take fails that statement for all teams. So the effects are taken apart then (apart.ts), and for a while: whatever it was, more of its kind is likely on its way, and each attempt
  * in common would be in vain and as dear as one that succeeds.
  */
-import { isRefusal, isRetryable } from '../../platform/db/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { EventEffect } from '../../platform/feature.ts';
+import { isRefusal, isRetryable } from '../../base/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
 import { APART_BATCH, publishApart } from './apart.ts';
 import type { EffectsDeps, Pass } from './attempt.ts';
 

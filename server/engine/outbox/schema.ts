@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { check, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { EventState, EventStateSchema } from '@svc/proto/gen/svc/adminevents/v1/adminevents_pb.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumWords } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumWords } from '../../kit/resource/team-table.ts';
 
 /** What one effect could not do with an event whose other effects are done; see parked.ts. A row goes away with its effect. */
 export const outboxParked = pgTable(

@@ -7,13 +7,13 @@ import { RegionSchema, RegionsService } from '@svc/proto/gen/svc/regions/v1/regi
 import { AdminTeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { findTeam, lockTeam, showTeam, updateTeam } from '../../access/teams/index.ts';
 import type { TeamWork } from '../../access/teams/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { Feature } from '../../platform/feature.ts';
-import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { shown } from '../../platform/resource/index.ts';
-import { regions } from '../../platform/resource/schema.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { Feature } from '../../kit/feature.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { shown } from '../../kit/resource/index.ts';
+import { regions } from '../../kit/resource/schema.ts';
 
 export type Region = typeof regions.$inferSelect;
 

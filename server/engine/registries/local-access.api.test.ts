@@ -10,7 +10,7 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { scriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
 import type { Offer, ScriptedRunner } from '../../../test/setup/builds/scripted-runner.ts';
-import { createSecrets } from '../../platform/secrets.ts';
+import { createSecrets } from '../../base/secrets.ts';
 import { createTokenSigner } from './token-signer.ts';
 
 const there = (await has('postgres')) && (await has('registry'));

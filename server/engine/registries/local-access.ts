@@ -6,9 +6,9 @@
 import { randomUUID, timingSafeEqual } from 'node:crypto';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pages.ts';
 import type { LeaseCredential } from '../builds/index.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import type { Access as RegistryAccess } from './own-registry.ts';
 import { createTokenSigner, keepRootCertificate, rootCertificateFile } from './token-signer.ts';
 import type { TokenSigner } from './token-signer.ts';

@@ -11,8 +11,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Config } from '../../config.ts';
-import type { Running } from '../../platform/feature.ts';
-import { startLoop } from '../../platform/loop.ts';
+import type { Running } from '../../kit/feature.ts';
+import { startLoop } from '../../base/loop.ts';
 
 const PROGRAMS = ['docker-registry', 'registry'];
 const IS_REGISTRY = /github\.com\/(docker|distribution)\/distribution/;

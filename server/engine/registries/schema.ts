@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { boolean, check, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { instant } from '../../platform/db/columns.ts';
-import { teamTable } from '../../platform/resource/team-table.ts';
+import { instant } from '../../base/db/columns.ts';
+import { teamTable } from '../../kit/resource/team-table.ts';
 
 export const registries = teamTable(
   { name: 'registries', kind: 'registry', prefix: 'rgy' },

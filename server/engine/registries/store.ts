@@ -1,6 +1,6 @@
 /** Statements over registries and builds. */
-import { requireTeam } from '../../platform/authorise.ts';
-import type { Ctx } from '../../platform/context.ts';
+import { requireTeam } from '../../kit/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
 
 interface Which {
   readonly teamId: string;

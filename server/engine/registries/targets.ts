@@ -1,10 +1,10 @@
 /** Where images of a team's builds go, decided when a runner takes the build. The only place where credentials are opened. */
 import { liesIn } from '../builds/index.ts';
 import type { ImageTargets, RegistryTarget } from '../builds/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { isLoopback } from './host.ts';
-import type { Operator } from '../../platform/resource/schema.ts';
+import type { Operator } from '../../kit/resource/schema.ts';
 import type { registries } from './schema.ts';
 
 export interface Credentials {

@@ -7,7 +7,7 @@ import { createECDH, createPrivateKey, createPublicKey, sign, X509Certificate } 
 import type { KeyObject } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { createCertificate, toPem } from './certificate.ts';
 
 const ROOT = 'svc registry root';

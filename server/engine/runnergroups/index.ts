@@ -12,10 +12,10 @@ import {
   UpdateRequestSchema,
 } from '@svc/proto/gen/svc/runnergroups/v1/runnergroups_pb.ts';
 import type { UpdateRequest } from '@svc/proto/gen/svc/runnergroups/v1/runnergroups_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Feature } from '../../platform/feature.ts';
-import { change, rowsOf, shown, unlessTaken } from '../../platform/resource/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Feature } from '../../kit/feature.ts';
+import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
 import { withLabels } from './labels.ts';
 import { runnerGroups } from './schema.ts';
 import { letGoOfRevoked, memberOf } from './store.ts';

@@ -1,6 +1,6 @@
 import { check, integer, jsonb, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { sql } from 'drizzle-orm';
-import { teamTable } from '../../platform/resource/team-table.ts';
+import { teamTable } from '../../kit/resource/team-table.ts';
 
 export const runnerGroups = teamTable(
   { name: 'runner_groups', kind: 'runner group', prefix: 'grp' },

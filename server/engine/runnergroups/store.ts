@@ -1,6 +1,6 @@
 /** The runners of a group, as far as the group's end concerns them. */
-import { requireTeam } from '../../platform/authorise.ts';
-import type { Ctx } from '../../platform/context.ts';
+import { requireTeam } from '../../kit/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
 
 interface Which {
   readonly teamId: string;

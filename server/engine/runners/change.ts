@@ -1,9 +1,9 @@
 /** What a team changes about a runner. Each is one statement that also writes the event. */
 import { isDeepStrictEqual } from 'node:util';
-import { requireTeam } from '../../platform/authorise.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/not-found.ts';
+import { requireTeam } from '../../kit/authorise.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { notFound } from '../../kit/not-found.ts';
 import { withLabels } from '../runnergroups/index.ts';
 import type { Which } from './row.ts';
 

@@ -7,18 +7,18 @@
  * once. Teams that paused their runners themselves are left alone while one of those is in contact. A team also leaves when its work no longer goes
  * to its own runners, and when it has neither runners nor work left.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
-import { idHead } from '../../platform/ids.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { idHead } from '../../base/ids.ts';
 import { runnerIsBelow } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { isAble, poolFacts } from './pool-facts.ts';
-import { ms } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import { ms } from '../../base/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** Items at the head of each queue that are looked at. A younger one with a higher priority can hide an older one for as long as `stuckMs`. */
 const HEAD_ITEMS = 50;
 
-/** Ids of a statement's own rows, see platform/ids.ts. */
+/** Ids of a statement's own rows, see base/ids.ts. */
 const eventId = (sql: SqlTag): Fragment =>
   sql`${idHead('evt')} || substr(replace(gen_random_uuid()::text, '-', ''), 17, 16)`;
 

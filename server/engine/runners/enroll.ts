@@ -11,15 +11,15 @@ import type { EnrollRequest, EnrollResponseSchema } from '@svc/proto/gen/svc/run
 import { apiError } from '@svc/proto/http/errors.ts';
 import { decodePublicKey, keyThumbprint, publicKeyWeakness } from '@svc/proto/signature/keys.ts';
 import { endOfKey } from '../../access/apikeys/index.ts';
-import { appendAudit } from '../../platform/ledger/index.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { requireTeam } from '../../platform/authorise.ts';
-import type { Caller, TeamScope } from '../../platform/context.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
-import { newId } from '../../platform/ids.ts';
-import { roleGrants, ROLES } from '../../platform/scopes.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
+import type { Clock } from '../../base/clock.ts';
+import { requireTeam } from '../../kit/authorise.ts';
+import type { Caller, TeamScope } from '../../kit/context.ts';
+import { isUniqueViolation } from '../../base/db/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
+import { newId } from '../../base/ids.ts';
+import { roleGrants, ROLES } from '../../kit/scopes.ts';
 import { intervals } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 

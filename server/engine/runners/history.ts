@@ -1,7 +1,7 @@
 /** What a runner held and gave back. Times are the control plane's, to the millisecond; its own measurements stand beside them. */
-import { requireTeam } from '../../platform/authorise.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import { requireTeam } from '../../kit/authorise.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import type { Which } from './row.ts';
 
 export interface LeaseRow {

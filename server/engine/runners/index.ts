@@ -1,5 +1,5 @@
 /** Runners as their team sees them. */
-import type { Feature, System } from '../../platform/feature.ts';
+import type { Feature, System } from '../../kit/feature.ts';
 import type { Config } from '../../config.ts';
 import type { Engine } from '../work/index.ts';
 import { createEnroll, purgeTokens } from './enroll.ts';
@@ -11,13 +11,13 @@ import type { Runner } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers, Implementation } from '@svc/proto/http/implement.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
-import type { AuditAct } from '../../platform/ledger/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
-import { shown } from '../../platform/resource/index.ts';
+import { recordAct } from '../../kit/ledger/index.ts';
+import type { AuditAct } from '../../kit/ledger/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { revokeRunner } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { clearStrikes, pause, place, requestDiagnostics, resume } from './change.ts';

@@ -11,7 +11,7 @@ import { listen } from '../../../test/setup/told.ts';
 import type { Told } from '../../../test/setup/told.ts';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { defaultWorkSettings } from '../work/index.ts';
-import { systemScope } from '../../platform/authorise.ts';
+import { systemScope } from '../../kit/authorise.ts';
 import { createRosterWatches } from './live.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 import { world } from '../../../test/setup/world.ts';

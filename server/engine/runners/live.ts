@@ -1,11 +1,11 @@
 /** A team's roster and health as they change. All who watch a team share one look. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { RunnersEventSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { Clock } from '../../platform/clock.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { createWatches, fingerprint } from '../../platform/watch.ts';
-import type { Watches } from '../../platform/watch.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { createWatches, fingerprint } from '../../kit/watch.ts';
+import type { Watches } from '../../kit/watch.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { listRunners, toMessage } from './row.ts';
 import { teamHealth } from './team-health.ts';

@@ -2,11 +2,11 @@
  * What the runners of one pool are able to, counted in one indexed read. The rules are those of work/sql.ts (who may receive work) and of health.ts
  * (which word comes first): each runner is counted under the first thing that keeps it from work.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { runnerIsBelow } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
-import { ms } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import { ms } from '../../base/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** Why no runner of a pool takes work, as it is stored and compared; the words of WaitingReason. */
 export type Blocked = 'no_live_runner' | 'not_ready' | 'version_too_old' | 'all_paused' | 'flagged';

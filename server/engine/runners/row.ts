@@ -1,10 +1,10 @@
 /** A runner as its row has it, and as its team sees it: never its key. */
 import { RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Runner } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import { requireTeam } from '../../platform/authorise.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { shown } from '../../platform/resource/index.ts';
+import { requireTeam } from '../../kit/authorise.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { isBelow } from '../work/index.ts';
 import { healthOf } from './health.ts';
 import type { HealthFacts, HealthLimits } from './health.ts';

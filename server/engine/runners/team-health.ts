@@ -1,10 +1,10 @@
 /** The health of a team's runners together, and the work that waits for them. */
 import { TeamHealthSchema, WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { TeamHealth } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import { requireTeam } from '../../platform/authorise.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { shown } from '../../platform/resource/index.ts';
+import { requireTeam } from '../../kit/authorise.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { shown } from '../../kit/resource/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { poolFacts } from './pool-facts.ts';
 import type { PoolFacts } from './pool-facts.ts';

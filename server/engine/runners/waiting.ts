@@ -4,10 +4,10 @@
  */
 import { WaitingReason, WaitingReasonSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Waiting as WaitingMessage } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { enumNumber } from '../../platform/resource/index.ts';
-import type { Row } from '../../platform/resource/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { enumNumber } from '../../kit/resource/index.ts';
+import type { Row } from '../../kit/resource/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { boundRunner, heldOf, isTurn } from '../work/index.ts';
 import type { Selector, WorkSettings } from '../work/index.ts';
 import { poolFacts } from './pool-facts.ts';

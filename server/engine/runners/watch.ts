@@ -1,10 +1,10 @@
 /** The worker's look at teams and runners for what only time changes. Any number of servers may watch: each change is one statement. */
-import type { Clock } from '../../platform/clock.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { endPauses, enterDegraded, leaveDegraded, noteOutdated } from './degraded.ts';
-import { eachStep, startLoop } from '../../platform/loop.ts';
-import type { Loop } from '../../platform/loop.ts';
+import { eachStep, startLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
 
 export interface WatchDeps {
   readonly sql: SqlTag;

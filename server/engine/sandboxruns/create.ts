@@ -4,10 +4,10 @@ import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_
 import type { CreateRequest, SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { problemOfImage } from '@svc/proto/images/reference.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { replay } from '../../platform/idempotency.ts';
-import { newId } from '../../platform/ids.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { replay } from '../../kit/idempotency.ts';
+import { newId } from '../../base/ids.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { refuseOthersImage } from '../builds/index.ts';
 import { isolationWord, placementOf, sealInput } from '../work/index.ts';
 import type { RunSpec, Submit } from '../work/index.ts';

@@ -1,13 +1,13 @@
 /** Sandbox runs as their team sees them. */
-import type { Feature, System } from '../../platform/feature.ts';
+import type { Feature, System } from '../../kit/feature.ts';
 import type { Engine } from '../work/index.ts';
 import { SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
 import { whyWaiting } from '../runners/index.ts';
 import { cancel, stateWord } from '../work/index.ts';
 import type { Wake, WorkSettings } from '../work/index.ts';

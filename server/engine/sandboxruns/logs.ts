@@ -1,7 +1,7 @@
 /** The output of a run as its callers see it. */
 import { LogEventSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { LogEvent } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import { shown } from '../../platform/resource/index.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { followOutput, tailPosition } from '../work/index.ts';
 import type { FollowDeps, FollowOptions, OutputPosition } from '../work/index.ts';
 

@@ -1,10 +1,10 @@
 /** A sandbox run as its row has it, and as callers see it. The only file of the feature that knows column names. */
 import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import { requireTeam } from '../../platform/authorise.ts';
-import type { TeamScope } from '../../platform/context.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { shown } from '../../platform/resource/index.ts';
+import { requireTeam } from '../../kit/authorise.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { shown } from '../../kit/resource/index.ts';
 import type { Waiting } from '../runners/index.ts';
 import { shownSelector } from '../work/index.ts';
 import type { Placement, RunSpec, WorkItem, WorkState } from '../work/index.ts';

@@ -13,7 +13,7 @@ import type { LogEvent, CreateRequestSchema } from '@svc/proto/gen/svc/sandboxru
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { createSecrets } from '../../platform/secrets.ts';
+import { createSecrets } from '../../base/secrets.ts';
 import { createAppendLogs } from '../work/append-logs.ts';
 import { createWake } from '../work/index.ts';
 import { runOffer } from '../work/run-spec.ts';

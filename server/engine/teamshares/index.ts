@@ -4,12 +4,12 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import { PoolSharesSchema, TeamSharesService } from '@svc/proto/gen/svc/teamshares/v1/teamshares_pb.ts';
 import type { PoolShares, SetRequest, Share } from '@svc/proto/gen/svc/teamshares/v1/teamshares_pb.ts';
 import { findTeam, lockTeam } from '../../access/teams/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import type { Feature } from '../../platform/feature.ts';
-import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import type { Feature } from '../../kit/feature.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { shown } from '../../kit/resource/index.ts';
 
 interface ShareRow {
   readonly kind: 'run' | 'build';

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import { check, integer, pgTable, primaryKey, smallint, text } from 'drizzle-orm/pg-core';
-import { id } from '../../platform/db/columns.ts';
-import { teams } from '../../platform/resource/schema.ts';
+import { id } from '../../base/db/columns.ts';
+import { teams } from '../../kit/resource/schema.ts';
 
 /** What a team has of the service's own pool, where staff said otherwise than the default: weight 1 and no limit. */
 export const teamShares = pgTable(

@@ -9,7 +9,7 @@
 import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { callsInBatches } from './batching.ts';
 import type { LeaseStatus } from './heartbeat.ts';
 import { preparePartitions } from './log-retention.ts';
@@ -20,8 +20,8 @@ import type { Freshness, Signed } from './nonces.ts';
 import { staleEpoch } from './report.ts';
 import type { WorkSettings } from './settings.ts';
 import { begun, contact, deadline } from './sql.ts';
-import { ms } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import { ms } from '../../base/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 export type { LogPiece, LogStreamWord } from './log-runs.ts';
 

@@ -2,8 +2,8 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
 import type { Batching } from '@svc/proto/process/batches.ts';
-import { isConnectionError } from '../../platform/db/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import { isConnectionError } from '../../base/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { notFresh } from './nonces.ts';
 import type { Freshness, Signed } from './nonces.ts';
 

@@ -3,7 +3,7 @@
  * was replaced stays replaced, so that a process that hung and came back cannot act beside its successor.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import type { Signed } from './nonces.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
 

@@ -5,10 +5,10 @@
  * environment that is held until the commit, so that no smaller one can appear later, and an ended build stays ended: once it is a build's turn, it
  * stays its turn until that build ends. So no wake-up can be lost, for there is none that counts: `roused` below only makes the next hint come at once.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import type { ImageEvidence } from '../evidence/index.ts';
 import { DEPLOYING, PUBLISHING } from './phases.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** Whether it is the turn of the build whose item is `w`. */
 export function isTurn(sql: SqlTag): Fragment {

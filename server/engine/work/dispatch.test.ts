@@ -9,9 +9,9 @@ import { EndReason, LogStream } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxr
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { ControlEvent } from '@svc/proto/queue/queue.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { systemClock } from '../../platform/clock.ts';
-import { createSecrets } from '../../platform/secrets.ts';
-import { newId } from '../../platform/ids.ts';
+import { systemClock } from '../../base/clock.ts';
+import { createSecrets } from '../../base/secrets.ts';
+import { newId } from '../../base/ids.ts';
 import { createDispatch } from './dispatch.ts';
 import { fakeGates } from '../../../test/setup/work/gates.ts';
 import { randomKey, createWorld } from '../../../test/setup/work/world.ts';

@@ -18,11 +18,11 @@ import type {
 } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { apiError, toApiError } from '@svc/proto/http/errors.ts';
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
-import type { Clock } from '../../platform/clock.ts';
-import { mapDatabaseError } from '../../platform/db/index.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { enumNumber } from '../../platform/resource/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Clock } from '../../base/clock.ts';
+import { mapDatabaseError } from '../../base/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
+import { enumNumber } from '../../kit/resource/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { imageEvidence } from '../evidence/index.ts';
 import { createAppendLogs } from './append-logs.ts';
 import { asCurrentProcess } from './boot.ts';

@@ -1,9 +1,9 @@
 /** What the features of the engine share, and the jobs that keep waiting work moving. */
 import type { Config } from '../../config.ts';
-import type { FeatureGate } from '../../platform/feature-gate.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { eachStep, startLoop } from '../../platform/loop.ts';
-import type { Loop } from '../../platform/loop.ts';
+import type { FeatureGate } from '../../kit/feature-gate.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { eachStep, startLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
 import { startLogRetention } from './log-retention.ts';
 import { startNonceRotation } from './nonces.ts';
 import { rerouteStrays } from './pool.ts';

@@ -5,7 +5,7 @@
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import type { Gate } from '@svc/proto/http/call.ts';
 import { waitUntil } from '@svc/proto/process/wait.ts';
-import type { FeatureGate } from '../../platform/feature-gate.ts';
+import type { FeatureGate } from '../../kit/feature-gate.ts';
 
 /** As platform-features/index.ts has it; tests bring their own. */
 export interface FeatureGates {

@@ -8,7 +8,7 @@
  * one page and no more, whatever is stored behind it. Readers that wait at the same place of the same output share their statements (shared-read.ts).
  */
 import { TextDecoder } from 'node:util';
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { decodeRuns } from './log-runs.ts';
 import type { LogStreamWord } from './log-runs.ts';
 import { sharedRead } from './shared-read.ts';

@@ -2,7 +2,7 @@
  * Ends leases that a runner gives back: its earlier process died with them, and of their work nothing runs any more. One statement, fenced by runner and
  * epoch: what was reported, taken back or granted again meanwhile is left alone.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import type { Held } from './heartbeat.ts';
 import type { WorkSettings } from './settings.ts';
 import { release } from './sql.ts';

@@ -3,7 +3,7 @@
  * the runners say of themselves: a lease is `ok` only together with its phase. A renewal writes the narrow row of the lease and no index; the item's row is written when an offer is accepted
  * or a phase entered. Rows are locked in the order runners, leases, items, each by id, as everywhere, so that two statements never wait for each other in a circle.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { callsInBatches } from './batching.ts';
 import { enterPhases } from './build-sql.ts';
 import { asked, freshness, isFresh } from './nonces.ts';
@@ -11,7 +11,7 @@ import type { Freshness, Signed } from './nonces.ts';
 import type { WorkSettings } from './settings.ts';
 import { begun, contact, deadline, openLease, runnerColumns } from './sql.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 export interface Held {
   readonly id: string;

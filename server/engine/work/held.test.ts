@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
 import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId } from '../../base/ids.ts';
 import type { NewWork } from './submit.ts';
 
 const { method } = BuildsService;

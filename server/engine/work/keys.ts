@@ -1,7 +1,7 @@
 /** Whose key it is: one statement for the keys that are asked for together. */
 import type { AnswerInit, Ask } from '@svc/proto/dispatch/dispatch.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { batching } from './batching.ts';
 
 const ITEMS_MAX = 100;

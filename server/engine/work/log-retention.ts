@@ -2,9 +2,9 @@
  * Keeps the output's partitions: the coming days' are made ahead, those that are older than the installation keeps output are dropped, one table at a
  * time. Any number of servers may do it at once. The functions are in migration 0016: the server's own role owns no table.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
-import { startLoop } from '../../platform/loop.ts';
-import type { Loop } from '../../platform/loop.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { startLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
 
 const AHEAD_DAYS = 3;
 const EVERY_MS = 3_600_000;

@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { grantToWorkRole, prepareWorkRole, WORK_ROLE } from '../../platform/db/role.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { grantToWorkRole, prepareWorkRole, WORK_ROLE } from '../../base/db/role.ts';
 import { createAppendLogs } from './append-logs.ts';
 import type { LogPiece, LogStreamWord } from './append-logs.ts';
 import { followOutput, OutputReader, pageOf, segmentStart, tailPosition } from './follow-logs.ts';

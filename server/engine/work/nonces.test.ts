@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { startEmbeddedPostgres } from '../../platform/db/embedded.ts';
-import { migrate, openDatabase } from '../../platform/db/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import { startEmbeddedPostgres } from '../../base/db/embedded.ts';
+import { migrate, openDatabase } from '../../base/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { asked, freshness, notFresh } from './nonces.ts';
 import type { Freshness, Nonce } from './nonces.ts';
 

@@ -6,10 +6,10 @@
 import { createHash } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { startLoop } from '../../platform/loop.ts';
-import type { Loop } from '../../platform/loop.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { startLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 export interface Nonce {
   readonly keyId: string;

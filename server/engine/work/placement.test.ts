@@ -1,7 +1,7 @@
 /** Who gets what: selectors and groups, limits of groups, and how long something waits. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId } from '../../base/ids.ts';
 import { createPoll } from './poll.ts';
 import { rerouteTeam } from './pool.ts';
 import { sweepQueue } from './sweeper.ts';

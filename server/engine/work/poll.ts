@@ -3,11 +3,11 @@
  * leases and reads what is to be executed; `skip locked` sends concurrent ones past each other. Nothing is remembered between statements: a lost answer is found again by its poll id.
  */
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
-import { isUniqueViolation, nextEpoch } from '../../platform/db/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { ms } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import { isUniqueViolation, nextEpoch } from '../../base/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { ms } from '../../base/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { callsInBatches } from './batching.ts';
 import { boundRunner, isTurn } from './build-sql.ts';
 import { asked, freshness, isFresh } from './nonces.ts';

@@ -2,8 +2,8 @@
  * Which runners execute a team's work. A team in a region that the customer operates uses its own; every other team uses the service's pool, whatever
  * it has enrolled. A runner takes work from one pool alone: the one named like its team.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { movedRouteId, routeJoin } from './routes.ts';
 import { beginTurns } from './turns.ts';
 

@@ -8,7 +8,7 @@ import { startSweeper } from './sweeper.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
-import type { Loop } from '../../platform/loop.ts';
+import type { Loop } from '../../base/loop.ts';
 
 const there = await has('postgres');
 

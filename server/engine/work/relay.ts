@@ -4,13 +4,13 @@
  * published, because a crash in between costs one pause, while the other order could publish for ever.
  */
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { isTurn } from './build-sql.ts';
 import type { WorkSettings } from './settings.ts';
 import { beginTurns } from './turns.ts';
-import { startLoop } from '../../platform/loop.ts';
-import { ms } from '../../platform/sql.ts';
-import type { Loop } from '../../platform/loop.ts';
+import { startLoop } from '../../base/loop.ts';
+import { ms } from '../../base/sql.ts';
+import type { Loop } from '../../base/loop.ts';
 
 /** After a hint that could not be published. */
 const FAILED_AGAIN_MS = 2_000;

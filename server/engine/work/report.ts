@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { callsInBatches } from './batching.ts';
 import { asked, freshness, isFresh } from './nonces.ts';
 import type { Freshness, Signed } from './nonces.ts';
@@ -17,8 +17,8 @@ import { DEPLOYING } from './phases.ts';
 import type { BuildOutcome } from './build-sql.ts';
 import { announce, endedColumns, openLease, wiped } from './sql.ts';
 import type { EndReasonWord, FinalState } from './states.ts';
-import { rowId } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import { rowId } from '../../base/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** Largest value of an integer column: 24 days in milliseconds. */
 const INT_MAX = 2_147_483_647;

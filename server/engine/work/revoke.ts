@@ -2,11 +2,11 @@
  * Revokes a runner: it loses everything that it holds in the same statement. A grant that was being written at that very moment is not seen by it;
  * such an offer goes nowhere, because the runner is not listened to any more, and returns to the queue when it ends.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { boundRunner } from './build-sql.ts';
 import type { WorkSettings } from './settings.ts';
 import { release } from './sql.ts';
-import { rowId } from '../../platform/sql.ts';
+import { rowId } from '../../base/sql.ts';
 
 export interface Revoked {
   readonly runnerId: string;

@@ -4,7 +4,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { purgeRoutes } from './routes.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId } from '../../base/ids.ts';
 
 describe.skipIf(!(await has('postgres')))('routes', () => {
   let world: World;

@@ -7,9 +7,9 @@
  */
 import { WorkSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { WorkSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { given } from '../../platform/resource/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { given } from '../../kit/resource/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 import type { Selector } from './schema.ts';
 
 /** Where an item stands among others, and how long it may be there. */

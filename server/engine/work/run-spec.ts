@@ -1,8 +1,8 @@
 /** What a sandbox run executes, as it is stored, and the offer made of it. */
 import { RunOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type { RunOffer } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import { shown } from '../../platform/resource/index.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import { shown } from '../../kit/resource/index.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import type { Grant } from './poll.ts';
 import type { IsolationWord } from './words.ts';
 

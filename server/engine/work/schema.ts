@@ -21,8 +21,8 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
 import { builds } from '../builds/schema.ts';
-import { bytes, id, instant } from '../../platform/db/columns.ts';
-import { teams } from '../../platform/resource/schema.ts';
+import { bytes, id, instant } from '../../base/db/columns.ts';
+import { teams } from '../../kit/resource/schema.ts';
 
 /** Which runners may have an item: those of the group, with all of the labels. Empty: any. */
 export interface Selector {

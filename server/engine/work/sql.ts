@@ -1,7 +1,7 @@
 /** Pieces of SQL that several transitions share, so that one rule stands in one place. */
-import type { SqlTag } from '../../platform/db/index.ts';
-import { ms } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { ms } from '../../base/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { settleBuilds } from './build-sql.ts';
 import { DEPLOYING, PUBLISHING } from './phases.ts';
 import type { WorkSettings } from './settings.ts';

@@ -5,9 +5,9 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
 import type { WorkHint, WorkKind, WorkQueue } from '@svc/proto/queue/queue.ts';
-import type { IdempotencyClaim } from '../../platform/context.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { KEY_LIFE_MS } from '../../platform/idempotency.ts';
+import type { IdempotencyClaim } from '../../kit/context.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { KEY_LIFE_MS } from '../../kit/idempotency.ts';
 import { batching } from './batching.ts';
 import { poolColumn } from './pool.ts';
 import { createQueueRoom } from './queue-room.ts';
@@ -16,7 +16,7 @@ import { DEFAULT_PLACEMENT, routeId, routeJoin, ROUTES_MAX } from './routes.ts';
 import type { Placement } from './routes.ts';
 import type { WorkSettings } from './settings.ts';
 import { beginTurns } from './turns.ts';
-import { ms } from '../../platform/sql.ts';
+import { ms } from '../../base/sql.ts';
 
 export interface NewWork {
   readonly id: string;

@@ -2,16 +2,16 @@
  * Takes items back from holders whose lease has ended, and ends those that have waited for longer than they were to. Any number of servers sweep at once: finding and changing is one statement, and
  * `skip locked` gives each item to one of them. The database's clock alone decides what has ended.
  */
-import { isRefusal, isRetryable } from '../../platform/db/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import { isRefusal, isRetryable } from '../../base/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import type { WorkSettings } from './settings.ts';
 import { settleBuilds } from './build-sql.ts';
 import { announce, endedColumns, release, wiped } from './sql.ts';
 import type { WorkState } from './states.ts';
-import { eachStep, startLoop } from '../../platform/loop.ts';
-import { ms } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
-import type { Loop } from '../../platform/loop.ts';
+import { eachStep, startLoop } from '../../base/loop.ts';
+import { ms } from '../../base/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
+import type { Loop } from '../../base/loop.ts';
 
 export interface Swept {
   readonly id: string;

@@ -1,6 +1,6 @@
 /** What happens to a team's work when its region changes or the team goes: teams decide, dispatch acts. */
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
 import type { TeamWork } from '../../access/teams/index.ts';
 import { cancel } from './cancel.ts';
 import { rerouteTeam } from './pool.ts';

@@ -10,8 +10,8 @@
  * first hint, `settleTurns` what is true for nothing. Pools of one team have no rows.
  */
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** How far a claim looks past items that others are taking at this moment, or took since it began. */
 const SLACK = 64;

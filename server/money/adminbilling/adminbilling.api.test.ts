@@ -9,7 +9,7 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { publish } from '../../engine/outbox/index.ts';
 import { readConfig } from '../../config.ts';
-import type { System } from '../../platform/feature.ts';
+import type { System } from '../../kit/feature.ts';
 import { useCredit } from '../credits/index.ts';
 import { metered } from '../metering/index.ts';
 import { workOnTasks } from './index.ts';

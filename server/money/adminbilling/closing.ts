@@ -1,10 +1,10 @@
 /** Closing of months by staff, as a task: what the loop of statements.ts does by itself, now, with what it came to. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
-import { databaseNow } from '../../platform/sql.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
+import { databaseNow } from '../../base/sql.ts';
 import type { Pricing } from '../plans/index.ts';
 import {
   closeDue,

@@ -12,12 +12,12 @@ import type {
 import { CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
-import { startLoop } from '../../platform/loop.ts';
-import { shown } from '../../platform/resource/index.ts';
-import type { Row } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
+import { startLoop } from '../../base/loop.ts';
+import { shown } from '../../kit/resource/index.ts';
+import type { Row } from '../../kit/resource/index.ts';
 import type { Billing } from '../billing/index.ts';
 import { grant, revokeGrant } from '../credits/index.ts';
 import { listPrices, publishPrice, tellOfPrice } from '../metering/index.ts';

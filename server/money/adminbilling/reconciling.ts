@@ -1,6 +1,6 @@
 /** Questions to the provider about everything that is open, as a task: they are events of its customers' lanes, which workers handle by themselves. */
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
 import type { Billing } from '../billing/index.ts';
 import { addTask, endTask, note, runningTask, withLooks } from './tasks.ts';
 import type { BillingTask } from './tasks.ts';

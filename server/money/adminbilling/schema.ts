@@ -9,9 +9,9 @@ import {
   BillingTaskStateSchema,
 } from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
 import { date } from 'drizzle-orm/pg-core';
-import { id, instant } from '../../platform/db/columns.ts';
-import type { AuditActor } from '../../platform/ledger/index.ts';
-import { enumColumn } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import type { AuditActor } from '../../kit/ledger/index.ts';
+import { enumColumn } from '../../kit/resource/team-table.ts';
 
 /** Long acts of staff. At most one of a kind is at work. */
 export const billingTasks = pgTable(

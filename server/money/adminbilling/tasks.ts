@@ -7,13 +7,13 @@
  * A server holds a task for a minute, and for another one with each step that it notes. When it dies another one takes the task, and what the older one notes afterwards changes nothing.
  */
 import { and, desc, eq, sql as raw } from 'drizzle-orm';
-import { isConnectionError } from '../../platform/db/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { auditActor } from '../../platform/ledger/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { ms } from '../../platform/sql.ts';
+import { isConnectionError } from '../../base/db/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { auditActor } from '../../kit/ledger/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { ms } from '../../base/sql.ts';
 import type { Looks } from '../billing/index.ts';
 import { billingTasks } from './schema.ts';
 

@@ -1,6 +1,6 @@
 /** Plan and standing of an account, from all subscriptions that its customer has at the provider at this moment. */
-import { addEvent } from '../../platform/events.ts';
-import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
+import { addEvent } from '../../kit/events.ts';
+import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { PROVIDER_ACTOR } from '../credits/index.ts';
 import { DAY_MS } from '../metering/index.ts';
 import {

@@ -4,8 +4,8 @@ import type { CheckoutRequest, PortalRequest } from '@svc/proto/gen/svc/billing/
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { problem } from '@svc/proto/http/json-text.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { moneyOf, payableStep } from '../amounts/index.ts';
 import { lookupKeyOf, PAID } from '../plans/index.ts';
 import type { CataloguePlan } from '../plans/index.ts';

@@ -1,6 +1,6 @@
 /** Purchases in the database. */
 import { and, eq, inArray, isNull, ne, or, sql as raw } from 'drizzle-orm';
-import type { Database } from '../../platform/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
 import type { ProviderSession } from './provider.ts';
 import { billingCheckouts } from './schema.ts';
 

@@ -1,7 +1,7 @@
 /** Accounts and their customers at the provider. */
 import { findUserById } from '../../access/accounts/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { BILLING_ACTOR } from '../credits/index.ts';
 import type { BillingDeps } from './billing-deps.ts';
 import { addEvents } from './events.ts';

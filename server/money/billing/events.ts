@@ -8,8 +8,8 @@
  * One event of a lane, which is a customer, is at work at a time, so that no older reading of an object overwrites a newer one. An event says only which object
  * to read, so that their order does not matter. A claim ends by itself; what its worker does then comes to nothing, because `attempts` has moved on.
  */
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { ms } from '../../platform/sql.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { ms } from '../../base/sql.ts';
 
 /** Of a worker that died its events are free within a minute; one that lives renews them. */
 const LEASE_MS = 45_000;

@@ -1,5 +1,5 @@
 /** What each event is about. It says only which object to read: what the object is now decides, so that events may come late, twice and in any order. */
-import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
+import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { disputeLost, disputeOpened, disputeWon, PROVIDER_ACTOR, refund } from '../credits/index.ts';
 import { DAY_MS } from '../metering/index.ts';
 import { accountPlanOf, FREE } from '../plans/index.ts';

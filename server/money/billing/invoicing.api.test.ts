@@ -4,7 +4,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { DAY, HOUR, startShop } from '../../../test/setup/shop.ts';
 import type { Buyer, Shop } from '../../../test/setup/shop.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId } from '../../base/ids.ts';
 import { purchase, useCredit } from '../credits/index.ts';
 import { addLooks } from './reconcile.ts';
 import { handleEvents } from './worker.ts';

@@ -1,5 +1,5 @@
 /** What accounts paid for their plans, once an invoice, and what of it went back. Costs show it beside what their teams used. */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { accountPlanOf } from '../plans/index.ts';
 import { subscribed } from './account-plan.ts';
 import { noEffects } from './billing-deps.ts';

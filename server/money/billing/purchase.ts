@@ -8,9 +8,9 @@
  * made inside of a transaction.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ctx } from '../../platform/context.ts';
-import { newId } from '../../platform/ids.ts';
-import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { newId } from '../../base/ids.ts';
+import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import type { BillingDeps } from './billing-deps.ts';
 import {
   bindSession,

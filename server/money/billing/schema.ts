@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { bigint, check, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { id, instant } from '../../platform/db/columns.ts';
+import { id, instant } from '../../base/db/columns.ts';
 
 /** The provider's customer of an account. */
 export const billingCustomers = pgTable('billing_customers', {

@@ -1,5 +1,5 @@
 /** What becomes of a purchase, as its session stands at the provider. Our own row says whose it is and what it was to cost; what a session says of that is compared, and never believed. */
-import { appendAudit, PLATFORM_CHAIN } from '../../platform/ledger/index.ts';
+import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { PROVIDER_ACTOR, purchase } from '../credits/index.ts';
 import { noEffects } from './billing-deps.ts';
 import type { BillingDeps, Change, Effects } from './billing-deps.ts';

@@ -1,6 +1,6 @@
 /** Statements on their way through the provider. */
-import { addEvent } from '../../platform/events.ts';
-import { appendAudit } from '../../platform/ledger/index.ts';
+import { addEvent } from '../../kit/events.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
 import { PROVIDER_ACTOR, returnUsed } from '../credits/index.ts';
 import type { Change } from './billing-deps.ts';
 import type { ProviderInvoice } from './provider.ts';

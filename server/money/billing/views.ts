@@ -7,10 +7,10 @@ import type {
 } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { findUserById } from '../../access/accounts/index.ts';
 import { teamsPaidBy } from '../../access/teams/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
-import { shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { decimalOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf } from '../credits/index.ts';
 import { dayOf, monthOf } from '../metering/index.ts';

@@ -4,8 +4,8 @@
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pages.ts';
-import { mapDatabaseError } from '../../platform/db/index.ts';
-import type { System } from '../../platform/feature.ts';
+import { mapDatabaseError } from '../../base/db/index.ts';
+import type { System } from '../../kit/feature.ts';
 import { addEvents } from './events.ts';
 import { handlerOf } from './handle.ts';
 import type { Provider } from './provider.ts';

@@ -5,10 +5,10 @@ import type { DeleteRequest, SetRequest } from '@svc/proto/gen/svc/budgets/v1/bu
 import { apiError } from '@svc/proto/http/errors.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { newId } from '../../platform/ids.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change, given, rowsOf } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { newId } from '../../base/ids.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change, given, rowsOf } from '../../kit/resource/index.ts';
 import { moneyOf } from '../amounts/index.ts';
 import { markDirty } from './dirty.ts';
 import { wholeCents } from './figures.ts';

@@ -2,9 +2,9 @@
  * Marks of teams whose costs changed since they were held against budgets and plans. A mark that is there already is locked until the writer's transaction ends, although nothing of it changes: otherwise it could be
  * taken between this statement and its commit, by an evaluation that does not see these costs yet, and nobody would look at them again. An evaluation that has taken the mark is waited for.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { EventEffect } from '../../platform/feature.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** In the order of teams, so that two writers wait for each other and never in a circle. */
 function mark(sql: SqlTag, teams: Fragment): Fragment {

@@ -8,8 +8,8 @@ import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
 import { publish } from '../../engine/outbox/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { openDatabase } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { openDatabase } from '../../base/db/index.ts';
 import { metered } from '../metering/index.ts';
 import { createBudgets, evaluate, evaluateAll, markDirty, percentUsed, spendDirtied } from './index.ts';
 

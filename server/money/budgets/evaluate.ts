@@ -2,10 +2,10 @@
  * Holds what was spent against budgets and plans: notices, and the gates that refuse new work. Takes the marks of teams in the transaction that acts on them: whoever dies in it leaves them.
  * Costs that are published while it runs wait for it with their mark, and are seen by the next one. One evaluation runs at a time, wherever: of two, the one that read first could write last.
  */
-import type { Clock } from '../../platform/clock.ts';
-import { isConnectionError, isRetryable } from '../../platform/db/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { eachStep } from '../../platform/loop.ts';
+import type { Clock } from '../../base/clock.ts';
+import { isConnectionError, isRetryable } from '../../base/db/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { eachStep } from '../../base/loop.ts';
 import type { Pricing } from '../plans/index.ts';
 import { moveGates } from './gates.ts';
 import { measure } from './measure.ts';

@@ -1,7 +1,7 @@
 /** Gates of new work: a row for each scope that is held, with its cause and the figures that a refusal names. */
-import { appendAudit } from '../../platform/ledger/index.ts';
-import type { AuditActor } from '../../platform/ledger/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
+import type { AuditActor } from '../../kit/ledger/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 import { isExceeded, majorOf } from './figures.ts';

@@ -1,5 +1,5 @@
 /** What budgets have spent, and what their month is likely to come to. */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { picoOf } from '../amounts/index.ts';
 import { costAt, forecastOf, netLater, spentOf } from '../costs/index.ts';
 import type { MeterDay } from '../costs/index.ts';

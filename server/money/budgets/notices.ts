@@ -1,6 +1,6 @@
 /** People are told once of each threshold that is passed: of several that are passed at once only of the highest. */
-import type { SqlTag } from '../../platform/db/index.ts';
-import { rowId } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { rowId } from '../../base/sql.ts';
 import { centsOf, decimalOf, moneyOf, picoOf } from '../amounts/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 import { majorOf, passed } from './figures.ts';

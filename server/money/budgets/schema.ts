@@ -12,8 +12,8 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
 import { BudgetEnforcement, BudgetEnforcementSchema } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 export const budgets = teamTable(
   { name: 'budgets', kind: 'budget', prefix: 'bdg' },

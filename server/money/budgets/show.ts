@@ -1,7 +1,7 @@
 /** A budget with its figures, as the contract has it. */
 import { BudgetSchema } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
-import { shown } from '../../platform/resource/index.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { majorOf, stateOf } from './figures.ts';
 import type { Measured } from './measure.ts';

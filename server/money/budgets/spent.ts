@@ -2,8 +2,8 @@
  * Sums of days by budget, read team by team: what a team's rows are grouped by stays small enough for memory, however many teams there are. Reads the days of this month and of four weeks,
  * however long the history is.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { historyFrom } from '../costs/index.ts';
 import { monthOf } from '../metering/index.ts';
 import { includedMs, monthAfter } from '../plans/index.ts';

@@ -1,8 +1,8 @@
 /** Days of a team and of its projects that stand out, and what grew on them. */
 import type { AnomaliesRequest, AnomaliesResponse } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { AnomaliesResponseSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { addDays, countDays, dayOf } from '../metering/index.ts';
 import { anomalyOn, DAYS_READ, DAYS_SEEN, HISTORY_DAYS_MIN } from './anomaly.ts';

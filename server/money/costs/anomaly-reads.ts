@@ -1,5 +1,5 @@
 /** Costs by day, of a team and its projects, and of environments and runners on days that stand out. */
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import { DIFFERENCE_MIN } from './anomaly.ts';
 import type { Anomaly, Series } from './anomaly.ts';
 import type { CostDays } from './days.ts';

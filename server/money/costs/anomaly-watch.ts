@@ -3,14 +3,14 @@
  * the next day are one transaction. A team that begins, or begins again, is found by a sweep over the teams.
  */
 import { publishedUntil } from '../../engine/outbox/index.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { addEvent } from '../../platform/events.ts';
-import type { System } from '../../platform/feature.ts';
-import { addJob, isJobOpen, JobNotYet, missingJobsAdded } from '../../platform/jobs/index.ts';
-import type { Job, JobKind } from '../../platform/jobs/index.ts';
-import { startLoop } from '../../platform/loop.ts';
-import type { Loop } from '../../platform/loop.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Database } from '../../base/db/index.ts';
+import { addEvent } from '../../kit/events.ts';
+import type { System } from '../../kit/feature.ts';
+import { addJob, isJobOpen, JobNotYet, missingJobsAdded } from '../../kit/jobs/index.ts';
+import type { Job, JobKind } from '../../kit/jobs/index.ts';
+import { startLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { addDays, dayOf, METERED, monthOf } from '../metering/index.ts';
 import { findAnomalies } from './anomalies.ts';

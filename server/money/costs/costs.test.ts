@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
 import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { has } from '../../../test/setup/needs.ts';
-import type { System } from '../../platform/feature.ts';
+import type { System } from '../../kit/feature.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
 import { publish } from '../../engine/outbox/index.ts';
 import { metered } from '../metering/index.ts';

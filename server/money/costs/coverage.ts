@@ -1,6 +1,6 @@
 /** Which of a team's time its plan includes, in each of some months. */
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { includedMs, paidMonth } from '../plans/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
 

@@ -1,9 +1,9 @@
 /** Credit of a team: its ledger, and what is left of it. */
 import { CreditBalanceResponseSchema, CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { CreditBalanceRequest, ListCreditLedgerRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { closePage, openPage } from '../../platform/paging.ts';
-import { shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { decimalsOf } from '../amounts/index.ts';
 import { balanceOf, blocksOf, ledgerOf } from '../credits/index.ts';
 import type { Pricing } from '../plans/index.ts';

@@ -2,8 +2,8 @@
  * What money is computed from, computed again: each row that is not what the others make of it. The database compares, and only what differs comes out, so that a question about millions of events takes no
  * more memory than one about ten.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 export interface Difference {
   readonly table: string;

@@ -1,9 +1,9 @@
 /** The receipt of a run or a build. */
 import { ReceiptLineSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { ExplainRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { eventsOf } from '../metering/index.ts';
 

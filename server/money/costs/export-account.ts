@@ -1,7 +1,7 @@
 /** Who pays for a team's month, and what its statement says of it. */
 import { findUserById } from '../../access/accounts/index.ts';
 import { payingFor } from '../../access/teams/index.ts';
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import { picoOf } from '../amounts/index.ts';
 import { monthEnd } from '../plans/index.ts';
 import type { Account, Named } from './charge.ts';

@@ -1,6 +1,6 @@
 /** A forecast of a team's current month. */
-import type { Row } from '../../platform/resource/index.ts';
-import type { Ctx } from '../../platform/context.ts';
+import type { Row } from '../../kit/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
 import type { CostForecast } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { dayOf, monthOf, nanosByDay } from '../metering/index.ts';

@@ -5,8 +5,8 @@ import type { CheckoutSessionSchema } from '@svc/proto/gen/svc/billing/v1/billin
 import type { CreateCreditCheckoutRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Feature, System } from '../../platform/feature.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Feature, System } from '../../kit/feature.ts';
 import { pricingOf } from '../plans/index.ts';
 import { creditBalance, listCreditLedger } from './credit.ts';
 import { anomalies } from './anomalies.ts';

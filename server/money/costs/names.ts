@@ -1,5 +1,5 @@
 /** Names that the rows of an export refer to, looked up a piece at a time. */
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import type { Named } from './charge.ts';
 
 /** What is remembered; more is forgotten as a whole. */

@@ -11,7 +11,7 @@ import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
-import { newId } from '../../platform/ids.ts';
+import { newId } from '../../base/ids.ts';
 import { addDays } from '../metering/index.ts';
 import { anomalies } from './anomalies.ts';
 import { summary } from './summary.ts';

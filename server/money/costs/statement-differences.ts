@@ -1,5 +1,5 @@
 /** Statements computed again: from the sums of days, from who paid under which plan, and from the ledger of credit. */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { paidMonth, SELF_HOSTED } from '../plans/index.ts';
 import { SHORTFALL, usageLines } from '../statements/index.ts';
 import type { Line } from '../statements/index.ts';

@@ -2,9 +2,9 @@
 import type { CostDay, CostPart, CostSummary, SummaryRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { CostSummarySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { publishedUntil } from '../../engine/outbox/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { shown } from '../../platform/resource/index.ts';
-import type { Row } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { shown } from '../../kit/resource/index.ts';
+import type { Row } from '../../kit/resource/index.ts';
 import { decimalOf, decimalsOf, netCentsOf, shared } from '../amounts/index.ts';
 import { dayOf, METERED, monthOf } from '../metering/index.ts';
 import type { Pricing } from '../plans/index.ts';

@@ -1,5 +1,5 @@
 /** Sums of a team's days, by what they are of. What it takes grows with the team's days, and not with its history. */
-import type { Ctx } from '../../platform/context.ts';
+import type { Ctx } from '../../kit/context.ts';
 import { monthOf } from '../metering/index.ts';
 import { coveredRows } from './coverage.ts';
 import type { Months } from './coverage.ts';

@@ -6,7 +6,7 @@ import type { MoneyWorld } from '../../../test/setup/money/months.ts';
 import { moneyDifferences } from '../../../test/faults/money.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
-import type { System } from '../../platform/feature.ts';
+import type { System } from '../../kit/feature.ts';
 import { purchase, refund } from '../credits/index.ts';
 import type { CreditSale } from './index.ts';
 import { costsFeature } from './index.ts';

@@ -1,10 +1,10 @@
 /** Recomputation of what a team's costs are made of. */
 import { VerifyResponseSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { VerifyRequest, VerifyResponse } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { tooMany } from '../../platform/rate-limit.ts';
-import { shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { tooMany } from '../../base/rate-limit.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { CHECKS, countsOf } from './differences.ts';
 import type { Counts, Difference, Looked } from './differences.ts';
 import { restated, STATEMENT_CHECKS } from './statement-differences.ts';

@@ -1,8 +1,8 @@
 /** What is told of credit beside the ledger: an entry of the audit for each act, and an event when little is left. */
-import type { Database } from '../../platform/db/index.ts';
-import { addEvent } from '../../platform/events.ts';
-import { appendAudit } from '../../platform/ledger/index.ts';
-import type { AuditActor } from '../../platform/ledger/index.ts';
+import type { Database } from '../../base/db/index.ts';
+import { addEvent } from '../../kit/events.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
+import type { AuditActor } from '../../kit/ledger/index.ts';
 import { balanceOf } from './blocks.ts';
 
 /** Whose word it is that a month is closed, and that credit was used or has ended. */

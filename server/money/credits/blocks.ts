@@ -1,7 +1,7 @@
 /** What the ledger of credit says now. */
-import type { Ctx } from '../../platform/context.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { lockCredit } from './post.ts';
 import type { CreditKind } from './post.ts';
 

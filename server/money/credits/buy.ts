@@ -2,12 +2,12 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
 import { findTeam } from '../../access/teams/index.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { recordAct } from '../../platform/ledger/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { recordAct } from '../../kit/ledger/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change } from '../../kit/resource/index.ts';
 import { record } from './acts.ts';
 import { restOf } from './blocks.ts';
 import type { LedgerEntry } from './blocks.ts';

@@ -4,10 +4,10 @@ import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
-import { systemClock } from '../../platform/clock.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { openDatabase } from '../../platform/db/index.ts';
-import type { Database } from '../../platform/db/index.ts';
+import { systemClock } from '../../base/clock.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { openDatabase } from '../../base/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
 import {
   balanceOf,
   blocksOf,

@@ -1,5 +1,5 @@
 /** Credit of teams: paid before, or granted. A ledger by double entry whose balance the database refuses to falsify. */
-import type { Feature, System } from '../../platform/feature.ts';
+import type { Feature, System } from '../../kit/feature.ts';
 import { startExpiry } from './use.ts';
 
 export { BILLING_ACTOR, PROVIDER_ACTOR } from './acts.ts';

@@ -3,10 +3,10 @@
  * entry, and the violated key would end the transaction of the caller. The lock lasts until the transaction ends: take it before an entry of the audit, and for one team in a transaction.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { isUniqueViolation } from '../../platform/db/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import { isUniqueViolation } from '../../base/db/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import type { Fragment } from '../../base/sql.ts';
 import type { Account, creditTransfers } from './schema.ts';
 
 export type CreditKind = (typeof creditTransfers.$inferSelect)['kind'];

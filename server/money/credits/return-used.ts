@@ -1,5 +1,5 @@
 /** Credit of a statement that is not owed any more: each block has back what the statement took of it. */
-import type { Database } from '../../platform/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
 import { record } from './acts.ts';
 import { balanceOf, drawsOf } from './blocks.ts';
 import { lockCredit, postLocked } from './post.ts';

@@ -12,8 +12,8 @@ import {
   unique,
 } from 'drizzle-orm/pg-core';
 import { CreditKind, CreditKindSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumColumn } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumColumn } from '../../kit/resource/team-table.ts';
 
 /** Accounts of each team. Its credit is `available`; `disputed` is held back; the others say where it came from and went. */
 export const ACCOUNTS = [

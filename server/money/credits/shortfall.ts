@@ -1,5 +1,5 @@
 /** What refunds and lost disputes took beyond what was left of a purchase, until a statement puts it on. take-back.ts says how it is remembered. */
-import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
 import { lockCredit, postLocked } from './post.ts';
 
 /** Minor units that no statement has put on yet. */

@@ -1,8 +1,8 @@
 /** How credit goes: statements use it, and granted credit ends. */
-import { startLoop } from '../../platform/loop.ts';
-import type { Loop } from '../../platform/loop.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { System } from '../../platform/feature.ts';
+import { startLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import type { System } from '../../kit/feature.ts';
 import { record, tellIfLow } from './acts.ts';
 import { balanceOf, blocksOf, drawsOf, leftOf, restOf } from './blocks.ts';
 import type { Block } from './blocks.ts';

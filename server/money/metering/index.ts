@@ -2,9 +2,9 @@
 import { and, asc, between, eq, getTableColumns, gte, or, sql } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { together } from '../../engine/outbox/index.ts';
-import type { EventEffect, Feature, System } from '../../platform/feature.ts';
-import { inTeams } from '../../platform/resource/index.ts';
-import type { Who } from '../../platform/resource/index.ts';
+import type { EventEffect, Feature, System } from '../../kit/feature.ts';
+import { inTeams } from '../../kit/resource/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import { metered } from './metered.ts';
 import { assertCurrency, makeDefaultPrices } from './prices.ts';
 import { costDays, prices, usageEvents } from './schema.ts';

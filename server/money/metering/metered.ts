@@ -1,7 +1,7 @@
 /** What ended work used, rated and summed up once, by the statement that publishes its event. */
-import type { SqlTag } from '../../platform/db/index.ts';
-import type { EventEffect } from '../../platform/feature.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** The effect is known by it. */
 export const METERED = 'metered_work';

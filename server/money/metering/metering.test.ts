@@ -5,10 +5,10 @@ import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { publish } from '../../engine/outbox/index.ts';
 import { announce } from '../../engine/work/sql.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import { openDatabase } from '../../platform/db/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import { openDatabase } from '../../base/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 import { metered, meteredDays } from './index.ts';
 
 const postgresHere = await has('postgres');

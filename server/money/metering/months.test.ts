@@ -6,8 +6,8 @@ import { report } from '../../../test/setup/money/reports.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { publish } from '../../engine/outbox/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 import { metered } from './index.ts';
 
 const postgresHere = await has('postgres');

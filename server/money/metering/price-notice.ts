@@ -1,6 +1,6 @@
 /** People are told of a price when it is published, which is before it begins. */
-import type { SqlTag } from '../../platform/db/index.ts';
-import { rowId } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { rowId } from '../../base/sql.ts';
 import { meterWords } from './meter-words.ts';
 import type { Price } from './prices.ts';
 

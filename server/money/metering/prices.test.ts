@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { databaseNow } from '../../platform/sql.ts';
+import { databaseNow } from '../../base/sql.ts';
 import { listPrices, publishPrice, startMetering } from './index.ts';
 
 const postgresHere = await has('postgres');

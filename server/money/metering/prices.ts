@@ -2,9 +2,9 @@
 import { desc, eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { databaseNow, ms } from '../../platform/sql.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { databaseNow, ms } from '../../base/sql.ts';
 import { DAY_MS } from './days.ts';
 import { METERS, prices } from './schema.ts';
 

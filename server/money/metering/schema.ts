@@ -21,8 +21,8 @@ import {
   WorkKind,
   WorkKindSchema,
 } from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumColumn } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumColumn } from '../../kit/resource/team-table.ts';
 
 /** Kind of work and executor. */
 export const METERS = ['run.runner', 'run.service', 'build.runner', 'build.service'] as const;

@@ -1,7 +1,7 @@
 /** Which plan an account has, and since when. What counted when is kept for ever: included time is computed from it. */
 import { teamsPaidBy } from '../../access/teams/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 import { FREE } from './catalogue.ts';
 import type { accountPlans } from './schema.ts';
 

@@ -1,6 +1,6 @@
 /** Time that a payer's plan includes, and which of the month's time that is: the first, over all its teams. */
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import type { Fragment } from '../../base/sql.ts';
 import { shared } from '../amounts/index.ts';
 import { FREE, PAID, planById } from './catalogue.ts';
 

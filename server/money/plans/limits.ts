@@ -1,6 +1,6 @@
 /** Limits of plans, as rows of the teams that they hold for. */
 import type { Limits } from '../../config.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { FREE, PAID } from './catalogue.ts';
 
 /** `all`: teams of every account. */

@@ -1,7 +1,7 @@
 /** Months of many payers at once: under which plan each is, and which of its time that covers. The number of statements does not depend on how many they are. */
 import { teamsPaidWith } from '../../access/teams/index.ts';
 import type { PaidTeam } from '../../access/teams/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
 import { FREE, planById, SELF_HOSTED } from './catalogue.ts';
 import type { CataloguePlan } from './catalogue.ts';
 import type { Pricing } from './pricing.ts';

@@ -1,5 +1,5 @@
 /** The settings that decide about amounts. */
-import type { System } from '../../platform/feature.ts';
+import type { System } from '../../kit/feature.ts';
 
 export interface Pricing {
   /** ISO 4217, in lower case. */

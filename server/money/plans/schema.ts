@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { check, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
 import { BillingStanding, BillingStandingSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumColumn } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumColumn } from '../../kit/resource/team-table.ts';
 
 const isStanding = sql.raw(`standing in ('self_hosted', 'free', 'active', 'past_due', 'pending')`);
 

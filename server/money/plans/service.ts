@@ -1,9 +1,9 @@
 /** The catalogue as people see it. */
 import { MeterPriceSchema, PlansService } from '@svc/proto/gen/svc/plans/v1/plans_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { shown as shownAs } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { shown as shownAs } from '../../kit/resource/index.ts';
 import { pricesNow } from '../metering/index.ts';
 import { accountPlanOf } from './accounts.ts';
 import { FREE, PAID, SELF_HOSTED } from './catalogue.ts';

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { createMoneyWorld, pricing } from '../../../test/setup/money/months.ts';
 import type { MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { openDatabase } from '../../platform/db/index.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
+import { openDatabase } from '../../base/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { moveOn } from './close.ts';
 import { purchase } from '../credits/index.ts';
 import { closeDue, openMonth, rehearse } from './index.ts';

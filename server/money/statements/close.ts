@@ -6,7 +6,7 @@
  * A month ends for its closing an hour after its last millisecond, by the clock of the database, which dates reports. While reports of the month wait to be published it stays open, for six hours; then
  * it is closed all the same, and what comes later counts in the next one.
  */
-import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
 import { teamsWithShortfall } from '../credits/index.ts';
 import { METERED } from '../metering/index.ts';
 import { monthAfter, monthEnd } from '../plans/index.ts';

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createMoneyWorld, pricing } from '../../../test/setup/money/months.ts';
 import type { MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import type { SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 import { purchase, refund } from '../credits/index.ts';
 import { moveStatement, rehearse, statementById, statementsOf } from './index.ts';
 

@@ -1,8 +1,8 @@
 /** Statements: what each month of each team came to, made when the month is closed. */
-import type { Feature, System } from '../../platform/feature.ts';
-import { startLoop } from '../../platform/loop.ts';
-import type { Loop } from '../../platform/loop.ts';
-import { databaseNow } from '../../platform/sql.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { startLoop } from '../../base/loop.ts';
+import type { Loop } from '../../base/loop.ts';
+import { databaseNow } from '../../base/sql.ts';
 import { pricingOf } from '../plans/index.ts';
 import { closeDue } from './close.ts';
 

@@ -1,5 +1,5 @@
 /** The lines of a month, recomputed from the sums of its days at any time. */
-import type { SqlTag } from '../../platform/db/index.ts';
+import type { SqlTag } from '../../base/db/index.ts';
 import { centsOf, picoOf } from '../amounts/index.ts';
 import { includedMs } from '../plans/index.ts';
 import type { Coverage } from '../plans/index.ts';

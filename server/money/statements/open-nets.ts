@@ -1,5 +1,5 @@
 /** Net costs that no statement has settled yet. */
-import type { Who } from '../../platform/resource/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
 import { paidMonth } from '../plans/index.ts';
 import type { Pricing } from '../plans/index.ts';
 import { totalsOf, usageLines } from './lines.ts';

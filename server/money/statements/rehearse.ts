@@ -1,5 +1,5 @@
 /** A closing that writes nothing: what is due is settled team by team, and each transaction is undone. */
-import type { Database } from '../../platform/db/index.ts';
+import type { Database } from '../../base/db/index.ts';
 import { monthAfter } from '../plans/index.ts';
 import type { Pricing } from '../plans/index.ts';
 import { added, isDue, monthBefore, openMonth, teamsToSettle, waitingFor } from './close.ts';

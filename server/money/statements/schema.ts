@@ -14,8 +14,8 @@ import {
   unique,
 } from 'drizzle-orm/pg-core';
 import { StatementState, StatementStateSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumColumn } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumColumn } from '../../kit/resource/team-table.ts';
 
 const cents = (name: string) => bigint(name, { mode: 'number' }).notNull();
 

@@ -2,10 +2,10 @@
  * The statement of one team and month, in one transaction with the credit that it uses, its event and its entry in the ledger. A month of a team has one for ever.
  */
 import { findTeam } from '../../access/teams/index.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { addEvent } from '../../platform/events.ts';
-import { newId } from '../../platform/ids.ts';
-import { appendAudit } from '../../platform/ledger/index.ts';
+import type { Database } from '../../base/db/index.ts';
+import { addEvent } from '../../kit/events.ts';
+import { newId } from '../../base/ids.ts';
+import { appendAudit } from '../../kit/ledger/index.ts';
 import { BILLING_ACTOR, lockCredit, shortfallOf, useCredit } from '../credits/index.ts';
 import { paidMonth } from '../plans/index.ts';
 import type { Pricing } from '../plans/index.ts';

@@ -3,9 +3,9 @@ import { UsageDaySchema, UsageService } from '@svc/proto/gen/svc/usage/v1/usage_
 import type { UsageDay } from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Feature } from '../../platform/feature.ts';
-import { shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Feature } from '../../kit/feature.ts';
+import { shown } from '../../kit/resource/index.ts';
 import { addDays, assertSpan, dayOf, meteredDays, readDay } from '../metering/index.ts';
 import type { DayField, MeteredDay } from '../metering/index.ts';
 

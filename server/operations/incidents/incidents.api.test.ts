@@ -8,7 +8,7 @@ import { join, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { systemClock } from '../../platform/clock.ts';
+import { systemClock } from '../../base/clock.ts';
 import { openIncident } from './index.ts';
 
 const postgresHere = await has('postgres');

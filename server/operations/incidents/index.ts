@@ -5,17 +5,17 @@
  *      │                    │
  *      └──resolve, dismiss──┴──> resolved | dismissed   (final)
  */
-import type { Feature } from '../../platform/feature.ts';
+import type { Feature } from '../../kit/feature.ts';
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { IncidentSchema, IncidentsService } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
 import type { Incident } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { rowsOf, shown, transition } from '../../platform/resource/index.ts';
-import type { NewRow, RowOf, Transition } from '../../platform/resource/index.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { rowsOf, shown, transition } from '../../kit/resource/index.ts';
+import type { NewRow, RowOf, Transition } from '../../kit/resource/index.ts';
 import { incidents } from './schema.ts';
 
 const rows = rowsOf(incidents);

@@ -7,8 +7,8 @@ import {
   IncidentStateSchema,
 } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
 import { environments } from '../../apps/environments/schema.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 export const incidents = teamTable(
   { name: 'incidents', kind: 'incident', prefix: 'inc', within: { environmentId: environments } },

@@ -10,11 +10,11 @@ import {
   MaintenanceWaitingCode,
 } from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
 import type { UpdateSettingsRequest } from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { Feature } from '../../platform/feature.ts';
-import type { FeatureGate } from '../../platform/feature-gate.ts';
-import { change, lockTeam, rowsOf, shown } from '../../platform/resource/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { Feature } from '../../kit/feature.ts';
+import type { FeatureGate } from '../../kit/feature-gate.ts';
+import { change, lockTeam, rowsOf, shown } from '../../kit/resource/index.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
 import { maintenanceSettings, maintenanceTasks } from './schema.ts';
 
 /** Categories are free words; this bounds how many of them one repository can be given settings for. */

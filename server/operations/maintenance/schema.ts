@@ -3,9 +3,9 @@ import {
   MaintenanceTaskState,
   MaintenanceTaskStateSchema,
 } from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { teams } from '../../platform/resource/schema.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { teams } from '../../kit/resource/schema.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 export const maintenanceSettings = pgTable(
   'maintenance_settings',

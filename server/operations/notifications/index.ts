@@ -7,12 +7,12 @@ import {
 } from '@svc/proto/gen/svc/notifications/v1/notifications_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { Ctx } from '../../platform/context.ts';
-import { eventsSeenBy } from '../../platform/events.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { newId } from '../../platform/ids.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { inTeams, rowsOf, shown } from '../../platform/resource/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { eventsSeenBy } from '../../kit/events.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { newId } from '../../base/ids.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { inTeams, rowsOf, shown } from '../../kit/resource/index.ts';
 import { notified } from './notified.ts';
 import { notifications } from './schema.ts';
 

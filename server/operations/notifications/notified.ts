@@ -1,8 +1,8 @@
 /** What becomes of events that concern people. */
-import type { SqlTag } from '../../platform/db/index.ts';
-import { NOTIFYING } from '../../platform/events.ts';
-import { rowId } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { NOTIFYING } from '../../kit/events.ts';
+import { rowId } from '../../base/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /**
  * CTE `notified`: tells the people who can act (admins and owners) of the outbox rows of the CTE `published` that concern people. Once each,

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import { foreignKey, index, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { users } from '../../access/accounts/schema.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { teamTable } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { teamTable } from '../../kit/resource/team-table.ts';
 
 /** One row per person and event. */
 export const notifications = teamTable(

@@ -9,14 +9,14 @@
  * It is sent outside of any transaction, and what came of it is written only if the delivery is still at the attempt that was begun. The same message may
  * arrive twice; its id is the same then.
  */
-import type { SqlTag } from '../../platform/db/index.ts';
-import { JobFailed } from '../../platform/jobs/index.ts';
-import type { Job, JobKind } from '../../platform/jobs/index.ts';
-import type { SafeFetch } from '../../platform/safe-fetch.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { JobFailed } from '../../kit/jobs/index.ts';
+import type { Job, JobKind } from '../../kit/jobs/index.ts';
+import type { SafeFetch } from '../../base/safe-fetch.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import type { Attempt } from './schema.ts';
 import { signedHeaders } from './sign.ts';
-import { ms, rowId } from '../../platform/sql.ts';
+import { ms, rowId } from '../../base/sql.ts';
 import { DELIVERY_JOB } from './store.ts';
 
 const SECOND = 1_000;

@@ -14,15 +14,15 @@ import type {
 } from '@svc/proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { Caller, Ctx } from '../../platform/context.ts';
-import { scopeOfEvent } from '../../platform/events.ts';
-import type { Feature, System } from '../../platform/feature.ts';
-import { assertHoldsAll } from '../../platform/grants.ts';
-import { newId } from '../../platform/ids.ts';
-import { change, inTeams, rowsOf, shown } from '../../platform/resource/index.ts';
-import type { RowOf } from '../../platform/resource/index.ts';
-import { urlProblem } from '../../platform/safe-fetch.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Caller, Ctx } from '../../kit/context.ts';
+import { scopeOfEvent } from '../../kit/events.ts';
+import type { Feature, System } from '../../kit/feature.ts';
+import { assertHoldsAll } from '../../kit/grants.ts';
+import { newId } from '../../base/ids.ts';
+import { change, inTeams, rowsOf, shown } from '../../kit/resource/index.ts';
+import type { RowOf } from '../../kit/resource/index.ts';
+import { urlProblem } from '../../base/safe-fetch.ts';
+import type { Secrets } from '../../base/secrets.ts';
 import { deliveryJob, secretPlace } from './deliver.ts';
 import { webhookDeliveries, webhookEndpoints } from './schema.ts';
 import { newSecret } from './sign.ts';
@@ -41,7 +41,7 @@ type Delivery = RowOf<typeof webhookDeliveries>;
 
 interface Deps {
   readonly secrets: Pick<Secrets, 'seal'>;
-  /** Addresses on this machine and in private networks may be named; see platform/safe-fetch.ts. */
+  /** Addresses on this machine and in private networks may be named; see base/safe-fetch.ts. */
   readonly allowPrivate: boolean;
 }
 

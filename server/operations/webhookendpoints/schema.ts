@@ -4,8 +4,8 @@ import {
   DeliveryState,
   DeliveryStateSchema,
 } from '@svc/proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumColumn, teamTable } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 export interface Attempt {
   /** RFC 3339. */
@@ -23,7 +23,7 @@ export const webhookEndpoints = teamTable(
     url: text('url').notNull(),
     description: text('description').notNull().default(''),
     events: text('events').array().notNull(),
-    /** Envelope-encrypted, see platform/secrets. */
+    /** Envelope-encrypted, see base/secrets. */
     secret: text('secret').notNull(),
     /** The one before, which signs too until `previous_until`. */
     previousSecret: text('previous_secret'),

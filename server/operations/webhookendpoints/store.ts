@@ -1,9 +1,9 @@
 /** How deliveries are made and how long they are kept. */
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { newId } from '../../platform/ids.ts';
-import { jobsAdded, wakeWorkers } from '../../platform/jobs/index.ts';
-import { rowId } from '../../platform/sql.ts';
-import type { Fragment } from '../../platform/sql.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
+import { jobsAdded, wakeWorkers } from '../../kit/jobs/index.ts';
+import { rowId } from '../../base/sql.ts';
+import type { Fragment } from '../../base/sql.ts';
 
 /** Holds nothing of the team but its id. */
 const TEST_EVENT = 'webhook.test';

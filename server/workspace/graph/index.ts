@@ -1,12 +1,12 @@
 /** The graph: how what a caller may see hangs together, computed at read time from the resources themselves. */
-import type { Feature } from '../../platform/feature.ts';
+import type { Feature } from '../../kit/feature.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { GraphService } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
-import type { Ctx } from '../../platform/context.ts';
-import type { FeatureGate } from '../../platform/feature-gate.ts';
-import { notFound } from '../../platform/not-found.ts';
+import type { Ctx } from '../../kit/context.ts';
+import type { FeatureGate } from '../../kit/feature-gate.ts';
+import { notFound } from '../../kit/not-found.ts';
 import { parseRef, presentEdge, presentNode, SCOPE_OF } from './node.ts';
 import type { Edge, Node, NodeKind } from './node.ts';
 import { artifactsOfCommit, buildsOfCommit, ciRunsOfCommit, findNode, runsOfCommit } from './store.ts';

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { systemScope } from '../../platform/authorise.ts';
-import type { Database } from '../../platform/db/index.ts';
+import { systemScope } from '../../kit/authorise.ts';
+import type { Database } from '../../base/db/index.ts';
 import { runsOfCommit, STEPS } from './store.ts';
 
 const postgresHere = await has('postgres');

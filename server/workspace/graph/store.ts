@@ -1,6 +1,6 @@
 /** Nodes in the database: read from the tables of the resources, always within the teams of a TeamScope. */
-import type { TeamScope } from '../../platform/context.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Node, NodeKind, Relation } from './node.ts';
 
 type Fragment = ReturnType<SqlTag>;

@@ -6,12 +6,12 @@ import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { UpdateRequestSchema } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
 import type { CreateRequest, UpdateRequest } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
-import type { Caller, Ctx, Role } from '../../platform/context.ts';
-import { assertMayGrantRole } from '../../platform/grants.ts';
-import { newId } from '../../platform/ids.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change, given } from '../../platform/resource/index.ts';
-import { roleName } from '../../platform/scopes.ts';
+import type { Caller, Ctx, Role } from '../../kit/context.ts';
+import { assertMayGrantRole } from '../../kit/grants.ts';
+import { newId } from '../../base/ids.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change, given } from '../../kit/resource/index.ts';
+import { roleName } from '../../kit/scopes.ts';
 import { spaces } from './schema.ts';
 import {
   countOwnedSpaces,

@@ -1,6 +1,6 @@
 /** What is in a space, of that what the caller may see: every statement begins at the projects of the scope's teams. */
-import type { TeamScope } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { TeamScope } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
 
 export interface Found {
   readonly kind: string;

@@ -2,7 +2,7 @@
  * Spaces: people and projects of one purpose, across teams. A space gives nobody a right. Who is not a member is told that it does not exist;
  * who is one sees in it the projects of the own teams alone, because everything in it is read through the caller's TeamScope.
  */
-import type { Feature } from '../../platform/feature.ts';
+import type { Feature } from '../../kit/feature.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -14,12 +14,12 @@ import {
   SpaceSchema,
   SpacesService,
 } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
-import { requireRole } from '../../platform/authorise.ts';
-import type { Ctx, Role } from '../../platform/context.ts';
-import type { FeatureGate } from '../../platform/feature-gate.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { given, shown } from '../../platform/resource/index.ts';
-import { roleName } from '../../platform/scopes.ts';
+import { requireRole } from '../../kit/authorise.ts';
+import type { Ctx, Role } from '../../kit/context.ts';
+import type { FeatureGate } from '../../kit/feature-gate.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { given, shown } from '../../kit/resource/index.ts';
+import { roleName } from '../../kit/scopes.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import { addProject, changeSpace, createSpace, refuseNarrowed, removeProject, removeSpace } from './acts.ts';
 import { countContents, searchSpace } from './contents.ts';

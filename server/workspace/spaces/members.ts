@@ -3,11 +3,11 @@
  * changed by owners alone; a space keeps at least one owner. All of it runs under the lock of the space's row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { requireRole } from '../../platform/authorise.ts';
-import type { Ctx, Role } from '../../platform/context.ts';
-import type { Database } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { change } from '../../platform/resource/index.ts';
+import { requireRole } from '../../kit/authorise.ts';
+import type { Ctx, Role } from '../../kit/context.ts';
+import type { Database } from '../../base/db/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { change } from '../../kit/resource/index.ts';
 import { assertMayGrantSpaceRole, refuseFull, refuseNarrowed } from './acts.ts';
 import {
   countSpaceMembers,

@@ -4,8 +4,8 @@ import { Role, RoleSchema } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
 import { SpaceKind, SpaceKindSchema } from '@svc/proto/gen/svc/spaces/v1/spaces_pb.ts';
 import { users } from '../../access/accounts/schema.ts';
 import { projects } from '../../apps/projects/schema.ts';
-import { id, instant } from '../../platform/db/columns.ts';
-import { enumColumn } from '../../platform/resource/team-table.ts';
+import { id, instant } from '../../base/db/columns.ts';
+import { enumColumn } from '../../kit/resource/team-table.ts';
 
 /** Of no team: a space belongs to its members. */
 export const spaces = pgTable(

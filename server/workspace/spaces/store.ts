@@ -3,11 +3,11 @@
  * every read of what is in a space takes the caller's TeamScope beside it.
  */
 import { and, eq, getTableColumns, sql as fragment } from 'drizzle-orm';
-import type { Ctx, Role, TeamScope } from '../../platform/context.ts';
-import { isForeignKeyViolation } from '../../platform/db/index.ts';
-import type { Database, SqlTag } from '../../platform/db/index.ts';
-import { notFound } from '../../platform/not-found.ts';
-import { inTeams } from '../../platform/resource/index.ts';
+import type { Ctx, Role, TeamScope } from '../../kit/context.ts';
+import { isForeignKeyViolation } from '../../base/db/index.ts';
+import type { Database, SqlTag } from '../../base/db/index.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { inTeams } from '../../kit/resource/index.ts';
 import { spaceMembers, spaceProjects, spaces } from './schema.ts';
 
 /** With the role of the caller. */

@@ -1,6 +1,6 @@
 /** One counter a team, day, kind and executor: what a publisher does that keeps no event, no price and no place. */
-import type { SqlTag } from '../../../server/platform/db/index.ts';
-import type { Fragment } from '../../../server/platform/sql.ts';
+import type { SqlTag } from '../../../server/base/db/index.ts';
+import type { Fragment } from '../../../server/base/sql.ts';
 
 export async function createUsageDays(sql: SqlTag): Promise<void> {
   await sql`

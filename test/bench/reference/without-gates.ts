@@ -1,6 +1,6 @@
 /** The statement that submits work, without what it asks of spending and plans: the same text, less these pieces. */
-import { createSql } from '../../../server/platform/db/statement.ts';
-import type { SqlTag } from '../../../server/platform/db/index.ts';
+import { createSql } from '../../../server/base/db/statement.ts';
+import type { SqlTag } from '../../../server/base/db/index.ts';
 
 const PIECES: ReadonlyArray<readonly [RegExp, string]> = [
   [/held as materialized \([\s\S]*?\(select from spend_gates\)\),/, ''],

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { BuildsService } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
-import { newId } from '../../../server/platform/ids.ts';
-import { createSecrets } from '../../../server/platform/secrets.ts';
+import { newId } from '../../../server/base/ids.ts';
+import { createSecrets } from '../../../server/base/secrets.ts';
 import { createPoll } from '../../../server/engine/work/poll.ts';
 import type { Grant } from '../../../server/engine/work/poll.ts';
 import { createHeartbeat } from '../../../server/engine/work/heartbeat.ts';

@@ -1,13 +1,13 @@
 /** A server whose background work is done by the test, and connections of it to hosts on loopback. */
-import { createSafeFetch } from '../../../server/platform/safe-fetch.ts';
-import { createSecrets, loadKek } from '../../../server/platform/secrets.ts';
-import type { Secrets } from '../../../server/platform/secrets.ts';
+import { createSafeFetch } from '../../../server/base/safe-fetch.ts';
+import { createSecrets, loadKek } from '../../../server/base/secrets.ts';
+import type { Secrets } from '../../../server/base/secrets.ts';
 import { ciJobKinds } from '../../../server/connect/ci/index.ts';
 import type { SubscriptionDeps } from '../../../server/connect/ci/webhooks/subscribe.ts';
-import { createWorker } from '../../../server/platform/jobs/index.ts';
-import type { JobKind } from '../../../server/platform/jobs/index.ts';
-import { systemClock } from '../../../server/platform/clock.ts';
-import type { Clock } from '../../../server/platform/clock.ts';
+import { createWorker } from '../../../server/kit/jobs/index.ts';
+import type { JobKind } from '../../../server/kit/jobs/index.ts';
+import { systemClock } from '../../../server/base/clock.ts';
+import type { Clock } from '../../../server/base/clock.ts';
 import { startTestServer } from '../server.ts';
 import type { TestResponse, TestServer } from '../server.ts';
 import { startFakeForge } from './fake-forge.ts';

@@ -1,7 +1,7 @@
 /** Reports of work that is gone, as the engine writes them: what money is computed from, without the work. */
 import { announce } from '../../../server/engine/work/sql.ts';
-import type { SqlTag } from '../../../server/platform/db/index.ts';
-import { newId } from '../../../server/platform/ids.ts';
+import type { SqlTag } from '../../../server/base/db/index.ts';
+import { newId } from '../../../server/base/ids.ts';
 
 export interface Reported {
   readonly teamId: string;

@@ -1,5 +1,5 @@
 /** Time that teams used, for tests of what comes of it. */
-import type { SqlTag } from '../../../server/platform/db/index.ts';
+import type { SqlTag } from '../../../server/base/db/index.ts';
 
 export interface UsedTime {
   readonly teamId: string;

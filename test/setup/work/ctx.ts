@@ -5,11 +5,11 @@ import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { createHash } from 'node:crypto';
-import { createCursors } from '../../../server/platform/cursor.ts';
-import { systemClock } from '../../../server/platform/clock.ts';
-import type { Caller, Ctx, IdempotencyClaim, TeamScope } from '../../../server/platform/context.ts';
-import type { Database } from '../../../server/platform/db/index.ts';
-import { notFound } from '../../../server/platform/not-found.ts';
+import { createCursors } from '../../../server/kit/cursor.ts';
+import { systemClock } from '../../../server/base/clock.ts';
+import type { Caller, Ctx, IdempotencyClaim, TeamScope } from '../../../server/kit/context.ts';
+import type { Database } from '../../../server/base/db/index.ts';
+import { notFound } from '../../../server/kit/not-found.ts';
 
 export interface TestCall {
   readonly db: Database;

@@ -1,5 +1,5 @@
 /** What must hold for every item at any time, read from the database alone. */
-import type { SqlTag } from '../../../server/platform/db/index.ts';
+import type { SqlTag } from '../../../server/base/db/index.ts';
 
 export interface Violations {
   /** Pairs of leases of one item that overlap in time. */

@@ -2,9 +2,9 @@
  * Posts statuses of commits to the repository's host. A status is requested in the transaction that changes a run (wanted.ts), and posted
  * here, by a job which reads the run again: a burst of changes ends with the last of them, and nothing that the host does holds a run up.
  */
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/index.ts';
-import type { Job, JobKind } from '../../../platform/jobs/index.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Database } from '../../../base/db/index.ts';
+import type { Job, JobKind } from '../../../kit/jobs/index.ts';
 import { connectionJob, forgeErrorOf } from '../background.ts';
 import { forgeApi } from '../forges/call.ts';
 import type { ForgeDeps, ForgeError } from '../forges/call.ts';

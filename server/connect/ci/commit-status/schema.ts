@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { check, foreignKey, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
-import { id, instant } from '../../../platform/db/columns.ts';
+import { id, instant } from '../../../base/db/columns.ts';
 import { ciConnections, ciRuns } from '../schema.ts';
 
 /** Statuses of commits: one row for each pipeline of a commit. */

@@ -1,5 +1,5 @@
 /** Statuses of commits in the database. */
-import type { Database, SqlTag } from '../../../platform/db/index.ts';
+import type { Database, SqlTag } from '../../../base/db/index.ts';
 import type { Connection } from '../model/connection.ts';
 import type { Run } from '../model/run.ts';
 

@@ -1,5 +1,5 @@
 /** Requests the status of a commit in the transaction that changes a run; handler.ts posts it. */
-import type { Database } from '../../../platform/db/index.ts';
+import type { Database } from '../../../base/db/index.ts';
 import { askHost } from '../background.ts';
 import type { Connection } from '../model/connection.ts';
 import { forgeOf } from '../forges/forge.ts';

@@ -12,7 +12,7 @@ import { gitlabTrees } from '../../../../test/setup/forges/gitlab-trees.ts';
 import { has } from '../../../../test/setup/needs.ts';
 import { join, stranger } from '../../../../test/setup/people.ts';
 import type { TestServer } from '../../../../test/setup/server.ts';
-import type { Job } from '../../../platform/jobs/index.ts';
+import type { Job } from '../../../kit/jobs/index.ts';
 
 const postgresHere = await has('postgres');
 const TOKEN = 'a-token-of-the-host';

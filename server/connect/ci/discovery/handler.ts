@@ -2,9 +2,9 @@
  * The background half of discovery. A worker that dies leaves the search open and its job to the next one, which begins anew; of two that search at
  * the same time the first to end counts. What a search found is stored, and its pipelines defined, in one transaction.
  */
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/index.ts';
-import type { JobKind } from '../../../platform/jobs/index.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Database } from '../../../base/db/index.ts';
+import type { JobKind } from '../../../kit/jobs/index.ts';
 import { connectionJob } from '../background.ts';
 import { ForgeError, forgeApi } from '../forges/call.ts';
 import type { ForgeDeps } from '../forges/call.ts';

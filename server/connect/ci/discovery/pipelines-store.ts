@@ -1,6 +1,6 @@
 /** Pipelines of a connection take what a search found, all in one transaction. */
-import type { Database } from '../../../platform/db/index.ts';
-import { newId } from '../../../platform/ids.ts';
+import type { Database } from '../../../base/db/index.ts';
+import { newId } from '../../../base/ids.ts';
 import { lockPipelines } from '../connections-system.ts';
 import type { Recording } from '../model/recording.ts';
 import { joinPipelines } from './join.ts';

@@ -10,7 +10,7 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
-import { id, instant } from '../../../platform/db/columns.ts';
+import { id, instant } from '../../../base/db/columns.ts';
 import { ciConnections } from '../schema.ts';
 import type { FoundPipeline, FoundProblem } from './snapshot.ts';
 

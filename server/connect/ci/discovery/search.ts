@@ -1,5 +1,5 @@
 /** One search: the branch's commit, a bounded listing of it, its files. It sends requests to the repository's host alone and stores nothing. */
-import { JobFailed } from '../../../platform/jobs/index.ts';
+import { JobFailed } from '../../../kit/jobs/index.ts';
 import type { ForgeApi, ForgeError } from '../forges/call.ts';
 import { TREES } from '../providers/index.ts';
 import type { CiDefinitionProvider } from './definitions.ts';

@@ -1,6 +1,6 @@
 /** Searches in the database. One of a connection is open at a time, and the last ten that ended are kept. */
-import type { Database, SqlTag } from '../../../platform/db/index.ts';
-import { newId } from '../../../platform/ids.ts';
+import type { Database, SqlTag } from '../../../base/db/index.ts';
+import { newId } from '../../../base/ids.ts';
 import type { Connection } from '../model/connection.ts';
 import type { FoundPipeline, FoundProblem, ReadFile, Snapshot } from './snapshot.ts';
 

@@ -3,8 +3,8 @@
  * too long or too much memory ends its thread, is reported, and the next file gets a new one. Teams take turns file by file, and one team has
  * one thread at most, so that what its repositories hold delays nobody else. Owns the threads, and which team is next.
  */
-import { createThread } from '../../../platform/thread.ts';
-import type { Thread } from '../../../platform/thread.ts';
+import { createThread } from '../../../base/thread.ts';
+import type { Thread } from '../../../base/thread.ts';
 import type { DefinitionFile } from './definitions.ts';
 import type { Measured } from './results.ts';
 

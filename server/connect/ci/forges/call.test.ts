@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { SafeFetchError } from '../../../platform/safe-fetch.ts';
-import type { SafeRequest, SafeResponse } from '../../../platform/safe-fetch.ts';
+import { SafeFetchError } from '../../../base/safe-fetch.ts';
+import type { SafeRequest, SafeResponse } from '../../../base/safe-fetch.ts';
 import type { Connection } from '../model/connection.ts';
 import type { ForgeId } from '../words.ts';
 import { forgeApi, ForgeError } from './call.ts';

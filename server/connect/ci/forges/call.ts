@@ -1,8 +1,8 @@
 /** Calls to the API of a repository's host, with the connection's token, through the fetch that reaches public addresses alone. */
-import { JobFailed } from '../../../platform/jobs/index.ts';
-import { SafeFetchError } from '../../../platform/safe-fetch.ts';
-import type { SafeFetch, SafeRequest } from '../../../platform/safe-fetch.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import { JobFailed } from '../../../kit/jobs/index.ts';
+import { SafeFetchError } from '../../../base/safe-fetch.ts';
+import type { SafeFetch, SafeRequest } from '../../../base/safe-fetch.ts';
+import type { Secrets } from '../../../base/secrets.ts';
 import type { Connection } from '../model/connection.ts';
 import { at, clip, listOf, text } from '../providers/read.ts';
 import type { ForgeId } from '../words.ts';

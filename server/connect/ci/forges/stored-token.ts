@@ -1,5 +1,5 @@
 /** Tokens of repositories' hosts as they are stored: sealed with the row that they are for. */
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../base/secrets.ts';
 import type { Connection } from '../model/connection.ts';
 
 const place = (connectionId: string): string => `ci_connections.token:${connectionId}`;

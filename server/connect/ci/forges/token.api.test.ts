@@ -5,7 +5,7 @@ import { stranger } from '../../../../test/setup/people.ts';
 import { startTestServer } from '../../../../test/setup/server.ts';
 import type { TestServer } from '../../../../test/setup/server.ts';
 import { createLog } from '@svc/proto/process/log.ts';
-import { createSecrets, loadKek } from '../../../platform/secrets.ts';
+import { createSecrets, loadKek } from '../../../base/secrets.ts';
 import { readConnection } from '../connections-system.ts';
 import { openToken } from './stored-token.ts';
 

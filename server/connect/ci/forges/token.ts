@@ -1,12 +1,12 @@
 /** Tokens of repositories' hosts: sealed with the row that they are for, opened for one call, never shown. */
 import type { Implementation } from '@svc/proto/http/implement.ts';
 import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import { recordAct } from '../../../platform/ledger/index.ts';
-import type { Ctx, TeamScope } from '../../../platform/context.ts';
-import type { Database } from '../../../platform/db/index.ts';
-import { notFound } from '../../../platform/not-found.ts';
-import { urlProblem } from '../../../platform/safe-fetch.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import { recordAct } from '../../../kit/ledger/index.ts';
+import type { Ctx, TeamScope } from '../../../kit/context.ts';
+import type { Database } from '../../../base/db/index.ts';
+import { notFound } from '../../../kit/not-found.ts';
+import { urlProblem } from '../../../base/safe-fetch.ts';
+import type { Secrets } from '../../../base/secrets.ts';
 import { act, connectionOf, presentConnection, refused } from '../connections.ts';
 import type { Connection } from '../model/connection.ts';
 import { startSubscription } from '../webhooks/index.ts';

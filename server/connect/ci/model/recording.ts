@@ -1,4 +1,4 @@
-import type { Database } from '../../../platform/db/index.ts';
+import type { Database } from '../../../base/db/index.ts';
 import type { Connection } from './connection.ts';
 
 /** The transaction in which events about runs of a connection are recorded, and the time that counts as their receipt. */

@@ -1,9 +1,9 @@
 /** Jobs of CI systems as callers: by an id_token, which is good once, or by what it was exchanged for. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { JobCredentials, Proven } from '../../../access/auth/index.ts';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Caller, CiJob } from '../../../platform/context.ts';
-import type { Database } from '../../../platform/db/index.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Caller, CiJob } from '../../../kit/context.ts';
+import type { Database } from '../../../base/db/index.ts';
 import { findJobToken, looksLikeJobToken } from './store.ts';
 import type { IdToken, VerifyIdToken } from './verify.ts';
 

@@ -1,6 +1,6 @@
 /** Makes the job of the claims of an id_token. `sub` is not read: its form is the repository's to choose, and has changed. */
 import { withArticle } from '@svc/proto/http/article.ts';
-import type { CiJob } from '../../../platform/context.ts';
+import type { CiJob } from '../../../kit/context.ts';
 import type { Issuer, OidcProvider } from './issuers.ts';
 import { invalid, printable, refused } from './refusals.ts';
 import type { Claims } from './refusals.ts';

@@ -2,12 +2,12 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Implementation } from '@svc/proto/http/implement.ts';
-import { recordAct } from '../../../platform/ledger/index.ts';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Ctx } from '../../../platform/context.ts';
-import type { Database } from '../../../platform/db/index.ts';
-import { notFound } from '../../../platform/not-found.ts';
-import { createSafeFetch } from '../../../platform/safe-fetch.ts';
+import { recordAct } from '../../../kit/ledger/index.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Ctx } from '../../../kit/context.ts';
+import type { Database } from '../../../base/db/index.ts';
+import { notFound } from '../../../kit/not-found.ts';
+import { createSafeFetch } from '../../../base/safe-fetch.ts';
 import { act, connectionOf, presentConnection } from '../connections.ts';
 import { readConnection } from '../connections-system.ts';
 import type { Connection } from '../model/connection.ts';

@@ -2,7 +2,7 @@
  * The issuers whose id_tokens are taken: two of them, each with the one address of its keys. Neither is ever learnt from a token. Their kin, which customers may
  * well have, are refused by name, so that nobody looks for the fault elsewhere.
  */
-import type { CiJob } from '../../../platform/context.ts';
+import type { CiJob } from '../../../kit/context.ts';
 
 export type OidcProvider = CiJob['provider'];
 

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair } from 'jose';
 import type { JWK } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Clock } from '../../../platform/clock.ts';
-import { createSafeFetch } from '../../../platform/safe-fetch.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { createSafeFetch } from '../../../base/safe-fetch.ts';
 import type { Issuer } from './issuers.ts';
 import { createIssuerKeys } from './keys.ts';
 

@@ -7,8 +7,8 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { parseJson } from '@svc/proto/http/json-text.ts';
 import { importJWK } from 'jose';
 import type { CryptoKey } from 'jose';
-import type { Clock } from '../../../platform/clock.ts';
-import type { SafeFetch } from '../../../platform/safe-fetch.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { SafeFetch } from '../../../base/safe-fetch.ts';
 import type { Issuer } from './issuers.ts';
 
 /** Time between two readings of the keys that an unknown key causes. */

@@ -5,7 +5,7 @@ import { githubClaims, gitlabClaims, SHA, startOidcIssuers } from '../../../../t
 import type { Claims, IssuerName, OidcIssuers } from '../../../../test/setup/oidc-issuer.ts';
 import { startTestServer } from '../../../../test/setup/server.ts';
 import type { TestServer } from '../../../../test/setup/server.ts';
-import { systemClock } from '../../../platform/clock.ts';
+import { systemClock } from '../../../base/clock.ts';
 import { purgeIdTokens } from './store.ts';
 
 const postgresHere = await has('postgres');

@@ -3,11 +3,11 @@
  * at that moment; from then on the ids alone decide. So a renamed repository goes on, and a name that somebody else took over, or a
  * repository that went to another owner, ends here until an admin takes the pin back. A repository is the pin of one connection of all teams.
  */
-import { recordAct } from '../../../platform/ledger/index.ts';
-import type { ActCtx } from '../../../platform/ledger/index.ts';
-import type { CiJob } from '../../../platform/context.ts';
-import { isUniqueViolation } from '../../../platform/db/errors.ts';
-import type { Database } from '../../../platform/db/index.ts';
+import { recordAct } from '../../../kit/ledger/index.ts';
+import type { ActCtx } from '../../../kit/ledger/index.ts';
+import type { CiJob } from '../../../kit/context.ts';
+import { isUniqueViolation } from '../../../base/db/errors.ts';
+import type { Database } from '../../../base/db/index.ts';
 import { act } from '../connections.ts';
 import { readConnection } from '../connections-system.ts';
 import type { Connection } from '../model/connection.ts';

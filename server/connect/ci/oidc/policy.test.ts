@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CiJob } from '../../../platform/context.ts';
+import type { CiJob } from '../../../kit/context.ts';
 import { definitionFile, globMatches } from './policy.ts';
 import { TIMED } from '../../../../test/setup/timed.ts';
 

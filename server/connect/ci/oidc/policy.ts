@@ -1,5 +1,5 @@
 /** The policy of a connection for id_tokens, beside the repository: anchored literals and globs, never a pattern language that can run long. */
-import type { CiJob } from '../../../platform/context.ts';
+import type { CiJob } from '../../../kit/context.ts';
 import type { OidcPolicy } from '../model/connection.ts';
 import { claimsOf } from './claims.ts';
 import { HOSTS } from './issuers.ts';

@@ -3,7 +3,7 @@
  * the claim stands. Times, durations and status come from the job alone.
  */
 import type { ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { CiJob } from '../../../platform/context.ts';
+import type { CiJob } from '../../../kit/context.ts';
 import type { Facts } from '../accept.ts';
 import { commitOf } from '../commit.ts';
 import type { RunName } from '../model/run.ts';

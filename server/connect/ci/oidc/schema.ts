@@ -1,6 +1,6 @@
 import { foreignKey, index, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
-import { bytes, id, instant } from '../../../platform/db/columns.ts';
-import type { CiJob } from '../../../platform/context.ts';
+import { bytes, id, instant } from '../../../base/db/columns.ts';
+import type { CiJob } from '../../../kit/context.ts';
 import { ciConnections } from '../schema.ts';
 
 /** id_tokens that were taken, until they end: each is good once, at whichever server. */

@@ -1,8 +1,8 @@
 /** id_tokens that were taken, and the tokens that they were exchanged for. */
 import { createHash, randomBytes } from 'node:crypto';
-import type { Clock } from '../../../platform/clock.ts';
-import type { CiJob } from '../../../platform/context.ts';
-import type { Database, SqlTag } from '../../../platform/db/index.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { CiJob } from '../../../kit/context.ts';
+import type { Database, SqlTag } from '../../../base/db/index.ts';
 import { readConnection } from '../connections-system.ts';
 import type { Connection } from '../model/connection.ts';
 

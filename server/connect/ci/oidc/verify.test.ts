@@ -3,7 +3,7 @@ import { createHmac, createSign, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { githubClaims, gitlabClaims } from '../../../../test/setup/oidc-issuer.ts';
-import type { Clock } from '../../../platform/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
 import { importSPKI } from 'jose';
 import { ISSUERS } from './issuers.ts';
 import { createVerifier } from './verify.ts';

@@ -2,10 +2,10 @@
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import { AdminCiDeliveriesService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import { recordAct } from '../../../platform/ledger/index.ts';
-import type { Ctx } from '../../../platform/context.ts';
-import { notFound } from '../../../platform/not-found.ts';
-import { closePage, openPage } from '../../../platform/paging.ts';
+import { recordAct } from '../../../kit/ledger/index.ts';
+import type { Ctx } from '../../../kit/context.ts';
+import { notFound } from '../../../kit/not-found.ts';
+import { closePage, openPage } from '../../../kit/paging.ts';
 import { deliveryStateWord } from '../words.ts';
 import { listAllDeliveries, readAgain } from './deliveries-store.ts';
 import { presentDelivery } from './present.ts';

@@ -1,6 +1,6 @@
 /** The ledger of deliveries, and the queue of those that are to be read. Ids sort by time. What is due is decided by the database's clock alone. */
-import type { Database, SqlTag } from '../../../platform/db/index.ts';
-import { newId } from '../../../platform/ids.ts';
+import type { Database, SqlTag } from '../../../base/db/index.ts';
+import { newId } from '../../../base/ids.ts';
 
 export type DeliveryState = 'received' | 'held' | 'processed' | 'ignored' | 'failed';
 

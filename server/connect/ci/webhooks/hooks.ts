@@ -3,9 +3,9 @@
  * taken back is good for a second more at most; one that was just made is good at once, because a signature that fits no known secret is tried again
  * with what the database has. Whether the connection is paused or takes webhooks at all is not remembered: the statement that stores a delivery asks.
  */
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/index.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Database } from '../../../base/db/index.ts';
+import type { Secrets } from '../../../base/secrets.ts';
 import { sharedRead } from '../../../engine/work/index.ts';
 import type { CiProvider } from '../words.ts';
 import { openSecrets } from './secret.ts';

@@ -2,10 +2,10 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Implementation } from '@svc/proto/http/implement.ts';
 import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import { recordAct } from '../../../platform/ledger/index.ts';
-import type { Ctx } from '../../../platform/context.ts';
-import { notFound } from '../../../platform/not-found.ts';
-import { closePage, openPage } from '../../../platform/paging.ts';
+import { recordAct } from '../../../kit/ledger/index.ts';
+import type { Ctx } from '../../../kit/context.ts';
+import { notFound } from '../../../kit/not-found.ts';
+import { closePage, openPage } from '../../../kit/paging.ts';
 import { act, connectionOf, refused } from '../connections.ts';
 import { lockConnection } from '../connections-store.ts';
 import type { Connection } from '../model/connection.ts';

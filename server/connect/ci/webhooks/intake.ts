@@ -3,9 +3,9 @@
  * a few commits a second rather than one each. A delivery that is there already is counted and not stored again.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { isConnectionError, isForeignKeyViolation } from '../../../platform/db/index.ts';
-import type { SqlTag } from '../../../platform/db/index.ts';
-import { newId } from '../../../platform/ids.ts';
+import { isConnectionError, isForeignKeyViolation } from '../../../base/db/index.ts';
+import type { SqlTag } from '../../../base/db/index.ts';
+import { newId } from '../../../base/ids.ts';
 import type { DeliveryState } from './deliveries-store.ts';
 
 export interface Incoming {

@@ -4,7 +4,7 @@ import { has } from '../../../../test/setup/needs.ts';
 import { join, newKey, stranger } from '../../../../test/setup/people.ts';
 import { startTestServer } from '../../../../test/setup/server.ts';
 import type { TestServer } from '../../../../test/setup/server.ts';
-import { newId } from '../../../platform/ids.ts';
+import { newId } from '../../../base/ids.ts';
 import { purgeCiDeliveries } from './deliveries-store.ts';
 import { readDue } from './reading.ts';
 import { hook, ledger, rotate, runNamed, send } from '../../../../test/setup/ci/hooked.ts';

@@ -2,12 +2,12 @@
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import { WebhooksService } from '@svc/proto/gen/svc/webhooks/v1/webhooks_pb.ts';
-import { recordAct } from '../../../platform/ledger/index.ts';
+import { recordAct } from '../../../kit/ledger/index.ts';
 import { environmentRows } from '../../../apps/environments/index.ts';
 import type { Environment } from '../../../apps/environments/index.ts';
-import type { Ctx } from '../../../platform/context.ts';
-import type { Database } from '../../../platform/db/index.ts';
-import { notFound } from '../../../platform/not-found.ts';
+import type { Ctx } from '../../../kit/context.ts';
+import type { Database } from '../../../base/db/index.ts';
+import { notFound } from '../../../kit/not-found.ts';
 import { act } from '../connections.ts';
 import { findConnection, lockConnection, updateConnection } from '../connections-store.ts';
 import type { CiDeps } from '../deps.ts';

@@ -5,8 +5,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@svc/proto/http/errors.ts';
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/index.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Database } from '../../../base/db/index.ts';
 import { holdStatus, readConnection } from '../connections-system.ts';
 import type { Connection } from '../model/connection.ts';
 import { recordJobs } from '../record-jobs.ts';
@@ -23,8 +23,8 @@ import { HELD } from './intake.ts';
 import { eventName, payloadOf } from './payload.ts';
 import { sameRepository } from './same-repository.ts';
 import { readWebhook } from './store.ts';
-import { startLoop } from '../../../platform/loop.ts';
-import type { Loop } from '../../../platform/loop.ts';
+import { startLoop } from '../../../base/loop.ts';
+import type { Loop } from '../../../base/loop.ts';
 
 export interface ReadingDeps {
   readonly db: Database;

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { check, foreignKey, index, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import { bytes, id, instant } from '../../../platform/db/columns.ts';
+import { bytes, id, instant } from '../../../base/db/columns.ts';
 import { ciConnections, ciRuns } from '../schema.ts';
 
 /** The webhook of a connection. Every connection has one row, whether it takes webhooks or not. */

@@ -1,6 +1,6 @@
 /** Secrets of webhooks: in the form that the provider takes, sealed with the row that they are for. */
 import { randomBytes } from 'node:crypto';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../base/secrets.ts';
 import { STANDARD_PREFIX } from '../providers/authenticate.ts';
 import type { CiProvider } from '../words.ts';
 import type { Scheme, Webhook } from '../model/webhook.ts';

@@ -1,6 +1,6 @@
 /** Webhooks in the database: one row for each connection. */
-import type { Database, SqlTag } from '../../../platform/db/index.ts';
-import { newId } from '../../../platform/ids.ts';
+import type { Database, SqlTag } from '../../../base/db/index.ts';
+import { newId } from '../../../base/ids.ts';
 import type { Connection } from '../model/connection.ts';
 import type { SubscriptionState, Webhook } from '../model/webhook.ts';
 import { schemesOf } from './secret.ts';

@@ -1,8 +1,8 @@
 /** Subscriptions at a repository's host: made or repaired, and taken back. Both are jobs of the connection's own lane, one after the other. */
-import type { Clock } from '../../../platform/clock.ts';
-import type { Database, SqlTag } from '../../../platform/db/index.ts';
-import type { Job, JobKind } from '../../../platform/jobs/index.ts';
-import { urlProblem } from '../../../platform/safe-fetch.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { Database, SqlTag } from '../../../base/db/index.ts';
+import type { Job, JobKind } from '../../../kit/jobs/index.ts';
+import { urlProblem } from '../../../base/safe-fetch.ts';
 import { connectionJob, forgeErrorOf } from '../background.ts';
 import { readConnection } from '../connections-system.ts';
 import type { Connection } from '../model/connection.ts';

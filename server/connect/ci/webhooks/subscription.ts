@@ -1,6 +1,6 @@
 /** Decides when a webhook has a secret, and when a subscription is made or taken back. The request to the provider itself is a job's. */
-import type { Database } from '../../../platform/db/index.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Database } from '../../../base/db/index.ts';
+import type { Secrets } from '../../../base/secrets.ts';
 import { askHost } from '../background.ts';
 import type { Connection } from '../model/connection.ts';
 import { forgeOf } from '../forges/forge.ts';

@@ -1,6 +1,6 @@
 /** What differs between two sets of packages, by type and name: an image may have several versions of one package. */
-import type { TeamScope } from '../../../platform/context.ts';
-import type { SqlTag } from '../../../platform/db/index.ts';
+import type { TeamScope } from '../../../kit/context.ts';
+import type { SqlTag } from '../../../base/db/index.ts';
 
 const CHANGES_MAX = 100;
 /** Of one package on one side: a lock file may have dozens. */

@@ -2,7 +2,7 @@
  * Lists of what an artifact is made of. What a runner listed of an image stands first, and uploads stand beside it: policies are told of the packages of all lists that count, so that an upload can add to what is known and never
  * take away.
  */
-import type { SqlTag } from '../../../platform/db/index.ts';
+import type { SqlTag } from '../../../base/db/index.ts';
 import type { artifactSboms } from '../schema.ts';
 import { PACKAGES_MAX } from './store.ts';
 

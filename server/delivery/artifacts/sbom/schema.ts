@@ -10,8 +10,8 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
-import { bytes, id, instant } from '../../../platform/db/columns.ts';
-import { teams } from '../../../platform/resource/schema.ts';
+import { bytes, id, instant } from '../../../base/db/columns.ts';
+import { teams } from '../../../kit/resource/schema.ts';
 
 const teamId = () =>
   id('team_id')

@@ -1,8 +1,8 @@
 /** Finds packages by their names as people write them, and names that are near. Never reads more than what an index finds: the tables grow with all that a team ever built. */
 import { formatPurl, nameKey, parsePurl } from '@svc/proto/packages/purl.ts';
-import type { TeamScope } from '../../../platform/context.ts';
-import type { SqlTag } from '../../../platform/db/index.ts';
-import type { Fragment } from '../../../platform/sql.ts';
+import type { TeamScope } from '../../../kit/context.ts';
+import type { SqlTag } from '../../../base/db/index.ts';
+import type { Fragment } from '../../../base/sql.ts';
 
 export interface WantedPackage {
   /** Null: any. */

@@ -1,7 +1,7 @@
 /** Packages and sets of packages in the database. */
 import { createHash } from 'node:crypto';
-import type { TeamScope } from '../../../platform/context.ts';
-import type { SqlTag } from '../../../platform/db/index.ts';
+import type { TeamScope } from '../../../kit/context.ts';
+import type { SqlTag } from '../../../base/db/index.ts';
 import { claimOf, inOrder } from './package-list.ts';
 import type { SbomPackage } from './package-list.ts';
 

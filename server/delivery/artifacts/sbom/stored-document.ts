@@ -1,7 +1,7 @@
 /** Documents as they came: what a signed statement names by SHA-256, and what whoever doubts a list reads. */
-import type { SqlTag } from '../../../platform/db/index.ts';
-import { notFound } from '../../../platform/not-found.ts';
-import type { Who } from '../../../platform/resource/index.ts';
+import type { SqlTag } from '../../../base/db/index.ts';
+import { notFound } from '../../../kit/not-found.ts';
+import type { Who } from '../../../kit/resource/index.ts';
 
 /** One piece is in memory at a time. */
 const PIECE_BYTES = 262_144;

@@ -1,5 +1,5 @@
 /** Days of costs as metering would have summed them, for tests. */
-import type { SqlTag } from '../../../platform/db/index.ts';
+import type { SqlTag } from '../../../base/db/index.ts';
 import { monthOf } from '../../metering/index.ts';
 
 export interface SeededDay {

@@ -1,0 +1,210 @@
+/**
+ * Rows of a plain resource, for a caller: every statement is limited to the teams of the call's TeamScope, so that another team's row is the
+ * same as a missing one.
+ */
+import { and, asc, desc, eq, lt, sql } from 'drizzle-orm';
+import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
+import type { SQL } from 'drizzle-orm';
+import type { AnyPgColumn } from 'drizzle-orm/pg-core';
+import { apiError } from '@svc/proto/http/errors.ts';
+import type { Ctx, TeamScope } from '../context.ts';
+import { newId } from '../../base/ids.ts';
+import type { IdPrefix } from '../../base/ids.ts';
+import { notFound } from '../not-found.ts';
+import { closePage, openPage } from '../paging.ts';
+import type { PageRequest, PageResult } from '../paging.ts';
+import { teams } from './schema.ts';
+import { given } from './shown.ts';
+import { resourceOf } from './team-table.ts';
+import type { TeamTable } from './team-table.ts';
+
+export type RowOf<T extends TeamTable> = T['$inferSelect'] & { readonly id: string; readonly teamId: string };
+type Made = 'id' | 'createdAt';
+/** `id` and `createdAt` are made unless they are given. */
+export type NewRow<T extends TeamTable> = Omit<T['$inferInsert'], Made> & {
+  readonly teamId: string;
+  readonly id?: string;
+  readonly createdAt?: Date;
+};
+export type Changes<T extends TeamTable> = Partial<Omit<T['$inferInsert'], 'id' | 'teamId'>>;
+/** Also what the database makes of the row as it is. */
+type Assigned<T extends TeamTable> = { readonly [Column in keyof Changes<T>]: Changes<T>[Column] | SQL };
+
+/** Who asks, and where: a call, or its handle of a transaction. */
+export type Who = Pick<Ctx, 'db' | 'teams'>;
+type Pager = Who & Pick<Ctx, 'call' | 'cursors'>;
+type Maker = Who & Pick<Ctx, 'clock'>;
+
+export interface Query {
+  readonly where?: SQL | undefined;
+  /** Ties stand in the order of ids. Not a column that may be null. Default: by id, newest first. */
+  readonly by?: AnyPgColumn;
+  /** With `by`: the greatest first. */
+  readonly descending?: boolean;
+}
+
+export interface Limit {
+  readonly teamId: string;
+  readonly max: number;
+  /** What the limit is of, and its rows. Default: the team, and all of its rows. */
+  readonly of?: string;
+  readonly where?: SQL;
+  /** The way out, for people. */
+  readonly hint?: string;
+}
+
+export interface Rows<T extends TeamTable> {
+  readonly table: T;
+  /** For people: `build step`. */
+  readonly kind: string;
+  /** What the request sets, as columns: its set fields that have a column of their name. */
+  changes<Desc extends DescMessage>(schema: Desc, request: MessageShape<Desc>): Changes<T>;
+  /** Throws `not_found`, and what scope and role of the call refuse on the row's team. */
+  find(who: Who, id: string): Promise<RowOf<T>>;
+  /** The same, locked until the transaction ends. */
+  lock(who: Who, id: string): Promise<RowOf<T>>;
+  /** For lists whose length a limit keeps small. `max`: default 1,000. */
+  list(who: Who, query: Query & { readonly max?: number }): Promise<Array<RowOf<T>>>;
+  page(
+    who: Pager,
+    request: PageRequest & { readonly of: string },
+    query: Query,
+  ): Promise<PageResult<RowOf<T>>>;
+  insert(who: Maker, row: NewRow<T>): Promise<RowOf<T>>;
+  /** Undefined: there is none, or the condition does not hold (any more). Without any column the row stays as it is. */
+  update(
+    who: Who,
+    id: string,
+    change: { readonly set: Assigned<T>; readonly where?: SQL | undefined },
+  ): Promise<RowOf<T> | undefined>;
+  /** Undefined: there is none, or the condition does not hold (any more). */
+  remove(who: Who, id: string, where?: SQL): Promise<RowOf<T> | undefined>;
+  /** Within a transaction. Makes additions to the team take turns, and throws `limit_reached` when there are `max` rows already. */
+  atMost(who: Who, limit: Limit): Promise<void>;
+}
+
+const LIST_MAX = 1_000;
+/** No request changes them. */
+const FIXED: ReadonlySet<string> = new Set(['id', 'teamId', 'createdAt']);
+
+/** The table without its columns' types: the statements are the same for every resource. */
+type Plain = TeamTable & { readonly $inferInsert: Record<string, unknown> };
+
+/** A condition that holds for the teams that the call reaches. */
+export function inTeams(table: Pick<TeamTable, 'teamId'>, scope: TeamScope): SQL {
+  return sql`${table.teamId} = any(${sql.param([...scope.teamIds])}::text[])`;
+}
+
+export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
+  const { kind, prefix } = resourceOf(table);
+  const plain: Plain = table as Plain;
+  type Found = RowOf<T>;
+  const one = (who: Who, id: string, where?: SQL): SQL | undefined =>
+    and(eq(plain.id, id), inTeams(plain, who.teams), where);
+  const read = async (who: Who, id: string, where?: SQL): Promise<Found | undefined> =>
+    (
+      await who.db.orm
+        .select()
+        .from(plain)
+        .where(one(who, id, where))
+    )[0] as Found | undefined;
+  const visible = (who: Who, row: unknown): Found => {
+    if (row === undefined) throw notFound(kind);
+    const found = row as Found;
+    who.teams.require(found.teamId);
+    return found;
+  };
+  const select = (who: Who, { where, by = plain.id, descending = by === plain.id }: Query, after?: SQL) =>
+    who.db.orm
+      .select()
+      .from(plain)
+      .where(and(inTeams(plain, who.teams), where, after))
+      .orderBy(...[by, plain.id].slice(by === plain.id ? 1 : 0).map(descending ? desc : asc));
+
+  return {
+    table,
+    kind,
+    changes: (schema, request) =>
+      Object.fromEntries(
+        Object.entries(given(schema, request)).filter(([column]) => column in plain && !FIXED.has(column)),
+      ) as Changes<T>,
+    find: async (who, id) => visible(who, await read(who, id)),
+    lock: async (who, id) =>
+      visible(who, (await who.db.orm.select().from(plain).where(one(who, id)).for('no key update'))[0]),
+    list: async (who, query) => (await select(who, query).limit(query.max ?? LIST_MAX)) as Found[],
+    page: async (who, request, query) => {
+      const page = openPage(who, request.of, request);
+      const after = page.after && behind(plain, query, page.after);
+      const found = (await select(who, query, after).limit(page.take)) as Found[];
+      const key = query.by && keyName(plain, query.by);
+      return closePage(page, found, (row) =>
+        key === undefined ? [row.id] : [cursorValue((row as Record<string, unknown>)[key]), row.id],
+      );
+    },
+    insert: async ({ db, teams: scope, clock }, row) => {
+      if (!scope.teamIds.includes(row.teamId)) throw notFound('team');
+      const now = clock.now();
+      const values = { id: newId(prefix as IdPrefix, now.getTime()), createdAt: now, ...row };
+      return (await db.orm.insert(plain).values(values).returning())[0] as Found;
+    },
+    update: async (who, id, { set, where }) => {
+      if (isEmpty(set)) return await read(who, id, where);
+      const changed = who.db.orm
+        .update(plain)
+        .set(set)
+        .where(one(who, id, where));
+      return (await changed.returning())[0] as Found | undefined;
+    },
+    remove: async (who, id, where) =>
+      (
+        await who.db.orm
+          .delete(plain)
+          .where(one(who, id, where))
+          .returning()
+      )[0] as Found | undefined,
+    atMost: async (who, limit) => await refuseMore(who, plain, limit),
+  };
+}
+
+async function refuseMore(
+  who: Who,
+  table: Plain,
+  { teamId, max, of = 'team', where, hint }: Limit,
+): Promise<void> {
+  await lockTeam(who, teamId);
+  const current = await who.db.orm.$count(table, and(eq(table.teamId, teamId), where));
+  if (current < max) return;
+  const { name, kind } = resourceOf(table);
+  const things = name.replaceAll('_', ' ');
+  const message = `the ${of} has ${current} ${things}, at most ${max} are allowed`;
+  throw apiError('limit_reached', hint === undefined ? message : `${message}; ${hint}`, {
+    details: { resource: kind, limit: max, current },
+  });
+}
+
+/** Changes to what a team has take turns until their transactions end. Rows that refer to the team may be written meanwhile. */
+export async function lockTeam({ db }: Pick<Who, 'db'>, teamId: string): Promise<void> {
+  await db.orm.select({ id: teams.id }).from(teams).where(eq(teams.id, teamId)).for('no key update');
+}
+
+function isEmpty(set: object): boolean {
+  return Object.values(set).every((value) => value === undefined);
+}
+
+function behind(table: Plain, { by, descending }: Query, after: ReadonlyArray<string | number>): SQL {
+  const [first, id] = after;
+  if (by === undefined) return lt(table.id, first);
+  const key = sql`(${sql.param(first, by)}, ${sql.param(id, table.id)})`;
+  return descending === true ? sql`(${by}, ${table.id}) < ${key}` : sql`(${by}, ${table.id}) > ${key}`;
+}
+
+function keyName(table: TeamTable, by: AnyPgColumn): string {
+  const found = Object.entries(table).find(([, column]) => column === by);
+  if (found === undefined) throw new Error(`${by.name} is no column of ${resourceOf(table).name}`);
+  return found[0];
+}
+
+function cursorValue(value: unknown): string | number {
+  if (typeof value === 'string' || typeof value === 'number') return value;
+  throw new Error('lists are ordered by texts and numbers');
+}

@@ -1,0 +1,45 @@
+/**
+ * Regions and teams: what every other row belongs to. They are described here because `teamTable` refers to them; area `access` owns teams,
+ * area `engine` owns regions.
+ */
+import { sql } from 'drizzle-orm';
+import { boolean, check, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { id, instant } from '../../base/db/columns.ts';
+
+export const regions = pgTable(
+  'regions',
+  {
+    id: id('id').primaryKey(),
+    name: text('name').notNull().unique(),
+    operator: text('operator', { enum: ['service', 'customer'] }).notNull(),
+  },
+  (t) => [check('regions_operator', sql`${t.operator} in ('service', 'customer')`)],
+);
+
+/** Who operates the machines of a region. */
+export type Operator = (typeof regions.$inferSelect)['operator'];
+
+export const teams = pgTable(
+  'teams',
+  {
+    id: id('id').primaryKey(),
+    name: text('name').notNull(),
+    description: text('description').notNull().default(''),
+    avatarUrl: text('avatar_url'),
+    kind: text('kind', { enum: ['personal', 'organization'] })
+      .notNull()
+      .default('organization'),
+    regionId: id('region_id')
+      .notNull()
+      .references(() => regions.id),
+    /** The one team whose runners are the service's own pool. */
+    servicePool: boolean('service_pool').notNull().default(false),
+    createdAt: instant('created_at').notNull(),
+  },
+  (t) => [
+    check('teams_kind', sql`${t.kind} in ('personal', 'organization')`),
+    uniqueIndex('teams_one_service_pool')
+      .on(t.servicePool)
+      .where(sql`${t.servicePool}`),
+  ],
+);

@@ -1,0 +1,219 @@
+/** What remains of each change: the history, the audit ledger, the list, the events. */
+import postgres from 'postgres';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MANIFEST } from '@svc/proto/features/manifest.ts';
+import { has } from '../../test/setup/needs.ts';
+import { FIGURES, startTestServer } from '../../test/setup/server.ts';
+import type { TestServer } from '../../test/setup/server.ts';
+import { operationsOf, REASON } from '../../test/setup/platformfeatures/operations.ts';
+import type { Feature } from '../../test/setup/platformfeatures/operations.ts';
+
+const postgresHere = await has('postgres');
+
+describe.skipIf(!postgresHere)('platform features', () => {
+  let server: TestServer;
+  let staff: string;
+  const { patch, set, get, history, resolved, counts, reset } = operationsOf(() => server);
+
+  beforeAll(async () => {
+    server = await startTestServer({ env: { LIMIT_ANONYMOUS_PER_MINUTE: '1000000' } });
+    staff = server.first.staffApiKey;
+  });
+  afterAll(async () => await server.stop());
+  beforeEach(reset);
+
+  describe('and the audit ledger', () => {
+    const entries = async (): Promise<ReadonlyArray<Record<string, unknown>>> =>
+      await server.db.sql<Array<Record<string, unknown>>>`
+        select actor_kind, actor_id, action, target, details, request_id from audit_entries
+        where chain = 'platform' and action = 'platform_feature.set_state' order by seq`;
+
+    it('gets one entry for each change, which names the row of the history', async () => {
+      const before = (await entries()).length;
+      const answer = await set('host.ci', 'disabled');
+      await set('host.ci', 'disabled');
+      await patch('host.ci', { state: 'enabled', dryRun: true });
+      const added = (await entries()).slice(before);
+      const [change] = await history('host.ci');
+      expect(added).toEqual([
+        {
+          actor_kind: 'api_key',
+          actor_id: (change?.['actor'] as { id: string } | undefined)?.id,
+          action: 'platform_feature.set_state',
+          target: 'host.ci',
+          request_id: answer.headers.get('x-request-id'),
+          details: {
+            changeId: change?.['id'],
+            from: 'enabled',
+            to: 'disabled',
+            revision: change?.['revisionTo'],
+            reason: REASON,
+            source: 'api',
+            affected: ['host.ci'],
+          },
+        },
+      ]);
+    });
+
+    it('are written together or not at all: when the entry cannot be written, nothing has changed', async () => {
+      const owner = postgres(server.databaseUrl, { max: 1, onnotice: () => undefined });
+      const before = { ...(await counts()), feature: await get('host.ci'), entries: await entries() };
+      try {
+        await owner.unsafe(`
+          create function refuse_entries() returns trigger language plpgsql as $$ begin raise exception 'the ledger is full'; end $$;
+          create trigger refuse_entries before insert on audit_entries for each row execute function refuse_entries()`);
+        for (const headers of [{}, { 'idempotency-key': 'with-a-full-ledger' }]) {
+          const answer = await patch('host.ci', { state: 'disabled', reason: REASON }, { headers });
+          expect([answer.status, answer.code]).toEqual([500, 'internal']);
+          expect({ ...(await counts()), feature: await get('host.ci'), entries: await entries() }).toEqual(
+            before,
+          );
+          expect((await resolved()).text).toContain('host.ci');
+        }
+      } finally {
+        await owner.unsafe(`drop trigger refuse_entries on audit_entries; drop function refuse_entries()`);
+        await owner.end();
+      }
+      // And the switch is not stuck: the lock went with the transaction.
+      await set('host.ci', 'disabled');
+    });
+  });
+
+  describe('the history', () => {
+    it('is paged from the newest to the oldest without a gap', async () => {
+      for (const state of ['disabled', 'enabled', 'disabled', 'enabled', 'disabled'])
+        await set('host.graph', state);
+      const whole = await history('host.graph');
+      const paged: unknown[] = [];
+      let cursor: string | undefined;
+      do {
+        const query = `?limit=2${cursor === undefined ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
+        const { body } = await server.call(`GET /admin/platform-features/host.graph/history${query}`, {
+          as: staff,
+        });
+        paged.push(...(body['changes'] as unknown[]));
+        cursor = body['nextCursor'] as string | undefined;
+      } while (cursor !== undefined);
+      expect(paged).toEqual(whole);
+      const revisions = whole.map((row) => Number(row['revisionTo']));
+      expect(revisions).toEqual(revisions.toSorted((a, b) => b - a));
+    });
+
+    it('refuses a cursor of another feature, and a feature that is not there', async () => {
+      await set('host.graph', 'disabled');
+      await set('host.graph', 'enabled');
+      const { body } = await server.call('GET /admin/platform-features/host.graph/history?limit=1', {
+        as: staff,
+      });
+      const cursor = encodeURIComponent(String(body['nextCursor']));
+      const other = await server.call(`GET /admin/platform-features/host.ci/history?cursor=${cursor}`, {
+        as: staff,
+      });
+      expect([other.status, other.code]).toEqual([400, 'validation_failed']);
+      const none = await server.call('GET /admin/platform-features/host.none/history', { as: staff });
+      expect([none.status, none.code]).toEqual([404, 'feature_unknown']);
+    });
+
+    describe('cannot be changed in the database itself', () => {
+      const statements: Array<[string, string]> = [
+        ['update', `update platform_feature_changes set reason = 'never happened'`],
+        ['update of nothing', `update platform_feature_changes set reason = '' where false`],
+        ['delete', `delete from platform_feature_changes`],
+        ['truncate', `truncate platform_feature_changes cascade`],
+      ];
+      let owner: postgres.Sql;
+
+      beforeAll(() => {
+        owner = postgres(server.databaseUrl, { max: 1, onnotice: () => undefined });
+      });
+      afterAll(async () => await owner.end());
+
+      it.each(statements)('by the server: %s', async (_what, statement) => {
+        await set('host.ci', 'disabled');
+        const before = await history('host.ci');
+        await expect(server.db.transact(async ({ sql }) => await sql.unsafe(statement))).rejects.toThrow(
+          /append-only|permission denied/,
+        );
+        expect(await history('host.ci')).toEqual(before);
+      });
+
+      it.each([
+        ...statements,
+        [
+          'delete, as a replica replays',
+          `set session_replication_role = replica; delete from platform_feature_changes`,
+        ],
+      ])('by the owner of the table: %s', async (_what, statement) => {
+        await set('host.ci', 'disabled');
+        const before = await history('host.ci');
+        await expect(owner.unsafe(statement)).rejects.toThrow('append-only');
+        await owner.unsafe('reset session_replication_role');
+        expect(await history('host.ci')).toEqual(before);
+      });
+    });
+
+    it('names the person when a session made the change', async () => {
+      const { token } = (
+        await server.call('POST /auth/login', {
+          body: { email: server.first.staffEmail, password: server.first.staffPassword },
+        })
+      ).body as { token: string };
+      await patch('host.ci', { state: 'disabled', reason: REASON }, { as: token });
+      const [change] = await history('host.ci');
+      expect(change?.['actor']).toEqual({
+        kind: 'user',
+        id: expect.stringMatching(/^user_/),
+        display: server.first.staffEmail,
+      });
+    });
+  });
+
+  it('lists every feature in the order of the manifest with the number of the present state', async () => {
+    const { body } = await server.call('GET /admin/platform-features', { as: staff });
+    const features = body['features'] as Feature[];
+    expect(features.map(({ key }) => key)).toEqual(MANIFEST.map(({ key }) => key));
+    expect(body['revision']).toBe((await counts())['revision']);
+    expect(features.find(({ key }) => key === 'host.automation.maintenance')).toMatchObject({
+      description: expect.stringContaining('maintenance agent'),
+      owner: 'automation',
+      dependsOn: ['host.job_runner'],
+      defaultState: 'disabled',
+    });
+  });
+
+  it('tells a watcher of the present revision and then of each new one, until the watcher leaves', async () => {
+    const left = new AbortController();
+    const response = await fetch(`${server.baseUrl}/admin/platform-features/events`, {
+      headers: { authorization: `Bearer ${staff}`, accept: 'application/x-ndjson' },
+      signal: left.signal,
+    });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const next = async (): Promise<unknown> =>
+      JSON.parse(Buffer.from((await reader.read()).value ?? new Uint8Array()).toString()) as unknown;
+    const { revision = -1 } = await counts();
+    expect(await next()).toEqual({ position: String(revision), revision });
+    await set('host.ci', 'disabled');
+    expect(await next()).toEqual({ position: String(revision + 1), revision: revision + 1 });
+    await set('host.ci', 'enabled');
+    expect(await next()).toEqual({ position: String(revision + 2), revision: revision + 2 });
+    left.abort();
+  });
+
+  it('shows a scrape which features are on, and why not', async () => {
+    await set('host.automation.maintenance', 'enabled');
+    const text = await (await fetch(`${server.baseUrl}/metrics`, { headers: FIGURES })).text();
+    const lines = text.split('\n').filter((line) => line.startsWith('svc_platform_feature_'));
+    const { revision } = await counts();
+    expect(lines).toContain(`svc_platform_feature_revision ${revision}`);
+    expect(lines).toContain(
+      'svc_platform_feature_enabled{key="host.automation.maintenance",lifecycle="experimental",reason="dependency_disabled"} 0',
+    );
+    expect(lines.filter((line) => line.includes('"host.automation.maintenance"'))).toHaveLength(1);
+    expect(lines).toContain('svc_platform_feature_enabled{key="host.ci",lifecycle="ga",reason="enabled"} 1');
+  });
+
+  it('knows no companion unless it is told of one', async () => {
+    const { body } = await server.call('GET /admin/companion-features', { as: staff });
+    expect(body).toEqual({ configured: false, degraded: false, features: {} });
+  });
+});

@@ -1,0 +1,89 @@
+/** Platform features: what is switched on, and why not. */
+import type { Feature, System } from '../kit/feature.ts';
+import { addFeatureMetrics } from './metrics.ts';
+import { createOfrep } from './ofrep.ts';
+import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
+import { MANIFEST } from '@svc/proto/features/manifest.ts';
+import type { FeatureKey } from '@svc/proto/features/manifest.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Ctx } from '../kit/context.ts';
+import type { Database } from '../base/db/index.ts';
+import type { FeatureGate } from '../kit/feature-gate.ts';
+import type { Secrets } from '../base/secrets.ts';
+import { applyEnvironment } from './boot.ts';
+import { createCompanion } from './companion.ts';
+import { startFollowing } from './follow.ts';
+import { assertManifest } from './lint.ts';
+import { createPlatformFeaturesService } from './service.ts';
+import type { Snapshot } from './snapshot.ts';
+
+export interface PlatformFeaturesDeps {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly secrets: Pick<Secrets, 'mac'>;
+  /** What this process's environment says, by the names of variables in the manifest; a variable that is not set has its default. */
+  readonly variables: Readonly<Record<string, boolean>>;
+  /** Whether this process has the role `worker`, whose environment decides `always` features. */
+  readonly worker: boolean;
+  readonly companionUrl: string | undefined;
+  /** Tests have their own. */
+  readonly manifest?: readonly FeatureDefinition[];
+  onError(error: unknown): void;
+}
+
+export interface PlatformFeatures {
+  readonly gate: FeatureGate;
+  readonly handlers: Handlers<Ctx>;
+  /** The present one; never waits. */
+  snapshot(): Snapshot;
+  isEnabled(key: FeatureKey): boolean;
+  /** Grows with each change of a switch. */
+  revision(): number;
+  /** Runs after each new snapshot. Returns the function that ends it. */
+  onChange(listener: () => void): () => void;
+  stop(): Promise<void>;
+}
+
+export async function startPlatformFeatures(deps: PlatformFeaturesDeps): Promise<PlatformFeatures> {
+  const { db, clock, variables, companionUrl, onError, manifest = MANIFEST } = deps;
+  assertManifest(manifest);
+  const rules = { manifest, variables };
+  if (deps.worker) await applyEnvironment(db, clock, rules);
+  const follower = await startFollowing({ db, rules, onError });
+  const handlers = createPlatformFeaturesService({
+    rules,
+    follower,
+    companion: createCompanion({ url: companionUrl, clock }),
+  });
+  return {
+    // A gate on a key that the manifest lacks does not compile; were there one, it would be shut.
+    gate: { state: (key) => follower.view().gates.get(key) ?? 'hidden' },
+    handlers,
+    snapshot: () => follower.view().snapshot,
+    isEnabled: (key) => follower.view().snapshot.isEnabled(key),
+    revision: () => follower.view().revision,
+    onChange: follower.onChange,
+    stop: follower.stop,
+  };
+}
+
+/** The switches, with their own protocol for clients that others wrote (OFREP). */
+export async function startFeatureSwitches(
+  system: System,
+): Promise<Feature & { readonly switches: PlatformFeatures }> {
+  const { config, registry } = system;
+  const switches = await startPlatformFeatures({
+    ...system,
+    variables: { RUNNERS_ENABLED: config.runnersEnabled, JOB_RUNNER_ENABLED: config.jobRunnerEnabled },
+    worker: config.roles.worker,
+    companionUrl: config.companionUrl,
+  });
+  addFeatureMetrics(registry, switches);
+  return {
+    switches,
+    services: [switches.handlers],
+    endpoints: ({ admit }) => createOfrep({ admit, snapshot: switches.snapshot }),
+    stop: switches.stop,
+  };
+}

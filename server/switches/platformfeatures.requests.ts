@@ -1,0 +1,16 @@
+/** Valid requests of each RPC, for the tests of the contract. */
+import { nothing } from '../../test/contract/requests.ts';
+import type { Requests } from '../../test/contract/requests.ts';
+
+export const requests: Requests = {
+  'svc.platformfeatures.v1.PlatformFeaturesService/Companion': { fields: nothing },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Get': { fields: () => ({ key: 'host.ci' }) },
+  'svc.platformfeatures.v1.PlatformFeaturesService/History': { fields: () => ({ key: 'host.ci' }) },
+  'svc.platformfeatures.v1.PlatformFeaturesService/List': { fields: nothing },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Resolved': { fields: nothing },
+  'svc.platformfeatures.v1.PlatformFeaturesService/SetState': {
+    // Off at the first start; a switch that other rows of the matrix do not stand behind.
+    fields: () => ({ key: 'host.automation.maintenance', state: 'enabled', reason: 'seen by the matrix' }),
+  },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Watch': { fields: nothing },
+};

@@ -1,0 +1,133 @@
+/** The only file that knows the tables of the switches. */
+import type { SwitchState } from '@svc/proto/features/definition.ts';
+import type { SqlTag } from '../base/db/index.ts';
+import type { Affected, ActorKind, Change, ChangeSource } from './change.ts';
+
+/** A switch that somebody has moved. */
+export interface StoredSwitch {
+  readonly state: SwitchState;
+  /** Changes so far. */
+  readonly revision: number;
+  readonly lastChange: Change;
+}
+
+/** All switches at one moment. */
+export interface StoredStates {
+  /** Grows by one with each change of any switch. */
+  readonly revision: number;
+  /** Those that were ever moved; may hold keys that have left the manifest since. */
+  readonly switches: ReadonlyMap<string, StoredSwitch>;
+}
+
+interface ChangeRow {
+  readonly id: string;
+  readonly at: Date;
+  readonly key: string;
+  readonly from_state: SwitchState;
+  readonly to_state: SwitchState;
+  readonly revision_from: number;
+  readonly revision_to: number;
+  readonly reason: string;
+  readonly actor_kind: ActorKind;
+  readonly actor_id: string;
+  readonly actor_display: string;
+  readonly source: ChangeSource;
+  readonly request_id: string;
+  readonly affected: readonly Affected[];
+}
+
+function toChange(row: ChangeRow): Change {
+  return {
+    id: row.id,
+    at: row.at,
+    key: row.key,
+    from: row.from_state,
+    to: row.to_state,
+    revisionFrom: row.revision_from,
+    revisionTo: row.revision_to,
+    reason: row.reason,
+    actor: { kind: row.actor_kind, id: row.actor_id, display: row.actor_display },
+    source: row.source,
+    requestId: row.request_id,
+    affected: row.affected,
+  };
+}
+
+const noRevision = (): never => {
+  throw new Error('platform_feature_revision has no row: the migration that makes it has not run');
+};
+
+export async function readRevision(sql: SqlTag): Promise<number> {
+  const [row] = await sql<Array<{ revision: number }>>`select revision from platform_feature_revision`;
+  return row?.revision ?? noRevision();
+}
+
+/** One statement, so that the revision and the switches are of the same moment. */
+export async function readStates(sql: SqlTag): Promise<StoredStates> {
+  type Row = ChangeRow & { installation: number; state: SwitchState; revision: number };
+  const rows = await sql<Array<Row & { key: string | null }>>`
+    select r.revision as installation, s.state, s.revision, c.*
+    from platform_feature_revision r
+    left join (platform_feature_states s join platform_feature_changes c on c.id = s.last_change_id) on true`;
+  const moved = rows.filter((row) => row.key !== null);
+  return {
+    revision: rows[0]?.installation ?? noRevision(),
+    switches: new Map(
+      moved.map((row) => [row.key, { state: row.state, revision: row.revision, lastChange: toChange(row) }]),
+    ),
+  };
+}
+
+/** Until the transaction ends nobody else moves a switch. Read the states after it. */
+export async function lockStates(sql: SqlTag): Promise<void> {
+  const locked = await sql`select from platform_feature_revision for update`;
+  if (locked.length !== 1) noRevision();
+}
+
+export const FEATURES_CHANNEL = 'svc_platform_features';
+
+/** State, history and revision, and the word to the other processes. Returns the states as they are then. */
+export async function writeChange(sql: SqlTag, states: StoredStates, change: Change): Promise<StoredStates> {
+  const { id, at, key, to, revisionTo, actor } = change;
+  const revision = states.revision + 1;
+  await sql`
+    insert into platform_feature_changes (id, at, key, from_state, to_state, revision_from, revision_to, reason,
+      actor_kind, actor_id, actor_display, source, request_id, affected)
+    values (${id}, ${at}, ${key}, ${change.from}, ${to}, ${change.revisionFrom}, ${revisionTo}, ${change.reason},
+      ${actor.kind}, ${actor.id}, ${actor.display}, ${change.source}, ${change.requestId}, ${JSON.stringify(change.affected)}::jsonb)`;
+  await sql`
+    insert into platform_feature_states (key, state, revision, last_change_id, updated_at)
+    values (${key}, ${to}, ${revisionTo}, ${id}, ${at})
+    on conflict (key) do update set state = excluded.state, revision = excluded.revision,
+      last_change_id = excluded.last_change_id, updated_at = excluded.updated_at`;
+  await sql`update platform_feature_revision set revision = ${revision}`;
+  await sql`select pg_notify(${FEATURES_CHANNEL}, ${String(revision)})`;
+  return {
+    revision,
+    switches: new Map(states.switches).set(key, { state: to, revision: revisionTo, lastChange: change }),
+  };
+}
+
+/** Newest first; `before`: revisions below this one. */
+export async function listChanges(
+  sql: SqlTag,
+  { key, before, take }: { readonly key: string; readonly before: number | undefined; readonly take: number },
+): Promise<readonly Change[]> {
+  const rows = await sql<ChangeRow[]>`
+    select * from platform_feature_changes
+    where key = ${key} and (${before ?? null}::int is null or revision_to < ${before ?? null}::int)
+    order by revision_to desc limit ${take}`;
+  return rows.map(toChange);
+}
+
+/** How the history names a caller: staff know each other by e-mail address. */
+export async function readDisplay(
+  sql: SqlTag,
+  { userId, credentialId }: { readonly userId: string; readonly credentialId: string },
+): Promise<string> {
+  const [row] = await sql<Array<{ email: string; key: string | null }>>`
+    select u.email, (select k.name from api_keys k where k.id = ${credentialId} and k.user_id = u.id) as key
+    from users u where u.id = ${userId}`;
+  if (row === undefined) return '';
+  return row.key === null ? row.email : `${row.email} (${row.key})`;
+}
