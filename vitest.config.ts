@@ -6,10 +6,8 @@ import { LongestFirst } from './test/setup/sequencer.ts';
 /** Held to the second that the product promises, which on two cores cannot be told from the work of two other stories: they run when all else has ended. */
 const ALONE = ['test/e2e/features.test.ts'];
 /** These replace the timers of their process, in which a server that the files of a process share would lose those of its loops for ever. */
-const WITH_FAKE_TIMERS = execFileSync('git', [
-  ...['grep', '--untracked', '-l', '-E', String.raw`useFakeTimers\(\)|toFake:.*setTimeout`],
-  ...['--', '*.test.ts'],
-])
+const FAKES_TIMERS = String.raw`useFakeTimers\(\)|toFake:.*setTimeout`;
+const WITH_FAKE_TIMERS = execFileSync('git', ['grep', '--untracked', '-lE', FAKES_TIMERS, '--', '*.test.ts'])
   .toString()
   .split('\n')
   .filter((path) => path !== '');

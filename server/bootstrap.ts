@@ -6,7 +6,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createUser } from './access/accounts/index.ts';
-import type { Passwords } from './access/accounts/index.ts';
+import type { Passwords } from './base/password.ts';
 import { insertApiKey } from './access/apikeys/index.ts';
 import { appendAudit, PLATFORM_CHAIN } from './kit/ledger/index.ts';
 import type { AuditAct } from './kit/ledger/index.ts';

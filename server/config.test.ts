@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, readConfig } from './config.ts';
+import { ciFeature } from './connect/ci/index.ts';
+import { registriesFeature } from './engine/registries/index.ts';
+import { workFeature } from './engine/work/index.ts';
+import { switchesFeature } from './switches/index.ts';
 
 function problemsOf(env: Record<string, string>): string {
   try {
@@ -21,9 +25,9 @@ describe('readConfig()', () => {
       port: 8080,
       mode: 'all-in-one',
       roles: { api: true, worker: true },
-      runnersEnabled: true,
-      strikesMax: 3,
     });
+    expect(config.of(switchesFeature).runnersEnabled).toBe(true);
+    expect(config.of(workFeature).strikesMax).toBe(3);
     expect(config.databaseUrl).toBeUndefined();
   });
 
@@ -32,14 +36,16 @@ describe('readConfig()', () => {
   });
 
   it('takes id_tokens of two fixed issuers, which only tests replace, for an audience that no other service has', () => {
-    const issuers = readConfig({}).oidcIssuers.map(({ issuer, jwksUrl }) => `${issuer} ${jwksUrl}`);
+    const issuers = readConfig({})
+      .of(ciFeature)
+      .oidcIssuers.map(({ issuer, jwksUrl }) => `${issuer} ${jwksUrl}`);
     expect(issuers).toEqual([
       'https://token.actions.githubusercontent.com https://token.actions.githubusercontent.com/.well-known/jwks',
       'https://gitlab.com https://gitlab.com/oauth/discovery/keys',
     ]);
     const replaced = { OIDC_ISSUERS: 'gitlab=http://127.0.0.1:1 http://127.0.0.1:1/keys' };
     expect(problemsOf(replaced)).toContain('OIDC_ISSUERS is set, and the issuers are fixed');
-    const forTests = readConfig({ ...replaced, WEBHOOKS_ALLOW_PRIVATE: 'true' }).oidcIssuers;
+    const forTests = readConfig({ ...replaced, WEBHOOKS_ALLOW_PRIVATE: 'true' }).of(ciFeature).oidcIssuers;
     expect(forTests.map(({ issuer }) => issuer)).toEqual([
       'https://token.actions.githubusercontent.com',
       'http://127.0.0.1:1',
@@ -48,7 +54,7 @@ describe('readConfig()', () => {
     expect(problemsOf(typo)).toContain('holds "gitea=http://127.0.0.1:1"');
     for (const audience of ['https://github.com/acme', 'https://gitlab.com', 'https://GitLab.com/'])
       expect(problemsOf({ OIDC_AUDIENCE: audience })).toContain(`OIDC_AUDIENCE is "${audience}"`);
-    expect(readConfig({ OIDC_AUDIENCE: 'https://svc.example.com' }).oidcAudience).toBe(
+    expect(readConfig({ OIDC_AUDIENCE: 'https://svc.example.com' }).of(ciFeature).oidcAudience).toBe(
       'https://svc.example.com',
     );
   });
@@ -121,7 +127,8 @@ describe('readConfig()', () => {
 
   it('reads hosts of plain registries in the one form in which they are compared', () => {
     expect(
-      readConfig({ INSECURE_REGISTRIES: 'Registry.Internal:5000, 10.0.0.7' }).insecureRegistries,
+      readConfig({ INSECURE_REGISTRIES: 'Registry.Internal:5000, 10.0.0.7' }).of(registriesFeature)
+        .insecureRegistries,
     ).toEqual(['registry.internal:5000', '10.0.0.7']);
     expect(problemsOf({ INSECURE_REGISTRIES: 'http://registry.internal' })).toContain(
       'INSECURE_REGISTRIES holds "http://registry.internal": expected a host alone',

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { brokerAddressOf } from '@svc/proto/queue/address.ts';
 import { isDone } from './bootstrap.ts';
 import type { Config } from './config.ts';
-import { findRegistryProgram, startsItsOwn } from './engine/registries/index.ts';
+import { findRegistryProgram, registriesFeature, startsItsOwn } from './engine/registries/index.ts';
 import {
   addressOf,
   assertSession,
@@ -72,9 +72,9 @@ const line = (sign: string, name: string, text: string): string =>
 
 /** A note at most: teams may have registries of their own. */
 async function registryLine(config: Config): Promise<string> {
-  const { localRegistry } = config;
+  const { localRegistry } = config.of(registriesFeature);
   if (localRegistry !== 'auto' && localRegistry !== 'off') return line('ok', 'registry', localRegistry);
-  const program = startsItsOwn(config) ? await findRegistryProgram() : undefined;
+  const program = startsItsOwn({ ...config, localRegistry }) ? await findRegistryProgram() : undefined;
   if (program !== undefined)
     return line('ok', 'registry', `${program}, which the server starts and looks after`);
   return line(

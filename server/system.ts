@@ -11,19 +11,15 @@ import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
 import type { Registry } from 'prom-client';
-import { createPasswords } from './access/accounts/index.ts';
-import type { PasswordCost } from './access/accounts/index.ts';
-import { startAuthenticator } from './access/auth/index.ts';
+import { authFeature } from './access/auth/index.ts';
 import { bootstrap, noteBaseUrl } from './bootstrap.ts';
 import type { Bootstrap } from './bootstrap.ts';
 import type { Config } from './config.ts';
 import { createApp } from './door/app.ts';
 import { createPublicDoor } from './door/listen.ts';
 import { createMetrics } from './door/pages.ts';
-import { accessOfOwn, prepareOwnRegistry, runOwnRegistry } from './engine/registries/index.ts';
-import { startDispatchGrpc } from './engine/work/index.ts';
-import { startFeatures } from './features.ts';
-import type { Features } from './features.ts';
+import { registriesFeature } from './engine/registries/index.ts';
+import { startDispatchGrpc, workFeature } from './engine/work/index.ts';
 import { systemClock } from './base/clock.ts';
 import type { Clock } from './base/clock.ts';
 import { createCredentialChanges } from './kit/credential-changes.ts';
@@ -44,7 +40,12 @@ import {
   WORK_ROLE,
 } from './base/db/index.ts';
 import type { Database } from './base/db/index.ts';
-import type { Feature, System } from './kit/feature.ts';
+import type { Feature } from './kit/feature.ts';
+import { createPasswords } from './base/password.ts';
+import type { PasswordCost } from './base/password.ts';
+import { startFeatures } from './start-features.ts';
+import type { Started, Unported } from './start-features.ts';
+import { switchesFeature } from './switches/index.ts';
 import { purgeIdempotencyKeys } from './kit/idempotency.ts';
 import type { Logger } from '@svc/proto/process/log.ts';
 import { ConfigError } from '@svc/proto/process/settings.ts';
@@ -107,7 +108,7 @@ export async function startSystem(config: Config, options: SystemOptions): Promi
 }
 
 async function assemble(
-  given: Config,
+  config: Config,
   options: SystemOptions,
   stops: Stops,
 ): Promise<Omit<RunningServer, 'stop'>> {
@@ -119,10 +120,12 @@ async function assemble(
       `background work failed${full === undefined ? '' : `: ${full}`}; it is tried again`,
     );
   };
-  if (given.databaseUrl === undefined || given.secretsKey === undefined || given.metricsToken === undefined)
-    prepareDataDir(given.dataDir);
-  const ownRegistry = await prepareOwnRegistry(given);
-  const config = withRegistry(given, ownRegistry?.host);
+  if (
+    config.databaseUrl === undefined ||
+    config.secretsKey === undefined ||
+    config.metricsToken === undefined
+  )
+    prepareDataDir(config.dataDir);
   const db = await openStore(config, { log, onError }, stops);
   const secrets = createSecrets(loadKek(config.secretsKey, config.dataDir));
   const passwords = createPasswords(options.passwordCost);
@@ -137,7 +140,7 @@ async function assemble(
   const changes = createCredentialChanges();
   stops.push(await changes.start(db));
   const metrics = createMetrics(queue);
-  const system: System = {
+  const system: Unported = {
     config,
     db,
     clock,
@@ -146,18 +149,18 @@ async function assemble(
     changes,
     fetch: createSafeFetch({ allowPrivate: config.webhooksAllowPrivate }),
     registry: metrics.registry,
+    passwords,
     publicUrl: () => publicUrls()[0] ?? urlAt(port),
     publicUrls,
+    warn: (word) => log.warn(word),
     onError,
   };
   stops.push(watchDatabase(system, log));
-  const features = await startFeatures(system, passwords);
+  const features = await startFeatures(config, system);
   for (const { stop } of features.all) if (stop !== undefined) stops.push(stop);
   if (config.roles.worker) startBackground(system, features.all, stops);
-  const authenticator = startAuthenticator(system, features.ciJobs);
-  stops.push(authenticator.stop);
-
-  const { gate } = features.switches;
+  const { authenticator } = features.of(authFeature);
+  const { gate } = features.of(switchesFeature).switches;
   const handlers = features.all.flatMap(({ services = [] }) => services);
   const cursors = createCursors(secrets);
   const app = createApp({ ...config, db, clock, cursors, authenticator, changes, gate, handlers });
@@ -173,12 +176,10 @@ async function assemble(
   port = await door.listen({ apps, endpoints: config.roles.api ? endpoints : {} });
   stops.push(async () => door.announceStop());
   const baseUrl = urlAt(port);
-  if (ownRegistry !== undefined) {
-    const access = accessOfOwn({ secrets, dataDir }, baseUrl);
-    stops.push(runOwnRegistry(ownRegistry, access, (word) => log.warn(word)).stop);
-  }
+  for (const { onListening } of features.all)
+    if (onListening !== undefined) stops.push(onListening(baseUrl).stop);
   noteBaseUrl(dataDir, baseUrl);
-  const { localRegistry } = config;
+  const { localRegistry } = features.of(registriesFeature);
   return {
     port,
     baseUrl,
@@ -189,15 +190,8 @@ async function assemble(
   };
 }
 
-/** From here on `localRegistry` is the host that images go to, or empty where there is none. */
-function withRegistry(config: Config, own: string | undefined): Config {
-  const { localRegistry } = config;
-  const named = localRegistry === 'auto' || localRegistry === 'off' ? '' : localRegistry;
-  return { ...config, localRegistry: own ?? named };
-}
-
 /** Returns how it is ended. */
-function watchDatabase({ config, db, registry, onError }: System, log: Logger): () => Promise<void> {
+function watchDatabase({ config, db, registry, onError }: Unported, log: Logger): () => Promise<void> {
   const { databaseUrl, replicaUrl } = config;
   const hosts = databaseUrl === undefined ? 1 : addressOf(databaseUrl).hosts.length;
   const expectsStandby = hosts > 1 || replicaUrl !== undefined;
@@ -206,7 +200,7 @@ function watchDatabase({ config, db, registry, onError }: System, log: Logger): 
 }
 
 /** Loops in the order of the features, jobs of all of them in one worker. Old rows are deleted by one feature after the other. */
-function startBackground(system: System, features: readonly Feature[], stops: Stops): void {
+function startBackground(system: Unported, features: readonly Feature[], stops: Stops): void {
   const { db, clock, registry, onError } = system;
   const { sql } = db;
   const kinds = features.flatMap(({ jobs = [] }) => jobs);
@@ -237,18 +231,18 @@ interface GatewayParts {
 /** The gateway's app, when it lives in this process. */
 function openGateway(
   { start, log, gate }: GatewayParts,
-  { system, features }: { readonly system: System; readonly features: Features },
+  { system, features }: { readonly system: Unported; readonly features: Started },
   stops: Stops,
 ): ReadonlyArray<App<unknown>> {
   const { config, queue, publicUrls, registry } = system;
   if (!config.roles.api || config.mode !== 'all-in-one') return [];
   const gateway = start({
-    dispatch: features.dispatch,
+    dispatch: features.of(workFeature).dispatch,
     queue,
     publicUrls,
     log,
     gate,
-    onGateChange: features.switches.onChange,
+    onGateChange: features.of(switchesFeature).switches.onChange,
     trustedProxies: config.trustedProxies,
     registry,
   });
@@ -258,12 +252,13 @@ function openGateway(
 
 /** The internal gRPC port for gateways, when it is served. */
 async function openInternal(
-  { config, onError }: System,
-  { dispatch }: Features,
+  { config, onError }: Unported,
+  features: Started,
   stops: Stops,
 ): Promise<number | undefined> {
   if (!config.roles.api || config.internalToken === undefined) return undefined;
   const at = { port: config.internalPort, host: config.internalHost };
+  const { dispatch } = features.of(workFeature);
   const started = startDispatchGrpc({ ...at, dispatch, token: config.internalToken, onError });
   const grpc = await started.catch((error: Error) => {
     throw new ConfigError([

@@ -6,8 +6,9 @@ import { SETTINGS as GATEWAY } from '../../gateway/config.ts';
 import type { Surface } from '../../proto/generators/surface.ts';
 import { RUN_FLAGS } from '../../runner/commands/settings.ts';
 import { SETTINGS as SERVER } from '../../server/config.ts';
-import { EVENTS } from '../../server/kit/events.ts';
+import { FEATURES } from '../../server/areas.ts';
 import { ROLES, scopesOf } from '../../server/kit/scopes.ts';
+import type { EventKinds } from '../../server/kit/event-kinds.ts';
 import { areasPage } from './areas.ts';
 import { commandsPage, type CommandLine } from './commands.ts';
 import { errorsPage } from './errors.ts';
@@ -23,11 +24,17 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['areas.md', areasPage(surface)],
     ['commands.md', commandsPage(await commandLine(), surface)],
     ['errors.md', errorsPage()],
-    ['events.md', eventsPage(EVENTS)],
+    ['events.md', eventsPage(declaredEvents())],
     ['policies.md', policiesPage()],
     ['scopes.md', scopesPage(surface, granted)],
     ['settings.md', settingsPage({ server: SERVER, gateway: GATEWAY, runner: RUN_FLAGS })],
   ]);
+}
+
+/** By their names. */
+export function declaredEvents(): EventKinds {
+  const all = FEATURES.flatMap(({ events }) => Object.entries(events));
+  return Object.fromEntries(all.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 export function readSurface(): Surface {

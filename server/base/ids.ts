@@ -4,65 +4,6 @@
  */
 import { randomBytes } from 'node:crypto';
 
-/** Prefixes of rows that are no plain resources, and of those whose features make ids themselves. */
-export type IdPrefix =
-  | 'apv'
-  | 'ara'
-  | 'art'
-  | 'ats'
-  | 'att'
-  | 'bdg'
-  | 'bld'
-  | 'bst'
-  | 'btk'
-  | 'chk'
-  | 'cic'
-  | 'cid'
-  | 'cih'
-  | 'cij'
-  | 'cio'
-  | 'cip'
-  | 'cir'
-  | 'ciw'
-  | 'clm'
-  | 'crt'
-  | 'dep'
-  | 'env'
-  | 'evt'
-  | 'fch'
-  | 'grp'
-  | 'inc'
-  | 'inv'
-  | 'job'
-  | 'key'
-  | 'lse'
-  | 'msg'
-  | 'mtk'
-  | 'ntf'
-  | 'pdc'
-  | 'pgt'
-  | 'plc'
-  | 'pol'
-  | 'prc'
-  | 'prj'
-  | 'prm'
-  | 'reg'
-  | 'rel'
-  | 'rgy'
-  | 'rnr'
-  | 'run'
-  | 'ses'
-  | 'sgk'
-  | 'spc'
-  | 'stm'
-  | 'team'
-  | 'tky'
-  | 'tok'
-  | 'user'
-  | 'var'
-  | 'vdm'
-  | 'whe';
-
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const POOL_BYTES = 4096;
 let pool = randomBytes(POOL_BYTES);
@@ -128,10 +69,10 @@ export function uuidv7Bytes(nowMs: number): Uint8Array {
  * The beginning of ids that a statement makes for several rows at once: the time, in 10 characters. The statement appends 16 characters of a random
  * UUID: `${idHead('evt')} || substr(replace(gen_random_uuid()::text, '-', ''), 17, 16)`.
  */
-export function idHead(prefix: IdPrefix): string {
+export function idHead(prefix: string): string {
   return newId(prefix).slice(0, prefix.length + 11);
 }
 
-export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
+export function newId(prefix: string, nowMs: number = Date.now()): string {
   return `${prefix}_${encodeCrockford(uuidv7Bytes(nowMs))}`;
 }

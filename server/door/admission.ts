@@ -13,7 +13,7 @@ import type { ErrorCode } from '@svc/proto/http/errors.ts';
 import type { RateLimit } from '@svc/proto/http/rpc.ts';
 import { ANONYMOUS } from '../access/auth/index.ts';
 import type { Authenticator } from '../access/auth/index.ts';
-import type { Limits } from '../config.ts';
+import type { Limits } from '../base/settings.ts';
 import { authoriseCredential } from '../kit/authorise.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Caller } from '../kit/context.ts';

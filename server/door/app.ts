@@ -13,7 +13,7 @@ import type { Authenticator } from '../access/auth/index.ts';
 import { createBodyBudget } from './body-budget.ts';
 import { bindCiJob, isCiJob } from '../connect/ci/index.ts';
 import type { CiJobCaller } from '../connect/ci/index.ts';
-import type { Limits } from '../config.ts';
+import type { Limits } from '../base/settings.ts';
 import { authorise, authorisePath } from '../kit/authorise.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Caller, Ctx } from '../kit/context.ts';

@@ -1,7 +1,7 @@
 /** How many bytes of bodies callers may have read, with their compression undone: each costs the server what it unpacks to and not what was sent. */
 import { networkOf } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
-import type { Limits } from '../config.ts';
+import type { Limits } from '../base/settings.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Caller } from '../kit/context.ts';
 import { createRateLimiter, tooMany } from '../base/rate-limit.ts';

@@ -4,7 +4,7 @@ import type { CallRecord } from '@svc/proto/http/active-call.ts';
 import { createDoor } from '@svc/proto/http/door.ts';
 import type { Endpoint } from '@svc/proto/http/door.ts';
 import { orWrongSetting } from '@svc/proto/process/bound.ts';
-import type { Config } from '../config.ts';
+import type { ProcessSettings } from '../base/settings.ts';
 import type { Clock } from '../base/clock.ts';
 import { fullDisk } from '../base/data-folder.ts';
 import { lastDiskFull } from '../base/db/index.ts';
@@ -17,7 +17,7 @@ import { createPages } from './pages.ts';
 import type { Metrics } from './pages.ts';
 
 export interface ListenDeps {
-  readonly config: Config;
+  readonly config: ProcessSettings;
   readonly log: Logger;
   readonly db: Database;
   readonly metrics: Metrics;

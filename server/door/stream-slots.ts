@@ -4,7 +4,7 @@
  */
 import { networkOf, readAddress } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
-import type { StreamLimits } from '../config.ts';
+import type { StreamLimits } from '../base/settings.ts';
 import type { Caller } from '../kit/context.ts';
 import { Slots } from '../base/slots.ts';
 

@@ -1,5 +1,6 @@
 /** Platform features: what is switched on, and why not. */
-import type { Feature, System } from '../kit/feature.ts';
+import { declareFeature } from '../kit/feature.ts';
+import { settings } from './platformfeatures.settings.ts';
 import { addFeatureMetrics } from './metrics.ts';
 import { createOfrep } from './ofrep.ts';
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
@@ -69,21 +70,25 @@ export async function startPlatformFeatures(deps: PlatformFeaturesDeps): Promise
 }
 
 /** The switches, with their own protocol for clients that others wrote (OFREP). */
-export async function startFeatureSwitches(
-  system: System,
-): Promise<Feature & { readonly switches: PlatformFeatures }> {
-  const { config, registry } = system;
-  const switches = await startPlatformFeatures({
-    ...system,
-    variables: { RUNNERS_ENABLED: config.runnersEnabled, JOB_RUNNER_ENABLED: config.jobRunnerEnabled },
-    worker: config.roles.worker,
-    companionUrl: config.companionUrl,
-  });
-  addFeatureMetrics(registry, switches);
-  return {
-    switches,
-    services: [switches.handlers],
-    endpoints: ({ admit }) => createOfrep({ admit, snapshot: switches.snapshot }),
-    stop: switches.stop,
-  };
-}
+export const switchesFeature = declareFeature({
+  name: 'platformfeatures',
+  settings,
+  prefixes: ['fch'],
+  start: async (system, _on, { runnersEnabled, jobRunnerEnabled, companionUrl }) => {
+    const { config, registry } = system;
+    const switches = await startPlatformFeatures({
+      ...system,
+      variables: { RUNNERS_ENABLED: runnersEnabled, JOB_RUNNER_ENABLED: jobRunnerEnabled },
+      worker: config.roles.worker,
+      companionUrl,
+    });
+    addFeatureMetrics(registry, switches);
+    return {
+      switches,
+      feedServicePool: jobRunnerEnabled,
+      services: [switches.handlers],
+      endpoints: ({ admit }) => createOfrep({ admit, snapshot: switches.snapshot }),
+      stop: switches.stop,
+    };
+  },
+});

@@ -4,7 +4,7 @@ import type { EventEffect } from '../../server/kit/feature.ts';
 import { publish } from '../../server/engine/outbox/index.ts';
 import { announce } from '../../server/engine/work/sql.ts';
 import { catalogued } from '../../server/delivery/artifacts/catalogue.ts';
-import { passportsDue } from '../../server/delivery/artifacts/passport-due.ts';
+import { passportsDue } from '../../server/delivery/impact/index.ts';
 import { deployed } from '../../server/delivery/promotions/deployed.ts';
 import { ended } from '../../server/delivery/promotions/ended.ts';
 import { notified } from '../../server/operations/notifications/index.ts';

@@ -4,10 +4,9 @@ import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate
 import { beforeAll, describe, expect, it } from 'vitest';
 import { commandTree, leavesOf } from '../../cli/shell/tree.ts';
 import { page, table } from '../../docs/generators/markdown.ts';
-import { readSurface, referencePages } from '../../docs/generators/pages.ts';
+import { declaredEvents, readSurface, referencePages } from '../../docs/generators/pages.ts';
 import { CreateRequestSchema } from '../../proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
 import { ERRORS } from '../../proto/http/errors.ts';
-import { EVENTS } from '../../server/kit/events.ts';
 
 let pages: ReadonlyMap<string, string>;
 beforeAll(async () => {
@@ -57,7 +56,7 @@ describe('the reference pages', () => {
 
   it('hold every error, event and scope', () => {
     expect(named('errors.md')).toEqual(Object.keys(ERRORS).sort());
-    expect(named('events.md')).toEqual(Object.keys(EVENTS).sort());
+    expect(named('events.md')).toEqual(Object.keys(declaredEvents()).sort());
     expect(named('scopes.md')).toEqual(expect.arrayContaining(Object.keys(readSurface().scopes)));
   });
 
@@ -84,7 +83,9 @@ describe('the table of events', () => {
     const rules = events && hasOption(events, validateRules) ? getOption(events, validateRules) : undefined;
     const items = rules?.type.case === 'repeated' ? rules.type.value.items?.type : undefined;
     const allowed = items?.case === 'string' ? items.value.in : [];
-    const delivered = Object.entries(EVENTS).flatMap(([name, { delivered: is }]) => (is ? [name] : []));
+    const delivered = Object.entries(declaredEvents()).flatMap(([name, { delivered: is }]) =>
+      is ? [name] : [],
+    );
     expect([...allowed].sort()).toEqual(delivered.sort());
   });
 });

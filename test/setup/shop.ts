@@ -4,6 +4,8 @@ import { systemClock } from '@svc/proto/process/clock.ts';
 import { createLog } from '@svc/proto/process/log.ts';
 import Stripe from 'stripe';
 import { readConfig } from '../../server/config.ts';
+import { limitsFeature } from '../../server/engine/limits/index.ts';
+import { amountsFeature } from '../../server/money/amounts/index.ts';
 import type { BillingDeps } from '../../server/money/billing/billing-deps.ts';
 import { addDunning, addLooks } from '../../server/money/billing/reconcile.ts';
 import { openProvider } from '../../server/money/billing/stripe.ts';
@@ -96,14 +98,15 @@ export async function startShop(
   const { db } = server;
   const { sql } = db;
   const config = readConfig(settings);
-  const provider = openProvider(config);
+  const payments = config.of(amountsFeature);
+  const provider = openProvider(payments);
   if (provider === undefined) throw new Error('the settings have no provider');
   const deps: BillingDeps = {
     db,
     clock,
     provider,
-    currency: config.billing.currency,
-    followPlans: createFollowPlans(config.limits, true),
+    currency: payments.currency,
+    followPlans: createFollowPlans(config.of(limitsFeature), true),
     onError: (error) => void logged.push(String(error)),
   };
   const shop: Shop = {

@@ -9,15 +9,14 @@ import {
   TotpStatusResponseSchema,
   WhoamiResponseSchema,
 } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
-import type { PlanResponse, WhoamiResponse } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
-import type { Limits } from '../../config.ts';
-import type { Caller, Ctx, Role } from '../../kit/context.ts';
+import type { WhoamiResponse } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
+import type { Caller, Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { change, shown } from '../../kit/resource/index.ts';
 import type { AuthDeps } from './auth-service.ts';
 import { useClaim } from './claims.ts';
 import type { ClaimDeps } from './claims.ts';
-import { checkPasswordStrength } from './password.ts';
+import { checkPasswordStrength } from '../../base/password.ts';
 import { assertInPerson } from './proof.ts';
 import { endOtherSessions } from './sessions.ts';
 import { findUserById, renewPasswordHash, setUsername } from './store.ts';
@@ -27,10 +26,7 @@ import { base32, otpauthUrl } from './totp-code.ts';
 
 /** What an account pays for, and what that includes. */
 export interface AccountPlan {
-  readonly plan: {
-    readonly id: string;
-    readonly limits: { readonly queuedMax?: number; readonly runnersMax?: number };
-  };
+  readonly name: string;
   readonly standing: string;
   readonly periodStart: Date;
   readonly periodEnd: Date;
@@ -38,41 +34,29 @@ export interface AccountPlan {
   readonly usedSeconds: number;
   readonly cancelAt: Date | null;
   readonly teamIds: readonly string[];
+  readonly requestsPerMinute: number;
+  readonly apiKeysMax: number;
+  readonly teamsMax: number;
+  readonly runnersPerTeamMax: number;
+  readonly queuedRunsPerTeamMax: number;
 }
 
-/** The part of billing that accounts need; server/money/billing implements it. */
-export interface AccountBilling {
-  ofAccount(ctx: Ctx): Promise<AccountPlan>;
-}
+/** Reads the plan of the caller's account. */
+export type PlanOfAccount = (ctx: Ctx) => Promise<AccountPlan>;
 
 export type AccountDeps = Pick<AuthDeps, 'secrets' | 'tries'> &
   ClaimDeps & {
-    readonly limits: Limits;
-    readonly billing: AccountBilling;
+    readonly planOf: PlanOfAccount;
   };
-
-async function planOf({ limits, billing }: AccountDeps, ctx: Ctx): Promise<PlanResponse> {
-  const { plan, ...more } = await billing.ofAccount(ctx);
-  const { runnersMax = Infinity, queuedMax = Infinity } = plan.limits;
-  return shown(PlanResponseSchema, {
-    ...more,
-    name: plan.id,
-    requestsPerMinute: limits.requestsPerMinute,
-    apiKeysMax: limits.apiKeysMax,
-    teamsMax: limits.teamsMax,
-    runnersPerTeamMax: Math.min(limits.runnersPerTeamMax, runnersMax),
-    queuedRunsPerTeamMax: Math.min(limits.queuedRunsPerTeamMax, queuedMax),
-  });
-}
 
 export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
   const { secrets } = deps;
   return implement(AccountService, {
-    whoami: async (_request, ctx: Ctx) => await describe(ctx),
-    plan: async (_request, ctx: Ctx) => await planOf(deps, ctx),
+    whoami: async (_request, ctx: Ctx) => await describe(deps, ctx),
+    plan: async (_request, ctx: Ctx) => shown(PlanResponseSchema, await deps.planOf(ctx)),
     updateUsername: async ({ username }, ctx: Ctx) => {
       await setUsername(ctx.db, ctx.caller.userId, username);
-      return await describe(ctx);
+      return await describe(deps, ctx);
     },
     totpStatus: async (_request, ctx: Ctx) => {
       const { confirmedAt, recoveryHashes = [] } = (await findTotp(ctx.db, ctx.caller.userId)) ?? {};
@@ -155,17 +139,15 @@ async function ownAccount(db: Database, caller: Caller): Promise<User> {
   return user;
 }
 
-async function describe({ db, caller }: Ctx): Promise<WhoamiResponse> {
+async function describe({ teamsOfAccount }: AccountDeps, ctx: Ctx): Promise<WhoamiResponse> {
+  const { db, caller } = ctx;
   const user = await ownAccount(db, caller);
-  const teams = await db.sql<Array<{ teamId: string; name: string; role: Role }>>`
-    select t.id as "teamId", t.name, m.role from team_members m join teams t on t.id = m.team_id
-    where m.user_id = ${user.id} and t.id = any(${[...caller.memberships.keys()]}) order by t.name, t.id`;
   return shown(WhoamiResponseSchema, {
     ...user,
     userId: user.id,
     emailVerified: user.emailVerifiedAt !== null,
     credential: caller.kind === 'session' ? 'session' : 'api_key',
     scopes: [...caller.scopes].sort(),
-    teams,
+    teams: await teamsOfAccount.named(ctx),
   });
 }

@@ -1,10 +1,27 @@
-/** Accounts: how often an address tries to sign in. */
-import { limit } from '@svc/proto/process/settings.ts';
+/** Sessions of people: how long one lasts. */
+import { number } from '@svc/proto/process/settings.ts';
+import type { Setting, SettingsOf } from '@svc/proto/process/settings.ts';
 
-export const limits = {
-  loginsPerMinute: limit(
-    'LIMIT_LOGINS_PER_MINUTE',
-    20,
-    'Calls of sign-in and the like a minute from one address.',
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const sessionTime = (name: string, fallback: number, about: string): Setting<number> =>
+  number(name, { about, unit: 'ms', fallback, min: 1_000, max: 90 * DAY });
+
+export const settings = {
+  idleMs: sessionTime('SESSION_IDLE_MS', 12 * HOUR, 'A session ends after this long without a request.'),
+  absoluteMs: sessionTime('SESSION_ABSOLUTE_MS', 7 * DAY, 'A session ends this long after its sign-in.'),
+  staffIdleMs: sessionTime(
+    'SESSION_STAFF_IDLE_MS',
+    30 * MINUTE,
+    'The same without a request, for staff accounts.',
+  ),
+  staffAbsoluteMs: sessionTime(
+    'SESSION_STAFF_ABSOLUTE_MS',
+    12 * HOUR,
+    'The same after the sign-in, for staff accounts.',
   ),
 };
+
+export type SessionTimes = SettingsOf<typeof settings>;

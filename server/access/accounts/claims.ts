@@ -10,14 +10,14 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import type { ClaimEmailRequest } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import { revokeAllKeys } from '../apikeys/index.ts';
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
-import type { Ctx } from '../../kit/context.ts';
+import type { Ctx, Role } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
 import type { Database } from '../../base/db/index.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { change } from '../../kit/resource/index.ts';
-import { checkPasswordStrength } from './password.ts';
-import type { Passwords } from './password.ts';
+import { checkPasswordStrength } from '../../base/password.ts';
+import type { Passwords } from '../../base/password.ts';
 import { accountClaims } from './schema.ts';
 import { hashToken } from './session-token.ts';
 import { endAllSessions } from './sessions.ts';
@@ -27,11 +27,15 @@ import { removeTotp } from './totp-store.ts';
 
 const LIFE_MS = 7 * 86_400_000;
 
-/** The part of teams when one account gives way to another; server/access/teams implements it. Both get the transaction of the claim. */
+/** Teams stand above accounts and fill this in. */
 export interface TeamsOfAccount {
+  /** Returns the teams that the caller may touch, by name. */
+  named(
+    ctx: Ctx,
+  ): Promise<ReadonlyArray<{ readonly teamId: string; readonly name: string; readonly role: Role }>>;
   /** Before the account's row is locked: who joins, invites or leaves locks the team first. */
   lock(db: Database, userId: string): Promise<void>;
-  /** `from` leaves all its teams; those that it owned alone pass to `to`. */
+  /** `from` leaves all its teams; those that it owned alone pass to `to`. In the transaction of the claim, as `lock`. */
   handOver(tx: Ctx, who: Handover): Promise<void>;
 }
 

@@ -1,33 +1,51 @@
-import type { Feature, System } from '../../kit/feature.ts';
+/** Accounts of people: sign-in, sessions, one-time codes, claims of an address. */
+import type { Ctx } from '../../kit/context.ts';
+import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
+import { apiKeysFeature } from '../apikeys/index.ts';
 import { createAccountService } from './account-service.ts';
-import type { AccountBilling } from './account-service.ts';
+import type { PlanOfAccount } from './account-service.ts';
+import { settings } from './accounts.settings.ts';
 import { createAdminAccounts } from './admin-accounts-service.ts';
 import { createAuthService } from './auth-service.ts';
 import type { TeamsOfAccount } from './claims.ts';
-import type { Passwords } from './password.ts';
 import { purgeSessions } from './sessions.ts';
 import { createTries } from './tries.ts';
-export type { AccountBilling } from './account-service.ts';
+export type { AccountPlan, PlanOfAccount } from './account-service.ts';
+export type { SessionTimes } from './accounts.settings.ts';
 export type { TeamsOfAccount } from './claims.ts';
-export { checkPasswordStrength, createPasswords } from './password.ts';
-export type { PasswordCost, Passwords } from './password.ts';
 export { hashToken, looksLikeSessionToken } from './session-token.ts';
 export { purgeSessions, sessionTimesOf } from './sessions.ts';
 export { createUser, findUserByEmail, findUserById } from './store.ts';
 export type { User } from './store.ts';
 
-export interface AccountsDeps {
-  readonly passwords: Passwords;
-  readonly teamsOfAccount: TeamsOfAccount;
-  readonly billing: AccountBilling;
-}
+export const teamsOfAccount = port<TeamsOfAccount>('teams of an account');
+export const planOfAccount = port<PlanOfAccount>('plan of an account');
 
-export function accountsFeature(system: System, deps: AccountsDeps): Feature {
-  const { clock, config, db } = system;
-  const { limits, sessions } = config;
-  const parts = { ...system, ...deps, tries: createTries(clock), sessions, limits };
-  return {
-    services: [createAuthService(parts), createAccountService(parts), createAdminAccounts()],
-    purges: [async () => await purgeSessions(db, clock, sessions)],
-  };
-}
+export const accountsFeature = declareFeature({
+  name: 'accounts',
+  on: { apiKeys: apiKeysFeature },
+  settings,
+  prefixes: ['user', 'ses', 'clm'],
+  reads: ['users', 'sessions'],
+  writes: ['sessions'],
+  start: (system, _on, sessions) => {
+    const { clock, db } = system;
+    const teams = (): TeamsOfAccount => filledOnce(system, teamsOfAccount);
+    const parts = {
+      ...system,
+      sessions,
+      tries: createTries(clock),
+      planOf: async (ctx: Ctx) => await filledOnce(system, planOfAccount)(ctx),
+      teamsOfAccount: {
+        named: async (ctx: Ctx) => await teams().named(ctx),
+        lock: async (...of: Parameters<TeamsOfAccount['lock']>) => await teams().lock(...of),
+        handOver: async (...of: Parameters<TeamsOfAccount['handOver']>) => await teams().handOver(...of),
+      },
+    };
+    return {
+      sessions,
+      services: [createAuthService(parts), createAccountService(parts), createAdminAccounts()],
+      purges: [async () => await purgeSessions(db, clock, sessions)],
+    };
+  },
+});

@@ -5,7 +5,7 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import type { Passwords } from './password.ts';
+import type { Passwords } from '../../base/password.ts';
 import { beganWithBothFactors } from './sessions.ts';
 import type { User } from './store.ts';
 import { acceptRecoveryCode, acceptTotpCode, findTotp } from './totp-store.ts';

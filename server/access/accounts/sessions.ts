@@ -1,6 +1,6 @@
 /** Sessions of people: made at sign-in, ended by sign-out, by idling, by age, by a password change. */
 import { and, eq, gt, lt, ne } from 'drizzle-orm';
-import type { SessionTimes } from '../../config.ts';
+import type { SessionTimes } from './accounts.settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';

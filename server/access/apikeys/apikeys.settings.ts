@@ -1,6 +1,6 @@
 /** API keys: how many an account has. */
 import { limit } from '@svc/proto/process/settings.ts';
 
-export const limits = {
+export const settings = {
   apiKeysMax: limit('LIMIT_API_KEYS', 100, 'API keys of one account.'),
 };

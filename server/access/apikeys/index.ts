@@ -4,17 +4,17 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { ApiKeySchema, ApiKeysService } from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';
 import type { ApiKey, CreateRequest } from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';
-import type { Limits } from '../../config.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
 import type { Database } from '../../base/db/index.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, shown } from '../../kit/resource/index.ts';
 import { isScope, scopeName } from '../../kit/scopes.ts';
 import type { Secrets } from '../../base/secrets.ts';
+import { settings } from './apikeys.settings.ts';
 import { boundedScopes, boundedTeam } from './bounds.ts';
 import { digestSecret, keyPrefix, newKey } from './key.ts';
 import { apiKeys } from './schema.ts';
@@ -33,12 +33,20 @@ const SHOWN_AFTER_REVOCATION_MS = 90 * DAY_MS;
 export interface ApiKeysDeps {
   readonly secrets: Secrets;
   readonly changes: CredentialChanges;
-  readonly limits: Limits;
+  readonly apiKeysMax: number;
 }
 
-export function apiKeysFeature(system: System): Feature {
-  return { services: [createApiKeys({ ...system, limits: system.config.limits })] };
-}
+export const apiKeysFeature = declareFeature({
+  name: 'apikeys',
+  settings,
+  prefixes: ['key'],
+  reads: ['api_keys'],
+  writes: ['api_keys'],
+  start: (system, _on, { apiKeysMax }) => ({
+    apiKeysMax,
+    services: [createApiKeys({ ...system, apiKeysMax })],
+  }),
+});
 
 function createApiKeys(deps: ApiKeysDeps): Handlers<Ctx> {
   return implement(ApiKeysService, {
@@ -75,7 +83,7 @@ async function create(deps: ApiKeysDeps, tx: Ctx, request: CreateRequest): Promi
   const scopes = boundedScopes(caller, request.scopes.map(scopeName));
   const teamId = boundedTeam(caller, request.teamId, scopes);
   await lockAccount(db, userId);
-  await refuseTooMany(tx, deps.limits.apiKeysMax);
+  await refuseTooMany(tx, deps.apiKeysMax);
   const parent = await parentOf(tx);
   const wantedEndMs = clock.now().getTime() + expiresInDays * DAY_MS;
   const expiresAt = new Date(Math.min(wantedEndMs, parent?.endMs ?? wantedEndMs));

@@ -7,8 +7,8 @@
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { hashToken, looksLikeSessionToken, sessionTimesOf } from '../accounts/index.ts';
+import type { SessionTimes } from '../accounts/index.ts';
 import { endOfKey, parseKey, secretMatches } from '../apikeys/index.ts';
-import type { SessionTimes } from '../../config.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Caller, Role } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';

@@ -1,7 +1,10 @@
-import type { Running, System } from '../../kit/feature.ts';
+/** Tells who calls. */
+import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
+import { accountsFeature } from '../accounts/index.ts';
+import { apiKeysFeature } from '../apikeys/index.ts';
+import { teamsFeature } from '../teams/index.ts';
 import { startLoop } from '../../base/loop.ts';
 import { createAuthenticator } from './authenticate.ts';
-import type { Authenticator } from './authenticate.ts';
 import type { JobCredentials } from './job-credentials.ts';
 
 /** How often it is written when credentials were last used. */
@@ -14,21 +17,31 @@ export type { Proven } from './credential-cache.ts';
 export { ID_TOKEN_BYTES_MAX } from './job-credentials.ts';
 export type { JobCredentials } from './job-credentials.ts';
 
-/** Not a feature that is called: it says who calls. */
-export function startAuthenticator(system: System, ciJobs: JobCredentials): Authenticator & Running {
-  const { config, publicUrls, onError } = system;
-  const authenticator = createAuthenticator({
-    ...system,
-    sessions: config.sessions,
-    ciJobs,
-    isOwnOrigin: (origin) => publicUrls().some((url) => new URL(url).origin === origin),
-  });
-  const flushing = startLoop({ everyMs: FLUSH_EVERY_MS, run: authenticator.flush, onError });
-  return {
-    ...authenticator,
-    stop: async () => {
-      await flushing.stop();
-      await authenticator.flush();
-    },
-  };
-}
+/** Jobs of CI systems show credentials that connect knows. */
+export const jobCredentials = port<JobCredentials>('credentials of CI jobs');
+
+/** Nobody calls it: it says who calls. */
+export const authFeature = declareFeature({
+  name: 'auth',
+  on: { accounts: accountsFeature, apiKeys: apiKeysFeature, teams: teamsFeature },
+  start: (system, { accounts: { sessions } }) => {
+    const { publicUrls, onError } = system;
+    const authenticator = createAuthenticator({
+      ...system,
+      sessions,
+      ciJobs: {
+        isJobs: (credential) => filledOnce(system, jobCredentials).isJobs(credential),
+        prove: async (call, credential) => await filledOnce(system, jobCredentials).prove(call, credential),
+      },
+      isOwnOrigin: (origin) => publicUrls().some((url) => new URL(url).origin === origin),
+    });
+    const flushing = startLoop({ everyMs: FLUSH_EVERY_MS, run: authenticator.flush, onError });
+    return {
+      authenticator,
+      stop: async () => {
+        await flushing.stop();
+        await authenticator.flush();
+      },
+    };
+  },
+});

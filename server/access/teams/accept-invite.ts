@@ -4,8 +4,10 @@
  * confirms it.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
-import { checkPasswordStrength, createUser, findUserByEmail, findUserById } from '../accounts/index.ts';
-import type { Passwords, User } from '../accounts/index.ts';
+import { checkPasswordStrength } from '../../base/password.ts';
+import type { Passwords } from '../../base/password.ts';
+import { createUser, findUserByEmail, findUserById } from '../accounts/index.ts';
+import type { User } from '../accounts/index.ts';
 import { appendAudit, recordAct } from '../../kit/ledger/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';

@@ -9,7 +9,6 @@ import type {
 } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { findUserById } from '../accounts/index.ts';
 import { revokeKeysOfTeam } from '../apikeys/index.ts';
-import type { Limits } from '../../config.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
@@ -39,7 +38,7 @@ import {
 } from './store.ts';
 import type { Member, Membership, Team, TeamChanges } from './store.ts';
 
-/** The part of dispatch that teams need; server/engine/work implements it. Both run in the transaction of the change. */
+/** Dispatch fills this in. Both run in the transaction of the change. */
 export interface TeamWork {
   /** Queued work of the team follows its region's operator; offered and running work stays. */
   reroute(db: Database, team: { readonly id: string; readonly operator: Operator }): Promise<void>;
@@ -47,26 +46,26 @@ export interface TeamWork {
   close(db: Database, teamId: string): Promise<void>;
 }
 
-/** The part of credit that teams need; server/money/credits implements it. */
+/** Credit fills this in. */
 export interface TeamCredit {
   /** Minor units of bought credit that are left. Purchases for the team wait until the transaction has ended. */
   boughtLeft(db: Database, teamId: string): Promise<number>;
 }
 
-/** The part of billing that teams need; server/money/billing implements it. */
+/** Billing fills this in. */
 export interface TeamBilling {
+  /** There is a provider of payments: who pays for a team is bound to it. */
+  readonly charges: boolean;
   ofTeam(ctx: Ctx, teamId: string): Promise<BillingMessage>;
   /** The account pays for one team more: its plan limits that, too. In the transaction of the change. */
   paidBy(db: Database, payerId: string): Promise<void>;
 }
 
 export interface TeamsDeps extends AcceptDeps {
-  readonly limits: Limits;
-  readonly work: TeamWork;
-  readonly credit: TeamCredit;
-  readonly billing: TeamBilling;
-  /** There is a provider of payments: who pays for a team is bound to it. */
-  readonly charges: boolean;
+  readonly teamsMax: number;
+  readonly work: () => TeamWork;
+  readonly credit: () => TeamCredit;
+  readonly billing: () => TeamBilling;
 }
 
 /** The subject of an entry of the ledger about a whole team. */
@@ -96,7 +95,7 @@ export async function createTeam(deps: TeamsDeps, ctx: Ctx, request: CreateReque
 }
 
 async function foundTeam(
-  { limits, billing }: TeamsDeps,
+  { teamsMax, billing }: TeamsDeps,
   ctx: Ctx,
   name: string,
 ): Promise<{ readonly id: string }> {
@@ -106,10 +105,10 @@ async function foundTeam(
   const act = { action: 'team.created', on: aTeam(id), details: () => ({ name }) };
   return await change(ctx, act, async ({ db }) => {
     await assertVerified(db, userId);
-    await refuseTooMany(db, userId, limits.teamsMax);
+    await refuseTooMany(db, userId, teamsMax);
     await insertTeam(db, { id, name, regionId: await defaultRegion(db), createdAt, payerId: userId });
     await insertMember(db, { teamId: id, userId, role: 'owner', joinedAt: createdAt });
-    await billing.paidBy(db, userId);
+    await billing().paidBy(db, userId);
     return { id };
   });
 }
@@ -166,8 +165,8 @@ export async function removeTeam(
         'team_protected',
         'this team holds the runners of the service itself and cannot be deleted',
       );
-    refuseCreditLeft(await credit.boughtLeft(db, teamId));
-    await work.close(db, teamId);
+    refuseCreditLeft(await credit().boughtLeft(db, teamId));
+    await work().close(db, teamId);
     await changes.announce(db, { teamId });
     await deleteTeam(db, teamId);
     return team;
@@ -209,7 +208,7 @@ export async function changeMemberRole(
 
 /** A member leaves by it, too. */
 export async function dropMember(
-  { changes, charges }: Pick<TeamsDeps, 'changes' | 'charges'>,
+  { changes, billing }: Pick<TeamsDeps, 'changes' | 'billing'>,
   ctx: Ctx,
   { teamId, userId }: Membership,
 ): Promise<void> {
@@ -223,7 +222,7 @@ export async function dropMember(
     const { db } = tx;
     const { member } = await lockedPair(tx, { teamId, userId });
     await assertNotLastOwner(db, member);
-    if (charges) await assertNotPayer(db.sql, member);
+    if (billing().charges) await assertNotPayer(db.sql, member);
     await deleteMember(db, member);
     const invitesEnded = await endInvitesOf(db, member, undefined);
     await revokeKeysOfTeam(db, member, tx.clock.now());

@@ -2,13 +2,17 @@
 import type { TeamsOfAccount, User } from '../accounts/index.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import type { AuditAct } from '../../kit/ledger/index.ts';
-import type { Ctx } from '../../kit/context.ts';
+import type { Ctx, Role } from '../../kit/context.ts';
 import { ended } from './acts.ts';
 import { endInvitesOf } from './invites.ts';
 import { becomePayer, payerOf } from './payers.ts';
 import { countOwners, deleteMember, firstOwner, insertMember, listMemberships, lockTeam } from './store.ts';
 
-export const teamsOfAccount: TeamsOfAccount = {
+export const ofAccount: TeamsOfAccount = {
+  named: async ({ db: { sql }, caller }) =>
+    await sql<Array<{ teamId: string; name: string; role: Role }>>`
+      select t.id as "teamId", t.name, m.role from team_members m join teams t on t.id = m.team_id
+      where m.user_id = ${caller.userId} and t.id = any(${[...caller.memberships.keys()]}) order by t.name, t.id`,
   lock: async (db, userId) => {
     for (const { teamId } of await listMemberships(db, userId)) await lockTeam(db, teamId);
   },

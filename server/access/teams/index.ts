@@ -1,18 +1,15 @@
 /** Teams of the caller, their members and invitations. */
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import {
-  InviteSchema,
-  MemberSchema,
-  TeamSchema,
-  TeamsService,
-} from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
-import type { Team as TeamMessage } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
-import type { Passwords } from '../accounts/index.ts';
-import type { Ctx, Role } from '../../kit/context.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { InviteSchema, TeamsService } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import { accountsFeature, teamsOfAccount } from '../accounts/index.ts';
+import { apiKeysFeature } from '../apikeys/index.ts';
+import { regionsFeature } from '../../engine/regions/index.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { roleName } from '../../kit/scopes.ts';
+import { createAdminTeams } from './admin-teams.ts';
 import { acceptInvite } from './accept-invite.ts';
 import {
   changeMemberRole,
@@ -26,28 +23,21 @@ import {
   teamOf,
 } from './acts.ts';
 import type { TeamBilling, TeamCredit, TeamsDeps, TeamWork } from './acts.ts';
+import { ofAccount } from './hand-over.ts';
 import { listInvites } from './invites.ts';
+import { showMember, showTeam } from './present.ts';
 import { listMembers, listTeams } from './store.ts';
-import type { Member, Team } from './store.ts';
+import { settings } from './teams.settings.ts';
 
 export type { TeamBilling, TeamCredit, TeamWork } from './acts.ts';
-export { teamsOfAccount } from './hand-over.ts';
+export { regionOfTeam } from './region.ts';
 export { becomePayer, payerOf, payingFor, teamsPaidBy, teamsPaidWith } from './payers.ts';
 export type { PaidTeam, Paying } from './payers.ts';
 export { findTeam, insertMember, insertTeam, lockTeam, updateTeam } from './store.ts';
 
-export interface TeamsFeatureDeps {
-  readonly passwords: Passwords;
-  readonly work: TeamWork;
-  readonly credit: TeamCredit;
-  readonly billing: TeamBilling;
-}
-
-export function teamsFeature(system: System, deps: TeamsFeatureDeps): Feature {
-  const { limits, billing } = system.config;
-  const charges = billing.stripeSecretKey !== undefined;
-  return { services: [createTeams({ ...system, ...deps, limits, charges })] };
-}
+export const teamWork = port<TeamWork>('work of teams');
+export const teamCredit = port<TeamCredit>('credit of teams');
+export const teamBillingPort = port<TeamBilling>('billing of teams');
 
 function createTeams(deps: TeamsDeps): Handlers<Ctx> {
   return implement(TeamsService, {
@@ -62,7 +52,7 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
       await removeTeam(deps, ctx, teamId);
       return {};
     },
-    billing: async ({ teamId }, ctx: Ctx) => await deps.billing.ofTeam(ctx, teamId),
+    billing: async ({ teamId }, ctx: Ctx) => await deps.billing().ofTeam(ctx, teamId),
     listMembers: async ({ teamId }, ctx: Ctx) => ({
       members: (await listMembers(ctx.db, teamId)).map(showMember),
     }),
@@ -93,9 +83,25 @@ function createTeams(deps: TeamsDeps): Handlers<Ctx> {
   });
 }
 
-/** The team as somebody with this role in it sees it. */
-export function showTeam(team: Team, role: Role | undefined): TeamMessage {
-  return shown(TeamSchema, { ...team, role });
-}
-
-const showMember = (member: Member) => shown(MemberSchema, member);
+export const teamsFeature = declareFeature({
+  name: 'teams',
+  on: { accounts: accountsFeature, apiKeys: apiKeysFeature, regions: regionsFeature },
+  settings,
+  prefixes: ['team', 'inv'],
+  owns: ['teams'],
+  reads: ['teams', 'team_members', 'team_payers'],
+  start: (system, _on, { teamsMax }) => {
+    const deps = {
+      ...system,
+      teamsMax,
+      work: () => filledOnce(system, teamWork),
+      credit: () => filledOnce(system, teamCredit),
+      billing: () => filledOnce(system, teamBillingPort),
+    };
+    return {
+      teamsMax,
+      services: [createTeams(deps), createAdminTeams(deps)],
+      fills: [fill(teamsOfAccount, ofAccount)],
+    };
+  },
+});

@@ -1,6 +1,6 @@
 /** Teams: how many an account owns. */
 import { limit } from '@svc/proto/process/settings.ts';
 
-export const limits = {
+export const settings = {
   teamsMax: limit('LIMIT_TEAMS', 50, 'Teams that one account owns.'),
 };

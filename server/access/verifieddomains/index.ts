@@ -17,7 +17,8 @@ import type { Ctx } from '../../kit/context.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
 import { createDns } from '../../base/dns.ts';
 import type { Dns, TxtAnswer } from '../../base/dns.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
+import { teamsFeature } from '../teams/index.ts';
 import { encodeCrockford } from '../../base/ids.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
@@ -187,6 +188,10 @@ function unquoted(record: string): string {
   return record.replace(/^[\s"]+|[\s"]+$/g, '');
 }
 
-export function verifiedDomainsFeature({ config, secrets }: System): Feature {
-  return { services: [createVerifiedDomains({ secrets, dns: createDns({ servers: config.dnsServers }) })] };
-}
+export const verifiedDomainsFeature = declareFeature({
+  name: 'verifieddomains',
+  on: { teams: teamsFeature },
+  start: ({ config, secrets }) => ({
+    services: [createVerifiedDomains({ secrets, dns: createDns({ servers: config.dnsServers }) })],
+  }),
+});

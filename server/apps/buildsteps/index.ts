@@ -7,10 +7,10 @@ import {
   BuildStepsService,
   Direction,
 } from '@svc/proto/gen/svc/buildsteps/v1/buildsteps_pb.ts';
-import { environmentRows } from '../environments/index.ts';
+import { environmentRows, environmentsFeature } from '../environments/index.ts';
 import type { Environment, Guards } from '../environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, rowsOf, shown } from '../../kit/resource/index.ts';
 import type { RowOf, Who } from '../../kit/resource/index.ts';
@@ -73,9 +73,11 @@ function createBuildSteps(guards: Guards): Handlers<Ctx> {
   });
 }
 
-export function buildStepsFeature(guards: Guards): Feature {
-  return { services: [createBuildSteps(guards)] };
-}
+export const buildStepsFeature = declareFeature({
+  name: 'buildsteps',
+  on: { environments: environmentsFeature },
+  start: (_system, { environments: { guards } }) => ({ services: [createBuildSteps(guards)] }),
+});
 
 /** In the order in which they run. */
 export async function listBuildSteps(who: Who, environmentId: string): Promise<readonly Step[]> {

@@ -1,6 +1,6 @@
 /** Environments: how many a project has. */
 import { limit } from '@svc/proto/process/settings.ts';
 
-export const limits = {
+export const settings = {
   environmentsPerProjectMax: limit('LIMIT_ENVIRONMENTS_PER_PROJECT', 200, 'Environments of one project.'),
 };

@@ -43,10 +43,10 @@ const OF_CONTENT: ReadonlySet<Guard['kind']> = new Set(['approval', 'policy']);
 /** Guards that a refusal names. */
 const NAMED_MAX = 5;
 
-export function createGuards(ports: readonly GuardsOf[]): Guards {
+export function createGuards(ports: () => readonly GuardsOf[]): Guards {
   const of: Guards['of'] = async (who, environment) => {
     const all = [...approvalsOf(environment)];
-    for (const port of ports) all.push(...(await port(who, environment)));
+    for (const port of ports()) all.push(...(await port(who, environment)));
     return all;
   };
   return {

@@ -1,5 +1,4 @@
 /** Environments: where a project's branch is built and deployed. */
-import type { Feature, System } from '../../kit/feature.ts';
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -19,15 +18,19 @@ import type {
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { WorkSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { WorkSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { Limits } from '../../config.ts';
+import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { newId } from '../../base/ids.ts';
 import { change, given, shown, unlessTaken } from '../../kit/resource/index.ts';
 import type { Changes } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import { projectRows, refuseOpenBuilds } from '../projects/index.ts';
+import { contentsOfProject, projectRows, projectsFeature } from '../projects/index.ts';
+import { settings } from './environments.settings.ts';
 import { gitCredentials, refuseOtherHost, sealGitCredentials } from './git-credentials.ts';
-import type { Guards } from './guards.ts';
+import { createGuards } from './guards.ts';
+import type { Guards, GuardsOf } from './guards.ts';
+import { refuseOpenBuilds } from './open-builds.ts';
+import type { OpenBuilds } from './open-builds.ts';
 import { changedFields, recorded, recordedFields } from './recorded.ts';
 import { environmentRows } from './rows.ts';
 import type { Environment } from './rows.ts';
@@ -38,30 +41,34 @@ import { refuseGuardedPort, refuseTakenApp } from './target.ts';
 export { openGitCredentials } from './git-credentials.ts';
 export type { GitCredentials } from './git-credentials.ts';
 export { createGuards } from './guards.ts';
+export type { OpenBuilds } from './open-builds.ts';
 export type { Guard, Guards, GuardsOf } from './guards.ts';
 export { environmentRows } from './rows.ts';
 export type { Environment } from './rows.ts';
 export type { Deploy } from './schema.ts';
 export { findDeleted, projectsOf } from './scope.ts';
 
-/** What features above know of an environment. */
-export interface EnvironmentPorts {
-  /** Why images of a team's builds have nowhere to go. Undefined: they have. */
-  readonly missingRegistry: (teamId: string) => Promise<string | undefined>;
-}
+/** Returns why images of a team's builds have nowhere to go, or undefined when they have. */
+export type MissingRegistry = (teamId: string) => Promise<string | undefined>;
+
+export const environmentGuards = port<GuardsOf>('guards of an environment');
+export const missingRegistryOfTeam = port<MissingRegistry>('missing registry of a team');
+export const openBuildsOf = port<OpenBuilds>('open builds of environments');
 
 const DEFAULT_PORT = 8_080;
 /** Fields that decide nothing of what is built, or of where it goes. */
 const NEVER_GUARDED: ReadonlySet<string> = new Set(['buildTimeoutSeconds']);
 
-export interface EnvironmentsDeps extends EnvironmentPorts {
+export interface EnvironmentsDeps {
   readonly guards: Guards;
-  readonly limits: Limits;
+  readonly missingRegistry: MissingRegistry;
+  readonly openBuilds: OpenBuilds;
+  readonly environmentsPerProjectMax: number;
   readonly secrets: Pick<Secrets, 'seal'>;
 }
 
 export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
-  const { guards, limits, secrets } = deps;
+  const { guards, environmentsPerProjectMax, secrets } = deps;
   const answer = async (environment: Environment) =>
     show(environment, await deps.missingRegistry(environment.teamId));
   /** What is given otherwise than it is stored. */
@@ -99,7 +106,7 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
         const where = eq(environments.projectId, projectId);
         await environmentRows.atMost(tx, {
           teamId,
-          max: limits.environmentsPerProjectMax,
+          max: environmentsPerProjectMax,
           of: 'project',
           where,
         });
@@ -112,7 +119,7 @@ export function createEnvironments(deps: EnvironmentsDeps): Handlers<Ctx> {
     update: async (request, ctx: Ctx) => await answer(await update(ctx, { guards, special }, request)),
     delete: async ({ environmentId }, ctx: Ctx) => {
       await environmentRows.find(ctx, environmentId);
-      await remove(ctx, guards, environmentId);
+      await remove(deps, ctx, environmentId);
       return {};
     },
   });
@@ -165,7 +172,7 @@ async function update(ctx: Ctx, { guards, special }: Updating, request: UpdateRe
 }
 
 /** The ledger keeps what guarded it: a policy or budget of its own is about nothing from then on. */
-async function remove(ctx: Ctx, guards: Guards, id: string): Promise<void> {
+async function remove({ guards, openBuilds }: EnvironmentsDeps, ctx: Ctx, id: string): Promise<void> {
   await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
     const before = await environmentRows.lock(tx, id);
@@ -173,7 +180,7 @@ async function remove(ctx: Ctx, guards: Guards, id: string): Promise<void> {
     const names = (await guards.of(tx, before)).map(({ name }) => name);
     const deleted = (row: Environment) => ({ ...details(row), before: recorded(row), guards: names });
     await change(tx, { action: 'environment.deleted', details: deleted }, async () => {
-      await refuseOpenBuilds(tx, { environmentId: id });
+      await refuseOpenBuilds(openBuilds, tx, { environmentId: id });
       return await environmentRows.remove(tx, id);
     });
   });
@@ -233,10 +240,29 @@ function show({ deploy, ...row }: Environment, notice?: string): EnvironmentMess
   });
 }
 
-export function environmentsFeature(
-  { config, secrets }: System,
-  guards: Guards,
-  { missingRegistry }: EnvironmentPorts,
-): Feature {
-  return { services: [createEnvironments({ guards, limits: config.limits, secrets, missingRegistry })] };
-}
+export const environmentsFeature = declareFeature({
+  name: 'environments',
+  on: { projects: projectsFeature },
+  settings,
+  reads: ['environments'],
+  start: (system, _on, { environmentsPerProjectMax }) => {
+    const { secrets } = system;
+    const guards = createGuards(() => system.filled(environmentGuards));
+    const missingRegistry: MissingRegistry = async (teamId) =>
+      await filledOnce(system, missingRegistryOfTeam)(teamId);
+    const openBuilds: OpenBuilds = async (...of) => await filledOnce(system, openBuildsOf)(...of);
+    return {
+      guards,
+      missingRegistry,
+      services: [
+        createEnvironments({ guards, environmentsPerProjectMax, secrets, missingRegistry, openBuilds }),
+      ],
+      fills: [
+        fill(
+          contentsOfProject,
+          async (tx, projectId) => await refuseOpenBuilds(openBuilds, tx, { projectId }),
+        ),
+      ],
+    };
+  },
+});

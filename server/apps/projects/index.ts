@@ -1,5 +1,4 @@
 /** Projects of the caller's teams. */
-import type { Feature } from '../../kit/feature.ts';
 import { and, eq, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -7,27 +6,41 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { ProjectSchema, ProjectsService } from '@svc/proto/gen/svc/projects/v1/projects_pb.ts';
 import { requireTeam } from '../../kit/authorise.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
+import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, rowsOf, shown } from '../../kit/resource/index.ts';
 import type { RowOf } from '../../kit/resource/index.ts';
-import { refuseOpenBuilds } from './open-builds.ts';
 import { projects } from './schema.ts';
 import { nextFreeSlug } from './slug.ts';
-
-export { refuseOpenBuilds } from './open-builds.ts';
 
 export const projectRows = rowsOf(projects);
 export type Project = RowOf<typeof projects>;
 
+/** Returns the ids of the projects in a space that the caller may see. */
+export type ProjectsInSpace = (ctx: Ctx, spaceId: string) => Promise<readonly string[]>;
+
+/**
+ * Returns the environments that go with a project. In the transaction of its deletion; throws when something in them is in the way, and keeps
+ * what would be from beginning.
+ */
+export type ContentsOfProject = (
+  tx: Ctx,
+  projectId: string,
+) => Promise<ReadonlyArray<{ readonly id: string; readonly name: string }>>;
+
+export const projectsInSpace = port<ProjectsInSpace>('projects in a space');
+export const contentsOfProject = port<ContentsOfProject>('contents of a project');
+
 export interface ProjectsDeps {
-  /** Ids of the projects in a space that the caller may see; server/workspace/spaces implements it. */
-  readonly inSpace: (ctx: Ctx, spaceId: string) => Promise<readonly string[]>;
+  readonly inSpace: ProjectsInSpace;
+  readonly contents: ContentsOfProject;
 }
 
 const details = ({ name, slug }: Project) => ({ name, slug });
 
-export function createProjects({ inSpace }: ProjectsDeps): Handlers<Ctx> {
+export function createProjects({ inSpace, contents }: ProjectsDeps): Handlers<Ctx> {
   return implement(ProjectsService, {
     list: async (request, ctx: Ctx) => {
       const { teamId, spaceId } = request;
@@ -59,7 +72,7 @@ export function createProjects({ inSpace }: ProjectsDeps): Handlers<Ctx> {
       await ctx.db.transact(async (db) => {
         const tx = { ...ctx, db };
         const { id } = await projectRows.lock(tx, projectId);
-        const environments = await refuseOpenBuilds(tx, { projectId: id });
+        const environments = await contents(tx, id);
         const deleted = (row: Project) => ({ ...details(row), environments });
         await change(tx, { action: 'project.deleted', details: deleted }, async () =>
           projectRows.remove(tx, id),
@@ -84,6 +97,16 @@ function isOneOf(ids: readonly string[]): SQL {
   return sql`${projects.id} = any(${sql.param([...ids])}::text[])`;
 }
 
-export function projectsFeature(deps: ProjectsDeps): Feature {
-  return { services: [createProjects(deps)] };
-}
+export const projectsFeature = declareFeature({
+  name: 'projects',
+  on: { teams: teamsFeature },
+  reads: ['projects'],
+  start: (system) => ({
+    services: [
+      createProjects({
+        inSpace: async (ctx, spaceId) => await filledOnce(system, projectsInSpace)(ctx, spaceId),
+        contents: async (tx, projectId) => await filledOnce(system, contentsOfProject)(tx, projectId),
+      }),
+    ],
+  }),
+});

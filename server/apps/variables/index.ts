@@ -8,12 +8,12 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { VariableSchema, VariablesService } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
 import type { Variable as Message } from '@svc/proto/gen/svc/variables/v1/variables_pb.ts';
-import { environmentRows } from '../environments/index.ts';
+import { environmentRows, environmentsFeature } from '../environments/index.ts';
 import type { Environment, Guards } from '../environments/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
@@ -96,9 +96,13 @@ function createVariables({ guards, secrets }: VariablesDeps): Handlers<Ctx> {
   });
 }
 
-export function variablesFeature({ secrets }: System, guards: Guards): Feature {
-  return { services: [createVariables({ guards, secrets })] };
-}
+export const variablesFeature = declareFeature({
+  name: 'variables',
+  on: { environments: environmentsFeature },
+  start: ({ secrets }, { environments: { guards } }) => ({
+    services: [createVariables({ guards, secrets })],
+  }),
+});
 
 /** What a build finds: for its spec, which is encrypted as a whole. */
 export async function openVariables(

@@ -1,7 +1,11 @@
 /** Connect: external CI in one timeline. */
-import type { JobCredentials } from '../../access/auth/index.ts';
-import type { Feature, System } from '../../kit/feature.ts';
-import type { FeatureGate } from '../../kit/feature-gate.ts';
+import { authFeature, jobCredentials } from '../../access/auth/index.ts';
+import { environmentGuards, environmentsFeature } from '../../apps/environments/index.ts';
+import { projectsFeature } from '../../apps/projects/index.ts';
+import { workFeature } from '../../engine/work/index.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
+import { switchesFeature } from '../../switches/index.ts';
+import { settings } from './oidc/oidc.settings.ts';
 import type { JobKind } from '../../kit/jobs/index.ts';
 import type { Loop } from '../../base/loop.ts';
 import { pollJob } from './health-poll.ts';
@@ -23,6 +27,7 @@ import type { Ctx } from '../../kit/context.ts';
 import { connectionMethods } from './connections.ts';
 import type { CiDeps } from './deps.ts';
 import { commitStatusJob } from './commit-status/handler.ts';
+import { connectionGuards } from './guards.ts';
 import { discoverJob, discoveryMethods } from './discovery/index.ts';
 import { tokenMethods } from './forges/token.ts';
 import { oidcMethods } from './oidc/index.ts';
@@ -30,7 +35,6 @@ import { readMethods } from './reads.ts';
 import { reportedRun, reportMethods } from './reports.ts';
 import { webhookMethods } from './webhooks/index.ts';
 
-export { connectionGuards } from './guards.ts';
 export { bindCiJob, isCiJob } from './oidc/index.ts';
 export type { CiJobCaller } from './oidc/index.ts';
 
@@ -52,38 +56,54 @@ export function ciJobKinds(deps: SubscriptionDeps): readonly JobKind[] {
 }
 
 /** Connect, and the credentials of CI jobs for authentication. */
-export function startCi(
-  system: System,
-  gate: FeatureGate,
-): Feature & {
-  readonly ciJobs: JobCredentials;
-  readonly reportedRun: typeof reportedRun;
-} {
-  const { config, db, clock, publicUrl } = system;
-  const allowPrivate = config.webhooksAllowPrivate;
-  const verify = createVerifyIdToken({
-    ...system,
-    issuers: config.oidcIssuers,
-    allowPrivate,
-    audience: () => config.oidcAudience ?? publicUrl().replace(/\/+$/, ''),
-  });
-  let reading: Loop | undefined;
-  /** Webhooks wait to be read. Those of another process look every second. */
-  const wakeReading = (): void => reading?.wake();
-  return {
-    ciJobs: createCiJobs({ db, clock, verify }),
-    reportedRun,
-    services: [
-      createCi({ ...system, allowPrivate, verifyIdToken: verify }),
-      createWebhooks(system),
-      createAdminCiDeliveries({ wakeReading }),
-    ],
-    endpoints: () => createWebhookEndpoint({ ...system, gate, onStored: wakeReading }),
-    loops: [() => (reading = startReading(system)), () => startCiHealth(system)],
-    jobs: ciJobKinds({ ...system, allowPrivate }),
-    purges: [
-      async () => await purgeIdTokens(db.sql, clock),
-      async (nowMs) => await purgeCiDeliveries(db.sql, nowMs),
-    ],
-  };
-}
+export const ciFeature = declareFeature({
+  name: 'ci',
+  on: {
+    switches: switchesFeature,
+    auth: authFeature,
+    environments: environmentsFeature,
+    projects: projectsFeature,
+    work: workFeature,
+  },
+  settings,
+  check: (_settings, { process, isSet, problem }) => {
+    if (isSet('OIDC_ISSUERS') && !process.webhooksAllowPrivate)
+      problem(
+        'OIDC_ISSUERS is set, and the issuers are fixed: tests replace them, and set WEBHOOKS_ALLOW_PRIVATE=true with it',
+      );
+  },
+  prefixes: ['cic', 'cid', 'cih', 'cij', 'cip', 'cir', 'ciw'],
+  reads: ['ci_connections', 'ci_pipelines', 'ci_run_environments', 'ci_runs'],
+  start: (system, { switches: { switches } }, { oidcIssuers, oidcAudience }) => {
+    const { config, db, clock, publicUrl } = system;
+    const allowPrivate = config.webhooksAllowPrivate;
+    const verify = createVerifyIdToken({
+      ...system,
+      issuers: oidcIssuers,
+      allowPrivate,
+      audience: () => oidcAudience ?? publicUrl().replace(/\/+$/, ''),
+    });
+    let reading: Loop | undefined;
+    /** Webhooks wait to be read. Those of another process look every second. */
+    const wakeReading = (): void => reading?.wake();
+    return {
+      reportedRun,
+      services: [
+        createCi({ ...system, allowPrivate, verifyIdToken: verify }),
+        createWebhooks(system),
+        createAdminCiDeliveries({ wakeReading }),
+      ],
+      endpoints: () => createWebhookEndpoint({ ...system, gate: switches.gate, onStored: wakeReading }),
+      loops: [() => (reading = startReading(system)), () => startCiHealth(system)],
+      jobs: ciJobKinds({ ...system, allowPrivate }),
+      purges: [
+        async () => await purgeIdTokens(db.sql, clock),
+        async (nowMs: number) => await purgeCiDeliveries(db.sql, nowMs),
+      ],
+      fills: [
+        fill(jobCredentials, createCiJobs({ db, clock, verify })),
+        fill(environmentGuards, connectionGuards),
+      ],
+    };
+  },
+});

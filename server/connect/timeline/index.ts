@@ -1,9 +1,13 @@
 /** Timeline: builds and runs of external CI of one environment, side by side, computed as they are asked for. */
-import type { Feature } from '../../kit/feature.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { TimelineService } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';
-import { environmentRows } from '../../apps/environments/index.ts';
+import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
+import { buildsFeature } from '../../engine/builds/index.ts';
+import { runnersFeature } from '../../engine/runners/index.ts';
+import { declareFeature } from '../../kit/feature.ts';
+import { switchesFeature } from '../../switches/index.ts';
+import { ciFeature } from '../ci/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { formatCursor, parseCursor } from './cursor.ts';
@@ -47,6 +51,14 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
   });
 }
 
-export function timelineFeature(deps: TimelineDeps): Feature {
-  return { services: [createTimeline(deps)] };
-}
+export const timelineFeature = declareFeature({
+  name: 'timeline',
+  on: {
+    switches: switchesFeature,
+    environments: environmentsFeature,
+    runners: runnersFeature,
+    builds: buildsFeature,
+    ci: ciFeature,
+  },
+  start: (_system, { switches: { switches } }) => ({ services: [createTimeline(switches)] }),
+});

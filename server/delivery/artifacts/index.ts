@@ -11,26 +11,30 @@ import {
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import type {
   DeclareRequest,
+  ImpactRequest,
   ListRequest,
   ReportForRunRequest,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
-import { projectRows } from '../../apps/projects/index.ts';
-import { refuseOthersImage } from '../../engine/builds/index.ts';
+import { projectRows, projectsFeature } from '../../apps/projects/index.ts';
+import { ciFeature } from '../../connect/ci/index.ts';
+import { buildsFeature } from '../../engine/builds/index.ts';
+import { evidenceFeature } from '../../engine/evidence/index.ts';
+import { refuseOthersImage, registriesFeature } from '../../engine/registries/index.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { EventEffect, Feature, System } from '../../kit/feature.ts';
+import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { change, enumWord, rowsOf, shown } from '../../kit/resource/index.ts';
-import { attestationsOf, keysFor } from '../attestations/index.ts';
+import type { Who } from '../../kit/resource/index.ts';
+import { attestationsFeature, attestationsOf, keysFor } from '../attestations/index.ts';
 import type { TrustRoot } from '../attestations/index.ts';
+import { signingKeysFeature } from '../signingkeys/index.ts';
 import { catalogued, catalogueJob } from './catalogue.ts';
 import { attestEvaluation } from './evaluation.ts';
 import type { EvaluationDeps } from './evaluation.ts';
-import { impactOf } from './impact.ts';
-import { lineageOf } from './lineage.ts';
-import { passportJob } from './passport.ts';
-import { passportDue, passportsDue, passportsOfDue } from './passport-due.ts';
+import { passportDue, passportsOfDue } from './passport-due.ts';
 import { findArtifact, presentArtifact, presentListed, presentPassport } from './read.ts';
 import type { Artifact } from './read.ts';
+import type { Impact, Lineage } from './use.ts';
 import { recordArtifact } from './record.ts';
 import { rereadJob } from './reread.ts';
 import { createSbomReader } from './sbom/sbom-reader.ts';
@@ -41,9 +45,12 @@ import { artifacts, artifactSources } from './schema.ts';
 import { presentAll, presentAttestation, removeAttestation, upload } from './statements.ts';
 import { removeSbom, uploadSbom } from './upload-sbom.ts';
 
-export { allDeployments, deployedElsewhere, runsThere, whatRuns } from './deployed.ts';
+export { catalogued } from './catalogue.ts';
 export { artifactFacts, artifactOfDigest, readArtifacts } from './facts.ts';
-export { passportDue } from './passport-due.ts';
+export { AFTER_MS, PASSPORT_JOB, passportDue } from './passport-due.ts';
+export type { About } from './passport-due.ts';
+export { namesNear, setsWith, wantedPackage } from './sbom/search.ts';
+export type { WantedPackage } from './sbom/search.ts';
 export type { ArtifactFacts, ArtifactRow } from './facts.ts';
 export { comparePackages } from './sbom/compare.ts';
 export type { PackageChanges } from './sbom/compare.ts';
@@ -53,12 +60,11 @@ export type { PackageFacts } from './sbom/store.ts';
 export { builtFrom, imageOf } from './deployable.ts';
 export type { Artifact } from './read.ts';
 export { artifacts } from './schema.ts';
+export type { artifactPassports } from './schema.ts';
 export { rankOf } from './source-rank.ts';
+export type { Impact, ImpactEnvironment, ImpactUnknown, Lineage, LineageEdge, LineageNode } from './use.ts';
 
 const ARTIFACTS_MAX = 200_000;
-
-/** What of artifacts comes with events. */
-export const artifactEffects: readonly EventEffect[] = [catalogued, passportsDue];
 
 export const artifactRows = rowsOf(artifacts);
 const rows = artifactRows;
@@ -82,6 +88,7 @@ export interface ArtifactsDeps extends EvaluationDeps {
   readonly localRegistry: string;
   /** The run that the caller may say something about at this moment. */
   reportedRun(ctx: Ctx, runId: string): Promise<ReportedRun>;
+  use(): UseOfArtifacts;
 }
 
 export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
@@ -99,14 +106,14 @@ export function createArtifacts(deps: ArtifactsDeps): Handlers<Ctx> {
       return { ...next, packages: items.map((each) => shown(ArtifactPackageSchema, each)) };
     },
     impact: async (request, ctx: Ctx) => {
-      const { artifactIds, ...impact } = await impactOf(ctx, request);
+      const { artifactIds, ...impact } = await deps.use().impact(ctx, request);
       const found = await rows.list(ctx, { where: inArray(artifacts.id, [...artifactIds]) });
       const message = shown(ImpactResponseSchema, { ...impact, artifacts: [] });
       message.artifacts = await presentListed(ctx, request.teamId, found);
       return message;
     },
     lineage: async ({ artifactId }, ctx: Ctx) =>
-      shown(LineageResponseSchema, await lineageOf(ctx, await findArtifact(ctx, artifactId))),
+      shown(LineageResponseSchema, await deps.use().lineage(ctx, await findArtifact(ctx, artifactId))),
     passport: async ({ artifactId }, ctx: Ctx) => await presentPassport(ctx, artifactId),
     reportForRun: async (request, ctx: Ctx) => {
       const about = await deps.reportedRun(ctx, request.runId);
@@ -276,21 +283,45 @@ async function declare(
   });
 }
 
-export function artifactsFeature(
-  { config, db, clock, publicUrl }: System,
-  deps: Pick<ArtifactsDeps, 'signer' | 'root' | 'reportedRun'>,
-): Feature {
-  const { signer, root } = deps;
-  const typeBase = config.attestationTypeBase;
-  const reader = createSbomReader();
-  return {
-    services: [createArtifacts({ ...deps, typeBase, reader, localRegistry: config.localRegistry })],
-    effects: artifactEffects,
-    jobs: [
-      catalogueJob({ db, signer, reader, publicUrl, typeBase }),
-      passportJob({ db, signer, clock, typeBase, root }),
-      rereadJob({ db, reader }),
-    ],
-    stop: async () => await reader.stop(),
-  };
+/** Where an artifact came from and went to is known by releases and promotions, which stand above. */
+export interface UseOfArtifacts {
+  impact(who: Who, request: ImpactRequest): Promise<Impact>;
+  lineage(ctx: Ctx, artifact: Artifact): Promise<Lineage>;
 }
+
+export const useOfArtifacts = port<UseOfArtifacts>('use of artifacts');
+
+export const artifactsFeature = declareFeature({
+  name: 'artifacts',
+  on: {
+    projects: projectsFeature,
+    registries: registriesFeature,
+    evidence: evidenceFeature,
+    builds: buildsFeature,
+    ci: ciFeature,
+    signingKeys: signingKeysFeature,
+    attestations: attestationsFeature,
+  },
+  events: {
+    'artifact.created': {
+      when: 'An artifact was seen for the first time.',
+      scope: 'artifact:read',
+      delivered: true,
+    },
+  },
+  reads: ['artifacts', 'artifact_sources', 'artifact_sboms', 'package_sets'],
+  writes: ['artifact_passports'],
+  start: (system, { registries, ci, signingKeys: { signer }, attestations: { root, typeBase } }) => {
+    const { db, publicUrl } = system;
+    const { localRegistry } = registries;
+    const { reportedRun } = ci;
+    const use = (): UseOfArtifacts => filledOnce(system, useOfArtifacts);
+    const reader = createSbomReader();
+    return {
+      services: [createArtifacts({ signer, root, typeBase, reader, localRegistry, reportedRun, use })],
+      effects: [catalogued],
+      jobs: [catalogueJob({ db, signer, reader, publicUrl, typeBase }), rereadJob({ db, reader })],
+      stop: async () => await reader.stop(),
+    };
+  },
+});

@@ -1,6 +1,5 @@
 /** When a passport is made: two seconds after the last event about its artifact. */
 import type { Database } from '../../base/db/index.ts';
-import type { EventEffect } from '../../kit/feature.ts';
 import { addJob, keyedJobsAdded } from '../../kit/jobs/index.ts';
 
 export const PASSPORT_JOB = 'artifacts.passport';
@@ -28,14 +27,3 @@ export async function passportsOfDue(
     where team_id = ${teamId} and digest = any(${[...digests]}::text[])`;
   await sql`${keyedJobsAdded(sql, { kind: PASSPORT_JOB, inMs: AFTER_MS }, about)}`;
 }
-
-/** CTE `passports_due`: the same for artifacts of releases, by the events of the CTE `published`. */
-export const passportsDue: EventEffect = (sql) => sql`
-  passports_due as (${keyedJobsAdded(
-    sql,
-    { kind: PASSPORT_JOB, inMs: AFTER_MS },
-    sql`
-      select distinct r.team_id, r.artifact_id as key, 'passport ' || r.artifact_id as lane, jsonb_build_object('artifactId', r.artifact_id) as payload
-      from published e join release_artifacts r on r.team_id = e.team_id and r.release_id = e.payload ->> 'releaseId'
-      where e.kind = 'release.created' or e.kind like 'promotion.%'`,
-  )})`;

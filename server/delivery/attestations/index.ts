@@ -1,10 +1,13 @@
 /** Attestations: signed statements about artifacts, our own and those of others, and what each is worth. */
-import type { Feature, System } from '../../kit/feature.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { declareFeature } from '../../kit/feature.ts';
+import { signingKeysFeature } from '../signingkeys/index.ts';
+import { settings } from './attestations.settings.ts';
+import { trustRootOf } from './trust-root.ts';
 import { stopReading } from './large.ts';
 import { recountJob } from './recount.ts';
 import { createTrustedIdentities } from './trusted-identities.ts';
 import { createTrustedKeys } from './trusted-keys.ts';
-import type { TrustRoot } from './trust-root.ts';
 
 export { addSubjects, attest, signStatement, storeAttestation } from './attest.ts';
 export type { AttestDeps, Stated } from './attest.ts';
@@ -20,19 +23,25 @@ export { attestationsOf, statedAs } from './read.ts';
 export type { Attestation, ListedAttestation } from './read.ts';
 export { attestations, attestationSubjects } from './schema.ts';
 export { EVALUATION_SUFFIX, isEvaluation, PROVENANCE_TYPE } from './statement.ts';
-export { trustRootOf } from './trust-root.ts';
 export type { TrustRoot } from './trust-root.ts';
 export { verifyBundle } from './verify.ts';
 export type { Keys, VerificationStatus, Verified } from './verify.ts';
 export { problemOf as statementProblem } from './well-formed.ts';
 
-export function attestationsFeature(
-  { db, clock }: Pick<System, 'db' | 'clock'>,
-  root: TrustRoot | undefined,
-): Feature {
-  return {
-    services: [createTrustedKeys(root), createTrustedIdentities(root)],
-    jobs: [recountJob({ db, clock, root })],
-    stop: stopReading,
-  };
-}
+export const attestationsFeature = declareFeature({
+  name: 'attestations',
+  on: { teams: teamsFeature, signingKeys: signingKeysFeature },
+  settings,
+  prefixes: ['tid', 'tky'],
+  reads: ['attestations', 'attestation_subjects'],
+  start: ({ db, clock }, _on, { sigstoreTrustedRoot, attestationTypeBase: typeBase }) => {
+    const root = trustRootOf(sigstoreTrustedRoot);
+    return {
+      root,
+      typeBase,
+      services: [createTrustedKeys(root), createTrustedIdentities(root)],
+      jobs: [recountJob({ db, clock, root })],
+      stop: stopReading,
+    };
+  },
+});

@@ -1,5 +1,5 @@
 /** The hash-chained ledger of what people and programs changed. */
-import type { Feature, System } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { createCheckpointFile } from './checkpoint-file.ts';
 import { createSigner } from './checkpoint.ts';
 import { startCheckpoints } from './checkpointer.ts';
@@ -14,11 +14,15 @@ export { streamEntries } from './store.ts';
 export { ChainCheck } from './verify.ts';
 export type { Evidence, Report } from './verify.ts';
 
-export function auditFeature({ config, clock, db, secrets, onError }: System): Feature {
-  const file = createCheckpointFile(config.dataDir);
-  const signer = createSigner(secrets);
-  return {
-    services: createAudit({ signer, file }),
-    loops: [() => startCheckpoints({ sql: db.sql, clock, signer, file }, onError)],
-  };
-}
+export const auditFeature = declareFeature({
+  name: 'audit',
+  reads: ['audit_entries', 'audit_heads'],
+  start: ({ config, clock, db, secrets, onError }) => {
+    const file = createCheckpointFile(config.dataDir);
+    const signer = createSigner(secrets);
+    return {
+      services: createAudit({ signer, file }),
+      loops: [() => startCheckpoints({ sql: db.sql, clock, signer, file }, onError)],
+    };
+  },
+});

@@ -10,12 +10,20 @@ import {
 } from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
 import type { AssembleRequest } from '@svc/proto/gen/svc/compliance/v1/compliance_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { change, lockTeam, shown, transition } from '../../kit/resource/index.ts';
 import { databaseNow } from '../../base/sql.ts';
-import { createCheckpointFile, createCheckpointSigner } from '../audit/index.ts';
+import { auditFeature, createCheckpointFile, createCheckpointSigner } from '../audit/index.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { artifactsFeature } from '../artifacts/index.ts';
+import { attestationsFeature } from '../attestations/index.ts';
+import { policiesFeature } from '../policies/index.ts';
+import { promotionsFeature } from '../promotions/index.ts';
+import { releasesFeature } from '../releases/index.ts';
+import { signingKeysFeature } from '../signingkeys/index.ts';
+import { evidenceFeature } from '../../engine/evidence/index.ts';
+import { impactFeature } from '../impact/index.ts';
 import { addAssembly, assemblyJob } from './assembly.ts';
-import type { PackageDeps } from './package.ts';
 import { readPeriod } from './period.ts';
 import { compliancePackages } from './schema.ts';
 import { packageRows as rows, readManifest, readPieces } from './store.ts';
@@ -116,18 +124,37 @@ async function assemble(ctx: Ctx, request: AssembleRequest): Promise<ComplianceP
   });
 }
 
-export function complianceFeature(
-  { config, db, clock, secrets }: System,
-  { signer, root }: Pick<PackageDeps, 'signer' | 'root'>,
-): Feature {
-  const deps = {
-    db,
-    clock,
-    signer,
-    root,
-    typeBase: config.attestationTypeBase,
-    file: createCheckpointFile(config.dataDir),
-    checkpoints: createCheckpointSigner(secrets),
-  };
-  return { services: [createCompliance()], jobs: [assemblyJob(deps)] };
-}
+export const complianceFeature = declareFeature({
+  name: 'compliance',
+  on: {
+    teams: teamsFeature,
+    audit: auditFeature,
+    signingKeys: signingKeysFeature,
+    attestations: attestationsFeature,
+    evidence: evidenceFeature,
+    artifacts: artifactsFeature,
+    policies: policiesFeature,
+    releases: releasesFeature,
+    promotions: promotionsFeature,
+    impact: impactFeature,
+  },
+  events: {
+    'compliance.package_ready': {
+      when: 'A compliance package is assembled and waits for its review.',
+      scope: 'compliance:read',
+      notifies: true,
+    },
+  },
+  start: ({ config, db, clock, secrets }, { signingKeys: { signer }, attestations: { root, typeBase } }) => {
+    const deps = {
+      db,
+      clock,
+      signer,
+      root,
+      typeBase,
+      file: createCheckpointFile(config.dataDir),
+      checkpoints: createCheckpointSigner(secrets),
+    };
+    return { services: [createCompliance()], jobs: [assemblyJob(deps)] };
+  },
+});

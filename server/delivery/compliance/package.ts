@@ -3,7 +3,8 @@ import { keysFor, signStatement } from '../attestations/index.ts';
 import type { TrustRoot } from '../attestations/index.ts';
 import { pemOf, readKeys } from '../signingkeys/index.ts';
 import type { Signer, SigningKey } from '../signingkeys/index.ts';
-import { artifactEffects } from '../artifacts/index.ts';
+import { catalogued } from '../artifacts/index.ts';
+import { passportsDue } from '../impact/index.ts';
 import { isTelling, promotionEffects } from '../promotions/index.ts';
 import { isBehind } from '../../engine/outbox/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
@@ -87,7 +88,7 @@ async function addEvidence(
 ): Promise<Readonly<Record<string, number>>> {
   const { teamId, periodStart: start, coversUntil: until } = row;
   // Deployments are written when their events are published, and the ledger is told of them a moment later.
-  const effects = [...promotionEffects, ...artifactEffects];
+  const effects = [...promotionEffects, catalogued, passportsDue];
   if ((await isBehind(db.sql, { teamId, until, effects })) || (await isTelling(db.sql, teamId)))
     throw new JobNotYet(BEHIND_MS);
   const teams = systemScope(teamId);

@@ -2,7 +2,8 @@
  * Every deployment of the period with what is known of how it came about, and what an auditor asks about first. Nothing is read from builds or environments, because these may be gone: deployments,
  * artifacts, promotions, gates and the ledger outlive them.
  */
-import { allDeployments, deployedElsewhere, rankOf } from '../artifacts/index.ts';
+import { rankOf } from '../artifacts/index.ts';
+import { allDeployments, deployedElsewhere } from '../promotions/index.ts';
 import { attestationFacts, PROVENANCE_TYPE } from '../attestations/index.ts';
 import type { AttestationFacts, Keys } from '../attestations/index.ts';
 import type { Ends, LedgerAct, LedgerPart, PolicyAct, ToldDeployment } from './ledger.ts';

@@ -13,30 +13,36 @@ import {
   SimulationSchema,
 } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
 import type { CreateRequest, UpdateDocumentRequest } from '@svc/proto/gen/svc/policies/v1/policies_pb.ts';
-import { environmentRows, findDeleted } from '../../apps/environments/index.ts';
-import { projectRows } from '../../apps/projects/index.ts';
+import {
+  environmentGuards,
+  environmentRows,
+  environmentsFeature,
+  findDeleted,
+} from '../../apps/environments/index.ts';
+import { projectRows, projectsFeature } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, lockTeam, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
 import type { RowOf, Who } from '../../kit/resource/index.ts';
-import type { TrustRoot } from '../attestations/index.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { artifactsFeature } from '../artifacts/index.ts';
+import { attestationsFeature } from '../attestations/index.ts';
+import { buildGate, buildsFeature } from '../../engine/builds/index.ts';
 import { createBuildGate } from './build-gate.ts';
-import type { BuildGate } from './build-gate.ts';
 import { readDocument } from './engine/document.ts';
 import type { PolicyDocument } from './engine/document.ts';
 import { createReplay } from './engine/replay.ts';
 import type { Replay } from './engine/replay.ts';
+import { policyGuards } from './guards.ts';
 import { purgeGates } from './gate-log.ts';
 import { createGates } from './gates.ts';
-import type { Gates } from './passage.ts';
 import { inForce, policies, policyDecisions, policyGates, policyRevisions } from './schema.ts';
 import { simulate } from './simulation.ts';
 import { createTurns } from './turns.ts';
 
 export { passageOfBuild } from './build-gate.ts';
 export { revisionsInForce } from './gate-log.ts';
-export { policyGuards } from './guards.ts';
 export type { Gates, Passage, Word } from './passage.ts';
 
 const POLICIES_MAX = 200;
@@ -253,19 +259,28 @@ async function refuseTooMuch({ db }: Ctx, { teamId, enabled }: Policy): Promise<
   );
 }
 
-export interface Policies extends Feature {
-  readonly gates: Gates;
-  /** What builds ask before they are made, and before they are deployed. */
-  readonly buildGate: BuildGate;
-}
-
-export function policiesFeature({ db }: System, root: TrustRoot | undefined): Policies {
-  const { close, ...gates } = createGates({ db, root });
-  return {
-    gates,
-    buildGate: createBuildGate(gates),
-    services: [createPolicies(createReplay())],
-    purges: [async (nowMs) => await purgeGates(db.sql, nowMs)],
-    stop: async () => close(),
-  };
-}
+export const policiesFeature = declareFeature({
+  name: 'policies',
+  on: {
+    teams: teamsFeature,
+    projects: projectsFeature,
+    environments: environmentsFeature,
+    builds: buildsFeature,
+    attestations: attestationsFeature,
+    artifacts: artifactsFeature,
+  },
+  events: {
+    'policy.denied': { when: 'A policy has refused an act.', scope: 'policy:read', delivered: true },
+  },
+  reads: ['policies', 'policy_decisions', 'policy_gates', 'policy_revisions'],
+  start: ({ db }, { attestations: { root } }) => {
+    const { close, ...gates } = createGates({ db, root });
+    return {
+      gates,
+      services: [createPolicies(createReplay())],
+      purges: [async (nowMs) => await purgeGates(db.sql, nowMs)],
+      fills: [fill(buildGate, createBuildGate(gates)), fill(environmentGuards, policyGuards)],
+      stop: async () => close(),
+    };
+  },
+});

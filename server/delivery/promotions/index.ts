@@ -10,9 +10,17 @@ import {
   RunningImageSchema,
 } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
 import type { Promotion as PromotionMessage } from '@svc/proto/gen/svc/promotions/v1/promotions_pb.ts';
-import { environmentRows } from '../../apps/environments/index.ts';
+import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { EventEffect, Feature, System } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { variablesFeature } from '../../apps/variables/index.ts';
+import { artifactsFeature } from '../artifacts/index.ts';
+import { policiesFeature } from '../policies/index.ts';
+import { releasesFeature } from '../releases/index.ts';
+import { buildsFeature } from '../../engine/builds/index.ts';
+import { events } from './promotions.events.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { approve, complete, create, reject } from './acts.ts';
 import type { PromotionsDeps, Which } from './acts.ts';
@@ -28,6 +36,14 @@ import { told, toldJob } from './told.ts';
 export { currentDeployments, deploymentsOf } from './deployments.ts';
 export type { CurrentQuery, Deployment } from './deployments.ts';
 export { isTelling } from './told.ts';
+export {
+  allDeployments,
+  deployedElsewhere,
+  deploymentsOfArtifact,
+  placesOf,
+  runsThere,
+  whatRuns,
+} from './what-runs.ts';
 
 /** What of promotions and deployments comes with events. */
 export const promotionEffects: readonly EventEffect[] = [ended, deployed, told];
@@ -82,11 +98,24 @@ async function answer(ctx: Ctx, which: Which): Promise<PromotionMessage> {
   return await presentOne(ctx, environment, await findPromotion(ctx, environment, which.promotionId));
 }
 
-export function promotionsFeature({ db, clock }: System, deps: PromotionsDeps): Feature {
-  return {
-    services: [createPromotions(deps)],
+export const promotionsFeature = declareFeature({
+  name: 'promotions',
+  on: {
+    teams: teamsFeature,
+    environments: environmentsFeature,
+    variables: variablesFeature,
+    builds: buildsFeature,
+    artifacts: artifactsFeature,
+    policies: policiesFeature,
+    releases: releasesFeature,
+  },
+  prefixes: ['apv'],
+  events,
+  reads: ['deployments', 'deployment_heads', 'promotions', 'promotion_approvals'],
+  start: ({ db, clock }, { policies: { gates }, builds: { deployImage } }) => ({
+    services: [createPromotions({ gates, deployImage })],
     effects: promotionEffects,
     jobs: [endedJob({ db, clock }), toldJob({ db })],
     purges: [async (nowMs) => await expire({ db }, nowMs)],
-  };
-}
+  }),
+});

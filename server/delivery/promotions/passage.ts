@@ -2,7 +2,7 @@
 import type { Environment } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Promoted } from '../../engine/builds/index.ts';
-import { regionOfTeam } from '../../engine/regions/index.ts';
+import { regionOfTeam } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Artifact } from '../artifacts/index.ts';
 import type { Passage } from '../policies/index.ts';

@@ -4,7 +4,8 @@ import { environmentRows } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Who } from '../../kit/resource/index.ts';
-import { readArtifacts, runsThere, whatRuns } from '../artifacts/index.ts';
+import { readArtifacts } from '../artifacts/index.ts';
+import { runsThere, whatRuns } from './what-runs.ts';
 import type { ArtifactRow } from '../artifacts/index.ts';
 
 /** Of the contract. Columns are absent or null where nothing is known. */

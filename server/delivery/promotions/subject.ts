@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Environment } from '../../apps/environments/index.ts';
 import { variableVersions } from '../../apps/variables/index.ts';
-import { regionOfTeam } from '../../engine/regions/index.ts';
+import { regionOfTeam } from '../../access/teams/index.ts';
 import type { Who } from '../../kit/resource/index.ts';
 import { revisionsInForce } from '../policies/index.ts';
 import { choose } from './image.ts';

@@ -5,19 +5,20 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { ReleaseSchema, ReleasesService } from '@svc/proto/gen/svc/releases/v1/releases_pb.ts';
 import type { CreateRequest } from '@svc/proto/gen/svc/releases/v1/releases_pb.ts';
-import { projectRows } from '../../apps/projects/index.ts';
-import { refuseOthersImage } from '../../engine/builds/index.ts';
+import { projectRows, projectsFeature } from '../../apps/projects/index.ts';
+import { refuseOthersImage, registriesFeature } from '../../engine/registries/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, shown } from '../../kit/resource/index.ts';
-import { imageOf } from '../artifacts/index.ts';
+import { artifactsFeature, imageOf } from '../artifacts/index.ts';
 import type { Artifact } from '../artifacts/index.ts';
 import type { Gates } from '../policies/index.ts';
-import type { Signer } from '../signingkeys/index.ts';
+import { policiesFeature } from '../policies/index.ts';
+import { signingKeysFeature } from '../signingkeys/index.ts';
 import { digestOf } from './digest.ts';
 import { releaseArtifacts, releases } from './schema.ts';
 import { addStatement, statementJob } from './statement.ts';
@@ -121,9 +122,24 @@ async function unlessVersionTaken<T>(
   }
 }
 
-export function releasesFeature(
-  { config, db, clock }: System,
-  { gates, signer }: Pick<ReleasesDeps, 'gates'> & { readonly signer: Signer },
-): Feature {
-  return { services: [createReleases({ ...config, gates })], jobs: [statementJob({ db, signer, clock })] };
-}
+export const releasesFeature = declareFeature({
+  name: 'releases',
+  on: {
+    projects: projectsFeature,
+    registries: registriesFeature,
+    signingKeys: signingKeysFeature,
+    artifacts: artifactsFeature,
+    policies: policiesFeature,
+  },
+  events: {
+    'release.created': { when: 'A release was created.', scope: 'release:read', delivered: true },
+  },
+  reads: ['releases', 'release_artifacts'],
+  start: (
+    { db, clock },
+    { registries: { localRegistry }, policies: { gates }, signingKeys: { signer } },
+  ) => ({
+    services: [createReleases({ localRegistry, gates })],
+    jobs: [statementJob({ db, signer, clock })],
+  }),
+});

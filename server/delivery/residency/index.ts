@@ -1,5 +1,4 @@
 /** Residency: chains of attestations that say in which region an environment's work was run, and where an artifact was made, is stored and runs. */
-import type { Feature, System } from '../../kit/feature.ts';
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -8,16 +7,20 @@ import {
   ResidencyAttestationSchema,
   ResidencyService,
 } from '@svc/proto/gen/svc/residency/v1/residency_pb.ts';
-import { environmentRows } from '../../apps/environments/index.ts';
+import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
-import { regionOfTeam } from '../../engine/regions/index.ts';
+import { regionOfTeam, teamsFeature } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { newId } from '../../base/ids.ts';
-import { artifactRows } from '../artifacts/index.ts';
-import type { Signer } from '../signingkeys/index.ts';
+import { artifactRows, artifactsFeature } from '../artifacts/index.ts';
 import { change, rowsOf, shown } from '../../kit/resource/index.ts';
 import type { Who } from '../../kit/resource/index.ts';
+import { attestationsFeature } from '../attestations/index.ts';
+import { promotionsFeature } from '../promotions/index.ts';
+import { signingKeysFeature } from '../signingkeys/index.ts';
+import { switchesFeature } from '../../switches/index.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { attestArtifact, artifactLinks, bySequence, newestOfArtifact, signJob } from './artifacts.ts';
 import { digestOf, nextLink } from './chain.ts';
 import { artifactResidencyAttestations, residencyAttestations } from './schema.ts';
@@ -89,14 +92,19 @@ async function attest(ctx: Ctx, environment: Environment) {
   });
 }
 
-export interface ResidencyDeps {
-  readonly signer: Signer;
-  readonly gate: FeatureGate;
-}
-
-export function residencyFeature({ config, db }: System, { signer, gate }: ResidencyDeps): Feature {
-  return {
-    services: [createResidency(gate)],
-    jobs: [signJob({ db, signer, typeBase: config.attestationTypeBase })],
-  };
-}
+export const residencyFeature = declareFeature({
+  name: 'residency',
+  on: {
+    switches: switchesFeature,
+    teams: teamsFeature,
+    environments: environmentsFeature,
+    signingKeys: signingKeysFeature,
+    attestations: attestationsFeature,
+    artifacts: artifactsFeature,
+    promotions: promotionsFeature,
+  },
+  start: ({ db }, { switches: { switches }, signingKeys: { signer }, attestations: { typeBase } }) => ({
+    services: [createResidency(switches.gate)],
+    jobs: [signJob({ db, signer, typeBase })],
+  }),
+});

@@ -10,7 +10,8 @@ import {
 } from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
+import { settings } from './signingkeys.settings.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { eachStep, startLoop } from '../../base/loop.ts';
 import { notFound } from '../../kit/not-found.ts';
@@ -22,7 +23,6 @@ import type { SigningKey } from './keys.ts';
 import { createKeyPages } from './pages.ts';
 import { signingKeys } from './schema.ts';
 import { createSigner } from './signer.ts';
-import type { Signer } from './signer.ts';
 import { createVaultKeys } from './vault.ts';
 
 export { readKeys } from './keys.ts';
@@ -105,35 +105,42 @@ function createAdminSigningKeys(store: KeyStore): Handlers<Ctx> {
   });
 }
 
-export function signingKeysFeature({ config, db, clock, secrets, onError }: System): Feature & {
-  readonly signer: Signer;
-} {
-  const { address, token = '', mount, prefix } = config.vault;
-  const local = createLocalKeys(secrets);
-  const remote = address === undefined ? undefined : createVaultKeys({ address, token, mount, prefix });
-  const store: KeyStore = {
-    make: async (id, purpose) => await (remote ?? local).make(id, purpose),
-    sign: async (key, bytes) => {
-      if (key.externalRef === null) return await local.sign(key, bytes);
-      if (remote !== undefined) return await remote.sign(key, bytes);
-      throw apiError('unavailable', `the signing key ${key.id} is held by a Vault; set VAULT_ADDR`, {
-        retryAfterMs: 60_000,
-      });
-    },
-  };
-  const maxAgeMs = config.signingKeyMaxAgeDays * DAY_MS;
-  const keep = async (): Promise<void> => {
-    const now = clock.now();
-    const steps = PURPOSES.map(
-      (purpose) => async () =>
-        await publishKey({ db, store, now }, purpose, (keys) => isDue(keys, now, maxAgeMs)),
-    );
-    await eachStep(steps, onError);
-  };
-  return {
-    signer: createSigner(db, clock, store),
-    services: [createAdminSigningKeys(store)],
-    endpoints: () => createKeyPages(db, clock),
-    loops: [() => startLoop({ everyMs: CHECK_EVERY_MS, onError, run: keep })],
-  };
-}
+export const signingKeysFeature = declareFeature({
+  name: 'signingkeys',
+  settings,
+  check: ({ vault: { address, token } }, { problem }) => {
+    if (address !== undefined && token === undefined)
+      problem('VAULT_ADDR is set and VAULT_TOKEN is not: signing needs both');
+  },
+  prefixes: ['sgk'],
+  start: ({ db, clock, secrets, onError }, _on, { vault, signingKeyMaxAgeDays }) => {
+    const { address, token = '', mount, prefix } = vault;
+    const local = createLocalKeys(secrets);
+    const remote = address === undefined ? undefined : createVaultKeys({ address, token, mount, prefix });
+    const store: KeyStore = {
+      make: async (id, purpose) => await (remote ?? local).make(id, purpose),
+      sign: async (key, bytes) => {
+        if (key.externalRef === null) return await local.sign(key, bytes);
+        if (remote !== undefined) return await remote.sign(key, bytes);
+        throw apiError('unavailable', `the signing key ${key.id} is held by a Vault; set VAULT_ADDR`, {
+          retryAfterMs: 60_000,
+        });
+      },
+    };
+    const maxAgeMs = signingKeyMaxAgeDays * DAY_MS;
+    const keep = async (): Promise<void> => {
+      const now = clock.now();
+      const steps = PURPOSES.map(
+        (purpose) => async () =>
+          await publishKey({ db, store, now }, purpose, (keys) => isDue(keys, now, maxAgeMs)),
+      );
+      await eachStep(steps, onError);
+    };
+    return {
+      signer: createSigner(db, clock, store),
+      services: [createAdminSigningKeys(store)],
+      endpoints: () => createKeyPages(db, clock),
+      loops: [() => startLoop({ everyMs: CHECK_EVERY_MS, onError, run: keep })],
+    };
+  },
+});

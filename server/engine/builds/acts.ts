@@ -12,7 +12,7 @@ import { notFound } from '../../kit/not-found.ts';
 import { cancel } from '../work/index.ts';
 import type { Placement, Wake } from '../work/index.ts';
 import type { BuildGate, Override, Promoted } from './gate.ts';
-import { refuseOthersImage } from './image-targets.ts';
+import { refuseOthersImage } from '../registries/index.ts';
 import { findBuild, stateOf } from './row.ts';
 import type { BuildRow } from './row.ts';
 import { approveBuild, endWaiting, holderOf, wasPromoted } from './store.ts';

@@ -1,35 +1,37 @@
 /** Builds: a commit of an environment made into an image, published and deployed. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Feature, System } from '../../kit/feature.ts';
-import type { DispatchDeps, Engine } from '../work/index.ts';
+import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import { createBuildOffers } from './offer.ts';
-import type { OfferDeps } from './offer.ts';
+import { settings } from './builds.settings.ts';
 import { BuildsService, DeployDecision } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { ListRequest } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { environmentRows } from '../../apps/environments/index.ts';
+import { buildStepsFeature } from '../../apps/buildsteps/index.ts';
+import { environmentRows, environmentsFeature, openBuildsOf } from '../../apps/environments/index.ts';
 import type { Environment, Guards } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
-import { whyWaiting } from '../runners/index.ts';
-import { placementOf } from '../work/index.ts';
+import { variablesFeature } from '../../apps/variables/index.ts';
+import { registriesFeature } from '../registries/index.ts';
+import { runnersFeature, whyWaiting } from '../runners/index.ts';
+import { buildOfferPort, placementOf, workFeature } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { approve, cancelBuild, createBuild, deployImage, reject, rollbackTo, unlock } from './acts.ts';
 import type { ActsDeps, ImageDeploy, ImageDeployed } from './acts.ts';
 import { placementIn } from './submit-item.ts';
+import type { BuildGate } from './gate.ts';
 import { findBuild, listBuilds, stateOf, toMessage } from './row.ts';
 import type { BuildRow } from './row.ts';
+import { openBuilds } from './store.ts';
 import { followBuild } from './stream.ts';
 import { traceUrl } from './trace.ts';
 
-export { liesIn, refuseOthersImage } from './image-targets.ts';
 export type { AskedOfGate, BuildGate, Override, Promoted } from './gate.ts';
 export { findBuilds, stateOf } from './row.ts';
 export type { BuildRow } from './row.ts';
-export type { ImageTargets, LeaseCredential, RegistryTarget } from './image-targets.ts';
 
 export interface BuildsDeps extends ActsDeps {
   readonly guards: Guards;
@@ -139,22 +141,41 @@ export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
 export type { ImageDeploy } from './acts.ts';
 export type DeployImage = (ctx: Ctx, image: ImageDeploy) => Promise<ImageDeployed>;
 
-export interface BuildsFeatureDeps
-  extends Pick<OfferDeps, 'targets' | 'leaseCredential'>, Pick<ActsDeps, 'gate' | 'missingRegistry'> {
-  readonly engine: Engine;
-  readonly guards: Guards;
-}
+/** Policies fill it. */
+export const buildGate = port<BuildGate>('gate of builds');
 
-export function buildsFeature(
-  system: System,
-  { engine, guards, gate, missingRegistry, ...images }: BuildsFeatureDeps,
-): Feature & Pick<DispatchDeps, 'buildOffer'> & { readonly deployImage: DeployImage } {
-  const { config, db, secrets } = system;
-  const { localRegistry, traceViewerUrl } = config;
-  const deps = { ...engine, secrets, gate, localRegistry, missingRegistry };
-  return {
-    deployImage: async (ctx, image) => await deployImage(deps, ctx, image),
-    buildOffer: createBuildOffers({ ...config, ...images, missingRegistry, sql: db.sql, secrets }),
-    services: [createBuilds({ ...system, ...deps, guards, traceViewerUrl })],
-  };
-}
+export const buildsFeature = declareFeature({
+  name: 'builds',
+  on: {
+    environments: environmentsFeature,
+    steps: buildStepsFeature,
+    variables: variablesFeature,
+    work: workFeature,
+    runners: runnersFeature,
+    registries: registriesFeature,
+  },
+  settings,
+  prefixes: ['bld'],
+  events: {
+    'build.finished': { when: 'A build has ended.', scope: 'project:read', delivered: true },
+  },
+  reads: ['builds'],
+  start: (system, { environments, work: { engine }, registries }, { traceViewerUrl, builderImage }) => {
+    const { db, secrets } = system;
+    const { guards, missingRegistry } = environments;
+    const { localRegistry } = registries;
+    const gate: BuildGate = async (ctx, asked) => await filledOnce(system, buildGate)(ctx, asked);
+    const deps = { ...system, ...engine, gate, localRegistry, missingRegistry };
+    return {
+      deployImage: async (ctx: Ctx, image: ImageDeploy) => await deployImage(deps, ctx, image),
+      services: [createBuilds({ ...deps, guards, traceViewerUrl })],
+      fills: [
+        fill(
+          buildOfferPort,
+          createBuildOffers({ ...registries, builderImage, missingRegistry, sql: db.sql, secrets }),
+        ),
+        fill(openBuildsOf, openBuilds),
+      ],
+    };
+  },
+});

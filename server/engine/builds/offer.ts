@@ -9,8 +9,8 @@ import type { Secrets } from '../../base/secrets.ts';
 import { CannotBegin, tagOf } from '../work/index.ts';
 import type { Grant } from '../work/index.ts';
 import type { ActsDeps } from './acts.ts';
-import { withLocalRegistry } from './image-targets.ts';
-import type { ImageTargets, LeaseCredential, LocalTarget } from './image-targets.ts';
+import { withLocalRegistry } from '../registries/index.ts';
+import type { ImageTargets, LeaseCredential, LocalTarget } from '../registries/index.ts';
 import { BUILD_LIMITS, openBuildInput } from './spec.ts';
 import type { BuildSpec } from './spec.ts';
 

@@ -1,6 +1,6 @@
 /** Changes of build rows. All statements carry the team of a build or an environment that was found in a TeamScope. */
 import type { Database } from '../../base/db/index.ts';
-import type { Environment } from '../../apps/environments/index.ts';
+import type { Environment, OpenBuilds } from '../../apps/environments/index.ts';
 import { rowId } from '../../base/sql.ts';
 
 export interface NewBuild {
@@ -125,3 +125,12 @@ export async function holderOf({ sql }: Database, { id, teamId }: Owner): Promis
     order by b.number limit 1`;
   return row;
 }
+
+/** Fills the port of environments, in the transaction in which some are deleted. */
+export const openBuilds: OpenBuilds = async ({ db: { sql }, teams }, environmentIds, max) => {
+  const found = await sql<Array<{ id: string }>>`
+    select id from builds where environment_id = any(${[...environmentIds]}::text[]) and team_id = any(${[...teams.teamIds]}::text[])
+      and finished_at is null
+    order by created_at, id limit ${max}::int`;
+  return found.map(({ id }) => id);
+};

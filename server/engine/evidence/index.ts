@@ -1,7 +1,9 @@
 /** What a build leaves for those who keep evidence of it: facts in the event of its end, and the list of its packages beside it. They stand in the statement that ends it, which is in work/report.ts. */
 import { createHash } from 'node:crypto';
 import type { BuildResult } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { environmentsFeature } from '../../apps/environments/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import type { Fragment } from '../../base/sql.ts';
 
 /** What the runner says of the image. */
@@ -75,3 +77,11 @@ export function keepSbom(sql: SqlTag, from: string, { sbom }: ImageEvidence): Fr
       on conflict do nothing
     ),`;
 }
+
+export const evidenceFeature = declareFeature({
+  name: 'evidence',
+  on: { environments: environmentsFeature },
+  reads: ['sboms'],
+  writes: ['sboms'],
+  start: () => ({}),
+});

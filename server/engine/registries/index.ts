@@ -10,16 +10,19 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { environmentsFeature, missingRegistryOfTeam } from '../../apps/environments/index.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, lockTeam, rowsOf, shown } from '../../kit/resource/index.ts';
 import type { RowOf } from '../../kit/resource/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import type { ImageTargets, LeaseCredential } from '../builds/index.ts';
-import { regionOfTeam } from '../regions/index.ts';
+import { regionOfTeam, teamsFeature } from '../../access/teams/index.ts';
+import { workFeature } from '../work/index.ts';
 import { parseHost } from './host.ts';
-import { createLocalRegistry } from './local-access.ts';
+import { accessOfOwn, createLocalRegistry } from './local-access.ts';
+import { prepareOwnRegistry, runOwnRegistry } from './own-registry.ts';
+import { settings } from './registries.settings.ts';
 import { registries } from './schema.ts';
 import { buildsUsing } from './store.ts';
 import { createImageTargets, isOfPool, mayBeInsecure, sealedAt, WITHOUT_REGISTRY } from './targets.ts';
@@ -32,8 +35,9 @@ const REGISTRIES_MAX = 50;
 /** Builds that a refusal names. */
 const NAMED_MAX = 10;
 
-export { findRegistryProgram, prepareOwnRegistry, runOwnRegistry, startsItsOwn } from './own-registry.ts';
-export { accessOfOwn } from './local-access.ts';
+export { liesIn, refuseOthersImage, withLocalRegistry } from './image-targets.ts';
+export type { ImageTargets, LeaseCredential, LocalTarget, RegistryTarget } from './image-targets.ts';
+export { findRegistryProgram, startsItsOwn } from './own-registry.ts';
 
 export interface RegistriesDeps extends ReachDeps {
   readonly secrets: Pick<Secrets, 'seal'>;
@@ -191,25 +195,35 @@ function show({ namespace, ...registry }: Registry): RegistryMessage {
   return shown(RegistrySchema, { ...registry, namespace: namespace || undefined });
 }
 
-/** Undefined: images of the team's builds have somewhere to go. Else what is missing, and the ways out. */
-export type MissingRegistry = (teamId: string) => Promise<string | undefined>;
-
-export interface RegistriesFeature extends Feature {
-  readonly missingRegistry: MissingRegistry;
-  readonly targets: ImageTargets;
-  readonly leaseCredential: LeaseCredential;
-}
-
-export function registriesFeature({ config, clock, db, secrets }: System): RegistriesFeature {
-  const { sql } = db;
-  const local = createLocalRegistry({ sql, clock, secrets, dataDir: config.dataDir });
-  const targets = createImageTargets({ ...config, sql, secrets });
-  return {
-    missingRegistry: async (teamId) =>
-      config.localRegistry === '' && !(await targets.hasDefault(teamId)) ? WITHOUT_REGISTRY : undefined,
-    targets,
-    leaseCredential: local.leaseCredential,
-    services: [createRegistries({ ...config, secrets })],
-    endpoints: () => local.endpoints,
-  };
-}
+export const registriesFeature = declareFeature({
+  name: 'registries',
+  on: { teams: teamsFeature, environments: environmentsFeature, work: workFeature },
+  settings,
+  start: async (system, _on, { localRegistry: named, insecureRegistries }) => {
+    const { config, clock, db, secrets } = system;
+    const { sql } = db;
+    const { dataDir } = config;
+    const own = await prepareOwnRegistry({ ...config, localRegistry: named });
+    // The host that images go to, or empty where there is none.
+    const localRegistry = own?.host ?? (named === 'auto' || named === 'off' ? '' : named);
+    const reach = { localRegistry, insecureRegistries };
+    const local = createLocalRegistry({ sql, clock, secrets, dataDir });
+    const targets = createImageTargets({ ...reach, sql, secrets });
+    return {
+      localRegistry,
+      targets,
+      leaseCredential: local.leaseCredential,
+      services: [createRegistries({ ...reach, secrets })],
+      endpoints: () => local.endpoints,
+      fills: [
+        fill(missingRegistryOfTeam, async (teamId) =>
+          localRegistry === '' && !(await targets.hasDefault(teamId)) ? WITHOUT_REGISTRY : undefined,
+        ),
+      ],
+      ...(own && {
+        onListening: (baseUrl: string) =>
+          runOwnRegistry(own, accessOfOwn({ secrets, dataDir }, baseUrl), system.warn),
+      }),
+    };
+  },
+});

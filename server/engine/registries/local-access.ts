@@ -5,7 +5,7 @@
  */
 import { randomUUID, timingSafeEqual } from 'node:crypto';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pages.ts';
-import type { LeaseCredential } from '../builds/index.ts';
+import type { LeaseCredential } from './image-targets.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Secrets } from '../../base/secrets.ts';

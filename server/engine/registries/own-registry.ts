@@ -10,7 +10,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Config } from '../../config.ts';
+import type { ProcessSettings } from '../../base/settings.ts';
 import type { Running } from '../../kit/feature.ts';
 import { startLoop } from '../../base/loop.ts';
 
@@ -41,7 +41,7 @@ export interface OwnRegistry {
   readonly folder: string;
 }
 
-export type Place = Pick<Config, 'localRegistry' | 'mode' | 'roles' | 'dataDir'>;
+export type Place = Pick<ProcessSettings, 'mode' | 'roles' | 'dataDir'> & { readonly localRegistry: string };
 
 export const startsItsOwn = ({ localRegistry, mode, roles }: Omit<Place, 'dataDir'>): boolean =>
   localRegistry === 'auto' && mode === 'all-in-one' && roles.api && roles.worker;

@@ -1,6 +1,6 @@
 /** Where images of a team's builds go, decided when a runner takes the build. The only place where credentials are opened. */
-import { liesIn } from '../builds/index.ts';
-import type { ImageTargets, RegistryTarget } from '../builds/index.ts';
+import { liesIn } from './image-targets.ts';
+import type { ImageTargets, RegistryTarget } from './image-targets.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import { isLoopback } from './host.ts';

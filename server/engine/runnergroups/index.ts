@@ -13,7 +13,9 @@ import {
 } from '@svc/proto/gen/svc/runnergroups/v1/runnergroups_pb.ts';
 import type { UpdateRequest } from '@svc/proto/gen/svc/runnergroups/v1/runnergroups_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { workFeature } from '../work/index.ts';
 import { change, rowsOf, shown, unlessTaken } from '../../kit/resource/index.ts';
 import type { RowOf } from '../../kit/resource/index.ts';
 import { withLabels } from './labels.ts';
@@ -87,4 +89,9 @@ async function update(ctx: Ctx, request: UpdateRequest): Promise<Group> {
   return (await unlessNameTaken(name ?? '', changed)) ?? (await rows.find(ctx, groupId));
 }
 
-export const runnerGroupsFeature: Feature = { services: [createRunnerGroups()] };
+export const runnerGroupsFeature = declareFeature({
+  name: 'runnergroups',
+  on: { teams: teamsFeature, work: workFeature },
+  reads: ['runner_groups'],
+  start: () => ({ services: [createRunnerGroups()] }),
+});

@@ -1,9 +1,12 @@
 /** Runners as their team sees them. */
-import type { Feature, System } from '../../kit/feature.ts';
-import type { Config } from '../../config.ts';
-import type { Engine } from '../work/index.ts';
+import { apiKeysFeature } from '../../access/apikeys/index.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import type { ProcessSettings } from '../../base/settings.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
+import { limitsFeature } from '../limits/index.ts';
+import { runnerGroupsFeature } from '../runnergroups/index.ts';
 import { createEnroll, purgeTokens } from './enroll.ts';
-import type { Enroll } from './enroll.ts';
+import { events } from './runners.events.ts';
 import { startWatch } from './watch.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { LeaseSchema, RunnersService } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
@@ -18,7 +21,7 @@ import type { Database, SqlTag } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { shown } from '../../kit/resource/index.ts';
-import { revokeRunner } from '../work/index.ts';
+import { enrollPort, revokeRunner, workFeature } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';
 import { clearStrikes, pause, place, requestDiagnostics, resume } from './change.ts';
 import type { Changed } from './change.ts';
@@ -211,20 +214,34 @@ async function revoke(
   });
 }
 
-export function runnersFeature(system: System, engine: Engine): Feature & { readonly enroll: Enroll } {
-  const { config, clock, db, onError } = system;
-  const { settings } = engine;
-  const { runnersPerTeamMax } = config.limits;
-  return {
-    enroll: createEnroll({ ...system, settings, runnersPerTeamMax }),
-    services: [
-      createRunners({ ...system, ...engine, runnersPerTeamMax, configured: configuredNames(config) }),
-    ],
-    loops: [() => startWatch({ sql: db.sql, clock, settings, onError })],
-    purges: [async () => await purgeTokens(db.sql)],
-  };
-}
+export const runnersFeature = declareFeature({
+  name: 'runners',
+  on: {
+    teams: teamsFeature,
+    apiKeys: apiKeysFeature,
+    work: workFeature,
+    limits: limitsFeature,
+    groups: runnerGroupsFeature,
+  },
+  prefixes: ['rnr', 'tok'],
+  events,
+  reads: ['runners'],
+  start: (system, { work: { engine }, limits: { limits } }) => {
+    const { config, clock, db, onError } = system;
+    const { settings } = engine;
+    const { runnersPerTeamMax } = limits;
+    return {
+      services: [
+        createRunners({ ...system, ...engine, runnersPerTeamMax, configured: configuredNames(config) }),
+      ],
+      loops: [() => startWatch({ sql: db.sql, clock, settings, onError })],
+      purges: [async () => await purgeTokens(db.sql)],
+      fills: [fill(enrollPort, createEnroll({ ...system, settings, runnersPerTeamMax }))],
+    };
+  },
+});
 
+/** A diagnosis says whether these are set, never with a value. */
 const NAMED_IN_DIAGNOSES = [
   'RUNNERS_ENABLED',
   'JOB_RUNNER_ENABLED',
@@ -234,7 +251,6 @@ const NAMED_IN_DIAGNOSES = [
   'LOCAL_REGISTRY',
 ];
 
-/** Set or not set, never with a value. */
-function configuredNames({ isSet }: Config): Readonly<Record<string, boolean>> {
+function configuredNames({ isSet }: ProcessSettings): Readonly<Record<string, boolean>> {
   return Object.fromEntries(NAMED_IN_DIAGNOSES.map((name) => [name, isSet(name)]));
 }

@@ -8,7 +8,7 @@ import type { Ctx } from '../../kit/context.ts';
 import { replay } from '../../kit/idempotency.ts';
 import { newId } from '../../base/ids.ts';
 import type { Secrets } from '../../base/secrets.ts';
-import { refuseOthersImage } from '../builds/index.ts';
+import { refuseOthersImage } from '../registries/index.ts';
 import { isolationWord, placementOf, sealInput } from '../work/index.ts';
 import type { RunSpec, Submit } from '../work/index.ts';
 import { newRow, toMessage } from './row.ts';

@@ -1,6 +1,5 @@
 /** Sandbox runs as their team sees them. */
-import type { Feature, System } from '../../kit/feature.ts';
-import type { Engine } from '../work/index.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -8,8 +7,9 @@ import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
-import { whyWaiting } from '../runners/index.ts';
-import { cancel, stateWord } from '../work/index.ts';
+import { registriesFeature } from '../registries/index.ts';
+import { runnersFeature, whyWaiting } from '../runners/index.ts';
+import { cancel, stateWord, workFeature } from '../work/index.ts';
 import type { Wake, WorkSettings } from '../work/index.ts';
 import { createRun } from './create.ts';
 import type { CreateDeps } from './create.ts';
@@ -86,6 +86,14 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
   });
 }
 
-export function sandboxRunsFeature(system: System, engine: Engine): Feature {
-  return { services: [createSandboxRuns({ ...system.config, ...system, ...engine })] };
-}
+export const sandboxRunsFeature = declareFeature({
+  name: 'sandboxruns',
+  on: { work: workFeature, runners: runnersFeature, registries: registriesFeature },
+  prefixes: ['run'],
+  events: {
+    'run.finished': { when: 'A sandbox run has ended.', scope: 'run:read', delivered: true },
+  },
+  start: (system, { work: { engine }, registries: { localRegistry } }) => ({
+    services: [createSandboxRuns({ ...system, ...engine, localRegistry })],
+  }),
+});

@@ -3,10 +3,11 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { PoolSharesSchema, TeamSharesService } from '@svc/proto/gen/svc/teamshares/v1/teamshares_pb.ts';
 import type { PoolShares, SetRequest, Share } from '@svc/proto/gen/svc/teamshares/v1/teamshares_pb.ts';
-import { findTeam, lockTeam } from '../../access/teams/index.ts';
+import { findTeam, lockTeam, teamsFeature } from '../../access/teams/index.ts';
+import { workFeature } from '../work/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-import type { Feature } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { shown } from '../../kit/resource/index.ts';
@@ -73,4 +74,8 @@ async function setShares({ sql }: Database, teamId: string, rows: readonly Share
     update pool_turns t set weight = g.weight from given g where t.team_id = ${teamId} and t.kind = g.kind`;
 }
 
-export const teamSharesFeature: Feature = { services: [createTeamShares()] };
+export const teamSharesFeature = declareFeature({
+  name: 'teamshares',
+  on: { teams: teamsFeature, work: workFeature },
+  start: () => ({ services: [createTeamShares()] }),
+});

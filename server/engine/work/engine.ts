@@ -1,7 +1,16 @@
 /** What the features of the engine share, and the jobs that keep waiting work moving. */
-import type { Config } from '../../config.ts';
-import type { FeatureGate } from '../../kit/feature-gate.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import type { SettingsOf } from '@svc/proto/process/settings.ts';
+import type { SqlTag } from '../../base/db/index.ts';
+import { teamsFeature, teamWork } from '../../access/teams/index.ts';
+import { environmentsFeature } from '../../apps/environments/index.ts';
+import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
+import { switchesFeature } from '../../switches/index.ts';
+import { evidenceFeature } from '../evidence/index.ts';
+import { limitsFeature } from '../limits/index.ts';
+import { createDispatch } from './dispatch.ts';
+import type { DispatchDeps } from './dispatch.ts';
+import { createTeamWork } from './team-work.ts';
+import { settings as workSettings } from './work.settings.ts';
 import { eachStep, startLoop } from '../../base/loop.ts';
 import type { Loop } from '../../base/loop.ts';
 import { startLogRetention } from './log-retention.ts';
@@ -28,55 +37,90 @@ export interface Engine {
   wakeRelay(): void;
 }
 
-export function createEngine(system: System, gate: FeatureGate): Feature & { readonly engine: Engine } {
-  const { config, db, queue, onError } = system;
-  const { sql } = db;
-  const settings = workSettings(config, gate);
-  const wake = createWake();
-  let relay: Loop | undefined;
-  const wakeRelay = (): void => relay?.wake();
-  const onSwept = (items: ReadonlyArray<{ readonly id: string }>): void => {
-    wakeRelay();
-    for (const { id } of items) wake.notify(id);
-  };
-  return {
-    engine: {
-      settings,
-      submit: createSubmit({ sql, queue, settings, onError }),
-      wake,
-      wakeRelay,
-    },
-    loops: [
-      () => (relay = startRelay({ sql, queue, settings, onError })),
-      () => startSweeper({ sql, settings, onSwept, onError }),
-      () => startNonceRotation(sql, onError),
-      () => startLogRetention(sql, config.logRetentionDays, onError),
-      () =>
-        startLoop({
-          everyMs: STRAYS_EVERY_MS,
-          run: async () => {
-            const steps = [rerouteStrays, beginMissedTurns, settleTurns];
-            await eachStep(
-              steps.map((step) => async () => await step(sql)),
-              onError,
-            );
-          },
-          onError,
-        }),
-    ],
-    purges: [async () => await purgeRoutes(sql)],
-  };
+/** Runners enroll a machine, builds make an offer: dispatch hands both on. */
+export const enrollPort = port<DispatchDeps['enroll']>('enrollment of runners');
+export const buildOfferPort = port<DispatchDeps['buildOffer']>('offers of builds');
+
+/** What contradicts itself is refused when settings are read. */
+function checkTimes({ dispatch }: SettingsOf<typeof workSettings>, problem: (text: string) => void): void {
+  if (dispatch.leaseMs < 3 * dispatch.heartbeatMs)
+    problem(
+      `LEASE_MS is ${dispatch.leaseMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected a lease of at least three heartbeats`,
+    );
+  if (dispatch.silentMs < 2 * dispatch.heartbeatMs)
+    problem(
+      `RUNNER_SILENT_MS is ${dispatch.silentMs} and HEARTBEAT_MS ${dispatch.heartbeatMs}, expected at least two heartbeats`,
+    );
 }
 
-function workSettings(config: Config, gate: FeatureGate): WorkSettings {
-  return checkWorkSettings({
-    ...defaultWorkSettings,
-    ...config.dispatch,
-    strikesMax: config.strikesMax,
-    queuedMax: config.limits.queuedRunsPerTeamMax,
-    feedServicePool: config.jobRunnerEnabled,
-    runnersOn: () => gate.state('host.runners') === 'open',
-    minVersion: config.minVersion,
-    recommendedVersion: config.recommendedVersion,
-  });
+export const workFeature = declareFeature({
+  name: 'work',
+  on: {
+    switches: switchesFeature,
+    teams: teamsFeature,
+    environments: environmentsFeature,
+    limits: limitsFeature,
+    evidence: evidenceFeature,
+  },
+  settings: workSettings,
+  check: (settings, { problem }) => checkTimes(settings, problem),
+  prefixes: ['lse'],
+  owns: ['nonces', 'nonce_store'],
+  reads: ['work_items', 'work_leases', 'work_reports', 'work_routes'],
+  start: (system, { switches: { switches, feedServicePool }, limits: { limits } }, of) => {
+    const { db, queue, onError } = system;
+    const { sql } = db;
+    const { dispatch: times, strikesMax, minVersion, recommendedVersion, logRetentionDays } = of;
+    const settings = checkWorkSettings({
+      ...defaultWorkSettings,
+      ...times,
+      strikesMax,
+      minVersion,
+      recommendedVersion,
+      feedServicePool,
+      queuedMax: limits.queuedRunsPerTeamMax,
+      runnersOn: () => switches.gate.state('host.runners') === 'open',
+    });
+    const wake = createWake();
+    let relay: Loop | undefined;
+    const wakeRelay = (): void => relay?.wake();
+    const onSwept = (items: ReadonlyArray<{ readonly id: string }>): void => {
+      wakeRelay();
+      for (const { id } of items) wake.notify(id);
+    };
+    const submit = createSubmit({ sql, queue, settings, onError });
+    const engine: Engine = { settings, submit, wake, wakeRelay };
+    return {
+      engine,
+      dispatch: createDispatch({
+        ...system,
+        ...engine,
+        features: switches,
+        enroll: async (...asked) => await filledOnce(system, enrollPort)(...asked),
+        buildOffer: async (...asked) => await filledOnce(system, buildOfferPort)(...asked),
+      }),
+      loops: [
+        () => (relay = startRelay({ sql, queue, settings, onError })),
+        () => startSweeper({ sql, settings, onSwept, onError }),
+        () => startNonceRotation(sql, onError),
+        () => startLogRetention(sql, logRetentionDays, onError),
+        () =>
+          startLoop({
+            everyMs: STRAYS_EVERY_MS,
+            run: async () => await lookForStrays(sql, onError),
+            onError,
+          }),
+      ],
+      purges: [async () => await purgeRoutes(sql)],
+      fills: [fill(teamWork, createTeamWork({ ...system, ...engine }))],
+    };
+  },
+});
+
+async function lookForStrays(sql: SqlTag, onError: (error: unknown) => void): Promise<void> {
+  const steps = [rerouteStrays, beginMissedTurns, settleTurns];
+  await eachStep(
+    steps.map((step) => async () => await step(sql)),
+    onError,
+  );
 }

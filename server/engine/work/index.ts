@@ -1,7 +1,7 @@
 export { cancel } from './cancel.ts';
 export type { Grant } from './poll.ts';
 export { CannotBegin, createDispatch, intervals } from './dispatch.ts';
-export { createEngine } from './engine.ts';
+export { buildOfferPort, enrollPort, workFeature } from './engine.ts';
 export type { Engine } from './engine.ts';
 export type { DispatchDeps } from './dispatch.ts';
 export { boundRunner, isTurn, tagOf } from './build-sql.ts';

@@ -1,5 +1,5 @@
-/** Dispatch: its times, how much work of a team waits, and how long output is kept. */
-import { limit, number } from '@svc/proto/process/settings.ts';
+/** Dispatch: its times, the versions of runners that it takes, strikes, and how long output is kept. */
+import { expected, number, text } from '@svc/proto/process/settings.ts';
 import type { Setting } from '@svc/proto/process/settings.ts';
 import { defaultWorkSettings as defaults } from './settings.ts';
 
@@ -9,25 +9,18 @@ const HOUR = 3_600_000;
 const dispatchTime = (name: string, fallback: number, about: string): Setting<number> =>
   number(name, { about, unit: 'ms', fallback, min: 10, max: HOUR });
 
-export const limits = {
-  queuedRunsPerTeamMax: limit(
-    'LIMIT_QUEUED_RUNS_PER_TEAM',
-    defaults.queuedMax,
-    'Sandbox runs of one team that wait.',
-  ),
-};
+const version = (name: string, about: string): Setting<string> =>
+  text(name, {
+    about,
+    type: 'version',
+    fallback: '',
+    parse: (given) =>
+      given === '' || /^\d{1,6}\.\d{1,6}\.\d{1,6}$/.test(given)
+        ? given
+        : expected(given, 'three numbers such as 1.2.0'),
+  });
 
-export const settings = {
-  logRetentionDays: number('LOG_RETENTION_DAYS', {
-    about: 'How long output of runs and builds is kept. It must outlive all attempts of a run.',
-    unit: 'days',
-    fallback: 90,
-    min: 7,
-    max: 3_650,
-  }),
-};
-
-export const dispatch = {
+const dispatch = {
   pollWaitMs: number('POLL_WAIT_MS', {
     about: 'How long a poll of a runner waits for work.',
     unit: 'ms',
@@ -68,4 +61,29 @@ export const dispatch = {
     defaults.watchEveryMs,
     'Time between searches for teams without a working runner.',
   ),
+};
+
+export const settings = {
+  logRetentionDays: number('LOG_RETENTION_DAYS', {
+    about: 'How long output of runs and builds is kept. It must outlive all attempts of a run.',
+    unit: 'days',
+    fallback: 90,
+    min: 7,
+    max: 3_650,
+  }),
+  strikesMax: number('RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD', {
+    about: 'Strikes for diverging durations from which a runner receives no work.',
+    fallback: 3,
+    min: 1,
+    max: 1_000,
+  }),
+  minVersion: version(
+    'RUNNER_MIN_VERSION',
+    'Runners below it are given no new work. Empty takes any version.',
+  ),
+  recommendedVersion: version(
+    'RUNNER_RECOMMENDED_VERSION',
+    'Runners below it are advised to upgrade. Empty advises none.',
+  ),
+  dispatch,
 };

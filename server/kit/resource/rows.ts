@@ -9,7 +9,6 @@ import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx, TeamScope } from '../context.ts';
 import { newId } from '../../base/ids.ts';
-import type { IdPrefix } from '../../base/ids.ts';
 import { notFound } from '../not-found.ts';
 import { closePage, openPage } from '../paging.ts';
 import type { PageRequest, PageResult } from '../paging.ts';
@@ -144,7 +143,7 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
     insert: async ({ db, teams: scope, clock }, row) => {
       if (!scope.teamIds.includes(row.teamId)) throw notFound('team');
       const now = clock.now();
-      const values = { id: newId(prefix as IdPrefix, now.getTime()), createdAt: now, ...row };
+      const values = { id: newId(prefix, now.getTime()), createdAt: now, ...row };
       return (await db.orm.insert(plain).values(values).returning())[0] as Found;
     },
     update: async (who, id, { set, where }) => {

@@ -8,7 +8,6 @@ import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { publish } from '../../engine/outbox/index.ts';
-import { readConfig } from '../../config.ts';
 import type { System } from '../../kit/feature.ts';
 import { useCredit } from '../credits/index.ts';
 import { metered } from '../metering/index.ts';
@@ -32,10 +31,13 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
 
   /** As a worker does it: nothing else closes months or publishes here. */
   const work = async (more: Partial<Worker> = {}): Promise<boolean> =>
-    await workOnTasks(
-      { config: readConfig({}), db: server.db, onError: () => undefined, ...more },
-      { reconciling: undefined as never },
-    );
+    await workOnTasks({
+      db: server.db,
+      pricing: { currency: 'usd', charges: false },
+      reconciling: undefined as never,
+      onError: () => undefined,
+      ...more,
+    });
   const ended = async ({ id = '' }: { readonly id?: string }) => {
     while (await work());
     return await staff.adminBilling.getTask(id);

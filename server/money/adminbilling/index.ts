@@ -13,16 +13,21 @@ import { CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import type { System } from '../../kit/feature.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { startLoop } from '../../base/loop.ts';
 import { shown } from '../../kit/resource/index.ts';
 import type { Row } from '../../kit/resource/index.ts';
-import type { Billing } from '../billing/index.ts';
-import { grant, revokeGrant } from '../credits/index.ts';
-import { listPrices, publishPrice, tellOfPrice } from '../metering/index.ts';
+import type { Reconciling } from '../billing/index.ts';
+import { creditsFeature, grant, revokeGrant } from '../credits/index.ts';
+import { listPrices, meteringFeature, publishPrice, tellOfPrice } from '../metering/index.ts';
 import type { Meter, Price } from '../metering/index.ts';
-import { pricingOf } from '../plans/index.ts';
+import type { Pricing } from '../amounts/index.ts';
+import { amountsFeature } from '../amounts/index.ts';
+import { billingFeature } from '../billing/index.ts';
+import { plansFeature } from '../plans/index.ts';
+import { statementsFeature } from '../statements/index.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { beginClosing, workOnClosing } from './closing.ts';
 import { beginReconciling, followLooks } from './reconciling.ts';
 import { findTask, listTasks, purgeTasks, workOnOne } from './tasks.ts';
@@ -31,36 +36,43 @@ import type { BillingTask } from './tasks.ts';
 /** Tasks that other processes began, and those whose server is gone. */
 const TASKS_MS = 1_000;
 
-type Deps = Pick<Billing, 'reconciling'>;
-
-export function adminBillingFeature(system: System, deps: Deps): Feature {
-  const { db, onError } = system;
-  return {
-    services: [createAdminBilling(system, deps)],
-    loops: [
-      () => startLoop({ everyMs: TASKS_MS, onError, run: async () => await workOnTasks(system, deps) }),
-    ],
-    purges: [async () => await purgeTasks(db)],
-  };
+export interface TaskDeps extends Pick<System, 'db' | 'onError'> {
+  readonly pricing: Pricing;
+  readonly reconciling: Reconciling;
 }
 
+export const adminBillingFeature = declareFeature({
+  name: 'adminbilling',
+  on: {
+    amounts: amountsFeature,
+    metering: meteringFeature,
+    plans: plansFeature,
+    credits: creditsFeature,
+    statements: statementsFeature,
+    billing: billingFeature,
+  },
+  prefixes: ['btk'],
+  start: ({ db, onError }, { amounts: { pricing }, billing: { reconciling } }) => {
+    const deps = { db, onError, pricing, reconciling };
+    return {
+      services: [createAdminBilling(deps)],
+      loops: [() => startLoop({ everyMs: TASKS_MS, onError, run: async () => await workOnTasks(deps) })],
+      purges: [async () => await purgeTasks(db)],
+    };
+  },
+});
+
 /** One of them; says whether there may be more. */
-export async function workOnTasks(
-  system: Pick<System, 'config' | 'db' | 'onError'>,
-  { reconciling }: Deps,
-): Promise<boolean> {
-  const { db, onError } = system;
-  const closing = { db, onError, pricing: pricingOf(system) };
+export async function workOnTasks({ reconciling, ...closing }: TaskDeps): Promise<boolean> {
+  const { db } = closing;
   return await workOnOne(db, async (task) => {
     if (task.kind === 'reconcile') await followLooks(db, task, reconciling);
     else await workOnClosing(closing, task);
   });
 }
 
-function createAdminBilling(system: System, { reconciling }: Deps): Handlers<Ctx> {
-  const { db, onError } = system;
-  const { currency } = system.config.billing;
-  const closing = { db, onError, pricing: pricingOf(system) };
+function createAdminBilling({ reconciling, ...closing }: TaskDeps): Handlers<Ctx> {
+  const { currency } = closing.pricing;
   return implement(AdminBillingService, {
     listPrices: async (_request, { db: reader }: Ctx) => ({
       prices: (await listPrices(reader, currency)).map((price) => shown(PriceSchema, price)),

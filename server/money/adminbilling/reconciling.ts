@@ -1,13 +1,11 @@
 /** Questions to the provider about everything that is open, as a task: they are events of its customers' lanes, which workers handle by themselves. */
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-import type { Billing } from '../billing/index.ts';
+import type { Reconciling } from '../billing/index.ts';
 import { addTask, endTask, note, runningTask, withLooks } from './tasks.ts';
 import type { BillingTask } from './tasks.ts';
 
 const LOOKED_AFTER_MS = 1_000;
-
-type Reconciling = Billing['reconciling'];
 
 /** The one that is at work, or a new one. */
 export async function beginReconciling(ctx: Ctx, reconciling: Reconciling): Promise<BillingTask> {

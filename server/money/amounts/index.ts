@@ -1,4 +1,8 @@
 /** Amounts of money: whole pico-units (10^-12 of the major unit) until something is settled, then whole minor units. Nothing else is rounded. */
+import { declareFeature } from '../../kit/feature.ts';
+import { settings } from './amounts.settings.ts';
+
+export type { PaymentSettings } from './amounts.settings.ts';
 
 /**
  * Decimals of minor units at Stripe, where they are not two. Intl.NumberFormat has others for some twenty currencies: it gives HUF, IDR and ISK none, of which Stripe takes hundredths.
@@ -101,3 +105,32 @@ export function shared(whole: number, shares: readonly Share[]): number[] {
   }
   return parts.map((part) => (whole < 0 ? -Number(part) : Number(part)));
 }
+
+/** The settings that decide about amounts. */
+export interface Pricing {
+  /** ISO 4217, in lower case. */
+  readonly currency: string;
+  /** There is a provider of payments; without one nothing is included, and nothing refused by plan. */
+  readonly charges: boolean;
+}
+
+export const amountsFeature = declareFeature({
+  name: 'amounts',
+  settings,
+  check: ({ stripeSecretKey, stripeWebhookSecrets, tax }, { problem }) => {
+    if (stripeSecretKey !== undefined && stripeWebhookSecrets.length === 0)
+      problem(
+        'STRIPE_SECRET_KEY is set and STRIPE_WEBHOOK_SECRETS is not: payments are known by what the endpoint /billing/webhooks/stripe is told; set the secret that Stripe shows for it',
+      );
+    if (stripeSecretKey === undefined && stripeWebhookSecrets.length > 0)
+      problem('STRIPE_WEBHOOK_SECRETS is set and STRIPE_SECRET_KEY is not: nothing is charged without it');
+    if (stripeSecretKey === undefined && tax === 'automatic')
+      problem(
+        'BILLING_TAX is "automatic" and STRIPE_SECRET_KEY is not set: it is Stripe that computes taxes',
+      );
+  },
+  start: (_system, _on, payments) => {
+    const pricing: Pricing = { currency: payments.currency, charges: payments.stripeSecretKey !== undefined };
+    return { payments, pricing, services: [] };
+  },
+});

@@ -1,20 +1,35 @@
 /** Billing: plans and credit are bought, changed and cancelled at the provider of payments, and what it tells is followed here. */
 import { BillingService } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
-import type { TeamBilling } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { becomePayer, payerOf, teamsPaidBy } from '../../access/teams/index.ts';
+import type { TeamBilling } from '../../access/teams/index.ts';
+import {
+  becomePayer,
+  payerOf,
+  teamBillingPort,
+  teamsFeature,
+  teamsPaidBy,
+} from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import type { System } from '../../kit/feature.ts';
 import { recordAct } from '../../kit/ledger/index.ts';
-import { markDirty } from '../budgets/index.ts';
-import { createFollowPlans, pricingOf } from '../plans/index.ts';
-import type { Available, FollowPlans } from '../plans/index.ts';
+import { budgetsFeature, markDirty } from '../budgets/index.ts';
+import type { FollowPlans } from '../plans/index.ts';
+import { limitsFeature } from '../../engine/limits/index.ts';
+import { accountsFeature, planOfAccount } from '../../access/accounts/index.ts';
+import { apiKeysFeature } from '../../access/apikeys/index.ts';
+import { amountsFeature } from '../amounts/index.ts';
+import { buyCredit, costsFeature } from '../costs/index.ts';
+import { creditsFeature } from '../credits/index.ts';
+import { meteringFeature } from '../metering/index.ts';
+import { availablePlans, plansFeature } from '../plans/index.ts';
+import { statementsFeature } from '../statements/index.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
 import { createAvailability } from './availability.ts';
 import { checkoutCredit, checkoutPlan, portal } from './checkout.ts';
-import type { CheckoutDeps, WantedCredit } from './checkout.ts';
+import type { CheckoutDeps } from './checkout.ts';
 import { startBillingLoops } from './loops.ts';
 import type { Provider } from './provider.ts';
 import { createPurchases } from './purchase.ts';
@@ -22,29 +37,11 @@ import { addLooks, looksLeft } from './reconcile.ts';
 import type { Looks, LooksLeft } from './reconcile.ts';
 import { createRedirectCheck } from './redirects.ts';
 import { openProvider } from './stripe.ts';
-import { accountBilling, listStatements, teamBilling } from './views.ts';
-import type { AccountBilling } from './views.ts';
+import { accountPlan, listStatements, teamBilling } from './views.ts';
+import { assertCurrency } from './currency.ts';
 import { createBillingWebhook } from './webhook.ts';
 
-export type { AccountBilling } from './views.ts';
-export type { WantedCredit } from './checkout.ts';
 export type { Looks } from './reconcile.ts';
-
-type Page = Awaited<ReturnType<typeof checkoutCredit>>;
-
-export interface Billing extends Feature {
-  readonly available: Available;
-  /** `costs.createCreditCheckout`. */
-  readonly buyCredit: (ctx: Ctx, wanted: WantedCredit) => Promise<Page>;
-  /** `teams.billing`. */
-  readonly ofTeam: (ctx: Ctx, teamId: string) => Promise<TeamBilling>;
-  /** What `account.plan` says of money. */
-  readonly ofAccount: (ctx: Ctx) => Promise<AccountBilling>;
-  /** A team was made, or has another payer: its limits are those of the payer's plan. */
-  readonly paidBy: (db: Pick<Database, 'sql'>, payerId: string) => Promise<void>;
-  /** `adminBilling.reconcile`: everything that is open is read again at the provider, now. */
-  readonly reconciling: Reconciling;
-}
 
 export interface Reconciling {
   /** Throws `billing_unconfigured`. */
@@ -55,46 +52,86 @@ export interface Reconciling {
   left(sql: SqlTag, now: Date): Promise<LooksLeft>;
 }
 
-export function billingFeature(system: System): Billing {
-  const { config, clock, onError } = system;
-  const pricing = pricingOf(system);
-  const { currency } = pricing;
-  const provider = openProvider(config);
-  const followPlans = createFollowPlans(config.limits, pricing.charges);
-  const deps = provider && { ...system, provider, currency, followPlans };
-  const checkout = deps && checkoutDeps(system, deps);
-  const loops = startBillingLoops({ ...system, followPlans }, deps);
-  const ofTeam = async (ctx: Ctx, teamId: string) => await teamBilling(pricing, ctx, teamId);
-  const paidBy: Billing['paidBy'] = async ({ sql }, payerId) => await followPlans(sql, { payerId });
-  const webhook = {
-    ...system,
-    provider,
-    hasSecret: config.billing.stripeWebhookSecrets.length > 0,
-    onStored: loops.wake,
-  };
-  return {
-    services: [createBilling(checkout, { followPlans, ofTeam })],
-    endpoints: () => createBillingWebhook(webhook),
-    ...loops.feature,
-    available: provider && createAvailability({ provider, currency, clock, onError }),
-    buyCredit: async (ctx, wanted) => await checkoutCredit(configured(checkout), ctx, wanted),
-    ofTeam,
-    ofAccount: async (ctx) => await accountBilling(pricing, ctx),
-    paidBy,
-    reconciling: {
+export const billingFeature = declareFeature({
+  name: 'billing',
+  on: {
+    accounts: accountsFeature,
+    apiKeys: apiKeysFeature,
+    teams: teamsFeature,
+    limits: limitsFeature,
+    amounts: amountsFeature,
+    metering: meteringFeature,
+    plans: plansFeature,
+    credits: creditsFeature,
+    statements: statementsFeature,
+    costs: costsFeature,
+    budgets: budgetsFeature,
+  },
+  prefixes: ['chk'],
+  events: {
+    'billing.payment_failed': {
+      when: 'A payment for the team failed; the plan holds for seven days from the first one.',
+      scope: 'billing:read',
+      notifies: true,
+      delivered: true,
+    },
+    'billing.plan_changed': {
+      when: 'The plan that pays for the team is another one, or its standing is.',
+      scope: 'billing:read',
+      notifies: true,
+      delivered: true,
+    },
+  },
+  start: async (system, on) => {
+    const { clock, onError } = system;
+    const { pricing, payments } = on.amounts;
+    const { followPlans } = on.plans;
+    const { currency, charges } = pricing;
+    await assertCurrency(system.db, currency);
+    const provider = openProvider(payments);
+    const deps = provider && { ...system, provider, currency, followPlans };
+    const checkout = deps && checkoutDeps(system, { ...deps, returnOrigins: payments.returnOrigins ?? [] });
+    const loops = startBillingLoops({ ...system, followPlans }, deps);
+    const ofTeam = async (ctx: Ctx, teamId: string) => await teamBilling(pricing, ctx, teamId);
+    const hasSecret = payments.stripeWebhookSecrets.length > 0;
+    const reconciling: Reconciling = {
       assertConfigured: () => void configured(deps),
       begin: async (db, now) => {
         db.afterCommit(loops.wake);
         return await addLooks(db.sql, { now, all: true });
       },
       left: looksLeft,
-    },
-  };
-}
+    };
+    const limits = {
+      requestsPerMinute: system.config.limits.requestsPerMinute,
+      apiKeysMax: on.apiKeys.apiKeysMax,
+      teamsMax: on.teams.teamsMax,
+      ...on.limits.limits,
+    };
+    return {
+      ...loops.feature,
+      reconciling,
+      services: [createBilling(checkout, { followPlans, ofTeam })],
+      endpoints: () => createBillingWebhook({ ...system, provider, hasSecret, onStored: loops.wake }),
+      fills: [
+        fill(teamBillingPort, {
+          charges,
+          ofTeam,
+          paidBy: async ({ sql }, payerId) => await followPlans(sql, { payerId }),
+        }),
+        fill(planOfAccount, async (ctx) => await accountPlan({ pricing, limits }, ctx)),
+        fill(buyCredit, async (ctx, wanted) => await checkoutCredit(configured(checkout), ctx, wanted)),
+        ...(provider === undefined
+          ? []
+          : [fill(availablePlans, createAvailability({ provider, currency, clock, onError }))]),
+      ],
+    };
+  },
+});
 
 function createBilling(
   checkout: CheckoutDeps | undefined,
-  { followPlans, ofTeam }: Pick<Billing, 'ofTeam'> & { readonly followPlans: FollowPlans },
+  { followPlans, ofTeam }: { readonly followPlans: FollowPlans; readonly ofTeam: TeamBilling['ofTeam'] },
 ): Handlers<Ctx> {
   return implement(BillingService, {
     checkout: async (request, ctx: Ctx) => await checkoutPlan(configured(checkout), ctx, request),
@@ -113,13 +150,13 @@ function checkoutDeps(
     readonly provider: Provider;
     readonly currency: string;
     readonly followPlans: FollowPlans;
+    readonly returnOrigins: readonly string[];
   },
 ): CheckoutDeps {
-  const more = system.config.billing.returnOrigins ?? [];
   return {
     ...deps,
     purchases: createPurchases(deps),
-    check: createRedirectCheck(() => [...system.publicUrls(), ...more]),
+    check: createRedirectCheck(() => [...system.publicUrls(), ...deps.returnOrigins]),
     home: () => `${system.publicUrl()}/console`,
   };
 }

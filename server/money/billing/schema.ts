@@ -58,21 +58,6 @@ export const billingCheckouts = pgTable(
   ],
 );
 
-/** Append-only by a trigger: what accounts paid for their plans, as the provider invoiced it. */
-export const planFees = pgTable(
-  'plan_fees',
-  {
-    /** Of the provider. */
-    invoiceId: text('invoice_id').primaryKey(),
-    userId: id('user_id').notNull(),
-    plan: text('plan').notNull(),
-    /** Without taxes; below 0 where a change of the plan gave something back. */
-    cents: bigint('cents', { mode: 'number' }).notNull(),
-    paidAt: instant('paid_at').notNull(),
-  },
-  (t) => [index('plan_fees_of_account').on(t.userId, t.paidAt)],
-);
-
 /** What the provider told of. Each says only that something of its object changed: the object is read again. */
 export const billingEvents = pgTable(
   'billing_events',

@@ -3,7 +3,7 @@
  * so that whoever comes later looks for what is there first.
  */
 import type Stripe from 'stripe';
-import type { Config } from '../../config.ts';
+import type { PaymentSettings } from '../amounts/index.ts';
 import { ProviderError } from './provider.ts';
 import type { Provider } from './provider.ts';
 import { asProviderError, orMissing } from './stripe-ask.ts';
@@ -16,8 +16,8 @@ const TIMEOUT_MS = 6_000;
 const PAGE = 100;
 
 /** Undefined: payments are not configured. */
-export function openProvider({ billing }: Pick<Config, 'billing'>): Provider | undefined {
-  const { stripeSecretKey: key, stripeApiBase, stripeWebhookSecrets, tax } = billing;
+export function openProvider(payments: PaymentSettings): Provider | undefined {
+  const { stripeSecretKey: key, stripeApiBase, stripeWebhookSecrets, tax } = payments;
   if (key === undefined) return undefined;
   let opening: Promise<Stripe> | undefined;
   const open = async (): Promise<Stripe> => await (opening ??= load(key, stripeApiBase));

@@ -11,6 +11,8 @@ import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { shown } from '../../kit/resource/index.ts';
+import type { AccountPlan } from '../../access/accounts/index.ts';
+import type { TeamLimits } from '../../engine/limits/index.ts';
 import { decimalOf, decimalsOf } from '../amounts/index.ts';
 import { balanceOf } from '../credits/index.ts';
 import { dayOf, monthOf } from '../metering/index.ts';
@@ -24,14 +26,14 @@ import {
   SELF_HOSTED,
   teamsOfPayer,
 } from '../plans/index.ts';
-import type { AccountPlan, Pricing } from '../plans/index.ts';
+import type { AccountPlan as PlanRow, Pricing } from '../plans/index.ts';
 import { openNets, pendingCents, statementsOf } from '../statements/index.ts';
 
 const STATEMENTS_MAX = 12;
 
-const SELF: AccountPlan = { ...NOTHING_BOUGHT, plan: SELF_HOSTED.id, standing: 'self_hosted' };
+const SELF: PlanRow = { ...NOTHING_BOUGHT, plan: SELF_HOSTED.id, standing: 'self_hosted' };
 
-async function planOf(db: Database, charges: boolean, userId: string | null): Promise<AccountPlan> {
+async function planOf(db: Database, charges: boolean, userId: string | null): Promise<PlanRow> {
   if (!charges) return SELF;
   return userId === null ? NOTHING_BOUGHT : await accountPlanOf(db, userId);
 }
@@ -90,7 +92,17 @@ export async function listStatements(
 }
 
 /** What `account.plan` says beside the limits of the installation. */
-export async function accountBilling({ charges }: Pricing, { db, clock, caller }: Ctx) {
+export interface AccountLimits extends TeamLimits {
+  readonly requestsPerMinute: number;
+  readonly apiKeysMax: number;
+  readonly teamsMax: number;
+}
+
+/** Limits are those of the installation where the plan has no lower ones. */
+export async function accountPlan(
+  { pricing: { charges }, limits }: { readonly pricing: Pricing; readonly limits: AccountLimits },
+  { db, clock, caller }: Ctx,
+): Promise<AccountPlan> {
   const { userId } = caller;
   const now = clock.now();
   const period = monthOf(dayOf(now.getTime()));
@@ -102,8 +114,12 @@ export async function accountBilling({ charges }: Pricing, { db, clock, caller }
     payerId: userId,
     before: monthEnd(period),
   });
+  const { id: name, limits: ofPlan } = planById(plan);
   return {
-    plan: planById(plan),
+    ...limits,
+    name,
+    runnersPerTeamMax: Math.min(limits.runnersPerTeamMax, ofPlan.runnersMax ?? Infinity),
+    queuedRunsPerTeamMax: Math.min(limits.queuedRunsPerTeamMax, ofPlan.queuedMax ?? Infinity),
     standing,
     periodStart: new Date(`${period}T00:00:00Z`),
     periodEnd: monthEnd(period),
@@ -113,5 +129,3 @@ export async function accountBilling({ charges }: Pricing, { db, clock, caller }
     teamIds: teams.map(({ id }) => id),
   };
 }
-
-export type AccountBilling = Awaited<ReturnType<typeof accountBilling>>;

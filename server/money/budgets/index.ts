@@ -3,23 +3,34 @@ import { BudgetsService } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import { findDeleted, projectsOf } from '../../apps/environments/index.ts';
-import { publishedUntil } from '../../engine/outbox/index.ts';
+import {
+  environmentGuards,
+  environmentsFeature,
+  findDeleted,
+  projectsOf,
+} from '../../apps/environments/index.ts';
+import { outboxFeature, publishedUntil } from '../../engine/outbox/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import type { Feature, System } from '../../kit/feature.ts';
 import { startLoop } from '../../base/loop.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { METERED } from '../metering/index.ts';
-import { pricingOf } from '../plans/index.ts';
+import { METERED, meteredTogether, meteringFeature } from '../metering/index.ts';
+import { limitsFeature } from '../../engine/limits/index.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { projectsFeature } from '../../apps/projects/index.ts';
+import { amountsFeature } from '../amounts/index.ts';
+import { costsFeature } from '../costs/index.ts';
+import { plansFeature } from '../plans/index.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
 import { deleteBudget, setBudget } from './acts.ts';
+import { spendDirtied } from './dirty.ts';
+import { budgetGuards } from './guards.ts';
 import { evaluate, evaluateAll, takeTurn } from './evaluate.ts';
 import type { EvaluateDeps } from './evaluate.ts';
 import { measure } from './measure.ts';
 import type { Measuring } from './measure.ts';
 import { showBudget } from './show.ts';
 
-export { budgetGuards } from './guards.ts';
 export { markDirty, spendDirtied } from './dirty.ts';
 export { evaluate, evaluateAll } from './evaluate.ts';
 export type { EvaluateDeps } from './evaluate.ts';
@@ -74,25 +85,60 @@ export function createBudgets(deps: Omit<EvaluateDeps, 'db'>): Handlers<Ctx> {
   });
 }
 
-export function budgetsFeature(system: System): Feature {
-  const { db, clock, onError } = system;
-  const deps = { db, clock, ...pricingOf(system) };
-  return {
-    services: [createBudgets(deps)],
-    loops: [
-      () =>
-        startLoop({
-          everyMs: EVALUATE_EVERY_MS,
-          onError,
-          run: async () => await evaluateAll({ ...deps, onError }),
-        }),
-    ],
-    purges: [
-      async (nowMs) =>
-        await db.sql`delete from budget_notices where month < (${new Date(nowMs)}::timestamptz - ${NOTICES_KEPT}::interval)::date`,
-    ],
-  };
-}
+export const budgetsFeature = declareFeature({
+  name: 'budgets',
+  on: {
+    teams: teamsFeature,
+    projects: projectsFeature,
+    environments: environmentsFeature,
+    limits: limitsFeature,
+    outbox: outboxFeature,
+    amounts: amountsFeature,
+    metering: meteringFeature,
+    plans: plansFeature,
+    costs: costsFeature,
+  },
+  events: {
+    'budget.forecast': {
+      when: 'A budget is likely to be exceeded by the end of the month.',
+      scope: 'cost:read',
+      notifies: true,
+      delivered: true,
+    },
+    'budget.threshold': {
+      when: 'Of a budget 50, 80 or 100 % is spent.',
+      scope: 'cost:read',
+      notifies: true,
+      delivered: true,
+    },
+    'included_time.near': {
+      when: 'Of the time that the plan includes 75, 90 or 100 % is used.',
+      scope: 'cost:read',
+      notifies: true,
+      delivered: true,
+    },
+  },
+  start: (system, { amounts: { pricing } }) => {
+    const { db, clock, onError } = system;
+    const deps = { db, clock, ...pricing };
+    return {
+      services: [createBudgets(deps)],
+      loops: [
+        () =>
+          startLoop({
+            everyMs: EVALUATE_EVERY_MS,
+            onError,
+            run: async () => await evaluateAll({ ...deps, onError }),
+          }),
+      ],
+      purges: [
+        async (nowMs) =>
+          await db.sql`delete from budget_notices where month < (${new Date(nowMs)}::timestamptz - ${NOTICES_KEPT}::interval)::date`,
+      ],
+      fills: [fill(environmentGuards, budgetGuards), fill(meteredTogether, spendDirtied(pricing))],
+    };
+  },
+});
 
 export interface Used {
   readonly budgetId: string;

@@ -5,7 +5,6 @@ import {
   check,
   date,
   integer,
-  jsonb,
   pgTable,
   primaryKey,
   text,
@@ -53,24 +52,6 @@ export const budgetNotices = pgTable(
   (t) => [
     primaryKey({ columns: [t.subjectId, t.month, t.kind, t.threshold, t.revision] }),
     check('budget_notices_kind', sql`${t.kind} in ('actual', 'forecast', 'included')`),
-  ],
-);
-
-/** Scopes whose new work is refused, each with its cause. Nearly always empty. */
-export const spendGates = pgTable(
-  'spend_gates',
-  {
-    teamId: id('team_id').notNull(),
-    /** Empty: all work of the team; or the id of a project or an environment. */
-    scope: id('scope').notNull(),
-    cause: text('cause', { enum: ['included_time', 'budget', 'payment'] }).notNull(),
-    /** Figures that a refusal names. */
-    details: jsonb('details').$type<Readonly<Record<string, string | number>>>().notNull(),
-    since: instant('since').notNull(),
-  },
-  (t) => [
-    primaryKey({ columns: [t.teamId, t.scope, t.cause] }),
-    check('spend_gates_cause', sql`${t.cause} in ('included_time', 'budget', 'payment')`),
   ],
 );
 

@@ -13,7 +13,6 @@ import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
 import { publish } from '../../engine/outbox/index.ts';
-import { readConfig } from '../../config.ts';
 import type { Database } from '../../base/db/index.ts';
 import { JobNotYet } from '../../kit/jobs/index.ts';
 import type { Job } from '../../kit/jobs/index.ts';
@@ -140,8 +139,8 @@ describe.skipIf(!there)('anomalies', () => {
   });
 
   describe('of yesterday', () => {
-    const config = readConfig({});
-    const jobAt = (time: string) => anomalyJob({ db, config, clock: createFakeClock(new Date(time)) });
+    const jobAt = (time: string) =>
+      anomalyJob({ db, currency: 'usd', clock: createFakeClock(new Date(time)) });
     const jobs = async () =>
       await db.sql<Array<{ teamId: string; payload: { day: string } }>>`
         select team_id as "teamId", payload from jobs where kind = ${ANOMALY_JOB} and team_id = ${teamId}`;

@@ -7,6 +7,7 @@ import { systemScope } from '../../kit/authorise.ts';
 import type { Database } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events.ts';
 import type { System } from '../../kit/feature.ts';
+import type { Pricing } from '../amounts/index.ts';
 import { addJob, isJobOpen, JobNotYet, missingJobsAdded } from '../../kit/jobs/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { startLoop } from '../../base/loop.ts';
@@ -32,7 +33,7 @@ const TEAMS_A_PASS = 500;
 const TOLD_MAX = 10;
 
 type Watched = { readonly day: string };
-type Deps = Pick<System, 'db' | 'clock' | 'config'>;
+type Deps = Pick<System, 'db' | 'clock'> & Pick<Pricing, 'currency'>;
 
 const yesterdayOf = (now: Date): string => addDays(dayOf(now.getTime()), -1);
 const endOf = (day: string): number => Date.parse(addDays(day, 1));
@@ -77,11 +78,10 @@ async function waitFor(
 
 async function tell(
   db: Database,
-  { teamId, now, config }: Deps & { readonly teamId: string; readonly now: Date },
+  { teamId, now, currency }: Deps & { readonly teamId: string; readonly now: Date },
   found: Found,
 ): Promise<void> {
   const { day, projectId, actual, expected, deviationPct } = found;
-  const { currency } = config.billing;
   await addEvent(db, {
     teamId,
     kind: 'cost.anomaly',

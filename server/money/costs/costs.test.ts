@@ -9,8 +9,7 @@ import { callUnary } from '../../../test/setup/work/ctx.ts';
 import { publish } from '../../engine/outbox/index.ts';
 import { metered } from '../metering/index.ts';
 import { decimalOf } from '../amounts/index.ts';
-import type { CreditSale } from './index.ts';
-import { costsFeature } from './index.ts';
+import { createCosts } from './index.ts';
 
 const postgresHere = await has('postgres');
 
@@ -23,9 +22,9 @@ describe.skipIf(!postgresHere)('a receipt', () => {
   });
   afterAll(async () => await world?.drop());
 
-  const [costs] = costsFeature({} as System, {} as CreditSale).services!;
+  const costs = createCosts({} as System, { currency: 'usd', charges: false });
   const explain = async (itemId: string, teamIds: readonly string[] = [world.teamId]) =>
-    await callUnary(costs!, CostsService.method.explain, {
+    await callUnary(costs, CostsService.method.explain, {
       request: { teamId: world.teamId, itemId },
       options: { db: world.db, userId: world.userId, teamIds },
     });

@@ -6,8 +6,18 @@ import type { CreateCreditCheckoutRequest } from '@svc/proto/gen/svc/costs/v1/co
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature, System } from '../../kit/feature.ts';
-import { pricingOf } from '../plans/index.ts';
+import type { System } from '../../kit/feature.ts';
+import type { Pricing } from '../amounts/index.ts';
+import { accountsFeature } from '../../access/accounts/index.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { outboxFeature } from '../../engine/outbox/index.ts';
+import { regionsFeature } from '../../engine/regions/index.ts';
+import { amountsFeature } from '../amounts/index.ts';
+import { creditsFeature } from '../credits/index.ts';
+import { meteringFeature } from '../metering/index.ts';
+import { plansFeature } from '../plans/index.ts';
+import { statementsFeature } from '../statements/index.ts';
+import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import { creditBalance, listCreditLedger } from './credit.ts';
 import { anomalies } from './anomalies.ts';
 import { anomalyJob, startAnomalySweep } from './anomaly-watch.ts';
@@ -22,33 +32,54 @@ export { spentOf } from './forecast-month.ts';
 export { costAt } from './priced-days.ts';
 export type { MeterDay } from './priced-days.ts';
 
-/** The part of billing that costs need. */
-export interface CreditSale {
-  readonly buyCredit: (
-    ctx: Ctx,
-    wanted: CreateCreditCheckoutRequest,
-  ) => Promise<MessageInitShape<typeof CheckoutSessionSchema>>;
-}
+/** Buys credit at the provider of payments. */
+export type BuyCredit = (
+  ctx: Ctx,
+  wanted: CreateCreditCheckoutRequest,
+) => Promise<MessageInitShape<typeof CheckoutSessionSchema>>;
 
-function createCosts(system: System, { buyCredit }: CreditSale): Handlers<Ctx> {
+/** Billing fills it. */
+export const buyCredit = port<BuyCredit>('purchase of credit');
+
+export function createCosts(system: Pick<System, 'filled'>, pricing: Pricing): Handlers<Ctx> {
   const exports = createExports();
   return implement(CostsService, {
     explain,
-    summary: async (request, ctx: Ctx) => await summary(request, ctx, pricingOf(system)),
+    summary: async (request, ctx: Ctx) => await summary(request, ctx, pricing),
     anomalies,
-    exportJson: async (request, ctx: Ctx) => await exports.json(request, ctx, pricingOf(system)),
-    exportCsv: async (request, ctx: Ctx) => await exports.csv(request, ctx, pricingOf(system)),
+    exportJson: async (request, ctx: Ctx) => await exports.json(request, ctx, pricing),
+    exportCsv: async (request, ctx: Ctx) => await exports.csv(request, ctx, pricing),
     verify: createVerify(),
     listCreditLedger,
-    creditBalance: async (request, ctx: Ctx) => await creditBalance(request, ctx, pricingOf(system)),
-    createCreditCheckout: async (request, ctx: Ctx) => await buyCredit(ctx, request),
+    creditBalance: async (request, ctx: Ctx) => await creditBalance(request, ctx, pricing),
+    createCreditCheckout: async (request, ctx: Ctx) => await filledOnce(system, buyCredit)(ctx, request),
   });
 }
 
-export function costsFeature(system: System, sale: CreditSale): Feature {
-  return {
-    services: [createCosts(system, sale)],
-    jobs: [anomalyJob(system)],
+export const costsFeature = declareFeature({
+  name: 'costs',
+  on: {
+    accounts: accountsFeature,
+    teams: teamsFeature,
+    regions: regionsFeature,
+    outbox: outboxFeature,
+    amounts: amountsFeature,
+    metering: meteringFeature,
+    plans: plansFeature,
+    credits: creditsFeature,
+    statements: statementsFeature,
+  },
+  events: {
+    'cost.anomaly': {
+      when: 'On the day before, the team or one of its projects cost far more than it does on that weekday.',
+      scope: 'cost:read',
+      notifies: true,
+      delivered: true,
+    },
+  },
+  start: (system, { amounts: { pricing } }) => ({
+    services: [createCosts(system, pricing)],
+    jobs: [anomalyJob({ ...system, ...pricing })],
     loops: [() => startAnomalySweep(system)],
-  };
-}
+  }),
+});

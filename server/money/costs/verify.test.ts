@@ -8,8 +8,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
 import type { System } from '../../kit/feature.ts';
 import { purchase, refund } from '../credits/index.ts';
-import type { CreditSale } from './index.ts';
-import { costsFeature } from './index.ts';
+import { createCosts } from './index.ts';
 
 const postgresHere = await has('postgres');
 const PRICE = 'prc_00000000000000000000000001';
@@ -20,9 +19,9 @@ describe.skipIf(!postgresHere)('verification', () => {
   let otherId: string;
   let statementId: string;
   let workId: string;
-  const [costs] = costsFeature({} as System, {} as CreditSale).services!;
+  const costs = createCosts({} as System, { currency: 'usd', charges: false });
   const verify = async (of = teamId, teamIds = [teamId, otherId]) =>
-    await callUnary(costs!, CostsService.method.verify, {
+    await callUnary(costs, CostsService.method.verify, {
       request: { teamId: of },
       options: { db: world.db, userId: 'user_1', teamIds },
     });

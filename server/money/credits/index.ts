@@ -1,5 +1,8 @@
 /** Credit of teams: paid before, or granted. A ledger by double entry whose balance the database refuses to falsify. */
-import type { Feature, System } from '../../kit/feature.ts';
+import { teamCredit, teamsFeature } from '../../access/teams/index.ts';
+import { amountsFeature } from '../amounts/index.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
+import { boughtLeftLocked } from './blocks.ts';
 import { startExpiry } from './use.ts';
 
 export { BILLING_ACTOR, PROVIDER_ACTOR } from './acts.ts';
@@ -19,6 +22,21 @@ export type { PaidBack } from './paid-back.ts';
 export { expireCredit, useCredit } from './use.ts';
 export type { Use } from './use.ts';
 
-export function creditsFeature(system: System): Feature {
-  return { loops: [() => startExpiry(system)] };
-}
+export const creditsFeature = declareFeature({
+  name: 'credits',
+  on: { teams: teamsFeature, amounts: amountsFeature },
+  prefixes: ['crt'],
+  events: {
+    'credit.low': {
+      when: 'The credit of the team is less than a tenth of what it was when it was last bought.',
+      scope: 'billing:read',
+      notifies: true,
+      delivered: true,
+    },
+  },
+  reads: ['credit_entries', 'credit_transfers'],
+  start: (system) => ({
+    loops: [() => startExpiry(system)],
+    fills: [fill(teamCredit, { boughtLeft: boughtLeftLocked })],
+  }),
+});

@@ -1,12 +1,20 @@
 /** Metered time, one event for each accepted report, at the price in force when the work was claimed. Costs, statements and usage are sums of it. */
 import { and, asc, between, eq, getTableColumns, gte, or, sql } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
-import { together } from '../../engine/outbox/index.ts';
-import type { EventEffect, Feature, System } from '../../kit/feature.ts';
+import { outboxFeature, together } from '../../engine/outbox/index.ts';
+import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
+import type { EventEffect } from '../../kit/feature.ts';
 import { inTeams } from '../../kit/resource/index.ts';
 import type { Who } from '../../kit/resource/index.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { environmentsFeature } from '../../apps/environments/index.ts';
+import { projectsFeature } from '../../apps/projects/index.ts';
+import { buildsFeature } from '../../engine/builds/index.ts';
+import { runnersFeature } from '../../engine/runners/index.ts';
+import { workFeature } from '../../engine/work/index.ts';
+import { amountsFeature } from '../amounts/index.ts';
 import { metered } from './metered.ts';
-import { assertCurrency, makeDefaultPrices } from './prices.ts';
+import { makeDefaultPrices } from './prices.ts';
 import { costDays, prices, usageEvents } from './schema.ts';
 import type { UsageEvent } from './schema.ts';
 
@@ -18,16 +26,38 @@ export { tellOfPrice } from './price-notice.ts';
 export { addDays, assertSpan, countDays, DAY_MS, dayOf, monthOf, readDay } from './days.ts';
 export type { DayField } from './days.ts';
 
-/** Before the first event is published. Refuses a currency other than that of what was counted. `marked` happens with the metering of its event, also where that comes late. */
-export async function startMetering(
-  { config, db }: Pick<System, 'config' | 'db'>,
-  marked: EventEffect,
-): Promise<Feature> {
-  const { currency } = config.billing;
-  await assertCurrency(db, currency);
-  await makeDefaultPrices(db, currency);
-  return { effects: [together(metered(currency), marked)] };
-}
+/** What happens with the metering of its event, also where that comes late: budgets mark the teams whose costs have changed. */
+export const meteredTogether = port<EventEffect>('with the metering of an event');
+
+export const meteringFeature = declareFeature({
+  name: 'metering',
+  on: {
+    teams: teamsFeature,
+    projects: projectsFeature,
+    environments: environmentsFeature,
+    work: workFeature,
+    runners: runnersFeature,
+    builds: buildsFeature,
+    outbox: outboxFeature,
+    amounts: amountsFeature,
+  },
+  prefixes: ['prc'],
+  events: {
+    'price.published': {
+      when: 'A new price of a meter that the team used lately was published; it is told before it begins.',
+      scope: 'cost:read',
+      notifies: true,
+      delivered: true,
+    },
+  },
+  reads: ['cost_days', 'cost_names', 'open_period', 'prices', 'usage_events'],
+  writes: ['open_period'],
+  start: async (system, { amounts: { pricing } }) => {
+    const { currency } = pricing;
+    await makeDefaultPrices(system.db, currency);
+    return { effects: [(sql) => together(metered(currency), filledOnce(system, meteredTogether))(sql)] };
+  },
+});
 
 export interface MeteredDay {
   readonly day: string;

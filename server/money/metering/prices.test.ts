@@ -4,7 +4,9 @@ import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { databaseNow } from '../../base/sql.ts';
-import { listPrices, publishPrice, startMetering } from './index.ts';
+import { assertCurrency } from '../billing/currency.ts';
+import { listPrices, publishPrice } from './index.ts';
+import { makeDefaultPrices } from './prices.ts';
 
 const postgresHere = await has('postgres');
 const METERS = ['build.runner', 'build.service', 'run.runner', 'run.service'];
@@ -17,8 +19,8 @@ describe.skipIf(!postgresHere)('prices', () => {
   afterAll(async () => await database?.drop());
 
   const start = async (currency: string) => {
-    const config = { billing: { currency } } as Parameters<typeof startMetering>[0]['config'];
-    return await startMetering({ config, db: database.db }, (sql) => sql`marked as (select 1)`);
+    await assertCurrency(database.db, currency);
+    await makeDefaultPrices(database.db, currency);
   };
 
   const run = { meter: 'run.runner', currency: 'usd', nanosPerSecond: 7 } as const;

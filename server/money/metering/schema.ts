@@ -132,3 +132,18 @@ export const costNames = pgTable(
   },
   (t) => [primaryKey({ columns: [t.teamId, t.id] })],
 );
+
+/** The one row with the oldest month that is open. Whoever meters holds it in share, whoever closes moves it: nothing comes into a month behind its closing. */
+export const openPeriod = pgTable(
+  'open_period',
+  {
+    only: boolean('only').primaryKey().default(true),
+    month: date('month').notNull(),
+    /** Every statement of this month and of those before it was made. Null: nobody has looked yet. */
+    settledMonth: date('settled_month'),
+  },
+  (t) => [
+    check('open_period_one', sql`${t.only}`),
+    check('open_period_first', sql`extract(day from ${t.month}) = 1`),
+  ],
+);

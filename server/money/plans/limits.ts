@@ -1,5 +1,5 @@
 /** Limits of plans, as rows of the teams that they hold for. */
-import type { Limits } from '../../config.ts';
+import type { TeamLimits } from '../../engine/limits/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { FREE, PAID } from './catalogue.ts';
 
@@ -11,7 +11,7 @@ export type FollowPlans = (sql: SqlTag, whose: Whose) => Promise<void>;
 const PLANS = [FREE, ...PAID];
 
 /** Where a plan allows no less than the installation does, its teams have no row. The service's own team has none at all. `charges`: there is a provider of payments. */
-export function createFollowPlans(limits: Limits, charges: boolean): FollowPlans {
+export function createFollowPlans(limits: TeamLimits, charges: boolean): FollowPlans {
   const lower = (plan: number | undefined, own: number): number | null =>
     charges && plan !== undefined && plan < own ? plan : null;
   const wanted = PLANS.map(({ id, limits: of }) => ({

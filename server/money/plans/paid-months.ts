@@ -4,7 +4,7 @@ import type { PaidTeam } from '../../access/teams/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { FREE, planById, SELF_HOSTED } from './catalogue.ts';
 import type { CataloguePlan } from './catalogue.ts';
-import type { Pricing } from './pricing.ts';
+import type { Pricing } from '../amounts/index.ts';
 import { monthAfter, monthEnd, poolMs, sharesOf } from './included.ts';
 import type { Coverage, DayRow, PlanFrom } from './included.ts';
 

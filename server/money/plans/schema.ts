@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import { check, index, integer, pgTable, text } from 'drizzle-orm/pg-core';
+import { bigint, check, index, pgTable, text } from 'drizzle-orm/pg-core';
 import { BillingStanding, BillingStandingSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
@@ -40,10 +40,17 @@ export const planChanges = pgTable(
   ],
 );
 
-/** Limits of the payer's plan where they are lower than the installation's own; read where those are. Nearly always empty. */
-export const teamLimits = pgTable('team_limits', {
-  teamId: id('team_id').primaryKey(),
-  queuedMax: integer('queued_max'),
-  runnersMax: integer('runners_max'),
-  runTimeoutSecondsMax: integer('run_timeout_seconds_max'),
-});
+/** Append-only by a trigger: what accounts paid for their plans, as the provider invoiced it. */
+export const planFees = pgTable(
+  'plan_fees',
+  {
+    /** Of the provider. */
+    invoiceId: text('invoice_id').primaryKey(),
+    userId: id('user_id').notNull(),
+    plan: text('plan').notNull(),
+    /** Without taxes; below 0 where a change of the plan gave something back. */
+    cents: bigint('cents', { mode: 'number' }).notNull(),
+    paidAt: instant('paid_at').notNull(),
+  },
+  (t) => [index('plan_fees_of_account').on(t.userId, t.paidAt)],
+);

@@ -1,8 +1,8 @@
 /** The catalogue as people see it. */
 import { MeterPriceSchema, PlansService } from '@svc/proto/gen/svc/plans/v1/plans_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature, System } from '../../kit/feature.ts';
 import { shown as shownAs } from '../../kit/resource/index.ts';
 import { pricesNow } from '../metering/index.ts';
 import { accountPlanOf } from './accounts.ts';
@@ -12,8 +12,7 @@ import type { CataloguePlan } from './catalogue.ts';
 /** Ids of the plans that can be bought at this moment. Undefined: there is no provider of payments. */
 export type Available = (() => Promise<ReadonlySet<string>>) | undefined;
 
-export function plansFeature({ config }: Pick<System, 'config'>, available: Available): Feature {
-  const { currency } = config.billing;
+export function createPlans(currency: string, availability: () => Available): Handlers<Ctx> {
   const shown = (
     { limits, ...plan }: CataloguePlan,
     more: { readonly available: boolean; readonly current: boolean },
@@ -22,6 +21,7 @@ export function plansFeature({ config }: Pick<System, 'config'>, available: Avai
     const { kind, userId } = ctx.caller;
     // A job of a CI system belongs to no account.
     const isKnown = kind !== 'anonymous' && userId !== '';
+    const available = availability();
     if (available === undefined)
       return { plans: [shown(SELF_HOSTED, { available: true, current: isKnown })] };
     const own = isKnown ? (await accountPlanOf(ctx.db, userId)).plan : undefined;
@@ -39,5 +39,5 @@ export function plansFeature({ config }: Pick<System, 'config'>, available: Avai
       ),
     };
   };
-  return { services: [implement(PlansService, { list, listPrices: prices })] };
+  return implement(PlansService, { list, listPrices: prices });
 }

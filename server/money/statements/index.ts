@@ -1,9 +1,16 @@
 /** Statements: what each month of each team came to, made when the month is closed. */
-import type { Feature, System } from '../../kit/feature.ts';
+import type { System } from '../../kit/feature.ts';
 import { startLoop } from '../../base/loop.ts';
 import type { Loop } from '../../base/loop.ts';
 import { databaseNow } from '../../base/sql.ts';
-import { pricingOf } from '../plans/index.ts';
+import type { Pricing } from '../amounts/index.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { outboxFeature } from '../../engine/outbox/index.ts';
+import { amountsFeature } from '../amounts/index.ts';
+import { creditsFeature } from '../credits/index.ts';
+import { meteringFeature } from '../metering/index.ts';
+import { plansFeature } from '../plans/index.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { closeDue } from './close.ts';
 
 export { closeDue, closedSince, isDue, openMonth, unsettledMonth, waitingFor } from './close.ts';
@@ -18,9 +25,9 @@ export type { Move, StatementLineRow, StatementRow } from './store.ts';
 const EVERY_MS = 60_000;
 
 /** By the database's clock: a server whose own is wrong closes no month too soon. */
-function startClosing(system: System): Loop {
+function startClosing(system: System, pricing: Pricing): Loop {
   const { db, onError } = system;
-  const closing = { db, pricing: pricingOf(system), onError };
+  const closing = { db, pricing, onError };
   return startLoop({
     everyMs: EVERY_MS,
     onError,
@@ -28,6 +35,25 @@ function startClosing(system: System): Loop {
   });
 }
 
-export function statementsFeature(system: System): Feature {
-  return { loops: [() => startClosing(system)] };
-}
+export const statementsFeature = declareFeature({
+  name: 'statements',
+  on: {
+    teams: teamsFeature,
+    outbox: outboxFeature,
+    amounts: amountsFeature,
+    metering: meteringFeature,
+    plans: plansFeature,
+    credits: creditsFeature,
+  },
+  prefixes: ['stm'],
+  events: {
+    'statement.closed': {
+      when: 'A month of the team was closed, and its statement is there.',
+      scope: 'billing:read',
+      notifies: true,
+      delivered: true,
+    },
+  },
+  reads: ['statements', 'statement_lines', 'settled_months'],
+  start: (system, { amounts: { pricing } }) => ({ loops: [() => startClosing(system, pricing)] }),
+});

@@ -2,7 +2,6 @@
 import { sql } from 'drizzle-orm';
 import {
   bigint,
-  boolean,
   check,
   date,
   index,
@@ -18,21 +17,6 @@ import { id, instant } from '../../base/db/columns.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
 
 const cents = (name: string) => bigint(name, { mode: 'number' }).notNull();
-
-/** The one row with the oldest month that is open. Whoever meters holds it in share, whoever closes moves it: nothing comes into a month behind its closing. */
-export const openPeriod = pgTable(
-  'open_period',
-  {
-    only: boolean('only').primaryKey().default(true),
-    month: date('month').notNull(),
-    /** Every statement of this month and of those before it was made. Null: nobody has looked yet. */
-    settledMonth: date('settled_month'),
-  },
-  (t) => [
-    check('open_period_one', sql`${t.only}`),
-    check('open_period_first', sql`extract(day from ${t.month}) = 1`),
-  ],
-);
 
 /** A trigger lets nobody delete one, or change more of it than its state and its invoice. */
 export const statements = pgTable(

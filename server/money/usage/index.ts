@@ -4,10 +4,10 @@ import type { UsageDay } from '@svc/proto/gen/svc/usage/v1/usage_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature } from '../../kit/feature.ts';
 import { shown } from '../../kit/resource/index.ts';
-import { addDays, assertSpan, dayOf, meteredDays, readDay } from '../metering/index.ts';
+import { addDays, assertSpan, dayOf, meteredDays, meteringFeature, readDay } from '../metering/index.ts';
 import type { DayField, MeteredDay } from '../metering/index.ts';
+import { declareFeature } from '../../kit/feature.ts';
 
 const DAYS_DEFAULT = 30;
 
@@ -21,7 +21,11 @@ function createUsage(): Handlers<Ctx> {
   });
 }
 
-export const usageFeature: Feature = { services: [createUsage()] };
+export const usageFeature = declareFeature({
+  name: 'usage',
+  on: { metering: meteringFeature },
+  start: () => ({ services: [createUsage()] }),
+});
 
 /** Both ends as `YYYY-MM-DD`. */
 function daysOf(

@@ -5,13 +5,13 @@
  *      │                    │
  *      └──resolve, dismiss──┴──> resolved | dismissed   (final)
  */
-import type { Feature } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { eq } from 'drizzle-orm';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { IncidentSchema, IncidentsService } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
 import type { Incident } from '@svc/proto/gen/svc/incidents/v1/incidents_pb.ts';
-import { environmentRows } from '../../apps/environments/index.ts';
+import { environmentRows, environmentsFeature } from '../../apps/environments/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { rowsOf, shown, transition } from '../../kit/resource/index.ts';
@@ -56,4 +56,8 @@ async function move(ctx: Ctx, id: string, arrow: Arrow): Promise<Incident> {
   return shown(IncidentSchema, moved);
 }
 
-export const incidentsFeature: Feature = { services: [createIncidents()] };
+export const incidentsFeature = declareFeature({
+  name: 'incidents',
+  on: { environments: environmentsFeature },
+  start: () => ({ services: [createIncidents()] }),
+});

@@ -11,10 +11,12 @@ import {
 } from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
 import type { UpdateSettingsRequest } from '@svc/proto/gen/svc/maintenance/v1/maintenance_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { Feature } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { change, lockTeam, rowsOf, shown } from '../../kit/resource/index.ts';
 import type { RowOf } from '../../kit/resource/index.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { switchesFeature } from '../../switches/index.ts';
 import { maintenanceSettings, maintenanceTasks } from './schema.ts';
 
 /** Categories are free words; this bounds how many of them one repository can be given settings for. */
@@ -60,9 +62,11 @@ function createMaintenance({ gate }: MaintenanceDeps): Handlers<Ctx> {
   });
 }
 
-export function maintenanceFeature(deps: MaintenanceDeps): Feature {
-  return { services: [createMaintenance(deps)] };
-}
+export const maintenanceFeature = declareFeature({
+  name: 'maintenance',
+  on: { switches: switchesFeature, teams: teamsFeature },
+  start: (_system, { switches: { switches } }) => ({ services: [createMaintenance(switches)] }),
+});
 
 /** What is not named keeps its value, or begins off and without a budget. One statement: of two changes none is lost. */
 async function updateSettings(ctx: Ctx, request: UpdateSettingsRequest): Promise<Settings> {

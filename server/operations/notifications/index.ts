@@ -8,11 +8,13 @@ import {
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { eventsSeenBy } from '../../kit/events.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { eventsSeenBy } from '../../kit/event-kinds.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { inTeams, rowsOf, shown } from '../../kit/resource/index.ts';
+import { accountsFeature } from '../../access/accounts/index.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
 import { notified } from './notified.ts';
 import { notifications } from './schema.ts';
 
@@ -56,8 +58,10 @@ function createNotifications(): Handlers<Ctx> {
   });
 }
 
-export function notificationsFeature({ db }: System): Feature {
-  return {
+export const notificationsFeature = declareFeature({
+  name: 'notifications',
+  on: { accounts: accountsFeature, teams: teamsFeature },
+  start: ({ db }) => ({
     services: [createNotifications()],
     purges: [
       // Ids sort by time.
@@ -65,8 +69,8 @@ export function notificationsFeature({ db }: System): Feature {
         await db.orm.delete(notifications).where(lt(notifications.id, newId('ntf', nowMs - KEPT_MS))),
     ],
     effects: [notified],
-  };
-}
+  }),
+});
 
 /** Those of one account, about the teams and of the kinds that its credential reaches. */
 function ownOf({ caller, teams }: Pick<Ctx, 'caller' | 'teams'>): SQL | undefined {

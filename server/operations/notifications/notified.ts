@@ -1,6 +1,6 @@
 /** What becomes of events that concern people. */
 import type { SqlTag } from '../../base/db/index.ts';
-import { NOTIFYING } from '../../kit/events.ts';
+import { notifyingEvents } from '../../kit/event-kinds.ts';
 import { rowId } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
 
@@ -37,7 +37,7 @@ export function notified(sql: SqlTag): Fragment {
       from published e
       join teams t on t.id = e.team_id
       join team_members m on m.team_id = e.team_id and m.role in ('admin', 'owner')
-      where e.kind = any(${[...NOTIFYING]}::text[])
+      where e.kind = any(${[...notifyingEvents()]}::text[])
       on conflict (user_id, event_id) do nothing
     )`;
 }

@@ -15,14 +15,17 @@ import type {
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Caller, Ctx } from '../../kit/context.ts';
-import { scopeOfEvent } from '../../kit/events.ts';
-import type { Feature, System } from '../../kit/feature.ts';
+import { scopeOfEvent } from '../../kit/event-kinds.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { assertHoldsAll } from '../../kit/grants.ts';
 import { newId } from '../../base/ids.ts';
 import { change, inTeams, rowsOf, shown } from '../../kit/resource/index.ts';
 import type { RowOf } from '../../kit/resource/index.ts';
 import { urlProblem } from '../../base/safe-fetch.ts';
 import type { Secrets } from '../../base/secrets.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { buildsFeature } from '../../engine/builds/index.ts';
+import { workFeature } from '../../engine/work/index.ts';
 import { deliveryJob, secretPlace } from './deliver.ts';
 import { webhookDeliveries, webhookEndpoints } from './schema.ts';
 import { newSecret } from './sign.ts';
@@ -90,15 +93,26 @@ function createWebhookEndpoints(deps: Deps): Handlers<Ctx> {
   });
 }
 
-export function webhookEndpointsFeature(system: System): Feature {
-  const { config, db } = system;
-  return {
-    services: [createWebhookEndpoints({ ...system, allowPrivate: config.webhooksAllowPrivate })],
-    jobs: [deliveryJob({ ...system, sql: db.sql })],
-    purges: [async (nowMs) => await purgeDeliveries(db.sql, nowMs)],
-    effects: [deliveriesMade],
-  };
-}
+export const webhookEndpointsFeature = declareFeature({
+  name: 'webhookendpoints',
+  on: { teams: teamsFeature, builds: buildsFeature, work: workFeature },
+  events: {
+    'webhook_endpoint.disabled': {
+      when: 'A webhook endpoint was switched off, because it answered nothing well for five days, or 410.',
+      scope: 'team:manage',
+      notifies: true,
+    },
+  },
+  start: (system) => {
+    const { config, db } = system;
+    return {
+      services: [createWebhookEndpoints({ ...system, allowPrivate: config.webhooksAllowPrivate })],
+      jobs: [deliveryJob({ ...system, sql: db.sql })],
+      purges: [async (nowMs) => await purgeDeliveries(db.sql, nowMs)],
+      effects: [deliveriesMade],
+    };
+  },
+});
 
 /** An endpoint tells its receiver, for as long as it is there, what the events hold: a key names only those that it could read itself. */
 function assertMaySee(caller: Caller, events: readonly string[]): void {

@@ -1,5 +1,4 @@
 /** The graph: how what a caller may see hangs together, computed at read time from the resources themselves. */
-import type { Feature } from '../../kit/feature.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -7,6 +6,17 @@ import { GraphService } from '@svc/proto/gen/svc/graph/v1/graph_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { notFound } from '../../kit/not-found.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { environmentsFeature } from '../../apps/environments/index.ts';
+import { projectsFeature } from '../../apps/projects/index.ts';
+import { ciFeature } from '../../connect/ci/index.ts';
+import { artifactsFeature } from '../../delivery/artifacts/index.ts';
+import { promotionsFeature } from '../../delivery/promotions/index.ts';
+import { releasesFeature } from '../../delivery/releases/index.ts';
+import { buildsFeature } from '../../engine/builds/index.ts';
+import { workFeature } from '../../engine/work/index.ts';
+import { switchesFeature } from '../../switches/index.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { parseRef, presentEdge, presentNode, SCOPE_OF } from './node.ts';
 import type { Edge, Node, NodeKind } from './node.ts';
 import { artifactsOfCommit, buildsOfCommit, ciRunsOfCommit, findNode, runsOfCommit } from './store.ts';
@@ -87,6 +97,19 @@ async function commit(ctx: Ctx, sha: string, maySee: MaySee) {
 
 const isArtifact = ({ kind }: Node): boolean => kind === 'artifact';
 
-export function graphFeature(deps: GraphDeps): Feature {
-  return { services: [createGraph(deps)] };
-}
+export const graphFeature = declareFeature({
+  name: 'graph',
+  on: {
+    switches: switchesFeature,
+    teams: teamsFeature,
+    projects: projectsFeature,
+    environments: environmentsFeature,
+    work: workFeature,
+    builds: buildsFeature,
+    ci: ciFeature,
+    artifacts: artifactsFeature,
+    releases: releasesFeature,
+    promotions: promotionsFeature,
+  },
+  start: (_system, { switches: { switches } }) => ({ services: [createGraph(switches)] }),
+});

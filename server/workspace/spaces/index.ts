@@ -2,7 +2,6 @@
  * Spaces: people and projects of one purpose, across teams. A space gives nobody a right. Who is not a member is told that it does not exist;
  * who is one sees in it the projects of the own teams alone, because everything in it is read through the caller's TeamScope.
  */
-import type { Feature } from '../../kit/feature.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -20,7 +19,12 @@ import type { FeatureGate } from '../../kit/feature-gate.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { given, shown } from '../../kit/resource/index.ts';
 import { roleName } from '../../kit/scopes.ts';
-import { projectRows } from '../../apps/projects/index.ts';
+import { projectRows, projectsFeature, projectsInSpace } from '../../apps/projects/index.ts';
+import { accountsFeature } from '../../access/accounts/index.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { environmentsFeature } from '../../apps/environments/index.ts';
+import { switchesFeature } from '../../switches/index.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
 import { addProject, changeSpace, createSpace, refuseNarrowed, removeProject, removeSpace } from './acts.ts';
 import { countContents, searchSpace } from './contents.ts';
 import { removeMember, setMember } from './members.ts';
@@ -95,9 +99,7 @@ function createSpaces(): Handlers<Ctx> {
 }
 
 /** For `projects.list`: which projects of the caller's teams are in the space. */
-export function createSpaceFilter(
-  gate: FeatureGate,
-): (ctx: Ctx, spaceId: string) => Promise<readonly string[]> {
+function createSpaceFilter(gate: FeatureGate): (ctx: Ctx, spaceId: string) => Promise<readonly string[]> {
   return async (ctx, spaceId) => {
     // The filter is a part of the feature although the list is not.
     const refusal = gateRefusal(gate.state('host.spaces'), 'host.spaces');
@@ -114,4 +116,18 @@ async function spaceOf(ctx: Ctx, spaceId: string, needed: Role = 'viewer'): Prom
   return space;
 }
 
-export const spacesFeature: Feature = { services: [createSpaces()] };
+export const spacesFeature = declareFeature({
+  name: 'spaces',
+  on: {
+    switches: switchesFeature,
+    accounts: accountsFeature,
+    teams: teamsFeature,
+    projects: projectsFeature,
+    environments: environmentsFeature,
+  },
+  prefixes: ['spc'],
+  start: (_system, { switches: { switches } }) => ({
+    services: [createSpaces()],
+    fills: [fill(projectsInSpace, createSpaceFilter(switches.gate))],
+  }),
+});

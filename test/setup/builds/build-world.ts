@@ -77,7 +77,7 @@ export async function createBuildWorld(
     localRegistry: '127.0.0.1:5000',
     missingRegistry: async () => undefined,
     wake,
-    guards: createGuards([]),
+    guards: createGuards(() => []),
     traceViewerUrl: 'https://traces.example.com/t/{traceId}',
     publicUrl: () => 'http://127.0.0.1:8080',
     wakeRelay: () => undefined,

@@ -97,16 +97,3 @@ export const packageSetMembers = pgTable(
     }).onDelete('cascade'),
   ],
 );
-
-/** Documents as they came, gzipped, by the SHA-256 of that. The engine writes those of builds with their reports. */
-export const sboms = pgTable(
-  'sboms',
-  {
-    teamId: teamId(),
-    /** 64 hexadecimal digits. */
-    sha256: text('sha256').notNull(),
-    document: bytes('document').notNull(),
-    createdAt: instant('created_at').notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.teamId, t.sha256] })],
-);

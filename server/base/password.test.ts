@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createPasswords, createTurnstile, DEFAULT_COST } from './password.ts';
-import { TIMED } from '../../../test/setup/timed.ts';
+import { TIMED } from '../../test/setup/timed.ts';
 
 const cheap = createPasswords({ ln: 8, r: 8, p: 1 });
 

@@ -1,24 +1,11 @@
 /** Where an artifact came from and where it went, computed from the rows themselves. */
 import type { Ctx } from '../../kit/context.ts';
-import { deploymentsOfArtifact } from './deployed.ts';
-import { rankOf } from './source-rank.ts';
+import { rankOf } from '../artifacts/index.ts';
+import type { Lineage, LineageEdge, LineageNode } from '../artifacts/index.ts';
+import { deploymentsOfArtifact } from '../promotions/index.ts';
 
 /** Of each kind, the newest; with the commits of the sources some 500 in all. */
 const EACH_MAX = 100;
-
-export interface LineageNode {
-  readonly kind: 'commit' | 'build' | 'ci_run' | 'artifact' | 'release' | 'promotion' | 'deployment';
-  readonly id: string;
-  readonly name: string;
-  readonly state?: string | null;
-  readonly at?: Date | null;
-}
-
-export interface LineageEdge {
-  readonly from: string;
-  readonly to: string;
-  readonly relation: 'built_by' | 'produced' | 'in' | 'promoted_by' | 'deployed_as';
-}
 
 /** A node with what it comes of: commits of sources, releases of promotions. */
 type Found = LineageNode & { readonly of: string | null; readonly repository?: string | null };
@@ -31,7 +18,7 @@ interface About {
   readonly createdAt: Date;
 }
 
-export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About) {
+export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About): Promise<Lineage> {
   const { id, teamId, name, createdAt: at } = artifact;
   const ours = sql`team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])`;
   const found = await Promise.all([

@@ -4,19 +4,16 @@
  */
 import canonicalize from 'canonicalize';
 import type { Clock } from '../../base/clock.ts';
-import { doubling } from '../../kit/jobs/index.ts';
+import type { EventEffect } from '../../kit/feature.ts';
+import { doubling, keyedJobsAdded } from '../../kit/jobs/index.ts';
 import type { JobKind } from '../../kit/jobs/index.ts';
 import type { Who } from '../../kit/resource/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import { signStatement } from '../attestations/index.ts';
 import type { AttestDeps, TrustRoot } from '../attestations/index.ts';
-import { deploymentsOfArtifact } from './deployed.ts';
-import { artifactFacts } from './facts.ts';
-import type { ArtifactFacts } from './facts.ts';
-import { PASSPORT_JOB } from './passport-due.ts';
-import type { About } from './passport-due.ts';
-import type { artifactPassports } from './schema.ts';
-import { rankOf } from './source-rank.ts';
+import { AFTER_MS, artifactFacts, PASSPORT_JOB, rankOf } from '../artifacts/index.ts';
+import type { About, ArtifactFacts, artifactPassports } from '../artifacts/index.ts';
+import { deploymentsOfArtifact } from '../promotions/index.ts';
 
 const SHOWN_MAX = 100;
 
@@ -105,3 +102,14 @@ async function lastOf({ db: { sql }, teams }: Who, id: string) {
     where artifact_id = ${id} and team_id = any(${[...teams.teamIds]}::text[]) order by revision desc limit 1`;
   return row;
 }
+
+/** CTE `passports_due`: something has changed about the artifacts of releases, by the events of the CTE `published`. */
+export const passportsDue: EventEffect = (sql) => sql`
+  passports_due as (${keyedJobsAdded(
+    sql,
+    { kind: PASSPORT_JOB, inMs: AFTER_MS },
+    sql`
+      select distinct r.team_id, r.artifact_id as key, 'passport ' || r.artifact_id as lane, jsonb_build_object('artifactId', r.artifact_id) as payload
+      from published e join release_artifacts r on r.team_id = e.team_id and r.release_id = e.payload ->> 'releaseId'
+      where e.kind = 'release.created' or e.kind like 'promotion.%'`,
+  )})`;

@@ -1,4 +1,5 @@
 /** Payments: the provider, the currency of the installation, and where people come back to. */
+import type { SettingsOf } from '@svc/proto/process/settings.ts';
 import {
   address,
   choice,
@@ -11,7 +12,7 @@ import {
   Wrong,
 } from '@svc/proto/process/settings.ts';
 
-const billing = {
+export const settings = {
   stripeSecretKey: optional('STRIPE_SECRET_KEY', {
     about: 'Secret key of the Stripe account that payments go to.',
     type: 'secret',
@@ -52,7 +53,7 @@ const billing = {
   }),
 };
 
-export const settings = { billing };
+export type PaymentSettings = SettingsOf<typeof settings>;
 
 function secrets(given: string): readonly string[] | Wrong {
   const all = parts(given);

@@ -6,42 +6,15 @@ import { problem } from '@svc/proto/http/json-text.ts';
 import type { ImpactRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import type { Who } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { placesOf, runsThere, whatRuns } from './deployed.ts';
-import { namesNear, setsWith, wantedPackage } from './sbom/search.ts';
-import type { WantedPackage } from './sbom/search.ts';
+import { namesNear, setsWith, wantedPackage } from '../artifacts/index.ts';
+import type { Impact, ImpactEnvironment, WantedPackage } from '../artifacts/index.ts';
+import { placesOf, runsThere, whatRuns } from '../promotions/index.ts';
 import { unknownIn } from './unknown.ts';
-import type { Unknown } from './unknown.ts';
 
 const SHOWN_MAX = 100;
 const COUNT_MAX = 10_000;
 /** Sets of packages that are looked at, the newest ones. */
 const SETS_MAX = 1_000;
-
-interface Impact {
-  readonly environments: readonly Environment[];
-  readonly releases: ReadonlyArray<{
-    readonly id: string;
-    readonly projectId: string;
-    readonly version: string;
-  }>;
-  /** Ids, newest first. */
-  readonly artifactIds: readonly string[];
-  readonly counts: { readonly environments: number; readonly releases: number; readonly artifacts: number };
-  readonly truncated: boolean;
-  readonly answer: 'hit' | 'no_hit' | 'unknown';
-  readonly unknown: Unknown | null;
-  readonly nearNames: readonly string[];
-}
-
-interface Environment {
-  readonly environmentId: string;
-  readonly environmentName: string;
-  readonly digest: string;
-  readonly buildId: string | null;
-  readonly promotionId: string | null;
-  readonly address: string | null;
-  readonly deployedAt: Date;
-}
 
 export async function impactOf({ db, teams }: Who, request: ImpactRequest): Promise<Impact> {
   const { sql } = db;
@@ -60,7 +33,7 @@ export async function impactOf({ db, teams }: Who, request: ImpactRequest): Prom
   const counted = (rows: Fragment): Fragment =>
     sql`(select count(*)::int from (select 1 ${rows} limit ${COUNT_MAX}::int) c)`;
   const [environments, releases, artifacts, [counts]] = await Promise.all([
-    sql<Environment[]>`
+    sql<ImpactEnvironment[]>`
       select n.environment_id as "environmentId", n.environment_name as "environmentName", a.digest, n.build_id as "buildId",
         n.promotion_id as "promotionId", n.address, n.deployed_at as "deployedAt"
       ${running} order by n.deployed_at desc, n.environment_id limit ${SHOWN_MAX}::int`,

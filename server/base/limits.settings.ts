@@ -1,4 +1,4 @@
-/** The door: how much one caller or network may ask for. */
+/** These bound at the door how much one caller or network may ask for. */
 import { limit, number } from '@svc/proto/process/settings.ts';
 
 export const limits = {
@@ -16,6 +16,11 @@ export const limits = {
     'LIMIT_ANONYMOUS_PER_MINUTE',
     600,
     'Requests a minute from one address without a credential.',
+  ),
+  loginsPerMinute: limit(
+    'LIMIT_LOGINS_PER_MINUTE',
+    20,
+    'Calls of sign-in and the like a minute from one address.',
   ),
   bodyMibPerMinute: number('LIMIT_BODY_MIB_PER_MINUTE', {
     about:

@@ -1,18 +1,17 @@
 /** What no search for a package finds: artifacts without a list, and with one that does not tell all. */
 import type { Who } from '../../kit/resource/index.ts';
-import { placesOf, runsThere, whatRuns } from './deployed.ts';
-
-export interface Unknown {
-  readonly environments: number;
-  readonly withoutList: number;
-  readonly partlyRead: number;
-}
+import type { ImpactUnknown } from '../artifacts/index.ts';
+import { placesOf, runsThere, whatRuns } from '../promotions/index.ts';
 
 /** Each counted to `max`. */
-export async function unknownIn({ db: { sql }, teams }: Who, teamId: string, max: number): Promise<Unknown> {
+export async function unknownIn(
+  { db: { sql }, teams }: Who,
+  teamId: string,
+  max: number,
+): Promise<ImpactUnknown> {
   teams.require(teamId);
   const hasNoList = sql`not exists (select from artifact_sboms l where l.artifact_id = a.id)`;
-  const [counts] = await sql<Unknown[]>`
+  const [counts] = await sql<ImpactUnknown[]>`
     select
       (
         select count(*)::int from (

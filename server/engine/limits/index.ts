@@ -1,0 +1,19 @@
+/**
+ * What holds a team's work back: limits below those of the installation, and gates of spending. The engine reads both where work is submitted
+ * and runners are enrolled; money, which stands above, writes them.
+ */
+import type { SettingsOf } from '@svc/proto/process/settings.ts';
+import { declareFeature } from '../../kit/feature.ts';
+import { teamsFeature } from '../../access/teams/index.ts';
+import { settings } from './limits.settings.ts';
+
+export type TeamLimits = SettingsOf<typeof settings>;
+
+export const limitsFeature = declareFeature({
+  name: 'limits',
+  on: { teams: teamsFeature },
+  settings,
+  reads: ['team_limits', 'spend_gates'],
+  writes: ['team_limits', 'spend_gates'],
+  start: (_system, _on, limits) => ({ limits, services: [] }),
+});

@@ -1,0 +1,11 @@
+/** What people and their systems are told. */
+import type { Area } from '../kit/feature.ts';
+import { incidentsFeature } from './incidents/index.ts';
+import { maintenanceFeature } from './maintenance/index.ts';
+import { notificationsFeature } from './notifications/index.ts';
+import { webhookEndpointsFeature } from './webhookendpoints/index.ts';
+
+export const operations: Area = {
+  name: 'operations',
+  features: [notificationsFeature, webhookEndpointsFeature, incidentsFeature, maintenanceFeature],
+};
