@@ -1,7 +1,6 @@
 /** Starts the features in the order in which they stand on each other. Knows none of them by name. */
 import { FEATURES } from './areas.ts';
 import type { Config } from './config.ts';
-import { eventEffects, fill } from './kit/feature.ts';
 import type { Declared, Feature, Port, System } from './kit/feature.ts';
 
 export interface Started {
@@ -28,8 +27,7 @@ export async function startFeatures(config: Config, unported: Unported): Promise
     const on = Object.fromEntries(Object.entries(declared.on).map(([key, below]) => [key, of(below)]));
     const record = await declared.start(system, on, config.of(declared));
     started.set(declared.name, record);
-    const effects = (record.effects ?? []).map((effect) => fill(eventEffects, effect));
-    for (const { port, value } of [...effects, ...(record.fills ?? [])])
+    for (const { port, value } of record.fills ?? [])
       filled.set(port, [...(filled.get(port) ?? []), value]);
   }
   return { all: [...started.values()], of: <F extends Feature>(declared: Declared<F>) => of(declared) as F };

@@ -46,6 +46,7 @@ import type { PasswordCost } from './base/password.ts';
 import { startFeatures } from './start-features.ts';
 import type { Started, Unported } from './start-features.ts';
 import { switchesFeature } from './switches/index.ts';
+import { purgeParked, startPublishing } from './kit/events/index.ts';
 import { purgeIdempotencyKeys } from './kit/idempotency.ts';
 import type { Logger } from '@svc/proto/process/log.ts';
 import { ConfigError } from '@svc/proto/process/settings.ts';
@@ -209,6 +210,7 @@ function startBackground(system: Unported, features: readonly Feature[], stops: 
     const steps = [
       async () => await purgeIdempotencyKeys(sql, clock),
       async () => await purgeJobs(sql),
+      async () => await purgeParked(sql),
       ...ofFeatures.map((purgeOld) => async () => await purgeOld(clock.now().getTime())),
     ];
     await eachStep(steps, onError);
@@ -216,6 +218,10 @@ function startBackground(system: Unported, features: readonly Feature[], stops: 
   const counts = addJobMetrics(registry, { sql, onError, kinds: kinds.map(({ kind }) => kind) });
   const running = [
     ...features.flatMap(({ loops = [] }) => loops.map((start) => start())),
+    ...startPublishing(
+      system,
+      features.flatMap(({ effects = [] }) => effects),
+    ),
     startWorker({ db, kinds, onError, ...counts }),
     startLoop({ everyMs: PURGE_EVERY_MS, run: purge, onError }),
   ];

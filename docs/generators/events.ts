@@ -1,5 +1,5 @@
 /** events.md: what happens on the platform that somebody may want to know. */
-import type { EventKind } from '../../server/kit/event-kinds.ts';
+import type { EventKind } from '../../server/kit/events/kinds.ts';
 import { code, page, table } from './markdown.ts';
 
 export function eventsPage(events: Readonly<Record<string, EventKind>>): string {

@@ -8,7 +8,7 @@ import { RUN_FLAGS } from '../../runner/commands/settings.ts';
 import { SETTINGS as SERVER } from '../../server/config.ts';
 import { FEATURES } from '../../server/areas.ts';
 import { ROLES, scopesOf } from '../../server/kit/scopes.ts';
-import type { EventKinds } from '../../server/kit/event-kinds.ts';
+import type { EventKinds } from '../../server/kit/events/kinds.ts';
 import { areasPage } from './areas.ts';
 import { commandsPage, type CommandLine } from './commands.ts';
 import { errorsPage } from './errors.ts';

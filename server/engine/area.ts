@@ -3,7 +3,7 @@ import type { Area } from '../kit/feature.ts';
 import { buildsFeature } from './builds/index.ts';
 import { evidenceFeature } from './evidence/index.ts';
 import { limitsFeature } from './limits/index.ts';
-import { outboxFeature } from './outbox/index.ts';
+import { adminEventsFeature } from './adminevents/index.ts';
 import { regionsFeature } from './regions/index.ts';
 import { registriesFeature } from './registries/index.ts';
 import { runnerGroupsFeature } from './runnergroups/index.ts';
@@ -25,6 +25,6 @@ export const engine: Area = {
     registriesFeature,
     sandboxRunsFeature,
     buildsFeature,
-    outboxFeature,
+    adminEventsFeature,
   ],
 };

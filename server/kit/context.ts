@@ -21,12 +21,23 @@ export interface CiJob {
   readonly claims: Readonly<Record<string, string>>;
 }
 
+export interface CallerNames {
+  readonly username: string;
+  readonly email: string;
+  /** Of an API key. */
+  readonly key?: string;
+}
+
+export const NAMELESS: CallerNames = { username: '', email: '' };
+
 export interface Caller {
   readonly kind: 'anonymous' | 'api_key' | 'session' | 'ci_job';
   /** `user_…`; empty for nobody. */
   readonly userId: string;
   /** `key_…`, `ses_…`, or of a CI job `<provider>:<repository id>:<run id>:<attempt>`; empty for nobody. */
   readonly credentialId: string;
+  /** What people call the account and its key; empty for nobody and for jobs of CI systems. */
+  readonly names: CallerNames;
   /** The account belongs to platform staff. What it may do as staff also needs the scope `staff`. */
   readonly staff: boolean;
   /** What the credential may do at most; on a team only the part counts that the role there also grants. */

@@ -10,8 +10,8 @@ import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Registry } from 'prom-client';
 import type { ProcessSettings } from '../base/settings.ts';
 import type { SettingsOf, SettingsTable } from '@svc/proto/process/settings.ts';
-import { declareEvents } from './event-kinds.ts';
-import type { EventKinds } from './event-kinds.ts';
+import { declareEvents } from './events/kinds.ts';
+import type { EventKinds } from './events/kinds.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Caller, Ctx } from './context.ts';
 import type { CredentialChanges } from './credential-changes.ts';
@@ -80,9 +80,6 @@ export interface Running {
  * payload, created_at). By the name of its first CTE it is known where it waits for an event that it could not take, so that the name stays.
  */
 export type EventEffect = (sql: SqlTag) => Fragment;
-
-/** The starter fills it with the effects of all features. */
-export const eventEffects = port<EventEffect>('effects of events');
 
 export interface Feature {
   readonly services?: ReadonlyArray<Handlers<Ctx>>;

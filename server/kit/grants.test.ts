@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NAMELESS } from './context.ts';
 import type { Caller } from './context.ts';
 import { assertMayGrantRole } from './grants.ts';
 import { KEY_SCOPE, ROLES, scopesOf, STAFF_SCOPE, TEAM_SCOPES } from './scopes.ts';
@@ -8,6 +9,7 @@ const caller = (kind: Caller['kind'], scopes: Iterable<string>): Caller => ({
   kind,
   userId: 'user_1',
   credentialId: 'key_1',
+  names: NAMELESS,
   staff: true,
   scopes: new Set(scopes),
   memberships: new Map(),

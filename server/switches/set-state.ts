@@ -18,7 +18,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { visibleLength } from '@svc/proto/http/visible-text.ts';
 import { encoder } from '@svc/proto/http/json.ts';
 import { auditActor } from '../kit/ledger/index.ts';
-import type { Ctx } from '../kit/context.ts';
+import type { Caller, Ctx } from '../kit/context.ts';
 import { enumWord, shown } from '../kit/resource/index.ts';
 import type { Affected, ChangeSource } from './change.ts';
 import { decidingVariable, effectiveOf } from './effective.ts';
@@ -27,7 +27,7 @@ import { foresee, writeMove } from './move.ts';
 import { entityTag, readPrecondition } from './precondition.ts';
 import type { Precondition } from './precondition.ts';
 import { presentFeature } from './present.ts';
-import { lockStates, readDisplay, readStates } from './store.ts';
+import { lockStates, readStates } from './store.ts';
 import type { StoredStates } from './store.ts';
 
 /** Characters (Unicode code points) of a reason without the blanks around it. */
@@ -81,7 +81,7 @@ async function move(deps: SetStateDeps, wanted: Wanted, ctx: Ctx): Promise<Respo
   const { key } = definition;
   // Looked up before the lock is taken: nobody else waits for it.
   const actor = await auditActor(ctx);
-  const display = await readDisplay(ctx.db.sql, ctx.caller);
+  const display = displayOf(ctx.caller);
   return await ctx.db.transact(async (db) => {
     await lockStates(db.sql);
     const before = effectiveOf(rules, await readStates(db.sql));
@@ -173,4 +173,9 @@ export function sourceOf(call: Pick<CallContext, 'header'>): ChangeSource {
   const client = call.header('x-svc-client');
   if (client === 'console' || client === 'cli') return client;
   return call.header('user-agent')?.startsWith('svc-cli/') === true ? 'cli' : 'api';
+}
+
+/** The history names staff by e-mail address, as they know each other. */
+function displayOf({ names: { email, key } }: Caller): string {
+  return key === undefined ? email : `${email} (${key})`;
 }

@@ -119,15 +119,3 @@ export async function listChanges(
     order by revision_to desc limit ${take}`;
   return rows.map(toChange);
 }
-
-/** How the history names a caller: staff know each other by e-mail address. */
-export async function readDisplay(
-  sql: SqlTag,
-  { userId, credentialId }: { readonly userId: string; readonly credentialId: string },
-): Promise<string> {
-  const [row] = await sql<Array<{ email: string; key: string | null }>>`
-    select u.email, (select k.name from api_keys k where k.id = ${credentialId} and k.user_id = u.id) as key
-    from users u where u.id = ${userId}`;
-  if (row === undefined) return '';
-  return row.key === null ? row.email : `${row.email} (${row.key})`;
-}

@@ -185,7 +185,7 @@ export const BOUNDED: Readonly<Record<string, Bounded>> = {
   'svc.webhookendpoints.v1.WebhookEndpointsService/RotateSecret': {
     gives: 'the secret that deliveries are signed with',
     bound: 'signs deliveries of one endpoint; the scope team:manage includes it; ends with the endpoint',
-    story: 'server/engine/outbox/outbox.api.test.ts',
+    story: 'server/kit/events/outbox.api.test.ts',
   },
   'svc.webhookendpoints.v1.WebhookEndpointsService/Update': {
     gives: 'a receiver that is told of events',

@@ -1,7 +1,7 @@
 /** Money under fire: servers that are killed while they close a month, make invoices and give what was bought. Each server is a process; the counterpart of the provider goes on. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metered } from '../../server/money/metering/index.ts';
-import { publish } from '../../server/engine/outbox/index.ts';
+import { publish } from '../../server/kit/events/index.ts';
 import { openDatabase } from '../../server/base/db/index.ts';
 import { report } from '../setup/money/reports.ts';
 import { has } from '../setup/needs.ts';

@@ -39,13 +39,13 @@ export const STORY_MUTANTS: Readonly<Record<string, StoryMutant>> = {
     what: 'an event that one effect cannot take stops the events of all teams',
     replacements: [
       {
-        file: 'server/engine/outbox/publish.ts',
+        file: 'server/kit/events/publish.ts',
         find: 'if (!isRefusal(cause) ||',
         replace: 'if (isRefusal(cause) ||',
       },
     ],
     story: [
-      'server/engine/outbox/parked.api.test.ts',
+      'server/engine/adminevents/parked.api.test.ts',
       'leaves everything else to happen, by a trigger that raises',
     ],
   },

@@ -55,7 +55,12 @@ export function createAccountService(deps: AccountDeps): Handlers<Ctx> {
     whoami: async (_request, ctx: Ctx) => await describe(deps, ctx),
     plan: async (_request, ctx: Ctx) => shown(PlanResponseSchema, await deps.planOf(ctx)),
     updateUsername: async ({ username }, ctx: Ctx) => {
-      await setUsername(ctx.db, ctx.caller.userId, username);
+      const { userId } = ctx.caller;
+      await ctx.db.transact(async (db) => {
+        await setUsername(db, userId, username);
+        // Whoever was proven knows the name that was.
+        await deps.changes.announce(db, { userId });
+      });
       return await describe(deps, ctx);
     },
     totpStatus: async (_request, ctx: Ctx) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { NAMELESS } from '../../kit/context.ts';
 import type { Caller } from '../../kit/context.ts';
 import { BY_NAME_ALONE, KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../kit/scopes.ts';
 import { boundedScopes, boundedTeam, seesStaffKeys } from './bounds.ts';
@@ -9,6 +10,7 @@ const caller = (of: Partial<Caller>): Caller => ({
   credentialId: 'key_1',
   staff: true,
   scopes: new Set(),
+  names: NAMELESS,
   memberships: new Map([
     ['team_a', 'owner'],
     ['team_b', 'viewer'],

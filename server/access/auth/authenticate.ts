@@ -10,6 +10,7 @@ import { hashToken, looksLikeSessionToken, sessionTimesOf } from '../accounts/in
 import type { SessionTimes } from '../accounts/index.ts';
 import { endOfKey, parseKey, secretMatches } from '../apikeys/index.ts';
 import type { Clock } from '../../base/clock.ts';
+import { NAMELESS } from '../../kit/context.ts';
 import type { Caller, Role } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
 import type { Database } from '../../base/db/index.ts';
@@ -46,6 +47,7 @@ export const ANONYMOUS: Caller = {
   kind: 'anonymous',
   userId: '',
   credentialId: '',
+  names: NAMELESS,
   staff: false,
   scopes: new Set(),
   memberships: new Map(),
@@ -54,6 +56,8 @@ export const ANONYMOUS: Caller = {
 interface CommonRow {
   readonly id: string;
   readonly user_id: string;
+  readonly username: string;
+  readonly email: string;
   readonly staff: boolean;
   readonly memberships: Readonly<Record<string, Role>> | null;
   /** Of a key: its revocation, or the end of a key that it was made with, when that comes earlier. */
@@ -62,6 +66,7 @@ interface CommonRow {
 
 interface KeyRow extends CommonRow {
   readonly digest: Uint8Array;
+  readonly name: string;
   readonly scopes: readonly string[];
   readonly team_id: string | null;
   readonly last_used_at: Date | null;
@@ -155,7 +160,7 @@ async function proveKey(
   const parts = parseKey(credential);
   if (parts === undefined) return undefined; // Never was a key: no look into the database.
   const [row] = await db.sql<KeyRow[]>`
-    select k.id, k.user_id, k.digest, k.scopes, k.team_id, ${endOfKey(db.sql, db.sql`k.id`)} as expires_at, k.last_used_at, u.staff,
+    select k.id, k.user_id, k.digest, k.scopes, k.team_id, ${endOfKey(db.sql, db.sql`k.id`)} as expires_at, k.last_used_at, k.name, u.username, u.email, u.staff,
       (select jsonb_object_agg(m.team_id, m.role) from team_members m
        where m.user_id = k.user_id and (k.team_id is null or m.team_id = k.team_id)) as memberships
     from api_keys k join users u on u.id = k.user_id where k.kid = ${parts.kid}`;
@@ -166,6 +171,7 @@ async function proveKey(
       kind: 'api_key',
       userId: row.user_id,
       credentialId: row.id,
+      names: { username: row.username, email: row.email, key: row.name },
       staff: row.staff,
       scopes: new Set(
         row.scopes.filter((scope) => scope !== STAFF_SCOPE || (row.staff && row.team_id === null)),
@@ -183,7 +189,7 @@ async function proveSession(
   credential: string,
 ): Promise<Proven | undefined> {
   const [row] = await db.sql<SessionRow[]>`
-    select s.id, s.user_id, s.expires_at, s.last_seen_at, u.staff,
+    select s.id, s.user_id, s.expires_at, s.last_seen_at, u.username, u.email, u.staff,
       (select jsonb_object_agg(m.team_id, m.role) from team_members m where m.user_id = s.user_id) as memberships
     from sessions s join users u on u.id = s.user_id where s.token_hash = ${hashToken(credential)}`;
   if (row === undefined) return undefined;
@@ -195,6 +201,7 @@ async function proveSession(
       kind: 'session',
       userId: row.user_id,
       credentialId: row.id,
+      names: { username: row.username, email: row.email },
       staff: row.staff,
       scopes: sessionScopes(row.staff),
       memberships: new Map(Object.entries(row.memberships ?? {})),

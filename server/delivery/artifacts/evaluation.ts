@@ -53,7 +53,7 @@ export async function attestEvaluation(
     .digest('hex');
   await refuseMoreEvaluations(ctx, teamId, digest);
   const { suiteId, score, evaluatedAt, assuranceLevel, statedBy } = predicate;
-  const actor = await auditActor(ctx);
+  const actor = auditActor(ctx);
   return await attest(
     { db: ctx.db, signer },
     {

@@ -64,7 +64,7 @@ export async function upload(
     await addSubjects(ctx.db, { teamId, attestationId: before.id, digests });
     return { stored: before, digests };
   }
-  const actor = await auditActor(ctx);
+  const actor = auditActor(ctx);
   const row = {
     teamId,
     predicateType,

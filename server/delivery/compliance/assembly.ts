@@ -10,7 +10,7 @@ import { and, eq } from 'drizzle-orm';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
-import { addEvent } from '../../kit/events.ts';
+import { addEvent } from '../../kit/events/index.ts';
 import { addJob, doubling } from '../../kit/jobs/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';

@@ -6,7 +6,7 @@ import type { Signer, SigningKey } from '../signingkeys/index.ts';
 import { catalogued } from '../artifacts/index.ts';
 import { passportsDue } from '../impact/index.ts';
 import { isTelling, promotionEffects } from '../promotions/index.ts';
-import { isBehind } from '../../engine/outbox/index.ts';
+import { isBehind } from '../../kit/events/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Database } from '../../base/db/index.ts';
 import { JobNotYet } from '../../kit/jobs/index.ts';

@@ -78,7 +78,7 @@ export async function create(
       artifactId: artifactId ?? null,
       requestedBy: ctx.caller.userId,
     });
-    await noteMoves(await callerOf(tx), [{ promotion: made, word: 'created' }]);
+    await noteMoves(callerOf(tx), [{ promotion: made, word: 'created' }]);
     return made;
   });
   const approvals = await withCaller(ctx, environment, { promotion, approvals: [] });
@@ -118,7 +118,7 @@ export async function approve(
     const count = { ...before, approvals: await countedNow(tx, before) };
     if (count.approvals.length >= requiredApprovals)
       return await decide(deps, tx, { environment, count, override });
-    await noteVoid(await callerOf(tx), count);
+    await noteVoid(callerOf(tx), count);
     if (!isNew) return;
     const approvals = count.approvals.length;
     const { fingerprint } = count.subject;
@@ -182,7 +182,7 @@ async function decide(
   const { isOverridden, keep } = await gates.judge(tx, { ...passage, override });
   const promoted = promotedOf(promotion, approvals);
   const asked = { environment, promotion, artifacts, promoted, override };
-  const by = await callerOf(tx);
+  const by = callerOf(tx);
   const approved = await leavePending(tx, promotion, {
     overrideReason: isOverridden ? (override?.reason ?? null) : null,
     ...(await deployWhatIsPromoted(deployImage, tx, asked)),
@@ -210,7 +210,7 @@ export async function reject(
   await inTurn(ctx, which, async (tx, { environment, promotion }) => {
     if (promotion.state !== 'pending') throw notPending(promotion);
     const count = await recount(tx, environment, promotion);
-    const by = await callerOf(tx);
+    const by = callerOf(tx);
     const set = { state: 'rejected', rejection: 'rejected', reason, endedAt: by.at } as const;
     const rejected = await leavePending(tx, count.promotion, set);
     await noteVoid(by, count);
@@ -235,7 +235,7 @@ export async function complete(ctx: Ctx, { state, url, ...which }: Completed): P
           : `the promotion is ${promotion.state}, and build ${buildId} decides how it ends`,
         { details: { resource: promotionRows.kind, state: promotion.state, target: state } },
       );
-    const by = await callerOf(tx);
+    const by = callerOf(tx);
     const ended = await promotionRows.update(tx, id, { set: { state, url: url ?? null, endedAt: by.at } });
     if (ended === undefined) throw notFound(promotionRows.kind);
     await noteMoves(by, [{ promotion: ended, word: state }]);

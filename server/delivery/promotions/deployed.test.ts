@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { publish } from '../../engine/outbox/index.ts';
+import { publish } from '../../kit/events/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import { deployed } from './deployed.ts';
 import { currentDeployments, deploymentsOf } from './deployments.ts';

@@ -2,7 +2,7 @@
 import { systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
-import { addEvent } from '../../kit/events.ts';
+import { addEvent } from '../../kit/events/index.ts';
 import { appendAudit, auditActor } from '../../kit/ledger/index.ts';
 import type { AuditActor } from '../../kit/ledger/index.ts';
 import type { Who } from '../../kit/resource/index.ts';
@@ -16,10 +16,10 @@ export interface Mover extends Who {
   readonly at: Date;
 }
 
-export const callerOf = async (tx: Ctx): Promise<Mover> => ({
+export const callerOf = (tx: Ctx): Mover => ({
   db: tx.db,
   teams: tx.teams,
-  actor: await auditActor(tx),
+  actor: auditActor(tx),
   requestId: tx.call.requestId,
   at: tx.clock.now(),
 });

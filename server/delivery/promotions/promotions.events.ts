@@ -1,4 +1,4 @@
-import type { EventKind } from '../../kit/event-kinds.ts';
+import type { EventKind } from '../../kit/events/index.ts';
 
 export const events: Readonly<Record<string, EventKind>> = {
   'promotion.approved': {

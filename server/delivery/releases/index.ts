@@ -9,7 +9,7 @@ import { projectRows, projectsFeature } from '../../apps/projects/index.ts';
 import { refuseOthersImage, registriesFeature } from '../../engine/registries/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
-import { addEvent } from '../../kit/events.ts';
+import { addEvent } from '../../kit/events/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';

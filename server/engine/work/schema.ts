@@ -328,17 +328,3 @@ export const workLogs = pgTable(
     }).onDelete('cascade'),
   ],
 );
-
-/** Events for the world outside of dispatch (webhooks, notifications), written with their cause and deleted with their effects. */
-export const outbox = pgTable(
-  'outbox',
-  {
-    id: id('id').primaryKey(),
-    teamId: id('team_id').notNull(),
-    kind: text('kind').notNull(),
-    dedupeKey: text('dedupe_key').notNull(),
-    payload: jsonb('payload').$type<Record<string, unknown>>().notNull(),
-    createdAt: instant('created_at').notNull(),
-  },
-  (t) => [uniqueIndex('outbox_dedupe').on(t.kind, t.dedupeKey), index('outbox_due').on(t.createdAt)],
-);

@@ -84,15 +84,11 @@ async function lockHead(sql: SqlTag, chain: string): Promise<Head> {
 export type ActCtx = Pick<Ctx, 'call' | 'caller' | 'clock'>;
 
 /** Who calls, as the ledger names them. A key is shown with its own name and its account's. */
-export async function auditActor({ caller, db }: Pick<Ctx, 'caller' | 'db'>): Promise<AuditActor> {
-  const { kind, credentialId, userId, ciJob } = caller;
+export function auditActor({ caller }: Pick<Ctx, 'caller'>): AuditActor {
+  const { kind, credentialId, userId, ciJob, names } = caller;
   if (ciJob !== undefined) return { kind: 'ci_job', id: credentialId, display: ciJob.repositoryPath };
-  const [row] = await db.sql<Array<{ username: string; key: string | null }>>`
-    select u.username, (select k.name from api_keys k where k.id = ${credentialId} and k.user_id = u.id) as key
-    from users u where u.id = ${userId}`;
-  if (kind !== 'api_key') return { kind: 'user', id: userId, display: row?.username ?? '' };
-  const display = row === undefined ? '' : `${row.username} (${row.key ?? 'key'})`;
-  return { kind: 'api_key', id: credentialId, display };
+  if (kind !== 'api_key') return { kind: 'user', id: userId, display: names.username };
+  return { kind: 'api_key', id: credentialId, display: `${names.username} (${names.key ?? 'key'})` };
 }
 
 /** An act of the caller of `ctx`, at this moment. `db` must be the handle of the act's transaction. */
@@ -101,6 +97,6 @@ export async function recordAct(
   ctx: ActCtx,
   act: Pick<AuditAct, 'chain' | 'action' | 'target' | 'details'>,
 ): Promise<number> {
-  const actor = await auditActor({ ...ctx, db });
+  const actor = auditActor(ctx);
   return await appendAudit(db, { ...act, actor, requestId: ctx.call.requestId }, ctx.clock.now());
 }

@@ -7,7 +7,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { refused } from '../../../test/setup/refused.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
-import { publish } from '../../engine/outbox/index.ts';
+import { publish } from '../../kit/events/index.ts';
 import type { System } from '../../kit/feature.ts';
 import { useCredit } from '../credits/index.ts';
 import { metered } from '../metering/index.ts';

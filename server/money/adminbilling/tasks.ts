@@ -31,7 +31,7 @@ export type Begun = Pick<BillingTask, 'kind'> & Partial<Pick<BillingTask, 'since
 export async function addTask(ctx: Ctx, begun: Begun): Promise<BillingTask | undefined> {
   const createdAt = ctx.clock.now();
   const made = { ...begun, id: newId('btk', createdAt.getTime()), createdAt, dueAt: raw`now()` };
-  const by = { actor: await auditActor(ctx), requestId: ctx.call.requestId };
+  const by = { actor: auditActor(ctx), requestId: ctx.call.requestId };
   const [row] = await ctx.db.orm
     .insert(billingTasks)
     .values({ ...made, ...by })

@@ -1,5 +1,5 @@
 /** Plan and standing of an account, from all subscriptions that its customer has at the provider at this moment. */
-import { addEvent } from '../../kit/events.ts';
+import { addEvent } from '../../kit/events/index.ts';
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { PROVIDER_ACTOR } from '../credits/index.ts';
 import { DAY_MS } from '../metering/index.ts';

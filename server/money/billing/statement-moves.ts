@@ -1,5 +1,5 @@
 /** Statements on their way through the provider. */
-import { addEvent } from '../../kit/events.ts';
+import { addEvent } from '../../kit/events/index.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import { PROVIDER_ACTOR, returnUsed } from '../credits/index.ts';
 import type { Change } from './billing-deps.ts';

@@ -7,7 +7,7 @@ import { useTime } from '../../../test/setup/money/spending.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
-import { publish } from '../../engine/outbox/index.ts';
+import { publish } from '../../kit/events/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { openDatabase } from '../../base/db/index.ts';
 import { metered } from '../metering/index.ts';

@@ -9,7 +9,7 @@ import {
   findDeleted,
   projectsOf,
 } from '../../apps/environments/index.ts';
-import { outboxFeature, publishedUntil } from '../../engine/outbox/index.ts';
+import { publishedUntil } from '../../kit/events/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { startLoop } from '../../base/loop.ts';
@@ -92,7 +92,6 @@ export const budgetsFeature = declareFeature({
     projects: projectsFeature,
     environments: environmentsFeature,
     limits: limitsFeature,
-    outbox: outboxFeature,
     amounts: amountsFeature,
     metering: meteringFeature,
     plans: plansFeature,

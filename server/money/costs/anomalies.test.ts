@@ -12,7 +12,7 @@ import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
 import type { World } from '../../../test/setup/work/world.ts';
-import { publish } from '../../engine/outbox/index.ts';
+import { publish } from '../../kit/events/index.ts';
 import type { Database } from '../../base/db/index.ts';
 import { JobNotYet } from '../../kit/jobs/index.ts';
 import type { Job } from '../../kit/jobs/index.ts';

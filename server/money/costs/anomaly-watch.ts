@@ -2,10 +2,10 @@
  * Tells of the anomalies of each day, once: a job a team, which looks at one day after the other while the team uses something. Its row is what remembers the day: what is told and the step to
  * the next day are one transaction. A team that begins, or begins again, is found by a sweep over the teams.
  */
-import { publishedUntil } from '../../engine/outbox/index.ts';
+import { publishedUntil } from '../../kit/events/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Database } from '../../base/db/index.ts';
-import { addEvent } from '../../kit/events.ts';
+import { addEvent } from '../../kit/events/index.ts';
 import type { System } from '../../kit/feature.ts';
 import type { Pricing } from '../amounts/index.ts';
 import { addJob, isJobOpen, JobNotYet, missingJobsAdded } from '../../kit/jobs/index.ts';

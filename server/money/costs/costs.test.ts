@@ -6,7 +6,7 @@ import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { has } from '../../../test/setup/needs.ts';
 import type { System } from '../../kit/feature.ts';
 import { callUnary } from '../../../test/setup/work/ctx.ts';
-import { publish } from '../../engine/outbox/index.ts';
+import { publish } from '../../kit/events/index.ts';
 import { metered } from '../metering/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { createCosts } from './index.ts';

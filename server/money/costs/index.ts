@@ -10,7 +10,6 @@ import type { System } from '../../kit/feature.ts';
 import type { Pricing } from '../amounts/index.ts';
 import { accountsFeature } from '../../access/accounts/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
-import { outboxFeature } from '../../engine/outbox/index.ts';
 import { regionsFeature } from '../../engine/regions/index.ts';
 import { amountsFeature } from '../amounts/index.ts';
 import { creditsFeature } from '../credits/index.ts';
@@ -62,7 +61,6 @@ export const costsFeature = declareFeature({
     accounts: accountsFeature,
     teams: teamsFeature,
     regions: regionsFeature,
-    outbox: outboxFeature,
     amounts: amountsFeature,
     metering: meteringFeature,
     plans: plansFeature,

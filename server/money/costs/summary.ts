@@ -1,7 +1,7 @@
 /** Costs of a time: their sums, so that parts sum to the whole, and a forecast. */
 import type { CostDay, CostPart, CostSummary, SummaryRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { CostSummarySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import { publishedUntil } from '../../engine/outbox/index.ts';
+import { publishedUntil } from '../../kit/events/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { shown } from '../../kit/resource/index.ts';
 import type { Row } from '../../kit/resource/index.ts';

@@ -1,6 +1,6 @@
 /** What is told of credit beside the ledger: an entry of the audit for each act, and an event when little is left. */
 import type { Database } from '../../base/db/index.ts';
-import { addEvent } from '../../kit/events.ts';
+import { addEvent } from '../../kit/events/index.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import type { AuditActor } from '../../kit/ledger/index.ts';
 import { balanceOf } from './blocks.ts';

@@ -1,7 +1,7 @@
 /** Metered time, one event for each accepted report, at the price in force when the work was claimed. Costs, statements and usage are sums of it. */
 import { and, asc, between, eq, getTableColumns, gte, or, sql } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
-import { outboxFeature, together } from '../../engine/outbox/index.ts';
+import { together } from '../../kit/events/index.ts';
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
 import type { EventEffect } from '../../kit/feature.ts';
 import { inTeams } from '../../kit/resource/index.ts';
@@ -38,7 +38,6 @@ export const meteringFeature = declareFeature({
     work: workFeature,
     runners: runnersFeature,
     builds: buildsFeature,
-    outbox: outboxFeature,
     amounts: amountsFeature,
   },
   prefixes: ['prc'],

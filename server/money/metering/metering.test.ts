@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
 import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { has } from '../../../test/setup/needs.ts';
-import { publish } from '../../engine/outbox/index.ts';
+import { publish } from '../../kit/events/index.ts';
 import { announce } from '../../engine/work/sql.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import { openDatabase } from '../../base/db/index.ts';

@@ -5,7 +5,7 @@ import type { TestDatabase } from '../../../test/setup/database.ts';
 import { report } from '../../../test/setup/money/reports.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { publish } from '../../engine/outbox/index.ts';
+import { publish } from '../../kit/events/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { metered } from './index.ts';

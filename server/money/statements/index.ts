@@ -5,7 +5,6 @@ import type { Loop } from '../../base/loop.ts';
 import { databaseNow } from '../../base/sql.ts';
 import type { Pricing } from '../amounts/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
-import { outboxFeature } from '../../engine/outbox/index.ts';
 import { amountsFeature } from '../amounts/index.ts';
 import { creditsFeature } from '../credits/index.ts';
 import { meteringFeature } from '../metering/index.ts';
@@ -39,7 +38,6 @@ export const statementsFeature = declareFeature({
   name: 'statements',
   on: {
     teams: teamsFeature,
-    outbox: outboxFeature,
     amounts: amountsFeature,
     metering: meteringFeature,
     plans: plansFeature,

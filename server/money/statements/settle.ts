@@ -3,7 +3,7 @@
  */
 import { findTeam } from '../../access/teams/index.ts';
 import type { Database } from '../../base/db/index.ts';
-import { addEvent } from '../../kit/events.ts';
+import { addEvent } from '../../kit/events/index.ts';
 import { newId } from '../../base/ids.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import { BILLING_ACTOR, lockCredit, shortfallOf, useCredit } from '../credits/index.ts';

@@ -8,7 +8,7 @@ import {
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import { eventsSeenBy } from '../../kit/event-kinds.ts';
+import { eventsSeenBy } from '../../kit/events/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';

@@ -1,6 +1,6 @@
 /** What becomes of events that concern people. */
 import type { SqlTag } from '../../base/db/index.ts';
-import { notifyingEvents } from '../../kit/event-kinds.ts';
+import { notifyingEvents } from '../../kit/events/index.ts';
 import { rowId } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
 

@@ -15,7 +15,7 @@ import type {
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Caller, Ctx } from '../../kit/context.ts';
-import { scopeOfEvent } from '../../kit/event-kinds.ts';
+import { scopeOfEvent } from '../../kit/events/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { assertHoldsAll } from '../../kit/grants.ts';
 import { newId } from '../../base/ids.ts';

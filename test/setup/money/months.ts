@@ -3,7 +3,7 @@ import { metered } from '../../../server/money/metering/index.ts';
 import type { Pricing } from '../../../server/money/plans/index.ts';
 import { closeDue } from '../../../server/money/statements/index.ts';
 import type { Closed } from '../../../server/money/statements/index.ts';
-import { publish } from '../../../server/engine/outbox/index.ts';
+import { publish } from '../../../server/kit/events/index.ts';
 import type { Database } from '../../../server/base/db/index.ts';
 import { newId } from '../../../server/base/ids.ts';
 import { createTestDatabase } from '../database.ts';

@@ -7,6 +7,7 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import { createHash } from 'node:crypto';
 import { createCursors } from '../../../server/kit/cursor.ts';
 import { systemClock } from '../../../server/base/clock.ts';
+import { NAMELESS } from '../../../server/kit/context.ts';
 import type { Caller, Ctx, IdempotencyClaim, TeamScope } from '../../../server/kit/context.ts';
 import type { Database } from '../../../server/base/db/index.ts';
 import { notFound } from '../../../server/kit/not-found.ts';
@@ -43,6 +44,7 @@ export function testCtx(
       kind: 'session',
       userId,
       credentialId: 'ses_test',
+      names: NAMELESS,
       staff: false,
       scopes: new Set(),
       memberships: new Map(),

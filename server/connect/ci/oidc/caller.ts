@@ -2,6 +2,7 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { JobCredentials, Proven } from '../../../access/auth/index.ts';
 import type { Clock } from '../../../base/clock.ts';
+import { NAMELESS } from '../../../kit/context.ts';
 import type { Caller, CiJob } from '../../../kit/context.ts';
 import type { Database } from '../../../base/db/index.ts';
 import { findJobToken, looksLikeJobToken } from './store.ts';
@@ -24,6 +25,7 @@ export function callerOf(job: CiJob, how: Pick<Caller, 'idToken' | 'ciConnection
     kind: 'ci_job',
     userId: '',
     credentialId: `${job.provider}:${job.repositoryId}:${job.runId}:${job.attempt}`,
+    names: NAMELESS,
     staff: false,
     scopes: new Set(),
     memberships: new Map(),

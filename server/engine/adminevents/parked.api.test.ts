@@ -7,7 +7,7 @@ import { FIGURES, startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { newId } from '../../base/ids.ts';
-import { publishedUntil } from './index.ts';
+import { publishedUntil } from '../../kit/events/index.ts';
 import { METERED } from '../../money/metering/index.ts';
 
 const there = await has('postgres');

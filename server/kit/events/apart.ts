@@ -4,7 +4,7 @@
  */
 import { isRetryable } from '../../base/db/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import type { EventEffect } from '../../kit/feature.ts';
+import type { EventEffect } from '../feature.ts';
 import { attempt, checkAtOnce } from './attempt.ts';
 import type { EffectsDeps } from './attempt.ts';
 import { effectName } from './effects.ts';

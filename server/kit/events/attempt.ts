@@ -1,7 +1,7 @@
 /** One effect in a savepoint of its own. */
 import { isRefusal } from '../../base/db/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import type { EventEffect } from '../../kit/feature.ts';
+import type { EventEffect } from '../feature.ts';
 import type { Fragment } from '../../base/sql.ts';
 
 export interface EffectsDeps {

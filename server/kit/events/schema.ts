@@ -1,8 +1,22 @@
 import { sql } from 'drizzle-orm';
-import { check, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
+import { check, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { EventState, EventStateSchema } from '@svc/proto/gen/svc/adminevents/v1/adminevents_pb.ts';
 import { id, instant } from '../../base/db/columns.ts';
-import { enumWords } from '../../kit/resource/team-table.ts';
+import { enumWords } from '../resource/team-table.ts';
+
+/** Events for the world outside of dispatch (webhooks, notifications), written with their cause and deleted with their effects. */
+export const outbox = pgTable(
+  'outbox',
+  {
+    id: id('id').primaryKey(),
+    teamId: id('team_id').notNull(),
+    kind: text('kind').notNull(),
+    dedupeKey: text('dedupe_key').notNull(),
+    payload: jsonb('payload').$type<Record<string, unknown>>().notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (t) => [uniqueIndex('outbox_dedupe').on(t.kind, t.dedupeKey), index('outbox_due').on(t.createdAt)],
+);
 
 /** What one effect could not do with an event whose other effects are done; see parked.ts. A row goes away with its effect. */
 export const outboxParked = pgTable(

@@ -9,8 +9,8 @@
  */
 import { isRetryable, isStatementTimeout } from '../../base/db/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import type { EventEffect } from '../../kit/feature.ts';
-import { doubling } from '../../kit/jobs/index.ts';
+import type { EventEffect } from '../feature.ts';
+import { doubling } from '../jobs/index.ts';
 import { ms } from '../../base/sql.ts';
 import { attempt, checkAtOnce } from './attempt.ts';
 import type { EffectsDeps, Pass } from './attempt.ts';

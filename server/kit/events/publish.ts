@@ -8,7 +8,7 @@
  */
 import { isRefusal, isRetryable } from '../../base/db/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import type { EventEffect } from '../../kit/feature.ts';
+import type { EventEffect } from '../feature.ts';
 import { APART_BATCH, publishApart } from './apart.ts';
 import type { EffectsDeps, Pass } from './attempt.ts';
 

@@ -10,14 +10,14 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { enumWord, shown } from '../../kit/resource/index.ts';
-import { replayParked } from './parked.ts';
-import { outboxParked } from './schema.ts';
+import { outboxParked, replayParked } from '../../kit/events/index.ts';
+import { declareFeature } from '../../kit/feature.ts';
 
 const LISTED_MAX = 200;
 
 type State = typeof outboxParked.$inferSelect.state;
 
-export function createAdminEvents(): Handlers<Ctx> {
+function createAdminEvents(): Handlers<Ctx> {
   return implement(AdminEventsService, {
     list: async ({ effect, state }, { db }: Ctx) => {
       const rows = await db.orm
@@ -50,3 +50,8 @@ export function createAdminEvents(): Handlers<Ctx> {
       }),
   });
 }
+
+export const adminEventsFeature = declareFeature({
+  name: 'adminevents',
+  start: () => ({ services: [createAdminEvents()] }),
+});

@@ -1,6 +1,6 @@
 /** What has happened is written down in the transaction in which it happens, and published from there. */
-import type { Database } from '../base/db/index.ts';
-import { newId } from '../base/ids.ts';
+import type { Database } from '../../base/db/index.ts';
+import { newId } from '../../base/ids.ts';
 
 export interface NewEvent {
   readonly teamId: string;

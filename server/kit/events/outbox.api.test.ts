@@ -14,12 +14,12 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { newId } from '../../base/ids.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { metered } from '../../money/metering/index.ts';
-import { announce } from '../work/sql.ts';
+import { announce } from '../../engine/work/sql.ts';
 import { notified } from '../../operations/notifications/index.ts';
 import { deliveriesMade } from '../../operations/webhookendpoints/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import { wakeWorkers } from '../../kit/jobs/index.ts';
-import { publish as publishDue } from './index.ts';
+import { wakeWorkers } from '../jobs/index.ts';
+import { publish as publishDue } from '../../kit/events/index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
 /** One pass of the worker, or a part of it. */
