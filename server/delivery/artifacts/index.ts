@@ -309,7 +309,7 @@ export const artifactsFeature = declareFeature({
       delivered: true,
     },
   },
-  reads: ['artifacts', 'artifact_sources', 'artifact_sboms', 'package_sets'],
+  reads: ['artifact_passports', 'artifacts', 'artifact_sources', 'artifact_sboms', 'package_sets'],
   writes: ['artifact_passports'],
   start: (system, { registries, ci, signingKeys: { signer }, attestations: { root, typeBase } }) => {
     const { db, publicUrl } = system;

@@ -2,6 +2,7 @@
  * Makes statements of the service: signed by the key of its purpose, stored once for each thing that is stated, with its entry in the ledger. A signature is random, so whoever states
  * the same again is given what was stored first.
  */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import { createHash } from 'node:crypto';
 import type { Database } from '../../base/db/index.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';

@@ -1,4 +1,5 @@
 /** Statements that came before their key was trusted: when a key or an identity is, it is found out which of them count from then on. Those of older versions are found out about once. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Ctx } from '../../kit/context.ts';

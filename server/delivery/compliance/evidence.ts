@@ -1,4 +1,5 @@
 /** Releases, promotions, artifacts with what is stated about them, policies and members: whatever else belongs to the period. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import { createHash } from 'node:crypto';
 import { rankOf } from '../artifacts/index.ts';
 import { approvalsOf } from './population.ts';

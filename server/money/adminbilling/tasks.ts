@@ -6,6 +6,7 @@
  *
  * A server holds a task for a minute, and for another one with each step that it notes. When it dies another one takes the task, and what the older one notes afterwards changes nothing.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { and, desc, eq, sql as raw } from 'drizzle-orm';
 import { isConnectionError } from '../../base/db/index.ts';
 import type { Ctx } from '../../kit/context.ts';

@@ -1,4 +1,5 @@
 /** What each event is about. It says only which object to read: what the object is now decides, so that events may come late, twice and in any order. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { disputeLost, disputeOpened, disputeWon, PROVIDER_ACTOR, refund } from '../credits/index.ts';
 import { DAY_MS } from '../metering/index.ts';

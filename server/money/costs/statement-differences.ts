@@ -1,4 +1,5 @@
 /** Statements computed again: from the sums of days, from who paid under which plan, and from the ledger of credit. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import { paidMonth, SELF_HOSTED } from '../plans/index.ts';
 import { SHORTFALL, usageLines } from '../statements/index.ts';

@@ -1,4 +1,5 @@
 /** How credit comes: bought, or granted by those who run the installation. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
 import { findTeam } from '../../access/teams/index.ts';

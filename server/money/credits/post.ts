@@ -2,6 +2,7 @@
  * What writes the ledger of credit. Whoever writes holds the lock of the team first, so that the statement sees what the one before wrote: without it a busy team would lose nearly each race for the next
  * entry, and the violated key would end the transaction of the caller. The lock lasts until the transaction ends: take it before an entry of the audit, and for one team in a transaction.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';

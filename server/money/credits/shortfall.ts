@@ -1,4 +1,5 @@
 /** What refunds and lost disputes took beyond what was left of a purchase, until a statement puts it on. take-back.ts says how it is remembered. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { lockCredit, postLocked } from './post.ts';
 

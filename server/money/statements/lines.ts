@@ -1,4 +1,5 @@
 /** The lines of a month, recomputed from the sums of its days at any time. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import { centsOf, picoOf } from '../amounts/index.ts';
 import { includedMs } from '../plans/index.ts';

@@ -1,6 +1,7 @@
 /**
  * The statement of one team and month, in one transaction with the credit that it uses, its event and its entry in the ledger. A month of a team has one for ever.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { findTeam } from '../../access/teams/index.ts';
 import type { Database } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events/index.ts';
