@@ -98,7 +98,10 @@ export interface AdminBillingPublishPriceParams {
 
 /** Parameters of `adminBilling.grantCredit`. */
 export interface AdminBillingGrantCreditParams {
-  /** Amount in minor units, whole, 1 to 1,000,000. */
+  /**
+   * Amount in minor units, whole, 1 to 1,000,000. In a currency of three decimals a multiple of 10, and in `isk` and
+   * `ugx` of 100, since it pays what the provider takes in such steps.
+   */
   amountCents: number;
   /** Reason, which the team sees. */
   reason: string;

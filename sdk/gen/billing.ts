@@ -184,7 +184,7 @@ export interface StatementLine {
   readonly list: string;
   /** The same of what is included. */
   readonly included: string;
-  /** List in minor units, rounded once, half up. */
+  /** List in minor units, rounded once, half up: in a currency of three decimals to 10 of them, in `isk` and `ugx` to 100. */
   readonly listCents: number;
   /** The same of what is not included. */
   readonly netCents: number;

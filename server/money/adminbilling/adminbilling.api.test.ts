@@ -172,7 +172,13 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
       await staff.adminBilling.grantCredit(team, { amountCents: 900, reason: 'an hour' });
     await grant();
     const { id: twice } = await grant();
-    await useCredit(server.db, { teamId: team, cents: 1_000, source: 'stm_1', at: new Date() });
+    await useCredit(server.db, {
+      currency: 'usd',
+      teamId: team,
+      cents: 1_000,
+      source: 'stm_1',
+      at: new Date(),
+    });
     const revoke = async (of = team, id = twice) =>
       await staff.adminBilling.revokeGrant(of, id, { reason: 'it was given twice' });
     const taken = { kind: 'grant_revoked', amountCents: -800, balanceCents: 0, reason: 'it was given twice' };
@@ -183,7 +189,13 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     expect(await refused(revoke(teamId))).toBe('404 not_found');
     expect(await refused(revoke(team, 'crt_missing'))).toBe('404 not_found');
     const { id: used } = await grant();
-    await useCredit(server.db, { teamId: team, cents: 900, source: 'stm_2', at: new Date() });
+    await useCredit(server.db, {
+      currency: 'usd',
+      teamId: team,
+      cents: 900,
+      source: 'stm_2',
+      at: new Date(),
+    });
     expect(await refused(revoke(team, used))).toBe('409 state_conflict');
     expect(await audited(team, 'credit.revoked')).toMatchObject([
       { target: twice, details: { amountCents: 800, ofCents: 900 } },

@@ -69,7 +69,13 @@ function createAdminBilling(system: System, { reconciling }: Deps): Handlers<Ctx
     grantCredit: async ({ teamId, amountCents, reason, expiresAt }, ctx: Ctx) =>
       shown(
         CreditEntrySchema,
-        await grant(ctx, { teamId, amountCents, reason, expiresAt: expiresAt && timestampDate(expiresAt) }),
+        await grant(ctx, {
+          teamId,
+          amountCents,
+          currency,
+          reason,
+          expiresAt: expiresAt && timestampDate(expiresAt),
+        }),
       ),
     revokeGrant: async (request, ctx: Ctx) => shown(CreditEntrySchema, await revokeGrant(ctx, request)),
     close: async ({ dryRun }, ctx: Ctx) => taskShown(await beginClosing(ctx, closing, dryRun)),

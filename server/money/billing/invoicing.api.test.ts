@@ -72,7 +72,7 @@ describe.skipIf(!postgresHere)('a statement', () => {
     const at = shop.clock.now();
     await purchase(db, { teamId: buyer.teamId, cents: 232, source: `cs_${buyer.teamId}`, at });
     const id = await closed(buyer, { lines: [95_154], credit: 232 });
-    await useCredit(db, { teamId: buyer.teamId, cents: 232, source: id, at });
+    await useCredit(db, { currency: 'usd', teamId: buyer.teamId, cents: 232, source: id, at });
     expect(await shop.credit(buyer)).toBe(0);
     await shop.look();
     const [invoice] = invoices(id);

@@ -11,7 +11,7 @@ import { change } from '../../platform/resource/index.ts';
 import { record } from './acts.ts';
 import { restOf } from './blocks.ts';
 import type { LedgerEntry } from './blocks.ts';
-import { assertAmount, lockCredit, post, postLocked } from './post.ts';
+import { assertAmount, assertPayable, lockCredit, post, postLocked } from './post.ts';
 import type { Transfer } from './post.ts';
 
 export interface Purchase {
@@ -54,16 +54,18 @@ export async function purchase(
 export interface Grant {
   readonly teamId: string;
   readonly amountCents: number;
+  readonly currency: string;
   readonly reason: string;
   readonly expiresAt?: Date | undefined;
 }
 
-/** For staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or an end that is not ahead. */
+/** For staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or cannot be paid, or an end that is not ahead. */
 export async function grant(
   ctx: Ctx,
-  { teamId, amountCents, reason, expiresAt }: Grant,
+  { teamId, amountCents, currency, reason, expiresAt }: Grant,
 ): Promise<Omit<LedgerEntry, 'seq'>> {
   assertAmount(amountCents);
+  assertPayable(amountCents, currency);
   const at = ctx.clock.now();
   assertAhead(expiresAt, at);
   const id = newId('crt', at.getTime());

@@ -59,9 +59,9 @@ describe.skipIf(!postgresHere)('credit', () => {
     clock: { ...systemClock, now: () => now },
   });
   const give = async (amountCents: number, expiresAt?: Date, now = at) =>
-    await grant(staff(now), { teamId, amountCents, reason: 'an outage', expiresAt });
+    await grant(staff(now), { currency: 'usd', teamId, amountCents, reason: 'an outage', expiresAt });
   const use = async (cents: number, statement: string, when = at) =>
-    await useCredit(db, { teamId, cents, source: source(statement), at: when });
+    await useCredit(db, { currency: 'usd', teamId, cents, source: source(statement), at: when });
   const balance = async () => await balanceOf(db.sql, teamId);
   const acts = async () =>
     (
@@ -225,7 +225,7 @@ describe.skipIf(!postgresHere)('credit', () => {
     const back = async (totalCents: number, name = 'cs_1') =>
       await refund(db, { purchase: source(name), totalCents, at, eventId: 'evt_2' });
     const owed = async (statement: string) =>
-      await shortfallOf(db, { teamId, statementId: source(statement), at });
+      await shortfallOf(db, { currency: 'usd', teamId, statementId: source(statement), at });
 
     it('is what is left of that purchase, by the total, in any order', async () => {
       await buy(100);
@@ -250,7 +250,7 @@ describe.skipIf(!postgresHere)('credit', () => {
       expect(await teamsWithShortfall(db.sql)).toContain(teamId);
       await expect(
         db.transact(async (tx) => {
-          await shortfallOf(tx, { teamId, statementId: source('stm_2'), at });
+          await shortfallOf(tx, { currency: 'usd', teamId, statementId: source('stm_2'), at });
           throw new Error('the closing fails');
         }),
       ).rejects.toThrow();

@@ -170,7 +170,8 @@ export type GrantCreditRequest = Message<"svc.adminbilling.v1.GrantCreditRequest
   teamId: string;
 
   /**
-   * Amount in minor units, whole, 1 to 1,000,000.
+   * Amount in minor units, whole, 1 to 1,000,000. In a currency of three decimals a multiple of 10, and in `isk` and
+   * `ugx` of 100, since it pays what the provider takes in such steps.
    *
    * @generated from field: double amount_cents = 2;
    */

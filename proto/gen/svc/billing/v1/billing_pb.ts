@@ -244,7 +244,7 @@ export type StatementLine = Message<"svc.billing.v1.StatementLine"> & {
   included: string;
 
   /**
-   * List in minor units, rounded once, half up.
+   * List in minor units, rounded once, half up: in a currency of three decimals to 10 of them, in `isk` and `ugx` to 100.
    *
    * @generated from field: double list_cents = 7;
    */
