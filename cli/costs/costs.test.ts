@@ -7,7 +7,7 @@ import { startFakeApi } from '../testing/fake-api.ts';
 import type { FakeApi } from '../testing/fake-api.ts';
 import { NOW_MS } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
-import { amount, cents, readAmount } from './money.ts';
+import { amount, cents, readAmount } from '../shell/money.ts';
 
 let api: FakeApi;
 let folder: string;

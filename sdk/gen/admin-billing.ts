@@ -183,6 +183,10 @@ export interface ClosedMonth {
   readonly netCents: number;
   /** Sum of what is due, in minor units. */
   readonly dueCents: number;
+  /** ISO 4217 code, in lower case. */
+  readonly currency: string;
+  /** Decimals of the currency's minor unit: 2 for cents. */
+  readonly decimals: number;
 }
 
 /** One version of the price of a meter. */

@@ -168,6 +168,8 @@ export interface Statement {
   readonly lines: readonly StatementLine[];
   /** Part of what was paid that went back since, by refunds and lost disputes, in minor units. */
   readonly refundedCents: number;
+  /** Decimals of the currency's minor unit: 2 for cents. */
+  readonly decimals: number;
 }
 
 /** Time of one meter at one price. */

@@ -221,6 +221,8 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
       statements: 1,
       netCents: 500,
       dueCents: 200,
+      currency: 'usd',
+      decimals: 2,
     });
     expect(await server.db.sql`select from statements`).toHaveLength(0);
     expect(await audited(id, 'credit.used')).toEqual([]);

@@ -9,7 +9,6 @@ import type {
   BillingTask as TaskMessage,
   PublishPriceRequest,
 } from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
-import { CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
@@ -18,7 +17,9 @@ import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
 import { startLoop } from '../../platform/loop.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { Row } from '../../platform/resource/index.ts';
+import { decimalsOf } from '../amounts/index.ts';
 import type { Billing } from '../billing/index.ts';
+import { entryShown } from '../costs/index.ts';
 import { grant, revokeGrant } from '../credits/index.ts';
 import { listPrices, publishPrice, tellOfPrice } from '../metering/index.ts';
 import type { Meter, Price } from '../metering/index.ts';
@@ -67,8 +68,7 @@ function createAdminBilling(system: System, { reconciling }: Deps): Handlers<Ctx
     }),
     publishPrice: async (request, ctx: Ctx) => shown(PriceSchema, await publish(ctx, currency, request)),
     grantCredit: async ({ teamId, amountCents, reason, expiresAt }, ctx: Ctx) =>
-      shown(
-        CreditEntrySchema,
+      entryShown(
         await grant(ctx, {
           teamId,
           amountCents,
@@ -76,18 +76,27 @@ function createAdminBilling(system: System, { reconciling }: Deps): Handlers<Ctx
           reason,
           expiresAt: expiresAt && timestampDate(expiresAt),
         }),
+        currency,
       ),
-    revokeGrant: async (request, ctx: Ctx) => shown(CreditEntrySchema, await revokeGrant(ctx, request)),
-    close: async ({ dryRun }, ctx: Ctx) => taskShown(await beginClosing(ctx, closing, dryRun)),
-    reconcile: async (_request, ctx: Ctx) => taskShown(await beginReconciling(ctx, reconciling)),
-    getTask: async ({ taskId }, ctx: Ctx) => taskShown(await findTask(ctx.db, taskId)),
-    listTasks: async (_request, ctx: Ctx) => ({ tasks: (await listTasks(ctx.db)).map(taskShown) }),
+    revokeGrant: async (request, ctx: Ctx) =>
+      entryShown(await revokeGrant(ctx, { ...request, currency }), currency),
+    close: async ({ dryRun }, ctx: Ctx) => taskShown(await beginClosing(ctx, closing, dryRun), currency),
+    reconcile: async (_request, ctx: Ctx) => taskShown(await beginReconciling(ctx, reconciling), currency),
+    getTask: async ({ taskId }, ctx: Ctx) => taskShown(await findTask(ctx.db, taskId), currency),
+    listTasks: async (_request, ctx: Ctx) => ({
+      tasks: (await listTasks(ctx.db)).map((task) => taskShown(task, currency)),
+    }),
   });
 }
 
-function taskShown(task: BillingTask): TaskMessage {
-  const { result } = task;
-  return shown(BillingTaskSchema, { ...task, ...(result as Pick<Row<TaskMessage>, 'months' | 'looks'>) });
+function taskShown(task: BillingTask, currency: string): TaskMessage {
+  const { months, ...more } = (task.result ?? {}) as Partial<Pick<Row<TaskMessage>, 'months' | 'looks'>>;
+  const money = { currency, decimals: decimalsOf(currency) };
+  return shown(BillingTaskSchema, {
+    ...task,
+    ...more,
+    months: (months ?? []).map((month) => ({ ...month, ...money })),
+  });
 }
 
 /** With its entry in the platform's chain, since it concerns every team, and told before it begins. */

@@ -297,7 +297,7 @@ describe.skipIf(!postgresHere)('a statement', () => {
     await addLooks(sqlOf(), { now: shop.clock.now(), all: false });
     await handleEvents(shop.deps);
     expect(
-      shop.logged.some((line) => line.includes(id) && line.includes('is over 1005, expected 1000')),
+      shop.logged.some((line) => line.includes(id) && line.includes('is over 10.05 USD, expected 10.00 USD')),
     ).toBe(true);
     expect(invoices(id)).toEqual([]);
     await persist();

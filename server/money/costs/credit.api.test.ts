@@ -62,6 +62,8 @@ describe.skipIf(!postgresHere)('credit of a team', () => {
       ],
     );
     expect(entries.at(-1)).toEqual({
+      currency: 'usd',
+      decimals: 2,
       id,
       kind: 'purchase',
       amountCents: 5_000,

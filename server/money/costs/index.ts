@@ -16,6 +16,7 @@ import { createExports } from './export.ts';
 import { summary } from './summary.ts';
 import { createVerify } from './verify.ts';
 
+export { entryShown } from './credit.ts';
 export { forecastOf, historyFrom, netLater } from './forecast.ts';
 export type { Forecast, Spent } from './forecast.ts';
 export { spentOf } from './forecast-month.ts';
@@ -38,8 +39,8 @@ function createCosts(system: System, { buyCredit }: CreditSale): Handlers<Ctx> {
     anomalies,
     exportJson: async (request, ctx: Ctx) => await exports.json(request, ctx, pricingOf(system)),
     exportCsv: async (request, ctx: Ctx) => await exports.csv(request, ctx, pricingOf(system)),
-    verify: createVerify(),
-    listCreditLedger,
+    verify: createVerify(() => pricingOf(system).currency),
+    listCreditLedger: async (request, ctx: Ctx) => await listCreditLedger(request, ctx, pricingOf(system)),
     creditBalance: async (request, ctx: Ctx) => await creditBalance(request, ctx, pricingOf(system)),
     createCreditCheckout: async (request, ctx: Ctx) => await buyCredit(ctx, request),
   });

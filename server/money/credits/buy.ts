@@ -8,6 +8,7 @@ import { newId } from '../../platform/ids.ts';
 import { recordAct } from '../../platform/ledger/index.ts';
 import { notFound } from '../../platform/not-found.ts';
 import { change } from '../../platform/resource/index.ts';
+import { moneyOf } from '../amounts/index.ts';
 import { record } from './acts.ts';
 import { restOf } from './blocks.ts';
 import type { LedgerEntry } from './blocks.ts';
@@ -96,14 +97,13 @@ export interface Revocation {
   readonly teamId: string;
   /** Id of the grant. */
   readonly grantId: string;
+  readonly currency: string;
   readonly reason: string;
 }
 
 /** For staff: takes back what is left of a grant. Repeated, it answers the first one. Throws `not_found`, and `state_conflict` when nothing is left. */
-export async function revokeGrant(
-  ctx: Ctx,
-  { teamId, grantId, reason }: Revocation,
-): Promise<Omit<LedgerEntry, 'seq'>> {
+export async function revokeGrant(ctx: Ctx, revocation: Revocation): Promise<Omit<LedgerEntry, 'seq'>> {
+  const { teamId, grantId, reason } = revocation;
   const at = ctx.clock.now();
   const kind = 'grant_revoked' as const;
   return await ctx.db.transact(async (db) => {
@@ -111,7 +111,7 @@ export async function revokeGrant(
     const known = await grantOf(db.sql, { teamId, grantId });
     if (known === undefined) throw notFound('grant');
     const cents = known.revokedCents ?? known.leftCents;
-    if (cents === 0) throw nothingLeft(grantId, known.cents);
+    if (cents === 0) throw nothingLeft(revocation, known.cents);
     const move = { from: 'available', to: 'granted', cents, blockId: grantId } as const;
     const posted = await postLocked(db, { teamId, kind, source: grantId, ...move, reason, at });
     if (posted.outcome === 'refused')
@@ -142,8 +142,8 @@ async function grantOf(
   return row;
 }
 
-function nothingLeft(grantId: string, cents: number): ApiError {
-  const message = `nothing is left of the grant ${grantId} of ${cents} minor units: what statements used, or what has ended, cannot be taken back`;
+function nothingLeft({ grantId, currency }: Revocation, cents: number): ApiError {
+  const message = `nothing is left of the grant ${grantId} of ${moneyOf(cents, currency)}: what statements used, or what has ended, cannot be taken back`;
   return apiError('state_conflict', message, { details: { resource: 'grant', grantId } });
 }
 

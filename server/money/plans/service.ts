@@ -4,6 +4,7 @@ import { implement } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { shown as shownAs } from '../../platform/resource/index.ts';
+import { decimalsOf } from '../amounts/index.ts';
 import { pricesNow } from '../metering/index.ts';
 import { accountPlanOf } from './accounts.ts';
 import { FREE, PAID, SELF_HOSTED } from './catalogue.ts';
@@ -17,7 +18,7 @@ export function plansFeature({ config }: Pick<System, 'config'>, available: Avai
   const shown = (
     { limits, ...plan }: CataloguePlan,
     more: { readonly available: boolean; readonly current: boolean },
-  ) => ({ ...plan, ...limits, currency, ...more });
+  ) => ({ ...plan, ...limits, currency, decimals: decimalsOf(currency), ...more });
   const list = async (_request: object, ctx: Ctx) => {
     const { kind, userId } = ctx.caller;
     // A job of a CI system belongs to no account.
