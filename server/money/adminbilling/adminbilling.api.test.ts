@@ -10,9 +10,11 @@ import type { TestServer } from '../../../test/setup/server.ts';
 import { publish } from '../../engine/outbox/index.ts';
 import { readConfig } from '../../config.ts';
 import type { System } from '../../platform/feature.ts';
+import { createWorker } from '../../platform/jobs/index.ts';
 import { useCredit } from '../credits/index.ts';
 import { metered } from '../metering/index.ts';
-import { workOnTasks } from './index.ts';
+import { billingTaskJob } from './job.ts';
+import { endTask } from './tasks.ts';
 
 const postgresHere = await has('postgres');
 
@@ -31,11 +33,14 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
   };
 
   /** As a worker does it: nothing else closes months or publishes here. */
-  const work = async (more: Partial<Worker> = {}): Promise<boolean> =>
-    await workOnTasks(
-      { config: readConfig({}), db: server.db, onError: () => undefined, ...more },
-      { reconciling: undefined as never },
-    );
+  const work = async (more: Partial<Worker> = {}): Promise<boolean> => {
+    const deps = { config: readConfig({}), db: server.db, onError: () => undefined, ...more };
+    const kinds = [billingTaskJob({ ...deps, reconciling: undefined as never })];
+    const worker = createWorker({ ...deps, kinds }, { signal: new AbortController().signal });
+    const begun = await worker.pass();
+    await worker.settled();
+    return begun > 0;
+  };
   const ended = async ({ id = '' }: { readonly id?: string }) => {
     while (await work());
     return await staff.adminBilling.getTask(id);
@@ -270,7 +275,9 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     expect(cut.total).toBeGreaterThanOrEqual(300);
     const made = async () => (await sql`select from statements where period = ${period}::date`).length;
     expect(await made()).toBeLessThan(300);
-    if (cut.state === 'running') await sql`update billing_tasks set due_at = now() where id = ${id}`;
+    if (cut.state === 'running') await sql`update jobs set due_at = now() where key = ${id}`;
+    // What the dead worker says of it changes nothing.
+    expect(await endTask(server.db, { id, epoch: 0 }, { state: 'failed', problem: 'too late' })).toBe(false);
     const closed = await ended(cut.state === 'running' ? { id } : await staff.adminBilling.close());
     expect(closed).toMatchObject({
       state: 'done',
@@ -278,6 +285,19 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     });
     expect(closed.months?.[0]?.statements).toBe(await made());
     expect((await close()).body['state']).toBe('running');
+  });
+
+  it('goes on with a task that a server of before began, and that has no job', async () => {
+    const { sql } = server.db;
+    while (await work());
+    const id = 'btk_00000000000000000000000009';
+    await sql`
+      insert into billing_tasks (id, kind, actor, request_id, due_at, created_at)
+      values (${id}, 'rehearse', '{"kind": "system", "id": "old", "display": "old"}', '', now(), now())`;
+    expect(await work()).toBe(false);
+    const begun = await staff.adminBilling.close({ dryRun: true });
+    expect(begun).toMatchObject({ id, state: 'running' });
+    expect(await ended(begun)).toMatchObject({ id, state: 'done' });
   });
 
   it('has nothing to reconcile without a provider', async () => {

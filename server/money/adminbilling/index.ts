@@ -14,7 +14,6 @@ import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../platform/context.ts';
 import type { Feature, System } from '../../platform/feature.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../platform/ledger/index.ts';
-import { startLoop } from '../../platform/loop.ts';
 import { shown } from '../../platform/resource/index.ts';
 import type { Row } from '../../platform/resource/index.ts';
 import { decimalsOf } from '../amounts/index.ts';
@@ -24,38 +23,20 @@ import { grant, revokeGrant } from '../credits/index.ts';
 import { listPrices, publishPrice, tellOfPrice } from '../metering/index.ts';
 import type { Meter, Price } from '../metering/index.ts';
 import { pricingOf } from '../plans/index.ts';
-import { beginClosing, workOnClosing } from './closing.ts';
-import { beginReconciling, followLooks } from './reconciling.ts';
-import { findTask, listTasks, purgeTasks, workOnOne } from './tasks.ts';
+import { beginClosing } from './closing.ts';
+import { billingTaskJob } from './job.ts';
+import { beginReconciling } from './reconciling.ts';
+import { findTask, listTasks, purgeTasks } from './tasks.ts';
 import type { BillingTask } from './tasks.ts';
-
-/** Tasks that other processes began, and those whose server is gone. */
-const TASKS_MS = 1_000;
 
 type Deps = Pick<Billing, 'reconciling'>;
 
 export function adminBillingFeature(system: System, deps: Deps): Feature {
-  const { db, onError } = system;
   return {
     services: [createAdminBilling(system, deps)],
-    loops: [
-      () => startLoop({ everyMs: TASKS_MS, onError, run: async () => await workOnTasks(system, deps) }),
-    ],
-    purges: [async () => await purgeTasks(db)],
+    jobs: [billingTaskJob({ ...system, ...deps })],
+    purges: [async () => await purgeTasks(system.db)],
   };
-}
-
-/** One of them; says whether there may be more. */
-export async function workOnTasks(
-  system: Pick<System, 'config' | 'db' | 'onError'>,
-  { reconciling }: Deps,
-): Promise<boolean> {
-  const { db, onError } = system;
-  const closing = { db, onError, pricing: pricingOf(system) };
-  return await workOnOne(db, async (task) => {
-    if (task.kind === 'reconcile') await followLooks(db, task, reconciling);
-    else await workOnClosing(closing, task);
-  });
 }
 
 function createAdminBilling(system: System, { reconciling }: Deps): Handlers<Ctx> {
