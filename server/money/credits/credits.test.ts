@@ -240,6 +240,24 @@ describe.skipIf(!postgresHere)('credit', () => {
       expect((await acts()).filter(({ action }) => action === 'credit.refunded')).toHaveLength(3);
     });
 
+    it('comes to statements in amounts that can be paid, also of credit that was used in others before', async () => {
+      await buy(500);
+      await use(495, 'stm_1');
+      await back(500);
+      expect(await shortfallDue(db.sql, teamId)).toBe(495);
+      const put = async (statement: string) =>
+        await shortfallOf(db, { currency: 'kwd', teamId, statementId: source(statement), at });
+      expect(await put('stm_2')).toBe(490);
+      expect(await put('stm_3')).toBe(0);
+      expect(await put('stm_2')).toBe(490);
+      expect(await shortfallDue(db.sql, teamId)).toBe(5);
+      const dinars = { currency: 'kwd', teamId, at };
+      await buy(125, 'cs_2');
+      await buy(38, 'cs_3');
+      expect(await useCredit(db, { ...dinars, cents: 1_000, source: source('stm_4') })).toBe(150);
+      expect(await balance()).toBe(13);
+    });
+
     it('beyond what is left comes to exactly one statement', async () => {
       await buy(100);
       await buy(50, 'cs_2');
