@@ -72,7 +72,11 @@ async function paidSession(
   return found?.mode === 'payment' ? found : undefined;
 }
 
-const creditOf = ({ amountCents, totalCents }: ProviderSession): Taxed => ({ amountCents, totalCents });
+const creditOf = ({ amountCents, totalCents, currency }: ProviderSession): Taxed => ({
+  amountCents,
+  totalCents,
+  currency,
+});
 
 function disputed({ id, state, amountCents }: ProviderDispute, paid: ProviderSession): Effects {
   return async ({ db, now: at, eventId }) => {
