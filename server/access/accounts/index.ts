@@ -14,7 +14,7 @@ export type { SessionTimes } from './accounts.settings.ts';
 export type { TeamsOfAccount } from './claims.ts';
 export { hashToken, looksLikeSessionToken } from './session-token.ts';
 export { purgeSessions, sessionTimesOf } from './sessions.ts';
-export { createUser, findUserByEmail, findUserById } from './store.ts';
+export { createUser, findUserByEmail, findUserById, newUser } from './store.ts';
 export type { User } from './store.ts';
 
 export const teamsOfAccount = port<TeamsOfAccount>('teams of an account');
