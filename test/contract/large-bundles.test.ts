@@ -34,8 +34,11 @@ describe.runIf(await has('postgres'))('a statement of 4 MiB', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+  /** Several megabytes in one process take more than the default of 8 s on a machine that is busy. */
   const run = async (line: readonly string[]): Promise<Outcome> =>
-    await svc({ url: w.server.baseUrl }, line, { env: { SVC_API_KEY: w.owner.token } });
+    await svc({ url: w.server.baseUrl }, [...line, '--timeout', '30s'], {
+      env: { SVC_API_KEY: w.owner.token },
+    });
   const file = (name: string, content: string | Uint8Array): string => {
     const path = join(folder, name);
     writeFileSync(path, content);
@@ -78,7 +81,7 @@ describe.runIf(await has('postgres'))('a statement of 4 MiB', () => {
     const sent = await packBundle(bundle);
     expect(sent.length).toBeLessThan(3_145_728);
     expect(gunzipSync(Buffer.from(sent, 'base64')).toString()).toBe(bundle);
-    const taken = await w.sdk.artifacts.upload(w.teamId, id, { bundle: sent });
+    const taken = await w.sdk.artifacts.upload(w.teamId, id, { bundle: sent }, { timeoutMs: 30_000 });
     expect(taken.verification.status).toBe('valid');
     expect(await packBundle('{}')).toBe('{}');
     const noise = Array.from({ length: 60_000 }, (_, at) =>

@@ -18,6 +18,8 @@ interface Bundle {
 
 const postgresHere = await has('postgres');
 const MIB = 1_048_576;
+/** The client has 8 s by default, which several megabytes in one process take on a machine that is busy. */
+const TIMEOUT_MS = 30_000;
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 const packed = (bytes: Uint8Array): string => base64(gzipSync(bytes));
 
@@ -36,7 +38,7 @@ describe.skipIf(!postgresHere)('statements of 4 MiB', () => {
     return digest;
   };
   const upload = async (digest: string, bundle: string) =>
-    await w.sdk.artifacts.upload(w.teamId, digest, { bundle });
+    await w.sdk.artifacts.upload(w.teamId, digest, { bundle }, { timeoutMs: TIMEOUT_MS });
   const fault = async (digest: string, bundle: string): Promise<string> =>
     await upload(digest, bundle).then(
       () => 'taken',

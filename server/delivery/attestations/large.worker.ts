@@ -9,4 +9,4 @@ import type { LargeQuestion } from './open-large.ts';
 const port = parentPort;
 if (port === null) throw new Error('this file is a reading thread of the server and is not started by hand');
 
-port.on('message', (question: LargeQuestion) => port.postMessage(openLarge(question)));
+port.on('message', async (question: LargeQuestion) => port.postMessage(await openLarge(question)));

@@ -8,7 +8,6 @@ import type { KeyObject } from 'node:crypto';
 import { BUNDLE_BYTES_MAX, paeOf, readEnvelope, readStatement } from './envelope.ts';
 import type { Envelope, Statement } from './envelope.ts';
 import { isPacked, unpack } from './gzip.ts';
-import { createTrustRoot } from './trust-root.ts';
 import type { NoSignatory, Signatory, TrustRoot } from './trust-root.ts';
 
 /** Of a payload that may hold anything; a larger one is a list of packages. */
@@ -69,7 +68,7 @@ export type LargeAnswer =
       readonly said: Signatory | NoSignatory | undefined;
     };
 
-export function openLarge({ bundle, verify }: LargeQuestion): LargeAnswer {
+export async function openLarge({ bundle, verify }: LargeQuestion): Promise<LargeAnswer> {
   try {
     const bytes = isPacked(bundle) ? unpack(bundle, UNPACKED_BYTES_MAX) : bundle;
     if (verify === undefined) return { json: JSON.parse(new TextDecoder().decode(bytes)) as unknown };
@@ -88,7 +87,7 @@ export function openLarge({ bundle, verify }: LargeQuestion): LargeAnswer {
       return {
         large,
         signer: undefined,
-        said: root === undefined ? undefined : saidBy(root, bytes, payload),
+        said: await saidBy(root, bytes, payload),
       };
     return { large, signer: signerOf(envelope, keys)?.hint, said: undefined };
   } catch (error) {
@@ -131,7 +130,14 @@ export function isSignedBy(key: KeyObject, { payloadType, payload, signature }: 
 /** Of the last question: an installation has one. */
 let root: TrustRoot | undefined;
 
-function saidBy(text: string, bundle: Uint8Array, payload: Uint8Array): Signatory | NoSignatory {
+/** What certificates are verified with is loaded when the first one comes: most threads need none of it. */
+async function saidBy(
+  text: string | undefined,
+  bundle: Uint8Array,
+  payload: Uint8Array,
+): Promise<Signatory | NoSignatory | undefined> {
+  if (text === undefined) return undefined;
+  const { createTrustRoot } = await import('./trust-root.ts');
   if (root?.text !== text) root = createTrustRoot(text);
   return root.signatory(bundle, { name: sha256Of(bundle), payload });
 }

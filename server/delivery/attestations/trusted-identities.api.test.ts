@@ -137,29 +137,28 @@ describe.skipIf(!postgresHere)('trusted identities', () => {
   });
 
   it('are looked for in large bundles as well: in a packed one, and in one that is long for nothing', async () => {
+    const long = (await sdk.teams.create('long')).id;
     const name = 'registry.example.com/acme/web';
-    const { id } = await sdk.artifacts.declare(teamId, { name, kind: 'image', digest: DIGEST });
-    const trusted = await sdk.trustedIdentities.add(teamId, SCANS);
+    const { id } = await sdk.artifacts.declare(long, { name, kind: 'image', digest: DIGEST });
+    const trusted = await sdk.trustedIdentities.add(long, SCANS);
     const text = readFileSync(fileOf('keyless-bundle.json'), 'utf8');
     const bundle = JSON.parse(text) as Bundle;
     const spaced = text.replace('{', `{${' '.repeat(1_500_000)}`);
-    expect((await sdk.artifacts.upload(teamId, id, { bundle: spaced })).verification).toMatchObject({
+    expect((await sdk.artifacts.upload(long, id, { bundle: spaced })).verification).toMatchObject({
       status: 'valid',
       keyId: trusted.id,
     });
     const payload = listingPayload({ digest: DIGEST, bytes: 4_000_000 }).toString('base64');
     const other = { ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payload } };
     const packed = gzipSync(JSON.stringify(other)).toString('base64');
-    const { verification } = await sdk.artifacts.upload(teamId, id, { bundle: packed });
+    const { verification } = await sdk.artifacts.upload(long, id, { bundle: packed });
     expect(verification).toMatchObject({
       status: 'invalid',
       problem: expect.stringMatching(/^its certificate does not count: /),
     });
     const empty = gzipSync(text.replace('{', `{${' '.repeat(3_200_000)}`)).toString('base64');
-    expect(await refused(sdk.artifacts.upload(teamId, id, { bundle: empty }))).toBe(
-      '400 attestation_invalid',
-    );
-    await sdk.trustedIdentities.remove(teamId, trusted.id);
+    expect(await refused(sdk.artifacts.upload(long, id, { bundle: empty }))).toBe('400 attestation_invalid');
+    await sdk.trustedIdentities.remove(long, trusted.id);
   });
 
   it('have a name each, and are whole or end with * behind a / or an @', async () => {
