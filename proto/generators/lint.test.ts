@@ -80,6 +80,93 @@ describe('lint()', () => {
   });
 });
 
+/** Size goes to a contract of its own, which was not there. */
+function moveSize(): void {
+  const size = /\/\/ Extent of a widget\.\nmessage Size \{[^}]*\}[^}]*\}\n/;
+  const text = readFileSync(join(workspace.root, PROTO), 'utf8');
+  const [moved = ''] = size.exec(text) ?? [];
+  expect(moved).toContain('mass_g = 2;');
+  workspace.write(
+    PROTO,
+    text
+      .replace(moved, '')
+      .replaceAll(/^( +(?:optional )?)Size size/gm, '$1svc.sizes.v1.Size size')
+      .replace('import "svc/options', 'import "svc/sizes/v1/sizes.proto";\nimport "svc/options'),
+  );
+  const imports = ['buf/validate/validate.proto', 'google/api/field_behavior.proto'];
+  const head = ['syntax = "proto3";', '// Extents.', 'package svc.sizes.v1;'];
+  workspace.write(
+    'proto/svc/sizes/v1/sizes.proto',
+    [...head, ...imports.map((path) => `import "${path}";`), moved].join('\n'),
+  );
+}
+
+function listMoves(moves: Readonly<Record<string, string>>): void {
+  const entries = Object.entries(moves).map(([old, now]) => ({ old, new: now }));
+  workspace.write('proto/moved.json', JSON.stringify(entries));
+}
+
+const SIZE = { 'svc.widgets.v1.Size': 'svc.sizes.v1.Size' };
+
+describe('a message that went to another package', () => {
+  it('is refused unless proto/moved.json lists it', async () => {
+    moveSize();
+    const findings = await lint(workspace.root, released());
+    expect(findings).toContainEqual(
+      expect.stringMatching(/breaks the messages of v1\.0\.0: .*message "Size" was deleted from file/),
+    );
+    expect(findings).toContain(
+      'breaks the surface of v1.0.0: svc.widgets.v1.Widget.size: was svc.widgets.v1.Size, is svc.sizes.v1.Size',
+    );
+    listMoves(SIZE);
+    expect(await lint(workspace.root, released())).toEqual([]);
+  });
+
+  it('is compared in its new place', async () => {
+    moveSize();
+    listMoves(SIZE);
+    edit('proto/svc/sizes/v1/sizes.proto', 'optional double mass_g = 2;', 'optional double weight_g = 2;');
+    const findings = await lint(workspace.root, released());
+    expect(findings).toContain('breaks the surface of v1.0.0: svc.sizes.v1.Size.massG: was removed');
+    expect(findings).toContainEqual(expect.stringMatching(/breaks the messages .*"mass_g" to "weight_g"/));
+  });
+
+  it('may become one with another message that is the same, and with no other', async () => {
+    edit(PROTO, 'import "svc/options', 'import "google/protobuf/empty.proto";\nimport "svc/options');
+    edit(PROTO, '// Nothing to say.\nmessage DeleteResponse {}\n', '');
+    edit(PROTO, 'returns (DeleteResponse)', 'returns (google.protobuf.Empty)');
+    const empty = { 'svc.widgets.v1.DeleteResponse': 'google.protobuf.Empty' };
+    listMoves(empty);
+    expect(await lint(workspace.root, released())).toEqual([]);
+    edit(PROTO, 'returns (ResizeResponse)', 'returns (google.protobuf.Empty)');
+    edit(PROTO, '      response_body: "widget"\n', '');
+    edit(PROTO, '// The widget.\nmessage ResizeResponse {\n  // The widget.\n  Widget widget = 1;\n}\n', '');
+    listMoves({ ...empty, 'svc.widgets.v1.ResizeResponse': 'google.protobuf.Empty' });
+    expect(await lint(workspace.root, released())).toContain(
+      'breaks the messages of v1.0.0: proto/moved.json: svc.widgets.v1.ResizeResponse was not the same as google.protobuf.Empty',
+    );
+  });
+
+  it('is listed once, and truly', async () => {
+    moveSize();
+    workspace.write(
+      'proto/moved.json',
+      `[
+        {"old": "svc.widgets.v1.Size", "new": "svc.sizes.v1.Size"},
+        {"old": "svc.widgets.v1.Size", "new": "svc.sizes.v1.Extent"},
+        {"old": "svc.widgets.v1.Widget", "new": "svc.sizes.v1.Size"}
+      ]`,
+    );
+    expect(await lint(workspace.root, undefined)).toEqual([
+      'proto/moved.json: svc.widgets.v1.Size went to svc.sizes.v1.Extent, which no contract has',
+      'proto/moved.json: svc.widgets.v1.Size is listed twice',
+      'proto/moved.json: svc.widgets.v1.Widget is still there',
+    ]);
+    workspace.write('proto/moved.json', '[{"old": "svc.widgets.v1.Size"}]');
+    await expect(lint(workspace.root, undefined)).rejects.toThrow('proto/moved.json is no list of');
+  });
+});
+
 describe('findBaseline()', () => {
   it('prefers a wanted revision, then origin/main, then the newest release tag', () => {
     expect(findBaseline(workspace.root, 'HEAD')?.name).toBe('HEAD');
