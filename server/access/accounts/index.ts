@@ -24,6 +24,7 @@ export const planOfAccount = port<PlanOfAccount>('plan of an account');
 export const accountsFeature = declareFeature({
   name: 'accounts',
   on: { apiKeys: apiKeysFeature },
+  contracts: ['account', 'auth'],
   settings,
   prefixes: ['user', 'ses', 'clm'],
   reads: ['users', 'sessions'],

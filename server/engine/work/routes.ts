@@ -5,8 +5,8 @@
  * A route that is used is never removed: a submission goes by what it reads of a route only while that was used within `FRESH_MINUTES`, else it is noted anew under
  * the lock; one is removed when it was not for much longer than any statement lasts, and nothing queued or held is under it.
  */
-import { WorkSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { WorkSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { WorkSelectorSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import type { WorkSelector } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { given } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';
