@@ -636,7 +636,10 @@ service ScopesService {
     summary: "x" audience: AUDIENCE_PUBLIC area: 77 no_scope: true read_scope: SCOPE_RUN_READ write_scope: 99
   };
 }
-message TwinRouteRequest { string other_id = 1; }
+message TwinRouteRequest {
+  string other_id = 1 [(google.api.field_behavior) = REQUIRED];
+  string team_id = 2 [(svc.options.v1.field).flag = "team"];
+}
 message TwinRouteResponse {
   int64 big = 1;
   map<int32, string> by_number = 2;
@@ -644,6 +647,7 @@ message TwinRouteResponse {
   google.protobuf.Timestamp ended_at = 3;
   Word word = 4;
   Bares bares = 5;
+  Seen seen = 6;
 }
 enum Word {
   WORD_UNSPECIFIED = 0;
@@ -651,22 +655,24 @@ enum Word {
   WORD_UNO = 2 [(svc.options.v1.value).name = "one"];
 }
 message Thing { string id = 1; }
+message Seen { string id = 1 [(google.api.field_behavior) = OUTPUT_ONLY]; }
 message BareText {
   option (svc.options.v1.shape) = {bare: "id"};
-  string id = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+  string id = 1;
 }
 message BareNothing { option (svc.options.v1.shape) = {bare: "on"}; }
 message BareAsked {
   option (svc.options.v1.shape) = {bare: "on"};
-  bool on = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+  bool on = 1;
+  BareInput input = 2;
 }
 message BareMaybe {
   option (svc.options.v1.shape) = {bare: "on"};
-  optional bool on = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+  optional bool on = 1;
 }
 message BareInput {
   option (svc.options.v1.shape) = {bare: "on"};
-  bool on = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+  bool on = 1;
   string why = 2;
 }
 message Bares { BareText a = 1; BareNothing b = 2; BareMaybe c = 3; BareInput d = 4; string loud = 5 [(svc.options.v1.field).query = true]; optional string mine = 6 [(svc.options.v1.field).session_only = true]; }
@@ -716,8 +722,11 @@ describe('checks of services, messages and enums', () => {
     'svc.bad.v1.BareText: shape.bare "id" is no singular bool field of it',
     'svc.bad.v1.BareNothing: shape.bare "on" is no singular bool field of it',
     'svc.bad.v1.BareMaybe: shape.bare "on" is no singular bool field of it',
-    'svc.bad.v1.BareInput: has shape.bare, but "why" is not OUTPUT_ONLY',
-    'svc.bad.v1.BareAsked: has shape.bare, but is a request; only answers are written so',
+    'svc.bad.v1.BareInput: has shape.bare, but callers send it; only answers are written so',
+    'svc.bad.v1.BareAsked: has shape.bare, but callers send it; only answers are written so',
+    'svc.bad.v1.Seen.id: is OUTPUT_ONLY, which a field of a message that callers do not send is anyway; remove it',
+    'svc.bad.v1.TwinRouteRequest.other_id: is REQUIRED, which a variable of the path is anyway; remove it',
+    'svc.bad.v1.TwinRouteRequest.team_id: has the flag "team", which is the default; remove it',
     'svc.bad.v1.Bares.loud: has the option query, but is no field of a request; remove it',
     'svc.bad.v1.Bares.mine: has the option session_only, but is no field of a request, or not "optional"; set it at the field of the request that may be left out',
     'svc.bad.v1.Word: WORD_ONE and WORD_UNO are both spelled "one" in JSON',

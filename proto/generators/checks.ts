@@ -367,13 +367,18 @@ function checkUnique(model: Model, problems: Problems): void {
 
 function checkMessages(model: Model, problems: Problems): void {
   const published = publishedMessages(model);
-  const received = publishedMessages(model, ({ request }) => [request]);
+  const sent = sentMessages(model);
   const requests = new Set(model.services.flatMap(({ rpcs }) => rpcs.map(({ request }) => request)));
   for (const message of model.messages) {
     for (const field of message.fields) {
       checkField(message, field, problems);
       if (published.has(message)) checkWidth(message, field, problems);
-      if (received.has(message)) checkCount(message, field, problems);
+      if (published.has(message) && sent.has(message)) checkCount(message, field, problems);
+      if (field.outputOnly && !sent.has(message))
+        problems.add(
+          `${message.typeName}.${field.name}`,
+          'is OUTPUT_ONLY, which a field of a message that callers do not send is anyway; remove it',
+        );
       if (field.inQuery && !requests.has(message))
         problems.add(
           `${message.typeName}.${field.name}`,
@@ -385,8 +390,8 @@ function checkMessages(model: Model, problems: Problems): void {
           'has the option session_only, but is no field of a request, or not "optional"; set it at the field of the request that may be left out',
         );
     }
-    if (message.bare !== undefined && requests.has(message))
-      problems.add(message.typeName, 'has shape.bare, but is a request; only answers are written so');
+    if (message.bare !== undefined && sent.has(message))
+      problems.add(message.typeName, 'has shape.bare, but callers send it; only answers are written so');
   }
 }
 
@@ -430,20 +435,30 @@ function isStringKey(key: number): boolean {
 }
 
 /** Messages that travel as JSON, through requests and responses of published services. */
-export function publishedMessages(
-  model: Model,
-  messagesOf = ({ request, response }: RpcModel): readonly MessageModel[] => [request, response],
+export function publishedMessages(model: Model): ReadonlySet<MessageModel> {
+  const published = model.services.filter(({ audience }) => audience !== 'internal');
+  return reachedFrom(
+    published.flatMap(({ rpcs }) => rpcs.flatMap(({ request, response }) => [request, response])),
+  );
+}
+
+/** Messages that callers of any service send. */
+function sentMessages(model: Model): ReadonlySet<MessageModel> {
+  const requests = model.services.flatMap(({ rpcs }) => rpcs.map(({ request }) => request));
+  return reachedFrom(requests, ({ outputOnly }) => !outputOnly);
+}
+
+function reachedFrom(
+  starts: readonly MessageModel[],
+  through: (field: FieldModel) => boolean = () => true,
 ): ReadonlySet<MessageModel> {
   const reached = new Set<MessageModel>();
   const visit = (message: MessageModel) => {
-    if (reached.has(message)) return;
+    if (reached.has(message) || isHttpBody(message.desc)) return;
     reached.add(message);
-    for (const { type } of message.fields) if (type.kind === 'message') visit(type.message);
+    for (const field of message.fields)
+      if (through(field) && field.type.kind === 'message') visit(field.type.message);
   };
-  for (const service of model.services) {
-    if (service.audience === 'internal') continue;
-    for (const rpc of service.rpcs)
-      for (const message of messagesOf(rpc)) if (!isHttpBody(message.desc)) visit(message);
-  }
+  starts.forEach(visit);
   return reached;
 }

@@ -31,6 +31,21 @@ service PlainService {
   ${rpc('Open', 'get: "/plain/open"', 'auth: AUTH_NONE')}
   ${rpc('Staff', 'patch: "/plain" body: "*"', 'auth: AUTH_STAFF')}
 }
+message Here { string team_id = 1; string thing_id = 2; optional string note = 3; }
+message HereAndThere { string team_id = 1; string thing_id = 2; }
+service ThingsService {
+  option (svc.options.v1.resource) = {
+    summary: "x" audience: AUDIENCE_PUBLIC area: AREA_APPS no_scope: true sdk: "things" cli: "things"
+  };
+  rpc Show(Here) returns (Empty) {
+    option (google.api.http) = {get: "/teams/{team_id}/things/{thing_id}"};
+  }
+  rpc All(HereAndThere) returns (Empty) {
+    option (google.api.http) = {
+      get: "/teams/{team_id}/things-or/{thing_id}" additional_bindings: {get: "/teams/{team_id}/things"}
+    };
+  }
+}
 service MachineService {
   option (svc.options.v1.resource) = {summary: "x" audience: AUDIENCE_RUNNER area: AREA_ENGINE};
   ${rpc('Poll', 'post: "/poll" body: "*"')}
@@ -88,6 +103,22 @@ describe('operationOf()', () => {
   });
 });
 
+describe('fields', () => {
+  const required = (name: string) =>
+    rpcs.get(name)?.request.fields.flatMap((field) => (field.required ? [field.name] : []));
+
+  it('are required where every route has them in its path', () => {
+    expect(required('Show')).toEqual(['team_id', 'thing_id']);
+    expect(required('All')).toEqual(['team_id']);
+  });
+
+  it('have the flag "team" for the team, which is then no positional', () => {
+    const { positionals = [], flags = [] } = rpcs.get('Show')?.cli ?? {};
+    expect(positionals.map(({ path }) => path)).toEqual(['thingId']);
+    expect(flags.map(({ flag }) => flag)).toEqual(['team', 'note']);
+  });
+});
+
 describe('what a feature that is off does', () => {
   it('is said for all of a service, and of nothing that has no feature', () => {
     const inert = [...rpcs.values()].filter(({ inertWhenOff }) => inertWhenOff);
@@ -98,6 +129,6 @@ describe('what a feature that is off does', () => {
 describe('buildImage()', () => {
   it('says of every GET, and of nothing else, that it has no side effects', () => {
     const pure = [...rpcs.values()].filter(({ desc }) => desc.idempotency === Level.NO_SIDE_EFFECTS);
-    expect(pure.map(({ name }) => name)).toEqual(['Read', 'Unscoped', 'Open']);
+    expect(pure.map(({ name }) => name)).toEqual(['Read', 'Unscoped', 'Open', 'Show', 'All']);
   });
 });
