@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { defineConfig } from 'vitest/config';
 import { ClosingSummary } from './test/setup/reporter.ts';
-import { LongestFirst } from './test/setup/sequencer.ts';
+import { DearestFirst } from './test/setup/sequencer.ts';
 
 /** Held to the second that the product promises, which on two cores cannot be told from the work of two other stories: they run when all else has ended. */
 const ALONE = ['test/e2e/features.test.ts'];
@@ -43,8 +43,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     // One more than the two cores that all of this is held to: many stories wait for times to pass, and leave a core idle meanwhile.
     maxWorkers: 3,
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: DearestFirst },
     globalSetup: ['test/setup/worlds.ts'],
+    setupFiles: ['test/setup/processor-time.ts'],
     reporters: ['default', new ClosingSummary()],
     projects: [
       {

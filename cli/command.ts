@@ -51,6 +51,11 @@ export interface FieldSpec {
   readonly document?: 'file' | 'text';
   /** Longest document or secret. */
   readonly limit?: { readonly bytes: number } | { readonly characters: number };
+  /**
+   * Most bytes that are sent of a document: a longer one, and one that is gzipped already, is sent as base64
+   * of its gzip.
+   */
+  readonly packedAbove?: number;
 }
 
 export interface CommandSpec {

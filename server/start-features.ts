@@ -27,8 +27,7 @@ export async function startFeatures(config: Config, unported: Unported): Promise
     const on = Object.fromEntries(Object.entries(declared.on).map(([key, below]) => [key, of(below)]));
     const record = await declared.start(system, on, config.of(declared));
     started.set(declared.name, record);
-    for (const { port, value } of record.fills ?? [])
-      filled.set(port, [...(filled.get(port) ?? []), value]);
+    for (const { port, value } of record.fills ?? []) filled.set(port, [...(filled.get(port) ?? []), value]);
   }
   return { all: [...started.values()], of: <F extends Feature>(declared: Declared<F>) => of(declared) as F };
 }

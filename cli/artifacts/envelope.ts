@@ -2,13 +2,14 @@
  * Signed statements: DSSE v1, alone or in a Sigstore bundle, around a statement of in-toto. The service reads them by the same rules in code of its own:
  * this program knows the service by its API alone, and verifies without it.
  */
+import { gunzipSync } from 'node:zlib';
 import { parseTime } from '../shell/time.ts';
 
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 const BUNDLE_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(?:\.v(0\.3)\+json|\+json;version=(0\.[123]))$/;
 const STATEMENT_TYPES = new Set(['https://in-toto.io/Statement/v1', 'https://in-toto.io/Statement/v0.1']);
-/** The service makes and takes smaller ones. */
-export const BUNDLE_BYTES_MAX = 3_145_728;
+/** Of a bundle that is not packed: the service makes and takes no longer ones. */
+export const BUNDLE_BYTES_MAX = 6_291_456;
 const SUBJECTS_MAX = 1_000;
 /** Characters of a text from a bundle that a message repeats. */
 const QUOTED_MAX = 100;
@@ -41,7 +42,7 @@ export function paeOf(type: string, body: Uint8Array): Buffer {
 export function readEnvelope(bytes: Uint8Array): Envelope {
   if (bytes.length > BUNDLE_BYTES_MAX)
     throw new Error(`it has more than ${BUNDLE_BYTES_MAX} bytes, which is the most that is read`);
-  const root = membersOf(parseUnambiguous(bytes));
+  const root = membersOf(parseUnambiguous(unpacked(bytes)));
   const { mediaType, dsseEnvelope, verificationMaterial } = root;
   if (root['messageSignature'] !== undefined)
     throw new Error('it signs bytes and states nothing, expected a bundle with a DSSE envelope');
@@ -62,6 +63,18 @@ export function readEnvelope(bytes: Uint8Array): Envelope {
     signature: decoded('signature', sig),
     hint,
   };
+}
+
+/** A gzip, as the service packs large ones in compliance packages, or the bundle itself. */
+function unpacked(bytes: Uint8Array): Uint8Array {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  try {
+    return gunzipSync(bytes, { maxOutputLength: BUNDLE_BYTES_MAX });
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new Error(`it unpacks to more than ${BUNDLE_BYTES_MAX} bytes, which is the most that is read`);
+    throw new Error(`it is no whole gzip file: ${(error as Error).message}`);
+  }
 }
 
 /** Throws an Error that says what is wrong. */

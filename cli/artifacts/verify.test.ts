@@ -3,6 +3,7 @@ import type { KeyObject } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';
 import { svc } from '../testing/session.ts';
@@ -108,7 +109,8 @@ interface Asking {
 
 /** Offline: there is no server at the address. */
 async function verify(signed: unknown, { of = digest, keys = listed() }: Asking = {}) {
-  const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+  const text = (value: unknown): string | Uint8Array =>
+    typeof value === 'string' || value instanceof Uint8Array ? value : JSON.stringify(value);
   const [signedAt, keysAt] = [file('bundle.json', text(signed)), file('keys', text(keys))];
   const line = ['artifacts', 'verify', of, '--bundle', signedAt, '--keys', keysAt, '--json'];
   const { code, out, err } = await svc({ url: 'http://127.0.0.1:1' }, line);
@@ -234,7 +236,13 @@ describe('svc artifacts verify', () => {
       /^statement: an object in it has the same member twice$/,
     ],
     ['nesting of 200,000', '['.repeat(200_000) + ']'.repeat(200_000), /^bundle: it has no DSSE envelope/],
-    ['more than three mebibytes', ' '.repeat(3_145_729), /^bundle: it has more than 3145728 bytes/],
+    ['more than six mebibytes', ' '.repeat(6_291_457), /^bundle: it has more than 6291456 bytes/],
+    [
+      'a gzip of more than six mebibytes',
+      gzipSync(' '.repeat(6_291_457)),
+      /^bundle: it unpacks to more than 6291456 bytes/,
+    ],
+    ['a gzip that is cut', gzipSync('{}').subarray(0, 15), /^bundle: it is no whole gzip file/],
     [
       'members of the prototype',
       '{"__proto__":{"payload":"e30","payloadType":"a","signatures":[{"sig":""}]}}',

@@ -20,7 +20,7 @@ const ARGS = {
     type: 'string',
     required: true,
     valueHint: 'path',
-    description: 'The signed statement: a Sigstore bundle 0.1 to 0.3, or a DSSE envelope.',
+    description: 'The signed statement: a Sigstore bundle 0.1 to 0.3, or a DSSE envelope, gzipped or not.',
   },
   keys: KEYS_ARG,
 } satisfies OwnArgs;

@@ -5,7 +5,7 @@ import { patience, watch } from '../follow/watch.ts';
 import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
-import { cents, readAmount } from './money.ts';
+import { cents, readAmount } from '../shell/money.ts';
 
 const ARGS = {
   amount: {

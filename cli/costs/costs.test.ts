@@ -7,7 +7,7 @@ import { startFakeApi } from '../testing/fake-api.ts';
 import type { FakeApi } from '../testing/fake-api.ts';
 import { NOW_MS } from '../testing/fake-io.ts';
 import { svc } from '../testing/session.ts';
-import { amount, cents, readAmount } from './money.ts';
+import { amount, cents, readAmount } from '../shell/money.ts';
 
 let api: FakeApi;
 let folder: string;
@@ -234,5 +234,49 @@ describe('an amount', () => {
       readAmount('12.5', 0),
       readAmount('0.125', 3),
     ]).toEqual([1_250, 12, undefined, 125]);
+  });
+});
+
+describe('tables of money', () => {
+  const dinars = { currency: 'kwd', decimals: 3 };
+  const statement = {
+    ...dinars,
+    id: 'stm_1',
+    period: '2026-10',
+    plan: 'team',
+    state: 'paid',
+    listCents: 303_030,
+    includedCents: 12_000,
+    netCents: 291_030,
+    creditCents: 291_020,
+    dueCents: 10,
+    refundedCents: 0,
+    lines: [],
+  };
+
+  it('have amounts for people, and the fields of the contract for programs', async () => {
+    api.on('GET /teams/team_1/statements', { body: { statements: [statement] } });
+    const asked = 'billing statements --team team_1';
+    const { out } = await svc(api, asked, { terminal: true, columns: 140 });
+    expect(out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      ['ID', 'PERIOD', 'STATE', 'LIST', 'INCLUDED', 'CREDIT', 'DUE', 'REFUNDED'],
+      ['stm_1', '2026-10', 'paid', '303.030 KWD', '12.000 KWD', '291.020 KWD', '0.010 KWD', '0.000 KWD'],
+      [''],
+    ]);
+    expect((await svc(api, asked)).out).toContain('\tlistCents\tincludedCents\t');
+    expect(JSON.parse((await svc(api, `${asked} --json`)).out)).toEqual([statement]);
+  });
+
+  it('are so of credit, of its ledger, and of plans', async () => {
+    const entry = { ...dinars, id: 'crt_1', kind: 'usage', amountCents: -291_020, balanceCents: 5 };
+    api.on('GET /teams/team_1/credits/ledger', { body: { entries: [entry] } });
+    const ledger = await svc(api, 'costs credits ledger --team team_1', { terminal: true });
+    expect(ledger.out).toContain('-291.020 KWD  0.005 KWD');
+    const blocks = [{ id: 'crt_0', kind: 'grant', remainingCents: 5 }];
+    api.on('GET /teams/team_1/credits', { body: { ...dinars, balanceCents: 5, blocks } });
+    const credit = await svc(api, 'costs credits balance --team team_1', { terminal: true });
+    expect(credit.out).toMatch(/balance +0\.005 KWD\n(.*\n)* +remaining +0\.005 KWD/);
+    api.on('GET /plans', { body: { plans: [{ ...dinars, id: 'team', name: 'Team', priceCents: 2_900 }] } });
+    expect((await svc(api, 'plans list', { terminal: true })).out).toContain('2.900 KWD');
   });
 });

@@ -4,7 +4,7 @@ import type { Context, GeneratedSpec, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 import { neutraliseLine, padEnd } from '../shell/text.ts';
 import { formatDuration, formatRelative } from '../shell/time.ts';
-import { amount } from './money.ts';
+import { amount, cents } from '../shell/money.ts';
 
 const PROJECTS = 5;
 const BAR = 30;
@@ -30,7 +30,7 @@ function describe(answer: CostSummary, { output: { paint } }: Context, nowMs: nu
   const money = (text: string): string => amount(text, answer);
   const reports = `${usage.events} ${usage.events === 1 ? 'report' : 'reports'}`;
   return [
-    line('net', paint('bold', money(answer.net))),
+    line('net', paint('bold', netOf(answer))),
     line('included', `${bar(answer)}  ${money(answer.included)} of ${money(answer.list)}`),
     ...(forecast === undefined
       ? []
@@ -45,6 +45,11 @@ function describe(answer: CostSummary, { output: { paint } }: Context, nowMs: nu
     line('days', `${since} to before ${until} (UTC)`),
     line('as of', formatRelative(Date.parse(answer.asOf), nowMs)),
   ];
+}
+
+/** As a statement has it, which is rounded line by line. */
+function netOf(answer: CostSummary): string {
+  return answer.netCents === 0 ? amount(answer.net, answer) : cents(answer.netCents, answer);
 }
 
 const METHODS: Readonly<Record<string, string>> = {

@@ -31,7 +31,7 @@ export const commands: readonly CommandSpec[] = [
     operation: { method: 'POST', path: '/admin/billing/teams/{teamId}/credits', body: '*' },
     positionals: [],
     flags: [
-      { name: 'amountCents', flag: 'amount-cents', type: 'number', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'amount-cents', description: 'Amount in minor units, whole, 1 to 1,000,000.' },
+      { name: 'amountCents', flag: 'amount-cents', type: 'number', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'amount-cents', description: 'Amount in minor units, whole, 1 to 1,000,000. In a currency of three decimals a multiple of 10, and in `isk` and `ugx` of 100, since it pays what the provider takes in such steps.' },
       { name: 'reason', flag: 'reason', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'reason', description: 'Reason, which the team sees.' },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
       { name: 'expiresAt', flag: 'expires-at', type: 'timestamp', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'expires-at', description: 'End of its validity. Default: none.' },

@@ -340,7 +340,7 @@ export const commands: readonly CommandSpec[] = [
       { name: 'artifactId', flag: 'artifact-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'artifact-id', description: 'Id or digest of the artifact.' },
     ],
     flags: [
-      { name: 'bundle', flag: 'bundle', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'bundle', description: 'The file as it is: a Sigstore bundle or a DSSE envelope, JSON, at most 3,145,728 bytes; above 1,048,576 bytes of a statement it has to be one of CycloneDX or SPDX.', document: 'file', limit: { bytes: 3145728 } },
+      { name: 'bundle', flag: 'bundle', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'bundle', description: 'The file as it is: a Sigstore bundle or a DSSE envelope, JSON, at most 3,145,728 bytes; or base64 of its gzip, at most 3,145,728 characters, which unpacks to at most 6,291,456 bytes: the command packs what is longer by itself. A statement has at most 1,048,576 bytes; one of CycloneDX or SPDX has at most 4,194,304.', document: 'file', limit: { bytes: 6291456 }, packedAbove: 3145728 },
       { name: 'teamId', flag: 'team', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'team-id', description: 'Team id.' },
     ],
     bodyBytesMax: 3211264,

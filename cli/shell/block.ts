@@ -1,6 +1,9 @@
 /** One object of the API as lines. Pure. */
 import { cellForPeople, cellForPrograms, numberForPeople } from './cells.ts';
+import type { CellOf } from './cells.ts';
 import { colorOfState, type Paint } from './color.ts';
+import { currencyOf, isOfCents, withoutCents } from './money.ts';
+import type { Currency } from './money.ts';
 import { isRecord } from './paths.ts';
 import { neutraliseLine, padEnd, displayWidth } from './text.ts';
 import { formatRelative, parseTime } from './time.ts';
@@ -12,7 +15,7 @@ interface Line {
 
 /** For people: names and values side by side, nested objects indented, lists of objects one after the other. */
 export function blockForPeople(value: unknown, nowMs: number, paint: Paint): string[] {
-  const lines = linesOf(value, '', nowMs);
+  const lines = linesOf(value, { indent: '', nowMs });
   const width = Math.max(0, ...lines.map(({ label }) => displayWidth(label)));
   return lines.map(({ label, value: text }) => {
     if (text === '') return paint('dim', label);
@@ -21,35 +24,47 @@ export function blockForPeople(value: unknown, nowMs: number, paint: Paint): str
   });
 }
 
-function linesOf(value: unknown, indent: string, nowMs: number): Line[] {
-  if (!isRecord(value)) return [{ label: indent, value: cellForPeople(value, '', nowMs) }];
+interface Place {
+  readonly indent: string;
+  readonly nowMs: number;
+  /** That an object around it states. */
+  readonly currency?: Currency | undefined;
+}
+
+function linesOf(value: unknown, place: Place): Line[] {
+  const { indent, nowMs } = place;
+  if (!isRecord(value)) return [{ label: indent, value: cellForPeople(value, { name: '', nowMs }) }];
+  const currency = currencyOf(value) ?? place.currency;
+  const below = { indent: `${indent}  `, nowMs, currency };
   return Object.entries(value).flatMap(([key, inner]): Line[] => {
     const label = indent + neutraliseLine(key);
     if (isRecord(inner)) {
-      const nested = linesOf(inner, `${indent}  `, nowMs);
+      const nested = linesOf(inner, below);
       return nested.length === 0 ? [{ label, value: '-' }] : [{ label, value: '' }, ...nested];
     }
     if (Array.isArray(inner) && inner.some(isRecord)) {
       return inner.flatMap((item, index) => [
         { label: `${label} ${index + 1}`, value: '' },
-        ...linesOf(item, `${indent}  `, nowMs),
+        ...linesOf(item, below),
       ]);
     }
-    return [{ label, value: scalar(inner, key, nowMs) }];
+    if (currency !== undefined && typeof inner === 'number' && isOfCents(key))
+      return [{ label: withoutCents(label), value: numberForPeople(inner, { name: key, currency }) }];
+    return [{ label, value: scalar(inner, { name: key, nowMs, currency }) }];
   });
 }
 
 /** Here is room for both the exact and the readable form. */
-function scalar(value: unknown, key: string, nowMs: number): string {
+function scalar(value: unknown, of: CellOf): string {
   if (typeof value === 'string') {
     const atMs = parseTime(value);
-    if (atMs !== undefined) return `${value} (${formatRelative(atMs, nowMs)})`;
+    if (atMs !== undefined) return `${value} (${formatRelative(atMs, of.nowMs)})`;
   }
   if (typeof value === 'number') {
-    const readable = numberForPeople(value, key);
+    const readable = numberForPeople(value, of);
     return readable === String(value) ? readable : `${readable} (${value})`;
   }
-  return cellForPeople(value, key, nowMs);
+  return cellForPeople(value, of);
 }
 
 /** For programs: `path<TAB>value`, nested paths dotted, one line each. */

@@ -34,7 +34,7 @@ describe('cellForPeople()', () => {
     [[{}, {}], 'leases', '2 items'],
     [{ a: 1, b: 'x' }, 'labels', 'a=1 b=x'],
     ['a\u001b]0;x\u0007', 'name', 'a\\x1b]0;x\\x07'],
-  ])('writes %j of %s', (value, name, text) => expect(cellForPeople(value, name, now)).toBe(text));
+  ])('writes %j of %s', (value, name, text) => expect(cellForPeople(value, { name, nowMs: now })).toBe(text));
 
   it('writes sizes', () => {
     expect(formatBytes(1023)).toBe('1023 B');

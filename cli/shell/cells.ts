@@ -1,4 +1,6 @@
 /** One value of the API as text, for people (`cellForPeople`) and for programs that read columns (`cellForPrograms`). */
+import { cents, currencyOf, isOfCents, withoutCents } from './money.ts';
+import type { Currency } from './money.ts';
 import { isRecord } from './paths.ts';
 import { neutraliseLine } from './text.ts';
 import { formatDuration, formatRelative, parseTime } from './time.ts';
@@ -13,25 +15,35 @@ export function cellForPrograms(value: unknown): string {
   return neutraliseLine(String(value).replaceAll('\\', '\\\\'));
 }
 
-/** `name` is the JSON path: its last word says what a number means. */
-export function cellForPeople(value: unknown, name: string, nowMs: number): string {
+export interface CellOf {
+  /** JSON path: its last word says what a number means. */
+  readonly name: string;
+  readonly nowMs: number;
+  /** Of the object that holds the value. Absent: minor units stay numbers. */
+  readonly currency?: Currency | undefined;
+}
+
+export function cellForPeople(value: unknown, of: CellOf): string {
+  const { nowMs } = of;
   if (value === undefined || value === null || value === '') return '-';
-  if (typeof value === 'number') return numberForPeople(value, name);
+  if (typeof value === 'number') return numberForPeople(value, of);
   if (typeof value === 'string') {
     const atMs = parseTime(value);
     return atMs === undefined ? neutraliseLine(value) : formatRelative(atMs, nowMs);
   }
   if (Array.isArray(value)) return listForPeople(value);
   if (isRecord(value)) {
+    const currency = currencyOf(value) ?? of.currency;
     const entries = Object.entries(value).map(
-      ([key, inner]) => `${neutraliseLine(key)}=${cellForPeople(inner, key, nowMs)}`,
+      ([key, inner]) => `${neutraliseLine(key)}=${cellForPeople(inner, { name: key, nowMs, currency })}`,
     );
     return entries.length === 0 ? '-' : entries.join(' ');
   }
   return neutraliseLine(String(value));
 }
 
-export function numberForPeople(value: number, name: string): string {
+export function numberForPeople(value: number, { name, currency }: Omit<CellOf, 'nowMs'>): string {
+  if (currency !== undefined && isOfCents(name) && Number.isSafeInteger(value)) return cents(value, currency);
   if (/(^m|M)s$/.test(name)) return formatDuration(value);
   if (/(^b|B)ytes$/.test(name)) return formatBytes(value);
   return String(value);
@@ -54,14 +66,17 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 ? size : size.toFixed(1).replace(/\.0$/, '')} ${units[unit]}`;
 }
 
-/** `lastHeartbeatAt` is `LAST HEARTBEAT`, `meteredMs` is `METERED`: cells carry the unit. `actor.display` shows the `ACTOR`. */
-export function heading(path: string): string {
-  const name =
+/**
+ * `lastHeartbeatAt` is `LAST HEARTBEAT`, `meteredMs` is `METERED`: cells carry the unit. `actor.display` shows the `ACTOR`.
+ * `netCents` is `NET` where rows state their currency.
+ */
+export function heading(path: string, hasCurrency = false): string {
+  const last =
     path
       .replace(/\.display$/, '')
       .split('.')
       .at(-1) ?? path;
-  return name
+  return (hasCurrency ? withoutCents(last) : last)
     .replace(/(At|Ms|Bytes)$/, (unit, _group, offset: number) => (offset === 0 ? unit : ''))
     .replace(/[A-Z]/g, (letter) => ` ${letter}`)
     .toUpperCase();

@@ -1,4 +1,6 @@
 /** Reads a file or standard input as the value of one request field. */
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { FieldSpec } from '../command.ts';
 import { UsageError } from './errors.ts';
 import { isRecord } from './paths.ts';
@@ -10,6 +12,8 @@ export async function valuesOf(field: FieldSpec, source: Source, bytes: Buffer):
   const { type, sensitive } = field;
   const { label, name } = source;
   if (type === 'bytes' && bytes.length > 0) return [bytes.toString('base64')];
+  if (field.packedAbove !== undefined && (isGzip(bytes) || bytes.length > field.packedAbove))
+    return [await packed(bytes, field.packedAbove, label)];
   const text = sensitive && type !== 'map' ? ofOneLine(textOf(bytes, label)) : textOf(bytes, label);
   if (text === '' && (field.required || type !== 'string'))
     throw new UsageError(`${sensitive ? `the ${wordOf(field)}` : label} is empty`);
@@ -21,6 +25,18 @@ export async function valuesOf(field: FieldSpec, source: Source, bytes: Buffer):
   if (type !== 'string') return [readValue(field, text.trim(), name)];
   checkLength(field, text, label);
   return [text];
+}
+
+const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
+
+/** Base64 of the gzip, which takes a moment. */
+async function packed(bytes: Buffer, bytesMax: number, label: string): Promise<string> {
+  const zipped = isGzip(bytes) ? bytes : await promisify(gzip)(bytes);
+  const text = zipped.toString('base64');
+  if (text.length <= bytesMax) return text;
+  throw new UsageError(
+    `${label} has ${bytes.length} bytes, and ${text.length} as base64 of its gzip, more than ${bytesMax} bytes, which is the limit`,
+  );
 }
 
 /** JSON, or YAML where the field takes it. */

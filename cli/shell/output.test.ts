@@ -32,6 +32,26 @@ describe('a list', () => {
     );
   });
 
+  it('has amounts in place of minor units where rows state their currency, for people alone', async () => {
+    const statement = { id: 'stm_1', currency: 'usd', decimals: 2, netCents: 30, dueCents: -1_250 };
+    const all = [
+      statement,
+      { ...statement, currency: 'kwd', decimals: 3, netCents: 291_030, dueCents: null },
+    ];
+    const names = ['id', 'netCents', 'dueCents'];
+    const terminal = setup({ terminal: true, env: { NO_COLOR: '1' } });
+    await terminal.output.rows([all], names);
+    expect(terminal.io.out()).toBe(
+      ['ID     NET          DUE', 'stm_1  0.30 USD     -12.50 USD', 'stm_1  291.030 KWD  -', ''].join('\n'),
+    );
+    const pipe = setup({});
+    await pipe.output.rows([all], names);
+    expect(pipe.io.out()).toBe('id\tnetCents\tdueCents\nstm_1\t30\t-1250\nstm_1\t291030\t\n');
+    const plain = setup({ terminal: true, env: { NO_COLOR: '1' } });
+    await plain.output.rows([[{ id: 'mtk_1', estimatedCostCents: 30 }]], ['id', 'estimatedCostCents']);
+    expect(plain.io.out()).toContain('ID     ESTIMATED COST CENTS\nmtk_1  30');
+  });
+
   it('has colours on a terminal, and none in a pipe', async () => {
     const terminal = setup({ terminal: true });
     await terminal.output.rows([rows], columns);
@@ -70,6 +90,23 @@ describe('a list', () => {
     }
     await output.rows(twoPages(), columns);
     expect.assertions(1);
+  });
+
+  it('has amounts of what it holds, in the currency that is stated around them', async () => {
+    const { io, output } = setup({ terminal: true, env: { NO_COLOR: '1' } });
+    const lines = [{ meter: 'run.runner', netCents: 291_030 }];
+    await output.value({ currency: 'kwd', decimals: 3, pendingCents: 10, lines });
+    expect(io.out()).toBe(
+      [
+        'currency  kwd',
+        'decimals  3',
+        'pending   0.010 KWD',
+        'lines 1',
+        '  meter   run.runner',
+        '  net     291.030 KWD',
+        '',
+      ].join('\n'),
+    );
   });
 
   it('says so when there is no object, and null where JSON is wanted', async () => {

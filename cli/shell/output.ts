@@ -7,6 +7,7 @@ import { cellForPeople, cellForPrograms, heading } from './cells.ts';
 import { colored, plain, wantsColor, type Paint } from './color.ts';
 import { formatOf, type Format, type Globals } from './globals.ts';
 import type { Io } from './io.ts';
+import { currencyOf } from './money.ts';
 import { getPath, isRecord, setPath } from './paths.ts';
 import { nearest } from './suggest.ts';
 import { columnWidths, formatHeader, formatRow, type Column } from './table.ts';
@@ -184,12 +185,19 @@ class Layout {
 
   forPeople(page: readonly unknown[], isFirst: boolean): string[] {
     const paths = this.#pathsFor(page);
-    const now = this.#io.now();
+    const nowMs = this.#io.now();
     const columns: Column[] = paths.map((path) => ({
-      heading: heading(path),
+      heading: heading(
+        path,
+        page.some((row) => currencyOf(row) !== undefined),
+      ),
       whole: /(^|\.)(id|key)$|Id$/.test(path),
     }));
-    const rows = page.map((row) => paths.map((path) => cellForPeople(cellValue(row, path), path, now)));
+    const rows = page.map((row) =>
+      paths.map((path) =>
+        cellForPeople(cellValue(row, path), { name: path, nowMs, currency: currencyOf(row) }),
+      ),
+    );
     this.#widths ??= columnWidths(columns, rows, this.#io.stdout.columns ?? Number.POSITIVE_INFINITY);
     const widths = this.#widths;
     const body = rows.map((row) => formatRow(row, { columns, widths }, this.#paint));

@@ -179,6 +179,7 @@ function buildField(desc: DescField, type: FieldType, { option, behavior, flag }
     sensitive: option.sensitive ?? false,
     rules: { ...rulesOf(desc, rules), ...wordsOf(type, rules) },
     ...withLimit(option, rules),
+    ...withPacking(option, rules),
     cli: {
       ...(flag !== undefined && { flag }),
       ...(option.short !== undefined && { short: option.short }),
@@ -197,6 +198,14 @@ function withLimit(option: FieldOption, rules: ValidateRules | undefined): Pick<
   const bytes = option.documentBytesMax ?? 0;
   const limit = bytes > 0 ? { bytes } : limitOf(rules);
   return limit === undefined ? {} : { limit };
+}
+
+function withPacking(
+  { packed }: FieldOption,
+  rules: ValidateRules | undefined,
+): Pick<FieldModel, 'packedAbove'> {
+  const sent = packed === true ? limitOf(rules) : undefined;
+  return sent !== undefined && 'bytes' in sent ? { packedAbove: sent.bytes } : {};
 }
 
 /** Bytes and free-form JSON are files; of other JSON a flag is one value, and a string is a document where its option says so. */

@@ -38,6 +38,9 @@ const FORMATS: readonly string[] = ['key=value', 'yaml'];
 /** Ends of the flags that the shell adds to that of a secret. */
 const SECRET_FLAGS: readonly string[] = ['stdin', 'file'];
 
+const packing = ({ packedAbove }: FieldModel): Pick<CliFieldModel, 'packedAbove'> =>
+  packedAbove === undefined ? {} : { packedAbove };
+
 export function buildCliCommand(
   report: Report,
   rpc: RpcModel,
@@ -47,7 +50,7 @@ export function buildCliCommand(
   const withLimit = (model: CliFieldModel): CliFieldModel =>
     model.document === undefined && !model.sensitive
       ? model
-      : { ...model, limit: model.field.limit ?? { bytes: bodyBytesMax } };
+      : { ...model, limit: model.field.limit ?? { bytes: bodyBytesMax }, ...packing(model.field) };
   const usable = request.fields.filter((field) => !field.outputOnly);
   const positionalFields = positionalsOf(report, rpc, op);
   const positionals = positionalFields.map((field) => cliField(field, field.json, undefined)).map(withLimit);

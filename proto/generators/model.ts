@@ -175,6 +175,7 @@ export interface CliFieldModel {
   readonly document?: CliDocument;
   /** Of documents and secrets, which files may hold. */
   readonly limit?: SizeLimit;
+  readonly packedAbove?: number;
 }
 
 export interface MessageModel {
@@ -225,6 +226,8 @@ export interface FieldModel {
   };
   /** Longest value that the rules allow; nothing where none says it. */
   readonly limit?: SizeLimit;
+  /** Most bytes that are sent of a document that is packed beyond them. */
+  readonly packedAbove?: number;
   /** May be given in the query of a request whose body is the whole message. */
   readonly inQuery: boolean;
   /** No API key may set it. */

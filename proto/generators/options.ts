@@ -76,6 +76,7 @@ export interface FieldOption {
   readonly sessionOnly?: boolean;
   readonly document?: string | number;
   readonly documentBytesMax?: number;
+  readonly packed?: boolean;
 }
 
 /** svc.options.v1.Shape in proto JSON. */

@@ -105,6 +105,7 @@ function fieldSpec(field: CliFieldModel): Readonly<Record<string, unknown>> {
     ...(field.format !== undefined && { format: field.format }),
     ...(field.document !== undefined && { document: field.document }),
     ...(field.limit && { limit: field.limit }),
+    ...(field.packedAbove !== undefined && { packedAbove: field.packedAbove }),
   };
 }
 

@@ -98,7 +98,10 @@ export interface AdminBillingPublishPriceParams {
 
 /** Parameters of `adminBilling.grantCredit`. */
 export interface AdminBillingGrantCreditParams {
-  /** Amount in minor units, whole, 1 to 1,000,000. */
+  /**
+   * Amount in minor units, whole, 1 to 1,000,000. In a currency of three decimals a multiple of 10, and in `isk` and
+   * `ugx` of 100, since it pays what the provider takes in such steps.
+   */
   amountCents: number;
   /** Reason, which the team sees. */
   reason: string;
@@ -180,6 +183,10 @@ export interface ClosedMonth {
   readonly netCents: number;
   /** Sum of what is due, in minor units. */
   readonly dueCents: number;
+  /** ISO 4217 code, in lower case. */
+  readonly currency: string;
+  /** Decimals of the currency's minor unit: 2 for cents. */
+  readonly decimals: number;
 }
 
 /** One version of the price of a meter. */

@@ -279,7 +279,10 @@ export interface ArtifactsAttestationsPageParams {
 
 /** Parameters of `artifacts.upload`. */
 export interface ArtifactsUploadParams {
-  /** The file as it is: a Sigstore bundle or a DSSE envelope, JSON, at most 3,145,728 bytes; above 1,048,576 bytes of a statement it has to be one of CycloneDX or SPDX. */
+  /**
+   * The file as it is: a Sigstore bundle or a DSSE envelope, JSON, at most 3,145,728 bytes; or base64 of its gzip, at most 3,145,728 characters, which unpacks to at most 6,291,456 bytes: the command packs what is longer by itself. A statement has at
+   * most 1,048,576 bytes; one of CycloneDX or SPDX has at most 4,194,304.
+   */
   bundle: string;
 }
 
@@ -527,9 +530,9 @@ export interface Attestation {
   readonly verification: Verification;
   /** The statement of in-toto; absent if it cannot be read, and of one above 1,048,576 bytes: the bundle has it. */
   readonly statement: Readonly<Record<string, JsonValue>>;
-  /** The Sigstore bundle or DSSE envelope, which verifies without this service: with the keys of `/signing-keys`. */
+  /** The Sigstore bundle or DSSE envelope, which verifies without this service: with the keys of `/signing-keys`. One that was uploaded as a gzip is here unpacked. */
   readonly bundle: Readonly<Record<string, JsonValue>>;
-  /** SHA-256 of the bundle as it is stored, 64 hexadecimal digits. */
+  /** SHA-256 of the bundle as it was made or uploaded, of one that was uploaded as a gzip that of what it unpacks to: 64 hexadecimal digits. */
   readonly sha256: string;
   /** Entry of the ledger that has this SHA-256. */
   readonly ledger: LedgerPlace;

@@ -427,6 +427,10 @@ export interface CreditEntry {
   readonly expiresAt?: string;
   /** Time of the change. */
   readonly createdAt: string;
+  /** ISO 4217 code, in lower case. */
+  readonly currency: string;
+  /** Decimals of the currency's minor unit: 2 for cents. */
+  readonly decimals: number;
 }
 
 /**

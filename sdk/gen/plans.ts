@@ -62,4 +62,6 @@ export interface Plan {
   readonly available: boolean;
   /** True for the plan of the calling account. */
   readonly current: boolean;
+  /** Decimals of the currency's minor unit: 2 for cents. */
+  readonly decimals: number;
 }

@@ -262,6 +262,8 @@ export interface Statement {
   readonly lines: readonly StatementLine[];
   /** Part of what was paid that went back since, by refunds and lost disputes, in minor units. */
   readonly refundedCents: number;
+  /** Decimals of the currency's minor unit: 2 for cents. */
+  readonly decimals: number;
 }
 
 /** Time of one meter at one price. */
@@ -278,7 +280,7 @@ export interface StatementLine {
   readonly list: string;
   /** The same of what is included. */
   readonly included: string;
-  /** List in minor units, rounded once, half up. */
+  /** List in minor units, rounded once, half up: in a currency of three decimals to 10 of them, in `isk` and `ugx` to 100. */
   readonly listCents: number;
   /** The same of what is not included. */
   readonly netCents: number;

@@ -3,14 +3,21 @@ import { nothing } from '../../test/contract/requests.ts';
 import type { Requests } from '../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.platformfeatures.v1.PlatformFeaturesService/Companion': { fields: nothing },
-  'svc.platformfeatures.v1.PlatformFeaturesService/Get': { fields: () => ({ key: 'host.ci' }) },
-  'svc.platformfeatures.v1.PlatformFeaturesService/History': { fields: () => ({ key: 'host.ci' }) },
-  'svc.platformfeatures.v1.PlatformFeaturesService/List': { fields: nothing },
-  'svc.platformfeatures.v1.PlatformFeaturesService/Resolved': { fields: nothing },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Companion': { gives: 'nothing', fields: nothing },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Get': {
+    gives: 'nothing',
+    fields: () => ({ key: 'host.ci' }),
+  },
+  'svc.platformfeatures.v1.PlatformFeaturesService/History': {
+    gives: 'nothing',
+    fields: () => ({ key: 'host.ci' }),
+  },
+  'svc.platformfeatures.v1.PlatformFeaturesService/List': { gives: 'nothing', fields: nothing },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Resolved': { gives: 'nothing', fields: nothing },
   'svc.platformfeatures.v1.PlatformFeaturesService/SetState': {
+    gives: 'nothing',
     // Off at the first start; a switch that other rows of the matrix do not stand behind.
     fields: () => ({ key: 'host.automation.maintenance', state: 'enabled', reason: 'seen by the matrix' }),
   },
-  'svc.platformfeatures.v1.PlatformFeaturesService/Watch': { fields: nothing },
+  'svc.platformfeatures.v1.PlatformFeaturesService/Watch': { gives: 'nothing', fields: nothing },
 };

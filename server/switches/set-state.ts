@@ -80,7 +80,7 @@ async function move(deps: SetStateDeps, wanted: Wanted, ctx: Ctx): Promise<Respo
   const { definition, to, reason } = wanted;
   const { key } = definition;
   // Looked up before the lock is taken: nobody else waits for it.
-  const actor = await auditActor(ctx);
+  const actor = auditActor(ctx);
   const display = displayOf(ctx.caller);
   return await ctx.db.transact(async (db) => {
     await lockStates(db.sql);

@@ -1,8 +1,8 @@
 /**
  * Every public RPC of the contract, called by nobody, with garbage, with an expired and a revoked key, by a member of another team, without
  * the scope, and by the right caller. Refused calls must change no row; another team's resource must read like a missing one; nobody may hold more after a
- * call than the credential of the call does, or longer (grants.ts); whoever is guarded takes no guard away. The matrix is made from the contract: an RPC without a valid request in requests.ts or
- * without an answer in grants.ts fails it, and so does one that a developer may call and that does not say what guards it changes.
+ * call than the credential of the call does, or longer; whoever is guarded takes no guard away. The matrix is made from the contract: an RPC without a valid request in the *.requests.ts of its
+ * feature, with what it gives, fails it, and so does one that a developer may call and that does not say what guards it changes.
  */
 import { existsSync } from 'node:fs';
 import type { DescField } from '@bufbuild/protobuf';
@@ -15,8 +15,8 @@ import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { has } from '../setup/needs.ts';
 import { added, authorities, excess } from './authority.ts';
 import type { HeldKey } from './authority.ts';
-import { ATTEMPT, BOUNDED, NOTHING } from './grants.ts';
-import { GUARDED_PORT, LAST, REQUESTS } from './requests.ts';
+import { ATTEMPT, GIVEN, GUARDED_PORT, REQUESTS } from './requests.ts';
+import type { Gives } from './requests.ts';
 import { makeWorld, type World } from './world.ts';
 
 const publicRpcs = rpcs.filter(({ audience }) => audience === 'public');
@@ -113,6 +113,12 @@ const requestOf = (rpc: RpcInfo) => {
   return request;
 };
 
+/** Undefined: the call gives nothing. */
+const boundOf = (id: string): Gives | undefined => {
+  const given = GIVEN[id];
+  return given === 'nothing' ? undefined : given;
+};
+
 /** Values of fields that only a session sets. */
 const OF_SESSIONS: Readonly<Record<string, unknown>> = { override: { reason: 'the fix cannot wait' } };
 
@@ -173,10 +179,19 @@ describe.runIf(postgresThere)('the contract matrix', () => {
   });
 
   describe('refuses without changing a row', () => {
+    const requests = new Map<string, Record<string, unknown>>();
+    const fieldsOf = ({ id }: RpcInfo): Record<string, unknown> => requests.get(id) ?? {};
+    let before: Record<string, number>;
+
+    // What requests are about is made first: from then on nothing may change.
+    beforeAll(async () => {
+      for (const rpc of publicRpcs) requests.set(rpc.id, await requestOf(rpc).fields(world));
+      before = await rowCounts();
+    }, 120_000);
+
     for (const rpc of publicRpcs) {
       it(rpc.id, async () => {
-        const fields = await requestOf(rpc).fields(world);
-        const before = await rowCounts();
+        const fields = fieldsOf(rpc);
         if (needsCredential(rpc)) {
           expectRefused(rpc, await call(rpc, fields, undefined), [[401, 'credentials_missing']]);
         }
@@ -204,19 +219,16 @@ describe.runIf(postgresThere)('the contract matrix', () => {
           expectRefused(rpc, await call(rpc, fields, world.session), [[403, 'scope_missing']]);
         if (rpc.auth === 'staff' && rpc.sessionOnly !== true)
           expectRefused(rpc, await call(rpc, fields, world.key), [[403, 'scope_missing']]);
-        expect(await rowCounts()).toEqual(before);
       });
     }
-  });
 
-  describe('gives a member of another team the answer of a missing resource', () => {
     const withIds = publicRpcs.filter(
       (rpc) =>
         idFields(rpc).length > 0 && needsCredential(rpc) && rpc.scope !== undefined && rpc.scope !== 'staff',
     );
     for (const rpc of withIds) {
-      it(rpc.id, async () => {
-        const fields = await requestOf(rpc).fields(world);
+      it(`gives a member of another team the answer of a missing resource: ${rpc.id}`, async () => {
+        const fields = fieldsOf(rpc);
         if (!idFields(rpc).some((name) => name in fields)) return;
         const missing = Object.fromEntries(
           Object.entries(fields).map(([name, value]) => [
@@ -226,7 +238,6 @@ describe.runIf(postgresThere)('the contract matrix', () => {
               : value,
           ]),
         );
-        const before = await rowCounts();
         const stranger = rpc.sessionOnly === true ? world.strangerSession : world.strangerKey;
         const theirs = await call(rpc, fields, stranger);
         const none = await call(rpc, missing, stranger);
@@ -240,16 +251,19 @@ describe.runIf(postgresThere)('the contract matrix', () => {
             .replaceAll(/_0{26}/g, '')
             .replace(/"requestId":"[^"]*"/, '');
         expect(comparable(theirs)).toBe(comparable(none));
-        expect(await rowCounts()).toEqual(before);
       });
     }
+
+    it('has as many rows in each table as before all of that', async () => {
+      expect(await rowCounts()).toEqual(before);
+    });
   });
 
   it('has an answer for every RPC to whether its call gives anything to anybody', () => {
-    const ofFeatures = Object.keys(REQUESTS).filter((id) => REQUESTS[id]?.givesNothing === true);
-    const answered = [...NOTHING, ...ofFeatures, ...Object.keys(BOUNDED)];
-    expect(answered.toSorted()).toEqual(rpcs.map(({ id }) => id).toSorted());
-    for (const [id, { attempts, story }] of Object.entries(BOUNDED)) {
+    expect(Object.keys(GIVEN).toSorted()).toEqual(rpcs.map(({ id }) => id).toSorted());
+    for (const { id } of rpcs) {
+      const { attempts, story } = boundOf(id) ?? {};
+      if (boundOf(id) === undefined) continue;
       expect((attempts === undefined) !== (story === undefined), id).toBe(true);
       if (story !== undefined)
         expect(existsSync(new URL(`../../${story}`, import.meta.url)), story).toBe(true);
@@ -258,7 +272,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
 
   describe('lets no API key give more than it has, or for longer', () => {
     const keys: Array<HeldKey & { readonly secret: string }> = [];
-    const trying = publicRpcs.filter(({ id }) => BOUNDED[id]?.attempts !== undefined);
+    const trying = publicRpcs.filter(({ id }) => boundOf(id)?.attempts !== undefined);
     const create = rpcs.find(({ id }) => id === 'svc.apikeys.v1.ApiKeysService/Create');
 
     async function keyWith(scopes: readonly string[], teamId?: string): Promise<void> {
@@ -304,7 +318,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
           let given = 0;
           for (const key of keys) {
             const before = await authorities(world.sql);
-            for (const fields of BOUNDED[rpc.id]?.attempts?.(world) ?? []) {
+            for (const fields of boundOf(rpc.id)?.attempts?.(world) ?? []) {
               const reply = await call(rpc, fields, key.secret);
               expect(reply.status, reply.text).toBeLessThan(500);
               if (reply.status < 300) given += 1;
@@ -356,11 +370,8 @@ describe.runIf(postgresThere)('the contract matrix', () => {
   });
 
   describe('lets the right caller through', () => {
-    const order = [
-      ...publicRpcs.filter(({ id }) => !LAST.includes(id) && REQUESTS[id]?.last !== true),
-      ...publicRpcs.filter(({ id }) => REQUESTS[id]?.last === true),
-      ...LAST.flatMap((id) => publicRpcs.filter((rpc) => rpc.id === id)),
-    ];
+    const lastOf = ({ id }: RpcInfo): number => REQUESTS[id]?.last ?? 0;
+    const order = publicRpcs.toSorted((a, b) => lastOf(a) - lastOf(b));
     for (const rpc of order) {
       it(rpc.id, async () => {
         const { fields: given, status = rpc.successStatus, as } = requestOf(rpc);
@@ -380,11 +391,12 @@ describe.runIf(postgresThere)('the contract matrix', () => {
         const before = await authorities(world.sql);
         const reply = await call(rpc, fields, credential);
         expect(reply.status, reply.text).toBe(status);
-        if (BOUNDED[rpc.id] !== undefined) return;
-        expect(added(before, await authorities(world.sql)), 'grants.ts says that it gives nothing').toEqual(
-          [],
-        );
-        expect(reply.text, 'grants.ts says that it gives nothing').not.toMatch(SECRETS);
+        if (boundOf(rpc.id) !== undefined) return;
+        expect(
+          added(before, await authorities(world.sql)),
+          'its *.requests.ts says that it gives nothing',
+        ).toEqual([]);
+        expect(reply.text, 'its *.requests.ts says that it gives nothing').not.toMatch(SECRETS);
       });
     }
   });

@@ -12,16 +12,30 @@ export interface ValidRequest {
   readonly status?: number;
   /** Which credential is the right one; default: by the RPC's declaration. */
   readonly as?: 'session' | 'staff_session' | 'nobody';
-  /** The right caller acts behind all others: it takes away what they need. */
-  readonly last?: true;
-  /** Nobody can do more by it than before; otherwise grants.ts says what bounds it. */
-  readonly givesNothing?: true;
+  /** The right caller acts behind all others, since it takes away what they need: those with a lower number first, which is how much hangs on what goes. */
+  readonly last?: number;
+  /** What somebody holds after the call that nobody held before. */
+  readonly gives: Gives | 'nothing';
   /**
    * Whether it changes what guards something, or what such a guard goes by. Of whatever writes and has no answer here the matrix sees that it is for admins and owners alone, so that it may change any guard; developers may call
    * it only if it says `nothing`, or what they are refused.
    */
   readonly guards?: 'nothing' | Guarded;
 }
+
+/** May this credential, by this call, gain or give more than it holds, or outlive its end? The matrix fails for any call of an API key by which anybody holds more than the key does. */
+export interface Gives {
+  readonly what: string;
+  /** Why that is no more than the caller may do, and when it ends. */
+  readonly bound: string;
+  /** Requests that ask for the most, for API keys to try. Names and addresses begin with `ATTEMPT`. */
+  readonly attempts?: (world: World) => ReadonlyArray<Record<string, unknown>>;
+  /** Where the bound is told as a story, when keys cannot try it. */
+  readonly story?: string;
+}
+
+/** What attempts make is named so, and cleared away by it. */
+export const ATTEMPT = 'attempt';
 
 export interface Guarded {
   /** What a developer does not change by it while something guards the environment of the world. */
@@ -54,23 +68,18 @@ const files = readdirSync(server, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.requests.ts'))
   .toSorted();
 const all: Array<readonly [string, ValidRequest]> = [];
+const given: Array<readonly [string, ValidRequest['gives']]> = [];
 for (const file of files) {
-  const { requests } = (await import(join(server, file))) as { requests: Requests };
+  const { requests = {}, machineCalls = {} } = (await import(join(server, file))) as {
+    requests?: Requests;
+    machineCalls?: Readonly<Record<string, ValidRequest['gives']>>;
+  };
   all.push(...Object.entries(requests));
+  given.push(...Object.entries(requests).map(([id, { gives }]) => [id, gives] as const));
+  given.push(...Object.entries(machineCalls));
 }
 
 export const REQUESTS: Requests = Object.fromEntries(all);
 
-/** Behind the requests that say `last`: what others belong to goes after them, deepest first. */
-export const LAST: readonly string[] = [
-  'svc.spaces.v1.SpacesService/RemoveProject',
-  'svc.spaces.v1.SpacesService/RemoveMember',
-  'svc.spaces.v1.SpacesService/Delete',
-  'svc.ci.v1.CiService/DeleteConnection',
-  'svc.environments.v1.EnvironmentsService/Delete',
-  'svc.projects.v1.ProjectsService/Delete',
-  'svc.teams.v1.TeamsService/RevokeInvite',
-  'svc.teams.v1.TeamsService/RemoveMember',
-  'svc.teams.v1.TeamsService/Delete',
-  'svc.auth.v1.AuthService/Logout',
-];
+/** What each RPC gives, of machines too. */
+export const GIVEN: Readonly<Record<string, ValidRequest['gives']>> = Object.fromEntries(given);

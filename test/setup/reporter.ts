@@ -3,6 +3,7 @@
  * the end, so that people and scripts read the same figures.
  */
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import { keepTimes, timesOf } from './times.ts';
 
 function casesOf(modules: readonly TestModule[]): TestCase[] {
   return modules.flatMap((module) => [...module.children.allTests()]);
@@ -30,6 +31,20 @@ export class ClosingSummary implements Reporter {
       console.log(
         'skipped tests need podman, runc, busybox-static, chromium, RabbitMQ or PostgreSQL: .ci/run installs them',
       );
+    sayTimes();
     console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
   }
+}
+
+const DEAREST = 10;
+
+/** Says what the files took of the processor, and keeps it for the order of the next run. */
+function sayTimes(): void {
+  const times = timesOf(process.env['SVC_TEST_TIMES'] ?? '');
+  if (times.size === 0) return;
+  keepTimes(times);
+  const seconds = [...times.values()].reduce((sum, each) => sum + each, 0);
+  const dearest = [...times].toSorted(([, a], [, b]) => b - a).slice(0, DEAREST);
+  console.log(`processor time of ${times.size} files: ${seconds.toFixed(0)} s; most of it:`);
+  for (const [path, each] of dearest) console.log(`${each.toFixed(1).padStart(7)} s  ${path}`);
 }

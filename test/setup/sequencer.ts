@@ -1,27 +1,14 @@
-/** Long stories first: begun last, they would run alone at the end while the other workers rest. */
+/** The dearest files first: begun last, they would run alone at the end while the other workers rest. */
+import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { knownTimes } from './times.ts';
 
-/** Files of half a minute and more, the longest first. */
-const LONG = [
-  'test/faults/faults.test.ts',
-  'runner/build/daemon-build.test.ts',
-  'runner/build/daemon-build-crash.test.ts',
-  'runner/executor/executor.test.ts',
-  'runner/executor/abuse.test.ts',
-  'test/e2e/runners-switched-off.test.ts',
-  'test/console/runners.test.ts',
-  'test/contract/gates.test.ts',
-  'test/e2e/builds-server.test.ts',
-  'test/console/timeline.test.ts',
-  'test/console/features.test.ts',
-];
+const root = new URL('../..', import.meta.url).pathname;
 
-export class LongestFirst extends BaseSequencer {
+export class DearestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification): number => {
-      const at = LONG.findIndex((path) => moduleId.endsWith(`/${path}`));
-      return at === -1 ? LONG.length : at;
-    };
-    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+    const times = knownTimes();
+    const secondsOf = ({ moduleId }: TestSpecification): number => times.get(relative(root, moduleId)) ?? 0;
+    return (await super.sort(files)).toSorted((a, b) => secondsOf(b) - secondsOf(a));
   }
 }

@@ -20,6 +20,8 @@ const prefix = `svc_world_${randomBytes(4).toString('hex')}`;
 
 export async function setup(project: TestProject): Promise<void> {
   project.provide('worldPrefix', prefix);
+  // Inherited by the workers, which write their processor times there.
+  process.env['SVC_TEST_TIMES'] ??= join(tmpdir(), `${prefix}_times.jsonl`);
   await makeTemplate(prefix);
 }
 

@@ -3,23 +3,13 @@
  * because a check that silently reads nothing is green for ever.
  */
 import { readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { AREAS, isTest, placeOf, root, sources } from './sources.ts';
+import { AREAS } from '../../server/areas.ts';
+import { BELOW, importsOf, isTest, placeOf, root, sources } from './sources.ts';
 import type { Source } from './sources.ts';
-
-/** What one file imports: package names, or paths from the root for relative imports. Type-only imports count too. */
-export function importsOf({ path, text }: Source): string[] {
-  const found = [
-    ...text.matchAll(
-      /(?:^|[\s;])(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|^import\s+['"]([^'"]+)['"]/gm,
-    ),
-  ];
-  return found.map((match) => {
-    const target = match[1] ?? match[2] ?? match[3] ?? '';
-    return target.startsWith('.') ? normalize(join(dirname(path), target)) : target;
-  });
-}
+import { haveOneSchema, storeysOf } from './storeys.ts';
+import type { Storeys } from './storeys.ts';
 
 /** `server/console` is a program of its own that lies in the server's folder. */
 const folderOf = (path: string) =>
@@ -87,38 +77,27 @@ export function importViolations(files: readonly Source[]): string[] {
   });
 }
 
-/** Inside the server: platform imports no area, an area those before it, a feature another one through its index (or its tables) only. */
-export function areaViolations(files: readonly Source[]): string[] {
+/**
+ * Inside the server: base imports base, kit also kit, and a feature also what it stands on, through its index alone. A schema.ts refers to tables of
+ * others. `area.ts` lists its features.
+ */
+export function storeyViolations(files: readonly Source[], storeys: Storeys): string[] {
   return files.flatMap((file) => {
     const own = placeOf(file.path);
-    if (own === undefined || isTest(file.path) || own.area === 'door' || own.area === 'console') return [];
+    if (own === undefined || isTest(file.path)) return [];
+    const isLow = BELOW.includes(own);
     return importsOf(file).flatMap((target) => {
-      const other = placeOf(target);
       const wrong = [`${file.path} imports ${target}`];
-      if (other === undefined) return /^server\/(?!config\.ts$)/.test(target) ? wrong : [];
-      if (other.area === 'platform' || other.feature === own.feature) return [];
-      if (other.area !== own.area && !(AREAS[own.area] ?? []).includes(other.area)) return wrong;
-      // Tables refer to each other; whoever reads or writes them goes by their owner, or is declared (tables.ts).
-      const open = file.path.endsWith('/schema.ts') ? /\/(index|schema)\.ts$/ : /\/index\.ts$/;
-      return open.test(target) ? [] : wrong;
+      const other = placeOf(target);
+      if (other === undefined) return target.startsWith('server/') ? wrong : [];
+      if (other === own) return [];
+      if (BELOW.includes(other)) return isLow && BELOW.indexOf(other) > BELOW.indexOf(own) ? wrong : [];
+      if (isLow) return wrong;
+      const isSchema = file.path.endsWith('/schema.ts');
+      if (!storeys.below(own).has(other) && !(isSchema && haveOneSchema(own, other))) return wrong;
+      return (isSchema ? /\/(index|schema)\.ts$/ : /\/index\.ts$/).test(target) ? [] : wrong;
     });
   });
-}
-
-/** Features that import each other, directly or through others, each with its way back. Tables refer to each other in an order of their own, which the linter checks. */
-export function featureCircles(files: readonly Source[]): string[] {
-  const next = new Map<string, Set<string>>();
-  for (const file of files) {
-    const own = placeOf(file.path);
-    if (own === undefined || isTest(file.path) || !(own.area in AREAS) || file.path.endsWith('/schema.ts'))
-      continue;
-    for (const target of importsOf(file)) {
-      const other = placeOf(target);
-      if (other === undefined || !(other.area in AREAS) || other.feature === own.feature) continue;
-      next.set(own.feature, (next.get(own.feature) ?? new Set()).add(other.feature));
-    }
-  }
-  return circles(next);
 }
 
 /** Files of the server that import each other, directly or through others, types too: a reader of one would need them all. */
@@ -161,6 +140,7 @@ export function runnerViolations(files: readonly Source[]): string[] {
 
 describe('imports', () => {
   const files = sources();
+  const storeys = storeysOf();
 
   it('reads the whole tree', () => {
     expect(files.length).toBeGreaterThan(300);
@@ -170,12 +150,16 @@ describe('imports', () => {
     expect(importViolations(files)).toEqual([]);
   });
 
-  it('follow the order of areas, and cross features through their index only', () => {
-    expect(areaViolations(files)).toEqual([]);
+  it('stay within what a feature stands on, and cross features through their index only', () => {
+    expect(storeyViolations(files, storeys)).toEqual([]);
   });
 
-  it('form no circle of features', () => {
-    expect(featureCircles(files)).toEqual([]);
+  it('are of features that are declared where they lie, by the name of their folder', () => {
+    const lying = new Set(files.flatMap(({ path }) => (isTest(path) ? [] : (placeOf(path) ?? []))));
+    expect([...lying].filter((place) => !BELOW.includes(place)).toSorted()).toEqual(
+      storeys.places.toSorted(),
+    );
+    for (const { name } of AREAS) expect(name).toMatch(/^[a-z]+$/);
   });
 
   it('form no circle of files', () => {
@@ -208,29 +192,25 @@ describe('imports', () => {
     expect(importViolations([api])).toEqual(['server/access/teams/a.ts imports server/console/api.ts']);
   });
 
-  it('sees an import against the order of areas, past an index, and out of the platform', () => {
+  it('sees an import of what stands above, past an index, out of the kit, and of what puts all together', () => {
     const of = (path: string, target: string) => ({ path, text: `import { x } from '${target}';` });
-    const upwards = of('server/access/teams/a.ts', '../../engine/runners/index.ts');
-    const past = of('server/engine/builds/a.ts', '../runners/store.ts');
-    const out = of('server/base/a.ts', '../access/teams/index.ts');
-    const wiring = of('server/access/teams/a.ts', '../../system.ts');
-    const fine = of('server/engine/runners/a.ts', '../../access/teams/index.ts');
-    expect(areaViolations([upwards, past, out, wiring, fine])).toEqual([
-      'server/access/teams/a.ts imports server/engine/runners/index.ts',
-      'server/engine/builds/a.ts imports server/engine/runners/store.ts',
-      'server/base/a.ts imports server/access/teams/index.ts',
-      'server/access/teams/a.ts imports server/system.ts',
-    ]);
+    const violations = [
+      of('server/access/teams/a.ts', '../../engine/runners/index.ts'),
+      of('server/engine/builds/a.ts', '../runners/store.ts'),
+      of('server/engine/work/a.ts', '../runners/index.ts'),
+      of('server/kit/a.ts', '../access/teams/index.ts'),
+      of('server/base/a.ts', '../kit/context.ts'),
+      of('server/access/teams/a.ts', '../../system.ts'),
+    ];
+    const fine = [
+      of('server/engine/runners/a.ts', '../../access/teams/index.ts'),
+      of('server/engine/work/schema.ts', '../builds/schema.ts'),
+      of('server/kit/a.ts', '../base/ids.ts'),
+    ];
+    expect(storeyViolations([...violations, ...fine], storeys)).toHaveLength(violations.length);
   });
 
-  it('sees a circle of features and one of files', () => {
-    const of = (from: string, to: string) => ({
-      path: `server/engine/${from}/a.ts`,
-      text: `import { x } from '../${to}/index.ts';`,
-    });
-    const circle = featureCircles([of('builds', 'work'), of('work', 'runners'), of('runners', 'builds')]);
-    expect(circle).toContain('engine/builds → engine/work → engine/runners → engine/builds');
-    expect(featureCircles([of('builds', 'work'), of('runners', 'work')])).toEqual([]);
+  it('sees a circle of files', () => {
     const file = (from: string, to: string) => ({
       path: `server/engine/builds/${from}.ts`,
       text: `import type { X } from './${to}.ts';`,

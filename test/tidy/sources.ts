@@ -1,7 +1,7 @@
-/** The hand-written sources, as the checks of this folder read them. */
+/** The hand-written sources, and where in the house each stands, as the checks of this folder read them. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 
 export interface Source {
   readonly path: string;
@@ -29,27 +29,31 @@ export function sources(patterns: readonly string[] = ['*.ts', '*.tsx', '*.mjs']
 
 export const isTest = (path: string): boolean => /\.(test|requests)\.ts$|\/testing\//.test(path);
 
-/** Areas of the server with the areas that they may import: those before them. `door` and the files at the top put everything together. */
-export const AREAS: Readonly<Record<string, readonly string[]>> = {
-  access: [],
-  apps: ['access'],
-  engine: ['access', 'apps'],
-  connect: ['access', 'apps', 'engine'],
-  delivery: ['access', 'apps', 'engine'],
-  operations: ['access', 'apps', 'engine'],
-  money: ['access', 'apps', 'engine'],
-  marketplace: ['access', 'apps', 'engine', 'delivery'],
-  workspace: ['access', 'apps', 'engine'],
-};
-
-export interface Place {
-  readonly area: string;
-  readonly feature: string;
+/** Returns what one file imports: package names, or paths from the root for relative imports. Type-only imports count too. */
+export function importsOf({ path, text }: Source): string[] {
+  const found = [
+    ...text.matchAll(
+      /(?:^|[\s;])(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|^import\s+['"]([^'"]+)['"]/gm,
+    ),
+  ];
+  return found.map((match) => {
+    const target = match[1] ?? match[2] ?? match[3] ?? '';
+    return target.startsWith('.') ? normalize(join(dirname(path), target)) : target;
+  });
 }
 
-/** `server/engine/runners/store.ts` → `engine/runners`; `server/base/ids.ts` → `platform`; files at the top belong to nothing. */
-export function placeOf(path: string): Place | undefined {
+/** Folders of the server below every feature, the lowest first. */
+export const BELOW: readonly string[] = ['base', 'kit'];
+/** Folders of the server that put everything together. */
+const ABOVE: ReadonlySet<string> = new Set(['door', 'console', 'migrations', 'dist']);
+
+/**
+ * `server/engine/runners/store.ts` is of the feature `engine/runners`, `server/kit/paging.ts` of `kit`, `server/switches/store.ts` of `switches`.
+ * Files at the top and of the door belong to none: they put everything together.
+ */
+export function placeOf(path: string): string | undefined {
   const [top, area = '', feature = '', file] = path.split('/');
-  if (top !== 'server' || feature === '') return undefined;
-  return { area, feature: area in AREAS && file !== undefined ? `${area}/${feature}` : area };
+  if (top !== 'server' || feature === '' || ABOVE.has(area)) return undefined;
+  if (BELOW.includes(area) || area === 'switches') return area;
+  return file === undefined ? undefined : `${area}/${feature}`;
 }

@@ -4,11 +4,11 @@
  * stays its own in the ledger. It loses the address, its name, its credentials and its teams in the one transaction that makes
  * the new account.
  */
+// No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { randomBytes } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ClaimEmailRequest } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
-import { revokeAllKeys } from '../apikeys/index.ts';
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
@@ -48,7 +48,11 @@ export interface ClaimDeps {
   readonly passwords: Passwords;
   readonly changes: CredentialChanges;
   readonly teamsOfAccount: TeamsOfAccount;
+  readonly revokeKeys: RevokeKeys;
 }
+
+/** Revokes all keys of an account, in the transaction in which it gives way. Keys stand above accounts and fill this in. */
+export type RevokeKeys = (db: Database, userId: string, now: Date) => Promise<unknown>;
 
 export async function createClaim(
   ctx: Ctx,
@@ -113,11 +117,15 @@ export async function useClaim(deps: ClaimDeps, ctx: Ctx, request: ClaimEmailReq
   return user;
 }
 
-async function giveWay({ changes, teamsOfAccount }: ClaimDeps, tx: Ctx, who: Handover): Promise<void> {
+async function giveWay(
+  { changes, revokeKeys, teamsOfAccount }: ClaimDeps,
+  tx: Ctx,
+  who: Handover,
+): Promise<void> {
   const { from, to } = who;
   const { db } = tx;
   await endAllSessions(db, from.id);
-  await revokeAllKeys(db, from.id, tx.clock.now());
+  await revokeKeys(db, from.id, tx.clock.now());
   await removeTotp(db, from.id);
   await teamsOfAccount.handOver(tx, who);
   await changes.announce(db, { userId: from.id });

@@ -1,13 +1,12 @@
 /** Accounts of people: sign-in, sessions, one-time codes, claims of an address. */
 import type { Ctx } from '../../kit/context.ts';
 import { declareFeature, filledOnce, port } from '../../kit/feature.ts';
-import { apiKeysFeature } from '../apikeys/index.ts';
 import { createAccountService } from './account-service.ts';
 import type { PlanOfAccount } from './account-service.ts';
 import { settings } from './accounts.settings.ts';
 import { createAdminAccounts } from './admin-accounts-service.ts';
 import { createAuthService } from './auth-service.ts';
-import type { TeamsOfAccount } from './claims.ts';
+import type { RevokeKeys, TeamsOfAccount } from './claims.ts';
 import { purgeSessions } from './sessions.ts';
 import { createTries } from './tries.ts';
 export type { AccountPlan, PlanOfAccount } from './account-service.ts';
@@ -15,15 +14,15 @@ export type { SessionTimes } from './accounts.settings.ts';
 export type { TeamsOfAccount } from './claims.ts';
 export { hashToken, looksLikeSessionToken } from './session-token.ts';
 export { purgeSessions, sessionTimesOf } from './sessions.ts';
-export { createUser, findUserByEmail, findUserById } from './store.ts';
+export { createUser, findUserByEmail, findUserById, newUser } from './store.ts';
 export type { User } from './store.ts';
 
 export const teamsOfAccount = port<TeamsOfAccount>('teams of an account');
+export const keysOfAccount = port<RevokeKeys>('keys of an account');
 export const planOfAccount = port<PlanOfAccount>('plan of an account');
 
 export const accountsFeature = declareFeature({
   name: 'accounts',
-  on: { apiKeys: apiKeysFeature },
   contracts: ['account', 'auth'],
   settings,
   prefixes: ['user', 'ses', 'clm'],
@@ -36,6 +35,7 @@ export const accountsFeature = declareFeature({
       ...system,
       sessions,
       tries: createTries(clock),
+      revokeKeys: async (...of: Parameters<RevokeKeys>) => await filledOnce(system, keysOfAccount)(...of),
       planOf: async (ctx: Ctx) => await filledOnce(system, planOfAccount)(ctx),
       teamsOfAccount: {
         named: async (ctx: Ctx) => await teams().named(ctx),

@@ -1,4 +1,5 @@
 /** Sessions of people: made at sign-in, ended by sign-out, by idling, by age, by a password change. */
+// No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { and, eq, gt, lt, ne } from 'drizzle-orm';
 import type { SessionTimes } from './accounts.settings.ts';
 import type { Clock } from '../../base/clock.ts';

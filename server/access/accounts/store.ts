@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { newId } from '../../base/ids.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
 import type { Database } from '../../base/db/index.ts';
 import { users } from './schema.ts';
@@ -34,6 +35,12 @@ export async function findUserById({ orm }: Database, id: string): Promise<User 
   const [row] = await orm.select().from(users).where(eq(users.id, id));
   return row;
 }
+
+/** An account that is not stored yet. */
+export const newUser = (user: Omit<User, 'id'>): User => ({
+  id: newId('user', user.createdAt.getTime()),
+  ...user,
+});
 
 /** Throws `username_taken`; an e-mail address that has an account already is the caller's to check. */
 export async function createUser({ orm }: Database, user: User): Promise<void> {

@@ -8,21 +8,30 @@ import type { Clock } from '../../base/clock.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
 import type { Database } from '../../base/db/index.ts';
-import { declareFeature } from '../../kit/feature.ts';
+import { declareFeature, fill } from '../../kit/feature.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change, shown } from '../../kit/resource/index.ts';
 import { isScope, scopeName } from '../../kit/scopes.ts';
 import type { Secrets } from '../../base/secrets.ts';
+import { accountsFeature, keysOfAccount } from '../accounts/index.ts';
 import { settings } from './apikeys.settings.ts';
 import { boundedScopes, boundedTeam } from './bounds.ts';
 import { digestSecret, keyPrefix, newKey } from './key.ts';
 import { apiKeys } from './schema.ts';
-import { countLiveKeys, findKey, listKeys, liveKeyEnd, lockAccount, revokeLine } from './store.ts';
+import {
+  countLiveKeys,
+  findKey,
+  listKeys,
+  liveKeyEnd,
+  lockAccount,
+  revokeAllKeys,
+  revokeLine,
+} from './store.ts';
 import type { KeyRow } from './store.ts';
 
 export { parseKey, secretMatches } from './key.ts';
-export { endOfKey, revokeAllKeys, revokeKeysOfTeam } from './store.ts';
+export { endOfKey, revokeKeysOfTeam } from './store.ts';
 
 const KIND = 'API key';
 const DAY_MS = 86_400_000;
@@ -38,6 +47,7 @@ export interface ApiKeysDeps {
 
 export const apiKeysFeature = declareFeature({
   name: 'apikeys',
+  on: { accounts: accountsFeature },
   settings,
   prefixes: ['key'],
   reads: ['api_keys'],
@@ -45,6 +55,7 @@ export const apiKeysFeature = declareFeature({
   start: (system, _on, { apiKeysMax }) => ({
     apiKeysMax,
     services: [createApiKeys({ ...system, apiKeysMax })],
+    fills: [fill(keysOfAccount, revokeAllKeys)],
   }),
 });
 

@@ -3,6 +3,7 @@
  * whole line of parents. Keys of one account are made and revoked in turns, under the lock of the account's row, so that no child is
  * made beside the revocation of its parent.
  */
+// No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import type { Caller, Ctx } from '../../kit/context.ts';

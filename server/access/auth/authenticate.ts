@@ -4,6 +4,7 @@
  * are the same `credentials_invalid`: whether a key is unknown, revoked, expired or has a wrong secret is nobody's business. id_tokens
  * alone are told what is wrong, since they are no secret of ours.
  */
+// No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { hashToken, looksLikeSessionToken, sessionTimesOf } from '../accounts/index.ts';

@@ -6,13 +6,12 @@
 import { apiError } from '@svc/proto/http/errors.ts';
 import { checkPasswordStrength } from '../../base/password.ts';
 import type { Passwords } from '../../base/password.ts';
-import { createUser, findUserByEmail, findUserById } from '../accounts/index.ts';
+import { createUser, findUserByEmail, findUserById, newUser } from '../accounts/index.ts';
 import type { User } from '../accounts/index.ts';
 import { appendAudit, recordAct } from '../../kit/ledger/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CredentialChanges } from '../../kit/credential-changes.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
-import { newId } from '../../base/ids.ts';
 import { findInvite, noteAwaiting, useInvite } from './invites.ts';
 import type { Invite } from './invites.ts';
 import { findMember, findTeam, insertMember, lockTeam } from './store.ts';
@@ -93,15 +92,7 @@ async function newAccount(
   checkPasswordStrength(password, { email, username });
   const passwordHash = await passwords.hash(password);
   const createdAt = clock.now();
-  return {
-    id: newId('user', createdAt.getTime()),
-    email,
-    username,
-    staff: false,
-    passwordHash,
-    emailVerifiedAt: null,
-    createdAt,
-  };
+  return newUser({ email, username, staff: false, passwordHash, emailVerifiedAt: null, createdAt });
 }
 
 async function join(

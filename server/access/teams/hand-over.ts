@@ -1,4 +1,5 @@
 /** An account gives way to the verified one of its address: it leaves its teams, and what it alone owned passes on, and others pay. */
+// No TeamScope: memberships and invitations, which a TeamScope is made of.
 import type { TeamsOfAccount, User } from '../accounts/index.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import type { AuditAct } from '../../kit/ledger/index.ts';

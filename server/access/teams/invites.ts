@@ -3,6 +3,7 @@
  * the maker could make it: it is deleted when the maker leaves the team or falls below it, and every look asks again, which covers
  * a key that it was made with and that ended meanwhile.
  */
+// No TeamScope: memberships and invitations, which a TeamScope is made of.
 import { randomBytes } from 'node:crypto';
 import { and, eq, isNull } from 'drizzle-orm';
 import { hashToken } from '../accounts/index.ts';

@@ -174,7 +174,7 @@ describe.skipIf(!postgresHere)('a team that is paid for', () => {
         expect([answer.status, answer.code]).toEqual([409, 'credit_remaining']);
         expect(answer.text).toContain('500 minor units');
       }
-      await useCredit(server.db, { teamId: used, cents: 500, source: 'stm_1', at });
+      await useCredit(server.db, { currency: 'usd', teamId: used, cents: 500, source: 'stm_1', at });
       await refund(server.db, { purchase: `cs_${refunded}`, totalCents: 500, at });
       expect([(await drop(used)).status, (await drop(refunded)).status]).toEqual([204, 204]);
     });

@@ -1,4 +1,5 @@
 /** Who pays for teams. Rows outlive teams and accounts: months are settled after either is gone. */
+// No TeamScope: memberships and invitations, which a TeamScope is made of.
 import { apiError } from '@svc/proto/http/errors.ts';
 import { requireRole } from '../../kit/authorise.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';

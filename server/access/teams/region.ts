@@ -1,4 +1,5 @@
 /** The region that a team's work goes to. */
+// No TeamScope: memberships and invitations, which a TeamScope is made of.
 import type { Region } from '../../engine/regions/index.ts';
 import type { Database } from '../../base/db/index.ts';
 

@@ -1,4 +1,5 @@
 /** Whose a domain is. The question goes over all teams, and the answer is for the server: a caller is shown rows of the own team alone. */
+// No TeamScope: asks whether any team has a domain, and shows no row.
 import type { Database } from '../../base/db/index.ts';
 import { withParents } from './domain-name.ts';
 

@@ -11,11 +11,12 @@ const domain = once(async ({ sql, teamId }) => {
 
 export const requests: Requests = {
   'svc.verifieddomains.v1.VerifiedDomainsService/Add': {
+    gives: 'nothing',
     fields: ({ teamId }) => ({ teamId, domain: 'by-matrix.example.com' }),
   },
-  'svc.verifieddomains.v1.VerifiedDomainsService/Get': { fields: domain },
-  'svc.verifieddomains.v1.VerifiedDomainsService/List': { fields: team },
-  'svc.verifieddomains.v1.VerifiedDomainsService/Remove': { fields: domain, last: true },
+  'svc.verifieddomains.v1.VerifiedDomainsService/Get': { gives: 'nothing', fields: domain },
+  'svc.verifieddomains.v1.VerifiedDomainsService/List': { gives: 'nothing', fields: team },
+  'svc.verifieddomains.v1.VerifiedDomainsService/Remove': { gives: 'nothing', fields: domain, last: 1 },
   // The servers of these tests reach no name server, and the answer says so.
-  'svc.verifieddomains.v1.VerifiedDomainsService/Verify': { fields: domain },
+  'svc.verifieddomains.v1.VerifiedDomainsService/Verify': { gives: 'nothing', fields: domain },
 };

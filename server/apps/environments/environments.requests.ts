@@ -4,6 +4,7 @@ import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.environments.v1.EnvironmentsService/Create': {
+    gives: 'nothing',
     fields: ({ projectId }) => ({ projectId, name: 'made-by-matrix' }),
     guards: {
       what: 'the port of the host that a guarded environment deploys to',
@@ -13,12 +14,18 @@ export const requests: Requests = {
     },
   },
   'svc.environments.v1.EnvironmentsService/Delete': {
+    last: 6,
+    gives: 'nothing',
     fields: environment,
     guards: { what: 'that it exists' },
   },
-  'svc.environments.v1.EnvironmentsService/Get': { fields: environment },
-  'svc.environments.v1.EnvironmentsService/List': { fields: ({ projectId }) => ({ projectId }) },
+  'svc.environments.v1.EnvironmentsService/Get': { gives: 'nothing', fields: environment },
+  'svc.environments.v1.EnvironmentsService/List': {
+    gives: 'nothing',
+    fields: ({ projectId }) => ({ projectId }),
+  },
   'svc.environments.v1.EnvironmentsService/Update': {
+    gives: 'nothing',
     fields: (world) => ({ ...environment(world), branch: 'next' }),
     guards: {
       what: 'its fields',

@@ -1,6 +1,7 @@
 /**
  * What a repository is read with: encrypted as one text that is bound to its environment, opened only for the offer of a build, and shown to nobody.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { GitCredentials as Message } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../base/db/index.ts';

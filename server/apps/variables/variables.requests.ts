@@ -8,17 +8,20 @@ const variable = ({ environmentId, variableId }: World) => ({ environmentId, var
 const guards = { what: 'variables of what is built and deployed' };
 
 export const requests: Requests = {
-  'svc.variables.v1.VariablesService/Delete': { fields: variable, last: true, guards },
-  'svc.variables.v1.VariablesService/List': { fields: environment },
+  'svc.variables.v1.VariablesService/Delete': { gives: 'nothing', fields: variable, last: 1, guards },
+  'svc.variables.v1.VariablesService/List': { gives: 'nothing', fields: environment },
   'svc.variables.v1.VariablesService/Set': {
+    gives: 'nothing',
     fields: (world) => ({ ...environment(world), name: 'BY_MATRIX', value: 'x', secret: true }),
     guards,
   },
   'svc.variables.v1.VariablesService/SetMany': {
+    gives: 'nothing',
     fields: (world) => ({ ...environment(world), variables: { BY_MATRIX: 'y' } }),
     guards,
   },
   'svc.variables.v1.VariablesService/Update': {
+    gives: 'nothing',
     fields: (world) => ({ ...variable(world), name: 'OF_MATRIX', value: 'z' }),
     guards,
   },

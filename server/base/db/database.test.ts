@@ -3,7 +3,7 @@ import { and, arrayContains, eq, gt, sql as fragment } from 'drizzle-orm';
 import { bigint, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@svc/proto/http/errors.ts';
-import { createTestDatabase } from '../../../test/setup/database.ts';
+import { createMigratedDatabase, createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startTcpProxy } from '../../../test/setup/tcp-proxy.ts';
@@ -231,6 +231,43 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
     const copies = [1, 2, 3].map(() => openDatabase({ url: test.url, max: 2 }));
     expect(await Promise.all(copies.map(async (db) => await migrate(db)))).toEqual([0, 0, 0]);
     await Promise.all(copies.map(async (db) => await db.close(500)));
+  });
+
+  describe('whose migrations this version does not know', () => {
+    const trying = async (change: string): Promise<string> => {
+      const other = await createMigratedDatabase();
+      const db = openDatabase({ url: other.url, max: 1 });
+      await migrate(db);
+      await db.sql.unsafe(change);
+      const outcome = await migrate(db).then(
+        (count) => `${count} applied`,
+        (error: unknown) => String(error),
+      );
+      await db.close(500);
+      await other.drop();
+      return outcome;
+    };
+
+    it('is refused by the name of one that was applied with another text', async () => {
+      const changed =
+        "update schema_migrations set hash = 'f00' where at = (select min(at) from schema_migrations)";
+      expect(await trying(changed)).toMatch(
+        /the migration 0000_init was applied .* with another text \(f00\)/,
+      );
+    });
+
+    it('is refused when a newer version took something away, and not when that only added', async () => {
+      const newer = (tag: string) =>
+        `insert into schema_migrations (at, hash, tag) values (99999999999999, 'f00', '${tag}')`;
+      expect(await trying(newer('0042_contract_builds'))).toMatch(/has applied 0042_contract_builds/);
+      expect(await trying(newer('0042_expand_builds'))).toBe('0 applied');
+      const between = "insert into schema_migrations (at, hash, tag) values (1, 'f00', '0000_other')";
+      expect(await trying(between)).toMatch(/another line of versions/);
+    });
+
+    it('is opened when an earlier version kept no names of them', async () => {
+      expect(await trying('alter table schema_migrations drop column tag')).toBe('0 applied');
+    });
   });
 
   describe('when the database goes away', () => {

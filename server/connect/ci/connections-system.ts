@@ -2,6 +2,7 @@
  * Connections and pipelines as workers, the intake of webhooks and the recording of runs read and make them. They act for no caller: the connection was
  * found within the teams of the call, by its webhook, or by its job.
  */
+// No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { connectionColumns } from './connections-store.ts';

@@ -1,4 +1,5 @@
 /** Finds the environments in whose timelines a run stands. */
+// No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { Connection } from './model/connection.ts';

@@ -4,6 +4,7 @@
  * allows becomes `unknown` with the reason `lost`: never `failed`, since nobody reported that. A later report takes its place (record-runs.ts).
  * Any number of servers may do this.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Clock } from '../../base/clock.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { isJobOpen } from '../../kit/jobs/index.ts';

@@ -1,4 +1,5 @@
 /** Jobs as they are recorded. Their run's row is locked by whoever changes them. */
+// No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';

@@ -2,6 +2,7 @@
  * Runs as they are recorded, under the lock of their row: by reports of CI jobs and by webhooks alike, in the connection that the caller, the webhook or
  * the job was found to have.
  */
+// No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { acceptOfRun, isTerminal, NO_EVENTS, settle } from './accept.ts';

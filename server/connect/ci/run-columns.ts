@@ -1,4 +1,5 @@
 /** A run as every statement reads it. */
+// No TeamScope: fragments of statements that take a TeamScope.
 import type { SqlTag } from '../../base/db/index.ts';
 
 /** Columns of `r`, and of its pipeline `p`. */

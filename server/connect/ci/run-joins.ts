@@ -1,4 +1,5 @@
 /** Runs that turn out to be one: the CI job reported it under one name, the webhook under another, and now a webhook has both. */
+// No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import { join } from './accept.ts';
 import type { Recording } from './model/recording.ts';
 import { moveJobs } from './record-jobs.ts';

@@ -2,6 +2,7 @@
  * Names of runs. Some providers have several for the same run: Drone's job knows the number of its build and its webhook the id, Bitbucket's has a number and
  * a UUID. A name that is known to be another one of a run leads to the name that the run is stored under, in one step.
  */
+// No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import type { Database } from '../../base/db/index.ts';
 import type { Connection } from './model/connection.ts';
 import type { RunName } from './model/run.ts';

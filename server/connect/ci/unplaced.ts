@@ -1,4 +1,5 @@
 /** Says why a run stands in no timeline, and where it is seen: nobody looks for it otherwise. */
+// No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import type { Database } from '../../base/db/index.ts';
 import type { Connection } from './model/connection.ts';
 import type { Run } from './model/run.ts';

@@ -3,6 +3,6 @@ import { environment } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.timeline.v1.TimelineService/Get': { fields: environment },
-  'svc.timeline.v1.TimelineService/Watch': { fields: environment },
+  'svc.timeline.v1.TimelineService/Get': { gives: 'nothing', fields: environment },
+  'svc.timeline.v1.TimelineService/Watch': { gives: 'nothing', fields: environment },
 };

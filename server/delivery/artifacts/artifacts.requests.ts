@@ -6,44 +6,44 @@ import type { World } from '../../../test/contract/world.ts';
 const artifact = ({ teamId, artifactId }: World) => ({ teamId, artifactId });
 
 export const requests: Requests = {
-  'svc.artifacts.v1.ArtifactsService/List': { givesNothing: true, fields: team },
-  'svc.artifacts.v1.ArtifactsService/Get': { givesNothing: true, fields: artifact },
+  'svc.artifacts.v1.ArtifactsService/List': { gives: 'nothing', fields: team },
+  'svc.artifacts.v1.ArtifactsService/Get': { gives: 'nothing', fields: artifact },
   'svc.artifacts.v1.ArtifactsService/Declare': {
     guards: 'nothing',
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ teamId }) => ({ teamId, name: 'assets', kind: 'package', digest: `sha256:${'b'.repeat(64)}` }),
   },
-  'svc.artifacts.v1.ArtifactsService/Attestations': { givesNothing: true, fields: artifact },
+  'svc.artifacts.v1.ArtifactsService/Attestations': { gives: 'nothing', fields: artifact },
   // Nothing is known of its packages.
-  'svc.artifacts.v1.ArtifactsService/Packages': { givesNothing: true, fields: artifact, status: 404 },
+  'svc.artifacts.v1.ArtifactsService/Packages': { gives: 'nothing', fields: artifact, status: 404 },
   'svc.artifacts.v1.ArtifactsService/Impact': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ teamId }) => ({ teamId, packageName: 'openssl' }),
   },
-  'svc.artifacts.v1.ArtifactsService/Lineage': { givesNothing: true, fields: artifact },
-  'svc.artifacts.v1.ArtifactsService/Passport': { givesNothing: true, fields: artifact },
+  'svc.artifacts.v1.ArtifactsService/Lineage': { gives: 'nothing', fields: artifact },
+  'svc.artifacts.v1.ArtifactsService/Passport': { gives: 'nothing', fields: artifact },
   'svc.artifacts.v1.ArtifactsService/UploadSbom': {
     guards: 'nothing',
-    givesNothing: true,
+    gives: 'nothing',
     fields: (world) => ({ ...artifact(world), document: Buffer.from('none').toString('base64') }),
     status: 400,
   },
   // There is no document about it.
-  'svc.artifacts.v1.ArtifactsService/Sbom': { givesNothing: true, fields: artifact, status: 404 },
+  'svc.artifacts.v1.ArtifactsService/Sbom': { gives: 'nothing', fields: artifact, status: 404 },
   'svc.artifacts.v1.ArtifactsService/RemoveSbom': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: (world) => ({ ...artifact(world), sha256: 'd'.repeat(64) }),
     status: 404,
   },
   'svc.artifacts.v1.ArtifactsService/RemoveAttestation': {
     guards: 'nothing',
-    givesNothing: true,
+    gives: 'nothing',
     fields: (world) => ({ ...artifact(world), attestationId: 'ats_0' }),
     status: 404,
   },
   'svc.artifacts.v1.ArtifactsService/ReportForRun': {
     guards: 'nothing',
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ ciRunId }) => ({
       runId: ciRunId,
       name: 'web',
@@ -53,7 +53,7 @@ export const requests: Requests = {
   },
   'svc.artifacts.v1.ArtifactsService/AttestEvaluation': {
     guards: 'nothing',
-    givesNothing: true,
+    gives: 'nothing',
     fields: (world) => ({
       ...artifact(world),
       suiteId: 'mmlu',
@@ -66,7 +66,7 @@ export const requests: Requests = {
   },
   'svc.artifacts.v1.ArtifactsService/Upload': {
     guards: 'nothing',
-    givesNothing: true,
+    gives: 'nothing',
     fields: (world) => ({ ...artifact(world), bundle: '{"messageSignature":{}}' }),
     status: 400,
   },

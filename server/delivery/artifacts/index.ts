@@ -143,13 +143,9 @@ function attestationCalls(
       const about = await findArtifact(ctx, artifactId);
       const { digest } = about;
       const keys = await keysOf(ctx);
-      const { stored, digests } = await upload(ctx, keys, {
-        teamId,
-        digest,
-        bundle: Buffer.from(bundle, 'utf8'),
-      });
+      const { stored, digests } = await upload(ctx, keys, { teamId, digest, text: bundle });
       await passportsOfDue(ctx.db, teamId, digests);
-      return presentAttestation(stored, digest, keys);
+      return await presentAttestation(stored, digest, keys);
     },
     removeAttestation: async ({ teamId, artifactId, attestationId }, ctx: Ctx) => {
       const [keys, about] = await Promise.all([keysOf(ctx), findArtifact(ctx, artifactId)]);
@@ -162,7 +158,7 @@ function attestationCalls(
       const about = await findArtifact(ctx, request.artifactId);
       const stated = await attestEvaluation(deps, ctx, { about, request });
       await passportDue(ctx.db, about);
-      return presentAttestation(stated, about.digest, await keysOf(ctx));
+      return await presentAttestation(stated, about.digest, await keysOf(ctx));
     },
   };
 }
@@ -309,7 +305,7 @@ export const artifactsFeature = declareFeature({
       delivered: true,
     },
   },
-  reads: ['artifacts', 'artifact_sources', 'artifact_sboms', 'package_sets'],
+  reads: ['artifact_passports', 'artifacts', 'artifact_sources', 'artifact_sboms', 'package_sets'],
   writes: ['artifact_passports'],
   start: (system, { registries, ci, signingKeys: { signer }, attestations: { root, typeBase } }) => {
     const { db, publicUrl } = system;

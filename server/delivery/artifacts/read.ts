@@ -8,12 +8,12 @@ import { notFound } from '../../kit/not-found.ts';
 import { shown } from '../../kit/resource/index.ts';
 import type { RowOf, Who } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';
+import { bundleJson } from '../attestations/index.ts';
 import { AFTER_MS } from './passport-due.ts';
 import { setDifferences } from './sbom/compare.ts';
 import type { SetDifference } from './sbom/compare.ts';
 import type { artifactPassports, artifacts, artifactSboms, artifactSources } from './schema.ts';
 import { rankOf } from './source-rank.ts';
-import { bundleJson } from './statements.ts';
 
 const SOURCES_SHOWN_MAX = 100;
 
@@ -142,5 +142,5 @@ export async function presentPassport({ db: { sql }, teams }: Who, idOrDigest: s
       retryAfterMs: AFTER_MS,
     });
   const document = row.document as JsonObject;
-  return shown(ArtifactPassportSchema, row, { document, bundle: bundleJson(row.bundle) });
+  return shown(ArtifactPassportSchema, row, { document, bundle: await bundleJson(row.bundle) });
 }

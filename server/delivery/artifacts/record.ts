@@ -1,4 +1,5 @@
 /** Records that an artifact was seen: by its digest it is the same one, and where it came from is one more source. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { rowId } from '../../base/sql.ts';

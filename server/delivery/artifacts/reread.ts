@@ -1,6 +1,7 @@
 /**
  * Reads the stored documents of older versions again: these shared what the first document of a team said of a package among all, and kept one list an artifact. What cannot be read any more stays as it was.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { systemScope } from '../../kit/authorise.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { addJob, doubling } from '../../kit/jobs/index.ts';

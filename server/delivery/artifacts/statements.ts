@@ -1,9 +1,9 @@
 /** What is stated about an artifact: how it is shown, and what others bring. */
-import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JsonObject } from '@bufbuild/protobuf';
 import { and, eq, inArray, or } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { problem } from '@svc/proto/http/json-text.ts';
 import { AttestationSchema } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
@@ -15,47 +15,62 @@ import {
   addSubjects,
   attestations,
   attestationSubjects,
+  bundleJson,
   isEvaluation,
   prepareBundle,
-  readEnvelope,
-  readStatement,
+  readBundle,
   refuseMoreUploads,
   signedKey,
   statementProblem,
   storeAttestation,
+  takeBundle,
   uploadCountsAs,
   verifyBundle,
 } from '../attestations/index.ts';
-import type { Attestation, Keys, ListedAttestation, Statement } from '../attestations/index.ts';
+import type { Attestation, Keys, ListedAttestation, ReadBundle, Statement } from '../attestations/index.ts';
 
 const attestationRows = rowsOf(attestations);
 
 interface Uploading {
   readonly teamId: string;
   readonly digest: string;
-  readonly bundle: Uint8Array;
+  /** As the request has it. */
+  readonly text: string;
+}
+
+/** Base64 of the beginning of a gzip file; JSON begins otherwise. */
+const PACKED_BEGINNING = 'H4sI';
+
+/** Throws `validation_failed` for what is neither JSON nor base64. */
+function bytesOf(text: string): Uint8Array {
+  if (!text.startsWith(PACKED_BEGINNING)) return Buffer.from(text, 'utf8');
+  const bytes = Buffer.from(text, 'base64');
+  const { length } = text.replace(/={1,2}$/, '');
+  // What is no base64 is skipped, so that less comes out of it.
+  if (length % 4 !== 1 && bytes.length === Math.floor((length * 3) / 4)) return bytes;
+  throw problem('bundle', 'base64', 'begins as a gzip in base64, and is not base64 in one line to its end');
 }
 
 export async function upload(
   ctx: Ctx,
   keys: Keys,
-  { teamId, digest, bundle }: Uploading,
+  { teamId, digest, text }: Uploading,
 ): Promise<{ readonly stored: Attestation; readonly digests: readonly string[] }> {
-  await prepareBundle(bundle);
-  const { envelope, statement } = statementOf(bundle);
+  const bundle = await takeBundle(bytesOf(text), keys);
+  const read = checked(bundle);
+  const { statement, sha256 } = read;
   const { predicateType } = statement;
   const digests = [...new Set(statement.digests)].toSorted();
   if (!digests.includes(digest)) throw aboutElse(digests, digest);
   // One name for it, at whichever of its subjects it is brought.
   const [about = digest] = digests;
-  const sha256 = createHash('sha256').update(bundle).digest();
   const expected = { digest, storedAt: ctx.clock.now(), isOurs: false };
   const verified = verifyBundle(bundle, keys, expected);
   const countsAs = uploadCountsAs(verified);
   const dedupeKey =
     countsAs === null
-      ? `upload:${about}:${sha256.toString('hex')}`
-      : signedKey(about, verified, envelope.payload);
+      ? `upload:${about}:${Buffer.from(sha256).toString('hex')}`
+      : signedKey(about, verified, read.payloadSha256());
   const known = async (): Promise<Attestation | undefined> =>
     await knownUpload(ctx, { digest, sha256, dedupeKey });
   const before = await known();
@@ -70,6 +85,7 @@ export async function upload(
     predicateType,
     source: 'upload',
     bundle,
+    sha256,
     dedupeKey,
     uploadedBy: ctx.caller.userId,
     countsAs,
@@ -127,13 +143,12 @@ async function knownUpload(
   return row;
 }
 
-function statementOf(bundle: Uint8Array) {
+function checked(bundle: Uint8Array): ReadBundle {
   try {
-    const envelope = readEnvelope(bundle);
-    const statement = readStatement(envelope);
-    const problem = statementProblem(statement);
-    if (problem !== undefined) throw new Error(problem);
-    return { envelope, statement };
+    const read = readBundle(bundle);
+    const wrong = statementProblem(read.statement);
+    if (wrong !== undefined) throw new Error(wrong);
+    return read;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw apiError('attestation_invalid', `the bundle cannot be taken: ${why}`);
@@ -168,7 +183,7 @@ export async function removeAttestation(
         details: { resource: 'attestation' },
       },
     );
-  await prepareBundle(bundle);
+  await prepareBundle(bundle, keys);
   const { status, statement } = verifyBundle(bundle, keys, { digest, storedAt, isOurs });
   // A key that is revoked, or not trusted any more, may have let something pass.
   const isEvidence = isOurs || row.countsAs !== null || status === 'valid';
@@ -187,21 +202,11 @@ export async function removeAttestation(
   return statement?.digests ?? [digest];
 }
 
-/** A mark of the order of bytes before it is no part of it. Undefined: it is no JSON any more, which its verification says. */
-export function bundleJson(bundle: Uint8Array): JsonObject | undefined {
-  try {
-    return JSON.parse(new TextDecoder().decode(bundle)) as JsonObject;
-  } catch {
-    return undefined;
-  }
-}
-
 /** One after the other: a certificate that was not seen before takes milliseconds. */
 export async function presentAll(rows: readonly ListedAttestation[], digest: string, keys: Keys) {
-  const all: Array<ReturnType<typeof presentAttestation>> = [];
+  const all: Array<Awaited<ReturnType<typeof presentAttestation>>> = [];
   for (const row of rows) {
-    await prepareBundle(row.bundle);
-    all.push(presentAttestation(row, digest, keys));
+    all.push(await presentAttestation(row, digest, keys));
     await nextTurn();
   }
   return all;
@@ -211,14 +216,15 @@ export async function presentAll(rows: readonly ListedAttestation[], digest: str
 const isWhole = (statement: Statement | undefined): statement is Statement =>
   statement !== undefined && 'predicate' in statement.json;
 
-export function presentAttestation(row: ListedAttestation, digest: string, keys: Keys) {
+export async function presentAttestation(row: ListedAttestation, digest: string, keys: Keys) {
   const { bundle, createdAt: storedAt, teamId, ledgerSeq } = row;
+  await prepareBundle(bundle, keys);
   const verified = verifyBundle(bundle, keys, { digest, storedAt, isOurs: row.source === 'platform' });
   const { statement, ...verification } = verified;
   return shown(AttestationSchema, row, {
     verification,
     statement: isWhole(statement) ? (statement.json as JsonObject) : undefined,
-    bundle: bundleJson(bundle),
+    bundle: await bundleJson(bundle),
     sha256: Buffer.from(row.sha256).toString('hex'),
     ledger: { chain: teamId, seq: ledgerSeq },
   });

@@ -1,4 +1,5 @@
 /** Documents that people bring about what an artifact is made of, and their removal. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import { createHash } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { problem } from '@svc/proto/http/json-text.ts';

@@ -2,6 +2,7 @@
  * Makes statements of the service: signed by the key of its purpose, stored once for each thing that is stated, with its entry in the ledger. A signature is random, so whoever states
  * the same again is given what was stored first.
  */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import { createHash } from 'node:crypto';
 import type { Database } from '../../base/db/index.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
@@ -106,6 +107,10 @@ export async function addSubjects(
     select ${teamId}, digest, ${attestationId} from unnest(${[...digests]}::text[]) digest on conflict do nothing`;
 }
 
+/** `sha256`: of a bundle that is packed that of what it unpacks to. */
+export type NewAttestation = Omit<Attestation, 'id' | 'createdAt' | 'sha256' | 'ledgerSeq'> &
+  Partial<Pick<Attestation, 'sha256'>>;
+
 export interface Storing {
   readonly digests: readonly string[];
   readonly at: Date;
@@ -115,12 +120,12 @@ export interface Storing {
 /** With its entry in the ledger, which has the bundle's hash. Throws the violation of `attestations_once` for what was stored before. */
 export async function storeAttestation(
   db: Database,
-  row: Omit<Attestation, 'id' | 'createdAt' | 'sha256' | 'ledgerSeq'>,
+  row: NewAttestation,
   { digests, at, entry }: Storing,
 ): Promise<Attestation> {
   const { teamId, bundle, predicateType } = row;
   const id = newId('ats', at.getTime());
-  const sha256 = createHash('sha256').update(bundle).digest();
+  const sha256 = Buffer.from(row.sha256 ?? createHash('sha256').update(bundle).digest());
   return await db.transact(async (tx) => {
     const more = digests.length > LEDGER_SUBJECTS_MAX && { subjectCount: digests.length };
     const subjects = digests.slice(0, LEDGER_SUBJECTS_MAX);

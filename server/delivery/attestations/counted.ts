@@ -25,8 +25,8 @@ export function uploadCountsAs({ status, keyId, statement }: Verified): string |
 }
 
 /** Of what was brought with a trusted signature: the same in other bytes is no other statement, and the signature says nothing about white space around it. */
-export const signedKey = (digest: string, { keyId = '' }: Verified, payload: Uint8Array): string =>
-  `signed:${digest}:${keyId}:${createHash('sha256').update(payload).digest('hex')}`;
+export const signedKey = (digest: string, { keyId = '' }: Verified, payloadSha256: string): string =>
+  `signed:${digest}:${keyId}:${payloadSha256}`;
 
 /** What a policy is told of a statement beside its type and who signed it. */
 function toldOf(statement: Statement): string {

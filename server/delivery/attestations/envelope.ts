@@ -2,23 +2,15 @@
  * Envelopes: DSSE v1 in a Sigstore bundle v0.3, as published bundles and `@sigstore/verify` have them. Signatures are DER. A bundle is its bytes: whoever
  * verifies parses what was stored, and nothing is ever written anew.
  */
-import { createHash } from 'node:crypto';
 import { parseJson } from '@svc/proto/http/json-text.ts';
-import { createKept } from './kept.ts';
 
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 const BUNDLE_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 const BUNDLE_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(\.v0\.3\+json|\+json;version=0\.[123])$/;
 /** Members and items of a bundle and of a statement, each. */
 const ELEMENTS_MAX = 50_000;
+/** Of a bundle as it is sent and stored; one that is packed may unpack to more: see open-large.ts. */
 export const BUNDLE_BYTES_MAX = 3_145_728;
-/** Of a bundle and of a payload that are read where they are; beyond it a statement is a list of packages, which a thread reads: see large.ts. */
-const LARGE_BYTES = 1_048_576;
-export const isLarge = ({ length }: Uint8Array): boolean => length > LARGE_BYTES;
-/** Members and items of a large statement. */
-const LARGE_ELEMENTS_MAX = 400_000;
-/** What may be long, by the beginnings of its types: CycloneDX and SPDX. */
-const LISTS = ['https://cyclonedx.org/', 'https://spdx.dev/'];
 
 /** What is signed: lengths are in bytes. */
 export function paeOf(type: string, body: Uint8Array): Buffer {
@@ -65,9 +57,8 @@ const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
 
 /** A Sigstore bundle 0.1 to 0.3 around a DSSE envelope, or the envelope alone. Throws an Error that says what is wrong. */
-export function readEnvelope(bytes: Uint8Array): Envelope {
-  if (bytes.length > BUNDLE_BYTES_MAX)
-    throw new Error(`it has ${bytes.length} bytes, at most ${BUNDLE_BYTES_MAX} are read`);
+export function readEnvelope(bytes: Uint8Array, bytesMax: number = BUNDLE_BYTES_MAX): Envelope {
+  if (bytes.length > bytesMax) throw new Error(`it has ${bytes.length} bytes, at most ${bytesMax} are read`);
   const root = membersOf(parseJson(bytes, ELEMENTS_MAX));
   const { mediaType, verificationMaterial, dsseEnvelope, messageSignature } = root;
   if (messageSignature !== undefined)
@@ -108,44 +99,15 @@ export interface Statement {
 const STATEMENT_TYPES = new Set(['https://in-toto.io/Statement/v1', 'https://in-toto.io/Statement/v0.1']);
 const HEX = /^[0-9a-f]{64}$/;
 
-/** What a thread found in a large payload: of the statement all but its predicate. */
-export type LargeRead = { readonly problem: string } | { readonly statement: Statement };
-
-const LARGE_KEPT_MAX = 1_000;
-const large = createKept<LargeRead>(LARGE_KEPT_MAX);
-export const knowsLarge = (name: string): boolean => large.get(name) !== undefined;
-/** `name`: SHA-256 of the payload, in base64. */
-export const keepLarge = (name: string, read: LargeRead): void => large.keep(name, read);
-
-/** A statement of in-toto; of a large one, which is prepared before, without its predicate. Throws an Error that says what is wrong. */
-export function readStatement({ payloadType, payload }: Envelope): Statement {
+/** A statement of in-toto. Throws an Error that says what is wrong. */
+export function readStatement(
+  { payloadType, payload }: Envelope,
+  elementsMax: number = ELEMENTS_MAX,
+): Statement {
   if (payloadType !== PAYLOAD_TYPE)
     throw new Error(
       `its payload type is ${JSON.stringify(payloadType.slice(0, 100))}, expected ${PAYLOAD_TYPE}`,
     );
-  if (!isLarge(payload)) return statementOf(payload, ELEMENTS_MAX);
-  const read = large.get(createHash('sha256').update(payload).digest('base64'));
-  if (read === undefined) throw new Error('it could not be read in time');
-  if ('problem' in read) throw new Error(read.problem);
-  return read.statement;
-}
-
-/** In the thread. */
-export function readLargePayload(payload: Uint8Array): LargeRead {
-  try {
-    const { json, ...statement } = statementOf(payload, LARGE_ELEMENTS_MAX);
-    const { predicate: _long, ...rest } = json;
-    if (LISTS.some((list) => statement.predicateType.startsWith(list)))
-      return { statement: { ...statement, json: rest } };
-    return {
-      problem: `its statement has ${payload.length} bytes, at most ${LARGE_BYTES} are read of anything but CycloneDX and SPDX`,
-    };
-  } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-function statementOf(payload: Uint8Array, elementsMax: number): Statement {
   const json = membersOf(parseJson(payload, elementsMax));
   const { _type: type, predicateType, subject } = json;
   if (typeof type !== 'string' || !STATEMENT_TYPES.has(type))

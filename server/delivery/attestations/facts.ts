@@ -110,7 +110,7 @@ export async function attestationFacts(
   const facts = new Map<string, StatedFacts>();
   for (const [digest, found] of byDigest) {
     const isRead = found.every(({ bundle }) => bundle !== null);
-    for (const { bundle } of found) if (bundle !== null) await prepareBundle(bundle);
+    for (const { bundle } of found) if (bundle !== null) await prepareBundle(bundle, keys);
     facts.set(digest, isRead ? statedBy(found, keys) : TOO_MANY);
     await nextTurn(); // A hundred signatures take some 15 ms.
   }

@@ -1,8 +1,12 @@
-/** Entry of the thread that reads large statements, one at a time. It is ended from outside when one takes too long or too much. */
+/**
+ * Entry of the thread that opens large bundles, one at a time. It is ended from outside when one takes too
+ * long or too much.
+ */
 import { parentPort } from 'node:worker_threads';
-import { readLargePayload } from './envelope.ts';
+import { openLarge } from './open-large.ts';
+import type { LargeQuestion } from './open-large.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('this file is a reading thread of the server and is not started by hand');
 
-port.on('message', (payload: Uint8Array) => port.postMessage(readLargePayload(payload)));
+port.on('message', async (question: LargeQuestion) => port.postMessage(await openLarge(question)));

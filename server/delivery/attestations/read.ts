@@ -11,8 +11,19 @@ export type ListedAttestation = Omit<Attestation, 'dedupeKey' | 'uploadedBy' | '
 export const columns = (sql: SqlTag) => sql`
   a.id, a.team_id as "teamId", a.predicate_type as "predicateType", a.source, a.bundle, a.sha256, a.ledger_seq as "ledgerSeq", a.created_at as "createdAt"`;
 
-/** Of all bundles of a page but its first. */
+/** Of all bundles of a page but its first, unpacked. */
 const PAGE_BYTES_MAX = 8_388_608;
+
+/**
+ * Of `attestations` as `a`. The last four bytes of a gzip say it, the lowest first; that is checked when one
+ * is taken.
+ */
+const unpackedBytes = (sql: SqlTag) => {
+  const byte = (fromEnd: number) =>
+    sql`get_byte(substring(a.bundle from octet_length(a.bundle) - 3 for 4), ${4 - fromEnd}::int)`;
+  return sql`case when substring(a.bundle for 2) = decode('1f8b', 'hex')
+    then ${byte(4)} + ${byte(3)} * 256 + ${byte(2)} * 65536 + ${byte(1)} * 16777216 else octet_length(a.bundle) end`;
+};
 
 /** About an artifact, newest first. The key of the page is the id; it ends before the first one that is not whole. */
 export async function attestationsOf(
@@ -23,7 +34,7 @@ export async function attestationsOf(
   const behind = after === undefined ? sql`` : sql`and s.attestation_id < ${String(after[0])}`;
   const rows = await sql<Array<ListedAttestation & { isWhole: boolean }>>`
     with page as (
-      select a.id, a.team_id, octet_length(a.bundle) as bytes
+      select a.id, a.team_id, ${unpackedBytes(sql)} as bytes
       from attestation_subjects s join attestations a on a.team_id = s.team_id and a.id = s.attestation_id
       where s.team_id = any(${[...teams.teamIds]}::text[]) and s.digest = ${digest} ${behind}
       order by s.attestation_id desc limit ${take}::int

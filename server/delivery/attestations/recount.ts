@@ -1,4 +1,5 @@
 /** Statements that came before their key was trusted: when a key or an identity is, it is found out which of them count from then on. Those of older versions are found out about once. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -8,9 +9,9 @@ import type { Database } from '../../base/db/index.ts';
 import { addJob, doubling } from '../../kit/jobs/index.ts';
 import type { JobKind } from '../../kit/jobs/index.ts';
 import { evaluationCountsAs, signedKey, uploadCountsAs } from './counted.ts';
-import { readEnvelope, readStatement } from './envelope.ts';
 import { prepareBundle } from './large.ts';
 import { keysFor } from './keys.ts';
+import { readBundle } from './read-bundle.ts';
 import type { Attestation } from './read.ts';
 import { isEvaluation } from './statement.ts';
 import type { TrustRoot } from './trust-root.ts';
@@ -89,16 +90,16 @@ async function count(
   { teamId, keys }: { readonly teamId: string; readonly keys: Keys },
   { id, source, predicateType, bundle, createdAt, digest }: Row,
 ): Promise<void> {
+  await prepareBundle(bundle, keys);
   if (source === 'platform') {
     const countsAs = ownCountsAs(predicateType, bundle);
     if (countsAs !== undefined) await sql`update attestations set counts_as = ${countsAs} where id = ${id}`;
     return;
   }
-  await prepareBundle(bundle);
   const verified = verifyBundle(bundle, keys, { digest, storedAt: createdAt, isOurs: false });
   const countsAs = uploadCountsAs(verified);
   if (countsAs === null) return;
-  const key = signedKey(digest, verified, readEnvelope(bundle).payload);
+  const key = signedKey(digest, verified, readBundle(bundle).payloadSha256());
   // What is there already in other bytes counts once.
   await sql`
     update attestations set counts_as = ${countsAs}, dedupe_key = ${key}
@@ -113,11 +114,9 @@ async function count(
 /** Of what an older version stated. Undefined: its bytes are no statement any more, which its verification says. */
 function ownCountsAs(predicateType: string, bundle: Uint8Array): string | undefined {
   try {
-    const envelope = readEnvelope(bundle);
-    if (!isEvaluation(predicateType)) return envelope.hint;
-    const { statedBy, suiteId } = readStatement(envelope).json['predicate'] as Readonly<
-      Record<string, unknown>
-    >;
+    const { hint, statement } = readBundle(bundle);
+    if (!isEvaluation(predicateType)) return hint;
+    const { statedBy, suiteId } = statement.json['predicate'] as Readonly<Record<string, unknown>>;
     return evaluationCountsAs(String(statedBy), String(suiteId));
   } catch {
     return undefined;

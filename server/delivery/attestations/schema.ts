@@ -10,9 +10,12 @@ export const attestations = teamTable(
     predicateType: text('predicate_type').notNull(),
     /** `platform`: made and signed here. `upload`: brought by somebody. */
     source: text('source', { enum: ['platform', 'upload'] }).notNull(),
-    /** The Sigstore bundle or DSSE envelope, as it was made or brought. */
+    /**
+     * The Sigstore bundle or DSSE envelope, as it was made or brought; of one with more than
+     * `BUNDLE_BYTES_MAX` its gzip.
+     */
     bundle: bytes('bundle').notNull(),
-    /** SHA-256 of the bundle. */
+    /** SHA-256 of the bundle, unpacked. */
     sha256: bytes('sha256').notNull(),
     /** One for each thing that is stated: a signature is random, so that a job that is repeated must find what it stored before. */
     dedupeKey: text('dedupe_key').notNull(),

@@ -21,11 +21,17 @@ export interface NoSignatory {
 }
 
 export interface TrustRoot {
+  /** Of its file: a thread makes the same of it. */
+  readonly text: string;
   /** Of a bundle with a certificate around this payload. `name`: SHA-256 of the bundle. */
   signatory(
     bundle: Uint8Array,
     of: { readonly name: string; readonly payload: Uint8Array },
   ): Signatory | NoSignatory;
+  /** What was found out about a bundle before. */
+  known(name: string): Signatory | NoSignatory | undefined;
+  /** What the same root said elsewhere. */
+  keep(name: string, said: Signatory | NoSignatory): void;
 }
 
 const KEPT_MAX = 20_000;
@@ -35,15 +41,19 @@ const FORGED: ReadonlySet<string> = new Set(['SIGNATURE_ERROR', 'TLOG_BODY_ERROR
 /** Throws an Error that says what is wrong with the file. Undefined where none is named. */
 export function trustRootOf(path: string | undefined): TrustRoot | undefined {
   if (path === undefined) return undefined;
-  let root: TrustedRoot;
   try {
-    root = TrustedRoot.fromJSON(JSON.parse(readFileSync(path, 'utf8')));
-    if (root.certificateAuthorities.length === 0) throw new Error('it names no certificate authority');
+    return createTrustRoot(readFileSync(path, 'utf8'));
   } catch (error) {
     throw new ConfigError([
       `SIGSTORE_TRUSTED_ROOT is "${path}", expected a trusted_root.json of Sigstore: ${(error as Error).message}`,
     ]);
   }
+}
+
+/** Throws an Error that says what is wrong with the text. */
+export function createTrustRoot(text: string): TrustRoot {
+  const root = TrustedRoot.fromJSON(JSON.parse(text));
+  if (root.certificateAuthorities.length === 0) throw new Error('it names no certificate authority');
   const { tlogs, ctlogs } = root;
   // An authority without logs of its own has its times from a timestamp authority.
   const verifier = new Verifier(toTrustMaterial(root), {
@@ -53,6 +63,9 @@ export function trustRootOf(path: string | undefined): TrustRoot | undefined {
   });
   const kept = createKept<Signatory | NoSignatory>(KEPT_MAX);
   return {
+    text,
+    known: (name) => kept.get(name),
+    keep: (name, said) => kept.keep(name, said),
     signatory: (bundle, { name, payload }) => {
       const known = kept.get(name);
       if (known !== undefined) return known;

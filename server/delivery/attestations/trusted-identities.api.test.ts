@@ -1,9 +1,11 @@
 /** Keyless statements over the real doors: what a team trusts decides at each read, also for its policies. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { listingPayload } from '../../../test/setup/listing.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
@@ -132,6 +134,31 @@ describe.skipIf(!postgresHere)('trusted identities', () => {
     const listed = await sdk.artifacts.attestations(teamId, id);
     expect(listed.find((each) => each.id === stored.id)?.verification).toEqual({ status, problem });
     await sdk.trustedIdentities.remove(teamId, trusted.id);
+  });
+
+  it('are looked for in large bundles as well: in a packed one, and in one that is long for nothing', async () => {
+    const long = (await sdk.teams.create('long')).id;
+    const name = 'registry.example.com/acme/web';
+    const { id } = await sdk.artifacts.declare(long, { name, kind: 'image', digest: DIGEST });
+    const trusted = await sdk.trustedIdentities.add(long, SCANS);
+    const text = readFileSync(fileOf('keyless-bundle.json'), 'utf8');
+    const bundle = JSON.parse(text) as Bundle;
+    const spaced = text.replace('{', `{${' '.repeat(1_500_000)}`);
+    expect((await sdk.artifacts.upload(long, id, { bundle: spaced })).verification).toMatchObject({
+      status: 'valid',
+      keyId: trusted.id,
+    });
+    const payload = listingPayload({ digest: DIGEST, bytes: 4_000_000 }).toString('base64');
+    const other = { ...bundle, dsseEnvelope: { ...bundle.dsseEnvelope, payload } };
+    const packed = gzipSync(JSON.stringify(other)).toString('base64');
+    const { verification } = await sdk.artifacts.upload(long, id, { bundle: packed });
+    expect(verification).toMatchObject({
+      status: 'invalid',
+      problem: expect.stringMatching(/^its certificate does not count: /),
+    });
+    const empty = gzipSync(text.replace('{', `{${' '.repeat(3_200_000)}`)).toString('base64');
+    expect(await refused(sdk.artifacts.upload(long, id, { bundle: empty }))).toBe('400 attestation_invalid');
+    await sdk.trustedIdentities.remove(long, trusted.id);
   });
 
   it('have a name each, and are whole or end with * behind a / or an @', async () => {

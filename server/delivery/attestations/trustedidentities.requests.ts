@@ -3,9 +3,9 @@ import { team } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.trustedidentities.v1.TrustedIdentitiesService/List': { givesNothing: true, fields: team },
+  'svc.trustedidentities.v1.TrustedIdentitiesService/List': { gives: 'nothing', fields: team },
   'svc.trustedidentities.v1.TrustedIdentitiesService/Add': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ teamId }) => ({
       teamId,
       name: 'scans',
@@ -14,7 +14,7 @@ export const requests: Requests = {
     }),
   },
   'svc.trustedidentities.v1.TrustedIdentitiesService/Remove': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ teamId }) => ({ teamId, identityId: 'tid_0' }),
     status: 404,
   },

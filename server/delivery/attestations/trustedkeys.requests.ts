@@ -9,13 +9,13 @@ const publicKey = (): string =>
   );
 
 export const requests: Requests = {
-  'svc.trustedkeys.v1.TrustedKeysService/List': { givesNothing: true, fields: team },
+  'svc.trustedkeys.v1.TrustedKeysService/List': { gives: 'nothing', fields: team },
   'svc.trustedkeys.v1.TrustedKeysService/Add': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ teamId }) => ({ teamId, name: 'scanner', publicKey: publicKey() }),
   },
   'svc.trustedkeys.v1.TrustedKeysService/Remove': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ teamId }) => ({ teamId, keyId: 'tky_0' }),
     status: 404,
   },

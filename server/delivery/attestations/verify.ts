@@ -2,13 +2,12 @@
  * What a stored bundle is worth, the one place where that is decided: signature, payload type, statement type, subject and purpose of the key, all of them. A good signature about
  * something else is the classic hole, so nobody looks at less than all.
  */
-import { hash, verify as verifyBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { Purpose, SigningKey } from '../signingkeys/index.ts';
-import { createKept } from './kept.ts';
 import type { NoSignatory, Signatory, TrustRoot } from './trust-root.ts';
-import { paeOf, readEnvelope, readStatement } from './envelope.ts';
-import type { Envelope, Statement } from './envelope.ts';
+import type { Statement } from './envelope.ts';
+import { readBundle } from './read-bundle.ts';
+import type { ReadBundle } from './read-bundle.ts';
 import { PROVENANCE_TYPE } from './statement.ts';
 
 /** `unverified`: signed by nobody whom the team trusts. */
@@ -58,48 +57,30 @@ export interface Expected {
   readonly isOurs: boolean;
 }
 
+/** A large bundle is prepared before, with the same keys. */
 export function verifyBundle(bundle: Uint8Array, keys: Keys, expected: Expected): Verified {
-  let envelope: Envelope;
-  let statement: Statement;
+  let read: ReadBundle;
   try {
-    envelope = readEnvelope(bundle);
-    statement = readStatement(envelope);
+    read = readBundle(bundle);
   } catch (error) {
     return { status: 'invalid', problem: error instanceof Error ? error.message : String(error) };
   }
+  const { statement } = read;
   if (!statement.digests.includes(expected.digest))
     return { status: 'invalid', problem: `it is about something else than ${expected.digest}`, statement };
-  return { ...bySigner({ bundle, envelope, statement }, keys, expected), statement };
+  return { ...bySigner(read, keys, expected), statement };
 }
 
-/** The key that signed a bundle: what it is worth is judged at each read. A key has one object, see `publicKeyOf`. */
-const signers = createKept<KeyObject>(20_000);
-
-interface Read {
-  readonly bundle: Uint8Array;
-  readonly envelope: Envelope;
-  readonly statement: Statement;
-}
-
-function bySigner(
-  { bundle, envelope, statement: { predicateType } }: Read,
-  keys: Keys,
-  expected: Expected,
-): Verified {
-  const name = hash('sha256', bundle, 'base64');
-  if (envelope.isKeyless && !expected.isOurs) {
-    const { payload } = envelope;
-    const said = keys.root?.signatory(bundle, { name, payload }) ?? NO_ROOT;
+function bySigner(read: ReadBundle, keys: Keys, expected: Expected): Verified {
+  const { hint, statement } = read;
+  const { predicateType } = statement;
+  if (read.isKeyless && !expected.isOurs) {
+    const said = keys.root === undefined ? NO_ROOT : read.saidBy(keys.root);
     return byIdentity(said, keys.identities, predicateType);
   }
-  const isBy = ({ publicKey }: { readonly publicKey: KeyObject }): boolean => {
-    if (signers.get(name) === publicKey) return true;
-    if (!isSignedBy(publicKey, envelope)) return false;
-    signers.keep(name, publicKey);
-    return true;
-  };
+  const isBy = (key: SigningKey | TrustedKey): boolean => read.isSignedBy(key);
   const named = <K extends { readonly hint: string }>(all: readonly K[]): readonly K[] =>
-    envelope.hint === '' ? all : all.filter(({ hint }) => hint === envelope.hint);
+    hint === '' ? all : all.filter((key) => key.hint === hint);
   const ours = named(keys.service).find(isBy);
   if (ours !== undefined) return ofService(ours, predicateType, expected);
   if (expected.isOurs) return { status: 'invalid', problem: 'no key of the service made its signature' };
@@ -115,7 +96,7 @@ function bySigner(
           problem: `the key ${signer} is not trusted for ${predicateType}`,
         };
   }
-  const isKnown = named(keys.service).length + named(keys.trusted).length > 0 && envelope.hint !== '';
+  const isKnown = named(keys.service).length + named(keys.trusted).length > 0 && hint !== '';
   return isKnown
     ? { status: 'invalid', problem: 'the signature is not that of the key which it names' }
     : { status: 'unverified', problem: 'it is signed by no key that the team trusts' };
@@ -172,13 +153,4 @@ function ofService(
 /** Whoever builds vouches for builds, and for nothing else. */
 export function maySign(purpose: Purpose, predicateType: string): boolean {
   return (purpose === 'platform') !== (predicateType === PROVENANCE_TYPE);
-}
-
-function isSignedBy(key: KeyObject, { payloadType, payload, signature }: Envelope): boolean {
-  try {
-    const algorithm = key.asymmetricKeyType === 'ed25519' ? undefined : 'sha256';
-    return verifyBytes(algorithm, paeOf(payloadType, payload), key, signature);
-  } catch {
-    return false; // A key of a kind that cannot verify this.
-  }
 }

@@ -2,6 +2,7 @@
  * Signs where the chains end: a minute after a chain has changed at the latest, sooner when a thousand entries have come, and when the
  * process stops. State: the last checkpoint of each chain that this process knows of, first read from the file.
  */
+// No TeamScope: a chain of the ledger, whose right is checked by its name.
 import type { Clock } from '../../base/clock.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Running } from '../../kit/feature.ts';

@@ -16,7 +16,6 @@ export type { Evidence, Report } from './verify.ts';
 
 export const auditFeature = declareFeature({
   name: 'audit',
-  reads: ['audit_entries', 'audit_heads'],
   start: ({ config, clock, db, secrets, onError }) => {
     const file = createCheckpointFile(config.dataDir);
     const signer = createSigner(secrets);

@@ -1,4 +1,5 @@
 /** The ledger in the database, as far as it is read. Entries are streamed in pieces, so that a chain of any length costs the same memory. */
+// No TeamScope: a chain of the ledger, whose right is checked by its name.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { AuditActor, AuditDetails, AuditRow } from '../../kit/ledger/entry.ts';
 

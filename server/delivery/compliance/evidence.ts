@@ -1,12 +1,14 @@
 /** Releases, promotions, artifacts with what is stated about them, policies and members: whatever else belongs to the period. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import { createHash } from 'node:crypto';
 import { rankOf } from '../artifacts/index.ts';
+import { isPacked } from '../attestations/index.ts';
 import { approvalsOf } from './population.ts';
 import { groupBy, keyset } from './reading.ts';
 import type { Reading } from './reading.ts';
 
 const PIECE = 100;
-/** Bundles may have 3 MiB each. */
+/** Bundles have 3 MiB at most, as they are stored. */
 const BUNDLES_AT_ONCE = 8;
 /** Of one artifact. */
 const SOURCES_MAX = 100;
@@ -101,7 +103,7 @@ function createDocuments({ db, teamId, archive }: Reading) {
         select document from sboms where team_id = ${teamId} and sha256 = ${sha256} and octet_length(document) <= ${left}::int`;
       if (kept === undefined) return null;
       left -= kept.document.length;
-      const file = kept.document[0] === 0x1f && kept.document[1] === 0x8b ? paths[1] : paths[0];
+      const file = isPacked(kept.document) ? paths[1] : paths[0];
       archive.add(file, kept.document);
       return file;
     },
@@ -158,12 +160,18 @@ async function addAttestations(reading: Reading, digest: string) {
         stated.push({ isNew: false, listed: { ...row, file: null } });
         continue;
       }
-      const file = `attestations/${createHash('sha256').update(bundle).digest('hex')}.sigstore.json`;
+      const file = `attestations/${fileName(bundle, row.sha256)}`;
       const isNew = !reading.archive.has(file);
       if (isNew) reading.archive.add(file, bundle);
       stated.push({ isNew, listed: { ...row, file } });
     }
   return stated;
+}
+
+/** By the SHA-256 of the bundle; of one that is packed by that of what it unpacks to, which the ledger has. */
+function fileName(bundle: Uint8Array, sha256: string): string {
+  if (isPacked(bundle)) return `${sha256}.sigstore.json.gz`;
+  return `${createHash('sha256').update(bundle).digest('hex')}.sigstore.json`;
 }
 
 async function bundlesAbout(

@@ -2,6 +2,7 @@
  * Passports: everything that is known of an artifact in one signed document. One job an artifact, two seconds after the last event about it, so that a burst of events makes one. What has
  * not changed makes no new one.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import canonicalize from 'canonicalize';
 import type { Clock } from '../../base/clock.ts';
 import type { EventEffect } from '../../kit/feature.ts';

@@ -1,4 +1,5 @@
 /** What passed gates, as it is kept and read again. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';

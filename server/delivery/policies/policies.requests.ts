@@ -7,18 +7,18 @@ const policy = ({ teamId, policyId }: World) => ({ teamId, policyId });
 const document = { on: ['deploy'], rules: [{ id: 'one', message: 'one', require: 'true' }] };
 
 export const requests: Requests = {
-  'svc.policies.v1.PoliciesService/List': { fields: team, givesNothing: true },
-  'svc.policies.v1.PoliciesService/Get': { fields: policy, givesNothing: true },
+  'svc.policies.v1.PoliciesService/List': { fields: team, gives: 'nothing' },
+  'svc.policies.v1.PoliciesService/Get': { fields: policy, gives: 'nothing' },
   'svc.policies.v1.PoliciesService/Create': {
     fields: ({ teamId }) => ({ teamId, name: 'other', document }),
-    givesNothing: true,
+    gives: 'nothing',
   },
   'svc.policies.v1.PoliciesService/UpdateDocument': {
     fields: (world) => ({ ...policy(world), document }),
-    givesNothing: true,
+    gives: 'nothing',
   },
-  'svc.policies.v1.PoliciesService/Enable': { fields: policy, givesNothing: true },
-  'svc.policies.v1.PoliciesService/Disable': { fields: policy, givesNothing: true },
-  'svc.policies.v1.PoliciesService/Simulate': { fields: policy, guards: 'nothing', givesNothing: true },
-  'svc.policies.v1.PoliciesService/Decisions': { fields: policy, givesNothing: true },
+  'svc.policies.v1.PoliciesService/Enable': { fields: policy, gives: 'nothing' },
+  'svc.policies.v1.PoliciesService/Disable': { fields: policy, gives: 'nothing' },
+  'svc.policies.v1.PoliciesService/Simulate': { fields: policy, guards: 'nothing', gives: 'nothing' },
+  'svc.policies.v1.PoliciesService/Decisions': { fields: policy, gives: 'nothing' },
 };

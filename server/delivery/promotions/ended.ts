@@ -1,4 +1,5 @@
 /** The end of promotions that nobody calls for: that of their build, which they are told of by its event, and that of their time. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { and, eq, lt } from 'drizzle-orm';
 import { findBuilds } from '../../engine/builds/index.ts';
 import { systemScope } from '../../kit/authorise.ts';

@@ -5,14 +5,14 @@ import type { World } from '../../../test/contract/world.ts';
 const project = ({ projectId }: World) => ({ projectId });
 
 export const requests: Requests = {
-  'svc.releases.v1.ReleasesService/List': { fields: project, givesNothing: true },
+  'svc.releases.v1.ReleasesService/List': { fields: project, gives: 'nothing' },
   'svc.releases.v1.ReleasesService/Get': {
     fields: ({ projectId, releaseId }) => ({ projectId, releaseId }),
-    givesNothing: true,
+    gives: 'nothing',
   },
   'svc.releases.v1.ReleasesService/Create': {
     guards: 'nothing',
     fields: ({ projectId, artifactId }) => ({ projectId, version: '2.0', artifactIds: [artifactId] }),
-    givesNothing: true,
+    gives: 'nothing',
   },
 };

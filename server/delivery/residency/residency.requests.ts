@@ -4,13 +4,13 @@ import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
   'svc.residency.v1.ResidencyService/AttestArtifact': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ teamId, artifactId }) => ({ teamId, artifactId }),
   },
   'svc.residency.v1.ResidencyService/ListForArtifact': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ teamId, artifactId }) => ({ teamId, artifactId }),
   },
-  'svc.residency.v1.ResidencyService/AttestEnvironment': { fields: environment },
-  'svc.residency.v1.ResidencyService/ListForEnvironment': { fields: environment },
+  'svc.residency.v1.ResidencyService/AttestEnvironment': { gives: 'nothing', fields: environment },
+  'svc.residency.v1.ResidencyService/ListForEnvironment': { gives: 'nothing', fields: environment },
 };

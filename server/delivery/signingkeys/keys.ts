@@ -7,6 +7,7 @@
  * What must hold: nobody signs with a key before it was published for `PUBLISHED_MS`, for verifiers keep the list for five minutes. The first key of a purpose alone begins at
  * once: no list that anybody keeps has an older one.
  */
+// No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import type { KeyObject } from 'node:crypto';
 import type { SigningKeyState } from '@svc/proto/gen/svc/signingkeys/v1/signingkeys_pb.ts';
 import type { Database } from '../../base/db/index.ts';

@@ -2,13 +2,13 @@
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.signingkeys.v1.AdminSigningKeysService/List': { givesNothing: true, fields: () => ({}) },
+  'svc.signingkeys.v1.AdminSigningKeysService/List': { gives: 'nothing', fields: () => ({}) },
   'svc.signingkeys.v1.AdminSigningKeysService/Rotate': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: () => ({ purpose: 'platform', reason: 'the matrix turns every key' }),
   },
   'svc.signingkeys.v1.AdminSigningKeysService/Revoke': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: () => ({ keyId: 'sgk_0', reason: 'nobody has it' }),
     status: 404,
   },

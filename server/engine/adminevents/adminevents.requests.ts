@@ -3,9 +3,9 @@ import { nothing } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.adminevents.v1.AdminEventsService/List': { givesNothing: true, fields: nothing },
+  'svc.adminevents.v1.AdminEventsService/List': { gives: 'nothing', fields: nothing },
   'svc.adminevents.v1.AdminEventsService/Replay': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: () => ({ eventId: 'evt_0' }),
   },
 };

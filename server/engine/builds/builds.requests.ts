@@ -6,8 +6,9 @@ import type { World } from '../../../test/contract/world.ts';
 const build = ({ environmentId, buildId }: World) => ({ environmentId, buildId });
 
 export const requests: Requests = {
-  'svc.builds.v1.BuildsService/Cancel': { guards: 'nothing', fields: build },
+  'svc.builds.v1.BuildsService/Cancel': { gives: 'nothing', guards: 'nothing', fields: build },
   'svc.builds.v1.BuildsService/Create': {
+    gives: 'nothing',
     fields: environment,
     guards: {
       what: 'the runners of its builds',
@@ -15,15 +16,20 @@ export const requests: Requests = {
     },
   },
   'svc.builds.v1.BuildsService/DeployApproval': {
+    gives: 'nothing',
     fields: (world) => ({ ...build(world), decision: 'approve' }),
     status: 409,
   },
-  'svc.builds.v1.BuildsService/Get': { fields: build },
-  'svc.builds.v1.BuildsService/List': { fields: environment },
-  'svc.builds.v1.BuildsService/Rollback': { guards: 'nothing', fields: build, status: 409 },
-  'svc.builds.v1.BuildsService/StreamLogs': { fields: (world) => ({ ...build(world), follow: false }) },
-  'svc.builds.v1.BuildsService/Trace': { fields: build },
+  'svc.builds.v1.BuildsService/Get': { gives: 'nothing', fields: build },
+  'svc.builds.v1.BuildsService/List': { gives: 'nothing', fields: environment },
+  'svc.builds.v1.BuildsService/Rollback': { gives: 'nothing', guards: 'nothing', fields: build, status: 409 },
+  'svc.builds.v1.BuildsService/StreamLogs': {
+    gives: 'nothing',
+    fields: (world) => ({ ...build(world), follow: false }),
+  },
+  'svc.builds.v1.BuildsService/Trace': { gives: 'nothing', fields: build },
   'svc.builds.v1.BuildsService/Unlock': {
+    gives: 'nothing',
     guards: 'nothing',
     fields: (world) => ({ ...environment(world), force: true }),
   },

@@ -1,4 +1,5 @@
 /** The offer of a build, put together when it is granted: what was stored with it, and where its image goes today. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
 import { BuildOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import type { BuildOffer, ImageTarget } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';

@@ -1,4 +1,5 @@
 /** A build as its rows have it, and as callers see it. The only file of the feature that reads them. */
+// No TeamScope: fragments of statements that take a TeamScope.
 import { BuildSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { Build } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { TeamScope } from '../../kit/context.ts';

@@ -1,4 +1,5 @@
 /** What a build leaves for those who keep evidence of it: facts in the event of its end, and the list of its packages beside it. They stand in the statement that ends it, which is in work/report.ts. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
 import type { BuildResult } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';

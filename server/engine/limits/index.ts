@@ -13,7 +13,7 @@ export const limitsFeature = declareFeature({
   name: 'limits',
   on: { teams: teamsFeature },
   settings,
-  reads: ['team_limits', 'spend_gates'],
+  reads: ['spend_gates'],
   writes: ['team_limits', 'spend_gates'],
   start: (_system, _on, limits) => ({ limits, services: [] }),
 });

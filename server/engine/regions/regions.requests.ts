@@ -3,5 +3,5 @@ import { nothing } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.regions.v1.RegionsService/List': { fields: nothing },
+  'svc.regions.v1.RegionsService/List': { gives: 'nothing', fields: nothing },
 };

@@ -3,6 +3,7 @@
  * (distribution.github.io/distribution/spec/auth/token) gives tokens that are good for the images of the build's team, and for nothing else.
  * With the lease ends the credential.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { randomUUID, timingSafeEqual } from 'node:crypto';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pages.ts';
 import type { LeaseCredential } from './image-targets.ts';

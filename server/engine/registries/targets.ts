@@ -1,4 +1,5 @@
 /** Where images of a team's builds go, decided when a runner takes the build. The only place where credentials are opened. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { liesIn } from './image-targets.ts';
 import type { ImageTargets, RegistryTarget } from './image-targets.ts';
 import type { SqlTag } from '../../base/db/index.ts';

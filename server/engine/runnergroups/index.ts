@@ -92,6 +92,5 @@ async function update(ctx: Ctx, request: UpdateRequest): Promise<Group> {
 export const runnerGroupsFeature = declareFeature({
   name: 'runnergroups',
   on: { teams: teamsFeature, work: workFeature },
-  reads: ['runner_groups'],
   start: () => ({ services: [createRunnerGroups()] }),
 });

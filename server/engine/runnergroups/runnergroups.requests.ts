@@ -11,12 +11,14 @@ const group = once(async ({ sql, teamId }) => {
 
 export const requests: Requests = {
   'svc.runnergroups.v1.RunnerGroupsService/Create': {
+    gives: 'nothing',
     fields: ({ teamId }) => ({ teamId, name: 'by-matrix', labels: { gpu: 'a100' } }),
   },
-  'svc.runnergroups.v1.RunnerGroupsService/Delete': { fields: group, last: true },
-  'svc.runnergroups.v1.RunnerGroupsService/Get': { fields: group },
-  'svc.runnergroups.v1.RunnerGroupsService/List': { fields: team },
+  'svc.runnergroups.v1.RunnerGroupsService/Delete': { gives: 'nothing', fields: group, last: 1 },
+  'svc.runnergroups.v1.RunnerGroupsService/Get': { gives: 'nothing', fields: group },
+  'svc.runnergroups.v1.RunnerGroupsService/List': { gives: 'nothing', fields: team },
   'svc.runnergroups.v1.RunnerGroupsService/Update': {
+    gives: 'nothing',
     fields: async (world) => ({ ...(await group(world)), maxRunning: 3 }),
   },
 };

@@ -7,6 +7,7 @@
  * once. Teams that paused their runners themselves are left alone while one of those is in contact. A team also leaves when its work no longer goes
  * to its own runners, and when it has neither runners nor work left.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { idHead } from '../../base/ids.ts';
 import { runnerIsBelow } from '../work/index.ts';

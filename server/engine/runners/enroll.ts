@@ -4,6 +4,7 @@
  * name that is taken rolls both back, so that the token is still good. The same token with the same key answers the same runner for 15
  * minutes, so that a lost answer loses nothing.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash, randomBytes } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';

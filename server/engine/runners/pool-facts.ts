@@ -2,6 +2,7 @@
  * What the runners of one pool are able to, counted in one indexed read. The rules are those of work/sql.ts (who may receive work) and of health.ts
  * (which word comes first): each runner is counted under the first thing that keeps it from work.
  */
+// No TeamScope: fragments of statements that take a TeamScope.
 import type { SqlTag } from '../../base/db/index.ts';
 import { runnerIsBelow } from '../work/index.ts';
 import type { WorkSettings } from '../work/index.ts';

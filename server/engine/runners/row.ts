@@ -1,4 +1,5 @@
 /** A runner as its row has it, and as its team sees it: never its key. */
+// No TeamScope: fragments of statements that take a TeamScope.
 import { RunnerSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Runner } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { requireTeam } from '../../kit/authorise.ts';

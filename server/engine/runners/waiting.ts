@@ -2,6 +2,7 @@
  * Why an item of work waits, and what to do about it. Nothing is stored: the answer is what the queue and the runners look like at the moment of the
  * question, one query for any number of items. The first rule that holds wins: what nobody can help before what only takes time.
  */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import { WaitingReason, WaitingReasonSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { Waiting as WaitingMessage } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import type { SqlTag } from '../../base/db/index.ts';

@@ -3,12 +3,20 @@ import { team } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.sandboxruns.v1.SandboxRunsService/Cancel': { guards: 'nothing', fields: ({ runId }) => ({ runId }) },
+  'svc.sandboxruns.v1.SandboxRunsService/Cancel': {
+    gives: 'nothing',
+    guards: 'nothing',
+    fields: ({ runId }) => ({ runId }),
+  },
   'svc.sandboxruns.v1.SandboxRunsService/Create': {
+    gives: 'nothing',
     guards: 'nothing',
     fields: ({ teamId }) => ({ teamId, command: ['true'] }),
   },
-  'svc.sandboxruns.v1.SandboxRunsService/Get': { fields: ({ runId }) => ({ runId }) },
-  'svc.sandboxruns.v1.SandboxRunsService/List': { fields: team },
-  'svc.sandboxruns.v1.SandboxRunsService/StreamLogs': { fields: ({ runId }) => ({ runId, follow: false }) },
+  'svc.sandboxruns.v1.SandboxRunsService/Get': { gives: 'nothing', fields: ({ runId }) => ({ runId }) },
+  'svc.sandboxruns.v1.SandboxRunsService/List': { gives: 'nothing', fields: team },
+  'svc.sandboxruns.v1.SandboxRunsService/StreamLogs': {
+    gives: 'nothing',
+    fields: ({ runId }) => ({ runId, follow: false }),
+  },
 };

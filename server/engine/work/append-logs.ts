@@ -6,6 +6,7 @@
  * One statement stores a segment of each run that has one at the moment, and only exactly behind what is stored. An append that overlaps or crosses the limit is told where things stand,
  * is cut to fit, and comes again: that happens after a lost answer and once a run, and keeps the usual statement short.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';

@@ -2,6 +2,7 @@
  * The current process of a runner is the one that was first seen last; only its calls count. A boot id that was never seen takes the runner over; one that
  * was replaced stays replaced, so that a process that hung and came back cannot act beside its successor.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Signed } from './nonces.ts';

@@ -5,6 +5,7 @@
  * environment that is held until the commit, so that no smaller one can appear later, and an ended build stays ended: once it is a build's turn, it
  * stays its turn until that build ends. So no wake-up can be lost, for there is none that counts: `roused` below only makes the next hint come at once.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { ImageEvidence } from '../evidence/index.ts';
 import { DEPLOYING, PUBLISHING } from './phases.ts';

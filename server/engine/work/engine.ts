@@ -67,7 +67,7 @@ export const workFeature = declareFeature({
   check: (settings, { problem }) => checkTimes(settings, problem),
   prefixes: ['lse'],
   owns: ['nonces', 'nonce_store'],
-  reads: ['work_items', 'work_leases', 'work_reports', 'work_routes'],
+  reads: ['work_items'],
   start: (system, { switches: { switches, feedServicePool }, limits: { limits } }, of) => {
     const { db, queue, onError } = system;
     const { sql } = db;

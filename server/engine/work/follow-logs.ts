@@ -7,6 +7,7 @@
  * Segments are read by the primary key alone, forward from the one that holds the position, and few at a time: a reader that is slow holds
  * one page and no more, whatever is stored behind it. Readers that wait at the same place of the same output share their statements (shared-read.ts).
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { TextDecoder } from 'node:util';
 import type { SqlTag } from '../../base/db/index.ts';
 import { decodeRuns } from './log-runs.ts';

@@ -3,6 +3,7 @@
  * the runners say of themselves: a lease is `ok` only together with its phase. A renewal writes the narrow row of the lease and no index; the item's row is written when an offer is accepted
  * or a phase entered. Rows are locked in the order runners, leases, items, each by id, as everywhere, so that two statements never wait for each other in a circle.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { callsInBatches } from './batching.ts';
 import { enterPhases } from './build-sql.ts';

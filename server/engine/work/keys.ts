@@ -1,4 +1,5 @@
 /** Whose key it is: one statement for the keys that are asked for together. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { AnswerInit, Ask } from '@svc/proto/dispatch/dispatch.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
 import type { SqlTag } from '../../base/db/index.ts';

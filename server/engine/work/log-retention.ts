@@ -2,6 +2,7 @@
  * Keeps the output's partitions: the coming days' are made ahead, those that are older than the installation keeps output are dropped, one table at a
  * time. Any number of servers may do it at once. The functions are in migration 0016: the server's own role owns no table.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { startLoop } from '../../base/loop.ts';
 import type { Loop } from '../../base/loop.ts';

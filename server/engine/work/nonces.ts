@@ -3,6 +3,7 @@
  * rotation. The statement that does what a call asks for stores its nonce too, and does nothing for a call whose nonce was there: when the store cannot be asked, the call
  * fails. When it lost its memory in a crash, signatures from before are refused.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';

@@ -2,6 +2,7 @@
  * Grants work to runners: one statement for the polls that came together. It notes them, answers their open offers, finds items for the others, raises their epochs, opens their
  * leases and reads what is to be executed; `skip locked` sends concurrent ones past each other. Nothing is remembered between statements: a lost answer is found again by its poll id.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { isUniqueViolation, nextEpoch } from '../../base/db/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';

@@ -2,6 +2,7 @@
  * Which runners execute a team's work. A team in a region that the customer operates uses its own; every other team uses the service's pool, whatever
  * it has enrolled. A runner takes work from one pool alone: the one named like its team.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { movedRouteId, routeJoin } from './routes.ts';

@@ -3,6 +3,7 @@
  * message heals by itself. Any number of servers relay at once; finding and postponing is one statement. An item is postponed before it is
  * published, because a crash in between costs one pause, while the other order could publish for ever.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { isTurn } from './build-sql.ts';

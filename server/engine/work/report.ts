@@ -2,6 +2,7 @@
  * Accepts how work ended: exactly one report of an item, ever. The statement for the reports that came together ends the items, closes their leases, keeps the reports, writes the
  * events and judges the durations; whoever comes second is answered from what the first left.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import { apiError } from '@svc/proto/http/errors.ts';

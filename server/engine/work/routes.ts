@@ -5,6 +5,7 @@
  * A route that is used is never removed: a submission goes by what it reads of a route only while that was used within `FRESH_MINUTES`, else it is noted anew under
  * the lock; one is removed when it was not for much longer than any statement lasts, and nothing queued or held is under it.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { WorkSelectorSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type { WorkSelector } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type { SqlTag } from '../../base/db/index.ts';

@@ -1,4 +1,5 @@
 /** Pieces of SQL that several transitions share, so that one rule stands in one place. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { ms } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';

@@ -2,6 +2,7 @@
  * Makes new items durable: the teams' pools, the limits on waiting items, the Idempotency-Keys and the rows themselves, in one statement for those that come together. A row is its own
  * outbox: the hint that follows may get lost, or is never sent because the broker is down or this process ends; the relay finds the row.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
 import type { WorkHint, WorkKind, WorkQueue } from '@svc/proto/queue/queue.ts';

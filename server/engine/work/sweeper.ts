@@ -2,6 +2,7 @@
  * Takes items back from holders whose lease has ended, and ends those that have waited for longer than they were to. Any number of servers sweep at once: finding and changing is one statement, and
  * `skip locked` gives each item to one of them. The database's clock alone decides what has ended.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { isRefusal, isRetryable } from '../../base/db/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { WorkSettings } from './settings.ts';

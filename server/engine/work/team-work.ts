@@ -1,4 +1,5 @@
 /** What happens to a team's work when its region changes or the team goes: teams decide, dispatch acts. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { ControlEvent, WorkQueue } from '@svc/proto/queue/queue.ts';
 import type { Database } from '../../base/db/index.ts';
 import type { TeamWork } from '../../access/teams/index.ts';

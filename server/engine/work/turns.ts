@@ -9,6 +9,7 @@
  * `waiting` may be wrong for a moment: a submission that reads it as true says nothing, and the claim that it overlaps may find nothing left and take it back. The relay puts it right with the item's
  * first hint, `settleTurns` what is true for nothing. Pools of one team have no rows.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';

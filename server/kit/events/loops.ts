@@ -30,8 +30,5 @@ export function startPublishing(
     });
   const names = effects.map((effect) => effectName(db.sql, effect));
   addParkedMetrics({ registry, db, onError }, names);
-  return [
-    start(EVERY_MS, createPublisher(deps)),
-    start(PARKED_EVERY_MS, async () => await playParked(deps)),
-  ];
+  return [start(EVERY_MS, createPublisher(deps)), start(PARKED_EVERY_MS, async () => await playParked(deps))];
 }

@@ -104,6 +104,33 @@ describe.skipIf(!postgresHere)('jobs', () => {
       expect(claimed.map(({ teamId }) => teamId).sort()).toEqual([TEAMS[0], TEAMS[0], TEAMS[1], TEAMS[2]]);
     });
 
+    it(
+      'gives the installation its turn, as it does to a team, also behind a long backlog',
+      TIMED,
+      async () => {
+        await add({ key: 'own', teamId: null });
+        for (let n = 0; n < 3; n += 1) await add({ key: `more ${n}`, teamId: null });
+        await add({ key: 'of a team' });
+        const claimed = await claim({ take: 2, perTeam: 2 });
+        expect(claimed.map(({ key, teamId }) => [key, teamId])).toEqual(
+          expect.arrayContaining([
+            ['own', ''],
+            ['of a team', TEAMS[0]],
+          ]),
+        );
+        expect(keys(await claim({ perTeam: 2 }))).toEqual(['more 0']);
+        await db.sql`delete from jobs`;
+        await db.sql`
+        insert into jobs (id, team_id, kind, lane, payload, due_at, created_at)
+        select 'job_' || n, ${TEAMS[0]}, 'test', 'lane ' || n, '{}', now() - interval '30 days', now() from generate_series(1, 10000) n`;
+        await add({ key: 'own', teamId: null });
+        expect((await claim({ take: 2, perTeam: 10 })).map(({ teamId }) => teamId).sort()).toEqual([
+          '',
+          TEAMS[0],
+        ]);
+      },
+    );
+
     it('has no more than its share of a team at work', async () => {
       for (let n = 0; n < 5; n += 1) await add({ key: `${n}` });
       await add({ key: 'other', teamId: TEAMS[1] });

@@ -5,6 +5,7 @@ export type Payload = Readonly<Record<string, unknown>>;
 
 export interface Job<P extends Payload = Payload> {
   readonly id: string;
+  /** Empty for work of the installation. */
   readonly teamId: string;
   readonly kind: string;
   readonly key: string | null;

@@ -9,9 +9,8 @@ export const jobs = pgTable(
   'jobs',
   {
     id: id('id').primaryKey(),
-    teamId: id('team_id')
-      .notNull()
-      .references(() => teams.id, { onDelete: 'cascade' }),
+    /** Null: work of the installation, which is nobody's turn but its own. */
+    teamId: id('team_id').references(() => teams.id, { onDelete: 'cascade' }),
     kind: text('kind').notNull(),
     /** Of all open jobs of a kind at most one has a key: adding it again changes what it does, not how often. Null: it is like no other. */
     key: text('key'),

@@ -11,7 +11,8 @@ const DEAD_KEPT_MS = 30 * 24 * 60 * 60_000;
 const ERROR_MAX = 1_000;
 
 export interface NewJob {
-  readonly teamId: string;
+  /** Null: work of the installation. */
+  readonly teamId: string | null;
   readonly kind: string;
   /** What the job is about, with the name of what that is: lanes of all kinds are one set. */
   readonly lane: string;
@@ -89,7 +90,7 @@ export function missingJobsAdded(
 /** Whether a team has jobs of a kind that wait or run. */
 export async function hasJobs(
   sql: SqlTag,
-  { kind, teamId }: Pick<NewJob, 'kind' | 'teamId'>,
+  { kind, teamId }: Pick<NewJob, 'kind'> & { readonly teamId: string },
 ): Promise<boolean> {
   const found = await sql`
     select from jobs where kind = ${kind} and team_id = ${teamId} and state <> 'dead' limit 1`;
@@ -135,6 +136,12 @@ const LOOK = 1_000;
 
 /** A job whose worker is lost runs still, past its time. */
 async function claimInTurn(sql: SqlTag, claims: readonly Claim[]): Promise<readonly Claimed[]> {
+  /** Of one team, or of the installation: each of the two finds its first ones by the index. */
+  const firstOf = (ofQueue: Fragment): Fragment => sql`
+    (select j.id, j.lane, j.due_at from jobs j
+      where j.kind = q.kind and ${ofQueue} and j.state <> 'dead' and j.due_at <= now()
+        and (j.state = 'running' or j.lane not in (select lane from busy))
+      order by j.due_at, j.id limit greatest(w.per_team - coalesce(s.taken, 0), 0))`;
   return await sql<Claimed[]>`
     with recursive wanted as materialized (
       select * from unnest(${claims.map(({ kind }) => kind)}::text[], ${claims.map(({ take }) => take)}::int[],
@@ -154,16 +161,14 @@ async function claimInTurn(sql: SqlTag, claims: readonly Claim[]): Promise<reado
       from teams_of t where t.team_id is not null
     ), queues as (
       select kind, team_id from look union select kind, team_id from teams_of where team_id is not null
+      union select kind, null from wanted where (select count(*) from look) = ${LOOK}::int
     ), first as (
       select w.kind, w.take, j.id, j.due_at,
         coalesce(s.taken, 0) + row_number() over (partition by q.kind, q.team_id order by j.due_at, j.id) as turn,
         row_number() over (partition by j.lane order by j.due_at, j.id) as in_lane
-      from queues q join wanted w on w.kind = q.kind left join share s on s.kind = q.kind and s.team_id = q.team_id
+      from queues q join wanted w on w.kind = q.kind left join share s on s.kind = q.kind and s.team_id is not distinct from q.team_id
       cross join lateral (
-        select j.id, j.lane, j.due_at from jobs j
-        where j.kind = q.kind and j.team_id = q.team_id and j.state <> 'dead' and j.due_at <= now()
-          and (j.state = 'running' or j.lane not in (select lane from busy))
-        order by j.due_at, j.id limit greatest(w.per_team - coalesce(s.taken, 0), 0)
+        ${firstOf(sql`j.team_id = q.team_id`)} union all ${firstOf(sql`q.team_id is null and j.team_id is null`)}
       ) j
     ), fair as (
       select *, row_number() over (partition by kind order by turn, due_at, id) as place from first where in_lane = 1
@@ -176,7 +181,7 @@ async function claimInTurn(sql: SqlTag, claims: readonly Claim[]): Promise<reado
       due_at = clock_timestamp() + w.lease_ms * interval '1 millisecond',
       last_error = case when j.state = 'running' then 'its worker was lost' else j.last_error end
     from wanted w where j.id = any(array(select id from mine)) and w.kind = j.kind
-    returning j.id, j.team_id as "teamId", j.kind, j.key, j.payload, j.attempts, j.epoch, j.version, j.last_error as "lastError"`;
+    returning j.id, coalesce(j.team_id, '') as "teamId", j.kind, j.key, j.payload, j.attempts, j.epoch, j.version, j.last_error as "lastError"`;
 }
 
 /** Puts off when their worker counts as lost. Returns the ids of those that are this worker's still. */

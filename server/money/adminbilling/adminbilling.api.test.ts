@@ -9,9 +9,11 @@ import { startTestServer } from '../../../test/setup/server.ts';
 import type { TestServer } from '../../../test/setup/server.ts';
 import { publish } from '../../kit/events/index.ts';
 import type { System } from '../../kit/feature.ts';
+import { createWorker } from '../../kit/jobs/index.ts';
 import { useCredit } from '../credits/index.ts';
 import { metered } from '../metering/index.ts';
-import { workOnTasks } from './index.ts';
+import { billingTaskJob } from './job.ts';
+import { endTask } from './tasks.ts';
 
 const postgresHere = await has('postgres');
 
@@ -30,14 +32,15 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
   };
 
   /** As a worker does it: nothing else closes months or publishes here. */
-  const work = async (more: Partial<Worker> = {}): Promise<boolean> =>
-    await workOnTasks({
-      db: server.db,
-      pricing: { currency: 'usd', charges: false },
-      reconciling: undefined as never,
-      onError: () => undefined,
-      ...more,
-    });
+  const work = async (more: Partial<Worker> = {}): Promise<boolean> => {
+    const deps = { db: server.db, onError: () => undefined, ...more };
+    const pricing = { currency: 'usd', charges: false };
+    const kinds = [billingTaskJob({ ...deps, pricing, reconciling: undefined as never })];
+    const worker = createWorker({ ...deps, kinds }, { signal: new AbortController().signal });
+    const begun = await worker.pass();
+    await worker.settled();
+    return begun > 0;
+  };
   const ended = async ({ id = '' }: { readonly id?: string }) => {
     while (await work());
     return await staff.adminBilling.getTask(id);
@@ -174,7 +177,13 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
       await staff.adminBilling.grantCredit(team, { amountCents: 900, reason: 'an hour' });
     await grant();
     const { id: twice } = await grant();
-    await useCredit(server.db, { teamId: team, cents: 1_000, source: 'stm_1', at: new Date() });
+    await useCredit(server.db, {
+      currency: 'usd',
+      teamId: team,
+      cents: 1_000,
+      source: 'stm_1',
+      at: new Date(),
+    });
     const revoke = async (of = team, id = twice) =>
       await staff.adminBilling.revokeGrant(of, id, { reason: 'it was given twice' });
     const taken = { kind: 'grant_revoked', amountCents: -800, balanceCents: 0, reason: 'it was given twice' };
@@ -185,7 +194,13 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     expect(await refused(revoke(teamId))).toBe('404 not_found');
     expect(await refused(revoke(team, 'crt_missing'))).toBe('404 not_found');
     const { id: used } = await grant();
-    await useCredit(server.db, { teamId: team, cents: 900, source: 'stm_2', at: new Date() });
+    await useCredit(server.db, {
+      currency: 'usd',
+      teamId: team,
+      cents: 900,
+      source: 'stm_2',
+      at: new Date(),
+    });
     expect(await refused(revoke(team, used))).toBe('409 state_conflict');
     expect(await audited(team, 'credit.revoked')).toMatchObject([
       { target: twice, details: { amountCents: 800, ofCents: 900 } },
@@ -211,6 +226,8 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
       statements: 1,
       netCents: 500,
       dueCents: 200,
+      currency: 'usd',
+      decimals: 2,
     });
     expect(await server.db.sql`select from statements`).toHaveLength(0);
     expect(await audited(id, 'credit.used')).toEqual([]);
@@ -258,7 +275,9 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     expect(cut.total).toBeGreaterThanOrEqual(300);
     const made = async () => (await sql`select from statements where period = ${period}::date`).length;
     expect(await made()).toBeLessThan(300);
-    if (cut.state === 'running') await sql`update billing_tasks set due_at = now() where id = ${id}`;
+    if (cut.state === 'running') await sql`update jobs set due_at = now() where key = ${id}`;
+    // What the dead worker says of it changes nothing.
+    expect(await endTask(server.db, { id, epoch: 0 }, { state: 'failed', problem: 'too late' })).toBe(false);
     const closed = await ended(cut.state === 'running' ? { id } : await staff.adminBilling.close());
     expect(closed).toMatchObject({
       state: 'done',
@@ -266,6 +285,19 @@ describe.skipIf(!postgresHere)('billing by staff', () => {
     });
     expect(closed.months?.[0]?.statements).toBe(await made());
     expect((await close()).body['state']).toBe('running');
+  });
+
+  it('goes on with a task that a server of before began, and that has no job', async () => {
+    const { sql } = server.db;
+    while (await work());
+    const id = 'btk_00000000000000000000000009';
+    await sql`
+      insert into billing_tasks (id, kind, actor, request_id, due_at, created_at)
+      values (${id}, 'rehearse', '{"kind": "system", "id": "old", "display": "old"}', '', now(), now())`;
+    expect(await work()).toBe(false);
+    const begun = await staff.adminBilling.close({ dryRun: true });
+    expect(begun).toMatchObject({ id, state: 'running' });
+    expect(await ended(begun)).toMatchObject({ id, state: 'done' });
   });
 
   it('has nothing to reconcile without a provider', async () => {

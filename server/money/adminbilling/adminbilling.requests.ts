@@ -11,9 +11,9 @@ const task = once(async ({ sql }) => {
 });
 
 export const requests: Requests = {
-  'svc.adminbilling.v1.AdminBillingService/ListPrices': { givesNothing: true, fields: nothing },
+  'svc.adminbilling.v1.AdminBillingService/ListPrices': { gives: 'nothing', fields: nothing },
   'svc.adminbilling.v1.AdminBillingService/PublishPrice': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: () => ({
       meter: 'build.service',
       nanosPerSecond: 200_000,
@@ -21,20 +21,20 @@ export const requests: Requests = {
     }),
   },
   'svc.adminbilling.v1.AdminBillingService/GrantCredit': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: (world) => ({ ...team(world), amountCents: 500, reason: 'an hour of ours was bad' }),
   },
   'svc.adminbilling.v1.AdminBillingService/Close': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: () => ({ dryRun: true }),
   },
   'svc.adminbilling.v1.AdminBillingService/Reconcile': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: nothing,
     status: 503,
   },
   'svc.adminbilling.v1.AdminBillingService/RevokeGrant': {
-    givesNothing: true,
+    gives: 'nothing',
     status: 404,
     fields: (world) => ({
       ...team(world),
@@ -43,8 +43,8 @@ export const requests: Requests = {
     }),
   },
   'svc.adminbilling.v1.AdminBillingService/GetTask': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: task,
   },
-  'svc.adminbilling.v1.AdminBillingService/ListTasks': { givesNothing: true, fields: nothing },
+  'svc.adminbilling.v1.AdminBillingService/ListTasks': { gives: 'nothing', fields: nothing },
 };

@@ -51,9 +51,13 @@ const words = ({ period, reports }: Waiting): string =>
   `${reports} reports of ${period.slice(0, 7)} are not published yet; the month is closed when they are, or six hours after its end`;
 
 /** Of a closing that was cut off the months of before belong to what it came to, whoever made their statements. */
-export async function workOnClosing(deps: ClosingDeps, task: BillingTask): Promise<void> {
+export async function workOnClosing(
+  deps: ClosingDeps,
+  task: BillingTask,
+  signal: AbortSignal,
+): Promise<void> {
   const { db } = deps;
-  const onProgress = createNotes(db, task);
+  const onProgress = createNotes(db, task, signal);
   const now = await databaseNow(db.sql);
   const open = await openMonth(db);
   const isRehearsed = task.kind === 'rehearse';

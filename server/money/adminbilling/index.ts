@@ -9,37 +9,27 @@ import type {
   BillingTask as TaskMessage,
   PublishPriceRequest,
 } from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
-import { CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
-import type { System } from '../../kit/feature.ts';
+import { declareFeature } from '../../kit/feature.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
-import { startLoop } from '../../base/loop.ts';
 import { shown } from '../../kit/resource/index.ts';
 import type { Row } from '../../kit/resource/index.ts';
-import type { Reconciling } from '../billing/index.ts';
+import { amountsFeature, decimalsOf } from '../amounts/index.ts';
+import { billingFeature } from '../billing/index.ts';
+import { costsFeature, entryShown } from '../costs/index.ts';
 import { creditsFeature, grant, revokeGrant } from '../credits/index.ts';
 import { listPrices, meteringFeature, publishPrice, tellOfPrice } from '../metering/index.ts';
 import type { Meter, Price } from '../metering/index.ts';
-import type { Pricing } from '../amounts/index.ts';
-import { amountsFeature } from '../amounts/index.ts';
-import { billingFeature } from '../billing/index.ts';
 import { plansFeature } from '../plans/index.ts';
 import { statementsFeature } from '../statements/index.ts';
-import { declareFeature } from '../../kit/feature.ts';
-import { beginClosing, workOnClosing } from './closing.ts';
-import { beginReconciling, followLooks } from './reconciling.ts';
-import { findTask, listTasks, purgeTasks, workOnOne } from './tasks.ts';
+import { beginClosing } from './closing.ts';
+import { billingTaskJob } from './job.ts';
+import type { TaskDeps } from './job.ts';
+import { beginReconciling } from './reconciling.ts';
+import { findTask, listTasks, purgeTasks } from './tasks.ts';
 import type { BillingTask } from './tasks.ts';
-
-/** Tasks that other processes began, and those whose server is gone. */
-const TASKS_MS = 1_000;
-
-export interface TaskDeps extends Pick<System, 'db' | 'onError'> {
-  readonly pricing: Pricing;
-  readonly reconciling: Reconciling;
-}
 
 export const adminBillingFeature = declareFeature({
   name: 'adminbilling',
@@ -49,6 +39,7 @@ export const adminBillingFeature = declareFeature({
     plans: plansFeature,
     credits: creditsFeature,
     statements: statementsFeature,
+    costs: costsFeature,
     billing: billingFeature,
   },
   prefixes: ['btk'],
@@ -56,20 +47,11 @@ export const adminBillingFeature = declareFeature({
     const deps = { db, onError, pricing, reconciling };
     return {
       services: [createAdminBilling(deps)],
-      loops: [() => startLoop({ everyMs: TASKS_MS, onError, run: async () => await workOnTasks(deps) })],
+      jobs: [billingTaskJob(deps)],
       purges: [async () => await purgeTasks(db)],
     };
   },
 });
-
-/** One of them; says whether there may be more. */
-export async function workOnTasks({ reconciling, ...closing }: TaskDeps): Promise<boolean> {
-  const { db } = closing;
-  return await workOnOne(db, async (task) => {
-    if (task.kind === 'reconcile') await followLooks(db, task, reconciling);
-    else await workOnClosing(closing, task);
-  });
-}
 
 function createAdminBilling({ reconciling, ...closing }: TaskDeps): Handlers<Ctx> {
   const { currency } = closing.pricing;
@@ -79,21 +61,35 @@ function createAdminBilling({ reconciling, ...closing }: TaskDeps): Handlers<Ctx
     }),
     publishPrice: async (request, ctx: Ctx) => shown(PriceSchema, await publish(ctx, currency, request)),
     grantCredit: async ({ teamId, amountCents, reason, expiresAt }, ctx: Ctx) =>
-      shown(
-        CreditEntrySchema,
-        await grant(ctx, { teamId, amountCents, reason, expiresAt: expiresAt && timestampDate(expiresAt) }),
+      entryShown(
+        await grant(ctx, {
+          teamId,
+          amountCents,
+          currency,
+          reason,
+          expiresAt: expiresAt && timestampDate(expiresAt),
+        }),
+        currency,
       ),
-    revokeGrant: async (request, ctx: Ctx) => shown(CreditEntrySchema, await revokeGrant(ctx, request)),
-    close: async ({ dryRun }, ctx: Ctx) => taskShown(await beginClosing(ctx, closing, dryRun)),
-    reconcile: async (_request, ctx: Ctx) => taskShown(await beginReconciling(ctx, reconciling)),
-    getTask: async ({ taskId }, ctx: Ctx) => taskShown(await findTask(ctx.db, taskId)),
-    listTasks: async (_request, ctx: Ctx) => ({ tasks: (await listTasks(ctx.db)).map(taskShown) }),
+    revokeGrant: async (request, ctx: Ctx) =>
+      entryShown(await revokeGrant(ctx, { ...request, currency }), currency),
+    close: async ({ dryRun }, ctx: Ctx) => taskShown(await beginClosing(ctx, closing, dryRun), currency),
+    reconcile: async (_request, ctx: Ctx) => taskShown(await beginReconciling(ctx, reconciling), currency),
+    getTask: async ({ taskId }, ctx: Ctx) => taskShown(await findTask(ctx.db, taskId), currency),
+    listTasks: async (_request, ctx: Ctx) => ({
+      tasks: (await listTasks(ctx.db)).map((task) => taskShown(task, currency)),
+    }),
   });
 }
 
-function taskShown(task: BillingTask): TaskMessage {
-  const { result } = task;
-  return shown(BillingTaskSchema, { ...task, ...(result as Pick<Row<TaskMessage>, 'months' | 'looks'>) });
+function taskShown(task: BillingTask, currency: string): TaskMessage {
+  const { months, ...more } = (task.result ?? {}) as Partial<Pick<Row<TaskMessage>, 'months' | 'looks'>>;
+  const money = { currency, decimals: decimalsOf(currency) };
+  return shown(BillingTaskSchema, {
+    ...task,
+    ...more,
+    months: (months ?? []).map((month) => ({ ...month, ...money })),
+  });
 }
 
 /** With its entry in the platform's chain, since it concerns every team, and told before it begins. */

@@ -1,6 +1,7 @@
 /** Questions to the provider about everything that is open, as a task: they are events of its customers' lanes, which workers handle by themselves. */
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
+import { JobNotYet } from '../../kit/jobs/index.ts';
 import type { Reconciling } from '../billing/index.ts';
 import { addTask, endTask, note, runningTask, withLooks } from './tasks.ts';
 import type { BillingTask } from './tasks.ts';
@@ -17,6 +18,7 @@ export async function beginReconciling(ctx: Ctx, reconciling: Reconciling): Prom
   return task ?? (await runningTask(ctx.db, 'reconcile')) ?? (await beginReconciling(ctx, reconciling));
 }
 
+/** Comes again while some are left: whoever handles them says nothing of it. */
 export async function followLooks(
   db: Database,
   task: BillingTask,
@@ -26,5 +28,6 @@ export async function followLooks(
   if (left === 0) return void (await endTask(db, task, { state: 'done' }));
   const problem =
     failed === 0 ? null : `${failed} of ${left} that are left failed, and are asked again by themselves`;
-  await note(db, task, { done: task.total - left, total: task.total, problem, againInMs: LOOKED_AFTER_MS });
+  await note(db, task, { done: task.total - left, total: task.total, problem });
+  throw new JobNotYet(LOOKED_AFTER_MS);
 }

@@ -13,7 +13,7 @@ import { id, instant } from '../../base/db/columns.ts';
 import type { AuditActor } from '../../kit/ledger/index.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
 
-/** Long acts of staff. At most one of a kind is at work. */
+/** Long acts of staff, which a job does. At most one of a kind is at work. */
 export const billingTasks = pgTable(
   'billing_tasks',
   {
@@ -30,10 +30,12 @@ export const billingTasks = pgTable(
     /** Who began it. */
     actor: jsonb('actor').$type<AuditActor>().notNull(),
     requestId: text('request_id').notNull(),
-    /** +1 with each server that takes it: what an older one says of it changes nothing. */
+    /** +1 with each attempt of its job: what an older one says of it changes nothing. */
     epoch: integer('epoch').notNull().default(0),
-    /** When its server counts as lost. */
-    dueAt: instant('due_at').notNull(),
+    /** Servers of before took a task when this had passed; they take none whose job somebody does. */
+    dueAt: instant('due_at')
+      .notNull()
+      .default(sql`'infinity'`),
     createdAt: instant('created_at').notNull(),
     endedAt: instant('ended_at'),
   },

@@ -1,25 +1,31 @@
 /**
- * Long acts of staff. The row says how far one is, whoever works on it; the call that begins it ends at once.
+ * Long acts of staff: the row says what one is, how far it is and what it came to, and its job does it. The call that begins it ends at once.
  *
  *     running ──its result──> done
  *        └──cannot go on────> failed
  *
- * A server holds a task for a minute, and for another one with each step that it notes. When it dies another one takes the task, and what the older one notes afterwards changes nothing.
+ * A job whose worker dies is done again from where the act is. What the older attempt notes afterwards changes nothing, because each attempt has another epoch.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { and, desc, eq, sql as raw } from 'drizzle-orm';
-import { isConnectionError } from '../../base/db/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
+import { addJob, missingJobsAdded } from '../../kit/jobs/index.ts';
 import { auditActor } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { ms } from '../../base/sql.ts';
 import type { Looks } from '../billing/index.ts';
 import { billingTasks } from './schema.ts';
 
 export type BillingTask = typeof billingTasks.$inferSelect;
 
-const HELD_MS = 60_000;
+export const BILLING_TASK_JOB = 'billing.task';
+
+export interface TaskJob {
+  readonly [name: string]: unknown;
+  readonly taskId: string;
+}
+
 /** Steps are noted so often. */
 const NOTED_EVERY_MS = 500;
 const LISTED_MAX = 50;
@@ -27,17 +33,26 @@ const KEPT = '90 days';
 
 export type Begun = Pick<BillingTask, 'kind'> & Partial<Pick<BillingTask, 'since'>>;
 
-/** Undefined: one of its kind is at work already. In the transaction of what belongs to it. */
+/** With its job, in the transaction of what belongs to it. Undefined: one of its kind is at work already. */
 export async function addTask(ctx: Ctx, begun: Begun): Promise<BillingTask | undefined> {
   const createdAt = ctx.clock.now();
-  const made = { ...begun, id: newId('btk', createdAt.getTime()), createdAt, dueAt: raw`now()` };
+  const made = { ...begun, id: newId('btk', createdAt.getTime()), createdAt };
   const by = { actor: auditActor(ctx), requestId: ctx.call.requestId };
-  const [row] = await ctx.db.orm
-    .insert(billingTasks)
-    .values({ ...made, ...by })
-    .onConflictDoNothing()
-    .returning();
-  return row;
+  return await ctx.db.transact(async (db) => {
+    const [row] = await db.orm
+      .insert(billingTasks)
+      .values({ ...made, ...by })
+      .onConflictDoNothing()
+      .returning();
+    if (row === undefined) return undefined;
+    await addJob(db, jobOf(row));
+    return row;
+  });
+}
+
+function jobOf({ id, kind }: Pick<BillingTask, 'id' | 'kind'>) {
+  const payload: TaskJob = { taskId: id };
+  return { teamId: null, kind: BILLING_TASK_JOB, key: id, lane: `${BILLING_TASK_JOB} ${kind}`, payload };
 }
 
 /** In the transaction that added it. */
@@ -52,12 +67,17 @@ export async function withLooks(
   return row;
 }
 
+/** The one that is at work. One that a server of before began has no job, and gets it here. */
 export async function runningTask(
-  { orm }: Pick<Database, 'orm'>,
+  { orm, sql }: Pick<Database, 'orm' | 'sql'>,
   kind: BillingTask['kind'],
 ): Promise<BillingTask | undefined> {
   const isRunning = and(eq(billingTasks.kind, kind), eq(billingTasks.state, 'running'));
   const [row] = await orm.select().from(billingTasks).where(isRunning);
+  if (row === undefined) return undefined;
+  const { key, lane, payload } = jobOf(row);
+  const missing = sql`select null as team_id, ${lane}::text as lane, ${key}::text as key, ${sql.json(payload)}::jsonb as payload`;
+  await sql`with added as (${missingJobsAdded(sql, { kind: BILLING_TASK_JOB, inMs: 0 }, missing)}) select 1`;
   return row;
 }
 
@@ -76,44 +96,45 @@ export async function purgeTasks({ sql }: Pick<Database, 'sql'>): Promise<void> 
   await sql`delete from billing_tasks where state <> 'running' and ended_at < now() - ${KEPT}::interval`;
 }
 
-/** One that nobody works on. */
-export async function takeTask({
-  orm,
-  sql,
-}: Pick<Database, 'orm' | 'sql'>): Promise<BillingTask | undefined> {
-  const [taken] = await sql<Array<{ id: string }>>`
-    update billing_tasks set epoch = epoch + 1, due_at = now() + ${ms(sql, HELD_MS)}
-    where id = (select id from billing_tasks where state = 'running' and due_at <= now() order by created_at limit 1 for update skip locked)
-    returning id`;
-  return taken && (await findTask({ orm }, taken.id));
+/** For one attempt of its job. Undefined: it has ended. */
+export async function takeTask({ orm }: Pick<Database, 'orm'>, id: string): Promise<BillingTask | undefined> {
+  const [row] = await orm
+    .update(billingTasks)
+    .set({ epoch: raw`${billingTasks.epoch} + 1` })
+    .where(and(eq(billingTasks.id, id), eq(billingTasks.state, 'running')))
+    .returning();
+  return row;
 }
 
-class Lost extends Error {}
+/** Another attempt has the task by now. */
+export class Lost extends Error {}
 
 export interface Noted {
   readonly done: number;
   readonly total: number;
   readonly problem?: string | null;
-  /** Default: a minute. */
-  readonly againInMs?: number;
 }
 
-/** Nobody else takes the task for a while: while its server works on it, or while what it waits for happens by itself. Throws when another server has it by now. */
+/** Throws when another attempt has the task by now. */
 export async function note(
   { sql }: Pick<Database, 'sql'>,
   { id, epoch }: BillingTask,
-  { done, total, problem = null, againInMs = HELD_MS }: Noted,
+  { done, total, problem = null }: Noted,
 ): Promise<void> {
   const { count } = await sql`
-    update billing_tasks set done = ${done}, total = ${total}, problem = ${problem}, due_at = now() + ${ms(sql, againInMs)}
-    where id = ${id} and epoch = ${epoch} and state = 'running'`;
-  if (count === 0) throw new Lost(`the task ${id} is another server's by now`);
+    update billing_tasks set done = ${done}, total = ${total}, problem = ${problem} where id = ${id} and epoch = ${epoch} and state = 'running'`;
+  if (count === 0) throw new Lost(`the task ${id} is another attempt's by now`);
 }
 
-/** Notes the first step, and those behind it from time to time. */
-export function createNotes(db: Pick<Database, 'sql'>, task: BillingTask): (noted: Noted) => Promise<void> {
+/** Notes the first step, and those behind it from time to time. Throws at the next step when the attempt is to end. */
+export function createNotes(
+  db: Pick<Database, 'sql'>,
+  task: BillingTask,
+  signal: AbortSignal,
+): (noted: Noted) => Promise<void> {
   let last = -Infinity;
   return async (noted) => {
+    signal.throwIfAborted();
     const now = performance.now();
     if (noted.done > 0 && now - last < NOTED_EVERY_MS) return;
     last = now;
@@ -127,10 +148,10 @@ export interface Ended {
   readonly problem?: string | null;
 }
 
-/** False: another server has ended it. */
+/** False: another attempt has it, or has ended it. */
 export async function endTask(
   { sql }: Pick<Database, 'sql'>,
-  { id, epoch }: BillingTask,
+  { id, epoch }: Pick<BillingTask, 'id' | 'epoch'>,
   { state, result, problem = null }: Ended,
 ): Promise<boolean> {
   const { count } = await sql`
@@ -140,19 +161,8 @@ export async function endTask(
   return count === 1;
 }
 
-/** Does what one task asks for. What fails by the database's absence is tried again when the task is nobody's any more; all else is its end. Returns whether there may be more. */
-export async function workOnOne(db: Database, work: (task: BillingTask) => Promise<void>): Promise<boolean> {
-  const task = await takeTask(db);
-  if (task === undefined) return false;
-  try {
-    await work(task);
-    return true;
-  } catch (error) {
-    if (error instanceof Lost || isConnectionError(error)) throw error;
-    await endTask(db, task, {
-      state: 'failed',
-      problem: error instanceof Error ? error.message : String(error),
-    });
-    throw error;
-  }
+/** No attempt is left. */
+export async function failTask({ sql }: Pick<Database, 'sql'>, id: string, problem: string): Promise<void> {
+  await sql`
+    update billing_tasks set state = 'failed', ended_at = now(), problem = ${problem} where id = ${id} and state = 'running'`;
 }

@@ -1,7 +1,17 @@
 /** Rounding, and parts that sum. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { centsOf, decimalOf, decimalsOf, moneyOf, payableStep, shared } from './index.ts';
+import {
+  centsOf,
+  decimalOf,
+  decimalsOf,
+  minorUnit,
+  moneyOf,
+  payableOf,
+  payablePart,
+  payableStep,
+  shared,
+} from './index.ts';
 
 describe('an amount', () => {
   it('is a decimal text of twelve places', () => {
@@ -83,6 +93,39 @@ describe('moneyOf()', () => {
       negative,
       large,
     ]);
+  });
+});
+
+describe('payableOf()', () => {
+  it('is the nearest amount that can be paid, half of a step away from zero', () => {
+    const fils = 10n ** 9n;
+    const near = [291_024n, 291_025n, -291_025n, 4n, 5n].map((each) => payableOf(each * fils, 'kwd'));
+    expect(near).toEqual([291_020, 291_030, -291_030, 0, 10]);
+    expect(payableOf(495n * 10n ** 9n, 'isk')).toBe(0);
+    expect(payableOf(5n * 10n ** 11n, 'isk')).toBe(100);
+  });
+
+  it('is never more than half of a step from the exact amount', () => {
+    const amount = fc.bigInt({ min: -(10n ** 21n), max: 10n ** 21n });
+    fc.assert(
+      fc.property(fc.constantFrom('usd', 'jpy', 'kwd', 'tnd', 'isk', 'ugx'), amount, (currency, pico) => {
+        const cents = payableOf(pico, currency);
+        const step = payableStep(currency);
+        expect(Math.abs(cents % step)).toBe(0);
+        const off = BigInt(cents) * minorUnit(currency) - pico;
+        expect((off < 0n ? -off : off) * 2n <= minorUnit(currency) * BigInt(step)).toBe(true);
+        if (step === 1) expect(cents).toBe(centsOf(pico, currency));
+      }),
+    );
+  });
+
+  it('leaves less than a step', () => {
+    expect([
+      payablePart(129, 'kwd'),
+      payablePart(9, 'kwd'),
+      payablePart(199, 'isk'),
+      payablePart(7, 'usd'),
+    ]).toEqual([120, 0, 100, 7]);
   });
 });
 

@@ -26,8 +26,8 @@ export function decimalsOf(currency: string): number {
 const WHOLE_ONLY = ['isk', 'ugx'];
 
 /**
- * Returns the minor units of which a single payment is a multiple. Stripe refuses a last digit that is not 0 where
- * there are three decimals.
+ * Returns the minor units of which every amount is a multiple that the provider is asked for: items of an invoice,
+ * payments, refunds. Stripe refuses a last digit that is not 0 where there are three decimals.
  */
 export function payableStep(currency: string): number {
   if (WHOLE_ONLY.includes(currency)) return 100;
@@ -45,12 +45,27 @@ export function decimalOf(pico: bigint): string {
   return `${pico < 0n ? '-' : ''}${digits.slice(0, -PLACES)}.${digits.slice(-PLACES)}`;
 }
 
-/** Whole minor units, half of one away from zero. */
-export function centsOf(pico: bigint, currency: string): number {
-  const unit = minorUnit(currency);
+/** The nearest multiple of a unit, in units; half of one goes away from zero. */
+function nearest(pico: bigint, unit: bigint): number {
   const size = pico < 0n ? -pico : pico;
-  const cents = Number((size * 2n + unit) / (unit * 2n));
-  return pico < 0n ? -cents : cents;
+  const units = Number((size * 2n + unit) / (unit * 2n));
+  return pico < 0n ? -units : units;
+}
+
+/** Whole minor units, for words about what nobody pays as such. What a statement has is `payableOf`. */
+export function centsOf(pico: bigint, currency: string): number {
+  return nearest(pico, minorUnit(currency));
+}
+
+/** Minor units of the nearest amount that can be paid: this is the one rounding of money that is settled. */
+export function payableOf(pico: bigint, currency: string): number {
+  const step = payableStep(currency);
+  return nearest(pico, minorUnit(currency) * BigInt(step)) * step;
+}
+
+/** What of these minor units, none below 0, can be paid: the rest is less than a step. */
+export function payablePart(cents: number, currency: string): number {
+  return cents - (cents % payableStep(currency));
 }
 
 /** One meter at one price in one month: what is rounded, once, wherever an amount in minor units is made of costs. */
@@ -62,7 +77,7 @@ export interface Rounded {
 
 /** Minor units of what is not included, as the statement of these lines has them. */
 export function netCentsOf(lines: readonly Rounded[], currency: string): number {
-  return lines.reduce((sum, { list, included }) => sum + centsOf(list - included, currency), 0);
+  return lines.reduce((sum, { list, included }) => sum + payableOf(list - included, currency), 0);
 }
 
 export function picoOf(cents: number, currency: string): bigint {

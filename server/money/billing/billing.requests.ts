@@ -8,15 +8,15 @@ export const requests: Requests = {
   'svc.billing.v1.BillingService/Checkout': {
     guards: 'nothing',
     status: 503,
-    givesNothing: true,
+    gives: 'nothing',
     fields: () => ({ plan: 'team', ...addresses }),
   },
   'svc.billing.v1.BillingService/Portal': {
     guards: 'nothing',
     status: 503,
-    givesNothing: true,
+    gives: 'nothing',
     fields: () => ({}),
   },
-  'svc.billing.v1.BillingService/ListStatements': { givesNothing: true, fields: team },
-  'svc.billing.v1.BillingService/BecomePayer': { givesNothing: true, fields: team },
+  'svc.billing.v1.BillingService/ListStatements': { gives: 'nothing', fields: team },
+  'svc.billing.v1.BillingService/BecomePayer': { gives: 'nothing', fields: team },
 };

@@ -6,7 +6,7 @@ import { apiError } from '@svc/proto/http/errors.ts';
 import { problem } from '@svc/proto/http/json-text.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
-import { moneyOf, payableStep } from '../amounts/index.ts';
+import { assertPayable } from '../credits/index.ts';
 import { lookupKeyOf, PAID } from '../plans/index.ts';
 import type { CataloguePlan } from '../plans/index.ts';
 import { liveOf, subscribed } from './account-plan.ts';
@@ -208,13 +208,7 @@ export async function checkoutCredit(deps: CheckoutDeps, ctx: Ctx, wanted: Wante
   const { amountCents, successUrl, cancelUrl } = wanted;
   if (!Number.isSafeInteger(amountCents))
     throw problem('amountCents', 'double.whole', `must be a whole number, got ${amountCents}`);
-  const step = payableStep(deps.currency);
-  if (amountCents % step !== 0)
-    throw problem(
-      'amountCents',
-      'multiple',
-      `must be a multiple of ${step}, since payments in ${deps.currency.toUpperCase()} are of whole ${moneyOf(step, deps.currency)}; got ${amountCents}`,
-    );
+  assertPayable(amountCents, deps.currency);
   deps.check({ successUrl, cancelUrl });
   return await toCaller(deps, async () => await buyCredit(deps, ctx, wanted));
 }

@@ -1,4 +1,5 @@
 /** Money is counted in one currency for as long as an installation lives. */
+// No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import type { Database } from '../../base/db/index.ts';
 
 /** Throws when money was counted in another currency: budgets, credit and balances are numbers without one, and would silently become amounts of the new one. */

@@ -1,4 +1,5 @@
 /** Accounts and their customers at the provider. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { findUserById } from '../../access/accounts/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';

@@ -8,6 +8,7 @@
  * One event of a lane, which is a customer, is at work at a time, so that no older reading of an object overwrites a newer one. An event says only which object
  * to read, so that their order does not matter. A claim ends by itself; what its worker does then comes to nothing, because `attempts` has moved on.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { ms } from '../../base/sql.ts';
 

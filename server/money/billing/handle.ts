@@ -1,4 +1,5 @@
 /** What each event is about. It says only which object to read: what the object is now decides, so that events may come late, twice and in any order. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { disputeLost, disputeOpened, disputeWon, PROVIDER_ACTOR, refund } from '../credits/index.ts';
 import { DAY_MS } from '../metering/index.ts';
@@ -71,7 +72,11 @@ async function paidSession(
   return found?.mode === 'payment' ? found : undefined;
 }
 
-const creditOf = ({ amountCents, totalCents }: ProviderSession): Taxed => ({ amountCents, totalCents });
+const creditOf = ({ amountCents, totalCents, currency }: ProviderSession): Taxed => ({
+  amountCents,
+  totalCents,
+  currency,
+});
 
 function disputed({ id, state, amountCents }: ProviderDispute, paid: ProviderSession): Effects {
   return async ({ db, now: at, eventId }) => {

@@ -72,7 +72,7 @@ describe.skipIf(!postgresHere)('a statement', () => {
     const at = shop.clock.now();
     await purchase(db, { teamId: buyer.teamId, cents: 232, source: `cs_${buyer.teamId}`, at });
     const id = await closed(buyer, { lines: [95_154], credit: 232 });
-    await useCredit(db, { teamId: buyer.teamId, cents: 232, source: id, at });
+    await useCredit(db, { currency: 'usd', teamId: buyer.teamId, cents: 232, source: id, at });
     expect(await shop.credit(buyer)).toBe(0);
     await shop.look();
     const [invoice] = invoices(id);
@@ -297,7 +297,7 @@ describe.skipIf(!postgresHere)('a statement', () => {
     await addLooks(sqlOf(), { now: shop.clock.now(), all: false });
     await handleEvents(shop.deps);
     expect(
-      shop.logged.some((line) => line.includes(id) && line.includes('is over 1005, expected 1000')),
+      shop.logged.some((line) => line.includes(id) && line.includes('is over 10.05 USD, expected 10.00 USD')),
     ).toBe(true);
     expect(invoices(id)).toEqual([]);
     await persist();

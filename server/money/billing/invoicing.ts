@@ -2,6 +2,7 @@
  * Invoices of statements. What is there is looked for first, by our own mark: an answer may have been lost, and the provider forgets keys after a day. An invoice is read before it is made final; if it
  * is not over exactly what is due, it is deleted and those who run the installation are told.
  */
+import { moneyOf } from '../amounts/index.ts';
 import { meterWords } from '../metering/index.ts';
 import { SELF_HOSTED } from '../plans/index.ts';
 import { linesOf, SHORTFALL, statementById } from '../statements/index.ts';
@@ -47,7 +48,8 @@ function differs(
   { dueCents, currency: own }: StatementRow,
 ): string | undefined {
   if (currency !== own) return `its currency is ${currency}, expected ${own}`;
-  return totalCents === dueCents ? undefined : `it is over ${totalCents}, expected ${dueCents}`;
+  const [is, wanted] = [totalCents, dueCents].map((cents) => moneyOf(cents, currency));
+  return totalCents === dueCents ? undefined : `it is over ${is}, expected ${wanted}`;
 }
 
 /** The one that there is, or a new draft. Of several drafts one stays. */

@@ -1,4 +1,5 @@
 /** What was paid for an invoice and went back since: for a statement a transfer of its team, for a plan a fee below 0. */
+import { payableStep } from '../amounts/index.ts';
 import { statementPaidBack } from '../credits/index.ts';
 import type { PaidBack } from '../credits/index.ts';
 import { noEffects } from './billing-deps.ts';
@@ -10,13 +11,19 @@ export interface Taxed {
   /** Without taxes. */
   readonly amountCents: number;
   readonly totalCents: number;
+  readonly currency: string;
 }
 
-/** Part of `cents` that is no tax, to the nearest minor unit. */
-export function partOf(cents: number, { amountCents, totalCents }: Taxed): number {
+/**
+ * Part of `cents` that is no tax, to the nearest amount that can be paid: what is left of a purchase pays statements, and
+ * what is missing of it stands on one. The part of all is all, also where that was bought before this held.
+ */
+export function partOf(cents: number, { amountCents, totalCents, currency }: Taxed): number {
   if (totalCents <= 0) return 0;
-  const [part, whole] = [BigInt(cents) * BigInt(amountCents), BigInt(totalCents)];
-  return Number((part * 2n + whole) / (whole * 2n));
+  if (cents === totalCents) return amountCents;
+  const step = BigInt(payableStep(currency));
+  const [part, whole] = [BigInt(cents) * BigInt(amountCents), BigInt(totalCents) * step];
+  return Number(((part * 2n + whole) / (whole * 2n)) * step);
 }
 
 export type Back = Pick<PaidBack, 'kind' | 'of'> & {
@@ -31,7 +38,11 @@ export async function invoicePaidBack(
 ): Promise<Effects> {
   const invoice = await deps.provider.invoiceOfPayment(paymentId);
   if (invoice === undefined) return noEffects;
-  const totalCents = partOf(givenCents, { amountCents: invoice.totalCents, totalCents: invoice.paidCents });
+  const totalCents = partOf(givenCents, {
+    amountCents: invoice.totalCents,
+    totalCents: invoice.paidCents,
+    currency: invoice.currency,
+  });
   if (invoice.subscriptionId !== undefined)
     return await feeGivenBack(deps, lane, { invoice, of: back.of, totalCents });
   const statement = await statementOfInvoice(deps, invoice);

@@ -1,4 +1,5 @@
 /** Looks that the server takes by itself, for what the provider told and nobody heard. Each is an event of the customer's lane, so that it waits for its turn. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { SELF_HOSTED } from '../plans/index.ts';
 import { GRACE_MS, REMINDER_MS } from './account-plan.ts';

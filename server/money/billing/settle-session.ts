@@ -1,5 +1,6 @@
 /** What becomes of a purchase, as its session stands at the provider. Our own row says whose it is and what it was to cost; what a session says of that is compared, and never believed. */
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
+import { moneyOf } from '../amounts/index.ts';
 import { PROVIDER_ACTOR, purchase } from '../credits/index.ts';
 import { noEffects } from './billing-deps.ts';
 import type { BillingDeps, Change, Effects } from './billing-deps.ts';
@@ -41,7 +42,7 @@ function strangeness(
   if (mode !== (row.kind === 'plan' ? 'subscription' : 'payment')) return `its mode is not that of ${row.id}`;
   if (currency !== row.currency) return `its currency is ${currency}, that of ${row.id} ${row.currency}`;
   if (row.kind === 'credit' && amountCents !== row.amountCents)
-    return `its amount is ${amountCents}, that of ${row.id} ${row.amountCents}`;
+    return `its amount is ${moneyOf(amountCents, currency)}, that of ${row.id} ${moneyOf(row.amountCents, currency)}`;
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 /** Billing as teams and accounts see it. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import { StatementSchema, TeamBillingSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type { ListStatementsRequest } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import type { Statement, TeamBilling } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';

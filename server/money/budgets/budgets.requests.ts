@@ -11,10 +11,10 @@ const budget = once(async ({ teamId, projectId, sql }) => {
 });
 
 export const requests: Requests = {
-  'svc.budgets.v1.BudgetsService/List': { fields: team, givesNothing: true },
+  'svc.budgets.v1.BudgetsService/List': { fields: team, gives: 'nothing' },
   'svc.budgets.v1.BudgetsService/Set': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ teamId, environmentId }) => ({ teamId, environmentId, monthlyLimit: 200 }),
   },
-  'svc.budgets.v1.BudgetsService/Delete': { fields: budget, givesNothing: true, last: true },
+  'svc.budgets.v1.BudgetsService/Delete': { fields: budget, gives: 'nothing', last: 1 },
 };

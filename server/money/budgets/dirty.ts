@@ -2,6 +2,7 @@
  * Marks of teams whose costs changed since they were held against budgets and plans. A mark that is there already is locked until the writer's transaction ends, although nothing of it changes: otherwise it could be
  * taken between this statement and its commit, by an evaluation that does not see these costs yet, and nobody would look at them again. An evaluation that has taken the mark is waited for.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../../kit/feature.ts';
 import type { Fragment } from '../../base/sql.ts';

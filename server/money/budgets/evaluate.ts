@@ -2,6 +2,7 @@
  * Holds what was spent against budgets and plans: notices, and the gates that refuse new work. Takes the marks of teams in the transaction that acts on them: whoever dies in it leaves them.
  * Costs that are published while it runs wait for it with their mark, and are seen by the next one. One evaluation runs at a time, wherever: of two, the one that read first could write last.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Clock } from '../../base/clock.ts';
 import { isConnectionError, isRetryable } from '../../base/db/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';

@@ -1,4 +1,5 @@
 /** Gates of new work: a row for each scope that is held, with its cause and the figures that a refusal names. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { appendAudit } from '../../kit/ledger/index.ts';
 import type { AuditActor } from '../../kit/ledger/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';

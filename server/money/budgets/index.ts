@@ -1,4 +1,5 @@
 /** Budgets: what a team, a project or an environment may cost in a month, and what happens when it costs more. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { BudgetsService } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';

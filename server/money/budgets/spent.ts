@@ -2,6 +2,7 @@
  * Sums of days by budget, read team by team: what a team's rows are grouped by stays small enough for memory, however many teams there are. Reads the days of this month and of four weeks,
  * however long the history is.
  */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { historyFrom } from '../costs/index.ts';

@@ -2,6 +2,7 @@
  * Tells of the anomalies of each day, once: a job a team, which looks at one day after the other while the team uses something. Its row is what remembers the day: what is told and the step to
  * the next day are one transaction. A team that begins, or begins again, is found by a sweep over the teams.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { publishedUntil } from '../../kit/events/index.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { Database } from '../../base/db/index.ts';

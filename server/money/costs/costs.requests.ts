@@ -3,16 +3,16 @@ import { team } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.costs.v1.CostsService/ListCreditLedger': { givesNothing: true, fields: team },
-  'svc.costs.v1.CostsService/CreditBalance': { givesNothing: true, fields: team },
-  'svc.costs.v1.CostsService/Summary': { givesNothing: true, fields: team },
-  'svc.costs.v1.CostsService/Anomalies': { givesNothing: true, fields: team },
-  'svc.costs.v1.CostsService/ExportJson': { givesNothing: true, fields: team },
-  'svc.costs.v1.CostsService/ExportCsv': { givesNothing: true, fields: team },
+  'svc.costs.v1.CostsService/ListCreditLedger': { gives: 'nothing', fields: team },
+  'svc.costs.v1.CostsService/CreditBalance': { gives: 'nothing', fields: team },
+  'svc.costs.v1.CostsService/Summary': { gives: 'nothing', fields: team },
+  'svc.costs.v1.CostsService/Anomalies': { gives: 'nothing', fields: team },
+  'svc.costs.v1.CostsService/ExportJson': { gives: 'nothing', fields: team },
+  'svc.costs.v1.CostsService/ExportCsv': { gives: 'nothing', fields: team },
   'svc.costs.v1.CostsService/CreateCreditCheckout': {
     // The server of the tests has no provider of payments.
     status: 503,
-    givesNothing: true,
+    gives: 'nothing',
     fields: ({ teamId }) => ({
       teamId,
       amountCents: 500,
@@ -21,7 +21,7 @@ export const requests: Requests = {
     }),
   },
   'svc.costs.v1.CostsService/Explain': {
-    givesNothing: true,
+    gives: 'nothing',
     fields: async ({ teamId, runId, sql }) => {
       // No runner of this world reports anything.
       await sql`
@@ -31,5 +31,5 @@ export const requests: Requests = {
       return { teamId, itemId: runId };
     },
   },
-  'svc.costs.v1.CostsService/Verify': { givesNothing: true, fields: team },
+  'svc.costs.v1.CostsService/Verify': { gives: 'nothing', fields: team },
 };

@@ -1,4 +1,5 @@
 /** Which of a team's time its plan includes, in each of some months. */
+// No TeamScope: what the plan of a team’s payer includes, over all teams of the payer.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { includedMs, paidMonth } from '../plans/index.ts';

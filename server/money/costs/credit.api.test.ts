@@ -45,7 +45,7 @@ describe.skipIf(!postgresHere)('credit of a team', () => {
   it('has a ledger of what changed it, newest first, page by page', async () => {
     const source = `cs_${teamId}`;
     const { id } = await buy(teamId, 5_000);
-    await useCredit(server.db, { teamId, cents: 1_200, source: 'stm_1', at });
+    await useCredit(server.db, { currency: 'usd', teamId, cents: 1_200, source: 'stm_1', at });
     const dispute = { purchase: source, dispute: 'dp_1', cents: 5_000, at };
     await disputeOpened(server.db, dispute);
     await disputeWon(server.db, dispute);
@@ -62,6 +62,8 @@ describe.skipIf(!postgresHere)('credit of a team', () => {
       ],
     );
     expect(entries.at(-1)).toEqual({
+      currency: 'usd',
+      decimals: 2,
       id,
       kind: 'purchase',
       amountCents: 5_000,

@@ -1,24 +1,33 @@
 /** Credit of a team: its ledger, and what is left of it. */
 import { CreditBalanceResponseSchema, CreditEntrySchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { CreditBalanceRequest, ListCreditLedgerRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import type {
+  CreditBalanceRequest,
+  CreditEntry,
+  ListCreditLedgerRequest,
+} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { decimalsOf } from '../amounts/index.ts';
 import { balanceOf, blocksOf, ledgerOf } from '../credits/index.ts';
+import type { LedgerEntry } from '../credits/index.ts';
 import type { Pricing } from '../plans/index.ts';
 import { openNets, pendingCents } from '../statements/index.ts';
 
 /** Later than each entry. */
 const END = 2_147_483_647;
 
-export async function listCreditLedger(request: ListCreditLedgerRequest, ctx: Ctx) {
+export async function listCreditLedger(request: ListCreditLedgerRequest, ctx: Ctx, { currency }: Pricing) {
   const { teamId } = request;
   const page = openPage(ctx, teamId, request);
   const before = Number(page.after?.[0] ?? END);
   const rows = await ledgerOf(ctx, { teamId, before, take: page.take });
   const { items, ...next } = closePage(page, rows, ({ seq }) => [seq]);
-  return { ...next, entries: items.map((entry) => shown(CreditEntrySchema, entry)) };
+  return { ...next, entries: items.map((entry) => entryShown(entry, currency)) };
+}
+
+export function entryShown(entry: Omit<LedgerEntry, 'seq'>, currency: string): CreditEntry {
+  return shown(CreditEntrySchema, { ...entry, currency, decimals: decimalsOf(currency) });
 }
 
 export async function creditBalance({ teamId }: CreditBalanceRequest, ctx: Ctx, pricing: Pricing) {

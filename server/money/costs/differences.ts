@@ -2,8 +2,10 @@
  * What money is computed from, computed again: each row that is not what the others make of it. The database compares, and only what differs comes out, so that a question about millions of events takes no
  * more memory than one about ten.
  */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
+import { moneyOf } from '../amounts/index.ts';
 
 export interface Difference {
   readonly table: string;
@@ -18,9 +20,16 @@ export interface Looked {
   readonly teamId?: string;
   /** The most differences of one kind. */
   readonly limit: number;
+  /** That of the installation, in which all of its money is. */
+  readonly currency: string;
 }
 
 export type Check = (sql: SqlTag, looked: Looked) => Promise<readonly Difference[]>;
+
+/** Writes minor units, which the database gives as text, as people read them. */
+export function amountsOf({ currency }: Looked): (cents: string | number) => string {
+  return (cents) => moneyOf(BigInt(cents), currency);
+}
 
 /** Condition on a column with a team's id. */
 export function isOf(sql: SqlTag, column: Fragment, { teamId }: Looked): Fragment {
@@ -70,31 +79,72 @@ function sums(sql: SqlTag, of: 'd' | 'e'): Fragment {
 }
 
 /** What comes to one account goes from another. */
-const entriesBalanced: Check = async (sql, looked) =>
-  await sql<Difference[]>`
-  select 'credit_entries' as table, team_id as row, 'the entries of the team sum to ' || sum(cents) || ', expected 0' as problem
-  from credit_entries e where ${isOf(sql, sql`e.team_id`, looked)} group by team_id having sum(cents) <> 0 order by 2, 3 limit ${looked.limit}::int`;
+const entriesBalanced: Check = async (sql, looked) => {
+  const rows = await sql<Array<{ row: string; sum: string }>>`
+    select team_id as row, sum(cents)::text as sum from credit_entries e
+    where ${isOf(sql, sql`e.team_id`, looked)} group by team_id having sum(cents) <> 0 order by 1 limit ${looked.limit}::int`;
+  const amount = amountsOf(looked);
+  return rows.map(({ row, sum }) => ({
+    table: 'credit_entries',
+    row,
+    problem: `the entries of the team sum to ${amount(sum)}, expected ${amount('0')}`,
+  }));
+};
+
+interface Counted {
+  readonly row: string;
+  readonly seq: number;
+  readonly n: number;
+  readonly balance: string;
+  readonly sum: string;
+}
 
 /** Each account is counted from 1 without a gap, and each balance is the sum so far. */
-const entriesInOrder: Check = async (sql, looked) =>
-  await sql<Difference[]>`
-  select 'credit_entries' as table, concat_ws(' ', team_id, account, seq) as row,
-    'it is entry ' || seq || ' with balance ' || balance || ', expected entry ' || n || ' with balance ' || sum as problem
-  from (
-    select team_id, account, seq, balance, row_number() over w as n, sum(cents) over w as sum from credit_entries e
-    where ${isOf(sql, sql`e.team_id`, looked)} window w as (partition by team_id, account order by seq)
-  ) x where seq <> n or balance <> sum order by 2, 3 limit ${looked.limit}::int`;
+const entriesInOrder: Check = async (sql, looked) => {
+  const rows = await sql<Counted[]>`
+    select concat_ws(' ', team_id, account, seq) as row, seq, n, balance::text, sum::text
+    from (
+      select team_id, account, seq, balance, (row_number() over w)::int as n, sum(cents) over w as sum from credit_entries e
+      where ${isOf(sql, sql`e.team_id`, looked)} window w as (partition by team_id, account order by seq)
+    ) x where seq <> n or balance <> sum order by 1 limit ${looked.limit}::int`;
+  const amount = amountsOf(looked);
+  return rows.map(({ row, seq, n, balance, sum }) => ({
+    table: 'credit_entries',
+    row,
+    problem: `it is entry ${seq} with balance ${amount(balance)}, expected entry ${n} with balance ${amount(sum)}`,
+  }));
+};
 
-const transfersWhole: Check = async (sql, looked) =>
-  await sql<Difference[]>`
-  select 'credit_transfers' as table, t.id as row,
-    'its entries are ' || coalesce(string_agg(concat_ws(' ', e.team_id, e.account, e.cents), ', ' order by e.cents), 'none') || '; expected '
-      || concat_ws(' ', t.team_id, t.from, -t.cents) || ', ' || concat_ws(' ', t.team_id, t.to, t.cents) as problem
-  from credit_transfers t left join credit_entries e on e.transfer_id = t.id
-  where ${isOf(sql, sql`t.team_id`, looked)}
-  group by t.id having count(e.seq) <> 2 or count(*) filter (where e.team_id = t.team_id
-    and (e.account = t.from and e.cents = -t.cents or e.account = t.to and e.cents = t.cents)) <> 2
-  order by 2, 3 limit ${looked.limit}::int`;
+interface Moved {
+  readonly row: string;
+  readonly teamId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly cents: string;
+  readonly entries: ReadonlyArray<readonly [teamId: string, account: string, cents: string]>;
+}
+
+const transfersWhole: Check = async (sql, looked) => {
+  const rows = await sql<Moved[]>`
+    select t.id as row, t.team_id as "teamId", t.from, t.to, t.cents::text as cents,
+      coalesce(jsonb_agg(jsonb_build_array(e.team_id, e.account, e.cents::text) order by e.cents) filter (where e.seq is not null), '[]') as entries
+    from credit_transfers t left join credit_entries e on e.transfer_id = t.id
+    where ${isOf(sql, sql`t.team_id`, looked)}
+    group by t.id having count(e.seq) <> 2 or count(*) filter (where e.team_id = t.team_id
+      and (e.account = t.from and e.cents = -t.cents or e.account = t.to and e.cents = t.cents)) <> 2
+    order by 1 limit ${looked.limit}::int`;
+  const amount = amountsOf(looked);
+  const words = (entries: Moved['entries']): string =>
+    entries.map(([team, account, cents]) => `${team} ${account} ${amount(cents)}`).join(', ');
+  return rows.map(({ row, teamId, from, to, cents, entries }) => ({
+    table: 'credit_transfers',
+    row,
+    problem: `its entries are ${words(entries) || 'none'}; expected ${words([
+      [teamId, from, `-${cents}`],
+      [teamId, to, cents],
+    ])}`,
+  }));
+};
 
 const GUARDS = [
   'credit_entries append_only',

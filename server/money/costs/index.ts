@@ -27,6 +27,7 @@ import { createExports } from './export.ts';
 import { summary } from './summary.ts';
 import { createVerify } from './verify.ts';
 
+export { entryShown } from './credit.ts';
 export { forecastOf, historyFrom, netLater } from './forecast.ts';
 export type { Forecast, Spent } from './forecast.ts';
 export { spentOf } from './forecast-month.ts';
@@ -50,8 +51,8 @@ export function createCosts(system: Pick<System, 'filled'>, pricing: Pricing): H
     anomalies,
     exportJson: async (request, ctx: Ctx) => await exports.json(request, ctx, pricing),
     exportCsv: async (request, ctx: Ctx) => await exports.csv(request, ctx, pricing),
-    verify: createVerify(),
-    listCreditLedger,
+    verify: createVerify(() => pricing.currency),
+    listCreditLedger: async (request, ctx: Ctx) => await listCreditLedger(request, ctx, pricing),
     creditBalance: async (request, ctx: Ctx) => await creditBalance(request, ctx, pricing),
     createCreditCheckout: async (request, ctx: Ctx) => await filledOnce(system, buyCredit)(ctx, request),
   });

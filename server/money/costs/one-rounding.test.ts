@@ -8,6 +8,7 @@ import { createMoneyWorld } from '../../../test/setup/money/months.ts';
 import type { MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
+import { payableStep } from '../amounts/index.ts';
 import { openNets, pendingCents } from '../statements/index.ts';
 import { summary } from './summary.ts';
 import { seedDays } from './testing/days.ts';
@@ -49,23 +50,25 @@ describe.skipIf(!there)('minor units', () => {
     const row = fc.record({
       day: fc.constantFrom('2026-09-30', '2026-10-01', '2026-10-31'),
       meter: fc.constantFrom(...METERS),
-      ms: fc.integer({ min: 1, max: 900_000 }),
+      ms: fc.integer({ min: 1, max: 90_000_000 }),
     });
+    const currencies = fc.constantFrom('usd', 'kwd', 'isk', 'jpy');
     await fc.assert(
-      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 12 }), async (rows) => {
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 12 }), currencies, async (rows, currency) => {
         await world.openFrom('2026-09-01');
         const teamId = await world.team();
         await seedDays(
           world.db.sql,
           rows.map((each) => ({ teamId, ...each })),
         );
-        const said = await figures(teamId, 'usd');
-        await world.close('2026-11-01T01:00:00Z');
+        const said = await figures(teamId, currency);
+        await world.close('2026-11-01T01:00:00Z', { currency });
         const [stated] = await world.db.sql<Array<{ net: number }>>`
           select sum(net_cents)::bigint as net from statements where team_id = ${teamId}`;
         expect(said).toEqual({ summary: stated?.net, parts: stated?.net, pending: stated?.net });
+        expect(said.summary % payableStep(currency)).toBe(0);
       }),
-      { numRuns: 8 },
+      { numRuns: 16 },
     );
   });
 });

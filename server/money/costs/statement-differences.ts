@@ -1,44 +1,81 @@
 /** Statements computed again: from the sums of days, from who paid under which plan, and from the ledger of credit. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import { paidMonth, SELF_HOSTED } from '../plans/index.ts';
 import { SHORTFALL, usageLines } from '../statements/index.ts';
 import type { Line } from '../statements/index.ts';
-import { isOf } from './differences.ts';
+import { amountsOf, isOf } from './differences.ts';
 import type { Check, Difference, Looked } from './differences.ts';
 
+interface Head {
+  readonly row: string;
+  readonly state: string;
+  readonly list: string;
+  readonly net: string;
+  readonly due: string;
+  readonly credit: string;
+  readonly listOfLines: string;
+  readonly netOfLines: string;
+}
+
 /** What a statement says is the sum of its lines. */
-const headsSummed: Check = async (sql, looked) =>
-  await sql<Difference[]>`
-  select 'statements' as table, s.id as row,
-    'list, net and due are ' || concat_ws(', ', s.list_cents, s.net_cents, s.due_cents) || ' and it is ' || s.state || '; its lines come to ' || concat_ws(', ', x.list, x.net)
-      || ', of which credit paid ' || s.credit_cents as problem
-  from statements s cross join lateral (
-    select coalesce(sum(l.list_cents), 0) as list, coalesce(sum(l.net_cents), 0) as net from statement_lines l where l.statement_id = s.id
-  ) x
-  where ${isOf(sql, sql`s.team_id`, looked)}
-    and (s.list_cents <> x.list or s.net_cents <> x.net or s.due_cents <> x.net - s.credit_cents or (s.state = 'settled') <> (s.due_cents = 0))
-  order by 2, 3 limit ${looked.limit}::int`;
+const headsSummed: Check = async (sql, looked) => {
+  const rows = await sql<Head[]>`
+    select s.id as row, s.state, s.list_cents::text as list, s.net_cents::text as net, s.due_cents::text as due, s.credit_cents::text as credit,
+      x.list::text as "listOfLines", x.net::text as "netOfLines"
+    from statements s cross join lateral (
+      select coalesce(sum(l.list_cents), 0) as list, coalesce(sum(l.net_cents), 0) as net from statement_lines l where l.statement_id = s.id
+    ) x
+    where ${isOf(sql, sql`s.team_id`, looked)}
+      and (s.list_cents <> x.list or s.net_cents <> x.net or s.due_cents <> x.net - s.credit_cents or (s.state = 'settled') <> (s.due_cents = 0))
+    order by 1 limit ${looked.limit}::int`;
+  const amount = amountsOf(looked);
+  return rows.map(({ row, state, list, net, due, credit, listOfLines, netOfLines }) => ({
+    table: 'statements',
+    row,
+    problem:
+      `list, net and due are ${amount(list)}, ${amount(net)} and ${amount(due)}, and it is ${state}; ` +
+      `its lines come to ${amount(listOfLines)} and ${amount(netOfLines)}, of which credit paid ${amount(credit)}`,
+  }));
+};
+
+interface Taken {
+  readonly row: string;
+  /** Null: there is no such statement. */
+  readonly credit: string | null;
+  readonly shortfall: string;
+  readonly taken: string;
+  readonly owed: string;
+}
 
 /** Credit that a statement was paid with is what its transfers took, and what it puts on of a shortfall is what theirs did. */
-const creditTaken: Check = async (sql, looked) =>
-  await sql<Difference[]>`
-  with taken as (
-    select team_id, split_part(source, ' ', 1) as id, sum(cents) as cents from credit_transfers t
-    where ${isOf(sql, sql`t.team_id`, looked)} and kind = 'usage' group by 1, 2
-  ),
-  owed as (
-    select team_id, source as id, sum(cents) as cents from credit_transfers t
-    where ${isOf(sql, sql`t.team_id`, looked)} and t.kind = 'refund' and t.from = 'bought' and t.to = 'consumed' group by 1, 2
-  ),
-  stated as (
-    select s.team_id, s.id, s.credit_cents, coalesce((select sum(l.net_cents) from statement_lines l where l.statement_id = s.id and l.meter = ${SHORTFALL}), 0) as shortfall
-    from statements s where ${isOf(sql, sql`s.team_id`, looked)}
-  )
-  select 'statements' as table, id as row, 'credit is ' || coalesce(s.credit_cents::text, 'of no statement') || ' and shortfall ' || coalesce(s.shortfall, 0)
-    || '; the ledger took ' || coalesce(t.cents, 0) || ' and put on ' || coalesce(o.cents, 0) as problem
-  from stated s full join taken t using (team_id, id) full join owed o using (team_id, id)
-  where s.credit_cents is null or s.credit_cents <> coalesce(t.cents, 0) or s.shortfall <> coalesce(o.cents, 0)
-  order by 2, 3 limit ${looked.limit}::int`;
+const creditTaken: Check = async (sql, looked) => {
+  const rows = await sql<Taken[]>`
+    with taken as (
+      select team_id, split_part(source, ' ', 1) as id, sum(cents) as cents from credit_transfers t
+      where ${isOf(sql, sql`t.team_id`, looked)} and kind = 'usage' group by 1, 2
+    ),
+    owed as (
+      select team_id, source as id, sum(cents) as cents from credit_transfers t
+      where ${isOf(sql, sql`t.team_id`, looked)} and t.kind = 'refund' and t.from = 'bought' and t.to = 'consumed' group by 1, 2
+    ),
+    stated as (
+      select s.team_id, s.id, s.credit_cents, coalesce((select sum(l.net_cents) from statement_lines l where l.statement_id = s.id and l.meter = ${SHORTFALL}), 0) as shortfall
+      from statements s where ${isOf(sql, sql`s.team_id`, looked)}
+    )
+    select id as row, s.credit_cents::text as credit, coalesce(s.shortfall, 0)::text as shortfall, coalesce(t.cents, 0)::text as taken, coalesce(o.cents, 0)::text as owed
+    from stated s full join taken t using (team_id, id) full join owed o using (team_id, id)
+    where s.credit_cents is null or s.credit_cents <> coalesce(t.cents, 0) or s.shortfall <> coalesce(o.cents, 0)
+    order by 1 limit ${looked.limit}::int`;
+  const amount = amountsOf(looked);
+  return rows.map(({ row, credit, shortfall, taken, owed }) => ({
+    table: 'statements',
+    row,
+    problem:
+      `credit is ${credit === null ? 'of no statement' : amount(credit)} and shortfall ${amount(shortfall)}; ` +
+      `the ledger took ${amount(taken)} and put on ${amount(owed)}`,
+  }));
+};
 
 /** The month before the open one may be in the middle of its closing, until that says that it is done. */
 const monthsStated: Check = async (sql, looked) =>
@@ -62,18 +99,32 @@ const settledKept: Check = async (sql, looked) =>
   where s.id is distinct from m.statement_id
   order by 2, 3 limit ${looked.limit}::int`;
 
+interface GivenBack {
+  readonly row: string;
+  /** Null: there is no such statement. */
+  readonly state: string | null;
+  readonly used: string;
+  readonly returned: string;
+}
+
 /** What a voided statement had used of the credit came back, and that of no other one did. */
-const creditReturned: Check = async (sql, looked) =>
-  await sql<Difference[]>`
-  with returned as (
-    select split_part(source, ' ', 1) as id, sum(cents) as cents from credit_transfers t
-    where ${isOf(sql, sql`t.team_id`, looked)} and kind = 'usage_returned' group by 1
-  )
-  select 'statements' as table, coalesce(s.id, r.id) as row, 'it is ' || coalesce(s.state, 'not there') || ' and used ' || coalesce(s.credit_cents, 0)
-    || ' of the credit; the ledger gave back ' || coalesce(r.cents, 0) as problem
-  from (select * from statements s where ${isOf(sql, sql`s.team_id`, looked)}) s full join returned r on r.id = s.id
-  where coalesce(r.cents, 0) <> case when s.state = 'voided' then s.credit_cents else 0 end
-  order by 2, 3 limit ${looked.limit}::int`;
+const creditReturned: Check = async (sql, looked) => {
+  const rows = await sql<GivenBack[]>`
+    with returned as (
+      select split_part(source, ' ', 1) as id, sum(cents) as cents from credit_transfers t
+      where ${isOf(sql, sql`t.team_id`, looked)} and kind = 'usage_returned' group by 1
+    )
+    select coalesce(s.id, r.id) as row, s.state, coalesce(s.credit_cents, 0)::text as used, coalesce(r.cents, 0)::text as returned
+    from (select * from statements s where ${isOf(sql, sql`s.team_id`, looked)}) s full join returned r on r.id = s.id
+    where coalesce(r.cents, 0) <> case when s.state = 'voided' then s.credit_cents else 0 end
+    order by 1 limit ${looked.limit}::int`;
+  const amount = amountsOf(looked);
+  return rows.map(({ row, state, used, returned }) => ({
+    table: 'statements',
+    row,
+    problem: `it is ${state ?? 'not there'} and used ${amount(used)} of the credit; the ledger gave back ${amount(returned)}`,
+  }));
+};
 
 export const STATEMENT_CHECKS: readonly Check[] = [
   headsSummed,
@@ -108,7 +159,7 @@ export async function restated(sql: SqlTag, looked: Looked): Promise<readonly Di
     const statements = await sql<Stated[]>`
       select id, team_id as "teamId", payer_id as "payerId", period::text, currency, plan from statements s
       where ${isOf(sql, sql`s.team_id`, looked)} and s.id > ${after} order by s.id limit ${AT_ONCE}::int`;
-    for (const stated of statements) found.push(...(await restatedOne(sql, stated)));
+    for (const stated of statements) found.push(...(await restatedOne(sql, stated, amountsOf(looked))));
     const last = statements.at(-1);
     if (last === undefined || statements.length < AT_ONCE) break;
     after = last.id;
@@ -116,7 +167,9 @@ export async function restated(sql: SqlTag, looked: Looked): Promise<readonly Di
   return found.slice(0, looked.limit);
 }
 
-async function restatedOne(sql: SqlTag, stated: Stated): Promise<Difference[]> {
+type Amount = ReturnType<typeof amountsOf>;
+
+async function restatedOne(sql: SqlTag, stated: Stated, amount: Amount): Promise<Difference[]> {
   const { id, teamId, period, currency, plan } = stated;
   const paid = await paidMonth({ sql }, { teamId, period, charges: plan !== SELF_HOSTED.id });
   const expected = await usageLines(sql, { teamId, period, currency, coverage: paid.coverage });
@@ -133,18 +186,25 @@ async function restatedOne(sql: SqlTag, stated: Stated): Promise<Difference[]> {
   if (was !== is) differs('statements', id, `its plan is ${was}, expected ${is}`);
   for (const line of stored) {
     const again = expected.find((each) => keyOf(each) === keyOf(line));
-    const [has, wants] = [wordsOf(line), again === undefined ? 'no such line' : wordsOf(again)];
+    const [has, wants] = [
+      wordsOf(line, amount),
+      again === undefined ? 'no such line' : wordsOf(again, amount),
+    ];
     if (has !== wants) differs('statement_lines', `${id} ${line.n}`, `it has ${has}, expected ${wants}`);
   }
   for (const line of expected)
     if (!stored.some((each) => keyOf(each) === keyOf(line)))
-      differs('statement_lines', `${id} ${keyOf(line)}`, `there is no such line, expected ${wordsOf(line)}`);
+      differs(
+        'statement_lines',
+        `${id} ${keyOf(line)}`,
+        `there is no such line, expected ${wordsOf(line, amount)}`,
+      );
   return differences;
 }
 
 const keyOf = ({ meter, priceId }: Key): string => `${meter} ${priceId}`;
 
-function wordsOf(line: Line | StoredLine): string {
+function wordsOf(line: Line | StoredLine, amount: Amount): string {
   const { meteredMs, includedMs, list, included, listCents, netCents } = line;
-  return `${keyOf(line)}: ${meteredMs} ms, included ${includedMs} ms, list ${list}, included ${included}, in minor units ${listCents}, net ${netCents}`;
+  return `${keyOf(line)}: ${meteredMs} ms, included ${includedMs} ms, list ${list}, included ${included}, rounded ${amount(listCents)}, net ${amount(netCents)}`;
 }

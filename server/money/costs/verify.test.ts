@@ -155,8 +155,8 @@ describe.skipIf(!postgresHere)('verification', () => {
     const line = (by: string) =>
       `update statement_lines set net_cents = net_cents ${by} 1 where statement_id = '${statementId}' and n = 2`;
     expect(await tampered('statement_lines', line('-'), line('+'))).toEqual([
-      named(`statements ${statementId}: list, net and due are`, ''),
-      named(`statement_lines ${statementId} 2: it has run.runner`, ''),
+      named(`statements ${statementId}: list, net and due are \\d+\\.\\d\\d USD, `, 'credit paid 5.00 USD'),
+      named(`statement_lines ${statementId} 2: it has run.runner`, 'net \\d+\\.\\d\\d USD'),
     ]);
     const head = (by: string) =>
       `update statements set list_cents = list_cents ${by} 5, net_cents = net_cents ${by} 5, due_cents = due_cents ${by} 5 where id = '${statementId}'`;
@@ -206,8 +206,8 @@ describe.skipIf(!postgresHere)('verification', () => {
     const cents = (by: string) =>
       `update credit_transfers set cents = cents ${by} 1 where team_id = '${teamId}' and kind = 'usage'`;
     expect(await tampered('credit_transfers', cents('-'), cents('+'))).toEqual([
-      named('credit_transfers crt_', ''),
-      named('statements stm_.*: credit is', ''),
+      named('credit_transfers crt_', `expected ${teamId} available -4.99 USD, ${teamId} consumed 4.99 USD`),
+      named('statements stm_.*: credit is 5.00 USD and shortfall 0.00 USD; the ledger took 4.99 USD', ''),
     ]);
     await world.db
       .sql`create table kept as select * from credit_entries where team_id = ${teamId} and account = 'consumed'`;

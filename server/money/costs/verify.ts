@@ -37,12 +37,14 @@ export async function differencesOf(db: Database, looked: Looked): Promise<Verif
 export type Verify = (request: VerifyRequest, ctx: Ctx) => Promise<VerifyResponse>;
 
 /** Whoever asks about a team while that is looked at shares the answer. */
-export function createVerify(): Verify {
+export function createVerify(currency: () => string): Verify {
   const running = new Map<string, Promise<Verified>>();
   const begin = (db: Database, teamId: string): Promise<Verified> => {
     if (running.size >= AT_WORK_MAX)
       throw tooMany(`${running.size} verifications are at work already`, RETRY_MS);
-    const work = differencesOf(db, { teamId, limit: SHOWN_MAX }).finally(() => running.delete(teamId));
+    const work = differencesOf(db, { teamId, limit: SHOWN_MAX, currency: currency() }).finally(() =>
+      running.delete(teamId),
+    );
     running.set(teamId, work);
     return work;
   };

@@ -1,4 +1,5 @@
 /** What is told of credit beside the ledger: an entry of the audit for each act, and an event when little is left. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events/index.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';

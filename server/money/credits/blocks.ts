@@ -1,4 +1,5 @@
 /** What the ledger of credit says now. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';

@@ -1,4 +1,5 @@
 /** How credit comes: bought, or granted by those who run the installation. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
 import { findTeam } from '../../access/teams/index.ts';
@@ -8,10 +9,11 @@ import { newId } from '../../base/ids.ts';
 import { recordAct } from '../../kit/ledger/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { change } from '../../kit/resource/index.ts';
+import { moneyOf } from '../amounts/index.ts';
 import { record } from './acts.ts';
 import { restOf } from './blocks.ts';
 import type { LedgerEntry } from './blocks.ts';
-import { assertAmount, lockCredit, post, postLocked } from './post.ts';
+import { assertAmount, assertPayable, lockCredit, post, postLocked } from './post.ts';
 import type { Transfer } from './post.ts';
 
 export interface Purchase {
@@ -54,16 +56,18 @@ export async function purchase(
 export interface Grant {
   readonly teamId: string;
   readonly amountCents: number;
+  readonly currency: string;
   readonly reason: string;
   readonly expiresAt?: Date | undefined;
 }
 
-/** For staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or an end that is not ahead. */
+/** For staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or cannot be paid, or an end that is not ahead. */
 export async function grant(
   ctx: Ctx,
-  { teamId, amountCents, reason, expiresAt }: Grant,
+  { teamId, amountCents, currency, reason, expiresAt }: Grant,
 ): Promise<Omit<LedgerEntry, 'seq'>> {
   assertAmount(amountCents);
+  assertPayable(amountCents, currency);
   const at = ctx.clock.now();
   assertAhead(expiresAt, at);
   const id = newId('crt', at.getTime());
@@ -94,14 +98,13 @@ export interface Revocation {
   readonly teamId: string;
   /** Id of the grant. */
   readonly grantId: string;
+  readonly currency: string;
   readonly reason: string;
 }
 
 /** For staff: takes back what is left of a grant. Repeated, it answers the first one. Throws `not_found`, and `state_conflict` when nothing is left. */
-export async function revokeGrant(
-  ctx: Ctx,
-  { teamId, grantId, reason }: Revocation,
-): Promise<Omit<LedgerEntry, 'seq'>> {
+export async function revokeGrant(ctx: Ctx, revocation: Revocation): Promise<Omit<LedgerEntry, 'seq'>> {
+  const { teamId, grantId, reason } = revocation;
   const at = ctx.clock.now();
   const kind = 'grant_revoked' as const;
   return await ctx.db.transact(async (db) => {
@@ -109,7 +112,7 @@ export async function revokeGrant(
     const known = await grantOf(db.sql, { teamId, grantId });
     if (known === undefined) throw notFound('grant');
     const cents = known.revokedCents ?? known.leftCents;
-    if (cents === 0) throw nothingLeft(grantId, known.cents);
+    if (cents === 0) throw nothingLeft(revocation, known.cents);
     const move = { from: 'available', to: 'granted', cents, blockId: grantId } as const;
     const posted = await postLocked(db, { teamId, kind, source: grantId, ...move, reason, at });
     if (posted.outcome === 'refused')
@@ -140,8 +143,8 @@ async function grantOf(
   return row;
 }
 
-function nothingLeft(grantId: string, cents: number): ApiError {
-  const message = `nothing is left of the grant ${grantId} of ${cents} minor units: what statements used, or what has ended, cannot be taken back`;
+function nothingLeft({ grantId, currency }: Revocation, cents: number): ApiError {
+  const message = `nothing is left of the grant ${grantId} of ${moneyOf(cents, currency)}: what statements used, or what has ended, cannot be taken back`;
   return apiError('state_conflict', message, { details: { resource: 'grant', grantId } });
 }
 

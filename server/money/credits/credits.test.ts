@@ -59,9 +59,9 @@ describe.skipIf(!postgresHere)('credit', () => {
     clock: { ...systemClock, now: () => now },
   });
   const give = async (amountCents: number, expiresAt?: Date, now = at) =>
-    await grant(staff(now), { teamId, amountCents, reason: 'an outage', expiresAt });
+    await grant(staff(now), { currency: 'usd', teamId, amountCents, reason: 'an outage', expiresAt });
   const use = async (cents: number, statement: string, when = at) =>
-    await useCredit(db, { teamId, cents, source: source(statement), at: when });
+    await useCredit(db, { currency: 'usd', teamId, cents, source: source(statement), at: when });
   const balance = async () => await balanceOf(db.sql, teamId);
   const acts = async () =>
     (
@@ -225,7 +225,7 @@ describe.skipIf(!postgresHere)('credit', () => {
     const back = async (totalCents: number, name = 'cs_1') =>
       await refund(db, { purchase: source(name), totalCents, at, eventId: 'evt_2' });
     const owed = async (statement: string) =>
-      await shortfallOf(db, { teamId, statementId: source(statement), at });
+      await shortfallOf(db, { currency: 'usd', teamId, statementId: source(statement), at });
 
     it('is what is left of that purchase, by the total, in any order', async () => {
       await buy(100);
@@ -240,6 +240,24 @@ describe.skipIf(!postgresHere)('credit', () => {
       expect((await acts()).filter(({ action }) => action === 'credit.refunded')).toHaveLength(3);
     });
 
+    it('comes to statements in amounts that can be paid, also of credit that was used in others before', async () => {
+      await buy(500);
+      await use(495, 'stm_1');
+      await back(500);
+      expect(await shortfallDue(db.sql, teamId)).toBe(495);
+      const put = async (statement: string) =>
+        await shortfallOf(db, { currency: 'kwd', teamId, statementId: source(statement), at });
+      expect(await put('stm_2')).toBe(490);
+      expect(await put('stm_3')).toBe(0);
+      expect(await put('stm_2')).toBe(490);
+      expect(await shortfallDue(db.sql, teamId)).toBe(5);
+      const dinars = { currency: 'kwd', teamId, at };
+      await buy(125, 'cs_2');
+      await buy(38, 'cs_3');
+      expect(await useCredit(db, { ...dinars, cents: 1_000, source: source('stm_4') })).toBe(150);
+      expect(await balance()).toBe(13);
+    });
+
     it('beyond what is left comes to exactly one statement', async () => {
       await buy(100);
       await buy(50, 'cs_2');
@@ -250,7 +268,7 @@ describe.skipIf(!postgresHere)('credit', () => {
       expect(await teamsWithShortfall(db.sql)).toContain(teamId);
       await expect(
         db.transact(async (tx) => {
-          await shortfallOf(tx, { teamId, statementId: source('stm_2'), at });
+          await shortfallOf(tx, { currency: 'usd', teamId, statementId: source('stm_2'), at });
           throw new Error('the closing fails');
         }),
       ).rejects.toThrow();

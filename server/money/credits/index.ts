@@ -10,7 +10,7 @@ export { balanceOf, blocksOf, boughtLeft, boughtLeftLocked, drawsOf, ledgerOf } 
 export type { Block, Draw, LedgerEntry } from './blocks.ts';
 export { grant, purchase, revokeGrant } from './buy.ts';
 export type { Grant, Purchase, Purchased, Revocation } from './buy.ts';
-export { lockCredit, post } from './post.ts';
+export { assertPayable, lockCredit, post } from './post.ts';
 export type { CreditKind, NewTransfer, Outcome, Transfer } from './post.ts';
 export { shortfallDue, shortfallOf, teamsWithShortfall } from './shortfall.ts';
 export { disputeLost, disputeOpened, disputeWon, refund } from './take-back.ts';

@@ -192,9 +192,9 @@ describe.skipIf(!postgresHere)('random acts on credit', () => {
       case 'buy':
         return await purchase(db, { teamId, cents, source: bought, at });
       case 'give':
-        return await grant(ctx(at), { teamId, amountCents: cents, reason: 'r', expiresAt });
+        return await grant(ctx(at), { currency: 'usd', teamId, amountCents: cents, reason: 'r', expiresAt });
       case 'use':
-        return await useCredit(db, { teamId, cents, source: statementId, at });
+        return await useCredit(db, { currency: 'usd', teamId, cents, source: statementId, at });
       case 'refund':
         return await refund(db, { purchase: bought, totalCents: cents, at });
       case 'open':
@@ -206,7 +206,7 @@ describe.skipIf(!postgresHere)('random acts on credit', () => {
       case 'expire':
         return await expireCredit(db, at);
       case 'owe':
-        return await shortfallOf(db, { teamId, statementId, at });
+        return await shortfallOf(db, { currency: 'usd', teamId, statementId, at });
     }
   };
 
@@ -243,7 +243,13 @@ describe.skipIf(!postgresHere)('random acts on credit', () => {
     }
     for (const [n, cents] of model.used)
       expect(
-        await useCredit(db, { teamId, cents: 1, source: `stm ${teamId} ${n}`, at: new Date(START) }),
+        await useCredit(db, {
+          currency: 'usd',
+          teamId,
+          cents: 1,
+          source: `stm ${teamId} ${n}`,
+          at: new Date(START),
+        }),
       ).toBe(cents);
     expect(await broken(), `seed ${seed}`).toEqual([]);
   });

@@ -2,11 +2,14 @@
  * What writes the ledger of credit. Whoever writes holds the lock of the team first, so that the statement sees what the one before wrote: without it a busy team would lose nearly each race for the next
  * entry, and the violated key would end the transaction of the caller. The lock lasts until the transaction ends: take it before an entry of the audit, and for one team in a transaction.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
+import { problem } from '@svc/proto/http/json-text.ts';
 import { isUniqueViolation } from '../../base/db/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import type { Fragment } from '../../base/sql.ts';
+import { moneyOf, payableStep } from '../amounts/index.ts';
 import type { Account, creditTransfers } from './schema.ts';
 
 export type CreditKind = (typeof creditTransfers.$inferSelect)['kind'];
@@ -75,6 +78,17 @@ async function tryToPost(db: Database, transfer: NewTransfer): Promise<Outcome |
     if (isUniqueViolation(error)) return undefined;
     throw error;
   }
+}
+
+/** Throws `validation_failed` for an amount that the provider would not take, also where nobody pays it: it pays statements. */
+export function assertPayable(amountCents: number, currency: string): void {
+  const step = payableStep(currency);
+  if (amountCents % step === 0) return;
+  throw problem(
+    'amountCents',
+    'multiple',
+    `must be a multiple of ${step}, since payments in ${currency.toUpperCase()} are of whole ${moneyOf(step, currency)}; got ${amountCents}`,
+  );
 }
 
 export function assertAmount(cents: number): void {

@@ -3,6 +3,7 @@
  * paid any more. That is the team's shortfall, until a statement puts it on (a transfer from `bought` to `consumed`: it is bought again, and used). Neither of these two touches the credit, so that no list of
  * it shows them.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { record, tellIfLow } from './acts.ts';
 import { leftOf } from './blocks.ts';

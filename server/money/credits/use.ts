@@ -1,8 +1,10 @@
 /** How credit goes: statements use it, and granted credit ends. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { startLoop } from '../../base/loop.ts';
 import type { Loop } from '../../base/loop.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { System } from '../../kit/feature.ts';
+import { payablePart } from '../amounts/index.ts';
 import { record, tellIfLow } from './acts.ts';
 import { balanceOf, blocksOf, drawsOf, leftOf, restOf } from './blocks.ts';
 import type { Block } from './blocks.ts';
@@ -13,6 +15,7 @@ export interface Use {
   readonly teamId: string;
   /** Minor units to pay, 0 or more. */
   readonly cents: number;
+  readonly currency: string;
   /** Id of the statement. */
   readonly source: string;
   readonly at: Date;
@@ -20,9 +23,10 @@ export interface Use {
 
 /**
  * Minor units that credit pays of a statement, never more than there are. Of a statement that has used credit: what it took then. Blocks whose end has come pay nothing. Call it before the audit entry
- * of the statement.
+ * of the statement. Of each block it takes what can be paid: less than a step of the currency stays, so that what is
+ * left to pay, and what may be given back of the block later, can be paid too.
  */
-export async function useCredit(db: Database, { teamId, cents, source, at }: Use): Promise<number> {
+export async function useCredit(db: Database, { teamId, cents, currency, source, at }: Use): Promise<number> {
   if (!Number.isSafeInteger(cents) || cents < 0)
     throw new Error(
       `credit of ${teamId}: ${source} asks for ${cents} minor units, expected a whole number from 0`,
@@ -34,8 +38,9 @@ export async function useCredit(db: Database, { teamId, cents, source, at }: Use
     const blocks = (await blocksOf(tx.sql, teamId)).filter((block) => isGood(block, at));
     let left = cents;
     for (const { id, remainingCents } of blocks) {
-      const part = Math.min(left, remainingCents);
-      if (part === 0) break;
+      if (left === 0) break;
+      const part = payablePart(Math.min(left, remainingCents), currency);
+      if (part === 0) continue;
       await take(tx, {
         teamId,
         kind: 'usage',

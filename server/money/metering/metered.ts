@@ -1,4 +1,5 @@
 /** What ended work used, rated and summed up once, by the statement that publishes its event. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../../kit/feature.ts';
 import type { Fragment } from '../../base/sql.ts';

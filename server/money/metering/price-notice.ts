@@ -1,4 +1,5 @@
 /** People are told of a price when it is published, which is before it begins. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { rowId } from '../../base/sql.ts';
 import { meterWords } from './meter-words.ts';

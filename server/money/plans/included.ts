@@ -1,4 +1,5 @@
 /** Time that a payer's plan includes, and which of the month's time that is: the first, over all its teams. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { shared } from '../amounts/index.ts';

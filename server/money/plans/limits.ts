@@ -1,4 +1,5 @@
 /** Limits of plans, as rows of the teams that they hold for. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { TeamLimits } from '../../engine/limits/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { FREE, PAID } from './catalogue.ts';

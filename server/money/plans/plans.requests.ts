@@ -3,6 +3,6 @@ import { nothing } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.plans.v1.PlansService/List': { givesNothing: true, fields: nothing },
-  'svc.plans.v1.PlansService/ListPrices': { givesNothing: true, fields: nothing },
+  'svc.plans.v1.PlansService/List': { gives: 'nothing', fields: nothing },
+  'svc.plans.v1.PlansService/ListPrices': { gives: 'nothing', fields: nothing },
 };

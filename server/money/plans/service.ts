@@ -1,9 +1,10 @@
 /** The catalogue as people see it. */
 import { MeterPriceSchema, PlansService } from '@svc/proto/gen/svc/plans/v1/plans_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
 import { shown as shownAs } from '../../kit/resource/index.ts';
+import { decimalsOf } from '../amounts/index.ts';
 import { pricesNow } from '../metering/index.ts';
 import { accountPlanOf } from './accounts.ts';
 import { FREE, PAID, SELF_HOSTED } from './catalogue.ts';
@@ -16,7 +17,7 @@ export function createPlans(currency: string, availability: () => Available): Ha
   const shown = (
     { limits, ...plan }: CataloguePlan,
     more: { readonly available: boolean; readonly current: boolean },
-  ) => ({ ...plan, ...limits, currency, ...more });
+  ) => ({ ...plan, ...limits, currency, decimals: decimalsOf(currency), ...more });
   const list = async (_request: object, ctx: Ctx) => {
     const { kind, userId } = ctx.caller;
     // A job of a CI system belongs to no account.

@@ -6,6 +6,7 @@
  * A month ends for its closing an hour after its last millisecond, by the clock of the database, which dates reports. While reports of the month wait to be published it stays open, for six hours; then
  * it is closed all the same, and what comes later counts in the next one.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { teamsWithShortfall } from '../credits/index.ts';
 import { METERED } from '../metering/index.ts';

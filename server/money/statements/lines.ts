@@ -1,6 +1,7 @@
 /** The lines of a month, recomputed from the sums of its days at any time. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
-import { centsOf, picoOf } from '../amounts/index.ts';
+import { payableOf, picoOf } from '../amounts/index.ts';
 import { includedMs } from '../plans/index.ts';
 import type { Coverage } from '../plans/index.ts';
 
@@ -33,7 +34,7 @@ export interface LinesOf {
   readonly currency: string;
 }
 
-/** One for each meter and price, each rounded once: to minor units, half of one up. */
+/** One for each meter and price, each rounded once: to what can be paid, half of a step up. Sums of them can be paid too. */
 export async function usageLines(
   sql: SqlTag,
   { teamId, period, coverage, currency }: LinesOf,
@@ -54,8 +55,8 @@ export async function usageLines(
       includedMs: covered,
       list,
       included,
-      listCents: centsOf(list, currency),
-      netCents: centsOf(list - included, currency),
+      listCents: payableOf(list, currency),
+      netCents: payableOf(list - included, currency),
     };
   });
 }

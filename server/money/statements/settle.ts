@@ -1,6 +1,7 @@
 /**
  * The statement of one team and month, in one transaction with the credit that it uses, its event and its entry in the ledger. A month of a team has one for ever.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { findTeam } from '../../access/teams/index.ts';
 import type { Database } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events/index.ts';
@@ -51,7 +52,13 @@ async function settleLocked(tx: Database, pricing: Pricing, month: TeamMonth): P
   const { payerId, plan, lines } = await computed(tx, pricing, { ...month, id });
   if (lines.length === 0) return undefined;
   const totals = totalsOf(lines);
-  const creditCents = await useCredit(tx, { teamId, cents: totals.netCents, source: id, at });
+  const creditCents = await useCredit(tx, {
+    teamId,
+    cents: totals.netCents,
+    currency: pricing.currency,
+    source: id,
+    at,
+  });
   const dueCents = totals.netCents - creditCents;
   const settled = {
     ...totals,
@@ -81,7 +88,7 @@ async function computed(
 ) {
   const { payerId, plan, coverage } = await paidMonth(tx, { teamId, period, charges });
   const lines = await usageLines(tx.sql, { teamId, period, coverage, currency });
-  const shortfall = await shortfallOf(tx, { teamId, statementId: id, at });
+  const shortfall = await shortfallOf(tx, { teamId, statementId: id, currency, at });
   return { payerId, plan, lines: shortfall === 0 ? lines : [...lines, shortfallLine(shortfall, currency)] };
 }
 

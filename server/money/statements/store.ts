@@ -4,7 +4,7 @@ import type { Statement } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type { Database } from '../../base/db/index.ts';
 import { inTeams } from '../../kit/resource/index.ts';
 import type { Row, Who } from '../../kit/resource/index.ts';
-import { decimalOf } from '../amounts/index.ts';
+import { decimalOf, decimalsOf } from '../amounts/index.ts';
 import { paidBackOf } from '../credits/index.ts';
 import { statementLines, statements } from './schema.ts';
 
@@ -62,6 +62,7 @@ export async function statementsOf(
 function withLines(row: StatementRow, lines: readonly StatementLineRow[]) {
   return {
     ...row,
+    decimals: decimalsOf(row.currency),
     period: row.period.slice(0, 7),
     lines: lines.map(({ list, included, ...line }) => ({
       ...line,

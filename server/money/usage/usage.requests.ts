@@ -3,5 +3,5 @@ import { team } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.usage.v1.UsageService/Get': { fields: team },
+  'svc.usage.v1.UsageService/Get': { gives: 'nothing', fields: team },
 };

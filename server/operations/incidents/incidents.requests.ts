@@ -14,13 +14,14 @@ const incident = once(async ({ sql, teamId, environmentId }) => {
 export const requests: Requests = {
   // After its resolution: too late.
   'svc.incidents.v1.IncidentsService/Dismiss': {
+    gives: 'nothing',
     guards: 'nothing',
     fields: incident,
     status: 409,
-    last: true,
+    last: 1,
   },
-  'svc.incidents.v1.IncidentsService/Get': { fields: incident },
-  'svc.incidents.v1.IncidentsService/List': { fields: environment },
-  'svc.incidents.v1.IncidentsService/Mitigate': { guards: 'nothing', fields: incident },
-  'svc.incidents.v1.IncidentsService/Resolve': { guards: 'nothing', fields: incident },
+  'svc.incidents.v1.IncidentsService/Get': { gives: 'nothing', fields: incident },
+  'svc.incidents.v1.IncidentsService/List': { gives: 'nothing', fields: environment },
+  'svc.incidents.v1.IncidentsService/Mitigate': { gives: 'nothing', guards: 'nothing', fields: incident },
+  'svc.incidents.v1.IncidentsService/Resolve': { gives: 'nothing', guards: 'nothing', fields: incident },
 };

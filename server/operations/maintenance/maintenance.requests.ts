@@ -5,8 +5,9 @@ import type { World } from '../../../test/contract/world.ts';
 const repository = ({ teamId }: World) => ({ teamId, repositoryId: 'github.com/acme/app' });
 
 export const requests: Requests = {
-  'svc.maintenance.v1.MaintenanceService/ListTasks': { fields: repository },
+  'svc.maintenance.v1.MaintenanceService/ListTasks': { gives: 'nothing', fields: repository },
   'svc.maintenance.v1.MaintenanceService/TriggerRun': {
+    gives: 'nothing',
     guards: 'nothing',
     fields: (world) => ({
       ...repository(world),
@@ -16,6 +17,7 @@ export const requests: Requests = {
     }),
   },
   'svc.maintenance.v1.MaintenanceService/UpdateSettings': {
+    gives: 'nothing',
     fields: (world) => ({ ...repository(world), category: 'dependencies', enabled: true }),
   },
 };

@@ -3,12 +3,17 @@ import { nothing } from '../../../test/contract/requests.ts';
 import type { Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {
-  'svc.notifications.v1.NotificationsService/List': { fields: nothing },
-  'svc.notifications.v1.NotificationsService/MarkAllRead': { guards: 'nothing', fields: nothing },
+  'svc.notifications.v1.NotificationsService/List': { gives: 'nothing', fields: nothing },
+  'svc.notifications.v1.NotificationsService/MarkAllRead': {
+    gives: 'nothing',
+    guards: 'nothing',
+    fields: nothing,
+  },
   'svc.notifications.v1.NotificationsService/MarkRead': {
+    gives: 'nothing',
     guards: 'nothing',
     fields: () => ({ notificationId: 'ntf_missing' }),
     status: 404,
   },
-  'svc.notifications.v1.NotificationsService/UnreadCount': { fields: nothing },
+  'svc.notifications.v1.NotificationsService/UnreadCount': { gives: 'nothing', fields: nothing },
 };

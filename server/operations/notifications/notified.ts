@@ -1,4 +1,5 @@
 /** What becomes of events that concern people. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { notifyingEvents } from '../../kit/events/index.ts';
 import { rowId } from '../../base/sql.ts';

@@ -9,6 +9,7 @@
  * It is sent outside of any transaction, and what came of it is written only if the delivery is still at the attempt that was begun. The same message may
  * arrive twice; its id is the same then.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { JobFailed } from '../../kit/jobs/index.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';

@@ -5,7 +5,7 @@ import type { World } from '../../../test/contract/world.ts';
 const ref = ({ environmentId }: World) => ({ ref: `graph:environment:${environmentId}` });
 
 export const requests: Requests = {
-  'svc.graph.v1.GraphService/Commit': { fields: ({ commitSha }) => ({ sha: commitSha }) },
-  'svc.graph.v1.GraphService/Edges': { fields: (world) => ({ ...ref(world), depth: 3 }) },
-  'svc.graph.v1.GraphService/Node': { fields: ref },
+  'svc.graph.v1.GraphService/Commit': { gives: 'nothing', fields: ({ commitSha }) => ({ sha: commitSha }) },
+  'svc.graph.v1.GraphService/Edges': { gives: 'nothing', fields: (world) => ({ ...ref(world), depth: 3 }) },
+  'svc.graph.v1.GraphService/Node': { gives: 'nothing', fields: ref },
 };

@@ -2,6 +2,7 @@
  * Spaces in the database. A space is found through its membership alone: every read takes the caller, whom only authentication makes, and
  * every read of what is in a space takes the caller's TeamScope beside it.
  */
+// No TeamScope: members of a space, whose membership is the right to it.
 import { and, eq, getTableColumns, sql as fragment } from 'drizzle-orm';
 import type { Ctx, Role, TeamScope } from '../../kit/context.ts';
 import { isForeignKeyViolation } from '../../base/db/index.ts';

@@ -22,14 +22,14 @@ export interface MoneyWorld {
   report(reported: Reported): Promise<string>;
   publishAll(): Promise<void>;
   openFrom(month: string): Promise<void>;
-  close(at: string, more?: { readonly charges?: boolean }): Promise<Closed>;
+  close(at: string, more?: Partial<Pricing>): Promise<Closed>;
   drop(): Promise<void>;
 }
 
 const EFFECTS = [metered('usd')];
 
-export function pricing(charges = false): Pricing {
-  return { currency: 'usd', charges };
+export function pricing(charges = false, currency = 'usd'): Pricing {
+  return { currency, charges };
 }
 
 export async function createMoneyWorld(): Promise<MoneyWorld> {
@@ -60,8 +60,8 @@ export async function createMoneyWorld(): Promise<MoneyWorld> {
     },
     openFrom: async (month) =>
       void (await sql`update open_period set month = ${month}::date, settled_month = null`),
-    close: async (at, { charges } = {}) =>
-      await closeDue({ db, pricing: pricing(charges), onError }, new Date(at)),
+    close: async (at, { charges, currency } = {}) =>
+      await closeDue({ db, pricing: pricing(charges, currency), onError }, new Date(at)),
     drop,
   };
 }

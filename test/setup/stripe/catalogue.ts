@@ -2,6 +2,7 @@
 import Stripe from 'stripe';
 import { changedMetadata } from './forms.ts';
 import type { Params } from './forms.ts';
+import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
 import { accepts, matching, PAGING, pageOf } from './routes.ts';
 import type { Route } from './routes.ts';
@@ -94,13 +95,15 @@ export function readPrice(world: World, params: Params): NewPrice {
     throw invalid('You must specify `unit_amount`.', { param: 'unit_amount', code: 'parameter_missing' });
   if (unitAmount < 0) throw invalid('Invalid non-negative integer', { param: 'unit_amount' });
   if (unitAmount > MOST) throw invalid('Invalid integer', { param: 'unit_amount', code: 'amount_too_large' });
+  const currency = params.need('currency').toLowerCase();
+  mustBePayable(unitAmount, currency, 'unit_amount');
   const data = params.child('product_data');
   const product =
     data === undefined
       ? world.find('product', params.need('product'), 'product')
       : createProduct(world, data);
   return {
-    currency: params.need('currency').toLowerCase(),
+    currency,
     unitAmount,
     product: product.id,
     recurring:

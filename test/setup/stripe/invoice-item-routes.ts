@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
 import { linesOf, summed } from './invoice-object.ts';
 import { addItem } from './pending-items.ts';
+import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
 import { accepts, matching, pageOf } from './routes.ts';
 import type { Call, Route } from './routes.ts';
@@ -16,11 +17,13 @@ function created({ world, params }: Call): Stripe.InvoiceItem {
   if (subscription !== undefined) world.find('subscription', subscription, 'subscription');
   const amount = params.whole('amount');
   if (amount === undefined) params.need('amount');
+  const currency = (params.text('currency') ?? invoice?.currency ?? customer.currency ?? 'usd').toLowerCase();
+  mustBePayable(amount ?? 0, currency, 'amount');
   const period = params.child('period');
   return addItem(world, {
     customer: customer.id,
     amount: amount ?? 0,
-    currency: (params.text('currency') ?? invoice?.currency ?? customer.currency ?? 'usd').toLowerCase(),
+    currency,
     description: params.text('description'),
     metadata: params.map('metadata'),
     period:

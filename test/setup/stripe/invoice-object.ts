@@ -1,5 +1,6 @@
 /** Drafts of invoices and their lines. */
 import Stripe from 'stripe';
+import { toPayable } from './payable.ts';
 import { invalid } from './refusal.ts';
 import { embedded } from './routes.ts';
 import { idOf } from './world.ts';
@@ -189,7 +190,7 @@ export const linesOf = (world: World, invoiceId: string): Stripe.InvoiceLineItem
 export function summed(world: World, invoice: Stripe.Invoice): void {
   const lines = linesOf(world, invoice.id);
   const subtotal = lines.reduce((sum, each) => sum + each.amount, 0);
-  const tax = invoice.automatic_tax.enabled ? taxOf(world, subtotal) : 0;
+  const tax = invoice.automatic_tax.enabled ? taxOf(world, subtotal, invoice.currency) : 0;
   const total = subtotal + tax;
   invoice.lines = embedded(lines, `/v1/invoices/${invoice.id}/lines`);
   invoice.subtotal = subtotal;
@@ -202,8 +203,8 @@ export function summed(world: World, invoice: Stripe.Invoice): void {
   invoice.amount_remaining = invoice.amount_due;
 }
 
-export const taxOf = (world: World, subtotal: number): number =>
-  Math.round((Math.max(0, subtotal) * world.settings.taxPercent) / 100);
+export const taxOf = (world: World, subtotal: number, currency: string): number =>
+  toPayable((Math.max(0, subtotal) * world.settings.taxPercent) / 100, currency);
 
 const taxLine = (amount: number, taxable: number): Stripe.Invoice.TotalTax => ({
   amount,

@@ -1,5 +1,6 @@
 import type Stripe from 'stripe';
 import type { Params } from './forms.ts';
+import { mustBePayable } from './payable.ts';
 import { invalid } from './refusal.ts';
 import { accepts, matching, PAGING, pageOf } from './routes.ts';
 import type { Call, Route } from './routes.ts';
@@ -59,6 +60,7 @@ function mustBeRefundable(charge: Stripe.Charge, amount: number, left: number): 
   if (left === 0)
     throw invalid(`Charge ${charge.id} has already been refunded.`, { code: 'charge_already_refunded' });
   if (amount < 1) throw invalid('This value must be greater than or equal to 1.', { param: 'amount' });
+  mustBePayable(amount, charge.currency, 'amount');
   if (amount > left)
     throw invalid(`Refund amount (${amount}) is greater than unrefunded amount on charge (${left}).`, {
       param: 'amount',

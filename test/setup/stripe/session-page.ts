@@ -36,7 +36,11 @@ function payOnce(world: World, session: Session, outcome: Outcome): void {
   if (session.customer === null && session.customer_creation === 'always') customerOf(world, session);
   if (session.amount_total === 0) return;
   const subtotal = session.amount_subtotal ?? 0;
-  charged(session, subtotal, session.automatic_tax.enabled ? taxOf(world, subtotal) : 0);
+  charged(
+    session,
+    subtotal,
+    session.automatic_tax.enabled ? taxOf(world, subtotal, session.currency ?? 'usd') : 0,
+  );
   const intent = makePayment(world, { ...paymentOf(world, session), outcome });
   session.payment_intent = intent.id;
   identified(world, session);

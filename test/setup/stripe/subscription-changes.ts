@@ -2,6 +2,7 @@
 import type Stripe from 'stripe';
 import { draftInvoice } from './invoice-object.ts';
 import { attempt, cardOutcome, finalize } from './invoices.ts';
+import { toPayable } from './payable.ts';
 import { previousStart } from './periods.ts';
 import { addItem, takePending } from './pending-items.ts';
 import { invalid } from './refusal.ts';
@@ -42,7 +43,8 @@ function addProrations(world: World, subscription: Stripe.Subscription, change: 
   const begin = previousStart(subscription.billing_cycle_anchor, recurring, item.current_period_end);
   const left = (item.current_period_end - world.now()) / (item.current_period_end - begin);
   const period = { start: world.now(), end: item.current_period_end };
-  const partOf = (each: Stripe.Price, n: number) => Math.round((each.unit_amount ?? 0) * n * left);
+  const partOf = (each: Stripe.Price, n: number) =>
+    toPayable((each.unit_amount ?? 0) * n * left, subscription.currency);
   const part = { customer: idOf(subscription.customer), currency: subscription.currency, period };
   const of = { subscription: subscription.id, subscriptionItem: item.id };
   addItem(world, {

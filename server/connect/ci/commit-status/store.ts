@@ -1,4 +1,5 @@
 /** Statuses of commits in the database. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../../base/db/index.ts';
 import type { Connection } from '../model/connection.ts';
 import type { Run } from '../model/run.ts';

@@ -1,4 +1,5 @@
 /** Pipelines of a connection take what a search found, all in one transaction. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../../base/db/index.ts';
 import { newId } from '../../../base/ids.ts';
 import { lockPipelines } from '../connections-system.ts';

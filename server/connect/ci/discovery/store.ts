@@ -1,4 +1,5 @@
 /** Searches in the database. One of a connection is open at a time, and the last ten that ended are kept. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../../base/db/index.ts';
 import { newId } from '../../../base/ids.ts';
 import type { Connection } from '../model/connection.ts';

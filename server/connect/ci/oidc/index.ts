@@ -1,4 +1,5 @@
 /** id_tokens of CI systems in place of a stored key. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Implementation } from '@svc/proto/http/implement.ts';

@@ -3,6 +3,7 @@
  * at that moment; from then on the ids alone decide. So a renamed repository goes on, and a name that somebody else took over, or a
  * repository that went to another owner, ends here until an admin takes the pin back. A repository is the pin of one connection of all teams.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { recordAct } from '../../../kit/ledger/index.ts';
 import type { ActCtx } from '../../../kit/ledger/index.ts';
 import type { CiJob } from '../../../kit/context.ts';

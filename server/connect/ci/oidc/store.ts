@@ -1,4 +1,5 @@
 /** id_tokens that were taken, and the tokens that they were exchanged for. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import type { CiJob } from '../../../kit/context.ts';

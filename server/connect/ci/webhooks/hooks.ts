@@ -3,6 +3,7 @@
  * taken back is good for a second more at most; one that was just made is good at once, because a signature that fits no known secret is tried again
  * with what the database has. Whether the connection is paused or takes webhooks at all is not remembered: the statement that stores a delivery asks.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Clock } from '../../../base/clock.ts';
 import type { Database } from '../../../base/db/index.ts';
 import type { Secrets } from '../../../base/secrets.ts';

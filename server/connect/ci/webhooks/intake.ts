@@ -2,6 +2,7 @@
  * Stores deliveries that came in. An answer means that it is on disk. Concurrent deliveries share a statement: while one runs, the next ones gather, so that a storm costs
  * a few commits a second rather than one each. A delivery that is there already is counted and not stored again.
  */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
 import { isConnectionError, isForeignKeyViolation } from '../../../base/db/index.ts';
 import type { SqlTag } from '../../../base/db/index.ts';

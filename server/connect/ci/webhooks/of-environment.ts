@@ -1,4 +1,5 @@
 /** Webhooks as an environment sees them: those of the connections of its project. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import { WebhooksService } from '@svc/proto/gen/svc/webhooks/v1/webhooks_pb.ts';

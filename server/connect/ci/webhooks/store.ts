@@ -1,4 +1,5 @@
 /** Webhooks in the database: one row for each connection. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../../base/db/index.ts';
 import { newId } from '../../../base/ids.ts';
 import type { Connection } from '../model/connection.ts';

@@ -1,4 +1,5 @@
 /** Subscriptions at a repository's host: made or repaired, and taken back. Both are jobs of the connection's own lane, one after the other. */
+// No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Clock } from '../../../base/clock.ts';
 import type { Database, SqlTag } from '../../../base/db/index.ts';
 import type { Job, JobKind } from '../../../kit/jobs/index.ts';

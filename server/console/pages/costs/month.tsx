@@ -2,7 +2,7 @@
 import type { CostSummary } from '@svc/sdk';
 import { Ago } from '../../time.tsx';
 import { courseOf } from './chart.ts';
-import { amount, month, time } from './words.ts';
+import { amount, month, netWords, time } from './words.ts';
 
 const WIDTH = 600;
 const HEIGHT = 120;
@@ -11,7 +11,7 @@ const points = (of: ReadonlyArray<readonly [x: number, y: number]>): string =>
   of.map(([x, y]) => `${(x * WIDTH).toFixed(1)},${(HEIGHT - 2 - y * (HEIGHT - 4)).toFixed(1)}`).join(' ');
 
 export function Month({ summary }: { readonly summary: CostSummary }) {
-  const { net, list, included, usage, asOf, since, forecast } = summary;
+  const { list, included, usage, asOf, since, forecast } = summary;
   const course = courseOf(summary);
   const ahead =
     forecast === undefined
@@ -20,7 +20,7 @@ export function Month({ summary }: { readonly summary: CostSummary }) {
   return (
     <section class="panel month" aria-labelledby="month-title" tabIndex={-1}>
       <h2 id="month-title">{month(since)} so far</h2>
-      <p class="month-net">{amount(net, summary)}</p>
+      <p class="month-net">{netWords(summary)}</p>
       <p class="muted">
         {time(usage.meteredSeconds)} of metered time
         {Number(included) > 0 &&
@@ -33,7 +33,7 @@ export function Month({ summary }: { readonly summary: CostSummary }) {
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Net costs of the month, added up: ${amount(net, summary)} so far. ${ahead}`}
+        aria-label={`Net costs of the month, added up: ${netWords(summary)} so far. ${ahead}`}
       >
         <polyline class="course-known" points={points(course.known)} />
         {course.ahead.length > 0 && <polyline class="course-ahead" points={points(course.ahead)} />}

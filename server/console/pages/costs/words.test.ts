@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { amount, day, month, ofCents, partName, time } from './words.ts';
+import { amount, day, month, netWords, ofCents, partName, time } from './words.ts';
 
 const usd = { currency: 'usd', decimals: 2 };
 
@@ -27,6 +27,12 @@ describe('amounts', () => {
   ])('in %s have its %i decimals, always all of them', (currency, decimals, expected) => {
     const shown = [30, 100, -291_027].map((cents) => ofCents(cents, { currency, decimals }));
     expect(shown.map((text) => text.replace('\u00a0', ' '))).toEqual(expected);
+  });
+
+  it('of a month are those of its statement', () => {
+    const dinars = { currency: 'kwd', decimals: 3, net: '291.027400000000', netCents: 291_030 };
+    expect(netWords(dinars).replace('\u00a0', ' ')).toBe('KWD 291.030');
+    expect(netWords({ ...usd, net: '0.000910000000', netCents: 0 })).toBe('$0.00091');
   });
 
   it('are exact beyond what a number holds', () => {

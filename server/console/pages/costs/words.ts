@@ -1,6 +1,6 @@
 /** Amounts, months and parts as people say them. */
 import { majorText } from '@svc/sdk';
-import type { BillingStanding, Budget, CostPart, CreditKind, StatementState } from '@svc/sdk';
+import type { BillingStanding, Budget, CostPart, CostSummary, CreditKind, StatementState } from '@svc/sdk';
 
 export interface Currency {
   readonly currency: string;
@@ -22,6 +22,11 @@ export function amount(text: string, { currency, decimals }: Currency): string {
 /** Words for minor units; `decimals` are those of the currency, which Intl takes for fewer now and then. */
 export function ofCents(cents: number | bigint, of: Currency): string {
   return amount(majorText(cents, of.decimals), of);
+}
+
+/** The net of a time as its statement has it, which is rounded line by line. Less than one unit is shown exactly. */
+export function netWords(of: Pick<CostSummary, 'net' | 'netCents'> & Currency): string {
+  return Number(of.net) < 1 ? amount(of.net, of) : ofCents(of.netCents, of);
 }
 
 /** `12 h`, `40 min`, `3 s` of metered time. */

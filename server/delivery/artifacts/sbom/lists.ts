@@ -2,6 +2,7 @@
  * Lists of what an artifact is made of. What a runner listed of an image stands first, and uploads stand beside it: policies are told of the packages of all lists that count, so that an upload can add to what is known and never
  * take away.
  */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../../base/db/index.ts';
 import type { artifactSboms } from '../schema.ts';
 import { PACKAGES_MAX } from './store.ts';

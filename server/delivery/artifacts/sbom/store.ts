@@ -1,4 +1,5 @@
 /** Packages and sets of packages in the database. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import { createHash } from 'node:crypto';
 import type { TeamScope } from '../../../kit/context.ts';
 import type { SqlTag } from '../../../base/db/index.ts';

@@ -1,4 +1,5 @@
 /** Documents as they came: what a signed statement names by SHA-256, and what whoever doubts a list reads. */
+// No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../../base/db/index.ts';
 import { notFound } from '../../../kit/not-found.ts';
 import type { Who } from '../../../kit/resource/index.ts';

@@ -1,11 +1,25 @@
 /** Amounts as people read and write them. */
 import { majorText } from '@svc/sdk';
+import { isRecord } from './paths.ts';
 
 /** ISO 4217 in lower case, and how many digits its minor unit takes, as the API states both. */
-interface Currency {
+export interface Currency {
   readonly currency: string;
   readonly decimals: number;
 }
+
+/** The currency that an object of the API states for its amounts. Undefined: it states none. */
+export function currencyOf(value: unknown): Currency | undefined {
+  if (!isRecord(value)) return undefined;
+  const { currency, decimals } = value;
+  return typeof currency === 'string' && typeof decimals === 'number' ? { currency, decimals } : undefined;
+}
+
+/** Fields of minor units. */
+export const isOfCents = (name: string): boolean => /(^c|C)ents$/.test(name);
+
+/** `netCents` is `net`: the amount beside it carries the unit. */
+export const withoutCents = (name: string): string => name.replace(/(?<=.)Cents$/, '');
 
 /** A decimal text of the API, rounded to minor units: `12.40 USD`. What is less than one and not nothing says so. */
 export function amount(text: string, of: Currency): string {
