@@ -566,6 +566,12 @@ const CASES: readonly Case[] = [
     problem: 'has an example without a title',
   },
   {
+    name: 'OwnNothing',
+    op: OK,
+    response: '// Nothing.',
+    problem: 'answers svc.bad.v1.OwnNothingResponse, which has no fields; answer google.protobuf.Empty',
+  },
+  {
     name: 'SameRoute',
     op: OK,
     http: 'get: "/twin/{id}"',
@@ -676,7 +682,7 @@ message BareInput {
   string why = 2;
 }
 message Bares { BareText a = 1; BareNothing b = 2; BareMaybe c = 3; BareInput d = 4; string loud = 5 [(svc.options.v1.field).query = true]; optional string mine = 6 [(svc.options.v1.field).session_only = true]; }
-${CASES.map(({ name, request = '', response = 'string id = 1;' }) => `message ${name}Request { ${request} }\nmessage ${name}Response { ${response} }`).join('\n')}
+${CASES.map(({ name, request = '', response = 'string id = 1;' }) => `message ${name}Request { ${request} }\nmessage ${name}Response { ${response}\n}`).join('\n')}
 `;
 
 let workspace: Workspace;

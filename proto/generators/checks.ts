@@ -156,8 +156,13 @@ function checkEffect(rpc: RpcModel, problems: Problems): void {
     problems.add(rpc.id, 'is a GET with an idempotency; only other verbs have one');
 }
 
+/** One message says that there is nothing to say. */
+const EMPTY = 'google.protobuf.Empty';
+
 function checkStatus(rpc: RpcModel, problems: Problems): void {
   const { successStatus: status, response } = rpc;
+  if (response.fields.length === 0 && response.typeName !== EMPTY)
+    problems.add(rpc.id, `answers ${response.typeName}, which has no fields; answer ${EMPTY}`);
   if (status < 200 || status > 299)
     problems.add(rpc.id, `success_status is ${status}; allowed are 200 to 299`);
   if (status === 204 && response.fields.length > 0) {

@@ -6,7 +6,7 @@ import type { RpcModel } from './model.ts';
 import { createWorkspace } from './testdata/workspace.ts';
 
 const rpc = (name: string, http: string, op = '') =>
-  `rpc ${name}(Empty) returns (Empty) {
+  `rpc ${name}(google.protobuf.Empty) returns (google.protobuf.Empty) {
     ${http === '' ? '' : `option (google.api.http) = {${http}};`}
     ${op === '' ? '' : `option (svc.options.v1.op) = {${op}};`}
   }`;
@@ -15,9 +15,9 @@ const workspace = createWorkspace({
   'proto/svc/plain/v1/plain.proto': `syntax = "proto3";
 package svc.plain.v1;
 import "google/api/annotations.proto";
+import "google/protobuf/empty.proto";
 import "svc/options/v1/options.proto";
 
-message Empty {}
 service PlainService {
   option (svc.options.v1.resource) = {
     summary: "x" audience: AUDIENCE_PUBLIC area: AREA_APPS feature: "host.ci"
@@ -37,10 +37,10 @@ service ThingsService {
   option (svc.options.v1.resource) = {
     summary: "x" audience: AUDIENCE_PUBLIC area: AREA_APPS no_scope: true sdk: "things" cli: "things"
   };
-  rpc Show(Here) returns (Empty) {
+  rpc Show(Here) returns (google.protobuf.Empty) {
     option (google.api.http) = {get: "/teams/{team_id}/things/{thing_id}"};
   }
-  rpc All(HereAndThere) returns (Empty) {
+  rpc All(HereAndThere) returns (google.protobuf.Empty) {
     option (google.api.http) = {
       get: "/teams/{team_id}/things-or/{thing_id}" additional_bindings: {get: "/teams/{team_id}/things"}
     };

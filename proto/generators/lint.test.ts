@@ -29,15 +29,19 @@ function edit(path: string, from: string, to: string): void {
   workspace.write(path, text.replace(from, to));
 }
 
+async function releaseAs(tag: string): Promise<void> {
+  workspace.write('proto/gen/surface.json', printSurface(buildModel(await loadImage(workspace.root))));
+  git('add', '.');
+  git('commit', '-q', '-m', tag);
+  git('tag', tag);
+}
+
 beforeAll(async () => {
   release = createFixtureWorkspace();
   workspace = release;
   workspace.write('.gitignore', 'third_party/\n');
-  workspace.write('proto/gen/surface.json', printSurface(buildModel(await loadImage(workspace.root))));
   git('init', '-q', '-b', 'main');
-  git('add', '.');
-  git('commit', '-q', '-m', 'release');
-  git('tag', 'v1.0.0');
+  await releaseAs('v1.0.0');
 });
 afterAll(() => release.remove());
 beforeEach(() => {
@@ -132,19 +136,30 @@ describe('a message that went to another package', () => {
   });
 
   it('may become one with another message that is the same, and with no other', async () => {
-    edit(PROTO, 'import "svc/options', 'import "google/protobuf/empty.proto";\nimport "svc/options');
-    edit(PROTO, '// Nothing to say.\nmessage DeleteResponse {}\n', '');
-    edit(PROTO, 'returns (DeleteResponse)', 'returns (google.protobuf.Empty)');
-    const empty = { 'svc.widgets.v1.DeleteResponse': 'google.protobuf.Empty' };
-    listMoves(empty);
+    const message = (name: string, field: string) =>
+      `// A ${name}.\nmessage ${name} {\n  // Colour.\n  string ${field} = 1;\n}\n\n`;
+    const [front, back, side] = [
+      message('Front', 'colour'),
+      message('Back', 'colour'),
+      message('Side', 'shade'),
+    ];
+    edit(PROTO, '// One widget.\n', `${front}${back}${side}// One widget.\n`);
+    const fields = ['Front front = 21', 'Back back = 22', 'Side side = 23'];
+    const labels = '  // Labels.\n  map<string, string> labels = 4;\n';
+    edit(PROTO, labels, `${labels}${fields.map((field) => `  // Colour.\n  optional ${field};\n`).join('')}`);
+    await releaseAs('v1.1.0');
+    edit(PROTO, back, '');
+    edit(PROTO, 'Back back', 'Front back');
+    const same = { 'svc.widgets.v1.Back': 'svc.widgets.v1.Front' };
+    listMoves(same);
     expect(await lint(workspace.root, released())).toEqual([]);
-    edit(PROTO, 'returns (ResizeResponse)', 'returns (google.protobuf.Empty)');
-    edit(PROTO, '      response_body: "widget"\n', '');
-    edit(PROTO, '// The widget.\nmessage ResizeResponse {\n  // The widget.\n  Widget widget = 1;\n}\n', '');
-    listMoves({ ...empty, 'svc.widgets.v1.ResizeResponse': 'google.protobuf.Empty' });
-    expect(await lint(workspace.root, released())).toContain(
-      'breaks the messages of v1.0.0: proto/moved.json: svc.widgets.v1.ResizeResponse was not the same as google.protobuf.Empty',
-    );
+    edit(PROTO, side, '');
+    edit(PROTO, 'Side side', 'Front side');
+    listMoves({ ...same, 'svc.widgets.v1.Side': 'svc.widgets.v1.Front' });
+    expect(await lint(workspace.root, released())).toEqual([
+      'breaks the messages of v1.1.0: proto/moved.json: svc.widgets.v1.Side was not the same as svc.widgets.v1.Front',
+      'breaks the surface of v1.1.0: svc.widgets.v1.Front.shade: was removed',
+    ]);
   });
 
   it('is listed once, and truly', async () => {

@@ -9,8 +9,8 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/buildsteps/v1/buildsteps.proto.
  */
 export const file_svc_buildsteps_v1_buildsteps: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdmMvYnVpbGRzdGVwcy92MS9idWlsZHN0ZXBzLnByb3RvEhFzdmMuYnVpbGRzdGVwcy52MSKCAQoJQnVpbGRTdGVwEgoKAmlkGAEgASgJEhYKDmVudmlyb25tZW50X2lkGAIgASgJEhAKCHBvc2l0aW9uGAMgASgNEg8KB2NvbW1hbmQYBCABKAkSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJQoLTGlzdFJlcXVlc3QSFgoOZW52aXJvbm1lbnRfaWQYASABKAkiQQoMTGlzdFJlc3BvbnNlEjEKC2J1aWxkX3N0ZXBzGAEgAygLMhwuc3ZjLmJ1aWxkc3RlcHMudjEuQnVpbGRTdGVwIk8KCkFkZFJlcXVlc3QSIQoOZW52aXJvbm1lbnRfaWQYASABKAlCCYq1GAUSA2VudhIeCgdjb21tYW5kGAIgASgJQg3gQQK6SAdyBRABGIBAIkMKDURlbGV0ZVJlcXVlc3QSIQoOZW52aXJvbm1lbnRfaWQYASABKAlCCYq1GAUSA2VudhIPCgdzdGVwX2lkGAIgASgJIhAKDkRlbGV0ZVJlc3BvbnNlIoEBCgtNb3ZlUmVxdWVzdBIhCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIJirUYBRIDZW52Eg8KB3N0ZXBfaWQYAiABKAkSPgoJZGlyZWN0aW9uGAMgASgOMhwuc3ZjLmJ1aWxkc3RlcHMudjEuRGlyZWN0aW9uQg3gQQK6SAeCAQQQASAAIkEKDE1vdmVSZXNwb25zZRIxCgtidWlsZF9zdGVwcxgBIAMoCzIcLnN2Yy5idWlsZHN0ZXBzLnYxLkJ1aWxkU3RlcCpMCglEaXJlY3Rpb24SGQoVRElSRUNUSU9OX1VOU1BFQ0lGSUVEEAASEAoMRElSRUNUSU9OX1VQEAESEgoORElSRUNUSU9OX0RPV04QAjLCBwoRQnVpbGRTdGVwc1NlcnZpY2USugEKBExpc3QSHi5zdmMuYnVpbGRzdGVwcy52MS5MaXN0UmVxdWVzdBofLnN2Yy5idWlsZHN0ZXBzLnYxLkxpc3RSZXNwb25zZSJxkAIBirUYOCoOZW52aXJvbm1lbnRfaWSiAQtidWlsZF9zdGVwc6oBAmlkqgEIcG9zaXRpb26qAQdjb21tYW5kgtPkkwIsEiovZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vYnVpbGQtc3RlcHMSnwIKA0FkZBIdLnN2Yy5idWlsZHN0ZXBzLnYxLkFkZFJlcXVlc3QaHC5zdmMuYnVpbGRzdGVwcy52MS5CdWlsZFN0ZXAi2gGKtRigARIOZW52aXJvbm1lbnRfaWQSB2NvbW1hbmQqB2NvbW1hbmRYyQGaAXgKJ1J1biB0aGUgdGVzdHMgYmVmb3JlIGVhY2ggaW1hZ2UgaXMgbWFkZRInYnVpbGQtc3RlcHMgYWRkICducG0gdGVzdCcgLS1lbnYgZW52XzAxGiRidWlsZFN0ZXBzLmFkZCgnZW52XzAxJywgJ25wbSB0ZXN0JymC0+STAi86ASoiKi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9idWlsZC1zdGVwcxKUAQoGRGVsZXRlEiAuc3ZjLmJ1aWxkc3RlcHMudjEuRGVsZXRlUmVxdWVzdBohLnN2Yy5idWlsZHN0ZXBzLnYxLkRlbGV0ZVJlc3BvbnNlIkWKtRgFWMwBcAGC0+STAjYqNC9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9idWlsZC1zdGVwcy97c3RlcF9pZH0S2AEKBE1vdmUSHi5zdmMuYnVpbGRzdGVwcy52MS5Nb3ZlUmVxdWVzdBofLnN2Yy5idWlsZHN0ZXBzLnYxLk1vdmVSZXNwb25zZSKOAYq1GEYSDmVudmlyb25tZW50X2lkEgdzdGVwX2lkEglkaXJlY3Rpb24qB3N0ZXBfaWQqCWRpcmVjdGlvbqIBC2J1aWxkX3N0ZXBzgtPkkwI+OgEqIjkvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vYnVpbGQtc3RlcHMve3N0ZXBfaWR9L21vdmUaXIq1GFgKCmJ1aWxkU3RlcHMSC2J1aWxkLXN0ZXBzGjVDb21tYW5kcyB0aGF0IHJ1biBiZWZvcmUgdGhlIGltYWdlIG9mIGEgYnVpbGQgaXMgbWFkZSgBMAI4A0AEYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiJzdmMvYnVpbGRzdGVwcy92MS9idWlsZHN0ZXBzLnByb3RvEhFzdmMuYnVpbGRzdGVwcy52MSKCAQoJQnVpbGRTdGVwEgoKAmlkGAEgASgJEhYKDmVudmlyb25tZW50X2lkGAIgASgJEhAKCHBvc2l0aW9uGAMgASgNEg8KB2NvbW1hbmQYBCABKAkSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJQoLTGlzdFJlcXVlc3QSFgoOZW52aXJvbm1lbnRfaWQYASABKAkiQQoMTGlzdFJlc3BvbnNlEjEKC2J1aWxkX3N0ZXBzGAEgAygLMhwuc3ZjLmJ1aWxkc3RlcHMudjEuQnVpbGRTdGVwIk8KCkFkZFJlcXVlc3QSIQoOZW52aXJvbm1lbnRfaWQYASABKAlCCYq1GAUSA2VudhIeCgdjb21tYW5kGAIgASgJQg3gQQK6SAdyBRABGIBAIkMKDURlbGV0ZVJlcXVlc3QSIQoOZW52aXJvbm1lbnRfaWQYASABKAlCCYq1GAUSA2VudhIPCgdzdGVwX2lkGAIgASgJIoEBCgtNb3ZlUmVxdWVzdBIhCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIJirUYBRIDZW52Eg8KB3N0ZXBfaWQYAiABKAkSPgoJZGlyZWN0aW9uGAMgASgOMhwuc3ZjLmJ1aWxkc3RlcHMudjEuRGlyZWN0aW9uQg3gQQK6SAeCAQQQASAAIkEKDE1vdmVSZXNwb25zZRIxCgtidWlsZF9zdGVwcxgBIAMoCzIcLnN2Yy5idWlsZHN0ZXBzLnYxLkJ1aWxkU3RlcCpMCglEaXJlY3Rpb24SGQoVRElSRUNUSU9OX1VOU1BFQ0lGSUVEEAASEAoMRElSRUNUSU9OX1VQEAESEgoORElSRUNUSU9OX0RPV04QAjK3BwoRQnVpbGRTdGVwc1NlcnZpY2USugEKBExpc3QSHi5zdmMuYnVpbGRzdGVwcy52MS5MaXN0UmVxdWVzdBofLnN2Yy5idWlsZHN0ZXBzLnYxLkxpc3RSZXNwb25zZSJxkAIBirUYOCoOZW52aXJvbm1lbnRfaWSiAQtidWlsZF9zdGVwc6oBAmlkqgEIcG9zaXRpb26qAQdjb21tYW5kgtPkkwIsEiovZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vYnVpbGQtc3RlcHMSnwIKA0FkZBIdLnN2Yy5idWlsZHN0ZXBzLnYxLkFkZFJlcXVlc3QaHC5zdmMuYnVpbGRzdGVwcy52MS5CdWlsZFN0ZXAi2gGKtRigARIOZW52aXJvbm1lbnRfaWQSB2NvbW1hbmQqB2NvbW1hbmRYyQGaAXgKJ1J1biB0aGUgdGVzdHMgYmVmb3JlIGVhY2ggaW1hZ2UgaXMgbWFkZRInYnVpbGQtc3RlcHMgYWRkICducG0gdGVzdCcgLS1lbnYgZW52XzAxGiRidWlsZFN0ZXBzLmFkZCgnZW52XzAxJywgJ25wbSB0ZXN0JymC0+STAi86ASoiKi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9idWlsZC1zdGVwcxKJAQoGRGVsZXRlEiAuc3ZjLmJ1aWxkc3RlcHMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJFirUYBVjMAXABgtPkkwI2KjQvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vYnVpbGQtc3RlcHMve3N0ZXBfaWR9EtgBCgRNb3ZlEh4uc3ZjLmJ1aWxkc3RlcHMudjEuTW92ZVJlcXVlc3QaHy5zdmMuYnVpbGRzdGVwcy52MS5Nb3ZlUmVzcG9uc2UijgGKtRhGEg5lbnZpcm9ubWVudF9pZBIHc3RlcF9pZBIJZGlyZWN0aW9uKgdzdGVwX2lkKglkaXJlY3Rpb26iAQtidWlsZF9zdGVwc4LT5JMCPjoBKiI5L2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L2J1aWxkLXN0ZXBzL3tzdGVwX2lkfS9tb3ZlGlyKtRhYCgpidWlsZFN0ZXBzEgtidWlsZC1zdGVwcxo1Q29tbWFuZHMgdGhhdCBydW4gYmVmb3JlIHRoZSBpbWFnZSBvZiBhIGJ1aWxkIGlzIG1hZGUoATACOANABGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One step.
@@ -168,21 +168,6 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_buildsteps_v1_buildsteps, 4);
 
 /**
- * The response has no fields.
- *
- * @generated from message svc.buildsteps.v1.DeleteResponse
- */
-export type DeleteResponse = Message<"svc.buildsteps.v1.DeleteResponse"> & {
-};
-
-/**
- * Describes the message svc.buildsteps.v1.DeleteResponse.
- * Use `create(DeleteResponseSchema)` to create a new message.
- */
-export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_buildsteps_v1_buildsteps, 5);
-
-/**
  * Selects a step and the direction of its move.
  *
  * @generated from message svc.buildsteps.v1.MoveRequest
@@ -215,7 +200,7 @@ export type MoveRequest = Message<"svc.buildsteps.v1.MoveRequest"> & {
  * Use `create(MoveRequestSchema)` to create a new message.
  */
 export const MoveRequestSchema: GenMessage<MoveRequest> = /*@__PURE__*/
-  messageDesc(file_svc_buildsteps_v1_buildsteps, 6);
+  messageDesc(file_svc_buildsteps_v1_buildsteps, 5);
 
 /**
  * The new order.
@@ -236,7 +221,7 @@ export type MoveResponse = Message<"svc.buildsteps.v1.MoveResponse"> & {
  * Use `create(MoveResponseSchema)` to create a new message.
  */
 export const MoveResponseSchema: GenMessage<MoveResponse> = /*@__PURE__*/
-  messageDesc(file_svc_buildsteps_v1_buildsteps, 7);
+  messageDesc(file_svc_buildsteps_v1_buildsteps, 6);
 
 /**
  * Direction in which a step is moved.
@@ -307,7 +292,7 @@ export const BuildStepsService: GenService<{
   delete: {
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
-    output: typeof DeleteResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Moves a step by one place. The first one up and the last one down stay. Answers all steps in their order. Errors: `not_found` (404).
