@@ -14,6 +14,7 @@ interface Case {
   readonly name: string;
   /** Text inside of (svc.options.v1.op). */
   readonly op: string;
+  readonly comment?: string;
   /** Text inside of (google.api.http); default: a GET of its own path. */
   readonly http?: string | undefined;
   /** Says NO_SIDE_EFFECTS. */
@@ -572,6 +573,31 @@ const CASES: readonly Case[] = [
     problem: 'answers svc.bad.v1.OwnNothingResponse, which has no fields; answer google.protobuf.Empty',
   },
   {
+    name: 'SilentOfErrors',
+    op: OK,
+    http: 'post: "/silent" body: "*"',
+    problem: 'names no error; write "Errors: `code` (status)", or "It has no error of its own."',
+  },
+  {
+    name: 'SilentOfPath',
+    op: OK,
+    http: 'get: "/silent/{id}"',
+    request: 'string id = 1;',
+    problem: 'names no error; write "Errors: `code` (status)", or "It has no error of its own."',
+  },
+  {
+    name: 'OtherStatus',
+    comment: 'Errors: `not_found` (409).',
+    op: OK,
+    problem: 'names `not_found` (409), which is 404 in proto/http/errors.ts',
+  },
+  {
+    name: 'UnknownError',
+    comment: 'Errors: `not_there` (404).',
+    op: OK,
+    problem: 'names `not_there` (404), which is no error in proto/http/errors.ts',
+  },
+  {
     name: 'SameRoute',
     op: OK,
     http: 'get: "/twin/{id}"',
@@ -594,13 +620,14 @@ const CASES: readonly Case[] = [
 
 const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).slice(1);
 
-function printRpc({ name, op, http, pure = false, stream, raw = false }: Case): string {
+function printRpc({ name, comment = '', op, http, pure = false, stream, raw = false }: Case): string {
   const rule = http ?? `get: "/${kebab(name)}"`;
   const [client, server] = [
     stream === 'client' || stream === 'both' ? 'stream ' : '',
     stream === 'server' || stream === 'both' ? 'stream ' : '',
   ];
-  return `rpc ${name}(${client}${name}Request) returns (${server}${raw ? 'google.api.HttpBody' : `${name}Response`}) {
+  return `// ${comment}
+  rpc ${name}(${client}${name}Request) returns (${server}${raw ? 'google.api.HttpBody' : `${name}Response`}) {
     ${pure ? 'option idempotency_level = NO_SIDE_EFFECTS;' : ''}
     ${rule === '' ? '' : `option (google.api.http) = {${rule}};`}
     option (svc.options.v1.op) = {${op}};
@@ -654,6 +681,10 @@ message TwinRouteResponse {
   Word word = 4;
   Bares bares = 5;
   Seen seen = 6;
+  // Says how much.
+  uint32 amount = 7;
+  // Widgets that are there.
+  uint32 there = 8;
 }
 enum Word {
   WORD_UNSPECIFIED = 0;
@@ -730,6 +761,7 @@ describe('checks of services, messages and enums', () => {
     'svc.bad.v1.BareMaybe: shape.bare "on" is no singular bool field of it',
     'svc.bad.v1.BareInput: has shape.bare, but callers send it; only answers are written so',
     'svc.bad.v1.BareAsked: has shape.bare, but callers send it; only answers are written so',
+    'svc.bad.v1.TwinRouteResponse.amount: is a number of which the first sentence says neither the unit nor what it counts',
     'svc.bad.v1.Seen.id: is OUTPUT_ONLY, which a field of a message that callers do not send is anyway; remove it',
     'svc.bad.v1.TwinRouteRequest.other_id: is REQUIRED, which a variable of the path is anyway; remove it',
     'svc.bad.v1.TwinRouteRequest.team_id: has the flag "team", which is the default; remove it',
@@ -738,6 +770,10 @@ describe('checks of services, messages and enums', () => {
     'svc.bad.v1.Word: WORD_ONE and WORD_UNO are both spelled "one" in JSON',
   ])('%s', (problem) => {
     expect(problems).toContain(problem);
+  });
+
+  it('and of nothing that is said', () => {
+    expect(problems.filter((problem) => problem.includes('.there: '))).toEqual([]);
   });
 });
 

@@ -4,6 +4,7 @@
  */
 import { withArticle } from '../http/article.ts';
 import { isHttpBody } from '../http/http-body.ts';
+import { checkErrorWords, checkNumberWords } from './check-words.ts';
 import type { Problems } from './contract-error.ts';
 import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
 import type { FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
@@ -75,6 +76,7 @@ function checkRpc(rpc: RpcModel, problems: Problems): void {
   checkColumns(rpc, problems);
   checkExamples(rpc, problems);
   checkQuery(rpc, problems);
+  checkErrorWords(rpc, problems);
   if (rpc.timeoutMs > TIMEOUT_MS_MAX)
     problems.add(rpc.id, `timeout_ms is ${rpc.timeoutMs}; at most ${TIMEOUT_MS_MAX} (7 days)`);
 }
@@ -377,6 +379,7 @@ function checkMessages(model: Model, problems: Problems): void {
   for (const message of model.messages) {
     for (const field of message.fields) {
       checkField(message, field, problems);
+      checkNumberWords(message, field, problems);
       if (published.has(message)) checkWidth(message, field, problems);
       if (published.has(message) && sent.has(message)) checkCount(message, field, problems);
       if (field.outputOnly && !sent.has(message))

@@ -6,7 +6,8 @@ import type { RpcModel } from './model.ts';
 import { createWorkspace } from './testdata/workspace.ts';
 
 const rpc = (name: string, http: string, op = '') =>
-  `rpc ${name}(google.protobuf.Empty) returns (google.protobuf.Empty) {
+  `// It has no error of its own.
+  rpc ${name}(google.protobuf.Empty) returns (google.protobuf.Empty) {
     ${http === '' ? '' : `option (google.api.http) = {${http}};`}
     ${op === '' ? '' : `option (svc.options.v1.op) = {${op}};`}
   }`;
@@ -37,9 +38,11 @@ service ThingsService {
   option (svc.options.v1.resource) = {
     summary: "x" audience: AUDIENCE_PUBLIC area: AREA_APPS no_scope: true sdk: "things" cli: "things"
   };
+  // Errors: \`not_found\` (404).
   rpc Show(Here) returns (google.protobuf.Empty) {
     option (google.api.http) = {get: "/teams/{team_id}/things/{thing_id}"};
   }
+  // Errors: \`not_found\` (404).
   rpc All(HereAndThere) returns (google.protobuf.Empty) {
     option (google.api.http) = {
       get: "/teams/{team_id}/things-or/{thing_id}" additional_bindings: {get: "/teams/{team_id}/things"}

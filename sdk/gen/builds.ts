@@ -18,6 +18,7 @@ export class Builds {
 
   /**
    * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end.
+   * Errors: `not_found` (404, the environment), `validation_failed` (400, a page and a cursor).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -29,6 +30,7 @@ export class Builds {
 
   /**
    * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end.
+   * Errors: `not_found` (404, the environment), `validation_failed` (400, a page and a cursor).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -83,7 +85,7 @@ export class Builds {
   }
 
   /**
-   * Returns the trace of a build: its id and where a person can look at it.
+   * Returns the trace of a build: its id and where a person can look at it. Errors: `not_found` (404).
    *
    * Needs: scope `project:read`.
    */

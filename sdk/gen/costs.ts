@@ -49,6 +49,7 @@ export class Costs {
 
   /**
    * Streams the same as CSV (RFC 4180, UTF-8, header first). Free text that a spreadsheet could take for a formula begins with `'`. An answer that fails is broken off, without its end.
+   * Errors: `validation_failed` (400), `too_many_streams` (429).
    *
    * The bytes as they come, by `for await`; `text()` and `bytes()` give all of them at once, `contentType()` says what they are.
    *

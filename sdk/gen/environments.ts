@@ -14,7 +14,7 @@ export class Environments {
   }
 
   /**
-   * Lists environments of one project, ordered by name, at most 200.
+   * Lists environments of one project, ordered by name, at most 200. Errors: `not_found` (404, the project).
    *
    * Needs: scope `project:read`.
    */
@@ -87,7 +87,7 @@ export interface EnvironmentsCreateParams {
   gitCredentials?: GitCredentials;
   /** The runners that may have its builds and deploys: those of the group that have all of the labels. Default: any. */
   runner?: WorkSelectorInput;
-  /** People who must approve a promotion, 1 to 5. Default: 1. */
+  /** Number of people who must approve a promotion, 1 to 5. Default: 1. */
   requiredApprovals?: number;
   /** True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted. Default: true. */
   allowSelfApproval?: boolean;
@@ -129,7 +129,7 @@ export interface EnvironmentsUpdateParams {
   gitCredentials?: GitCredentials;
   /** The runners that may have its builds and deploys from now on; an empty object takes any. */
   runner?: WorkSelectorInput;
-  /** People who must approve a promotion, 1 to 5. */
+  /** Number of people who must approve a promotion, 1 to 5. */
   requiredApprovals?: number;
   /** True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted. */
   allowSelfApproval?: boolean;
@@ -215,7 +215,7 @@ export interface Environment {
   readonly hasGitCredentials: boolean;
   /** The runners that may have its builds and deploys; absent when any may. */
   readonly runner?: WorkSelector;
-  /** People who must approve a promotion. */
+  /** Number of people who must approve a promotion. */
   readonly requiredApprovals: number;
   /** True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted. */
   readonly allowSelfApproval: boolean;

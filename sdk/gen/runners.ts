@@ -325,7 +325,7 @@ export interface RunnersDiagnoseResponse {
   readonly liveLeases: number;
   /** Leases that ran out and are not swept yet. */
   readonly expiredLeases: number;
-  /** Work that waits. */
+  /** Runs and builds that wait. */
   readonly queued: number;
   /** Latest runner events of the team, newest first, at most 100. */
   readonly events: readonly RunnerEvent[];

@@ -246,7 +246,7 @@ export const AdminEventsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter it is all of them.
+   * Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter it is all of them. It has no error of its own.
    *
    * @generated from rpc svc.adminevents.v1.AdminEventsService.Replay
    */

@@ -1054,6 +1054,7 @@ export const DeployDecisionSchema: GenEnum<DeployDecision> = /*@__PURE__*/
 export const BuildsService: GenService<{
   /**
    * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end.
+   * Errors: `not_found` (404, the environment), `validation_failed` (400, a page and a cursor).
    *
    * @generated from rpc svc.builds.v1.BuildsService.List
    */
@@ -1108,7 +1109,7 @@ export const BuildsService: GenService<{
     output: typeof BuildSchema;
   },
   /**
-   * Returns the trace of a build: its id and where a person can look at it.
+   * Returns the trace of a build: its id and where a person can look at it. Errors: `not_found` (404).
    *
    * @generated from rpc svc.builds.v1.BuildsService.Trace
    */

@@ -265,7 +265,7 @@ export const DirectionSchema: GenEnum<Direction> = /*@__PURE__*/
  */
 export const BuildStepsService: GenService<{
   /**
-   * Lists steps of an environment in the order in which they run, at most 50.
+   * Lists steps of an environment in the order in which they run, at most 50. Errors: `not_found` (404, the environment).
    *
    * @generated from rpc svc.buildsteps.v1.BuildStepsService.List
    */

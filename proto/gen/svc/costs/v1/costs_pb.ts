@@ -1599,6 +1599,7 @@ export const CostsService: GenService<{
   },
   /**
    * Streams the same as CSV (RFC 4180, UTF-8, header first). Free text that a spreadsheet could take for a formula begins with `'`. An answer that fails is broken off, without its end.
+   * Errors: `validation_failed` (400), `too_many_streams` (429).
    *
    * @generated from rpc svc.costs.v1.CostsService.ExportCsv
    */

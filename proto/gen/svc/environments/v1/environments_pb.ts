@@ -254,7 +254,7 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
   runner?: WorkSelector | undefined;
 
   /**
-   * People who must approve a promotion.
+   * Number of people who must approve a promotion.
    *
    * @generated from field: uint32 required_approvals = 17;
    */
@@ -478,7 +478,7 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   runner?: WorkSelector | undefined;
 
   /**
-   * People who must approve a promotion, 1 to 5. Default: 1.
+   * Number of people who must approve a promotion, 1 to 5. Default: 1.
    *
    * @generated from field: optional uint32 required_approvals = 13;
    */
@@ -632,7 +632,7 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
   runner?: WorkSelector | undefined;
 
   /**
-   * People who must approve a promotion, 1 to 5.
+   * Number of people who must approve a promotion, 1 to 5.
    *
    * @generated from field: optional uint32 required_approvals = 13;
    */
@@ -806,7 +806,7 @@ export const DeployMethodSchema: GenEnum<DeployMethod> = /*@__PURE__*/
  */
 export const EnvironmentsService: GenService<{
   /**
-   * Lists environments of one project, ordered by name, at most 200.
+   * Lists environments of one project, ordered by name, at most 200. Errors: `not_found` (404, the project).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.List
    */

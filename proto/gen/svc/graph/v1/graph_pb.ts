@@ -433,7 +433,7 @@ export const GraphService: GenService<{
     output: typeof GraphNodeSchema;
   },
   /**
-   * Returns a node with what is around it, in both directions of the edges. Errors: as in `node`.
+   * Returns a node with what is around it, in both directions of the edges. Errors: `not_found` (404) and `scope_missing` (403), as of `node`.
    *
    * @generated from rpc svc.graph.v1.GraphService.Edges
    */

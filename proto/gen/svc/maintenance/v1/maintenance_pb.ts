@@ -433,7 +433,7 @@ export const MaintenanceTaskStateSchema: GenEnum<MaintenanceTaskState> = /*@__PU
  */
 export const MaintenanceService: GenService<{
   /**
-   * Tasks of a repository, newest first; empty for a repository that nobody has named before.
+   * Tasks of a repository, newest first; empty for a repository that nobody has named before. It has no error of its own.
    *
    * @generated from rpc svc.maintenance.v1.MaintenanceService.ListTasks
    */
@@ -454,7 +454,7 @@ export const MaintenanceService: GenService<{
     output: typeof MaintenanceSettingsSchema;
   },
   /**
-   * Proposes a change to a repository: stores a task in the state `proposed`.
+   * Proposes a change to a repository: stores a task in the state `proposed`. It has no error of its own.
    *
    * @generated from rpc svc.maintenance.v1.MaintenanceService.TriggerRun
    */

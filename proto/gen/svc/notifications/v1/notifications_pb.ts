@@ -89,7 +89,7 @@ export const NotificationSchema: GenMessage<Notification> = /*@__PURE__*/
  */
 export type ListRequest = Message<"svc.notifications.v1.ListRequest"> & {
   /**
-   * At most so many, 1 to 200. Default: 50.
+   * Notifications a page, 1 to 200. Default: 50.
    *
    * @generated from field: optional uint32 limit = 1;
    */
@@ -269,7 +269,7 @@ export const NotificationsService: GenService<{
     output: typeof NotificationSchema;
   },
   /**
-   * Marks all that are unread as read.
+   * Marks all that are unread as read. It has no error of its own.
    *
    * @generated from rpc svc.notifications.v1.NotificationsService.MarkAllRead
    */

@@ -447,28 +447,28 @@ export type Simulation = Message<"svc.policies.v1.Simulation"> & {
   replayed: number;
 
   /**
-   * Those that this policy let pass, or was not asked about, and would refuse, also because it could not judge them.
+   * Gates that this policy let pass, or was not asked about, and would refuse, also because it could not judge them.
    *
    * @generated from field: uint32 newly_denied = 2;
    */
   newlyDenied: number;
 
   /**
-   * Those that this policy refused and would let pass.
+   * Gates that this policy refused and would let pass.
    *
    * @generated from field: uint32 newly_allowed = 3;
    */
   newlyAllowed: number;
 
   /**
-   * Those that it would treat as before.
+   * Gates that it would treat as before.
    *
    * @generated from field: uint32 unchanged = 4;
    */
   unchanged: number;
 
   /**
-   * Those that it could not judge. Under `enforce` they would be refused, and count as such in `newlyDenied` or `unchanged`.
+   * Gates that it could not judge. Under `enforce` they would be refused, and count as such in `newlyDenied` or `unchanged`.
    *
    * @generated from field: uint32 errors = 5;
    */

@@ -238,7 +238,7 @@ export const ProjectsService: GenService<{
     output: typeof ProjectSchema;
   },
   /**
-   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken).
+   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken). Errors: `not_found` (404, the team).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.Create
    */

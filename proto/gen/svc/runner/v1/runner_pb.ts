@@ -1959,7 +1959,7 @@ export const RunnerService: GenService<{
   },
   /**
    * Says that the runner is alive and which leases it holds; renews them. For an offer it is the acceptance. The answer tells for each lease whether
-   * to go on; what it does not know the runner must stop.
+   * to go on; what it does not know the runner must stop. Errors: `boot_superseded` (409: a newer process of the runner has taken over).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Heartbeat
    */
@@ -1971,6 +1971,7 @@ export const RunnerService: GenService<{
   /**
    * Waits for a sandbox run. Answers an empty object when none came in time, and at once when the runner is paused, flagged or draining elsewhere, and to
    * a runner that is not enrolled: its heartbeat says so (`key_unknown`, 401). The same `poll_id` gets the same offer again while that stands.
+   * Errors: `boot_superseded` (409: a newer process of the runner has taken over).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Poll
    */
@@ -2002,7 +2003,7 @@ export const RunnerService: GenService<{
     output: typeof ReportResponseSchema;
   },
   /**
-   * Waits for a build, as `Poll` does for sandbox runs.
+   * Waits for a build, as `Poll` does for sandbox runs. Errors: `boot_superseded` (409: a newer process of the runner has taken over).
    *
    * @generated from rpc svc.runner.v1.RunnerService.BuildPoll
    */
@@ -2013,6 +2014,7 @@ export const RunnerService: GenService<{
   },
   /**
    * Appends output of a build, as `Logs` does for sandbox runs.
+   * Errors: `stale_epoch` (409), `log_gap` (409, `details.nextOffset`), `log_digest_mismatch` (409).
    *
    * @generated from rpc svc.runner.v1.RunnerService.BuildLogs
    */
@@ -2023,6 +2025,7 @@ export const RunnerService: GenService<{
   },
   /**
    * Reports how a build ended, as `Report` does for sandbox runs.
+   * Errors: `stale_epoch` (409), `validation_failed` (400: what is said of the build does not go with its end).
    *
    * @generated from rpc svc.runner.v1.RunnerService.BuildReport
    */

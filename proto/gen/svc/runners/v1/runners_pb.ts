@@ -504,7 +504,7 @@ export type DiagnoseResponse = Message<"svc.runners.v1.DiagnoseResponse"> & {
   expiredLeases: number;
 
   /**
-   * Work that waits.
+   * Runs and builds that wait.
    *
    * @generated from field: uint32 queued = 5;
    */

@@ -316,7 +316,7 @@ export const SetManyResponseSchema: GenMessage<SetManyResponse> = /*@__PURE__*/
  */
 export const VariablesService: GenService<{
   /**
-   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent.
+   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. Errors: `not_found` (404, the environment).
    *
    * @generated from rpc svc.variables.v1.VariablesService.List
    */

@@ -105,7 +105,7 @@ export type DeliveriesRequest = Message<"svc.webhooks.v1.DeliveriesRequest"> & {
   environmentId: string;
 
   /**
-   * At most so many, 1 to 200. Default: 50.
+   * Deliveries a page, 1 to 200. Default: 50.
    *
    * @generated from field: optional uint32 limit = 2;
    */
