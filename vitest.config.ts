@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { defineConfig } from 'vitest/config';
 import { ClosingSummary } from './test/setup/reporter.ts';
+import { NIGHTLY } from './test/nightly.ts';
 import { DearestFirst } from './test/setup/sequencer.ts';
+
+/** `npm run nightly`. */
+const isNight = process.env['SVC_NIGHTLY'] === '1';
 
 /** Held to the second that the product promises, which on two cores cannot be told from the work of two other stories: they run when all else has ended. */
 const ALONE = ['test/e2e/features.test.ts'];
@@ -27,8 +31,8 @@ const APART = [
 ];
 /** Servers are killed and must be back before the next one is killed, which takes them seconds of a core: builds of other stories beside them would keep all of them down. */
 const FAULTS = ['test/faults/faults.test.ts'];
-/** Three nodes of a broker on two cores, held to seconds as well. */
-const CLUSTER = ['test/e2e/broker-cluster.test.ts'];
+/** Held to seconds as well, and one after the other. */
+const NIGHT = NIGHTLY.map(({ path }) => path);
 
 const UNBUILT = ['**/node_modules/**', '**/dist/**'];
 
@@ -63,14 +67,16 @@ export default defineConfig({
         test: {
           name: 'stories',
           include: ['test/**/*.test.ts'],
-          exclude: [...UNBUILT, ...APART, ...ALONE, ...FAULTS, ...CLUSTER],
+          exclude: [...UNBUILT, ...APART, ...ALONE, ...FAULTS, ...NIGHT],
           isolate: false,
         },
       },
       { extends: true, test: { name: 'apart', include: APART, exclude: UNBUILT } },
       { extends: true, test: { name: 'alone', include: ALONE, sequence: { groupOrder: 1 } } },
       { extends: true, test: { name: 'faults', include: FAULTS, sequence: { groupOrder: 2 } } },
-      { extends: true, test: { name: 'cluster', include: CLUSTER, sequence: { groupOrder: 3 } } },
+      ...(isNight
+        ? [{ extends: true, test: { name: 'nightly', include: NIGHT, fileParallelism: false } } as const]
+        : []),
     ],
   },
 });

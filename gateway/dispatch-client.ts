@@ -134,7 +134,7 @@ function openEndpoint(url: string): Endpoint {
 }
 
 /** An ask under way. */
-interface Asked {
+interface OpenAsk {
   readonly ask: Message;
   isRepeatable: boolean;
   /** Its caller was told that no server answers. */
@@ -156,7 +156,7 @@ function bytesOf({ logs, report }: WithBytes): number {
 function caller<Name extends CallName>(servers: Servers, name: Name): Dispatch[Name] {
   const method = DispatchService.method[name];
   const { deadlineMs, tryMs, itemsMax } = LIMITS[name];
-  const send = inBatches<Asked, Message>({
+  const send = inBatches<OpenAsk, Message>({
     parallel: REQUESTS_MAX * servers.count,
     itemsMax,
     waitingMax: WAITING_MAX,
@@ -172,7 +172,7 @@ function caller<Name extends CallName>(servers: Servers, name: Name): Dispatch[N
       return all.map((each) => answerOf.get(each) ?? noServer());
     },
   });
-  const trying = async (asked: Asked): Promise<Message> => {
+  const trying = async (asked: OpenAsk): Promise<Message> => {
     try {
       return await send(asked);
     } catch (error) {

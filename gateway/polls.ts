@@ -13,7 +13,7 @@ import { WorkKind, type Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb
 import { apiError, toApiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { inBatches } from '@svc/proto/process/batches.ts';
 import type { Logger } from 'pino';
-import { Pool, poolKey, type Asked, type PoolDeps, type PoolOwner } from './pool.ts';
+import { Pool, poolKey, type AskOutcome, type PoolDeps, type PoolOwner } from './pool.ts';
 import type { Nonce } from './verification.ts';
 import { Waiter, type PollAsk, type PollKind } from './waiter.ts';
 import { within } from './within.ts';
@@ -135,7 +135,7 @@ export class Polls implements PoolOwner {
     });
   }
 
-  async askAgain(waiter: Waiter): Promise<Asked> {
+  async askAgain(waiter: Waiter): Promise<AskOutcome> {
     return await this.#ask(waiter);
   }
 
@@ -154,7 +154,7 @@ export class Polls implements PoolOwner {
   }
 
   /** Does not reject. */
-  async #ask(waiter: Waiter): Promise<Asked> {
+  async #ask(waiter: Waiter): Promise<AskOutcome> {
     const { caller, kind, pollId, slots, notReady } = waiter.ask;
     const { nonce } = waiter;
     waiter.nonce = undefined;
@@ -176,7 +176,7 @@ export class Polls implements PoolOwner {
     }
   }
 
-  #answered(waiter: Waiter, answer: AnswerOf<'poll'>): Asked {
+  #answered(waiter: Waiter, answer: AnswerOf<'poll'>): AskOutcome {
     const { ask } = waiter;
     const outcome = answer.offer !== undefined ? 'offer' : answer.waits ? 'unfit' : 'empty';
     this.#deps.metrics.asks.inc({ outcome });

@@ -46,11 +46,11 @@ export interface PoolDeps {
 }
 
 /** `empty`: nothing waits in the pool. `unfit`: something does, which this runner cannot have. */
-export type Asked = 'offer' | 'empty' | 'unfit' | 'failed';
+export type AskOutcome = 'offer' | 'empty' | 'unfit' | 'failed';
 
 export interface PoolOwner {
   /** Asks for a ready waiter, which is not ready then. Does not reject. */
-  askAgain(waiter: Waiter): Promise<Asked>;
+  askAgain(waiter: Waiter): Promise<AskOutcome>;
   /** Nobody waits and nothing is subscribed. */
   forget(pool: Pool): void;
 }

@@ -26,10 +26,10 @@ const ABOUT =
   'Servers and gateways read environment variables, once, at their start, and refuse to start with one line for each value that is wrong. An empty variable counts as not set.';
 const HEAD = ['variable', 'what it is', 'type', 'unit', 'default', 'bounds'];
 
-/** The settings of the table itself, then one table for each group in it. */
+/** The settings of the table itself, then one table for each group in it that has any. */
 function tables(part: SettingsTable): string[] {
   const groups = Object.entries(part).flatMap(([title, entry]) =>
-    isSetting(entry) ? [] : [{ title, entry }],
+    isSetting(entry) || Object.keys(entry).length === 0 ? [] : [{ title, entry }],
   );
   return [
     table(HEAD, settingsIn(part).map(row)),

@@ -19,7 +19,7 @@ export interface RestTarget extends Target {
 export type RestDoor = (call: ActiveCall, match: Match<RestTarget>, query: string) => Promise<void>;
 
 /** One request, as the router found its RPC. */
-interface Asked {
+interface RoutedRequest {
   readonly call: ActiveCall;
   readonly match: Match<RestTarget>;
   readonly query: string;
@@ -28,7 +28,7 @@ interface Asked {
 /** The returned function never rejects: every failure is an answer. */
 export function createRestDoor(limits: DoorLimits): RestDoor {
   return async function serveRest(call, match, query) {
-    const asked: Asked = { call, match, query };
+    const asked: RoutedRequest = { call, match, query };
     const { app, codec } = match.target;
     try {
       call.startDeadline(deadlineMs(call.rpc, call), (error) => {
@@ -65,7 +65,11 @@ interface Ready {
 }
 
 /** Undefined: the call was answered meanwhile. */
-async function whenWhole(asked: Asked, admitted: unknown, limits: DoorLimits): Promise<Ready | undefined> {
+async function whenWhole(
+  asked: RoutedRequest,
+  admitted: unknown,
+  limits: DoorLimits,
+): Promise<Ready | undefined> {
   const { call, match } = asked;
   const { app } = match.target;
   const caller = await admitted;
@@ -87,13 +91,13 @@ function admitTeam(call: ActiveCall, caller: unknown, { target, captures }: Matc
   if (teamId !== undefined) target.app.admitTeam?.(call, caller, teamId);
 }
 
-function readyWith(asked: Asked, caller: unknown, body: Uint8Array): Ready {
+function readyWith(asked: RoutedRequest, caller: unknown, body: Uint8Array): Ready {
   const request = decodeRequest(asked, body);
   validate(asked.call.rpc.desc.input, request);
   return { caller, request };
 }
 
-function decodeRequest({ call, match, query }: Asked, body: Uint8Array): Message {
+function decodeRequest({ call, match, query }: RoutedRequest, body: Uint8Array): Message {
   const { target, captures } = match;
   const { codec, rpc } = target;
   const contentType = call.header('content-type');

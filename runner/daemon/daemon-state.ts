@@ -54,7 +54,7 @@ export interface RunRow {
 }
 
 /** The parts that the life cycle below works on. */
-export interface Parts {
+export interface DaemonParts {
   options: DaemonOptions;
   paths: DataPaths;
   bootId: string;
@@ -107,7 +107,7 @@ export interface ControlPlaneState {
   notReady: string[];
 }
 
-export function phaseNoter(parts: Parts): (ref: WorkRef, phase: WorkPhase | undefined) => void {
+export function phaseNoter(parts: DaemonParts): (ref: WorkRef, phase: WorkPhase | undefined) => void {
   return (ref, phase) => {
     if (phase === undefined) parts.runs.delete(refKey(ref));
     else parts.runs.set(refKey(ref), { ref, phase, since: new Date().toISOString() });
@@ -116,7 +116,7 @@ export function phaseNoter(parts: Parts): (ref: WorkRef, phase: WorkPhase | unde
 }
 
 export function applyContact(
-  parts: Parts,
+  parts: DaemonParts,
   contact: Contact & { directives: WireDirectives; intervals: Intervals },
 ): void {
   const { controlPlane, options } = parts;
@@ -142,7 +142,7 @@ export function applyContact(
   if (contact.directives.sendDiagnostics === true) void sendDiagnostics(parts);
 }
 
-async function sendDiagnostics(parts: Parts): Promise<void> {
+async function sendDiagnostics(parts: DaemonParts): Promise<void> {
   try {
     parts.heartbeat.sendDiagnostics(await collectDiagnostics(parts.executor, parts.paths.dataDir));
   } catch (error) {
@@ -150,7 +150,7 @@ async function sendDiagnostics(parts: Parts): Promise<void> {
   }
 }
 
-export function noteNotReady(parts: Parts, reasons: string[]): void {
+export function noteNotReady(parts: DaemonParts, reasons: string[]): void {
   const changed = reasons.join('\n') !== parts.controlPlane.notReady.join('\n');
   parts.controlPlane.notReady = reasons;
   if (!changed) return;
@@ -188,7 +188,7 @@ export function inContact({
 }
 
 /** Writes the state file; a failure is only logged. */
-export async function noteState(parts: Parts): Promise<void> {
+export async function noteState(parts: DaemonParts): Promise<void> {
   try {
     await parts.writeState();
   } catch (error) {
@@ -196,7 +196,7 @@ export async function noteState(parts: Parts): Promise<void> {
   }
 }
 
-export async function snapshot(parts: Parts): Promise<DaemonState> {
+export async function snapshot(parts: DaemonParts): Promise<DaemonState> {
   const { controlPlane, runs, slots } = parts;
   const { away } = parts.presence;
   return {

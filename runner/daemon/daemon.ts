@@ -21,7 +21,7 @@ import {
   snapshot,
   stopForGood,
   type DaemonOptions,
-  type Parts,
+  type DaemonParts,
 } from './daemon-state.ts';
 import { countCalls, createCounters } from './counters.ts';
 import { openDataFormat } from '../disk/data-format.ts';
@@ -107,7 +107,7 @@ async function openDisk(
   paths: DataPaths,
 ): Promise<
   Pick<
-    Parts,
+    DaemonParts,
     | 'journal'
     | 'outbox'
     | 'executor'
@@ -127,7 +127,7 @@ async function openDisk(
   const own = ownMark({ machineBoot, engine: engineMark(executor, options.env) });
   const journal = await openJournal({ path: paths.journal, process: own });
   const outbox = await openOutbox({ folder: paths.outbox, machineBoot, log });
-  const runs: Parts['runs'] = new Map();
+  const runs: DaemonParts['runs'] = new Map();
   const readiness = createReadiness({
     dataDir: paths.dataDir,
     spoolFolder: paths.spool,
@@ -192,7 +192,7 @@ async function openParts({
   paths,
   bootId,
   shutdown,
-}: Pick<Parts, 'options' | 'paths' | 'bootId' | 'shutdown'>): Promise<Parts> {
+}: Pick<DaemonParts, 'options' | 'paths' | 'bootId' | 'shutdown'>): Promise<DaemonParts> {
   const { config, settings, log } = options;
   const key = readKey(paths.key);
   // The notifier takes systemd's socket out of the environment, so it comes before anything is started.
@@ -208,7 +208,7 @@ async function openParts({
   const { runnerId, baseUrl } = config;
   const counters = createCounters();
   const api = countCalls(createApi({ baseUrl, runnerId, key, http, offset, log }), counters);
-  const controlPlane: Parts['controlPlane'] = {
+  const controlPlane: DaemonParts['controlPlane'] = {
     intervals: steer(DEFAULT_INTERVALS, config.intervals),
     lastContact: undefined,
     paused: false,
@@ -256,7 +256,7 @@ async function openParts({
       },
     },
   );
-  const parts: Parts = {
+  const parts: DaemonParts = {
     ...disk,
     notifier,
     presence,
@@ -290,7 +290,7 @@ async function openParts({
 }
 
 /** Runs until there is a reason to end, and ends in order. */
-async function live(parts: Parts): Promise<void> {
+async function live(parts: DaemonParts): Promise<void> {
   const { shutdown, heartbeat, options } = parts;
   const timers = [
     setInterval(() => void noteState(parts), STATE_MS),
@@ -330,7 +330,7 @@ async function live(parts: Parts): Promise<void> {
 }
 
 /** Waits for the running tasks until they have ended, the time is over, or a second signal came. */
-async function drain(parts: Parts): Promise<void> {
+async function drain(parts: DaemonParts): Promise<void> {
   const { shutdown, works, options } = parts;
   if (works.size > 0 && !shutdown.cancelWork.aborted) {
     const { drainTimeoutMs } = options.settings;
@@ -356,7 +356,7 @@ async function settled(works: Set<Promise<void>>, ms: number, patience?: AbortSi
   }
 }
 
-async function pollForRuns(parts: Parts): Promise<void> {
+async function pollForRuns(parts: DaemonParts): Promise<void> {
   const { executor, options, presence } = parts;
   const work = runsAsWork({ runnerId: options.config.runnerId, executor });
   await runPollLoop({
@@ -374,7 +374,7 @@ async function pollForRuns(parts: Parts): Promise<void> {
 }
 
 /** Its answers do not change `presence`: builds alone may be switched off at the control plane. */
-async function pollForBuilds(parts: Parts): Promise<void> {
+async function pollForBuilds(parts: DaemonParts): Promise<void> {
   const { builds, presence } = parts;
   if (builds === undefined) return;
   await runPollLoop({
@@ -391,7 +391,7 @@ async function pollForBuilds(parts: Parts): Promise<void> {
 }
 
 function pollOptions<K extends WorkKind>(
-  parts: Parts,
+  parts: DaemonParts,
   kind: K,
 ): Omit<PollLoopOptions<K>, 'slots' | 'presence' | 'onNotReady' | 'onOffer'> {
   const { options, shutdown } = parts;
@@ -412,7 +412,7 @@ function pollOptions<K extends WorkKind>(
   };
 }
 
-async function doWork<O extends Offer>(parts: Parts, kind: Work<O>, offer: O): Promise<void> {
+async function doWork<O extends Offer>(parts: DaemonParts, kind: Work<O>, offer: O): Promise<void> {
   const { options, shutdown } = parts;
   const done = runWork(offer, {
     ...parts,
@@ -432,7 +432,7 @@ async function doWork<O extends Offer>(parts: Parts, kind: Work<O>, offer: O): P
   parts.works.delete(done);
 }
 
-function onSignal(parts: Parts): void {
+function onSignal(parts: DaemonParts): void {
   const step = parts.shutdown.request();
   parts.options.log.info(
     { step },

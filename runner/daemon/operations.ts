@@ -2,7 +2,7 @@
  * The daemon's outputs for operators of this machine besides its log: the status socket, the metrics file, systemd's view; and the end of a version that is
  * given no work any more. No work depends on it: whatever fails here is logged only.
  */
-import { snapshot, type Parts } from './daemon-state.ts';
+import { snapshot, type DaemonParts } from './daemon-state.ts';
 import { errorText } from '../platform/errors.ts';
 import { metricsText, METRICS_MS, writeMetrics } from './metrics.ts';
 import { EXIT } from './shutdown.ts';
@@ -17,7 +17,7 @@ export interface Operations {
   stop(): Promise<void>;
 }
 
-export async function startOperations(parts: Parts): Promise<Operations> {
+export async function startOperations(parts: DaemonParts): Promise<Operations> {
   const { options, shutdown, counters, notifier } = parts;
   const { log, settings } = options;
   const socket = await openStatusSocket({
@@ -52,11 +52,11 @@ export async function startOperations(parts: Parts): Promise<Operations> {
   };
 }
 
-function isIdleAndOutdated({ version, works, outbox, runs }: Parts): boolean {
+function isIdleAndOutdated({ version, works, outbox, runs }: DaemonParts): boolean {
   return version.support.tooOld && works.size === 0 && outbox.depth === 0 && runs.size === 0;
 }
 
-function metricsWriter(parts: Parts): (up: boolean) => Promise<void> {
+function metricsWriter(parts: DaemonParts): (up: boolean) => Promise<void> {
   const { metricsFile } = parts.options.settings;
   let failed = false;
   return async (up) => {
@@ -74,7 +74,7 @@ function metricsWriter(parts: Parts): (up: boolean) => Promise<void> {
 }
 
 /** The line in `systemctl status`. It holds only what changes seldom, so that it is sent seldom. */
-function statusLine({ version, works, controlPlane, presence, shutdown }: Parts): string {
+function statusLine({ version, works, controlPlane, presence, shutdown }: DaemonParts): string {
   const words = [
     shutdown.stopTaking.aborted ? 'draining' : undefined,
     presence.away === undefined ? undefined : 'the control plane serves no runners',

@@ -4,7 +4,7 @@ import { at, entriesOf, entryOf, itemsOf, textOf, type Entry, type Node } from '
 import { newSigns, pipelineOf, problem, rootOf, type Reading } from './reading.ts';
 import type { DefinedJob, DefinedPipeline } from './types.ts';
 
-interface Found {
+interface ReadPipeline {
   readonly signs: Signs;
   readonly jobs: DefinedJob[];
   readonly includes: string[];
@@ -13,7 +13,7 @@ interface Found {
 export function readAzure(reading: Reading): readonly DefinedPipeline[] {
   const root = rootOf(reading);
   if (root === undefined) return [];
-  const found: Found = { signs: newSigns(reading), jobs: [], includes: [] };
+  const found: ReadPipeline = { signs: newSigns(reading), jobs: [], includes: [] };
   const extended = at(root, 'extends');
   if (!readParts(root, found) && extended === undefined) {
     problem(reading, root, { severity: 'error', message: 'none of "stages", "jobs", "steps" and "extends"' });
@@ -39,7 +39,7 @@ export function readAzure(reading: Reading): readonly DefinedPipeline[] {
 }
 
 /** Stages, jobs or steps of the file, or of what it gives to the template that it extends; false where there are none. */
-function readParts(root: Node, found: Found): boolean {
+function readParts(root: Node, found: ReadPipeline): boolean {
   const stages = at(root, 'stages');
   // Once, jobs were phases.
   const jobs = at(root, 'jobs') ?? at(root, 'phases');
@@ -98,13 +98,13 @@ function isOff(node: Node): boolean {
 }
 
 /** True when the item is a template, whose file is somewhere else. */
-function isTemplate(item: Node, { includes }: Found): boolean {
+function isTemplate(item: Node, { includes }: ReadPipeline): boolean {
   const template = textOf(at(item, 'template'));
   if (template !== undefined) includes.push(template);
   return template !== undefined;
 }
 
-function readStage(stage: Node, found: Found): void {
+function readStage(stage: Node, found: ReadPipeline): void {
   if (isTemplate(stage, found)) return;
   const name = textOf(at(stage, 'stage'));
   if (!isOff(stage)) signOfNames(stage, { kind: 'stage', name }, found.signs);
@@ -116,7 +116,7 @@ interface Stage {
   readonly isOff: boolean;
 }
 
-function readJob(job: Node, { name: stage, isOff: isStageOff }: Stage, found: Found): void {
+function readJob(job: Node, { name: stage, isOff: isStageOff }: Stage, found: ReadPipeline): void {
   if (isTemplate(job, found)) return;
   const deployment = entryOf(job, 'deployment');
   const entry = deployment ?? entryOf(job, 'job') ?? entryOf(job, 'phase');
@@ -149,7 +149,7 @@ function readJob(job: Node, { name: stage, isOff: isStageOff }: Stage, found: Fo
   });
 }
 
-function readSteps(steps: Node | undefined, found: Found): void {
+function readSteps(steps: Node | undefined, found: ReadPipeline): void {
   const { signs } = found;
   for (const step of flat(steps)) {
     if (isTemplate(step, found) || isOff(step) || textOf(at(step, 'enabled')) === 'false') continue;

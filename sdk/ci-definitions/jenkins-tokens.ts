@@ -59,7 +59,7 @@ export function tokenize(text: string): Tokens {
   return { tokens, ...paired(tokens) };
 }
 
-type Next =
+type NextToken =
   | {
       /** Undefined: space or a comment. */
       readonly kind?: Token['kind'];
@@ -69,7 +69,7 @@ type Next =
     }
   | { readonly fault: string };
 
-function nextToken(text: string, index: number, before: string): Next {
+function nextToken(text: string, index: number, before: string): NextToken {
   const char = text[index] ?? '';
   const space = lengthOf(SPACE, text, index);
   if (space > 0) return passedOver(index + space);
@@ -104,7 +104,7 @@ function nextToken(text: string, index: number, before: string): Next {
   return { kind: word > 0 ? 'word' : 'sign', from: index, to: end, end };
 }
 
-const passedOver = (end: number): Next => ({ from: end, to: end, end });
+const passedOver = (end: number): NextToken => ({ from: end, to: end, end });
 
 function lengthOf(pattern: RegExp, text: string, index: number): number {
   pattern.lastIndex = index;

@@ -60,7 +60,7 @@ const ARGUMENTS_MAX = 500;
 /** Tokens of functions and variables that one file's triggers may lead to: each assignment may name the next one. */
 const LOOKED_MAX = 100_000;
 
-interface Found extends Tokens {
+interface ReadJenkinsfile extends Tokens {
   readonly functions: Functions;
   readonly jobs: DefinedJob[];
   readonly triggers: string[];
@@ -86,7 +86,7 @@ export function readJenkins(reading: Reading, text: string): readonly DefinedPip
     problem(reading, tokens[0], { severity: 'error', message });
     return [];
   }
-  const found: Found = {
+  const found: ReadJenkinsfile = {
     ...read,
     functions,
     jobs: [],
@@ -138,7 +138,7 @@ interface Opened {
   readonly isTriggers?: true;
 }
 
-function readTokens(found: Found): void {
+function readTokens(found: ReadJenkinsfile): void {
   const { tokens } = found;
   const open: Opened[] = [];
   let next: Opens = {};
@@ -182,7 +182,7 @@ function classesIn(tokens: readonly Token[]): readonly string[] {
 }
 
 /** What the brace that comes next opens, when the word says so. */
-function readWord(index: number, open: readonly Opened[], found: Found): Opens | undefined {
+function readWord(index: number, open: readonly Opened[], found: ReadJenkinsfile): Opens | undefined {
   const { tokens, functions, signs } = found;
   const token = tokens[index];
   if (token === undefined) return undefined;
@@ -229,7 +229,7 @@ function isCalled(tokens: readonly Token[], index: number): boolean {
 }
 
 /** What is between its brackets, and what functions and variables of the file that are named there make. */
-function readTriggers(index: number, found: Found): void {
+function readTriggers(index: number, found: ReadJenkinsfile): void {
   const { tokens, pairs, functions, triggers, seen } = found;
   const close = pairs.get(index + 1) ?? index;
   const named = new Set<string>();
@@ -254,7 +254,7 @@ function readTriggers(index: number, found: Found): void {
 }
 
 /** `stage('x') {`, `stage(name: 'x') {`, `stage 'x'` */
-function readStage(index: number, open: readonly Opened[], found: Found): Opens | undefined {
+function readStage(index: number, open: readonly Opened[], found: ReadJenkinsfile): Opens | undefined {
   const { tokens, jobs, signs } = found;
   const isCall = tokens[index + 1]?.text === '(' && tokens[index + 1]?.kind === 'sign';
   let at = index + (isCall ? 2 : 1);

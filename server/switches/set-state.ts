@@ -43,7 +43,7 @@ export interface SetStateDeps {
 
 type Response = MessageInitShape<typeof SetStateResponseSchema>;
 
-interface Wanted {
+interface WantedState {
   readonly definition: FeatureDefinition;
   readonly to: SwitchState;
   readonly reason: string;
@@ -63,7 +63,7 @@ export async function setState(deps: SetStateDeps, request: SetStateRequest, ctx
   return response;
 }
 
-async function tryOut({ rules }: SetStateDeps, wanted: Wanted, ctx: Ctx): Promise<Response> {
+async function tryOut({ rules }: SetStateDeps, wanted: WantedState, ctx: Ctx): Promise<Response> {
   const { definition, to } = wanted;
   const before = effectiveOf(rules, await readStates(ctx.db.sql));
   assertUnchanged(wanted, before, rules);
@@ -75,7 +75,7 @@ async function tryOut({ rules }: SetStateDeps, wanted: Wanted, ctx: Ctx): Promis
   };
 }
 
-async function move(deps: SetStateDeps, wanted: Wanted, ctx: Ctx): Promise<Response> {
+async function move(deps: SetStateDeps, wanted: WantedState, ctx: Ctx): Promise<Response> {
   const { rules } = deps;
   const { definition, to, reason } = wanted;
   const { key } = definition;
@@ -156,7 +156,7 @@ function assertToggleable(definition: FeatureDefinition, rules: Rules, to: Switc
 }
 
 /** Also where nothing would change: whoever sends a revision wants to know that it is not the present one. */
-function assertUnchanged({ definition, precondition }: Wanted, before: Effective, rules: Rules): void {
+function assertUnchanged({ definition, precondition }: WantedState, before: Effective, rules: Rules): void {
   const { key } = definition;
   const revision = before.stored.switches.get(key)?.revision ?? 0;
   if (precondition === undefined || precondition(revision)) return;

@@ -3,6 +3,7 @@
  * while a story of the suite runs, and that story must fail.
  */
 import { execFile } from 'node:child_process';
+import { expect } from 'vitest';
 import type { Replacement } from './bundles.ts';
 
 export interface StoryMutant {
@@ -94,4 +95,15 @@ export async function runStory({ story: [file, name], replacements }: StoryMutan
       (error, stdout, stderr) => resolve({ passed: error === null, printed: stdout + stderr }),
     );
   });
+}
+
+/** The story fails, and not its process. */
+export async function catchByStory(name: string): Promise<void> {
+  const mutant = STORY_MUTANTS[name];
+  if (mutant === undefined) throw new Error(`no mutant ${name}`);
+  const { passed, printed } = await runStory(mutant);
+  expect(passed, printed).toBe(false);
+  expect(printed).toMatch(/FAIL .*test\.ts > .*/);
+  expect(printed).toContain(mutant.story[1]);
+  expect(printed).toMatch(/Tests +1 failed/);
 }

@@ -56,8 +56,10 @@ export interface Shop {
   goOn(ms: number, stepMs?: number): Promise<void>;
   /** The same, for a provider that is away: nothing is waited for. */
   goOnAlone(ms: number): Promise<void>;
-  /** Resolves when everything that was told is handled. */
+  /** Resolves when everything that was told is handled, and what the server looks at by itself. */
   settled(): Promise<void>;
+  /** Resolves when everything that the provider told is handled. */
+  heard(): Promise<void>;
   /** Everything that is open is read again, as staff ask for it. Returns the task when it is done. */
   reconcile(): Promise<Readonly<Record<string, unknown>>>;
   /** What the loop looks at by itself at this moment, and what comes of it. */
@@ -108,6 +110,18 @@ export async function startShop(
     currency: payments.currency,
     followPlans: createFollowPlans(config.of(limitsFeature), true),
     onError: (error) => void logged.push(String(error)),
+  };
+  /** `own`: also what the server looks at by itself. */
+  const handled = async (own: boolean): Promise<void> => {
+    await stripe.delivered();
+    await waitFor(
+      'all events to be handled',
+      async () =>
+        await sql`
+        select id, type, attempts, last_error from billing_events
+        where done_at is null and (${own}::bool or type not like 'svc.%')`,
+      { holds: (rows) => rows.length === 0 },
+    );
   };
   const shop: Shop = {
     server,
@@ -163,15 +177,8 @@ export async function startShop(
       aheadMs += ms;
       await stripe.advance(0);
     },
-    settled: async () => {
-      await stripe.delivered();
-      await waitFor(
-        'all events to be handled',
-        async () =>
-          await sql`select id, type, attempts, last_error from billing_events where done_at is null`,
-        { holds: (rows) => rows.length === 0 },
-      );
-    },
+    settled: async () => await handled(true),
+    heard: async () => await handled(false),
     reconcile: async () => {
       await shop.settled();
       const as = server.first.staffApiKey;

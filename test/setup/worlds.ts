@@ -16,11 +16,13 @@ declare module 'vitest' {
   }
 }
 
+const CACHE = new URL('../../node_modules/.cache', import.meta.url).pathname;
 const prefix = `svc_world_${randomBytes(4).toString('hex')}`;
 
 export async function setup(project: TestProject): Promise<void> {
   project.provide('worldPrefix', prefix);
-  // Inherited by the workers, which write their processor times there.
+  // Inherited by the workers, which share what is made under this name, and write their processor times there.
+  process.env['SVC_TEST_RUN'] ??= prefix;
   process.env['SVC_TEST_TIMES'] ??= join(tmpdir(), `${prefix}_times.jsonl`);
   await makeTemplate(prefix);
 }
@@ -29,4 +31,5 @@ export async function teardown(): Promise<void> {
   await dropDatabases(prefix);
   for (const folder of readdirSync(tmpdir()))
     if (folder.startsWith(prefix)) rmSync(join(tmpdir(), folder), { recursive: true, force: true });
+  rmSync(join(CACHE, `${prefix}_runner`), { recursive: true, force: true });
 }

@@ -28,10 +28,10 @@ const BYTES_MAX = 1_048_576;
 const rows = rowsOf(variables);
 type Variable = RowOf<typeof variables>;
 type Stored = Pick<Variable, 'id' | 'name' | 'value' | 'sealed' | 'bytes'>;
-type Next = Stored & { readonly isNew: boolean };
+type ChangedVariable = Stored & { readonly isNew: boolean };
 type Seal = Pick<Secrets, 'seal'>;
 
-interface Wanted {
+interface WantedVariable {
   readonly name: string;
   readonly value: string;
   /** Undefined: as it was. */
@@ -51,7 +51,11 @@ function createVariables({ guards, secrets }: VariablesDeps): Handlers<Ctx> {
     const locked = await environmentRows.lock(tx, environment.id);
     await guards.refuse(tx, locked, { act: 'changing variables', about: 'content' });
   };
-  const setAll = async (ctx: Ctx, environmentId: string, wanted: readonly Wanted[]): Promise<Message[]> => {
+  const setAll = async (
+    ctx: Ctx,
+    environmentId: string,
+    wanted: readonly WantedVariable[],
+  ): Promise<Message[]> => {
     const environment = await environmentRows.find(ctx, environmentId);
     const set = await change(ctx, act('variables.set', environment), async (tx) => {
       await begin(tx, environment);
@@ -62,7 +66,7 @@ function createVariables({ guards, secrets }: VariablesDeps): Handlers<Ctx> {
     });
     return set.map((row) => shown(VariableSchema, row));
   };
-  const setOne = async (ctx: Ctx, environmentId: string, wanted: Wanted): Promise<Message> => {
+  const setOne = async (ctx: Ctx, environmentId: string, wanted: WantedVariable): Promise<Message> => {
     const [message] = await setAll(ctx, environmentId, [wanted]);
     if (message === undefined) throw new Error('no variable was set');
     return message;
@@ -144,10 +148,10 @@ const sealedAt = (id: string): string => `variables.sealed:${id}`;
 async function nextOf(
   tx: Ctx,
   environment: Environment,
-  { secrets, wanted }: { readonly secrets: Seal; readonly wanted: readonly Wanted[] },
-): Promise<readonly Next[]> {
+  { secrets, wanted }: { readonly secrets: Seal; readonly wanted: readonly WantedVariable[] },
+): Promise<readonly ChangedVariable[]> {
   const before = await listByName(tx, environment.id);
-  const next = wanted.map((each): Next => {
+  const next = wanted.map((each): ChangedVariable => {
     const { name, value } = each;
     checkValue(each);
     const known = before.find((row) => (each.id === undefined ? row.name === name : row.id === each.id));
@@ -165,7 +169,7 @@ async function nextOf(
 async function put(
   tx: Ctx,
   { id: environmentId, teamId }: Environment,
-  { id, isNew, ...columns }: Next,
+  { id, isNew, ...columns }: ChangedVariable,
 ): Promise<Variable> {
   const set = { ...columns, updatedAt: tx.clock.now() };
   const work = isNew ? rows.insert(tx, { ...set, id, teamId, environmentId }) : rows.update(tx, id, { set });
@@ -175,7 +179,7 @@ async function put(
   return row;
 }
 
-function checkValue({ name, value }: Wanted): void {
+function checkValue({ name, value }: WantedVariable): void {
   if (!value.includes('\0')) return;
   const message = `the value of ${name} holds U+0000, which no environment can carry`;
   throw apiError('validation_failed', message, {

@@ -46,14 +46,14 @@ export async function assertSession(needs: SessionNeeds): Promise<void> {
   }
 }
 
-interface Seen {
+interface SessionSeen {
   /** Of the session. */
   readonly pid: number;
   /** Nothing is in between that has sessions of its own: whoever greeted is the session. */
   readonly isDirect: boolean;
 }
 
-async function look(connection: Connection): Promise<Seen> {
+async function look(connection: Connection): Promise<SessionSeen> {
   const answer = (await connection.run({ text: 'select pg_backend_pid() as pid' })) as Array<{
     pid: number;
   }> & { readonly state: { readonly pid: number } };

@@ -12,7 +12,7 @@ export interface StoreSbomDeps {
   readonly signal: AbortSignal;
 }
 
-interface Which {
+interface ListedImage {
   readonly teamId: string;
   readonly id: string;
   readonly runnerId: string;
@@ -27,7 +27,7 @@ const LOST = 'the list of packages that its runner reported is lost';
 /** `sha256`: of a stored document. */
 export async function storeSbom(
   { db: { sql }, reader, signal }: StoreSbomDeps,
-  { teamId, id, runnerId, at }: Which,
+  { teamId, id, runnerId, at }: ListedImage,
   given: { readonly sha256: string } | { readonly problem: string },
 ): Promise<void> {
   if ('problem' in given) return await noteProblem(sql, id, given.problem);

@@ -15,7 +15,7 @@ import { unreadOf } from './store-sbom.ts';
 const UPLOADS_MAX = 10;
 const UPLOADS_OF_ONE_MAX = 3;
 
-interface Which {
+interface ListedArtifact {
   readonly id: string;
   readonly teamId: string;
   readonly digest: string;
@@ -24,7 +24,7 @@ interface Which {
 export async function uploadSbom(
   reader: SbomReader,
   ctx: Ctx,
-  { artifact, document }: { readonly artifact: Which; readonly document: Uint8Array },
+  { artifact, document }: { readonly artifact: ListedArtifact; readonly document: Uint8Array },
 ): Promise<void> {
   const { id, teamId, digest } = artifact;
   const sha256 = createHash('sha256').update(document).digest('hex');
@@ -77,7 +77,7 @@ async function refuseMore(ctx: Ctx, id: string, set: ReturnType<typeof sizeOf>):
 
 export async function removeSbom(
   ctx: Ctx,
-  { artifact, sha256 }: { readonly artifact: Which; readonly sha256: string },
+  { artifact, sha256 }: { readonly artifact: ListedArtifact; readonly sha256: string },
 ) {
   const { id, teamId, digest } = artifact;
   const details = () => ({ digest, sha256 });

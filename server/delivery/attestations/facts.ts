@@ -63,13 +63,13 @@ const TOO_MANY: StatedFacts = {
   evaluations: [],
 };
 
-interface Found extends Pick<Attestation, 'predicateType' | 'source' | 'createdAt'> {
+interface StoredStatement extends Pick<Attestation, 'predicateType' | 'source' | 'createdAt'> {
   readonly digest: string;
   /** Null: beyond the bounds. */
   readonly bundle: Uint8Array | null;
 }
 
-export interface Asked {
+export interface FactsReader {
   readonly db: Database;
   readonly teams: TeamScope;
   readonly keys: Keys;
@@ -77,10 +77,10 @@ export interface Asked {
 
 /** By digest; one about which nothing is stated is missing. */
 export async function attestationFacts(
-  { db, teams, keys }: Asked,
+  { db, teams, keys }: FactsReader,
   digests: readonly string[],
 ): Promise<ReadonlyMap<string, StatedFacts>> {
-  const rows = await db.sql<Found[]>`
+  const rows = await db.sql<StoredStatement[]>`
     with counting as (
       select s.digest, a.id, a.predicate_type, a.source, a.created_at, e.is_evaluation, coalesce(a.brief, a.bundle) as bundle, a.source = 'platform' and not e.is_evaluation as is_ours,
         coalesce(a.counts_as, a.id) as counts_as
@@ -101,7 +101,7 @@ export async function attestationFacts(
       case when place <= ${ATTESTATIONS_MAX}::int and bytes <= ${BUNDLES_BYTES_MAX}::int then bundle end as bundle
     from placed where place <= ${ATTESTATIONS_MAX + 1}::int
     order by digest, is_evaluation, side, id`;
-  const byDigest = new Map<string, Found[]>();
+  const byDigest = new Map<string, StoredStatement[]>();
   for (const row of rows) {
     const same = byDigest.get(row.digest);
     if (same === undefined) byDigest.set(row.digest, [row]);
@@ -117,7 +117,7 @@ export async function attestationFacts(
   return facts;
 }
 
-function statedBy(found: readonly Found[], keys: Keys): StatedFacts {
+function statedBy(found: readonly StoredStatement[], keys: Keys): StatedFacts {
   const all = found.map((row) => factsOf(row, keys)).filter(({ facts }) => facts.verified);
   const others = all.flatMap(({ facts, evaluation }) => (evaluation === undefined ? [facts] : []));
   // That there are evaluations, once for each of their signers: what they say is told of as evaluations.
@@ -138,7 +138,7 @@ interface Facts {
   readonly evaluation: EvaluationFacts | undefined;
 }
 
-function factsOf({ bundle, digest, createdAt, source, predicateType }: Found, keys: Keys): Facts {
+function factsOf({ bundle, digest, createdAt, source, predicateType }: StoredStatement, keys: Keys): Facts {
   const expected = { digest, storedAt: createdAt, isOurs: source === 'platform' };
   const { status, signer = '', statement } = verifyBundle(bundle ?? new Uint8Array(), keys, expected);
   const evaluation = evaluationOf(statement, { isOurs: source === 'platform', signer });

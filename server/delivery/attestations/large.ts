@@ -41,9 +41,11 @@ const thread = createThread<LargeQuestion, LargeAnswer>({
 let waiting = 0;
 let last: Promise<unknown> = Promise.resolve();
 
-type Found = KnownLarge | Extract<LargeAnswer, { readonly problem: string } | { readonly isOrdinary: true }>;
+type LargeFinding =
+  | KnownLarge
+  | Extract<LargeAnswer, { readonly problem: string } | { readonly isOrdinary: true }>;
 
-const kept = createKept<Found>(KEPT_MAX);
+const kept = createKept<LargeFinding>(KEPT_MAX);
 
 const names = new WeakMap<Uint8Array, string>();
 

@@ -17,7 +17,7 @@ import { appendAudit } from '../../kit/ledger/index.ts';
 import type { AuditActor } from '../../kit/ledger/index.ts';
 import { PackageTooLarge } from './archive.ts';
 import { makePackage, SIGNED } from './package.ts';
-import type { Made, PackageDeps } from './package.ts';
+import type { MadePackage, PackageDeps } from './package.ts';
 import { compliancePackages } from './schema.ts';
 import { packageRows, storeManifest, storePieces } from './store.ts';
 import type { CompliancePackage } from './store.ts';
@@ -82,7 +82,7 @@ async function store(
     row,
     assembledAt,
     made,
-  }: { readonly row: CompliancePackage; readonly assembledAt: Date; readonly made: Made },
+  }: { readonly row: CompliancePackage; readonly assembledAt: Date; readonly made: MadePackage },
 ): Promise<void> {
   const { id, teamId, requestedBy, periodStart, periodEnd, coversUntil } = row;
   const { archive, manifestSha256, counts } = made;

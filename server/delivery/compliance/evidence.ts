@@ -16,7 +16,7 @@ const SOURCES_MAX = 100;
 const DOCUMENTS_BYTES_MAX = 24 * 1_048_576;
 
 /** What a piece is read by: behind the id, at most so many. */
-type Next = readonly [after: string, take: number];
+type PiecePosition = readonly [after: string, take: number];
 type Rows<Row> = Promise<ReadonlyArray<Row & { readonly id: string }>>;
 
 export async function addReleases(reading: Reading): Promise<number> {
@@ -28,7 +28,7 @@ export async function addReleases(reading: Reading): Promise<number> {
   return count;
 }
 
-async function releases({ db, teams, start, until }: Reading, ...[after, take]: Next): Rows<object> {
+async function releases({ db, teams, start, until }: Reading, ...[after, take]: PiecePosition): Rows<object> {
   return await db.sql<Array<{ id: string }>>`
     select r.id, r.project_id as "projectId", r.project_name as "projectName", r.version, r.notes, r.digest, r.created_by as "createdBy",
       r.created_at as "createdAt", array(
@@ -51,7 +51,10 @@ export async function addPromotions(reading: Reading): Promise<number> {
   return count;
 }
 
-async function promotions({ db, teams, start, until }: Reading, ...[after, take]: Next): Rows<object> {
+async function promotions(
+  { db, teams, start, until }: Reading,
+  ...[after, take]: PiecePosition
+): Rows<object> {
   return await db.sql<Array<{ id: string }>>`
     select id, project_id as "projectId", environment_id as "environmentId", environment_name as "environmentName", release_id as "releaseId",
       version, artifact_id as "artifactId", state, rejection, reason, held, requested_by as "requestedBy", override_reason as "overrideReason",
@@ -110,7 +113,10 @@ function createDocuments({ db, teamId, archive }: Reading) {
   };
 }
 
-async function artifacts({ db, teams, start, until }: Reading, ...[after, take]: Next): Rows<ArtifactRow> {
+async function artifacts(
+  { db, teams, start, until }: Reading,
+  ...[after, take]: PiecePosition
+): Rows<ArtifactRow> {
   return await db.sql<Array<ArtifactRow & { id: string }>>`
     select a.id, a.digest, a.kind, a.name, a.uri, a.media_type as "mediaType", a.platform, a.created_at as "createdAt",
       a.sbom_problem as "sbomProblem", (
@@ -177,7 +183,7 @@ function fileName(bundle: Uint8Array, sha256: string): string {
 async function bundlesAbout(
   digest: string,
   { db, teams }: Reading,
-  ...[after, take]: Next
+  ...[after, take]: PiecePosition
 ): Promise<readonly Bundle[]> {
   return await db.sql<Bundle[]>`
     select t.id, t.predicate_type as "predicateType", t.source, encode(t.sha256, 'hex') as sha256, t.ledger_seq as "ledgerSeq",
@@ -202,7 +208,10 @@ interface Revision {
   readonly revision: number;
 }
 
-async function revisions({ db, teams, start, until }: Reading, ...[after, take]: Next): Rows<Revision> {
+async function revisions(
+  { db, teams, start, until }: Reading,
+  ...[after, take]: PiecePosition
+): Rows<Revision> {
   return await db.sql<Array<Revision & { id: string }>>`
     select r.policy_id || '-' || lpad(r.revision::text, 10, '0') as id, r.policy_id as "policyId", p.name, p.project_id as "projectId",
       p.environment_id as "environmentId", r.revision, encode(r.sha256, 'hex') as sha256, r.by, r.at, r.document
@@ -221,7 +230,7 @@ export async function addMembers(reading: Reading): Promise<number> {
   return await reading.archive.addList('access/members.json', all());
 }
 
-async function members({ db, teams }: Reading, ...[after, take]: Next): Rows<object> {
+async function members({ db, teams }: Reading, ...[after, take]: PiecePosition): Rows<object> {
   return await db.sql<Array<{ id: string }>>`
     select m.user_id as id, u.username, m.role, m.joined_at as "joinedAt" from team_members m join users u on u.id = m.user_id
     where m.team_id = any(${[...teams.teamIds]}::text[]) and m.user_id > ${after} order by m.user_id limit ${take}::int`;

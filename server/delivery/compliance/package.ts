@@ -36,7 +36,7 @@ export interface PackageDeps extends LedgerDeps {
   readonly typeBase: string;
 }
 
-export interface Made {
+export interface MadePackage {
   readonly archive: Archive;
   readonly manifestSha256: string;
   readonly counts: Readonly<Record<string, number>>;
@@ -49,7 +49,7 @@ export interface Making {
 }
 
 /** Throws `PackageTooLarge`, and `JobNotYet` while events of the period are not published. The signer is asked when the snapshot is closed: it may be far away. */
-export async function makePackage(deps: PackageDeps, making: Making): Promise<Made> {
+export async function makePackage(deps: PackageDeps, making: Making): Promise<MadePackage> {
   const archive = createArchive();
   const counts = await inSnapshot(deps.db, async (db) => await addEvidence(deps, db, { ...making, archive }));
   for (const [path, controls] of Object.entries(CONTROLS)) archive.add(path, controls);
@@ -145,7 +145,7 @@ function addKeys(archive: Archive, keys: readonly SigningKey[], until: Date): vo
 function manifestOf(
   typeBase: string,
   { row, assembledAt }: Making,
-  { archive, counts }: Pick<Made, 'archive' | 'counts'>,
+  { archive, counts }: Pick<MadePackage, 'archive' | 'counts'>,
 ): string {
   const { id, teamId, periodStart, periodEnd, partial, coversUntil } = row;
   const head = JSON.stringify({

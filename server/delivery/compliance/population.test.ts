@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { doubtsOf, gapsOf, ofPolicies } from './population.ts';
-import type { Known } from './population.ts';
+import type { KnownDeployment } from './population.ts';
 
 describe('gapsOf()', () => {
   const gaps = (numbers: number[], told?: readonly [number, number]) =>
@@ -53,7 +53,11 @@ describe('ofPolicies()', () => {
 });
 
 describe('doubtsOf()', () => {
-  const gate = (action: string, actorId: string, outcome = 'allow'): Known['decisions'][number] => ({
+  const gate = (
+    action: string,
+    actorId: string,
+    outcome = 'allow',
+  ): KnownDeployment['decisions'][number] => ({
     id: 'pgt_1',
     subject: 'bld_1',
     action,
@@ -63,7 +67,7 @@ describe('doubtsOf()', () => {
     overrideReason: null,
     decisions: [],
   });
-  const artifact: Known['artifacts'][number]['artifact'] = {
+  const artifact: KnownDeployment['artifacts'][number]['artifact'] = {
     id: 'art_1',
     digest: 'sha256:1',
     name: 'web',
@@ -74,7 +78,7 @@ describe('doubtsOf()', () => {
     commit: null,
     builtBy: null,
   };
-  const promotion = (requestedBy: string, ...approvers: string[]): Known['promotion'] => ({
+  const promotion = (requestedBy: string, ...approvers: string[]): KnownDeployment['promotion'] => ({
     id: 'prm_1',
     releaseId: 'rel_1',
     version: '1',
@@ -82,7 +86,7 @@ describe('doubtsOf()', () => {
     overrideReason: null,
     approvals: approvers.map((userId) => ({ userId })),
   });
-  const good: Known = {
+  const good: KnownDeployment = {
     how: 'promotion',
     promotion: promotion('ada', 'bob'),
     artifacts: [{ artifact, provenance: 'valid' }],
@@ -96,8 +100,8 @@ describe('doubtsOf()', () => {
 
   it('sees who approved what they asked for, by promotion, by gates and by the ledger', () => {
     expect(doubtsOf({ ...good, promotion: promotion('ada', 'bob', 'ada') })).toEqual(['self_approved']);
-    const build: Known = { ...good, how: 'approved', promotion: undefined };
-    const byGates = (approver: string): Known => ({
+    const build: KnownDeployment = { ...good, how: 'approved', promotion: undefined };
+    const byGates = (approver: string): KnownDeployment => ({
       ...build,
       decisions: [gate('build.create', 'ada'), gate('deploy', approver)],
     });

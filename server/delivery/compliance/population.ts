@@ -212,7 +212,7 @@ async function described(
   });
 }
 
-export interface Known {
+export interface KnownDeployment {
   readonly how: Row['how'];
   readonly promotion:
     | (Promotion & { readonly approvals: ReadonlyArray<{ readonly userId: string }> })
@@ -223,7 +223,13 @@ export interface Known {
   readonly ledger: ReadonlyArray<Pick<PolicyAct, 'action' | 'actorId'>>;
 }
 
-export function doubtsOf({ how, promotion, artifacts, decisions, ledger }: Known): readonly Doubt[] {
+export function doubtsOf({
+  how,
+  promotion,
+  artifacts,
+  decisions,
+  ledger,
+}: KnownDeployment): readonly Doubt[] {
   const isOverridden =
     (promotion?.overrideReason ?? null) !== null || decisions.some(({ outcome }) => outcome === 'overridden');
   const isKnown = artifacts.length > 0; // A release may name none.
@@ -244,7 +250,7 @@ export function doubtsOf({ how, promotion, artifacts, decisions, ledger }: Known
 }
 
 /** By account where the gates are still kept, and by credential in the ledger. */
-function isApprovedBySubmitter(decisions: readonly Gate[], ledger: Known['ledger']): boolean {
+function isApprovedBySubmitter(decisions: readonly Gate[], ledger: KnownDeployment['ledger']): boolean {
   const passed = (action: string): readonly string[] =>
     decisions.filter((gate) => gate.action === action).map(({ actorId }) => actorId);
   const acted = (...actions: readonly string[]): readonly string[] =>

@@ -8,7 +8,7 @@ import { deploymentsOfArtifact } from '../promotions/index.ts';
 const EACH_MAX = 100;
 
 /** A node with what it comes of: commits of sources, releases of promotions. */
-type Found = LineageNode & { readonly of: string | null; readonly repository?: string | null };
+type FoundNode = LineageNode & { readonly of: string | null; readonly repository?: string | null };
 
 interface About {
   readonly id: string;
@@ -22,16 +22,16 @@ export async function lineageOf({ db: { sql }, teams }: Ctx, artifact: About): P
   const { id, teamId, name, createdAt: at } = artifact;
   const ours = sql`team_id = ${teamId} and team_id = any(${[...teams.teamIds]}::text[])`;
   const found = await Promise.all([
-    sql<Found[]>`
+    sql<FoundNode[]>`
       select origin as kind, ref as id, coalesce(environment_name, repository, '') as name, at, commit as of, repository
       from artifact_sources x where ${ours} and artifact_id = ${id} and origin <> 'declared' order by ${rankOf(sql)}, at desc, ref desc limit ${EACH_MAX + 1}::int`,
-    sql<Found[]>`
+    sql<FoundNode[]>`
       select 'release' as kind, id, version as name, created_at as at, ${id} as of from releases
       where ${ours} and id in (select release_id from release_artifacts where team_id = ${teamId} and artifact_id = ${id}) order by id desc limit ${EACH_MAX + 1}::int`,
-    sql<Found[]>`
+    sql<FoundNode[]>`
       select 'promotion' as kind, id, environment_name as name, state, created_at as at, release_id as of from promotions
       where ${ours} and release_id in (select release_id from release_artifacts where team_id = ${teamId} and artifact_id = ${id}) order by id desc limit ${EACH_MAX + 1}::int`,
-    sql<Found[]>`
+    sql<FoundNode[]>`
       select 'deployment' as kind, id, environment_name as name, how as state, deployed_at as at, coalesce(promotion_id, ${id}) as of
       from (${deploymentsOfArtifact(sql, artifact)}) d where ${ours} order by id desc limit ${EACH_MAX + 1}::int`,
   ]);

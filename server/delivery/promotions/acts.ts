@@ -42,12 +42,12 @@ export interface PromotionsDeps {
   readonly deployImage: DeployImage;
 }
 
-export interface Which {
+export interface PromotionRef {
   readonly environmentId: string;
   readonly promotionId: string;
 }
 
-export interface Asked {
+export interface WantedPromotion {
   readonly environmentId: string;
   readonly releaseId: string;
   readonly artifactId?: string | undefined;
@@ -56,7 +56,7 @@ export interface Asked {
 export async function create(
   { gates }: PromotionsDeps,
   ctx: Ctx,
-  { environmentId, releaseId, artifactId }: Asked,
+  { environmentId, releaseId, artifactId }: WantedPromotion,
 ): Promise<{ readonly environment: Environment; readonly promotion: Promotion; readonly word: Word }> {
   const environment = await environmentRows.find(ctx, environmentId);
   const { teamId, projectId, name: environmentName } = environment;
@@ -96,7 +96,7 @@ function refuseNoImage(artifacts: readonly Artifact[], artifactId: string): void
   });
 }
 
-export interface Approving extends Which {
+export interface Approving extends PromotionRef {
   readonly override?: Passage['override'];
   /** Of what the caller saw. */
   readonly fingerprint?: string | undefined;
@@ -205,7 +205,7 @@ async function decide(
 
 export async function reject(
   ctx: Ctx,
-  { reason, ...which }: Which & { readonly reason: string },
+  { reason, ...which }: PromotionRef & { readonly reason: string },
 ): Promise<void> {
   await inTurn(ctx, which, async (tx, { environment, promotion }) => {
     if (promotion.state !== 'pending') throw notPending(promotion);
@@ -218,7 +218,7 @@ export async function reject(
   });
 }
 
-export interface Completed extends Which {
+export interface Completed extends PromotionRef {
   readonly state: 'deployed' | 'failed';
   readonly url?: string | undefined;
 }
@@ -242,7 +242,7 @@ export async function complete(ctx: Ctx, { state, url, ...which }: Completed): P
   });
 }
 
-interface Found {
+interface LockedPromotion {
   readonly environment: Environment;
   /** As its build says. */
   readonly promotion: Promotion;
@@ -251,8 +251,8 @@ interface Found {
 /** Under the environment's lock, with both rows as they are then. */
 async function inTurn(
   ctx: Ctx,
-  { environmentId, promotionId }: Which,
-  work: (tx: Ctx, found: Found) => Promise<void>,
+  { environmentId, promotionId }: PromotionRef,
+  work: (tx: Ctx, found: LockedPromotion) => Promise<void>,
 ): Promise<void> {
   await environmentRows.find(ctx, environmentId); // Role and scope, before anything is waited for.
   await ctx.db.transact(async (db) => {

@@ -6,7 +6,7 @@ import type { DeployImage, ImageDeploy, Override, Promoted } from '../../engine/
 import type { Ctx } from '../../kit/context.ts';
 import type { Promotion } from './store.ts';
 
-export type Held = NonNullable<Promotion['held']>;
+export type HeldFor = NonNullable<Promotion['held']>;
 /** What is asked of an artifact before it is deployed. */
 export type Candidate = Pick<Artifact, 'id' | 'kind' | 'name' | 'uri' | 'digest'>;
 
@@ -23,7 +23,7 @@ export function imageAsked<A extends Candidate>(
 export function choose<A extends Candidate>(
   promotion: Pick<Promotion, 'artifactId'>,
   artifacts: readonly A[],
-): { readonly artifact: A; readonly image: string } | { readonly held: Held } {
+): { readonly artifact: A; readonly image: string } | { readonly held: HeldFor } {
   if (!artifacts.some(({ kind }) => kind === 'image')) return { held: 'external' };
   const artifact = imageAsked(promotion, artifacts);
   const image = artifact && imageOf(artifact);
@@ -40,7 +40,7 @@ interface Promoting {
 export async function deployOf(
   { db }: Pick<Ctx, 'db'>,
   { environment, promotion, artifacts }: Promoting,
-): Promise<{ readonly held: Held } | Pick<ImageDeploy, 'deploy' | 'of'>> {
+): Promise<{ readonly held: HeldFor } | Pick<ImageDeploy, 'deploy' | 'of'>> {
   const { deploy, buildType } = environment;
   const chosen = choose(promotion, artifacts);
   if (deploy === null) return { held: 'no_deploy_target' };

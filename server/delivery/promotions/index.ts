@@ -23,7 +23,7 @@ import { buildsFeature } from '../../engine/builds/index.ts';
 import { events } from './promotions.events.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { approve, complete, create, reject } from './acts.ts';
-import type { PromotionsDeps, Which } from './acts.ts';
+import type { PromotionsDeps, PromotionRef } from './acts.ts';
 import { deployed } from './deployed.ts';
 import { ended, endedJob, expire } from './ended.ts';
 import { present, presentOne } from './present.ts';
@@ -93,7 +93,7 @@ export function createPromotions(deps: PromotionsDeps): Handlers<Ctx> {
   });
 }
 
-async function answer(ctx: Ctx, which: Which): Promise<PromotionMessage> {
+async function answer(ctx: Ctx, which: PromotionRef): Promise<PromotionMessage> {
   const environment = await environmentRows.find(ctx, which.environmentId);
   return await presentOne(ctx, environment, await findPromotion(ctx, environment, which.promotionId));
 }

@@ -11,7 +11,7 @@ import { shown } from '../../kit/resource/index.ts';
 import type { Who } from '../../kit/resource/index.ts';
 import { approvalsOf, counted, standingOf } from './approvals.ts';
 import type { Approval, Standing } from './approvals.ts';
-import type { Held } from './image.ts';
+import type { HeldFor } from './image.ts';
 import type { Promotion } from './store.ts';
 import { subjectsOf } from './subject.ts';
 
@@ -54,7 +54,7 @@ interface Waiting {
   readonly text: string;
 }
 
-const HELD: Readonly<Record<Held, Waiting>> = {
+const HELD: Readonly<Record<HeldFor, Waiting>> = {
   no_deploy_target: {
     code: Code.NO_DEPLOY_TARGET,
     text: 'the environment had no deploy target when it was approved; whoever deploys it calls complete',

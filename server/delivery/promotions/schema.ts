@@ -11,7 +11,7 @@ import { teams } from '../../kit/resource/schema.ts';
 import { enumColumn, teamTable } from '../../kit/resource/team-table.ts';
 
 /** What an approval is given to, by name, as people read it: see subject.ts. */
-export type Parts = Readonly<Record<string, string>>;
+export type SubjectParts = Readonly<Record<string, string>>;
 
 /** Ids and names of environments, releases and builds are as they were then: promotions outlive them all. */
 export const promotions = teamTable(
@@ -38,7 +38,7 @@ export const promotions = teamTable(
     url: text('url'),
     /** Of what the count of its approvals began with; null: there was no approval yet. */
     fingerprint: text('fingerprint'),
-    subject: jsonb('subject').$type<Parts>(),
+    subject: jsonb('subject').$type<SubjectParts>(),
     approvedAt: instant('approved_at'),
     endedAt: instant('ended_at'),
   },

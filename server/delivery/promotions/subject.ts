@@ -11,11 +11,11 @@ import type { Who } from '../../kit/resource/index.ts';
 import { revisionsInForce } from '../policies/index.ts';
 import { choose } from './image.ts';
 import type { Candidate } from './image.ts';
-import type { Parts } from './schema.ts';
+import type { SubjectParts } from './schema.ts';
 import type { Promotion } from './store.ts';
 
 export interface Subject {
-  readonly parts: Parts;
+  readonly parts: SubjectParts;
   /** `sha256:<hex>` of the parts in canonical JSON. */
   readonly fingerprint: string;
 }
@@ -58,7 +58,7 @@ export async function subjectOf(who: Who, environment: Environment, promotion: P
   return subject;
 }
 
-async function targetOf(who: Who, environment: Environment): Promise<Parts> {
+async function targetOf(who: Who, environment: Environment): Promise<SubjectParts> {
   const { id: environmentId, teamId, projectId, name, repository, branch, deploy, runner } = environment;
   const [region, variables, policies] = await Promise.all([
     regionOfTeam(who.db, teamId),
@@ -124,7 +124,7 @@ async function releasesOf(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-function releaseParts(promotion: Promotion, release: ReleaseFacts | undefined): Parts {
+function releaseParts(promotion: Promotion, release: ReleaseFacts | undefined): SubjectParts {
   if (release === undefined) throw new Error(`release ${promotion.releaseId} is gone`);
   const chosen = choose(promotion, release.images);
   const image = 'held' in chosen ? `none (${chosen.held})` : `${chosen.image}@${chosen.artifact.digest}`;
@@ -132,7 +132,7 @@ function releaseParts(promotion: Promotion, release: ReleaseFacts | undefined): 
 }
 
 /** `deploy.app: web → web2` */
-export function changesBetween(before: Parts, after: Parts): string {
+export function changesBetween(before: SubjectParts, after: SubjectParts): string {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
   const changed = names.filter((name) => before[name] !== after[name]);
   const seen = changed.filter((name) => name !== REVISION);

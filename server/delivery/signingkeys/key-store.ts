@@ -8,19 +8,19 @@ import type { Secrets } from '../../base/secrets.ts';
 export type Purpose = Lowercase<Exclude<keyof typeof KeyPurpose & string, 'UNSPECIFIED'>>;
 
 /** A key as it is stored: one of the two is null. */
-export interface Held {
+export interface StoredSecret {
   readonly privateSealed: string | null;
   readonly externalRef: string | null;
 }
 
-export interface MadeKey extends Held {
+export interface MadeKey extends StoredSecret {
   readonly spki: Uint8Array;
 }
 
 export interface KeyStore {
   make(id: string, purpose: Purpose): Promise<MadeKey>;
   /** ECDSA over P-256 and SHA-256, DER. */
-  sign(key: Held & { readonly id: string }, bytes: Uint8Array): Promise<Uint8Array>;
+  sign(key: StoredSecret & { readonly id: string }, bytes: Uint8Array): Promise<Uint8Array>;
 }
 
 /** How a Sigstore bundle names a key. */

@@ -42,20 +42,20 @@ export interface BuildsDeps extends ActsDeps {
   readonly publicUrl: () => string;
 }
 
-interface Which {
+interface BuildRef {
   readonly environmentId: string;
   readonly buildId: string;
 }
 
 async function buildOf(
   ctx: Ctx,
-  which: Which,
+  which: BuildRef,
 ): Promise<{ readonly environment: Environment; readonly build: BuildRow }> {
   const environment = await environmentRows.find(ctx, which.environmentId);
   return { environment, build: await readBuild(ctx, which) };
 }
 
-async function readBuild(ctx: Ctx, which: Which): Promise<BuildRow> {
+async function readBuild(ctx: Ctx, which: BuildRef): Promise<BuildRow> {
   const build = await findBuild(ctx.db.sql, ctx.teams, which);
   if (build === undefined) throw notFound('build');
   return build;
@@ -71,7 +71,7 @@ function numbered(limit: number, { page = 1, cursor }: Pick<ListRequest, 'page' 
 
 export function createBuilds(deps: BuildsDeps): Handlers<Ctx> {
   const { guards, wake } = deps;
-  const answer = async (ctx: Ctx, which: Which) => toMessage(await readBuild(ctx, which));
+  const answer = async (ctx: Ctx, which: BuildRef) => toMessage(await readBuild(ctx, which));
   return implement(BuildsService, {
     list: async (request, ctx: Ctx) => {
       const environment = await environmentRows.find(ctx, request.environmentId);

@@ -2,7 +2,7 @@
 import { requireTeam } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 
-interface Which {
+interface RegistryRef {
   readonly teamId: string;
   readonly registryId: string;
 }
@@ -14,7 +14,7 @@ interface Which {
  */
 export async function buildsUsing(
   { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
-  { teamId, registryId }: Which,
+  { teamId, registryId }: RegistryRef,
   take: number,
 ): Promise<readonly string[]> {
   const rows = await sql<Array<{ id: string }>>`

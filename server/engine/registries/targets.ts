@@ -42,12 +42,12 @@ export function mayBeInsecure(
 export const WITHOUT_REGISTRY =
   'images of its builds have nowhere to go: the team has no registry, and this installation has none of its own. Add one with: svc registries add --team <team_id> --host <host>; or let its operator install docker-registry and start the server again, or name one in LOCAL_REGISTRY';
 
-type Held = Pick<
+type StoredTarget = Pick<
   typeof registries.$inferSelect,
   'id' | 'host' | 'namespace' | 'sealed' | 'insecure' | 'default'
 >;
 
-interface Target extends Readonly<Held> {
+interface Target extends Readonly<StoredTarget> {
   /** Says whose machines execute the team's builds. */
   readonly operator: Operator;
 }

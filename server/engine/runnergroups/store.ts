@@ -2,7 +2,7 @@
 import { requireTeam } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 
-interface Which {
+interface GroupRef {
   readonly teamId: string;
   readonly groupId: string;
 }
@@ -10,7 +10,7 @@ interface Which {
 /** Name of one of its runners that is not revoked. */
 export async function memberOf(
   { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
-  { teamId, groupId }: Which,
+  { teamId, groupId }: GroupRef,
 ): Promise<string | undefined> {
   const [row] = await sql<Array<{ name: string }>>`
     select name from runners
@@ -21,7 +21,7 @@ export async function memberOf(
 /** A revoked runner holds nothing back. */
 export async function letGoOfRevoked(
   { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,
-  { teamId, groupId }: Which,
+  { teamId, groupId }: GroupRef,
 ): Promise<void> {
   await sql`
     update runners set group_id = null

@@ -5,7 +5,7 @@ import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { withLabels } from '../runnergroups/index.ts';
-import type { Which } from './row.ts';
+import type { RunnerInTeam } from './row.ts';
 
 /** Undefined in all of these: no such runner in the team. */
 export interface Changed {
@@ -22,7 +22,7 @@ export async function pause(
     runnerId,
     note,
     minutes,
-  }: Which & { readonly note?: string | undefined; readonly minutes?: number | undefined },
+  }: RunnerInTeam & { readonly note?: string | undefined; readonly minutes?: number | undefined },
 ): Promise<Changed | undefined> {
   const [row] = await sql<Changed[]>`
     with changed as (
@@ -42,7 +42,7 @@ export async function pause(
 export async function resume(
   sql: SqlTag,
   scope: TeamScope,
-  { teamId, runnerId }: Which,
+  { teamId, runnerId }: RunnerInTeam,
 ): Promise<Changed | undefined> {
   const [row] = await sql<Changed[]>`
     with found as (
@@ -65,7 +65,7 @@ export async function resume(
 export async function clearStrikes(
   sql: SqlTag,
   scope: TeamScope,
-  { teamId, runnerId }: Which,
+  { teamId, runnerId }: RunnerInTeam,
 ): Promise<(Changed & { readonly strikes: number }) | undefined> {
   const [row] = await sql<Array<Changed & { strikes: number }>>`
     with found as (
@@ -85,7 +85,7 @@ export async function clearStrikes(
 
 const LABELS_MAX = 32;
 
-export interface Placed extends Which {
+export interface Placed extends RunnerInTeam {
   /** Empty: in none. */
   readonly groupId?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
@@ -127,7 +127,7 @@ export async function place(
 export async function requestDiagnostics(
   sql: SqlTag,
   scope: TeamScope,
-  { teamId, runnerId }: Which,
+  { teamId, runnerId }: RunnerInTeam,
 ): Promise<boolean> {
   const rows = await sql`
     update runners set diagnostics_requested_at = now() where id = ${runnerId} and team_id = ${requireTeam(scope, teamId)} and revoked_at is null`;

@@ -2,7 +2,7 @@
 import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
-import type { Which } from './row.ts';
+import type { RunnerInTeam } from './row.ts';
 
 export interface LeaseRow {
   /** The run, or the build whose item it is. */
@@ -22,7 +22,7 @@ export interface LeaseRow {
   readonly contactGapMs: number;
 }
 
-export interface HistoryQuery extends Which {
+export interface HistoryQuery extends RunnerInTeam {
   readonly take: number;
   /** The last lease of the page before. */
   readonly after: { readonly grantedAt: string; readonly workId: string } | undefined;

@@ -30,7 +30,7 @@ import { issueToken } from './enroll.ts';
 import { listHistory } from './history.ts';
 import { createRosterWatches, eventsOf } from './live.ts';
 import { findRunner, listRunners, toMessage } from './row.ts';
-import type { Which } from './row.ts';
+import type { RunnerInTeam } from './row.ts';
 import { teamHealth } from './team-health.ts';
 
 export { createEnroll } from './enroll.ts';
@@ -63,7 +63,7 @@ export function createRunners(deps: RunnersDeps): Handlers<Ctx> {
 async function runnerNow(
   { settings }: RunnersDeps,
   { db, clock, teams }: Ctx,
-  which: Which,
+  which: RunnerInTeam,
 ): Promise<Runner> {
   const row = await findRunner(db.sql, teams, which);
   if (row === undefined) throw notFound('runner');
@@ -108,7 +108,7 @@ function changeCalls(deps: RunnersDeps): Omit<Service, Reads> {
   /** Runs a change with its entry in the ledger, tells the gateways and answers the runner as it is now. */
   const changed = async (
     ctx: Ctx,
-    which: Which,
+    which: RunnerInTeam,
     {
       action,
       change,
@@ -198,7 +198,7 @@ async function issue(
 async function revoke(
   deps: RunnersDeps,
   db: Database,
-  { ctx, which }: { readonly ctx: Ctx; readonly which: Which },
+  { ctx, which }: { readonly ctx: Ctx; readonly which: RunnerInTeam },
 ): Promise<void> {
   const revoked = await revokeRunner(db.sql, deps.settings, which);
   if (revoked === undefined) throw notFound('runner');

@@ -57,7 +57,7 @@ export async function listRunners(
     order by r.name, r.id limit ${LIST_MAX}::int`;
 }
 
-export interface Which {
+export interface RunnerInTeam {
   readonly teamId: string;
   readonly runnerId: string;
 }
@@ -65,7 +65,7 @@ export interface Which {
 export async function findRunner(
   sql: SqlTag,
   scope: TeamScope,
-  { teamId, runnerId }: Which,
+  { teamId, runnerId }: RunnerInTeam,
 ): Promise<RunnerRow | undefined> {
   const [row] = await sql<
     RunnerRow[]

@@ -4,7 +4,7 @@
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
-import type { Held } from './heartbeat.ts';
+import type { LeaseRef } from './heartbeat.ts';
 import type { WorkSettings } from './settings.ts';
 import { release } from './sql.ts';
 import { noteLost } from './sweeper.ts';
@@ -14,7 +14,7 @@ import type { Swept } from './sweeper.ts';
 export async function giveBack(
   sql: SqlTag,
   settings: WorkSettings,
-  { runnerId, leases }: { readonly runnerId: string; readonly leases: readonly Held[] },
+  { runnerId, leases }: { readonly runnerId: string; readonly leases: readonly LeaseRef[] },
 ): Promise<readonly Swept[]> {
   if (leases.length === 0) return [];
   const held = leases.map(({ id, epoch }) => ({ id, epoch }));

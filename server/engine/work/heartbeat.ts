@@ -14,13 +14,13 @@ import { begun, contact, deadline, openLease, runnerColumns } from './sql.ts';
 import type { CallingRunner, RunnerRef } from './sql.ts';
 import type { Fragment } from '../../base/sql.ts';
 
-export interface Held {
+export interface LeaseRef {
   readonly id: string;
   readonly epoch: number;
 }
 
 /** A lease as its runner reports it. */
-export interface Told extends Held {
+export interface ReportedLease extends LeaseRef {
   /** Builds only: the phase that it is in or about to enter; see phases.ts. */
   readonly phase?: number;
   /** Bytes of output that were written before the phase; absent: as many as are stored. */
@@ -31,7 +31,7 @@ export interface Told extends Held {
 export type LeaseStatus = 'ok' | 'cancelled' | 'superseded';
 
 export interface HeartbeatInput extends RunnerRef, Signed {
-  readonly leases: readonly Told[];
+  readonly leases: readonly ReportedLease[];
   readonly draining: boolean;
   readonly diagnostics?:
     | undefined
@@ -54,7 +54,7 @@ export interface HeartbeatInput extends RunnerRef, Signed {
 
 export interface HeartbeatOutcome extends CallingRunner {
   /** In the order of the request. */
-  readonly leases: ReadonlyArray<Held & { readonly status: LeaseStatus }>;
+  readonly leases: ReadonlyArray<LeaseRef & { readonly status: LeaseStatus }>;
 }
 
 /** Undefined: there is no such runner. When `current` is false nothing was changed. */
@@ -83,7 +83,7 @@ function outcomeOf({ leases }: HeartbeatInput, row: Row): HeartbeatOutcome | und
   if (row.id === null) return undefined;
   const renewed = new Set(row.renewed);
   const cancelled = new Set(row.cancelled);
-  const statusOf = ({ id, epoch }: Held): LeaseStatus => {
+  const statusOf = ({ id, epoch }: LeaseRef): LeaseStatus => {
     if (cancelled.has(`${id} ${epoch}`)) return 'cancelled';
     return renewed.has(`${id} ${epoch}`) ? 'ok' : 'superseded';
   };

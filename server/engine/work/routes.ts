@@ -31,14 +31,14 @@ export const DEFAULT_PLACEMENT: Placement = {
 };
 
 /** What requests have in common that make items. */
-interface Asked {
+interface PlacementRequest {
   readonly runner?: WorkSelector | undefined;
   readonly priority?: number | undefined;
   readonly queueTimeoutSeconds?: number | undefined;
   readonly maxAttempts?: number | undefined;
 }
 
-export function placementOf(asked: Asked, defaults: Placement = DEFAULT_PLACEMENT): Placement {
+export function placementOf(asked: PlacementRequest, defaults: Placement = DEFAULT_PLACEMENT): Placement {
   const { runner, priority, queueTimeoutSeconds, maxAttempts } = asked;
   return {
     selector: runner === undefined ? defaults.selector : given(WorkSelectorSchema, runner),

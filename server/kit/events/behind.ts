@@ -19,7 +19,7 @@ export async function isBehind(sql: SqlTag, { teamId, until, effects }: Until): 
   return left.length > 0;
 }
 
-interface Of {
+interface EffectOfTeam {
   readonly teamId: string;
   readonly kind: string;
   /** Name of the effect that is read from. */
@@ -28,7 +28,10 @@ interface Of {
 }
 
 /** Time up to which the effect is there of all of the team's events of a kind, as the database that is asked knows it: a replica knows what it has replayed. */
-export async function publishedUntil(sql: SqlTag, { teamId, kind, effect, now }: Of): Promise<Date> {
+export async function publishedUntil(
+  sql: SqlTag,
+  { teamId, kind, effect, now }: EffectOfTeam,
+): Promise<Date> {
   const [row] = await sql<Array<{ at: Date }>>`
     select least(${now}::timestamptz, (select min(created_at) from outbox where team_id = ${teamId} and kind = ${kind}),
       (select min(created_at) from outbox_parked where team_id = ${teamId} and effect = ${effect} and kind = ${kind}),

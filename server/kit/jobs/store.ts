@@ -197,11 +197,11 @@ export async function renewJobs(
   return new Set(rows.map(({ id }) => id));
 }
 
-export type Held = Pick<Job, 'id' | 'epoch' | 'version'>;
+export type JobClaim = Pick<Job, 'id' | 'epoch' | 'version'>;
 
 /** They are done, but for those that were added again meanwhile. Nothing happens to one whose claim is another worker's by now. */
-export async function finishJobs(sql: SqlTag, done: readonly Held[]): Promise<void> {
-  const held = (some: readonly Held[]): Fragment => sql`
+export async function finishJobs(sql: SqlTag, done: readonly JobClaim[]): Promise<void> {
+  const held = (some: readonly JobClaim[]): Fragment => sql`
     unnest(${some.map(({ id }) => id)}::text[], ${some.map(({ epoch }) => epoch)}::int[], ${some.map(({ version }) => version)}::int[])
       as d (id, epoch, version)`;
   const ended = await sql<Array<{ id: string }>>`
@@ -220,7 +220,7 @@ export interface Return {
 }
 
 /** It waits again; for the named time, unless it was added again meanwhile. */
-export async function returnJob(sql: SqlTag, job: Held, { inMs, error }: Return): Promise<void> {
+export async function returnJob(sql: SqlTag, job: JobClaim, { inMs, error }: Return): Promise<void> {
   const { id, epoch, version } = job;
   const untried = error === undefined ? 1 : 0;
   await sql`
@@ -231,7 +231,7 @@ export async function returnJob(sql: SqlTag, job: Held, { inMs, error }: Return)
 }
 
 /** No further attempt; unless it was added again meanwhile. */
-export async function buryJob(sql: SqlTag, { id, epoch, version }: Held, reason: string): Promise<void> {
+export async function buryJob(sql: SqlTag, { id, epoch, version }: JobClaim, reason: string): Promise<void> {
   await sql`
     update jobs set last_error = ${reason.slice(0, ERROR_MAX)}, state = case when version = ${version} then 'dead' else 'waiting' end,
       due_at = case when version = ${version} then now() + ${ms(sql, DEAD_KEPT_MS)} else now() end

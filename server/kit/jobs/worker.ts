@@ -17,7 +17,7 @@ import { JobFailed, JobNotYet } from './kind.ts';
 import type { Job, JobKind } from './kind.ts';
 import { createLeases, LEASE_MS, RENEW_EVERY_MS } from './leases.ts';
 import { buryJob, claimJobs, finishJobs, isAnyDue, onWake, returnJob } from './store.ts';
-import type { Claimed, Held } from './store.ts';
+import type { Claimed, JobClaim } from './store.ts';
 
 /** Jobs of other processes, and those that became due. */
 const EVERY_MS = 1_000;
@@ -63,7 +63,7 @@ export function createWorker(deps: WorkerDeps, { signal, onFree }: WorkerOptions
   const lines = new Map(deps.kinds.map((kind) => [kind.kind, { kind, atWork: new Set<Promise<void>>() }]));
   const { leaseMs = LEASE_MS } = deps;
   const leases = createLeases(sql, leaseMs);
-  let done: Held[] = [];
+  let done: JobClaim[] = [];
   /** The pass before found jobs, so that there are more, most likely. */
   let isBusy = false;
   const finish = async (): Promise<void> => {

@@ -93,7 +93,7 @@ export async function transition<T extends StateTable>(ctx: Ctx, arrow: Transiti
   );
 }
 
-export interface Taken {
+export interface TakenValue {
   /** The unique index that decides. */
   readonly index: string;
   readonly resource: string;
@@ -103,7 +103,10 @@ export interface Taken {
 }
 
 /** What inserts or renames a row; a name that another row has is `name_taken`. */
-export async function unlessTaken<T>(work: Promise<T>, { index, resource, field, value }: Taken): Promise<T> {
+export async function unlessTaken<T>(
+  work: Promise<T>,
+  { index, resource, field, value }: TakenValue,
+): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -18,9 +18,9 @@ import { resourceOf } from './team-table.ts';
 import type { TeamTable } from './team-table.ts';
 
 export type RowOf<T extends TeamTable> = T['$inferSelect'] & { readonly id: string; readonly teamId: string };
-type Made = 'id' | 'createdAt';
+type MadeColumn = 'id' | 'createdAt';
 /** `id` and `createdAt` are made unless they are given. */
-export type NewRow<T extends TeamTable> = Omit<T['$inferInsert'], Made> & {
+export type NewRow<T extends TeamTable> = Omit<T['$inferInsert'], MadeColumn> & {
   readonly teamId: string;
   readonly id?: string;
   readonly createdAt?: Date;

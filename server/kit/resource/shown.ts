@@ -121,17 +121,17 @@ function ofOne({ enum: words, message }: DescField): Convert | undefined {
 export function given<Desc extends DescMessage>(
   schema: Desc,
   message: MessageShape<Desc>,
-): Given<MessageShape<Desc>> {
+): GivenFields<MessageShape<Desc>> {
   const row: Record<string, unknown> = {};
   for (const field of schema.fields) {
     if (field.oneof === undefined && isFieldSet(message, field))
       row[field.localName] = back(field, (message as Record<string, unknown>)[field.localName]);
   }
-  return row as Given<MessageShape<Desc>>;
+  return row as GivenFields<MessageShape<Desc>>;
 }
 
 /** What `given` makes of a message: every field may be missing. */
-export type Given<M> = {
+export type GivenFields<M> = {
   readonly [K in keyof M as K extends `$${string}` ? never : K]?: Cell<Exclude<M[K], undefined>, false>;
 };
 

@@ -18,7 +18,7 @@ export interface EvaluateDeps extends Pricing {
   readonly clock: Clock;
 }
 
-export interface Which {
+export interface EvaluatedTeams {
   /** Default: whoever is marked, or held since before this month. */
   readonly teamId?: string;
   /** Teams at most; with a provider, those that their payers pay for besides are evaluated too. */
@@ -29,7 +29,10 @@ export interface Which {
 const BATCH = 250;
 
 /** Returns true when there may be more. */
-export async function evaluate({ db, clock, ...pricing }: EvaluateDeps, which: Which = {}): Promise<boolean> {
+export async function evaluate(
+  { db, clock, ...pricing }: EvaluateDeps,
+  which: EvaluatedTeams = {},
+): Promise<boolean> {
   const { batch = BATCH } = which;
   return await db.transact(async (tx) => {
     const { sql } = tx;

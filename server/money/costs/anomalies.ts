@@ -14,7 +14,7 @@ const THRESHOLD_PCT = 50;
 /** More than these in one answer tell nobody more. */
 const ANOMALIES_MAX = 100;
 
-export interface Found extends Anomaly {
+export interface FoundAnomaly extends Anomaly {
   /** Absent: the whole team. */
   readonly projectId: string | undefined;
   readonly projectName: string | undefined;
@@ -22,7 +22,7 @@ export interface Found extends Anomaly {
 }
 
 export interface FoundAnomalies {
-  readonly anomalies: readonly Found[];
+  readonly anomalies: readonly FoundAnomaly[];
   readonly learning: boolean;
 }
 
@@ -70,7 +70,7 @@ export async function findAnomalies(
   };
 }
 
-type Standing = Omit<Found, 'contributors'>;
+type Standing = Omit<FoundAnomaly, 'contributors'>;
 
 function standing(all: readonly ScopedSeries[], day: string, thresholdPct: number): Standing[] {
   const found = all.flatMap(({ projectId, projectName, ...series }): Standing[] => {

@@ -1,6 +1,6 @@
 /** Words of a notice about a day that stands out. */
 import { centsOf, moneyOf } from '../amounts/index.ts';
-import type { Found } from './anomalies.ts';
+import type { FoundAnomaly } from './anomalies.ts';
 
 export interface Notice {
   readonly title: string;
@@ -8,7 +8,7 @@ export interface Notice {
 }
 
 export function notice(
-  { day, projectId, projectName, actual, expected, deviationPct, contributors }: Found,
+  { day, projectId, projectName, actual, expected, deviationPct, contributors }: FoundAnomaly,
   { teamId, currency }: { readonly teamId: string; readonly currency: string },
 ): Notice {
   const of = projectId === undefined ? '' : ` of the project ${projectName ?? projectId}`;

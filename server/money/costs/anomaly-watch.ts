@@ -16,7 +16,7 @@ import type { Loop } from '../../base/loop.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { addDays, dayOf, METERED, monthOf } from '../metering/index.ts';
 import { findAnomalies } from './anomalies.ts';
-import type { Found } from './anomalies.ts';
+import type { FoundAnomaly } from './anomalies.ts';
 import { notice } from './anomaly-notice.ts';
 
 export const ANOMALY_JOB = 'costs.anomalies';
@@ -80,7 +80,7 @@ async function waitFor(
 async function tell(
   db: Database,
   { teamId, now, currency }: Deps & { readonly teamId: string; readonly now: Date },
-  found: Found,
+  found: FoundAnomaly,
 ): Promise<void> {
   const { day, projectId, actual, expected, deviationPct } = found;
   await addEvent(db, {

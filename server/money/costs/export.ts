@@ -57,9 +57,9 @@ const NDJSON: Format = {
     })}\n`,
 };
 
-type Wanted = Omit<ExportCsvRequest | ExportJsonRequest, '$typeName' | '$unknown'>;
+type ExportRequest = Omit<ExportCsvRequest | ExportJsonRequest, '$typeName' | '$unknown'>;
 
-type Export = (request: Wanted, ctx: Ctx, pricing: Pricing) => Promise<AsyncIterable<Bytes>>;
+type Export = (request: ExportRequest, ctx: Ctx, pricing: Pricing) => Promise<AsyncIterable<Bytes>>;
 
 export interface Exports {
   readonly csv: Export;
@@ -95,7 +95,7 @@ async function* inSlot(
 }
 
 interface Writing {
-  readonly request: Wanted;
+  readonly request: ExportRequest;
   readonly ctx: Ctx;
   readonly pricing: Pricing;
   readonly days: CostDays;

@@ -39,7 +39,7 @@ const headsSummed: Check = async (sql, looked) => {
   }));
 };
 
-interface Taken {
+interface TakenCredit {
   readonly row: string;
   /** Null: there is no such statement. */
   readonly credit: string | null;
@@ -50,7 +50,7 @@ interface Taken {
 
 /** Credit that a statement was paid with is what its transfers took, and what it puts on of a shortfall is what theirs did. */
 const creditTaken: Check = async (sql, looked) => {
-  const rows = await sql<Taken[]>`
+  const rows = await sql<TakenCredit[]>`
     with taken as (
       select team_id, split_part(source, ' ', 1) as id, sum(cents) as cents from credit_transfers t
       where ${isOf(sql, sql`t.team_id`, looked)} and kind = 'usage' group by 1, 2

@@ -94,7 +94,7 @@ export interface Dispute {
   readonly eventId?: string | undefined;
 }
 
-interface Held {
+interface HeldPurchase {
   readonly block: Bought;
   /** Held back so far. */
   readonly heldCents: number;
@@ -105,11 +105,11 @@ interface Held {
 async function heldOf(
   tx: Database,
   { purchase, dispute }: Pick<Dispute, 'purchase' | 'dispute'>,
-): Promise<Held | undefined> {
+): Promise<HeldPurchase | undefined> {
   const block = await purchaseOf(tx.sql, purchase);
   if (block === undefined) return undefined;
   await lockCredit(tx, block.teamId);
-  const [row] = await tx.sql<Array<Omit<Held, 'block'>>>`
+  const [row] = await tx.sql<Array<Omit<HeldPurchase, 'block'>>>`
     select coalesce(sum(cents) filter (where kind = 'dispute'), 0)::bigint as "heldCents", count(*) filter (where kind <> 'dispute') > 0 as "hasEnded"
     from credit_transfers where block_id = ${block.id} and kind in ('dispute', 'dispute_won', 'dispute_lost')
       and (source = ${dispute} or starts_with(source, ${dispute} || ' '))`;

@@ -21,7 +21,7 @@ export interface PaidMonth {
   readonly coverage: Coverage;
 }
 
-interface Of extends Pick<Pricing, 'charges'> {
+interface PaidTeams extends Pick<Pricing, 'charges'> {
   readonly teamIds: readonly string[];
   readonly period: string;
 }
@@ -29,7 +29,7 @@ interface Of extends Pick<Pricing, 'charges'> {
 /** Months of whoever pays for these teams. */
 export async function paidMonths(
   { sql }: Pick<Database, 'sql'>,
-  { teamIds, period, charges }: Of,
+  { teamIds, period, charges }: PaidTeams,
 ): Promise<readonly PaidMonth[]> {
   const before = monthEnd(period);
   const paid = await teamsPaidWith(sql, { teamIds, before });
@@ -57,7 +57,7 @@ export async function paidMonths(
 /** The month of whoever pays for this team. */
 export async function paidMonth(
   { sql }: Pick<Database, 'sql'>,
-  { teamId, ...of }: Omit<Of, 'teamIds'> & { readonly teamId: string },
+  { teamId, ...of }: Omit<PaidTeams, 'teamIds'> & { readonly teamId: string },
 ): Promise<PaidMonth> {
   const [month] = await paidMonths({ sql }, { ...of, teamIds: [teamId] });
   if (month === undefined) throw new Error(`nobody's month is that of ${teamId}`);

@@ -1,7 +1,7 @@
 /** How people are told of a statement. */
 import { moneyOf } from '../amounts/index.ts';
 
-export interface Told {
+export interface ClosedStatement {
   readonly teamId: string;
   /** Name of the team. */
   readonly team: string;
@@ -13,7 +13,15 @@ export interface Told {
   readonly dueCents: number;
 }
 
-export function wordsOf({ teamId, team, period, currency, netCents, creditCents, dueCents }: Told): {
+export function wordsOf({
+  teamId,
+  team,
+  period,
+  currency,
+  netCents,
+  creditCents,
+  dueCents,
+}: ClosedStatement): {
   readonly title: string;
   readonly body: string;
 } {

@@ -14,7 +14,7 @@ export const DELIVERY_JOB = 'webhook_delivery';
 /** Attempts at once for one endpoint, so that a slow one does not take all: each delivery is of one of so many lanes of its endpoint. */
 const LANES = 4;
 
-interface Which {
+interface EndpointRef {
   readonly teamId: string;
   readonly endpointId: string;
 }
@@ -77,7 +77,7 @@ export function deliveriesMade(sql: SqlTag): Fragment {
 /** Events that an endpoint is or was sent and may still be, which go to its address of the moment. Locks the endpoint. */
 export async function eventsOnTheirWay(
   sql: SqlTag,
-  { teamId, endpointId }: Which,
+  { teamId, endpointId }: EndpointRef,
 ): Promise<readonly string[]> {
   const rows = await sql<Array<{ event: string }>>`
     with endpoint as (
@@ -90,7 +90,10 @@ export async function eventsOnTheirWay(
 }
 
 /** Undefined: the endpoint is disabled. */
-export async function insertTest(db: Database, { teamId, endpointId }: Which): Promise<string | undefined> {
+export async function insertTest(
+  db: Database,
+  { teamId, endpointId }: EndpointRef,
+): Promise<string | undefined> {
   const { sql } = db;
   const id = newId('msg');
   const { count } = await sql`

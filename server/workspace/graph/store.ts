@@ -70,7 +70,7 @@ export async function findNode(
 export type Neighbour = Node & { readonly of: string };
 
 /** Nodes of one team whose neighbours are asked for. `take` bounds them, newest or first by name. */
-interface Asked {
+interface NeighbourQuery {
   readonly teamId: string;
   readonly ids: readonly string[];
   readonly take: number;
@@ -82,44 +82,52 @@ export interface Step {
   readonly kind: NodeKind;
   /** Default: `contains`. */
   readonly relation?: Relation;
-  read(db: Database, scope: TeamScope, asked: Asked): Promise<readonly Neighbour[]>;
+  read(db: Database, scope: TeamScope, asked: NeighbourQuery): Promise<readonly Neighbour[]>;
 }
 
 /** Whether the call reaches the team. It stands beside the condition on the one team, which the statements find their rows by. */
 const reaches = (sql: SqlTag, scope: TeamScope, teamId: string): Fragment =>
   sql`${teamId}::text = any(${[...scope.teamIds]}::text[])`;
 
-async function projectsOfTeam({ sql }: Database, scope: TeamScope, { teamId, take }: Asked) {
+async function projectsOfTeam({ sql }: Database, scope: TeamScope, { teamId, take }: NeighbourQuery) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.project(sql)}, p.team_id as "of" from projects p where p.team_id = ${teamId} and ${reaches(sql, scope, teamId)}
     order by p.created_at desc, p.id desc limit ${take}`;
 }
 
-async function teamOfProjects({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function teamOfProjects({ sql }: Database, scope: TeamScope, { teamId, ids, take }: NeighbourQuery) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.team(sql)}, p.id as "of" from projects p join teams t on t.id = p.team_id
     where p.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and p.id = any(${[...ids]}) limit ${take}`;
 }
 
-async function environmentsOfProjects({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function environmentsOfProjects(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.environment(sql)}, e.project_id as "of" from environments e
     where e.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and e.project_id = any(${[...ids]}) order by e.name, e.id limit ${take}`;
 }
 
-async function projectOfEnvironments({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function projectOfEnvironments(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.project(sql)}, e.id as "of" from environments e join projects p on p.team_id = e.team_id and p.id = e.project_id
     where e.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and e.id = any(${[...ids]}) limit ${take}`;
 }
 
-async function runsOfTeam({ sql }: Database, scope: TeamScope, { teamId, take }: Asked) {
+async function runsOfTeam({ sql }: Database, scope: TeamScope, { teamId, take }: NeighbourQuery) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.run(sql)}, w.team_id as "of" from work_items w where w.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and w.kind = 'run'
     order by w.created_at desc nulls last, w.id desc nulls last limit ${take}`;
 }
 
-async function teamOfRuns({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function teamOfRuns({ sql }: Database, scope: TeamScope, { teamId, ids, take }: NeighbourQuery) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.team(sql)}, w.id as "of" from work_items w join teams t on t.id = w.team_id
     where w.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and w.id = any(${[...ids]}) limit ${take}`;
@@ -129,7 +137,11 @@ async function teamOfRuns({ sql }: Database, scope: TeamScope, { teamId, ids, ta
  * Both statements over labels ask for one label value at a time, in the order of its index and with `labels ?` as the index has it: asked for
  * several at once, the planner walks the team's newest runs instead, all of them when none carries the label.
  */
-async function runsOfEnvironments({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function runsOfEnvironments(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select w.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.run(sql)} from work_items w
@@ -138,14 +150,18 @@ async function runsOfEnvironments({ sql }: Database, scope: TeamScope, { teamId,
     ) w order by w."createdAt" desc, w.id desc limit ${take}`;
 }
 
-async function environmentOfRuns({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function environmentOfRuns({ sql }: Database, scope: TeamScope, { teamId, ids, take }: NeighbourQuery) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.environment(sql)}, w.id as "of" from work_items w
     join environments e on e.team_id = w.team_id and e.id = w.labels ->> 'environment'
     where w.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and w.id = any(${[...ids]}) limit ${take}`;
 }
 
-async function buildsOfEnvironments({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function buildsOfEnvironments(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select b.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.build(sql)} from builds b left join work_items w on w.id = b.work_id
@@ -154,14 +170,22 @@ async function buildsOfEnvironments({ sql }: Database, scope: TeamScope, { teamI
     ) b order by b."createdAt" desc, b.id desc limit ${take}`;
 }
 
-async function environmentOfBuilds({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function environmentOfBuilds(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.environment(sql)}, b.id as "of" from builds b join environments e on e.team_id = b.team_id and e.id = b.environment_id
     where b.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and b.id = any(${[...ids]}) limit ${take}`;
 }
 
 /** Those that have the environment as their own, and those that stand in it as well. */
-async function ciRunsOfEnvironments({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function ciRunsOfEnvironments(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select c.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.ci_run(sql)} from (
@@ -175,7 +199,11 @@ async function ciRunsOfEnvironments({ sql }: Database, scope: TeamScope, { teamI
     ) c order by c."createdAt" desc, c.id desc limit ${take}`;
 }
 
-async function environmentsOfCiRuns({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function environmentsOfCiRuns(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.environment(sql)}, c.id as "of" from (
       select id, environment_id from ci_runs where team_id = ${teamId} and id = any(${[...ids]})
@@ -185,7 +213,11 @@ async function environmentsOfCiRuns({ sql }: Database, scope: TeamScope, { teamI
     where ${reaches(sql, scope, teamId)} order by c.id desc, e.id limit ${take}`;
 }
 
-async function releasesOfProjects({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function releasesOfProjects(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select r.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.release(sql)} from releases r
@@ -193,19 +225,27 @@ async function releasesOfProjects({ sql }: Database, scope: TeamScope, { teamId,
     ) r order by r.id desc limit ${take}`;
 }
 
-async function projectOfReleases({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function projectOfReleases({ sql }: Database, scope: TeamScope, { teamId, ids, take }: NeighbourQuery) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.project(sql)}, r.id as "of" from releases r join projects p on p.team_id = r.team_id and p.id = r.project_id
     where r.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and r.id = any(${[...ids]}) limit ${take}`;
 }
 
-async function artifactsOfReleases({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function artifactsOfReleases(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.artifact(sql)}, x.release_id as "of" from release_artifacts x join artifacts a on a.team_id = x.team_id and a.id = x.artifact_id
     where x.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and x.release_id = any(${[...ids]}) order by a.id desc limit ${take}`;
 }
 
-async function releasesOfArtifacts({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function releasesOfArtifacts(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select r.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.release(sql)} from release_artifacts x join releases r on r.team_id = x.team_id and r.id = x.release_id
@@ -213,7 +253,11 @@ async function releasesOfArtifacts({ sql }: Database, scope: TeamScope, { teamId
     ) r order by r.id desc limit ${take}`;
 }
 
-async function promotionsOfReleases({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function promotionsOfReleases(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select m.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.promotion(sql)} from promotions m
@@ -221,13 +265,21 @@ async function promotionsOfReleases({ sql }: Database, scope: TeamScope, { teamI
     ) m order by m.id desc limit ${take}`;
 }
 
-async function releaseOfPromotions({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function releaseOfPromotions(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.release(sql)}, m.id as "of" from promotions m join releases r on r.team_id = m.team_id and r.id = m.release_id
     where m.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and m.id = any(${[...ids]}) limit ${take}`;
 }
 
-async function promotionsOfEnvironments({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function promotionsOfEnvironments(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select m.*, asked.id as "of" from unnest(${[...ids]}::text[]) as asked (id) cross join lateral (
       select ${COLUMNS.promotion(sql)} from promotions m
@@ -235,7 +287,11 @@ async function promotionsOfEnvironments({ sql }: Database, scope: TeamScope, { t
     ) m order by m.id desc limit ${take}`;
 }
 
-async function environmentOfPromotions({ sql }: Database, scope: TeamScope, { teamId, ids, take }: Asked) {
+async function environmentOfPromotions(
+  { sql }: Database,
+  scope: TeamScope,
+  { teamId, ids, take }: NeighbourQuery,
+) {
   return await sql<Neighbour[]>`
     select ${COLUMNS.environment(sql)}, m.id as "of" from promotions m join environments e on e.team_id = m.team_id and e.id = m.environment_id
     where m.team_id = ${teamId} and ${reaches(sql, scope, teamId)} and m.id = any(${[...ids]}) limit ${take}`;

@@ -2,7 +2,7 @@
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 
-export interface Found {
+export interface FoundContent {
   readonly kind: string;
   readonly id: string;
   readonly name: string;
@@ -28,9 +28,9 @@ export async function searchSpace(
   { sql }: Database,
   scope: TeamScope,
   { spaceId, query, kinds }: Search,
-): Promise<readonly Found[]> {
+): Promise<readonly FoundContent[]> {
   const text = pattern(query);
-  return await sql<Found[]>`
+  return await sql<FoundContent[]>`
     with visible as (
       select p.id, p.team_id, p.name, p.slug from space_projects sp
       join projects p on p.team_id = sp.team_id and p.id = sp.project_id

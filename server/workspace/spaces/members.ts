@@ -43,7 +43,7 @@ async function assertOwnerLeft(db: Database, spaceId: string, member: SpaceMembe
   );
 }
 
-interface Given {
+interface GivenRole {
   readonly userId: string;
   /** Undefined: as it was, or developer. */
   readonly role: Role | undefined;
@@ -52,7 +52,7 @@ interface Given {
 export async function setMember(
   ctx: Ctx,
   spaceId: string,
-  { userId, role: given }: Given,
+  { userId, role: given }: GivenRole,
 ): Promise<SpaceMember> {
   let member: SpaceMember | undefined;
   const act = {

@@ -1,7 +1,7 @@
 /** Starts the daemon, or any command of svc-runner, as the process that users start: bundled as for release, from a folder of its own. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { generateSigningKey, signingKeyToPem } from '@svc/proto/signature/keys.ts';
@@ -21,10 +21,13 @@ export interface Bundle {
   remove(): void;
 }
 
-/** The bundle lies beside node_modules, because packages stay outside of it. */
+/** It lies beside node_modules, because packages stay outside of it. Those of a run of the tests share one, which goes with the run. */
 export async function buildBundle(): Promise<Bundle> {
   const cache = join(RUNNER, '..', 'node_modules', '.cache');
   mkdirSync(cache, { recursive: true });
+  const run = process.env['SVC_TEST_RUN'];
+  const shared = run === undefined ? undefined : join(cache, `${run}_runner`);
+  if (shared !== undefined && existsSync(shared)) return { ...filesOf(shared), remove: () => undefined };
   const outdir = mkdtempSync(join(cache, 'svc-runner-'));
   await build({
     entryPoints: {
@@ -42,12 +45,20 @@ export async function buildBundle(): Promise<Bundle> {
     conditions: ['source'],
     logLevel: 'error',
   });
-  return {
-    main: join(outdir, 'main.js'),
-    fake: join(outdir, 'fake.js'),
-    remove: () => rmSync(outdir, { recursive: true, force: true }),
-  };
+  const remove = (): void => rmSync(outdir, { recursive: true, force: true });
+  if (shared === undefined) return { ...filesOf(outdir), remove };
+  try {
+    renameSync(outdir, shared);
+  } catch {
+    remove(); // Another worker was first.
+  }
+  return { ...filesOf(shared), remove: () => undefined };
 }
+
+const filesOf = (folder: string): Pick<Bundle, 'main' | 'fake'> => ({
+  main: join(folder, 'main.js'),
+  fake: join(folder, 'fake.js'),
+});
 
 export interface RunnerHome {
   dataDir: string;

@@ -46,12 +46,12 @@ export function withPromotion(delivery: Delivery, answered: Promotion): Delivery
 }
 
 /** What is asked about a promotion. */
-export interface Asked {
+export interface PromotionDialog {
   readonly promotionId: string;
   readonly kind: 'review' | 'reject';
 }
 
-export const asked = signal<Asked | undefined>(undefined);
+export const asked = signal<PromotionDialog | undefined>(undefined);
 
 export function closeDialog(): void {
   asked.value = undefined;

@@ -16,7 +16,7 @@ import { counted, duration } from '../../words.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { clearFilter, currentFilter, matches } from './filter.ts';
 import { WATCHED } from './known.ts';
-import type { Known } from './known.ts';
+import type { KnownEntries } from './known.ts';
 import { NoneYet } from './none-yet.tsx';
 import { createTimeline } from './store.ts';
 import { TimelineTable } from './timeline-table.tsx';
@@ -57,7 +57,7 @@ function Summary({
   known: { entries, hasOlder },
   status,
 }: {
-  readonly known: Known;
+  readonly known: KnownEntries;
   readonly status: LiveStatus;
 }) {
   const open = entries.filter((entry) => outcomeOf(entry) === 'open').length;
@@ -78,7 +78,7 @@ function Summary({
 
 interface EntriesProps {
   readonly environment: Environment;
-  readonly known: Known;
+  readonly known: KnownEntries;
   readonly fresh: ReadonlySignal<ReadonlySet<string>>;
   readonly doubtful: boolean;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TimelineEntry } from '@svc/sdk';
 import { append, begin, byCommit, change, cursorBehind, WATCHED } from './known.ts';
-import type { Known } from './known.ts';
+import type { KnownEntries } from './known.ts';
 
 /** An entry of a second; the larger, the newer. */
 const entry = (second: number, more: Partial<TimelineEntry> = {}): TimelineEntry => ({
@@ -19,7 +19,7 @@ const entry = (second: number, more: Partial<TimelineEntry> = {}): TimelineEntry
 });
 const range = (from: number, to: number): TimelineEntry[] =>
   Array.from({ length: from - to + 1 }, (_each, n) => entry(from - n));
-const seconds = ({ entries }: Known): number[] => entries.map(({ at }) => Date.parse(at) / 1_000);
+const seconds = ({ entries }: KnownEntries): number[] => entries.map(({ at }) => Date.parse(at) / 1_000);
 
 describe('begin()', () => {
   it('orders what came grouped by commit', () => {

@@ -7,7 +7,7 @@ import type { TimelineEntry, TimelineEvent } from '@svc/sdk';
 /** So many of the newest entries are watched. */
 export const WATCHED = 50;
 
-export interface Known {
+export interface KnownEntries {
   /** Newest first. */
   readonly entries: readonly TimelineEntry[];
   /** Ids of the watched ones. */
@@ -22,10 +22,10 @@ function order(a: TimelineEntry, b: TimelineEntry): number {
 
 /** All of the newest entries, at first and whenever it is not known what was missed. Older ones stay where no gap can lie between. */
 export function begin(
-  known: Known | undefined,
+  known: KnownEntries | undefined,
   newest: readonly TimelineEntry[],
   hasOlder = newest.length >= WATCHED,
-): Known {
+): KnownEntries {
   const entries = newest.toSorted(order);
   const watched = new Set(entries.map(({ id }) => id));
   const oldest = entries.at(-1);
@@ -36,7 +36,7 @@ export function begin(
 }
 
 /** One that is gone because newer ones pushed it out of the watched ones is still there; every other one was deleted. */
-export function change(known: Known, event: Pick<TimelineEvent, 'entries' | 'gone'>): Known {
+export function change(known: KnownEntries, event: Pick<TimelineEvent, 'entries' | 'gone'>): KnownEntries {
   const changed = new Set(event.entries.map(({ id }) => id));
   const gone = new Set(event.gone);
   const watched = new Set([...known.watched, ...changed].filter((id) => !gone.has(id)));
@@ -49,14 +49,18 @@ export function change(known: Known, event: Pick<TimelineEvent, 'entries' | 'gon
 }
 
 /** The next page behind the last one. */
-export function append(known: Known, older: readonly TimelineEntry[], hasOlder: boolean): Known {
+export function append(
+  known: KnownEntries,
+  older: readonly TimelineEntry[],
+  hasOlder: boolean,
+): KnownEntries {
   const ids = new Set(known.entries.map(({ id }) => id));
   const added = older.filter(({ id }) => !ids.has(id));
   return { ...known, entries: [...known.entries, ...added].toSorted(order), hasOlder };
 }
 
 /** Behind what the next page begins, in the form of the timeline's own cursors. */
-export function cursorBehind({ entries }: Known): string | undefined {
+export function cursorBehind({ entries }: KnownEntries): string | undefined {
   const last = entries.at(-1);
   return last && `${last.at}~${last.id}`;
 }

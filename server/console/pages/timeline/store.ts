@@ -8,14 +8,14 @@ import { lastGood } from '../../last-good.ts';
 import type { LastGood } from '../../last-good.ts';
 import type { StateSource } from '../../live.ts';
 import { append, begin, change, cursorBehind, WATCHED } from './known.ts';
-import type { Known } from './known.ts';
+import type { KnownEntries } from './known.ts';
 import { newsWords } from './words.ts';
 
 const timeline = new Timeline(client);
 const FRESH_MS = 6_000;
 
 export interface FollowedTimeline {
-  readonly kept: LastGood<Known>;
+  readonly kept: LastGood<KnownEntries>;
   readonly source: StateSource<TimelineEvent>;
   /** Ids of entries that came or changed a moment ago. */
   readonly fresh: ReadonlySignal<ReadonlySet<string>>;
@@ -29,11 +29,11 @@ export function createTimeline(environmentId: string): FollowedTimeline {
   const fresh = signal<ReadonlySet<string>>(new Set());
   const news = signal('');
   let timer: number | undefined;
-  const kept: LastGood<Known> = lastGood(async () => {
+  const kept: LastGood<KnownEntries> = lastGood(async () => {
     const { entries, nextCursor } = await timeline.get(environmentId, { limit: WATCHED });
     return begin(kept.data.peek(), entries, nextCursor !== undefined);
   });
-  const show = (changed: readonly TimelineEntry[], before: Known): void => {
+  const show = (changed: readonly TimelineEntry[], before: KnownEntries): void => {
     fresh.value = new Set([...fresh.peek(), ...changed.map(({ id }) => id)]);
     const old = new Map(before.entries.map((entry) => [entry.id, entry.status]));
     const moved = changed.filter(({ id, status }) => old.get(id) !== status);
@@ -58,7 +58,7 @@ export function createTimeline(environmentId: string): FollowedTimeline {
       ask: kept.load,
     },
     loadOlder: async () => {
-      const cursor = kept.data.peek() && cursorBehind(kept.data.peek() as Known);
+      const cursor = kept.data.peek() && cursorBehind(kept.data.peek() as KnownEntries);
       if (cursor === undefined) return;
       const page = await timeline.get(environmentId, { limit: WATCHED, cursor });
       // As it is by now: the stream goes on meanwhile.

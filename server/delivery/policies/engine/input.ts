@@ -76,25 +76,25 @@ export const INPUT = {
   },
 } as const satisfies ObjectShape;
 
-type Of<S> = S extends 'bool'
+type ValueOf<S> = S extends 'bool'
   ? boolean
   : S extends 'int' | 'double'
     ? number
     : S extends 'string' | 'timestamp'
       ? string
       : S extends { readonly list: infer E }
-        ? readonly Of<E>[]
+        ? readonly ValueOf<E>[]
         : S extends { readonly fields: infer F }
-          ? { readonly [K in keyof F]: Of<F[K]> }
+          ? { readonly [K in keyof F]: ValueOf<F[K]> }
           : never;
 
-export type Packages = Of<typeof ARTIFACT>['packages'];
-export type PolicyArtifact = Omit<Of<typeof ARTIFACT>, 'packages'> & {
+export type Packages = ValueOf<typeof ARTIFACT>['packages'];
+export type PolicyArtifact = Omit<ValueOf<typeof ARTIFACT>, 'packages'> & {
   /** Null: not read, because no policy names them. One that gets there all the same ends in an error. */
   readonly packages: Packages | null;
 };
 /** JSON, as it is recorded: a timestamp is a text of RFC 3339, or empty for 1970. */
-export type PolicyInput = Omit<Of<typeof INPUT>, 'artifacts'> & {
+export type PolicyInput = Omit<ValueOf<typeof INPUT>, 'artifacts'> & {
   readonly artifacts: readonly PolicyArtifact[];
 };
 
