@@ -28,7 +28,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'admin-events',
     words: ['replay'],
     summary: 'Has effects tried again at once, dead ones too, with all their attempts ahead of them',
-    description: 'Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter it is all of them.',
+    description: 'Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter it is all of them. It has no error of its own.',
     operation: { method: 'POST', path: '/admin/events/replay', body: '*' },
     positionals: [],
     flags: [

@@ -51,7 +51,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'build-steps',
     words: ['list'],
     summary: 'Lists steps of an environment in the order in which they run, at most 50',
-    description: 'Lists steps of an environment in the order in which they run, at most 50.',
+    description: 'Lists steps of an environment in the order in which they run, at most 50. Errors: `not_found` (404, the environment).',
     operation: { method: 'GET', path: '/environments/{environmentId}/build-steps', returns: 'buildSteps' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },

@@ -105,7 +105,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'builds',
     words: ['list'],
     summary: 'Lists builds of an environment, newest first',
-    description: 'Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end.',
+    description: 'Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end. Errors: `not_found` (404, the environment), `validation_failed` (400, a page and a cursor).',
     operation: { method: 'GET', path: '/environments/{environmentId}/builds', items: 'builds' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
@@ -180,7 +180,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'builds',
     words: ['trace'],
     summary: 'Returns the trace of a build',
-    description: 'Returns the trace of a build: its id and where a person can look at it.',
+    description: 'Returns the trace of a build: its id and where a person can look at it. Errors: `not_found` (404).',
     operation: { method: 'GET', path: '/environments/{environmentId}/builds/{buildId}/trace' },
     positionals: [
       { name: 'buildId', flag: 'build-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'build-id', description: 'Build id.' },

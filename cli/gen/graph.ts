@@ -28,7 +28,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'graph',
     words: ['edges'],
     summary: 'Returns a node with what is around it, in both directions of the edges',
-    description: 'Returns a node with what is around it, in both directions of the edges. Errors: as in `node`.',
+    description: 'Returns a node with what is around it, in both directions of the edges. Errors: `not_found` (404) and `scope_missing` (403), as of `node`.',
     operation: { method: 'GET', path: '/graph/nodes/{ref}/edges' },
     positionals: [
       { name: 'ref', flag: 'ref', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'ref', description: '`graph:<kind>:<id>`, as in `node`.' },

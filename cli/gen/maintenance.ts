@@ -34,7 +34,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'maintenance',
     words: ['tasks', 'list'],
     summary: 'Tasks of a repository, newest first',
-    description: 'Tasks of a repository, newest first; empty for a repository that nobody has named before.',
+    description: 'Tasks of a repository, newest first; empty for a repository that nobody has named before. It has no error of its own.',
     operation: { method: 'GET', path: '/teams/{teamId}/repositories/{repositoryId}/maintenance/tasks', items: 'tasks' },
     positionals: [
       { name: 'repositoryId', flag: 'repository-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'repository-id', description: 'Repository, 1 to 200 characters: letters, digits, dot, slash, underscore and dash: `github.com/acme/app`.' },
@@ -62,7 +62,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'maintenance',
     words: ['trigger-run'],
     summary: 'Proposes a change to a repository',
-    description: 'Proposes a change to a repository: stores a task in the state `proposed`.',
+    description: 'Proposes a change to a repository: stores a task in the state `proposed`. It has no error of its own.',
     operation: { method: 'POST', path: '/teams/{teamId}/repositories/{repositoryId}/maintenance/tasks', body: '*' },
     positionals: [
       { name: 'repositoryId', flag: 'repository-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'repository-id', description: 'Repository, as in `listTasks`.' },

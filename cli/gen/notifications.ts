@@ -10,7 +10,7 @@ export const commands: readonly CommandSpec[] = [
     operation: { method: 'GET', path: '/notifications', returns: 'notifications' },
     positionals: [],
     flags: [
-      { name: 'limit', flag: 'limit', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'limit', description: 'At most so many, 1 to 200. Default: 50.' },
+      { name: 'limit', flag: 'limit', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'limit', description: 'Notifications a page, 1 to 200. Default: 50.' },
       { name: 'offset', flag: 'offset', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'offset', description: 'Number of the newest to leave out, at most 10,000. Default: 0.' },
     ],
     destructive: false,
@@ -28,7 +28,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'notifications',
     words: ['mark-all-read'],
     summary: 'Marks all that are unread as read',
-    description: 'Marks all that are unread as read.',
+    description: 'Marks all that are unread as read. It has no error of its own.',
     operation: { method: 'POST', path: '/notifications/read-all', body: '*' },
     positionals: [],
     flags: [],

@@ -6,7 +6,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'projects',
     words: ['create'],
     summary: 'Creates a project',
-    description: 'Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken).',
+    description: 'Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken). Errors: `not_found` (404, the team).',
     operation: { method: 'POST', path: '/projects', body: '*' },
     positionals: [
       { name: 'name', flag: 'name', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'name', description: 'Name for people, 1 to 100 characters.' },

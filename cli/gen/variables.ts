@@ -29,7 +29,7 @@ export const commands: readonly CommandSpec[] = [
     group: 'variables',
     words: ['list'],
     summary: 'Lists variables of an environment, ordered by name, at most 500',
-    description: 'Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent.',
+    description: 'Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. Errors: `not_found` (404, the environment).',
     operation: { method: 'GET', path: '/environments/{environmentId}/variables', returns: 'variables' },
     positionals: [
       { name: 'environmentId', flag: 'environment-id', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },

@@ -35,7 +35,7 @@ export const commands: readonly CommandSpec[] = [
     positionals: [],
     flags: [
       { name: 'environmentId', flag: 'env', type: 'string', repeated: false, required: true, hidden: false, sensitive: false, placeholder: 'environment-id', description: 'Environment id.' },
-      { name: 'limit', flag: 'limit', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'limit', description: 'At most so many, 1 to 200. Default: 50.' },
+      { name: 'limit', flag: 'limit', type: 'integer', repeated: false, required: false, hidden: false, sensitive: false, placeholder: 'limit', description: 'Deliveries a page, 1 to 200. Default: 50.' },
     ],
     destructive: false,
     stream: false,

@@ -9,8 +9,10 @@ import {
 } from '@bufbuild/protobuf';
 import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { FieldRules as ValidateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import type { Behavior } from './behaviors.ts';
 import { commentOf } from './comments.ts';
 import type { Problems } from './contract-error.ts';
+import { flagOf } from './defaults.ts';
 import { enumValueJson } from './enum-json.ts';
 import { enumRules, takes } from '../http/enum-words.ts';
 import { limitOf, rulesOf } from './field-rules.ts';
@@ -57,13 +59,9 @@ const SCALAR_TYPES: Readonly<Record<ScalarType, FieldType>> = {
 /** Ends the comment of a field that no API key may set. */
 export const SESSION_ONLY = 'It is set in a session, never with an API key.';
 
-// Values of google.api.FieldBehavior, whose descriptor is not loaded here.
-const BEHAVIOR_REQUIRED = 2;
-const BEHAVIOR_OUTPUT_ONLY = 3;
-
 export function createMessageBuilder(
   options: OptionReader,
-  behaviorsOf: (desc: DescField) => readonly number[],
+  behaviorOf: (desc: DescField) => Behavior,
   problems: Problems,
 ): MessageBuilder {
   const messages = new Map<string, MessageModel>();
@@ -106,7 +104,11 @@ export function createMessageBuilder(
   };
 
   const field = (desc: DescField): FieldModel =>
-    buildField(desc, typeOf(desc), { option: options.field(desc), behaviors: behaviorsOf(desc) });
+    buildField(desc, typeOf(desc), {
+      option: options.field(desc),
+      behavior: behaviorOf(desc),
+      flag: flagOf(options, desc, problems),
+    });
 
   return {
     message,
@@ -119,8 +121,6 @@ function checkBare(model: MessageModel, bare: string, problems: Problems): void 
   const field = model.fields.find((candidate) => candidate.name === bare);
   if (field?.type.kind !== 'boolean' || field.repeated || field.optional)
     problems.add(model.typeName, `shape.bare "${bare}" is no singular bool field of it`);
-  const input = model.fields.find((candidate) => !candidate.outputOnly);
-  if (input) problems.add(model.typeName, `has shape.bare, but "${input.name}" is not OUTPUT_ONLY`);
 }
 
 export function buildEnum(desc: DescEnum, options: OptionReader, problems: Problems): EnumModel {
@@ -151,13 +151,16 @@ export function buildEnum(desc: DescEnum, options: OptionReader, problems: Probl
   };
 }
 
-function buildField(
-  desc: DescField,
-  type: FieldType,
-  { option, behaviors }: { readonly option: FieldOption; readonly behaviors: readonly number[] },
-): FieldModel {
+/** What the options of a field say, and what they need not say. */
+interface Said {
+  readonly option: FieldOption;
+  readonly behavior: Behavior;
+  readonly flag: string | undefined;
+}
+
+function buildField(desc: DescField, type: FieldType, { option, behavior, flag }: Said): FieldModel {
   const rules = hasOption(desc, validateRules) ? getOption(desc, validateRules) : undefined;
-  const required = behaviors.includes(BEHAVIOR_REQUIRED) || (rules?.required ?? false);
+  const required = behavior.required || (rules?.required ?? false);
   const optional = desc.proto.proto3Optional || desc.oneof !== undefined;
   return {
     desc,
@@ -172,13 +175,13 @@ function buildField(
     ...(desc.oneof !== undefined && { oneof: desc.oneof.name }),
     required,
     present: required || !optional,
-    outputOnly: behaviors.includes(BEHAVIOR_OUTPUT_ONLY),
+    outputOnly: behavior.outputOnly,
     sensitive: option.sensitive ?? false,
     rules: { ...rulesOf(desc, rules), ...wordsOf(type, rules) },
     ...withLimit(option, rules),
     ...withPacking(option, rules),
     cli: {
-      ...(option.flag !== undefined && { flag: option.flag }),
+      ...(flag !== undefined && { flag }),
       ...(option.short !== undefined && { short: option.short }),
       ...(option.placeholder !== undefined && { placeholder: option.placeholder }),
       ...(option.cliFormat !== undefined && { format: option.cliFormat }),

@@ -2,16 +2,10 @@
  * Descriptors in, model out. What cannot be built is reported and left out, so that one run finds every problem;
  * the rules that need the whole model are in checks.ts.
  */
-import {
-  type DescField,
-  type DescMethod,
-  type DescService,
-  type FileRegistry,
-  getOption,
-  hasOption,
-} from '@bufbuild/protobuf';
+import type { DescMethod, DescService, FileRegistry } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import type { Audience, Auth, Idempotency, RateLimit, Role } from '../http/rpc.ts';
+import { createBehaviors } from './behaviors.ts';
 import { type MessageBuilder, buildEnum, createMessageBuilder } from './build-messages.ts';
 import { buildRoutes, type Messages } from './build-routes.ts';
 import { MANIFEST } from '../features/manifest.ts';
@@ -76,7 +70,7 @@ export function buildModel(registry: FileRegistry): Model {
   const found: string[] = [];
   const problems: Problems = { add: (at, problem) => void found.push(`${at}: ${problem}`) };
   const options = createOptionReader(registry);
-  const messages = createMessageBuilder(options, behaviorReader(registry), problems);
+  const messages = createMessageBuilder(options, createBehaviors(registry, options, problems), problems);
   const valuesOf = (typeName: string) => {
     const desc = registry.getEnum(typeName);
     return desc ? buildEnum(desc, options, problems).values : [];
@@ -101,15 +95,6 @@ export function buildModel(registry: FileRegistry): Model {
   );
   if (found.length > 0) throw new ContractError(found.sort());
   return model;
-}
-
-function behaviorReader(registry: FileRegistry): (desc: DescField) => readonly number[] {
-  const extension = registry.getExtension('google.api.field_behavior');
-  return (desc) => {
-    if (!extension || !hasOption(desc, extension)) return [];
-    const value: unknown = getOption(desc, extension);
-    return Array.isArray(value) ? value.filter((item) => typeof item === 'number') : [];
-  };
 }
 
 function buildService(context: Context, desc: DescService): ServiceModel | undefined {

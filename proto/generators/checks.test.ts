@@ -14,6 +14,7 @@ interface Case {
   readonly name: string;
   /** Text inside of (svc.options.v1.op). */
   readonly op: string;
+  readonly comment?: string;
   /** Text inside of (google.api.http); default: a GET of its own path. */
   readonly http?: string | undefined;
   /** Says NO_SIDE_EFFECTS. */
@@ -566,6 +567,37 @@ const CASES: readonly Case[] = [
     problem: 'has an example without a title',
   },
   {
+    name: 'OwnNothing',
+    op: OK,
+    response: '// Nothing.',
+    problem: 'answers svc.bad.v1.OwnNothingResponse, which has no fields; answer google.protobuf.Empty',
+  },
+  {
+    name: 'SilentOfErrors',
+    op: OK,
+    http: 'post: "/silent" body: "*"',
+    problem: 'names no error; write "Errors: `code` (status)", or "It has no error of its own."',
+  },
+  {
+    name: 'SilentOfPath',
+    op: OK,
+    http: 'get: "/silent/{id}"',
+    request: 'string id = 1;',
+    problem: 'names no error; write "Errors: `code` (status)", or "It has no error of its own."',
+  },
+  {
+    name: 'OtherStatus',
+    comment: 'Errors: `not_found` (409).',
+    op: OK,
+    problem: 'names `not_found` (409), which is 404 in proto/http/errors.ts',
+  },
+  {
+    name: 'UnknownError',
+    comment: 'Errors: `not_there` (404).',
+    op: OK,
+    problem: 'names `not_there` (404), which is no error in proto/http/errors.ts',
+  },
+  {
     name: 'SameRoute',
     op: OK,
     http: 'get: "/twin/{id}"',
@@ -588,13 +620,14 @@ const CASES: readonly Case[] = [
 
 const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).slice(1);
 
-function printRpc({ name, op, http, pure = false, stream, raw = false }: Case): string {
+function printRpc({ name, comment = '', op, http, pure = false, stream, raw = false }: Case): string {
   const rule = http ?? `get: "/${kebab(name)}"`;
   const [client, server] = [
     stream === 'client' || stream === 'both' ? 'stream ' : '',
     stream === 'server' || stream === 'both' ? 'stream ' : '',
   ];
-  return `rpc ${name}(${client}${name}Request) returns (${server}${raw ? 'google.api.HttpBody' : `${name}Response`}) {
+  return `// ${comment}
+  rpc ${name}(${client}${name}Request) returns (${server}${raw ? 'google.api.HttpBody' : `${name}Response`}) {
     ${pure ? 'option idempotency_level = NO_SIDE_EFFECTS;' : ''}
     ${rule === '' ? '' : `option (google.api.http) = {${rule}};`}
     option (svc.options.v1.op) = {${op}};
@@ -636,7 +669,10 @@ service ScopesService {
     summary: "x" audience: AUDIENCE_PUBLIC area: 77 no_scope: true read_scope: SCOPE_RUN_READ write_scope: 99
   };
 }
-message TwinRouteRequest { string other_id = 1; }
+message TwinRouteRequest {
+  string other_id = 1 [(google.api.field_behavior) = REQUIRED];
+  string team_id = 2 [(svc.options.v1.field).flag = "team"];
+}
 message TwinRouteResponse {
   int64 big = 1;
   map<int32, string> by_number = 2;
@@ -644,6 +680,11 @@ message TwinRouteResponse {
   google.protobuf.Timestamp ended_at = 3;
   Word word = 4;
   Bares bares = 5;
+  Seen seen = 6;
+  // Says how much.
+  uint32 amount = 7;
+  // Widgets that are there.
+  uint32 there = 8;
 }
 enum Word {
   WORD_UNSPECIFIED = 0;
@@ -651,26 +692,28 @@ enum Word {
   WORD_UNO = 2 [(svc.options.v1.value).name = "one"];
 }
 message Thing { string id = 1; }
+message Seen { string id = 1 [(google.api.field_behavior) = OUTPUT_ONLY]; }
 message BareText {
   option (svc.options.v1.shape) = {bare: "id"};
-  string id = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+  string id = 1;
 }
 message BareNothing { option (svc.options.v1.shape) = {bare: "on"}; }
 message BareAsked {
   option (svc.options.v1.shape) = {bare: "on"};
-  bool on = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+  bool on = 1;
+  BareInput input = 2;
 }
 message BareMaybe {
   option (svc.options.v1.shape) = {bare: "on"};
-  optional bool on = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+  optional bool on = 1;
 }
 message BareInput {
   option (svc.options.v1.shape) = {bare: "on"};
-  bool on = 1 [(google.api.field_behavior) = OUTPUT_ONLY];
+  bool on = 1;
   string why = 2;
 }
 message Bares { BareText a = 1; BareNothing b = 2; BareMaybe c = 3; BareInput d = 4; string loud = 5 [(svc.options.v1.field).query = true]; optional string mine = 6 [(svc.options.v1.field).session_only = true]; }
-${CASES.map(({ name, request = '', response = 'string id = 1;' }) => `message ${name}Request { ${request} }\nmessage ${name}Response { ${response} }`).join('\n')}
+${CASES.map(({ name, request = '', response = 'string id = 1;' }) => `message ${name}Request { ${request} }\nmessage ${name}Response { ${response}\n}`).join('\n')}
 `;
 
 let workspace: Workspace;
@@ -716,13 +759,21 @@ describe('checks of services, messages and enums', () => {
     'svc.bad.v1.BareText: shape.bare "id" is no singular bool field of it',
     'svc.bad.v1.BareNothing: shape.bare "on" is no singular bool field of it',
     'svc.bad.v1.BareMaybe: shape.bare "on" is no singular bool field of it',
-    'svc.bad.v1.BareInput: has shape.bare, but "why" is not OUTPUT_ONLY',
-    'svc.bad.v1.BareAsked: has shape.bare, but is a request; only answers are written so',
+    'svc.bad.v1.BareInput: has shape.bare, but callers send it; only answers are written so',
+    'svc.bad.v1.BareAsked: has shape.bare, but callers send it; only answers are written so',
+    'svc.bad.v1.TwinRouteResponse.amount: is a number of which the first sentence says neither the unit nor what it counts',
+    'svc.bad.v1.Seen.id: is OUTPUT_ONLY, which a field of a message that callers do not send is anyway; remove it',
+    'svc.bad.v1.TwinRouteRequest.other_id: is REQUIRED, which a variable of the path is anyway; remove it',
+    'svc.bad.v1.TwinRouteRequest.team_id: has the flag "team", which is the default; remove it',
     'svc.bad.v1.Bares.loud: has the option query, but is no field of a request; remove it',
     'svc.bad.v1.Bares.mine: has the option session_only, but is no field of a request, or not "optional"; set it at the field of the request that may be left out',
     'svc.bad.v1.Word: WORD_ONE and WORD_UNO are both spelled "one" in JSON',
   ])('%s', (problem) => {
     expect(problems).toContain(problem);
+  });
+
+  it('and of nothing that is said', () => {
+    expect(problems.filter((problem) => problem.includes('.there: '))).toEqual([]);
   });
 });
 

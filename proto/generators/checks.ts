@@ -4,6 +4,7 @@
  */
 import { withArticle } from '../http/article.ts';
 import { isHttpBody } from '../http/http-body.ts';
+import { checkErrorWords, checkNumberWords } from './check-words.ts';
 import type { Problems } from './contract-error.ts';
 import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
 import type { FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
@@ -75,6 +76,7 @@ function checkRpc(rpc: RpcModel, problems: Problems): void {
   checkColumns(rpc, problems);
   checkExamples(rpc, problems);
   checkQuery(rpc, problems);
+  checkErrorWords(rpc, problems);
   if (rpc.timeoutMs > TIMEOUT_MS_MAX)
     problems.add(rpc.id, `timeout_ms is ${rpc.timeoutMs}; at most ${TIMEOUT_MS_MAX} (7 days)`);
 }
@@ -156,8 +158,13 @@ function checkEffect(rpc: RpcModel, problems: Problems): void {
     problems.add(rpc.id, 'is a GET with an idempotency; only other verbs have one');
 }
 
+/** One message says that there is nothing to say. */
+const EMPTY = 'google.protobuf.Empty';
+
 function checkStatus(rpc: RpcModel, problems: Problems): void {
   const { successStatus: status, response } = rpc;
+  if (response.fields.length === 0 && response.typeName !== EMPTY)
+    problems.add(rpc.id, `answers ${response.typeName}, which has no fields; answer ${EMPTY}`);
   if (status < 200 || status > 299)
     problems.add(rpc.id, `success_status is ${status}; allowed are 200 to 299`);
   if (status === 204 && response.fields.length > 0) {
@@ -367,13 +374,19 @@ function checkUnique(model: Model, problems: Problems): void {
 
 function checkMessages(model: Model, problems: Problems): void {
   const published = publishedMessages(model);
-  const received = publishedMessages(model, ({ request }) => [request]);
+  const sent = sentMessages(model);
   const requests = new Set(model.services.flatMap(({ rpcs }) => rpcs.map(({ request }) => request)));
   for (const message of model.messages) {
     for (const field of message.fields) {
       checkField(message, field, problems);
+      checkNumberWords(message, field, problems);
       if (published.has(message)) checkWidth(message, field, problems);
-      if (received.has(message)) checkCount(message, field, problems);
+      if (published.has(message) && sent.has(message)) checkCount(message, field, problems);
+      if (field.outputOnly && !sent.has(message))
+        problems.add(
+          `${message.typeName}.${field.name}`,
+          'is OUTPUT_ONLY, which a field of a message that callers do not send is anyway; remove it',
+        );
       if (field.inQuery && !requests.has(message))
         problems.add(
           `${message.typeName}.${field.name}`,
@@ -385,8 +398,8 @@ function checkMessages(model: Model, problems: Problems): void {
           'has the option session_only, but is no field of a request, or not "optional"; set it at the field of the request that may be left out',
         );
     }
-    if (message.bare !== undefined && requests.has(message))
-      problems.add(message.typeName, 'has shape.bare, but is a request; only answers are written so');
+    if (message.bare !== undefined && sent.has(message))
+      problems.add(message.typeName, 'has shape.bare, but callers send it; only answers are written so');
   }
 }
 
@@ -430,20 +443,30 @@ function isStringKey(key: number): boolean {
 }
 
 /** Messages that travel as JSON, through requests and responses of published services. */
-export function publishedMessages(
-  model: Model,
-  messagesOf = ({ request, response }: RpcModel): readonly MessageModel[] => [request, response],
+export function publishedMessages(model: Model): ReadonlySet<MessageModel> {
+  const published = model.services.filter(({ audience }) => audience !== 'internal');
+  return reachedFrom(
+    published.flatMap(({ rpcs }) => rpcs.flatMap(({ request, response }) => [request, response])),
+  );
+}
+
+/** Messages that callers of any service send. */
+function sentMessages(model: Model): ReadonlySet<MessageModel> {
+  const requests = model.services.flatMap(({ rpcs }) => rpcs.map(({ request }) => request));
+  return reachedFrom(requests, ({ outputOnly }) => !outputOnly);
+}
+
+function reachedFrom(
+  starts: readonly MessageModel[],
+  through: (field: FieldModel) => boolean = () => true,
 ): ReadonlySet<MessageModel> {
   const reached = new Set<MessageModel>();
   const visit = (message: MessageModel) => {
-    if (reached.has(message)) return;
+    if (reached.has(message) || isHttpBody(message.desc)) return;
     reached.add(message);
-    for (const { type } of message.fields) if (type.kind === 'message') visit(type.message);
+    for (const field of message.fields)
+      if (through(field) && field.type.kind === 'message') visit(field.type.message);
   };
-  for (const service of model.services) {
-    if (service.audience === 'internal') continue;
-    for (const rpc of service.rpcs)
-      for (const message of messagesOf(rpc)) if (!isHttpBody(message.desc)) visit(message);
-  }
+  starts.forEach(visit);
   return reached;
 }

@@ -6,7 +6,8 @@ import type { RpcModel } from './model.ts';
 import { createWorkspace } from './testdata/workspace.ts';
 
 const rpc = (name: string, http: string, op = '') =>
-  `rpc ${name}(Empty) returns (Empty) {
+  `// It has no error of its own.
+  rpc ${name}(google.protobuf.Empty) returns (google.protobuf.Empty) {
     ${http === '' ? '' : `option (google.api.http) = {${http}};`}
     ${op === '' ? '' : `option (svc.options.v1.op) = {${op}};`}
   }`;
@@ -15,9 +16,9 @@ const workspace = createWorkspace({
   'proto/svc/plain/v1/plain.proto': `syntax = "proto3";
 package svc.plain.v1;
 import "google/api/annotations.proto";
+import "google/protobuf/empty.proto";
 import "svc/options/v1/options.proto";
 
-message Empty {}
 service PlainService {
   option (svc.options.v1.resource) = {
     summary: "x" audience: AUDIENCE_PUBLIC area: AREA_APPS feature: "host.ci"
@@ -30,6 +31,23 @@ service PlainService {
   ${rpc('Unscoped', 'get: "/plain/unscoped"', 'no_scope: true')}
   ${rpc('Open', 'get: "/plain/open"', 'auth: AUTH_NONE')}
   ${rpc('Staff', 'patch: "/plain" body: "*"', 'auth: AUTH_STAFF')}
+}
+message Here { string team_id = 1; string thing_id = 2; optional string note = 3; }
+message HereAndThere { string team_id = 1; string thing_id = 2; }
+service ThingsService {
+  option (svc.options.v1.resource) = {
+    summary: "x" audience: AUDIENCE_PUBLIC area: AREA_APPS no_scope: true sdk: "things" cli: "things"
+  };
+  // Errors: \`not_found\` (404).
+  rpc Show(Here) returns (google.protobuf.Empty) {
+    option (google.api.http) = {get: "/teams/{team_id}/things/{thing_id}"};
+  }
+  // Errors: \`not_found\` (404).
+  rpc All(HereAndThere) returns (google.protobuf.Empty) {
+    option (google.api.http) = {
+      get: "/teams/{team_id}/things-or/{thing_id}" additional_bindings: {get: "/teams/{team_id}/things"}
+    };
+  }
 }
 service MachineService {
   option (svc.options.v1.resource) = {summary: "x" audience: AUDIENCE_RUNNER area: AREA_ENGINE};
@@ -88,6 +106,22 @@ describe('operationOf()', () => {
   });
 });
 
+describe('fields', () => {
+  const required = (name: string) =>
+    rpcs.get(name)?.request.fields.flatMap((field) => (field.required ? [field.name] : []));
+
+  it('are required where every route has them in its path', () => {
+    expect(required('Show')).toEqual(['team_id', 'thing_id']);
+    expect(required('All')).toEqual(['team_id']);
+  });
+
+  it('have the flag "team" for the team, which is then no positional', () => {
+    const { positionals = [], flags = [] } = rpcs.get('Show')?.cli ?? {};
+    expect(positionals.map(({ path }) => path)).toEqual(['thingId']);
+    expect(flags.map(({ flag }) => flag)).toEqual(['team', 'note']);
+  });
+});
+
 describe('what a feature that is off does', () => {
   it('is said for all of a service, and of nothing that has no feature', () => {
     const inert = [...rpcs.values()].filter(({ inertWhenOff }) => inertWhenOff);
@@ -98,6 +132,6 @@ describe('what a feature that is off does', () => {
 describe('buildImage()', () => {
   it('says of every GET, and of nothing else, that it has no side effects', () => {
     const pure = [...rpcs.values()].filter(({ desc }) => desc.idempotency === Level.NO_SIDE_EFFECTS);
-    expect(pure.map(({ name }) => name)).toEqual(['Read', 'Unscoped', 'Open']);
+    expect(pure.map(({ name }) => name)).toEqual(['Read', 'Unscoped', 'Open', 'Show', 'All']);
   });
 });

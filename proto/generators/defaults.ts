@@ -1,5 +1,6 @@
-/** Completes an RPC where its contract says nothing: the one place that knows the defaults of options.proto. */
-import type { DescMethod } from '@bufbuild/protobuf';
+/** Completes RPCs and fields where their contract says nothing: the one place that knows the defaults of options.proto. */
+import type { DescField, DescMethod } from '@bufbuild/protobuf';
+import type { Problems } from './contract-error.ts';
 import type { CompleteOperation, OperationOption, OptionReader, ResourceOption } from './options.ts';
 
 type Usual = Required<Pick<OperationOption, 'auth' | 'idempotency'>>;
@@ -37,6 +38,21 @@ function scopeOf(
   if (op.scope !== undefined || op.noScope !== undefined) return {};
   const { noScope, readScope, writeScope } = resource;
   return noScope ? { noScope } : defined({ scope: reads ? readScope : writeScope });
+}
+
+/** Most of what there is belongs to a team; of teams themselves, the id is the thing that is meant. */
+const TEAM = { field: 'team_id', flag: 'team', contract: 'svc.teams.v1' } as const;
+
+/** CLI flag of a field that does not go by its own name. */
+export function flagOf(options: OptionReader, desc: DescField, problems: Problems): string | undefined {
+  const { flag } = options.field(desc);
+  if (desc.name !== TEAM.field || desc.parent.file.proto.package === TEAM.contract) return flag;
+  if (flag === TEAM.flag)
+    problems.add(
+      `${desc.parent.typeName}.${desc.name}`,
+      `has the flag "${flag}", which is the default; remove it`,
+    );
+  return flag ?? TEAM.flag;
 }
 
 /** Without the properties that are undefined. */

@@ -1,10 +1,17 @@
 /**
  * `node proto/generators/lint.mjs [revision]`: buf lint on the contracts, then what would break customers against the
- * baseline: buf breaking for messages, the surface for everything else. Exit code 1 with every finding.
+ * baseline: buf breaking for messages, the surface for everything else. Exit code 1 with every finding. Moves that proto/moved.json lists break
+ * nobody.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createFileRegistry, toBinary } from '@bufbuild/protobuf';
+import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { findBaseline, fileAt, withCheckout, type Baseline } from './baseline.ts';
 import { buildModel } from './build-model.ts';
-import { buf, loadImage } from './image.ts';
+import { buf, buildImage } from './image.ts';
+import { movableNames, moveImage } from './moved-image.ts';
+import { falseMoves, MOVED, type Move, moveSurface, readMoves } from './moves.ts';
 import { surfaceOf } from './print-surface.ts';
 import { compareSurfaces, type Surface } from './surface.ts';
 import { writeThirdParty } from './third-party.ts';
@@ -15,16 +22,24 @@ const SURFACE = 'proto/gen/surface.json';
 export async function lint(root: string, baseline: Baseline | undefined): Promise<string[]> {
   writeThirdParty(root);
   const findings = [...(await bufFindings(root, 'lint'))];
+  const image = await buildImage(root);
+  const moves = readMoves(root);
+  findings.push(...falseMoves(moves, movableNames(image)));
   if (!baseline) return findings;
-  findings.push(...(await breakingMessages(root, baseline)));
+  findings.push(...(await breakingMessages(root, baseline, { image, moves })));
   const before = fileAt(root, baseline.commit, SURFACE);
   if (before === undefined) return findings;
-  const now = surfaceOf(buildModel(await loadImage(root)));
-  const changes = compareSurfaces(parseSurface(before, baseline), now);
+  const now = surfaceOf(buildModel(createFileRegistry(image)));
+  const changes = compareSurfaces(moveSurface(parseSurface(before, baseline), moves), now);
   return [...findings, ...changes.map((change) => `breaks the surface of ${baseline.name}: ${change}`)];
 }
 
-async function breakingMessages(root: string, baseline: Baseline): Promise<string[]> {
+/** Both sides are images, because moves are made in descriptors. buf reads its configuration at `root`. */
+async function breakingMessages(
+  root: string,
+  baseline: Baseline,
+  { image, moves }: { readonly image: FileDescriptorSet; readonly moves: readonly Move[] },
+): Promise<string[]> {
   if (fileAt(root, baseline.commit, 'buf.yaml') === undefined) return [];
   return await withCheckout(
     root,
@@ -32,8 +47,15 @@ async function breakingMessages(root: string, baseline: Baseline): Promise<strin
     async (folder) => {
       // Not in git, and the same for both sides.
       writeThirdParty(folder);
-      const findings = await bufFindings(root, 'breaking', '--against', folder);
-      return findings.map((finding) => `breaks the messages of ${baseline.name}: ${finding}`);
+      const before = await buildImage(folder);
+      const [now, against] = [join(folder, 'now.binpb'), join(folder, 'against.binpb')];
+      const problems = moveImage(before, image, moves).map((problem) => `${MOVED}: ${problem}`);
+      writeFileSync(now, toBinary(FileDescriptorSetSchema, image));
+      writeFileSync(against, toBinary(FileDescriptorSetSchema, before));
+      const findings = await bufFindings(root, 'breaking', now, '--against', against);
+      return [...problems, ...findings].map(
+        (finding) => `breaks the messages of ${baseline.name}: ${finding}`,
+      );
     },
   );
 }

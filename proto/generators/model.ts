@@ -207,10 +207,11 @@ export interface FieldModel {
   /** Declared `optional`, or a member of a oneof. */
   readonly optional: boolean;
   readonly oneof?: string;
-  /** A caller must send it: field_behavior REQUIRED or a buf.validate rule. */
+  /** A caller must send it: a variable of the path, field_behavior REQUIRED, or a buf.validate rule. */
   readonly required: boolean;
   /** A server always sends it: required, or implicit in proto3 (scalars, enums, lists and maps without `optional`). */
   readonly present: boolean;
+  /** Set by the service, in a message that callers send too; what stands in answers alone does not say it. */
   readonly outputOnly: boolean;
   readonly sensitive: boolean;
   readonly rules: FieldRules;

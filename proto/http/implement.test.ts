@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
+import { LogStream } from '../gen/svc/runner/v1/runner_pb.ts';
 import {
-  LogStream,
   SandboxRunsService,
   StreamLogsRequestSchema,
   GetRequestSchema,

@@ -25,10 +25,10 @@ import {
   HeartbeatRequestSchema,
   LogChunkSchema,
   PollResponseSchema,
+  LimitsSchema,
 } from '../gen/svc/runner/v1/runner_pb.ts';
 import {
   CreateRequestSchema,
-  LimitsSchema,
   LogEventSchema,
   RunState,
   SandboxRunSchema,

@@ -15,12 +15,8 @@ import { rpcs } from '../gen/rpcs.ts';
 import { CiStatus, CompleteRequestSchema, GenericMappingSchema } from '../gen/svc/ci/v1/ci_pb.ts';
 import { field as fieldOption } from '../gen/svc/options/v1/options_pb.ts';
 import { PromotionOverrideSchema } from '../gen/svc/promotions/v1/promotions_pb.ts';
-import { HeartbeatRequestSchema, LogsRequestSchema } from '../gen/svc/runner/v1/runner_pb.ts';
-import {
-  CreateRequestSchema,
-  ListRequestSchema,
-  type Network,
-} from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { HeartbeatRequestSchema, LogsRequestSchema, type Network } from '../gen/svc/runner/v1/runner_pb.ts';
+import { CreateRequestSchema, ListRequestSchema } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { ApiError } from './errors.ts';
 import { allMessages, messageOf } from './testing/messages.ts';
 import { validate } from './validate.ts';

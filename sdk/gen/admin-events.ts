@@ -23,7 +23,7 @@ export class AdminEvents {
   }
 
   /**
-   * Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter it is all of them.
+   * Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter it is all of them. It has no error of its own.
    *
    * Needs: scope `staff`, a staff account.
    *

@@ -13,7 +13,7 @@ export class BuildSteps {
   }
 
   /**
-   * Lists steps of an environment in the order in which they run, at most 50.
+   * Lists steps of an environment in the order in which they run, at most 50. Errors: `not_found` (404, the environment).
    *
    * Needs: scope `project:read`.
    */

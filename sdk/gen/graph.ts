@@ -30,7 +30,7 @@ export class Graph {
   }
 
   /**
-   * Returns a node with what is around it, in both directions of the edges. Errors: as in `node`.
+   * Returns a node with what is around it, in both directions of the edges. Errors: `not_found` (404) and `scope_missing` (403), as of `node`.
    *
    * Needs: scope `project:read`, the platform feature `host.graph`.
    *

@@ -15,7 +15,7 @@ export class Maintenance {
   }
 
   /**
-   * Tasks of a repository, newest first; empty for a repository that nobody has named before.
+   * Tasks of a repository, newest first; empty for a repository that nobody has named before. It has no error of its own.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -30,7 +30,7 @@ export class Maintenance {
   }
 
   /**
-   * Tasks of a repository, newest first; empty for a repository that nobody has named before.
+   * Tasks of a repository, newest first; empty for a repository that nobody has named before. It has no error of its own.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -59,7 +59,7 @@ export class Maintenance {
   }
 
   /**
-   * Proposes a change to a repository: stores a task in the state `proposed`.
+   * Proposes a change to a repository: stores a task in the state `proposed`. It has no error of its own.
    *
    * Needs: scope `project:write`.
    *

@@ -28,7 +28,7 @@ export class Notifications {
     return this.#client.call({ method: 'POST', path: '/notifications/{notificationId}/read', body: '*' }, { notificationId }, options);
   }
 
-  /** Marks all that are unread as read. */
+  /** Marks all that are unread as read. It has no error of its own. */
   markAllRead(options?: CallOptions): ApiPromise<NotificationsMarkAllReadResponse> {
     return this.#client.call({ method: 'POST', path: '/notifications/read-all', body: '*' }, {}, options);
   }
@@ -36,7 +36,7 @@ export class Notifications {
 
 /** Parameters of `notifications.list`. */
 export interface NotificationsListParams {
-  /** At most so many, 1 to 200. Default: 50. */
+  /** Notifications a page, 1 to 200. Default: 50. */
   limit?: number;
   /** Number of the newest to leave out, at most 10,000. Default: 0. */
   offset?: number;

@@ -256,13 +256,13 @@ export interface SimulatedGate {
 export interface Simulation {
   /** Gates that were judged again. */
   readonly replayed: number;
-  /** Those that this policy let pass, or was not asked about, and would refuse, also because it could not judge them. */
+  /** Gates that this policy let pass, or was not asked about, and would refuse, also because it could not judge them. */
   readonly newlyDenied: number;
-  /** Those that this policy refused and would let pass. */
+  /** Gates that this policy refused and would let pass. */
   readonly newlyAllowed: number;
-  /** Those that it would treat as before. */
+  /** Gates that it would treat as before. */
   readonly unchanged: number;
-  /** Those that it could not judge. Under `enforce` they would be refused, and count as such in `newlyDenied` or `unchanged`. */
+  /** Gates that it could not judge. Under `enforce` they would be refused, and count as such in `newlyDenied` or `unchanged`. */
   readonly errors: number;
   /** Time of the oldest gate that was judged again; absent if there was none. */
   readonly oldestAt?: string;

@@ -45,7 +45,7 @@ export class Projects {
   }
 
   /**
-   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken).
+   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken). Errors: `not_found` (404, the team).
    *
    * Needs: scope `project:write`.
    */

@@ -15,7 +15,7 @@ export class Variables {
   }
 
   /**
-   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent.
+   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. Errors: `not_found` (404, the environment).
    *
    * Needs: scope `project:read`.
    */

@@ -45,6 +45,6 @@ export class Webhooks {
 
 /** Parameters of `webhooks.deliveries`. */
 export interface WebhooksDeliveriesParams {
-  /** At most so many, 1 to 200. Default: 50. */
+  /** Deliveries a page, 1 to 200. Default: 50. */
   limit?: number;
 }

@@ -115,6 +115,8 @@ export interface Declared<F extends Feature = Feature, S extends SettingsTable =
   /** Prefixes of ids that no table of a plain resource declares. */
   readonly prefixes: readonly string[];
   readonly events: EventKinds;
+  /** Folders of `proto/svc` that are its own: unless it says otherwise, the one of its name. They import those of features on which it stands. */
+  readonly contracts: readonly string[];
   /** Tables that it owns although the kit describes them, or nobody does. */
   readonly owns: readonly string[];
   /** Tables that features above it may read, and those that they may write. */
@@ -132,7 +134,7 @@ interface Declaring<
   F extends Feature,
   D extends Readonly<Record<string, Declared>>,
   S extends SettingsTable,
-> extends Partial<Pick<Declared, 'prefixes' | 'events' | 'owns' | 'reads' | 'writes'>> {
+> extends Partial<Pick<Declared, 'prefixes' | 'events' | 'contracts' | 'owns' | 'reads' | 'writes'>> {
   readonly name: string;
   readonly on?: D;
   readonly settings?: S;
@@ -149,6 +151,7 @@ export function declareFeature<
   return {
     prefixes: [],
     events: {},
+    contracts: [said.name],
     owns: [],
     reads: [],
     writes: [],

@@ -1,13 +1,8 @@
 /** The compiled JSON codec beside protobuf-es and JSON.stringify/parse, on the message that clients read most. */
 import { create, fromJson, toJson } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import {
-  Isolation,
-  Network,
-  Purpose,
-  RunState,
-  SandboxRunSchema,
-} from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { Isolation, Network } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { Purpose, RunState, SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { decodeText, encoder } from '@svc/proto/http/json.ts';
 import { figure, median, type Figure } from './figure.ts';
 

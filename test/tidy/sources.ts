@@ -11,8 +11,7 @@ export interface Source {
 export const root = new URL('../..', import.meta.url).pathname;
 
 /** Files that git tracks, or would: a file that was deleted but not committed yet is left out. */
-export function sources(): Source[] {
-  const patterns = ['*.ts', '*.tsx', '*.mjs'];
+export function sources(patterns: readonly string[] = ['*.ts', '*.tsx', '*.mjs']): Source[] {
   const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--', ...patterns], {
     cwd: root,
   })

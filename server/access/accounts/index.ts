@@ -23,6 +23,7 @@ export const planOfAccount = port<PlanOfAccount>('plan of an account');
 
 export const accountsFeature = declareFeature({
   name: 'accounts',
+  contracts: ['account', 'auth'],
   settings,
   prefixes: ['user', 'ses', 'clm'],
   reads: ['users', 'sessions'],

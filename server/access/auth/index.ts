@@ -24,6 +24,7 @@ export const jobCredentials = port<JobCredentials>('credentials of CI jobs');
 export const authFeature = declareFeature({
   name: 'auth',
   on: { accounts: accountsFeature, apiKeys: apiKeysFeature, teams: teamsFeature },
+  contracts: [],
   start: (system, { accounts: { sessions } }) => {
     const { publicUrls, onError } = system;
     const authenticator = createAuthenticator({

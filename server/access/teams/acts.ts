@@ -1,12 +1,12 @@
 /** Changes to a team, its members and its invitations, each in one transaction with its entry in the ledger. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { TeamBilling as BillingMessage } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
-import { UpdateRequestSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type {
+  TeamBilling as BillingMessage,
   CreateRequest,
   InviteMemberRequest,
   UpdateRequest,
 } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import { UpdateRequestSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { findUserById } from '../accounts/index.ts';
 import { revokeKeysOfTeam } from '../apikeys/index.ts';
 import type { Ctx, Role } from '../../kit/context.ts';

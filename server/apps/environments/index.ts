@@ -9,15 +9,15 @@ import {
   EnvironmentSchema,
   EnvironmentsService,
   UpdateRequestSchema,
+  WorkSelectorSchema,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type {
   CreateRequest,
   Deploy as DeployMessage,
   Environment as EnvironmentMessage,
   UpdateRequest,
+  WorkSelector,
 } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
-import { WorkSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { WorkSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { declareFeature, fill, filledOnce, port } from '../../kit/feature.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { newId } from '../../base/ids.ts';

@@ -65,6 +65,7 @@ export const ciFeature = declareFeature({
     projects: projectsFeature,
     work: workFeature,
   },
+  contracts: ['ci', 'webhooks'],
   settings,
   check: (_settings, { process, isSet, problem }) => {
     if (isSet('OIDC_ISSUERS') && !process.webhooksAllowPrivate)

@@ -33,6 +33,7 @@ export { problemOf as statementProblem } from './well-formed.ts';
 export const attestationsFeature = declareFeature({
   name: 'attestations',
   on: { teams: teamsFeature, signingKeys: signingKeysFeature },
+  contracts: ['trustedkeys', 'trustedidentities'],
   settings,
   prefixes: ['tid', 'tky'],
   reads: ['attestations', 'attestation_subjects'],

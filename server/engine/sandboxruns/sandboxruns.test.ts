@@ -2,13 +2,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  EndReason,
-  Isolation,
-  LogStream,
-  RunState,
-  SandboxRunsService,
-} from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
+import { EndReason, Isolation, LogStream } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
+import { RunState, SandboxRunsService } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { LogEvent, CreateRequestSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';

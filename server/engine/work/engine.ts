@@ -62,6 +62,7 @@ export const workFeature = declareFeature({
     limits: limitsFeature,
     evidence: evidenceFeature,
   },
+  contracts: ['runner', 'dispatch'],
   settings: workSettings,
   check: (settings, { problem }) => checkTimes(settings, problem),
   prefixes: ['lse'],

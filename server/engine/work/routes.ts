@@ -6,8 +6,8 @@
  * the lock; one is removed when it was not for much longer than any statement lasts, and nothing queued or held is under it.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { WorkSelectorSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
-import type { WorkSelector } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
+import { WorkSelectorSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
+import type { WorkSelector } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { given } from '../../kit/resource/index.ts';
 import type { Fragment } from '../../base/sql.ts';

@@ -1,11 +1,8 @@
 /** Billing as teams and accounts see it. */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { StatementSchema, TeamBillingSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
-import type {
-  ListStatementsRequest,
-  Statement,
-  TeamBilling,
-} from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import { StatementSchema, TeamBillingSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
+import type { ListStatementsRequest } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import type { Statement, TeamBilling } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { findUserById } from '../../access/accounts/index.ts';
 import { teamsPaidBy } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';

@@ -1,8 +1,10 @@
 /** Costs of metered work. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { CostsService } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { CheckoutSessionSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
-import type { CreateCreditCheckoutRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import type {
+  CheckoutSessionSchema,
+  CreateCreditCheckoutRequest,
+} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Ctx } from '../../kit/context.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import { bigint, check, index, pgTable, text } from 'drizzle-orm/pg-core';
-import { BillingStanding, BillingStandingSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import { BillingStanding, BillingStandingSchema } from '@svc/proto/gen/svc/account/v1/account_pb.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
 

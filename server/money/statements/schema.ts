@@ -12,7 +12,7 @@ import {
   text,
   unique,
 } from 'drizzle-orm/pg-core';
-import { StatementState, StatementStateSchema } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import { StatementState, StatementStateSchema } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import { id, instant } from '../../base/db/columns.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
 

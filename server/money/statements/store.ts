@@ -1,6 +1,6 @@
 /** Statements as others read and move them. Their figures never change. */
 import { and, asc, desc, eq, inArray, isNull, lt, or, sql } from 'drizzle-orm';
-import type { Statement } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
+import type { Statement } from '@svc/proto/gen/svc/teams/v1/teams_pb.ts';
 import type { Database } from '../../base/db/index.ts';
 import { inTeams } from '../../kit/resource/index.ts';
 import type { Row, Who } from '../../kit/resource/index.ts';

@@ -9,10 +9,8 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { BillingStanding } from "../../billing/v1/billing_pb.ts";
-import { file_svc_billing_v1_billing } from "../../billing/v1/billing_pb.ts";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Role } from "../../options/v1/options_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -21,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/account/v1/account.proto.
  */
 export const file_svc_account_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvYWNjb3VudC92MS9hY2NvdW50LnByb3RvEg5zdmMuYWNjb3VudC52MSIPCg1XaG9hbWlSZXF1ZXN0IoACCg5XaG9hbWlSZXNwb25zZRIUCgd1c2VyX2lkGAEgASgJQgPgQQMSEgoFZW1haWwYAiABKAlCA+BBAxIVCgh1c2VybmFtZRgDIAEoCUID4EEDEhIKBXN0YWZmGAQgASgIQgPgQQMSNwoKY3JlZGVudGlhbBgFIAEoDjIeLnN2Yy5hY2NvdW50LnYxLkNyZWRlbnRpYWxLaW5kQgPgQQMSEwoGc2NvcGVzGAYgAygJQgPgQQMSLgoFdGVhbXMYByADKAsyGi5zdmMuYWNjb3VudC52MS5NZW1iZXJzaGlwQgPgQQMSGwoOZW1haWxfdmVyaWZpZWQYCCABKAhCA+BBAyJeCgpNZW1iZXJzaGlwEhQKB3RlYW1faWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSJwoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBAyINCgtQbGFuUmVxdWVzdCL8AwoMUGxhblJlc3BvbnNlEhEKBG5hbWUYASABKAlCA+BBAxIgChNyZXF1ZXN0c19wZXJfbWludXRlGAIgASgNQgPgQQMSGQoMYXBpX2tleXNfbWF4GAMgASgNQgPgQQMSFgoJdGVhbXNfbWF4GAQgASgNQgPgQQMSIQoUcnVubmVyc19wZXJfdGVhbV9tYXgYBSABKA1CA+BBAxIlChhxdWV1ZWRfcnVuc19wZXJfdGVhbV9tYXgYBiABKA1CA+BBAxI2CghzdGFuZGluZxgHIAEoDjIfLnN2Yy5iaWxsaW5nLnYxLkJpbGxpbmdTdGFuZGluZ0ID4EEDEjUKDHBlcmlvZF9zdGFydBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgpwZXJpb2RfZW5kGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEh0KEGluY2x1ZGVkX3NlY29uZHMYCiABKAFCA+BBAxIZCgx1c2VkX3NlY29uZHMYCyABKAFCA+BBAxI3CgljYW5jZWxfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIVCgh0ZWFtX2lkcxgNIAMoCUID4EEDQgwKCl9jYW5jZWxfYXQiUQoVVXBkYXRlVXNlcm5hbWVSZXF1ZXN0EjgKCHVzZXJuYW1lGAEgASgJQibgQQK6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJCITChFUb3RwU3RhdHVzUmVxdWVzdCKaAQoSVG90cFN0YXR1c1Jlc3BvbnNlEhUKCGVucm9sbGVkGAEgASgIQgPgQQMSOgoMY29uZmlybWVkX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESIAoTcmVjb3ZlcnlfY29kZXNfbGVmdBgDIAEoDUID4EEDQg8KDV9jb25maXJtZWRfYXQiEwoRVG90cEVucm9sbFJlcXVlc3QiTwoSVG90cEVucm9sbFJlc3BvbnNlEhkKBnNlY3JldBgBIAEoCUIJ4EEDirUYAggBEh4KC290cGF1dGhfdXJsGAIgASgJQgngQQOKtRgCCAEiPgoSVG90cENvbmZpcm1SZXF1ZXN0EigKBGNvZGUYASABKAlCGuBBArpIDnIMMgpeWzAtOV17Nn0kirUYAggBIjgKE1RvdHBDb25maXJtUmVzcG9uc2USIQoOcmVjb3ZlcnlfY29kZXMYASADKAlCCeBBA4q1GAIIASKJAQoSVG90cERpc2FibGVSZXF1ZXN0EjEKEGN1cnJlbnRfcGFzc3dvcmQYASABKAlCErpIB3IFEAEogAKKtRgECAEgAUgAiAEBEiIKBGNvZGUYAiABKAlCD7pIBnIEEAYYIIq1GAIIAUgBiAEBQhMKEV9jdXJyZW50X3Bhc3N3b3JkQgcKBV9jb2RlIhUKE1RvdHBEaXNhYmxlUmVzcG9uc2UicQoVQ2hhbmdlUGFzc3dvcmRSZXF1ZXN0Ei0KEGN1cnJlbnRfcGFzc3dvcmQYASABKAlCE+BBArpIB3IFEAEogAKKtRgCCAESKQoMbmV3X3Bhc3N3b3JkGAIgASgJQhPgQQK6SAdyBRAMKIACirUYAggBIhgKFkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiKwoLRmluZFJlcXVlc3QSHAoFZW1haWwYASABKAlCDeBBArpIB3IFEAMY/gEijgIKDkFjY291bnREZXRhaWxzEhQKB3VzZXJfaWQYASABKAlCA+BBAxISCgVlbWFpbBgCIAEoCUID4EEDEhUKCHVzZXJuYW1lGAMgASgJQgPgQQMSEgoFc3RhZmYYBCABKAhCA+BBAxIbCg5lbWFpbF92ZXJpZmllZBgFIAEoCEID4EEDEj8KEWVtYWlsX3ZlcmlmaWVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESMwoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0IUChJfZW1haWxfdmVyaWZpZWRfYXQiKgoSVmVyaWZ5RW1haWxSZXF1ZXN0EhQKB3VzZXJfaWQYASABKAlCA+BBAiIyChJDcmVhdGVDbGFpbVJlcXVlc3QSHAoFZW1haWwYASABKAlCDeBBArpIB3IFGP4BYAEiZAoTQ3JlYXRlQ2xhaW1SZXNwb25zZRIYCgV0b2tlbhgBIAEoCUIJ4EEDirUYAggBEjMKCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMimAEKEUNsYWltRW1haWxSZXF1ZXN0EiIKBXRva2VuGAEgASgJQhPgQQK6SAdyBRABGMgBirUYAggBEjgKCHVzZXJuYW1lGAIgASgJQibgQQK6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJBIlCghwYXNzd29yZBgDIAEoCUIT4EECukgHcgUQDCiAAoq1GAIIASI+ChJDbGFpbUVtYWlsUmVzcG9uc2USFAoHdXNlcl9pZBgBIAEoCUID4EEDEhIKBWVtYWlsGAIgASgJQgPgQQMqawoOQ3JlZGVudGlhbEtpbmQSHwobQ1JFREVOVElBTF9LSU5EX1VOU1BFQ0lGSUVEEAASGwoXQ1JFREVOVElBTF9LSU5EX0FQSV9LRVkQARIbChdDUkVERU5USUFMX0tJTkRfU0VTU0lPThACMocLCg5BY2NvdW50U2VydmljZRJcCgZXaG9hbWkSHS5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXF1ZXN0Gh4uc3ZjLmFjY291bnQudjEuV2hvYW1pUmVzcG9uc2UiE5ACAYLT5JMCChIIL2FjY291bnQSWwoEUGxhbhIbLnN2Yy5hY2NvdW50LnYxLlBsYW5SZXF1ZXN0Ghwuc3ZjLmFjY291bnQudjEuUGxhblJlc3BvbnNlIhiQAgGC0+STAg8SDS9hY2NvdW50L3BsYW4SjwEKDlVwZGF0ZVVzZXJuYW1lEiUuc3ZjLmFjY291bnQudjEuVXBkYXRlVXNlcm5hbWVSZXF1ZXN0Gh4uc3ZjLmFjY291bnQudjEuV2hvYW1pUmVzcG9uc2UiNoq1GBYSCHVzZXJuYW1lKgh1c2VybmFtZTAEgtPkkwIWOgEqMhEvYWNjb3VudC91c2VybmFtZRJtCgpUb3RwU3RhdHVzEiEuc3ZjLmFjY291bnQudjEuVG90cFN0YXR1c1JlcXVlc3QaIi5zdmMuYWNjb3VudC52MS5Ub3RwU3RhdHVzUmVzcG9uc2UiGJACAYLT5JMCDxINL2FjY291bnQvdG90cBJ4CgpUb3RwRW5yb2xsEiEuc3ZjLmFjY291bnQudjEuVG90cEVucm9sbFJlcXVlc3QaIi5zdmMuYWNjb3VudC52MS5Ub3RwRW5yb2xsUmVzcG9uc2UiI4q1GAcwBFAEWMkBgtPkkwISOgEqIg0vYWNjb3VudC90b3RwEpQBCgtUb3RwQ29uZmlybRIiLnN2Yy5hY2NvdW50LnYxLlRvdHBDb25maXJtUmVxdWVzdBojLnN2Yy5hY2NvdW50LnYxLlRvdHBDb25maXJtUmVzcG9uc2UiPIq1GBgSBGNvZGUqBGNvZGUwBFAEigEFbG9naW6C0+STAho6ASoiFS9hY2NvdW50L3RvdHAvY29uZmlybRKQAgoLVG90cERpc2FibGUSIi5zdmMuYWNjb3VudC52MS5Ub3RwRGlzYWJsZVJlcXVlc3QaIy5zdmMuYWNjb3VudC52MS5Ub3RwRGlzYWJsZVJlc3BvbnNlIrcBirUYkgEwBFADWMwBcAGKAQVsb2dpbpoBfgopV2l0aCBhIGNvZGUgb2YgdGhlIGFwcCB0aGF0IGlzIHR1cm5lZCBvZmYSKGFjY291bnQgdG90cC1kaXNhYmxlIC0tY29kZSAxMjM0NTYgLS15ZXMaJ2FjY291bnQudG90cERpc2FibGUoeyBjb2RlOiAnMTIzNDU2JyB9KYLT5JMCGjoBKiIVL2FjY291bnQvdG90cC9kaXNhYmxlEq4BCgpDbGFpbUVtYWlsEiEuc3ZjLmFjY291bnQudjEuQ2xhaW1FbWFpbFJlcXVlc3QaIi5zdmMuYWNjb3VudC52MS5DbGFpbUVtYWlsUmVzcG9uc2UiWYq1GDwSBXRva2VuEgh1c2VybmFtZRIIcGFzc3dvcmQiBWNsYWltKgV0b2tlbjABUARYyQGAAYAgigEFbG9naW6C0+STAhM6ASoiDi9hY2NvdW50L2NsYWltErMBCg5DaGFuZ2VQYXNzd29yZBIlLnN2Yy5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVxdWVzdBomLnN2Yy5hY2NvdW50LnYxLkNoYW5nZVBhc3N3b3JkUmVzcG9uc2UiUoq1GDISEGN1cnJlbnRfcGFzc3dvcmQSDG5ld19wYXNzd29yZCIBLTAEUARYzAGKAQVsb2dpboLT5JMCFjoBKiIRL2FjY291bnQvcGFzc3dvcmQaLoq1GCoKB2FjY291bnQSB2FjY291bnQaEFlvdXIgb3duIGFjY291bnQoATABSAEyjwQKFEFkbWluQWNjb3VudHNTZXJ2aWNlEnUKBEZpbmQSGy5zdmMuYWNjb3VudC52MS5GaW5kUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLkFjY291bnREZXRhaWxzIjCQAgGKtRgSEgVlbWFpbCoFZW1haWwwBTgMgtPkkwIREg8vYWRtaW4vYWNjb3VudHMSjAEKC1ZlcmlmeUVtYWlsEiIuc3ZjLmFjY291bnQudjEuVmVyaWZ5RW1haWxSZXF1ZXN0Gh4uc3ZjLmFjY291bnQudjEuQWNjb3VudERldGFpbHMiOYq1GAQwBDgMgtPkkwIrOgEqIiYvYWRtaW4vYWNjb3VudHMve3VzZXJfaWR9L3ZlcmlmeS1lbWFpbBKiAQoLQ3JlYXRlQ2xhaW0SIi5zdmMuYWNjb3VudC52MS5DcmVhdGVDbGFpbVJlcXVlc3QaIy5zdmMuYWNjb3VudC52MS5DcmVhdGVDbGFpbVJlc3BvbnNlIkqKtRgmEgVlbWFpbCINY2xhaW1zIGNyZWF0ZSoFZW1haWwwBDgMUARYyQGC0+STAho6ASoiFS9hZG1pbi9hY2NvdW50LWNsYWltcxpMirUYSAoNYWRtaW5BY2NvdW50cxIOYWRtaW4tYWNjb3VudHMaI1N0YWZmOiBhY2NvdW50cyBhbmQgdGhlaXIgYWRkcmVzc2VzKAEwAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_billing_v1_billing, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvYWNjb3VudC92MS9hY2NvdW50LnByb3RvEg5zdmMuYWNjb3VudC52MSIPCg1XaG9hbWlSZXF1ZXN0ItgBCg5XaG9hbWlSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEg0KBXN0YWZmGAQgASgIEjIKCmNyZWRlbnRpYWwYBSABKA4yHi5zdmMuYWNjb3VudC52MS5DcmVkZW50aWFsS2luZBIOCgZzY29wZXMYBiADKAkSKQoFdGVhbXMYByADKAsyGi5zdmMuYWNjb3VudC52MS5NZW1iZXJzaGlwEhYKDmVtYWlsX3ZlcmlmaWVkGAggASgIIk8KCk1lbWJlcnNoaXASDwoHdGVhbV9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiIKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlIg0KC1BsYW5SZXF1ZXN0IrsDCgxQbGFuUmVzcG9uc2USDAoEbmFtZRgBIAEoCRIbChNyZXF1ZXN0c19wZXJfbWludXRlGAIgASgNEhQKDGFwaV9rZXlzX21heBgDIAEoDRIRCgl0ZWFtc19tYXgYBCABKA0SHAoUcnVubmVyc19wZXJfdGVhbV9tYXgYBSABKA0SIAoYcXVldWVkX3J1bnNfcGVyX3RlYW1fbWF4GAYgASgNEjEKCHN0YW5kaW5nGAcgASgOMh8uc3ZjLmFjY291bnQudjEuQmlsbGluZ1N0YW5kaW5nEjAKDHBlcmlvZF9zdGFydBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKcGVyaW9kX2VuZBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoQaW5jbHVkZWRfc2Vjb25kcxgKIAEoARIUCgx1c2VkX3NlY29uZHMYCyABKAESMgoJY2FuY2VsX2F0GAwgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEhAKCHRlYW1faWRzGA0gAygJQgwKCl9jYW5jZWxfYXQiUQoVVXBkYXRlVXNlcm5hbWVSZXF1ZXN0EjgKCHVzZXJuYW1lGAEgASgJQibgQQK6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJCITChFUb3RwU3RhdHVzUmVxdWVzdCKLAQoSVG90cFN0YXR1c1Jlc3BvbnNlEhAKCGVucm9sbGVkGAEgASgIEjUKDGNvbmZpcm1lZF9hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIbChNyZWNvdmVyeV9jb2Rlc19sZWZ0GAMgASgNQg8KDV9jb25maXJtZWRfYXQiEwoRVG90cEVucm9sbFJlcXVlc3QiSQoSVG90cEVucm9sbFJlc3BvbnNlEhYKBnNlY3JldBgBIAEoCUIGirUYAggBEhsKC290cGF1dGhfdXJsGAIgASgJQgaKtRgCCAEiPgoSVG90cENvbmZpcm1SZXF1ZXN0EigKBGNvZGUYASABKAlCGuBBArpIDnIMMgpeWzAtOV17Nn0kirUYAggBIjUKE1RvdHBDb25maXJtUmVzcG9uc2USHgoOcmVjb3ZlcnlfY29kZXMYASADKAlCBoq1GAIIASKJAQoSVG90cERpc2FibGVSZXF1ZXN0EjEKEGN1cnJlbnRfcGFzc3dvcmQYASABKAlCErpIB3IFEAEogAKKtRgECAEgAUgAiAEBEiIKBGNvZGUYAiABKAlCD7pIBnIEEAYYIIq1GAIIAUgBiAEBQhMKEV9jdXJyZW50X3Bhc3N3b3JkQgcKBV9jb2RlInEKFUNoYW5nZVBhc3N3b3JkUmVxdWVzdBItChBjdXJyZW50X3Bhc3N3b3JkGAEgASgJQhPgQQK6SAdyBRABKIACirUYAggBEikKDG5ld19wYXNzd29yZBgCIAEoCUIT4EECukgHcgUQDCiAAoq1GAIIASIrCgtGaW5kUmVxdWVzdBIcCgVlbWFpbBgBIAEoCUIN4EECukgHcgUQAxj+ASLrAQoOQWNjb3VudERldGFpbHMSDwoHdXNlcl9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIQCgh1c2VybmFtZRgDIAEoCRINCgVzdGFmZhgEIAEoCBIWCg5lbWFpbF92ZXJpZmllZBgFIAEoCBI6ChFlbWFpbF92ZXJpZmllZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIUChJfZW1haWxfdmVyaWZpZWRfYXQiJQoSVmVyaWZ5RW1haWxSZXF1ZXN0Eg8KB3VzZXJfaWQYASABKAkiMgoSQ3JlYXRlQ2xhaW1SZXF1ZXN0EhwKBWVtYWlsGAEgASgJQg3gQQK6SAdyBRj+AWABIlwKE0NyZWF0ZUNsYWltUmVzcG9uc2USFQoFdG9rZW4YASABKAlCBoq1GAIIARIuCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKYAQoRQ2xhaW1FbWFpbFJlcXVlc3QSIgoFdG9rZW4YASABKAlCE+BBArpIB3IFEAEYyAGKtRgCCAESOAoIdXNlcm5hbWUYAiABKAlCJuBBArpIIHIeEAIYJzIYXlthLXowLTldKygtW2EtejAtOV0rKSokEiUKCHBhc3N3b3JkGAMgASgJQhPgQQK6SAdyBRAMKIACirUYAggBIjQKEkNsYWltRW1haWxSZXNwb25zZRIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJKmsKDkNyZWRlbnRpYWxLaW5kEh8KG0NSRURFTlRJQUxfS0lORF9VTlNQRUNJRklFRBAAEhsKF0NSRURFTlRJQUxfS0lORF9BUElfS0VZEAESGwoXQ1JFREVOVElBTF9LSU5EX1NFU1NJT04QAirKAQoPQmlsbGluZ1N0YW5kaW5nEiAKHEJJTExJTkdfU1RBTkRJTkdfVU5TUEVDSUZJRUQQABIgChxCSUxMSU5HX1NUQU5ESU5HX1NFTEZfSE9TVEVEEAESGQoVQklMTElOR19TVEFORElOR19GUkVFEAISGwoXQklMTElOR19TVEFORElOR19BQ1RJVkUQAxIdChlCSUxMSU5HX1NUQU5ESU5HX1BBU1RfRFVFEAQSHAoYQklMTElOR19TVEFORElOR19QRU5ESU5HEAUy6goKDkFjY291bnRTZXJ2aWNlElwKBldob2FtaRIdLnN2Yy5hY2NvdW50LnYxLldob2FtaVJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXNwb25zZSITkAIBgtPkkwIKEggvYWNjb3VudBJbCgRQbGFuEhsuc3ZjLmFjY291bnQudjEuUGxhblJlcXVlc3QaHC5zdmMuYWNjb3VudC52MS5QbGFuUmVzcG9uc2UiGJACAYLT5JMCDxINL2FjY291bnQvcGxhbhKPAQoOVXBkYXRlVXNlcm5hbWUSJS5zdmMuYWNjb3VudC52MS5VcGRhdGVVc2VybmFtZVJlcXVlc3QaHi5zdmMuYWNjb3VudC52MS5XaG9hbWlSZXNwb25zZSI2irUYFhIIdXNlcm5hbWUqCHVzZXJuYW1lMASC0+STAhY6ASoyES9hY2NvdW50L3VzZXJuYW1lEm0KClRvdHBTdGF0dXMSIS5zdmMuYWNjb3VudC52MS5Ub3RwU3RhdHVzUmVxdWVzdBoiLnN2Yy5hY2NvdW50LnYxLlRvdHBTdGF0dXNSZXNwb25zZSIYkAIBgtPkkwIPEg0vYWNjb3VudC90b3RwEngKClRvdHBFbnJvbGwSIS5zdmMuYWNjb3VudC52MS5Ub3RwRW5yb2xsUmVxdWVzdBoiLnN2Yy5hY2NvdW50LnYxLlRvdHBFbnJvbGxSZXNwb25zZSIjirUYBzAEUARYyQGC0+STAhI6ASoiDS9hY2NvdW50L3RvdHASlAEKC1RvdHBDb25maXJtEiIuc3ZjLmFjY291bnQudjEuVG90cENvbmZpcm1SZXF1ZXN0GiMuc3ZjLmFjY291bnQudjEuVG90cENvbmZpcm1SZXNwb25zZSI8irUYGBIEY29kZSoEY29kZTAEUASKAQVsb2dpboLT5JMCGjoBKiIVL2FjY291bnQvdG90cC9jb25maXJtEoMCCgtUb3RwRGlzYWJsZRIiLnN2Yy5hY2NvdW50LnYxLlRvdHBEaXNhYmxlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSK3AYq1GJIBMARQA1jMAXABigEFbG9naW6aAX4KKVdpdGggYSBjb2RlIG9mIHRoZSBhcHAgdGhhdCBpcyB0dXJuZWQgb2ZmEihhY2NvdW50IHRvdHAtZGlzYWJsZSAtLWNvZGUgMTIzNDU2IC0teWVzGidhY2NvdW50LnRvdHBEaXNhYmxlKHsgY29kZTogJzEyMzQ1NicgfSmC0+STAho6ASoiFS9hY2NvdW50L3RvdHAvZGlzYWJsZRKuAQoKQ2xhaW1FbWFpbBIhLnN2Yy5hY2NvdW50LnYxLkNsYWltRW1haWxSZXF1ZXN0GiIuc3ZjLmFjY291bnQudjEuQ2xhaW1FbWFpbFJlc3BvbnNlIlmKtRg8EgV0b2tlbhIIdXNlcm5hbWUSCHBhc3N3b3JkIgVjbGFpbSoFdG9rZW4wAVAEWMkBgAGAIIoBBWxvZ2lugtPkkwITOgEqIg4vYWNjb3VudC9jbGFpbRKjAQoOQ2hhbmdlUGFzc3dvcmQSJS5zdmMuYWNjb3VudC52MS5DaGFuZ2VQYXNzd29yZFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiUoq1GDISEGN1cnJlbnRfcGFzc3dvcmQSDG5ld19wYXNzd29yZCIBLTAEUARYzAGKAQVsb2dpboLT5JMCFjoBKiIRL2FjY291bnQvcGFzc3dvcmQaLoq1GCoKB2FjY291bnQSB2FjY291bnQaEFlvdXIgb3duIGFjY291bnQoATABSAEyjwQKFEFkbWluQWNjb3VudHNTZXJ2aWNlEnUKBEZpbmQSGy5zdmMuYWNjb3VudC52MS5GaW5kUmVxdWVzdBoeLnN2Yy5hY2NvdW50LnYxLkFjY291bnREZXRhaWxzIjCQAgGKtRgSEgVlbWFpbCoFZW1haWwwBTgMgtPkkwIREg8vYWRtaW4vYWNjb3VudHMSjAEKC1ZlcmlmeUVtYWlsEiIuc3ZjLmFjY291bnQudjEuVmVyaWZ5RW1haWxSZXF1ZXN0Gh4uc3ZjLmFjY291bnQudjEuQWNjb3VudERldGFpbHMiOYq1GAQwBDgMgtPkkwIrOgEqIiYvYWRtaW4vYWNjb3VudHMve3VzZXJfaWR9L3ZlcmlmeS1lbWFpbBKiAQoLQ3JlYXRlQ2xhaW0SIi5zdmMuYWNjb3VudC52MS5DcmVhdGVDbGFpbVJlcXVlc3QaIy5zdmMuYWNjb3VudC52MS5DcmVhdGVDbGFpbVJlc3BvbnNlIkqKtRgmEgVlbWFpbCINY2xhaW1zIGNyZWF0ZSoFZW1haWwwBDgMUARYyQGC0+STAho6ASoiFS9hZG1pbi9hY2NvdW50LWNsYWltcxpMirUYSAoNYWRtaW5BY2NvdW50cxIOYWRtaW4tYWNjb3VudHMaI1N0YWZmOiBhY2NvdW50cyBhbmQgdGhlaXIgYWRkcmVzc2VzKAEwAWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * The request has no fields.
@@ -210,7 +208,7 @@ export type PlanResponse = Message<"svc.account.v1.PlanResponse"> & {
   /**
    * Standing of the account with its plan.
    *
-   * @generated from field: svc.billing.v1.BillingStanding standing = 7;
+   * @generated from field: svc.account.v1.BillingStanding standing = 7;
    */
   standing: BillingStanding;
 
@@ -449,21 +447,6 @@ export const TotpDisableRequestSchema: GenMessage<TotpDisableRequest> = /*@__PUR
   messageDesc(file_svc_account_v1_account, 12);
 
 /**
- * The response has no fields.
- *
- * @generated from message svc.account.v1.TotpDisableResponse
- */
-export type TotpDisableResponse = Message<"svc.account.v1.TotpDisableResponse"> & {
-};
-
-/**
- * Describes the message svc.account.v1.TotpDisableResponse.
- * Use `create(TotpDisableResponseSchema)` to create a new message.
- */
-export const TotpDisableResponseSchema: GenMessage<TotpDisableResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 13);
-
-/**
  * Old and new password.
  *
  * @generated from message svc.account.v1.ChangePasswordRequest
@@ -489,22 +472,7 @@ export type ChangePasswordRequest = Message<"svc.account.v1.ChangePasswordReques
  * Use `create(ChangePasswordRequestSchema)` to create a new message.
  */
 export const ChangePasswordRequestSchema: GenMessage<ChangePasswordRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 14);
-
-/**
- * The response has no fields.
- *
- * @generated from message svc.account.v1.ChangePasswordResponse
- */
-export type ChangePasswordResponse = Message<"svc.account.v1.ChangePasswordResponse"> & {
-};
-
-/**
- * Describes the message svc.account.v1.ChangePasswordResponse.
- * Use `create(ChangePasswordResponseSchema)` to create a new message.
- */
-export const ChangePasswordResponseSchema: GenMessage<ChangePasswordResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 15);
+  messageDesc(file_svc_account_v1_account, 13);
 
 /**
  * Selects an account.
@@ -525,7 +493,7 @@ export type FindRequest = Message<"svc.account.v1.FindRequest"> & {
  * Use `create(FindRequestSchema)` to create a new message.
  */
 export const FindRequestSchema: GenMessage<FindRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 16);
+  messageDesc(file_svc_account_v1_account, 14);
 
 /**
  * An account as staff see it.
@@ -588,7 +556,7 @@ export type AccountDetails = Message<"svc.account.v1.AccountDetails"> & {
  * Use `create(AccountDetailsSchema)` to create a new message.
  */
 export const AccountDetailsSchema: GenMessage<AccountDetails> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 17);
+  messageDesc(file_svc_account_v1_account, 15);
 
 /**
  * Selects an account.
@@ -609,7 +577,7 @@ export type VerifyEmailRequest = Message<"svc.account.v1.VerifyEmailRequest"> & 
  * Use `create(VerifyEmailRequestSchema)` to create a new message.
  */
 export const VerifyEmailRequestSchema: GenMessage<VerifyEmailRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 18);
+  messageDesc(file_svc_account_v1_account, 16);
 
 /**
  * Whose address.
@@ -630,7 +598,7 @@ export type CreateClaimRequest = Message<"svc.account.v1.CreateClaimRequest"> & 
  * Use `create(CreateClaimRequestSchema)` to create a new message.
  */
 export const CreateClaimRequestSchema: GenMessage<CreateClaimRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 19);
+  messageDesc(file_svc_account_v1_account, 17);
 
 /**
  * A claim with its token.
@@ -658,7 +626,7 @@ export type CreateClaimResponse = Message<"svc.account.v1.CreateClaimResponse"> 
  * Use `create(CreateClaimResponseSchema)` to create a new message.
  */
 export const CreateClaimResponseSchema: GenMessage<CreateClaimResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 20);
+  messageDesc(file_svc_account_v1_account, 18);
 
 /**
  * The claim, and the new account.
@@ -693,7 +661,7 @@ export type ClaimEmailRequest = Message<"svc.account.v1.ClaimEmailRequest"> & {
  * Use `create(ClaimEmailRequestSchema)` to create a new message.
  */
 export const ClaimEmailRequestSchema: GenMessage<ClaimEmailRequest> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 21);
+  messageDesc(file_svc_account_v1_account, 19);
 
 /**
  * The new account.
@@ -721,7 +689,7 @@ export type ClaimEmailResponse = Message<"svc.account.v1.ClaimEmailResponse"> & 
  * Use `create(ClaimEmailResponseSchema)` to create a new message.
  */
 export const ClaimEmailResponseSchema: GenMessage<ClaimEmailResponse> = /*@__PURE__*/
-  messageDesc(file_svc_account_v1_account, 22);
+  messageDesc(file_svc_account_v1_account, 20);
 
 /**
  * Kind of credential that authenticates a call.
@@ -756,6 +724,61 @@ export enum CredentialKind {
  */
 export const CredentialKindSchema: GenEnum<CredentialKind> = /*@__PURE__*/
   enumDesc(file_svc_account_v1_account, 0);
+
+/**
+ * Standing of an account with its plan.
+ *
+ * @generated from enum svc.account.v1.BillingStanding
+ */
+export enum BillingStanding {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: BILLING_STANDING_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * There is no provider, and nothing is charged.
+   *
+   * @generated from enum value: BILLING_STANDING_SELF_HOSTED = 1;
+   */
+  SELF_HOSTED = 1,
+
+  /**
+   * Nothing is bought, or what was bought has ended.
+   *
+   * @generated from enum value: BILLING_STANDING_FREE = 2;
+   */
+  FREE = 2,
+
+  /**
+   * The plan is paid for.
+   *
+   * @generated from enum value: BILLING_STANDING_ACTIVE = 3;
+   */
+  ACTIVE = 3,
+
+  /**
+   * A payment failed; the plan holds for seven days from then.
+   *
+   * @generated from enum value: BILLING_STANDING_PAST_DUE = 4;
+   */
+  PAST_DUE = 4,
+
+  /**
+   * The first payment is not through yet; free until then.
+   *
+   * @generated from enum value: BILLING_STANDING_PENDING = 5;
+   */
+  PENDING = 5,
+}
+
+/**
+ * Describes the enum svc.account.v1.BillingStanding.
+ */
+export const BillingStandingSchema: GenEnum<BillingStanding> = /*@__PURE__*/
+  enumDesc(file_svc_account_v1_account, 1);
 
 /**
  * The calling person's own account.
@@ -836,7 +859,7 @@ export const AccountService: GenService<{
   totpDisable: {
     methodKind: "unary";
     input: typeof TotpDisableRequestSchema;
-    output: typeof TotpDisableResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Makes the verified account of an address with a claim from staff. An unverified account that holds the address gives way: its sessions and
@@ -858,7 +881,7 @@ export const AccountService: GenService<{
   changePassword: {
     methodKind: "unary";
     input: typeof ChangePasswordRequestSchema;
-    output: typeof ChangePasswordResponseSchema;
+    output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_account_v1_account, 0);

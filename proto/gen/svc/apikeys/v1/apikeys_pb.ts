@@ -9,8 +9,8 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Scope } from "../../options/v1/options_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/apikeys/v1/apikeys.proto.
  */
 export const file_svc_apikeys_v1_apikeys: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvYXBpa2V5cy92MS9hcGlrZXlzLnByb3RvEg5zdmMuYXBpa2V5cy52MSK/AwoGQXBpS2V5Eg8KAmlkGAEgASgJQgPgQQMSEQoEbmFtZRgCIAEoCUID4EEDEhMKBnByZWZpeBgDIAEoCUID4EEDEioKBnNjb3BlcxgEIAMoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlQgPgQQMSGQoHdGVhbV9pZBgFIAEoCUID4EEDSACIAQESMwoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIzCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjoKDGxhc3RfdXNlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gBiAEBEjgKCnJldm9rZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAogBARIbCglwYXJlbnRfaWQYCiABKAlCA+BBA0gDiAEBQgoKCF90ZWFtX2lkQg8KDV9sYXN0X3VzZWRfYXRCDQoLX3Jldm9rZWRfYXRCDAoKX3BhcmVudF9pZCINCgtMaXN0UmVxdWVzdCI9CgxMaXN0UmVzcG9uc2USLQoIYXBpX2tleXMYASADKAsyFi5zdmMuYXBpa2V5cy52MS5BcGlLZXlCA+BBAyLnAQoNQ3JlYXRlUmVxdWVzdBIaCgRuYW1lGAEgASgJQgzgQQK6SAZyBBABGGQSRQoGc2NvcGVzGAIgAygOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGVCHrpIEJIBDRAgGAEiB4IBBBABIACKtRgHEgVzY29wZRIpCgd0ZWFtX2lkGAMgASgJQhO6SAZyBBABGCiKtRgGEgR0ZWFtSACIAQESKAoPZXhwaXJlc19pbl9kYXlzGAQgASgNQgq6SAcqBRjtAigBSAGIAQFCCgoIX3RlYW1faWRCEgoQX2V4cGlyZXNfaW5fZGF5cyJZCg5DcmVhdGVSZXNwb25zZRIsCgdhcGlfa2V5GAEgASgLMhYuc3ZjLmFwaWtleXMudjEuQXBpS2V5QgPgQQMSGQoGc2VjcmV0GAIgASgJQgngQQOKtRgCCAEiKAoNUmV2b2tlUmVxdWVzdBIXCgphcGlfa2V5X2lkGAEgASgJQgPgQQIiEAoOUmV2b2tlUmVzcG9uc2UykwUKDkFwaUtleXNTZXJ2aWNlEqkBCgRMaXN0Ehsuc3ZjLmFwaWtleXMudjEuTGlzdFJlcXVlc3QaHC5zdmMuYXBpa2V5cy52MS5MaXN0UmVzcG9uc2UiZpACAYq1GE6iAQhhcGlfa2V5c6oBAmlkqgEEbmFtZaoBBnByZWZpeKoBBnNjb3Blc6oBCWV4cGlyZXNBdKoBCmxhc3RVc2VkQXSqAQlyZXZva2VkQXSC0+STAgsSCS9hcGkta2V5cxKsAgoGQ3JlYXRlEh0uc3ZjLmFwaWtleXMudjEuQ3JlYXRlUmVxdWVzdBoeLnN2Yy5hcGlrZXlzLnYxLkNyZWF0ZVJlc3BvbnNlIuIBirUYyQESBG5hbWUqBG5hbWVQBFjJAZoBtAEKKkEga2V5IGZvciBDSSBqb2JzIG9mIG9uZSB0ZWFtLCBmb3IgMzAgZGF5cxJDa2V5cyBjcmVhdGUgY2kgLS1zY29wZSBjaTp3cml0ZSAtLXRlYW0gdGVhbV8wMSAtLWV4cGlyZXMtaW4tZGF5cyAzMBpBYXBpS2V5cy5jcmVhdGUoJ2NpJywgeyBzY29wZXM6IFsnY2k6d3JpdGUnXSwgZXhwaXJlc0luRGF5czogMzAgfSmC0+STAg46ASoiCS9hcGkta2V5cxJyCgZSZXZva2USHS5zdmMuYXBpa2V5cy52MS5SZXZva2VSZXF1ZXN0Gh4uc3ZjLmFwaWtleXMudjEuUmV2b2tlUmVzcG9uc2UiKYq1GAdQA1jMAXABgtPkkwIYKhYvYXBpLWtleXMve2FwaV9rZXlfaWR9GjKKtRguCgdhcGlLZXlzEgRrZXlzGhVBUEkga2V5cyBmb3IgcHJvZ3JhbXMoATABOA5ADmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvYXBpa2V5cy92MS9hcGlrZXlzLnByb3RvEg5zdmMuYXBpa2V5cy52MSKNAwoGQXBpS2V5EgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGcHJlZml4GAMgASgJEiUKBnNjb3BlcxgEIAMoDjIVLnN2Yy5vcHRpb25zLnYxLlNjb3BlEhQKB3RlYW1faWQYBSABKAlIAIgBARIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI1CgxsYXN0X3VzZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAGIAQESMwoKcmV2b2tlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAogBARIWCglwYXJlbnRfaWQYCiABKAlIA4gBAUIKCghfdGVhbV9pZEIPCg1fbGFzdF91c2VkX2F0Qg0KC19yZXZva2VkX2F0QgwKCl9wYXJlbnRfaWQiDQoLTGlzdFJlcXVlc3QiOAoMTGlzdFJlc3BvbnNlEigKCGFwaV9rZXlzGAEgAygLMhYuc3ZjLmFwaWtleXMudjEuQXBpS2V5It0BCg1DcmVhdGVSZXF1ZXN0EhoKBG5hbWUYASABKAlCDOBBArpIBnIEEAEYZBJFCgZzY29wZXMYAiADKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZUIeukgQkgENECAYASIHggEEEAEgAIq1GAcSBXNjb3BlEh8KB3RlYW1faWQYAyABKAlCCbpIBnIEEAEYKEgAiAEBEigKD2V4cGlyZXNfaW5fZGF5cxgEIAEoDUIKukgHKgUY7QIoAUgBiAEBQgoKCF90ZWFtX2lkQhIKEF9leHBpcmVzX2luX2RheXMiUQoOQ3JlYXRlUmVzcG9uc2USJwoHYXBpX2tleRgBIAEoCzIWLnN2Yy5hcGlrZXlzLnYxLkFwaUtleRIWCgZzZWNyZXQYAiABKAlCBoq1GAIIASIjCg1SZXZva2VSZXF1ZXN0EhIKCmFwaV9rZXlfaWQYASABKAkyiwUKDkFwaUtleXNTZXJ2aWNlEqkBCgRMaXN0Ehsuc3ZjLmFwaWtleXMudjEuTGlzdFJlcXVlc3QaHC5zdmMuYXBpa2V5cy52MS5MaXN0UmVzcG9uc2UiZpACAYq1GE6iAQhhcGlfa2V5c6oBAmlkqgEEbmFtZaoBBnByZWZpeKoBBnNjb3Blc6oBCWV4cGlyZXNBdKoBCmxhc3RVc2VkQXSqAQlyZXZva2VkQXSC0+STAgsSCS9hcGkta2V5cxKsAgoGQ3JlYXRlEh0uc3ZjLmFwaWtleXMudjEuQ3JlYXRlUmVxdWVzdBoeLnN2Yy5hcGlrZXlzLnYxLkNyZWF0ZVJlc3BvbnNlIuIBirUYyQESBG5hbWUqBG5hbWVQBFjJAZoBtAEKKkEga2V5IGZvciBDSSBqb2JzIG9mIG9uZSB0ZWFtLCBmb3IgMzAgZGF5cxJDa2V5cyBjcmVhdGUgY2kgLS1zY29wZSBjaTp3cml0ZSAtLXRlYW0gdGVhbV8wMSAtLWV4cGlyZXMtaW4tZGF5cyAzMBpBYXBpS2V5cy5jcmVhdGUoJ2NpJywgeyBzY29wZXM6IFsnY2k6d3JpdGUnXSwgZXhwaXJlc0luRGF5czogMzAgfSmC0+STAg46ASoiCS9hcGkta2V5cxJqCgZSZXZva2USHS5zdmMuYXBpa2V5cy52MS5SZXZva2VSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IimKtRgHUANYzAFwAYLT5JMCGCoWL2FwaS1rZXlzL3thcGlfa2V5X2lkfRoyirUYLgoHYXBpS2V5cxIEa2V5cxoVQVBJIGtleXMgZm9yIHByb2dyYW1zKAEwATgOQA5iBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * An API key without its secret.
@@ -233,21 +233,6 @@ export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
   messageDesc(file_svc_apikeys_v1_apikeys, 5);
 
 /**
- * The response has no fields.
- *
- * @generated from message svc.apikeys.v1.RevokeResponse
- */
-export type RevokeResponse = Message<"svc.apikeys.v1.RevokeResponse"> & {
-};
-
-/**
- * Describes the message svc.apikeys.v1.RevokeResponse.
- * Use `create(RevokeResponseSchema)` to create a new message.
- */
-export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
-  messageDesc(file_svc_apikeys_v1_apikeys, 6);
-
-/**
  * API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team. Keys are managed with a
  * session, or with a key that holds the scope `key:manage`. A key that was made with another one is its child: it holds no more scopes,
  * no more teams and no more time than its parent, and ends with it. A key without the scope `staff` neither sees nor touches one that
@@ -287,7 +272,7 @@ export const ApiKeysService: GenService<{
   revoke: {
     methodKind: "unary";
     input: typeof RevokeRequestSchema;
-    output: typeof RevokeResponseSchema;
+    output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_apikeys_v1_apikeys, 0);

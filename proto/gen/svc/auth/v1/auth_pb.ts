@@ -9,8 +9,8 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/auth/v1/auth.proto.
  */
 export const file_svc_auth_v1_auth: GenFile = /*@__PURE__*/
-  fileDesc("ChZzdmMvYXV0aC92MS9hdXRoLnByb3RvEgtzdmMuYXV0aC52MSKKAQoMTG9naW5SZXF1ZXN0EhwKBWVtYWlsGAEgASgJQg3gQQK6SAdyBRADGP4BEiUKCHBhc3N3b3JkGAIgASgJQhPgQQK6SAdyBRABKIACirUYAggBEicKCXRvdHBfY29kZRgDIAEoCUIPukgGcgQQBhggirUYAggBSACIAQFCDAoKX3RvdHBfY29kZSJ0Cg1Mb2dpblJlc3BvbnNlEhgKBXRva2VuGAEgASgJQgngQQOKtRgCCAESMwoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIUCgd1c2VyX2lkGAMgASgJQgPgQQMiDwoNTG9nb3V0UmVxdWVzdCIQCg5Mb2dvdXRSZXNwb25zZTKYAgoLQXV0aFNlcnZpY2USfgoFTG9naW4SGS5zdmMuYXV0aC52MS5Mb2dpblJlcXVlc3QaGi5zdmMuYXV0aC52MS5Mb2dpblJlc3BvbnNlIj6KtRgkEgVlbWFpbBIIcGFzc3dvcmQiAS0wAVAEgAGAIIoBBWxvZ2lugtPkkwIQOgEqIgsvYXV0aC9sb2dpbhJoCgZMb2dvdXQSGi5zdmMuYXV0aC52MS5Mb2dvdXRSZXF1ZXN0Ghsuc3ZjLmF1dGgudjEuTG9nb3V0UmVzcG9uc2UiJYq1GAoiAS0wBFADWMwBgtPkkwIROgEqIgwvYXV0aC9sb2dvdXQaH4q1GBsKBGF1dGgaD1NpZ24gaW4gYW5kIG91dCgBMAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChZzdmMvYXV0aC92MS9hdXRoLnByb3RvEgtzdmMuYXV0aC52MSKKAQoMTG9naW5SZXF1ZXN0EhwKBWVtYWlsGAEgASgJQg3gQQK6SAdyBRADGP4BEiUKCHBhc3N3b3JkGAIgASgJQhPgQQK6SAdyBRABKIACirUYAggBEicKCXRvdHBfY29kZRgDIAEoCUIPukgGcgQQBhggirUYAggBSACIAQFCDAoKX3RvdHBfY29kZSJnCg1Mb2dpblJlc3BvbnNlEhUKBXRva2VuGAEgASgJQgaKtRgCCAESLgoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdXNlcl9pZBgDIAEoCSIPCg1Mb2dvdXRSZXF1ZXN0MpMCCgtBdXRoU2VydmljZRJ+CgVMb2dpbhIZLnN2Yy5hdXRoLnYxLkxvZ2luUmVxdWVzdBoaLnN2Yy5hdXRoLnYxLkxvZ2luUmVzcG9uc2UiPoq1GCQSBWVtYWlsEghwYXNzd29yZCIBLTABUASAAYAgigEFbG9naW6C0+STAhA6ASoiCy9hdXRoL2xvZ2luEmMKBkxvZ291dBIaLnN2Yy5hdXRoLnYxLkxvZ291dFJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiJYq1GAoiAS0wBFADWMwBgtPkkwIROgEqIgwvYXV0aC9sb2dvdXQaH4q1GBsKBGF1dGgaD1NpZ24gaW4gYW5kIG91dCgBMAFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Credentials of one sign-in.
@@ -106,21 +106,6 @@ export const LogoutRequestSchema: GenMessage<LogoutRequest> = /*@__PURE__*/
   messageDesc(file_svc_auth_v1_auth, 2);
 
 /**
- * The response has no fields.
- *
- * @generated from message svc.auth.v1.LogoutResponse
- */
-export type LogoutResponse = Message<"svc.auth.v1.LogoutResponse"> & {
-};
-
-/**
- * Describes the message svc.auth.v1.LogoutResponse.
- * Use `create(LogoutResponseSchema)` to create a new message.
- */
-export const LogoutResponseSchema: GenMessage<LogoutResponse> = /*@__PURE__*/
-  messageDesc(file_svc_auth_v1_auth, 3);
-
-/**
  * Sessions of people.
  *
  * @generated from service svc.auth.v1.AuthService
@@ -147,7 +132,7 @@ export const AuthService: GenService<{
   logout: {
     methodKind: "unary";
     input: typeof LogoutRequestSchema;
-    output: typeof LogoutResponseSchema;
+    output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_auth_v1_auth, 0);

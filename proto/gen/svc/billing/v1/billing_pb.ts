@@ -4,21 +4,23 @@
 
 // Billing: who pays for a team, under which plan, and what was settled.
 
-import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { CheckoutSessionSchema } from "../../costs/v1/costs_pb.ts";
+import { file_svc_costs_v1_costs } from "../../costs/v1/costs_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
+import type { Statement, TeamBillingSchema } from "../../teams/v1/teams_pb.ts";
+import { file_svc_teams_v1_teams } from "../../teams/v1/teams_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file svc/billing/v1/billing.proto.
  */
 export const file_svc_billing_v1_billing: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEg5zdmMuYmlsbGluZy52MSKMAQoVTGlzdFN0YXRlbWVudHNSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SHQoFbGltaXQYAiABKA1CCbpIBioEGGQoAUgAiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInsKFkxpc3RTdGF0ZW1lbnRzUmVzcG9uc2USMgoKc3RhdGVtZW50cxgBIAMoCzIZLnN2Yy5iaWxsaW5nLnYxLlN0YXRlbWVudEID4EEDEh0KC25leHRfY3Vyc29yGAIgASgJQgPgQQNIAIgBAUIOCgxfbmV4dF9jdXJzb3Ii2gMKCVN0YXRlbWVudBIPCgJpZBgBIAEoCUID4EEDEhMKBnBlcmlvZBgCIAEoCUID4EEDEhUKCGN1cnJlbmN5GAMgASgJQgPgQQMSEQoEcGxhbhgEIAEoCUID4EEDEhcKCmxpc3RfY2VudHMYBSABKAFCA+BBAxIbCg5pbmNsdWRlZF9jZW50cxgGIAEoAUID4EEDEhYKCW5ldF9jZW50cxgHIAEoAUID4EEDEhkKDGNyZWRpdF9jZW50cxgIIAEoAUID4EEDEhYKCWR1ZV9jZW50cxgJIAEoAUID4EEDEjIKBXN0YXRlGAogASgOMh4uc3ZjLmJpbGxpbmcudjEuU3RhdGVtZW50U3RhdGVCA+BBAxIyCgljbG9zZWRfYXQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSHQoLaW52b2ljZV91cmwYDCABKAlCA+BBA0gAiAEBEjEKBWxpbmVzGA0gAygLMh0uc3ZjLmJpbGxpbmcudjEuU3RhdGVtZW50TGluZUID4EEDEhsKDnJlZnVuZGVkX2NlbnRzGA4gASgBQgPgQQMSFQoIZGVjaW1hbHMYDyABKA1CA+BBA0IOCgxfaW52b2ljZV91cmwiyAEKDVN0YXRlbWVudExpbmUSEgoFbWV0ZXIYASABKAlCA+BBAxIVCghwcmljZV9pZBgCIAEoCUID4EEDEhcKCm1ldGVyZWRfbXMYAyABKAFCA+BBAxIYCgtpbmNsdWRlZF9tcxgEIAEoAUID4EEDEhEKBGxpc3QYBSABKAlCA+BBAxIVCghpbmNsdWRlZBgGIAEoCUID4EEDEhcKCmxpc3RfY2VudHMYByABKAFCA+BBAxIWCgluZXRfY2VudHMYCCABKAFCA+BBAyJGCgVQYXllchIUCgd1c2VyX2lkGAEgASgJQgPgQQMSGgoIdXNlcm5hbWUYAiABKAlCA+BBA0gAiAEBQgsKCV91c2VybmFtZSLxAwoLVGVhbUJpbGxpbmcSFAoHdGVhbV9pZBgBIAEoCUID4EEDEhEKBHBsYW4YAiABKAlCA+BBAxI2CghzdGFuZGluZxgDIAEoDjIfLnN2Yy5iaWxsaW5nLnYxLkJpbGxpbmdTdGFuZGluZ0ID4EEDEi4KBXBheWVyGAQgASgLMhUuc3ZjLmJpbGxpbmcudjEuUGF5ZXJCA+BBA0gAiAEBEhMKBnBlcmlvZBgFIAEoCUID4EEDEhUKCGN1cnJlbmN5GAYgASgJQgPgQQMSHQoQaW5jbHVkZWRfc2Vjb25kcxgHIAEoAUID4EEDEhkKDHVzZWRfc2Vjb25kcxgIIAEoAUID4EEDEhAKA25ldBgJIAEoCUID4EEDEiEKFGNyZWRpdF9iYWxhbmNlX2NlbnRzGAogASgBQgPgQQMSGgoNcGVuZGluZ19jZW50cxgLIAEoAUID4EEDEjcKCWNhbmNlbF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gBiAEBEjIKCnN0YXRlbWVudHMYDSADKAsyGS5zdmMuYmlsbGluZy52MS5TdGF0ZW1lbnRCA+BBAxIVCghkZWNpbWFscxgOIAEoDUID4EEDQggKBl9wYXllckIMCgpfY2FuY2VsX2F0InQKD0NoZWNrb3V0UmVxdWVzdBIaCgRwbGFuGAEgASgJQgzgQQK6SAZyBBABGCgSIgoLc3VjY2Vzc191cmwYAiABKAlCDeBBArpIB3IFEAEYgBASIQoKY2FuY2VsX3VybBgDIAEoCUIN4EECukgHcgUQARiAECK0AQoPQ2hlY2tvdXRTZXNzaW9uEg8KAmlkGAEgASgJQgPgQQMSFgoDdXJsGAIgASgJQgngQQOKtRgCCAESLwoEa2luZBgDIAEoDjIcLnN2Yy5iaWxsaW5nLnYxLkNoZWNrb3V0S2luZEID4EEDEjgKCmV4cGlyZXNfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBAUINCgtfZXhwaXJlc19hdCJDCg1Qb3J0YWxSZXF1ZXN0EiMKCnJldHVybl91cmwYASABKAlCCrpIB3IFEAEYgBBIAIgBAUINCgtfcmV0dXJuX3VybCInCg1Qb3J0YWxTZXNzaW9uEhYKA3VybBgBIAEoCUIJ4EEDirUYAggBIjQKEkJlY29tZVBheWVyUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtKsoBCg9CaWxsaW5nU3RhbmRpbmcSIAocQklMTElOR19TVEFORElOR19VTlNQRUNJRklFRBAAEiAKHEJJTExJTkdfU1RBTkRJTkdfU0VMRl9IT1NURUQQARIZChVCSUxMSU5HX1NUQU5ESU5HX0ZSRUUQAhIbChdCSUxMSU5HX1NUQU5ESU5HX0FDVElWRRADEh0KGUJJTExJTkdfU1RBTkRJTkdfUEFTVF9EVUUQBBIcChhCSUxMSU5HX1NUQU5ESU5HX1BFTkRJTkcQBSpjCgxDaGVja291dEtpbmQSHQoZQ0hFQ0tPVVRfS0lORF9VTlNQRUNJRklFRBAAEhoKFkNIRUNLT1VUX0tJTkRfQ0hFQ0tPVVQQARIYChRDSEVDS09VVF9LSU5EX1BPUlRBTBACKtoBCg5TdGF0ZW1lbnRTdGF0ZRIfChtTVEFURU1FTlRfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZTVEFURU1FTlRfU1RBVEVfQ0xPU0VEEAESGwoXU1RBVEVNRU5UX1NUQVRFX1NFVFRMRUQQAhIcChhTVEFURU1FTlRfU1RBVEVfSU5WT0lDRUQQAxIYChRTVEFURU1FTlRfU1RBVEVfUEFJRBAEEhoKFlNUQVRFTUVOVF9TVEFURV9GQUlMRUQQBRIaChZTVEFURU1FTlRfU1RBVEVfVk9JREVEEAYy3QUKDkJpbGxpbmdTZXJ2aWNlEnkKCENoZWNrb3V0Eh8uc3ZjLmJpbGxpbmcudjEuQ2hlY2tvdXRSZXF1ZXN0Gh8uc3ZjLmJpbGxpbmcudjEuQ2hlY2tvdXRTZXNzaW9uIiuKtRgLKgRwbGFuUARYyQGC0+STAhY6ASoiES9iaWxsaW5nL2NoZWNrb3V0EoMBCgZQb3J0YWwSHS5zdmMuYmlsbGluZy52MS5Qb3J0YWxSZXF1ZXN0Gh0uc3ZjLmJpbGxpbmcudjEuUG9ydGFsU2Vzc2lvbiI7irUYHRIKcmV0dXJuX3VybBoKcmV0dXJuX3VybFAEWMkBgtPkkwIUOgEqIg8vYmlsbGluZy9wb3J0YWwShQIKDkxpc3RTdGF0ZW1lbnRzEiUuc3ZjLmJpbGxpbmcudjEuTGlzdFN0YXRlbWVudHNSZXF1ZXN0GiYuc3ZjLmJpbGxpbmcudjEuTGlzdFN0YXRlbWVudHNSZXNwb25zZSKjAZACAYq1GHkiCnN0YXRlbWVudHNiEAoKc3RhdGVtZW50cxAMGGSqAQJpZKoBBnBlcmlvZKoBBXN0YXRlqgEJbGlzdENlbnRzqgENaW5jbHVkZWRDZW50c6oBC2NyZWRpdENlbnRzqgEIZHVlQ2VudHOqAQ1yZWZ1bmRlZENlbnRzgtPkkwIdEhsvdGVhbXMve3RlYW1faWR9L3N0YXRlbWVudHMSgwEKC0JlY29tZVBheWVyEiIuc3ZjLmJpbGxpbmcudjEuQmVjb21lUGF5ZXJSZXF1ZXN0Ghsuc3ZjLmJpbGxpbmcudjEuVGVhbUJpbGxpbmciM4q1GAZABFADcAGC0+STAiM6ASoiHi90ZWFtcy97dGVhbV9pZH0vYmlsbGluZy9wYXllcho8irUYOAoHYmlsbGluZxIHYmlsbGluZxocUGxhbnMsIHBheW1lbnRzIGFuZCB3aG8gcGF5cygBMAc4GEAZYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEg5zdmMuYmlsbGluZy52MSJ9ChVMaXN0U3RhdGVtZW50c1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIdCgVsaW1pdBgCIAEoDUIJukgGKgQYZCgBSACIAQESHwoGY3Vyc29yGAMgASgJQgq6SAdyBRABGIAESAGIAQFCCAoGX2xpbWl0QgkKB19jdXJzb3IibwoWTGlzdFN0YXRlbWVudHNSZXNwb25zZRIrCgpzdGF0ZW1lbnRzGAEgAygLMhcuc3ZjLnRlYW1zLnYxLlN0YXRlbWVudBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciJ0Cg9DaGVja291dFJlcXVlc3QSGgoEcGxhbhgBIAEoCUIM4EECukgGcgQQARgoEiIKC3N1Y2Nlc3NfdXJsGAIgASgJQg3gQQK6SAdyBRABGIAQEiEKCmNhbmNlbF91cmwYAyABKAlCDeBBArpIB3IFEAEYgBAiQwoNUG9ydGFsUmVxdWVzdBIjCgpyZXR1cm5fdXJsGAEgASgJQgq6SAdyBRABGIAQSACIAQFCDQoLX3JldHVybl91cmwiJAoNUG9ydGFsU2Vzc2lvbhITCgN1cmwYASABKAlCBoq1GAIIASIlChJCZWNvbWVQYXllclJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCTLZBQoOQmlsbGluZ1NlcnZpY2USdwoIQ2hlY2tvdXQSHy5zdmMuYmlsbGluZy52MS5DaGVja291dFJlcXVlc3QaHS5zdmMuY29zdHMudjEuQ2hlY2tvdXRTZXNzaW9uIiuKtRgLKgRwbGFuUARYyQGC0+STAhY6ASoiES9iaWxsaW5nL2NoZWNrb3V0EoMBCgZQb3J0YWwSHS5zdmMuYmlsbGluZy52MS5Qb3J0YWxSZXF1ZXN0Gh0uc3ZjLmJpbGxpbmcudjEuUG9ydGFsU2Vzc2lvbiI7irUYHRIKcmV0dXJuX3VybBoKcmV0dXJuX3VybFAEWMkBgtPkkwIUOgEqIg8vYmlsbGluZy9wb3J0YWwShQIKDkxpc3RTdGF0ZW1lbnRzEiUuc3ZjLmJpbGxpbmcudjEuTGlzdFN0YXRlbWVudHNSZXF1ZXN0GiYuc3ZjLmJpbGxpbmcudjEuTGlzdFN0YXRlbWVudHNSZXNwb25zZSKjAZACAYq1GHkiCnN0YXRlbWVudHNiEAoKc3RhdGVtZW50cxAMGGSqAQJpZKoBBnBlcmlvZKoBBXN0YXRlqgEJbGlzdENlbnRzqgENaW5jbHVkZWRDZW50c6oBC2NyZWRpdENlbnRzqgEIZHVlQ2VudHOqAQ1yZWZ1bmRlZENlbnRzgtPkkwIdEhsvdGVhbXMve3RlYW1faWR9L3N0YXRlbWVudHMSgQEKC0JlY29tZVBheWVyEiIuc3ZjLmJpbGxpbmcudjEuQmVjb21lUGF5ZXJSZXF1ZXN0Ghkuc3ZjLnRlYW1zLnYxLlRlYW1CaWxsaW5nIjOKtRgGQARQA3ABgtPkkwIjOgEqIh4vdGVhbXMve3RlYW1faWR9L2JpbGxpbmcvcGF5ZXIaPIq1GDgKB2JpbGxpbmcSB2JpbGxpbmcaHFBsYW5zLCBwYXltZW50cyBhbmQgd2hvIHBheXMoATAHOBhAGWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_svc_costs_v1_costs, file_svc_options_v1_options, file_svc_teams_v1_teams]);
 
 /**
  * Selects a page.
@@ -64,7 +66,7 @@ export type ListStatementsResponse = Message<"svc.billing.v1.ListStatementsRespo
   /**
    * Statements, newest first.
    *
-   * @generated from field: repeated svc.billing.v1.Statement statements = 1;
+   * @generated from field: repeated svc.teams.v1.Statement statements = 1;
    */
   statements: Statement[];
 
@@ -82,335 +84,6 @@ export type ListStatementsResponse = Message<"svc.billing.v1.ListStatementsRespo
  */
 export const ListStatementsResponseSchema: GenMessage<ListStatementsResponse> = /*@__PURE__*/
   messageDesc(file_svc_billing_v1_billing, 1);
-
-/**
- * Result of one team's UTC month. Its figures never change; what is corrected stands on the next one.
- *
- * @generated from message svc.billing.v1.Statement
- */
-export type Statement = Message<"svc.billing.v1.Statement"> & {
-  /**
-   * Statement id, `stm_…`.
-   *
-   * @generated from field: string id = 1;
-   */
-  id: string;
-
-  /**
-   * Month, `YYYY-MM`.
-   *
-   * @generated from field: string period = 2;
-   */
-  period: string;
-
-  /**
-   * ISO 4217 code, in lower case.
-   *
-   * @generated from field: string currency = 3;
-   */
-  currency: string;
-
-  /**
-   * Plan at the month's end.
-   *
-   * @generated from field: string plan = 4;
-   */
-  plan: string;
-
-  /**
-   * Price of all time, in minor units.
-   *
-   * @generated from field: double list_cents = 5;
-   */
-  listCents: number;
-
-  /**
-   * Part of it that the plan includes.
-   *
-   * @generated from field: double included_cents = 6;
-   */
-  includedCents: number;
-
-  /**
-   * List less included.
-   *
-   * @generated from field: double net_cents = 7;
-   */
-  netCents: number;
-
-  /**
-   * Part of it that was paid from credit.
-   *
-   * @generated from field: double credit_cents = 8;
-   */
-  creditCents: number;
-
-  /**
-   * Net less credit.
-   *
-   * @generated from field: double due_cents = 9;
-   */
-  dueCents: number;
-
-  /**
-   * State of what is due.
-   *
-   * @generated from field: svc.billing.v1.StatementState state = 10;
-   */
-  state: StatementState;
-
-  /**
-   * Time of the closing.
-   *
-   * @generated from field: google.protobuf.Timestamp closed_at = 11;
-   */
-  closedAt?: Timestamp | undefined;
-
-  /**
-   * Page of the provider's invoice.
-   *
-   * @generated from field: optional string invoice_url = 12;
-   */
-  invoiceUrl?: string | undefined;
-
-  /**
-   * One for each meter and price.
-   *
-   * @generated from field: repeated svc.billing.v1.StatementLine lines = 13;
-   */
-  lines: StatementLine[];
-
-  /**
-   * Part of what was paid that went back since, by refunds and lost disputes, in minor units.
-   *
-   * @generated from field: double refunded_cents = 14;
-   */
-  refundedCents: number;
-
-  /**
-   * Decimals of the currency's minor unit: 2 for cents.
-   *
-   * @generated from field: uint32 decimals = 15;
-   */
-  decimals: number;
-};
-
-/**
- * Describes the message svc.billing.v1.Statement.
- * Use `create(StatementSchema)` to create a new message.
- */
-export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 2);
-
-/**
- * Time of one meter at one price.
- *
- * @generated from message svc.billing.v1.StatementLine
- */
-export type StatementLine = Message<"svc.billing.v1.StatementLine"> & {
-  /**
-   * Kind and executor: `run.runner`, `run.service`, `build.runner`, `build.service`; `credit.shortfall` for credit that was refunded after it was used.
-   *
-   * @generated from field: string meter = 1;
-   */
-  meter: string;
-
-  /**
-   * Version of the price; empty for a shortfall.
-   *
-   * @generated from field: string price_id = 2;
-   */
-  priceId: string;
-
-  /**
-   * Metered milliseconds.
-   *
-   * @generated from field: double metered_ms = 3;
-   */
-  meteredMs: number;
-
-  /**
-   * Part of them that the plan includes.
-   *
-   * @generated from field: double included_ms = 4;
-   */
-  includedMs: number;
-
-  /**
-   * Price of all of them, exact: decimal text with twelve places.
-   *
-   * @generated from field: string list = 5;
-   */
-  list: string;
-
-  /**
-   * The same of what is included.
-   *
-   * @generated from field: string included = 6;
-   */
-  included: string;
-
-  /**
-   * List in minor units, rounded once, half up: in a currency of three decimals to 10 of them, in `isk` and `ugx` to 100.
-   *
-   * @generated from field: double list_cents = 7;
-   */
-  listCents: number;
-
-  /**
-   * The same of what is not included.
-   *
-   * @generated from field: double net_cents = 8;
-   */
-  netCents: number;
-};
-
-/**
- * Describes the message svc.billing.v1.StatementLine.
- * Use `create(StatementLineSchema)` to create a new message.
- */
-export const StatementLineSchema: GenMessage<StatementLine> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 3);
-
-/**
- * Account that pays.
- *
- * @generated from message svc.billing.v1.Payer
- */
-export type Payer = Message<"svc.billing.v1.Payer"> & {
-  /**
-   * User id.
-   *
-   * @generated from field: string user_id = 1;
-   */
-  userId: string;
-
-  /**
-   * Its name; absent if the account is gone.
-   *
-   * @generated from field: optional string username = 2;
-   */
-  username?: string | undefined;
-};
-
-/**
- * Describes the message svc.billing.v1.Payer.
- * Use `create(PayerSchema)` to create a new message.
- */
-export const PayerSchema: GenMessage<Payer> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 4);
-
-/**
- * Billing of one team.
- *
- * @generated from message svc.billing.v1.TeamBilling
- */
-export type TeamBilling = Message<"svc.billing.v1.TeamBilling"> & {
-  /**
-   * Team id.
-   *
-   * @generated from field: string team_id = 1;
-   */
-  teamId: string;
-
-  /**
-   * Plan of the payer.
-   *
-   * @generated from field: string plan = 2;
-   */
-  plan: string;
-
-  /**
-   * Standing of the payer.
-   *
-   * @generated from field: svc.billing.v1.BillingStanding standing = 3;
-   */
-  standing: BillingStanding;
-
-  /**
-   * Account that pays; absent for teams of an installation that nobody pays for.
-   *
-   * @generated from field: optional svc.billing.v1.Payer payer = 4;
-   */
-  payer?: Payer | undefined;
-
-  /**
-   * Current month, `YYYY-MM`.
-   *
-   * @generated from field: string period = 5;
-   */
-  period: string;
-
-  /**
-   * ISO 4217 code, in lower case.
-   *
-   * @generated from field: string currency = 6;
-   */
-  currency: string;
-
-  /**
-   * Seconds that the payer's plan includes this month, for all its teams.
-   *
-   * @generated from field: double included_seconds = 7;
-   */
-  includedSeconds: number;
-
-  /**
-   * Metered seconds of this month of all its teams.
-   *
-   * @generated from field: double used_seconds = 8;
-   */
-  usedSeconds: number;
-
-  /**
-   * Net of this team in this month so far, exact: decimal text with twelve places.
-   *
-   * @generated from field: string net = 9;
-   */
-  net: string;
-
-  /**
-   * Credit of the team in minor units.
-   *
-   * @generated from field: double credit_balance_cents = 10;
-   */
-  creditBalanceCents: number;
-
-  /**
-   * Net that is not settled yet, in minor units: it will take that much of the credit.
-   *
-   * @generated from field: double pending_cents = 11;
-   */
-  pendingCents: number;
-
-  /**
-   * End of the subscription, if it was cancelled.
-   *
-   * @generated from field: optional google.protobuf.Timestamp cancel_at = 12;
-   */
-  cancelAt?: Timestamp | undefined;
-
-  /**
-   * Newest statements of the team, at most 12; `billing.listStatements` has all of them.
-   *
-   * @generated from field: repeated svc.billing.v1.Statement statements = 13;
-   */
-  statements: Statement[];
-
-  /**
-   * Decimals of the currency's minor unit: 2 for cents.
-   *
-   * @generated from field: uint32 decimals = 14;
-   */
-  decimals: number;
-};
-
-/**
- * Describes the message svc.billing.v1.TeamBilling.
- * Use `create(TeamBillingSchema)` to create a new message.
- */
-export const TeamBillingSchema: GenMessage<TeamBilling> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 5);
 
 /**
  * Plan to buy, and where to go then.
@@ -445,49 +118,7 @@ export type CheckoutRequest = Message<"svc.billing.v1.CheckoutRequest"> & {
  * Use `create(CheckoutRequestSchema)` to create a new message.
  */
 export const CheckoutRequestSchema: GenMessage<CheckoutRequest> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 6);
-
-/**
- * A page of the provider that waits for a person.
- *
- * @generated from message svc.billing.v1.CheckoutSession
- */
-export type CheckoutSession = Message<"svc.billing.v1.CheckoutSession"> & {
-  /**
-   * Checkout id, `chk_…`; empty for a portal.
-   *
-   * @generated from field: string id = 1;
-   */
-  id: string;
-
-  /**
-   * Address to open.
-   *
-   * @generated from field: string url = 2;
-   */
-  url: string;
-
-  /**
-   * Kind of the page.
-   *
-   * @generated from field: svc.billing.v1.CheckoutKind kind = 3;
-   */
-  kind: CheckoutKind;
-
-  /**
-   * End of its validity; absent for a portal, which says none.
-   *
-   * @generated from field: optional google.protobuf.Timestamp expires_at = 4;
-   */
-  expiresAt?: Timestamp | undefined;
-};
-
-/**
- * Describes the message svc.billing.v1.CheckoutSession.
- * Use `create(CheckoutSessionSchema)` to create a new message.
- */
-export const CheckoutSessionSchema: GenMessage<CheckoutSession> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 7);
+  messageDesc(file_svc_billing_v1_billing, 2);
 
 /**
  * Address to return to.
@@ -508,7 +139,7 @@ export type PortalRequest = Message<"svc.billing.v1.PortalRequest"> & {
  * Use `create(PortalRequestSchema)` to create a new message.
  */
 export const PortalRequestSchema: GenMessage<PortalRequest> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 8);
+  messageDesc(file_svc_billing_v1_billing, 3);
 
 /**
  * A page of the provider's portal.
@@ -529,7 +160,7 @@ export type PortalSession = Message<"svc.billing.v1.PortalSession"> & {
  * Use `create(PortalSessionSchema)` to create a new message.
  */
 export const PortalSessionSchema: GenMessage<PortalSession> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 9);
+  messageDesc(file_svc_billing_v1_billing, 4);
 
 /**
  * Names the team.
@@ -550,158 +181,7 @@ export type BecomePayerRequest = Message<"svc.billing.v1.BecomePayerRequest"> & 
  * Use `create(BecomePayerRequestSchema)` to create a new message.
  */
 export const BecomePayerRequestSchema: GenMessage<BecomePayerRequest> = /*@__PURE__*/
-  messageDesc(file_svc_billing_v1_billing, 10);
-
-/**
- * Standing of an account with its plan.
- *
- * @generated from enum svc.billing.v1.BillingStanding
- */
-export enum BillingStanding {
-  /**
-   * Not stated.
-   *
-   * @generated from enum value: BILLING_STANDING_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * There is no provider, and nothing is charged.
-   *
-   * @generated from enum value: BILLING_STANDING_SELF_HOSTED = 1;
-   */
-  SELF_HOSTED = 1,
-
-  /**
-   * Nothing is bought, or what was bought has ended.
-   *
-   * @generated from enum value: BILLING_STANDING_FREE = 2;
-   */
-  FREE = 2,
-
-  /**
-   * The plan is paid for.
-   *
-   * @generated from enum value: BILLING_STANDING_ACTIVE = 3;
-   */
-  ACTIVE = 3,
-
-  /**
-   * A payment failed; the plan holds for seven days from then.
-   *
-   * @generated from enum value: BILLING_STANDING_PAST_DUE = 4;
-   */
-  PAST_DUE = 4,
-
-  /**
-   * The first payment is not through yet; free until then.
-   *
-   * @generated from enum value: BILLING_STANDING_PENDING = 5;
-   */
-  PENDING = 5,
-}
-
-/**
- * Describes the enum svc.billing.v1.BillingStanding.
- */
-export const BillingStandingSchema: GenEnum<BillingStanding> = /*@__PURE__*/
-  enumDesc(file_svc_billing_v1_billing, 0);
-
-/**
- * Page of the provider that a checkout leads to.
- *
- * @generated from enum svc.billing.v1.CheckoutKind
- */
-export enum CheckoutKind {
-  /**
-   * Not stated.
-   *
-   * @generated from enum value: CHECKOUT_KIND_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * A purchase.
-   *
-   * @generated from enum value: CHECKOUT_KIND_CHECKOUT = 1;
-   */
-  CHECKOUT = 1,
-
-  /**
-   * The change of a subscription that is there.
-   *
-   * @generated from enum value: CHECKOUT_KIND_PORTAL = 2;
-   */
-  PORTAL = 2,
-}
-
-/**
- * Describes the enum svc.billing.v1.CheckoutKind.
- */
-export const CheckoutKindSchema: GenEnum<CheckoutKind> = /*@__PURE__*/
-  enumDesc(file_svc_billing_v1_billing, 1);
-
-/**
- * State of a statement.
- *
- * @generated from enum svc.billing.v1.StatementState
- */
-export enum StatementState {
-  /**
-   * Not stated.
-   *
-   * @generated from enum value: STATEMENT_STATE_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * The month is closed; what is due is not invoiced, or not yet.
-   *
-   * @generated from enum value: STATEMENT_STATE_CLOSED = 1;
-   */
-  CLOSED = 1,
-
-  /**
-   * Nothing is due.
-   *
-   * @generated from enum value: STATEMENT_STATE_SETTLED = 2;
-   */
-  SETTLED = 2,
-
-  /**
-   * The provider has an invoice of what is due.
-   *
-   * @generated from enum value: STATEMENT_STATE_INVOICED = 3;
-   */
-  INVOICED = 3,
-
-  /**
-   * The invoice is paid.
-   *
-   * @generated from enum value: STATEMENT_STATE_PAID = 4;
-   */
-  PAID = 4,
-
-  /**
-   * A payment of the invoice failed; the provider tries again.
-   *
-   * @generated from enum value: STATEMENT_STATE_FAILED = 5;
-   */
-  FAILED = 5,
-
-  /**
-   * The invoice was given up by those who run the installation.
-   *
-   * @generated from enum value: STATEMENT_STATE_VOIDED = 6;
-   */
-  VOIDED = 6,
-}
-
-/**
- * Describes the enum svc.billing.v1.StatementState.
- */
-export const StatementStateSchema: GenEnum<StatementState> = /*@__PURE__*/
-  enumDesc(file_svc_billing_v1_billing, 2);
+  messageDesc(file_svc_billing_v1_billing, 5);
 
 /**
  * Plans are bought, changed and cancelled at the provider of payments, on its own pages: a call makes an address there, for a person to open. Addresses

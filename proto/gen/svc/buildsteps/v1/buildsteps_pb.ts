@@ -9,8 +9,8 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/buildsteps/v1/buildsteps.proto.
  */
 export const file_svc_buildsteps_v1_buildsteps: GenFile = /*@__PURE__*/
-  fileDesc("CiJzdmMvYnVpbGRzdGVwcy92MS9idWlsZHN0ZXBzLnByb3RvEhFzdmMuYnVpbGRzdGVwcy52MSKbAQoJQnVpbGRTdGVwEg8KAmlkGAEgASgJQgPgQQMSGwoOZW52aXJvbm1lbnRfaWQYAiABKAlCA+BBAxIVCghwb3NpdGlvbhgDIAEoDUID4EEDEhQKB2NvbW1hbmQYBCABKAlCA+BBAxIzCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIioKC0xpc3RSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQIiRgoMTGlzdFJlc3BvbnNlEjYKC2J1aWxkX3N0ZXBzGAEgAygLMhwuc3ZjLmJ1aWxkc3RlcHMudjEuQnVpbGRTdGVwQgPgQQMiUgoKQWRkUmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52Eh4KB2NvbW1hbmQYAiABKAlCDeBBArpIB3IFEAEYgEAiSwoNRGVsZXRlUmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52EhQKB3N0ZXBfaWQYAiABKAlCA+BBAiIQCg5EZWxldGVSZXNwb25zZSKJAQoLTW92ZVJlcXVlc3QSJAoOZW52aXJvbm1lbnRfaWQYASABKAlCDOBBAoq1GAUSA2VudhIUCgdzdGVwX2lkGAIgASgJQgPgQQISPgoJZGlyZWN0aW9uGAMgASgOMhwuc3ZjLmJ1aWxkc3RlcHMudjEuRGlyZWN0aW9uQg3gQQK6SAeCAQQQASAAIkYKDE1vdmVSZXNwb25zZRI2CgtidWlsZF9zdGVwcxgBIAMoCzIcLnN2Yy5idWlsZHN0ZXBzLnYxLkJ1aWxkU3RlcEID4EEDKkwKCURpcmVjdGlvbhIZChVESVJFQ1RJT05fVU5TUEVDSUZJRUQQABIQCgxESVJFQ1RJT05fVVAQARISCg5ESVJFQ1RJT05fRE9XThACMsIHChFCdWlsZFN0ZXBzU2VydmljZRK6AQoETGlzdBIeLnN2Yy5idWlsZHN0ZXBzLnYxLkxpc3RSZXF1ZXN0Gh8uc3ZjLmJ1aWxkc3RlcHMudjEuTGlzdFJlc3BvbnNlInGQAgGKtRg4Kg5lbnZpcm9ubWVudF9pZKIBC2J1aWxkX3N0ZXBzqgECaWSqAQhwb3NpdGlvbqoBB2NvbW1hbmSC0+STAiwSKi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9idWlsZC1zdGVwcxKfAgoDQWRkEh0uc3ZjLmJ1aWxkc3RlcHMudjEuQWRkUmVxdWVzdBocLnN2Yy5idWlsZHN0ZXBzLnYxLkJ1aWxkU3RlcCLaAYq1GKABEg5lbnZpcm9ubWVudF9pZBIHY29tbWFuZCoHY29tbWFuZFjJAZoBeAonUnVuIHRoZSB0ZXN0cyBiZWZvcmUgZWFjaCBpbWFnZSBpcyBtYWRlEididWlsZC1zdGVwcyBhZGQgJ25wbSB0ZXN0JyAtLWVudiBlbnZfMDEaJGJ1aWxkU3RlcHMuYWRkKCdlbnZfMDEnLCAnbnBtIHRlc3QnKYLT5JMCLzoBKiIqL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L2J1aWxkLXN0ZXBzEpQBCgZEZWxldGUSIC5zdmMuYnVpbGRzdGVwcy52MS5EZWxldGVSZXF1ZXN0GiEuc3ZjLmJ1aWxkc3RlcHMudjEuRGVsZXRlUmVzcG9uc2UiRYq1GAVYzAFwAYLT5JMCNio0L2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L2J1aWxkLXN0ZXBzL3tzdGVwX2lkfRLYAQoETW92ZRIeLnN2Yy5idWlsZHN0ZXBzLnYxLk1vdmVSZXF1ZXN0Gh8uc3ZjLmJ1aWxkc3RlcHMudjEuTW92ZVJlc3BvbnNlIo4BirUYRhIOZW52aXJvbm1lbnRfaWQSB3N0ZXBfaWQSCWRpcmVjdGlvbioHc3RlcF9pZCoJZGlyZWN0aW9uogELYnVpbGRfc3RlcHOC0+STAj46ASoiOS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9idWlsZC1zdGVwcy97c3RlcF9pZH0vbW92ZRpcirUYWAoKYnVpbGRTdGVwcxILYnVpbGQtc3RlcHMaNUNvbW1hbmRzIHRoYXQgcnVuIGJlZm9yZSB0aGUgaW1hZ2Ugb2YgYSBidWlsZCBpcyBtYWRlKAEwAjgDQARiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiJzdmMvYnVpbGRzdGVwcy92MS9idWlsZHN0ZXBzLnByb3RvEhFzdmMuYnVpbGRzdGVwcy52MSKCAQoJQnVpbGRTdGVwEgoKAmlkGAEgASgJEhYKDmVudmlyb25tZW50X2lkGAIgASgJEhAKCHBvc2l0aW9uGAMgASgNEg8KB2NvbW1hbmQYBCABKAkSLgoKY3JlYXRlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiJQoLTGlzdFJlcXVlc3QSFgoOZW52aXJvbm1lbnRfaWQYASABKAkiQQoMTGlzdFJlc3BvbnNlEjEKC2J1aWxkX3N0ZXBzGAEgAygLMhwuc3ZjLmJ1aWxkc3RlcHMudjEuQnVpbGRTdGVwIk8KCkFkZFJlcXVlc3QSIQoOZW52aXJvbm1lbnRfaWQYASABKAlCCYq1GAUSA2VudhIeCgdjb21tYW5kGAIgASgJQg3gQQK6SAdyBRABGIBAIkMKDURlbGV0ZVJlcXVlc3QSIQoOZW52aXJvbm1lbnRfaWQYASABKAlCCYq1GAUSA2VudhIPCgdzdGVwX2lkGAIgASgJIoEBCgtNb3ZlUmVxdWVzdBIhCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIJirUYBRIDZW52Eg8KB3N0ZXBfaWQYAiABKAkSPgoJZGlyZWN0aW9uGAMgASgOMhwuc3ZjLmJ1aWxkc3RlcHMudjEuRGlyZWN0aW9uQg3gQQK6SAeCAQQQASAAIkEKDE1vdmVSZXNwb25zZRIxCgtidWlsZF9zdGVwcxgBIAMoCzIcLnN2Yy5idWlsZHN0ZXBzLnYxLkJ1aWxkU3RlcCpMCglEaXJlY3Rpb24SGQoVRElSRUNUSU9OX1VOU1BFQ0lGSUVEEAASEAoMRElSRUNUSU9OX1VQEAESEgoORElSRUNUSU9OX0RPV04QAjK3BwoRQnVpbGRTdGVwc1NlcnZpY2USugEKBExpc3QSHi5zdmMuYnVpbGRzdGVwcy52MS5MaXN0UmVxdWVzdBofLnN2Yy5idWlsZHN0ZXBzLnYxLkxpc3RSZXNwb25zZSJxkAIBirUYOCoOZW52aXJvbm1lbnRfaWSiAQtidWlsZF9zdGVwc6oBAmlkqgEIcG9zaXRpb26qAQdjb21tYW5kgtPkkwIsEiovZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vYnVpbGQtc3RlcHMSnwIKA0FkZBIdLnN2Yy5idWlsZHN0ZXBzLnYxLkFkZFJlcXVlc3QaHC5zdmMuYnVpbGRzdGVwcy52MS5CdWlsZFN0ZXAi2gGKtRigARIOZW52aXJvbm1lbnRfaWQSB2NvbW1hbmQqB2NvbW1hbmRYyQGaAXgKJ1J1biB0aGUgdGVzdHMgYmVmb3JlIGVhY2ggaW1hZ2UgaXMgbWFkZRInYnVpbGQtc3RlcHMgYWRkICducG0gdGVzdCcgLS1lbnYgZW52XzAxGiRidWlsZFN0ZXBzLmFkZCgnZW52XzAxJywgJ25wbSB0ZXN0JymC0+STAi86ASoiKi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS9idWlsZC1zdGVwcxKJAQoGRGVsZXRlEiAuc3ZjLmJ1aWxkc3RlcHMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJFirUYBVjMAXABgtPkkwI2KjQvZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0vYnVpbGQtc3RlcHMve3N0ZXBfaWR9EtgBCgRNb3ZlEh4uc3ZjLmJ1aWxkc3RlcHMudjEuTW92ZVJlcXVlc3QaHy5zdmMuYnVpbGRzdGVwcy52MS5Nb3ZlUmVzcG9uc2UijgGKtRhGEg5lbnZpcm9ubWVudF9pZBIHc3RlcF9pZBIJZGlyZWN0aW9uKgdzdGVwX2lkKglkaXJlY3Rpb26iAQtidWlsZF9zdGVwc4LT5JMCPjoBKiI5L2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9L2J1aWxkLXN0ZXBzL3tzdGVwX2lkfS9tb3ZlGlyKtRhYCgpidWlsZFN0ZXBzEgtidWlsZC1zdGVwcxo1Q29tbWFuZHMgdGhhdCBydW4gYmVmb3JlIHRoZSBpbWFnZSBvZiBhIGJ1aWxkIGlzIG1hZGUoATACOANABGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One step.
@@ -168,21 +168,6 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_buildsteps_v1_buildsteps, 4);
 
 /**
- * The response has no fields.
- *
- * @generated from message svc.buildsteps.v1.DeleteResponse
- */
-export type DeleteResponse = Message<"svc.buildsteps.v1.DeleteResponse"> & {
-};
-
-/**
- * Describes the message svc.buildsteps.v1.DeleteResponse.
- * Use `create(DeleteResponseSchema)` to create a new message.
- */
-export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_buildsteps_v1_buildsteps, 5);
-
-/**
  * Selects a step and the direction of its move.
  *
  * @generated from message svc.buildsteps.v1.MoveRequest
@@ -215,7 +200,7 @@ export type MoveRequest = Message<"svc.buildsteps.v1.MoveRequest"> & {
  * Use `create(MoveRequestSchema)` to create a new message.
  */
 export const MoveRequestSchema: GenMessage<MoveRequest> = /*@__PURE__*/
-  messageDesc(file_svc_buildsteps_v1_buildsteps, 6);
+  messageDesc(file_svc_buildsteps_v1_buildsteps, 5);
 
 /**
  * The new order.
@@ -236,7 +221,7 @@ export type MoveResponse = Message<"svc.buildsteps.v1.MoveResponse"> & {
  * Use `create(MoveResponseSchema)` to create a new message.
  */
 export const MoveResponseSchema: GenMessage<MoveResponse> = /*@__PURE__*/
-  messageDesc(file_svc_buildsteps_v1_buildsteps, 7);
+  messageDesc(file_svc_buildsteps_v1_buildsteps, 6);
 
 /**
  * Direction in which a step is moved.
@@ -280,7 +265,7 @@ export const DirectionSchema: GenEnum<Direction> = /*@__PURE__*/
  */
 export const BuildStepsService: GenService<{
   /**
-   * Lists steps of an environment in the order in which they run, at most 50.
+   * Lists steps of an environment in the order in which they run, at most 50. Errors: `not_found` (404, the environment).
    *
    * @generated from rpc svc.buildsteps.v1.BuildStepsService.List
    */
@@ -307,7 +292,7 @@ export const BuildStepsService: GenService<{
   delete: {
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
-    output: typeof DeleteResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Moves a step by one place. The first one up and the last one down stay. Answers all steps in their order. Errors: `not_found` (404).

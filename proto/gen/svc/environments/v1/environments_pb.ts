@@ -9,18 +9,16 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
-import type { WorkSelector } from "../../runners/v1/runners_pb.ts";
-import { file_svc_runners_v1_runners } from "../../runners/v1/runners_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file svc/environments/v1/environments.proto.
  */
 export const file_svc_environments_v1_environments: GenFile = /*@__PURE__*/
-  fileDesc("CiZzdmMvZW52aXJvbm1lbnRzL3YxL2Vudmlyb25tZW50cy5wcm90bxITc3ZjLmVudmlyb25tZW50cy52MSL/AQoGRGVwbG95Ej4KBGtpbmQYASABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZEIN4EECukgHggEEEAEgABI9CgNhcHAYAiABKAlCK7pIKHImMiReW2EtejAtOV0oW2EtejAtOS1dezAsNjF9W2EtejAtOV0pPyRIAIgBARIoCg5jb250YWluZXJfcG9ydBgDIAEoDUILukgIKgYY//8DKAFIAYgBARIjCglob3N0X3BvcnQYBCABKA1CC7pICCoGGP//AygBSAKIAQFCBgoEX2FwcEIRCg9fY29udGFpbmVyX3BvcnRCDAoKX2hvc3RfcG9ydCLiAQoOR2l0Q3JlZGVudGlhbHMSIQoIdXNlcm5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIkCgV0b2tlbhgCIAEoCUIQukgHcgUQARiAIIq1GAIIAUgBiAEBEicKB3NzaF9rZXkYAyABKAlCEbpICHIGEAEYgIABirUYAggBSAKIAQESKwoLa25vd25faG9zdHMYBCABKAlCEbpICHIGEAEYgIABirUYAlABSAOIAQFCCwoJX3VzZXJuYW1lQggKBl90b2tlbkIKCghfc3NoX2tleUIOCgxfa25vd25faG9zdHMijAcKC0Vudmlyb25tZW50Eg8KAmlkGAEgASgJQgPgQQMSFwoKcHJvamVjdF9pZBgCIAEoCUID4EEDEhQKB3RlYW1faWQYAyABKAlCA+BBAxIRCgRuYW1lGAQgASgJQgPgQQMSHAoKcmVwb3NpdG9yeRgFIAEoCUID4EEDSACIAQESEwoGYnJhbmNoGAYgASgJQgPgQQMSFwoKYnVpbGRfcGF0aBgHIAEoCUID4EEDEjcKCmJ1aWxkX3R5cGUYCCABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUID4EEDEjMKCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMwoKdXBkYXRlZF9hdBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIXCgpzdWJtb2R1bGVzGAsgASgIQgPgQQMSHAoPZGVwbG95X2FwcHJvdmFsGAwgASgIQgPgQQMSNQoGZGVwbG95GA0gASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lCA+BBA0gBiAEBEiIKFWJ1aWxkX3RpbWVvdXRfc2Vjb25kcxgOIAEoDUID4EEDEiAKE2hhc19naXRfY3JlZGVudGlhbHMYDyABKAhCA+BBAxI2CgZydW5uZXIYECABKAsyHC5zdmMucnVubmVycy52MS5Xb3JrU2VsZWN0b3JCA+BBA0gCiAEBEh8KEnJlcXVpcmVkX2FwcHJvdmFscxgRIAEoDUID4EEDEiAKE2FsbG93X3NlbGZfYXBwcm92YWwYEiABKAhCA+BBAxIcCg9wcm9tb3Rpb25zX29ubHkYEyABKAhCA+BBAxIcCgpkb2NrZXJmaWxlGBQgASgJQgPgQQNIA4gBARIZCgdjb250ZXh0GBUgASgJQgPgQQNIBIgBARIYCgZ0YXJnZXQYFiABKAlCA+BBA0gFiAEBEhgKC2Nsb25lX2RlcHRoGBcgASgNQgPgQQMSEQoEdGFncxgYIAEoCEID4EEDEhgKBm5vdGljZRgZIAEoCUID4EEDSAaIAQFCDQoLX3JlcG9zaXRvcnlCCQoHX2RlcGxveUIJCgdfcnVubmVyQg0KC19kb2NrZXJmaWxlQgoKCF9jb250ZXh0QgkKB190YXJnZXRCCQoHX25vdGljZSImCgtMaXN0UmVxdWVzdBIXCgpwcm9qZWN0X2lkGAEgASgJQgPgQQIiSwoMTGlzdFJlc3BvbnNlEjsKDGVudmlyb25tZW50cxgBIAMoCzIgLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnRCA+BBAyIpCgpHZXRSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQIi2wkKDUNyZWF0ZVJlcXVlc3QSFwoKcHJvamVjdF9pZBgBIAEoCUID4EECEjEKBG5hbWUYAiABKAlCI+BBArpIHXIbMhleW2EtejAtOV1bYS16MC05LV17MCw2Mn0kEkIKCnJlcG9zaXRvcnkYAyABKAlCKbpIJnIkGPQDMh9eKGh0dHBzPzovL3xzc2g6Ly98Z2l0QClbXlxzXSskSACIAQESQQoGYnJhbmNoGAQgASgJQiy6SClyJxABGPQBMiBeW15cc35eOj8qXFtcXC1dW15cc35eOj8qXFtcXF0qJEgBiAEBEjMKCmJ1aWxkX3BhdGgYBSABKAlCGrpIF3IVEAEY9AMyDl5bXi9cc11bXlxzXSokSAKIAQESQwoKYnVpbGRfdHlwZRgGIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlQgq6SAeCAQQQASAASAOIAQESFwoKc3VibW9kdWxlcxgHIAEoCEgEiAEBEhwKD2RlcGxveV9hcHByb3ZhbBgIIAEoCEgFiAEBEjAKBmRlcGxveRgJIAEoCzIbLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVwbG95SAaIAQESLwoVYnVpbGRfdGltZW91dF9zZWNvbmRzGAogASgNQgu6SAgqBhiAowUoHkgHiAEBEkEKD2dpdF9jcmVkZW50aWFscxgLIAEoCzIjLnN2Yy5lbnZpcm9ubWVudHMudjEuR2l0Q3JlZGVudGlhbHNICIgBARIxCgZydW5uZXIYDCABKAsyHC5zdmMucnVubmVycy52MS5Xb3JrU2VsZWN0b3JICYgBARIqChJyZXF1aXJlZF9hcHByb3ZhbHMYDSABKA1CCbpIBioEGAUoAUgKiAEBEiAKE2FsbG93X3NlbGZfYXBwcm92YWwYDiABKAhIC4gBARIcCg9wcm9tb3Rpb25zX29ubHkYDyABKAhIDIgBARI0Cgpkb2NrZXJmaWxlGBAgASgJQhu6SBhyFhj0AzIRXihbXi9cc11bXlxzXSopPyRIDYgBARIxCgdjb250ZXh0GBEgASgJQhu6SBhyFhj0AzIRXihbXi9cc11bXlxzXSopPyRIDogBARI+CgZ0YXJnZXQYEiABKAlCKbpIJnIkGIABMh9eKFtBLVphLXowLTldW0EtWmEtejAtOS5fLV0qKT8kSA+IAQESJAoLY2xvbmVfZGVwdGgYEyABKA1CCrpIByoFGJBOKAFIEIgBARIRCgR0YWdzGBQgASgISBGIAQFCDQoLX3JlcG9zaXRvcnlCCQoHX2JyYW5jaEINCgtfYnVpbGRfcGF0aEINCgtfYnVpbGRfdHlwZUINCgtfc3VibW9kdWxlc0ISChBfZGVwbG95X2FwcHJvdmFsQgkKB19kZXBsb3lCGAoWX2J1aWxkX3RpbWVvdXRfc2Vjb25kc0ISChBfZ2l0X2NyZWRlbnRpYWxzQgkKB19ydW5uZXJCFQoTX3JlcXVpcmVkX2FwcHJvdmFsc0IWChRfYWxsb3dfc2VsZl9hcHByb3ZhbEISChBfcHJvbW90aW9uc19vbmx5Qg0KC19kb2NrZXJmaWxlQgoKCF9jb250ZXh0QgkKB190YXJnZXRCDgoMX2Nsb25lX2RlcHRoQgcKBV90YWdzIuoJCg1VcGRhdGVSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQISMwoEbmFtZRgCIAEoCUIgukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSRIAIgBARJCCgpyZXBvc2l0b3J5GAMgASgJQim6SCZyJBj0AzIfXihodHRwcz86Ly98c3NoOi8vfGdpdEApW15cc10rJEgBiAEBEkEKBmJyYW5jaBgEIAEoCUIsukgpcicQARj0ATIgXlteXHN+Xjo/KlxbXFwtXVteXHN+Xjo/KlxbXFxdKiRIAogBARIzCgpidWlsZF9wYXRoGAUgASgJQhq6SBdyFRABGPQDMg5eW14vXHNdW15cc10qJEgDiAEBEkMKCmJ1aWxkX3R5cGUYBiABKA4yHi5zdmMuZW52aXJvbm1lbnRzLnYxLkJ1aWxkVHlwZUIKukgHggEEEAEgAEgEiAEBEhcKCnN1Ym1vZHVsZXMYByABKAhIBYgBARIcCg9kZXBsb3lfYXBwcm92YWwYCCABKAhIBogBARIwCgZkZXBsb3kYCSABKAsyGy5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveUgHiAEBEi8KFWJ1aWxkX3RpbWVvdXRfc2Vjb25kcxgKIAEoDUILukgIKgYYgKMFKB5ICIgBARJBCg9naXRfY3JlZGVudGlhbHMYCyABKAsyIy5zdmMuZW52aXJvbm1lbnRzLnYxLkdpdENyZWRlbnRpYWxzSAmIAQESMQoGcnVubmVyGAwgASgLMhwuc3ZjLnJ1bm5lcnMudjEuV29ya1NlbGVjdG9ySAqIAQESKgoScmVxdWlyZWRfYXBwcm92YWxzGA0gASgNQgm6SAYqBBgFKAFIC4gBARIgChNhbGxvd19zZWxmX2FwcHJvdmFsGA4gASgISAyIAQESHAoPcHJvbW90aW9uc19vbmx5GA8gASgISA2IAQESNAoKZG9ja2VyZmlsZRgQIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA6IAQESMQoHY29udGV4dBgRIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA+IAQESPgoGdGFyZ2V0GBIgASgJQim6SCZyJBiAATIfXihbQS1aYS16MC05XVtBLVphLXowLTkuXy1dKik/JEgQiAEBEiQKC2Nsb25lX2RlcHRoGBMgASgNQgq6SAcqBRiQTigBSBGIAQESEQoEdGFncxgUIAEoCEgSiAEBQgcKBV9uYW1lQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGVCDQoLX3N1Ym1vZHVsZXNCEgoQX2RlcGxveV9hcHByb3ZhbEIJCgdfZGVwbG95QhgKFl9idWlsZF90aW1lb3V0X3NlY29uZHNCEgoQX2dpdF9jcmVkZW50aWFsc0IJCgdfcnVubmVyQhUKE19yZXF1aXJlZF9hcHByb3ZhbHNCFgoUX2FsbG93X3NlbGZfYXBwcm92YWxCEgoQX3Byb21vdGlvbnNfb25seUINCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0Qg4KDF9jbG9uZV9kZXB0aEIHCgVfdGFncyIsCg1EZWxldGVSZXF1ZXN0EhsKDmVudmlyb25tZW50X2lkGAEgASgJQgPgQQIiEAoORGVsZXRlUmVzcG9uc2UqcQoJQnVpbGRUeXBlEhoKFkJVSUxEX1RZUEVfVU5TUEVDSUZJRUQQABITCg9CVUlMRF9UWVBFX0FVVE8QARIZChVCVUlMRF9UWVBFX0RPQ0tFUkZJTEUQAhIYChRCVUlMRF9UWVBFX0JVSUxEUEFDSxADKnsKDERlcGxveU1ldGhvZBIdChlERVBMT1lfTUVUSE9EX1VOU1BFQ0lGSUVEEAASFgoSREVQTE9ZX01FVEhPRF9OT05FEAESGwoXREVQTE9ZX01FVEhPRF9DT05UQUlORVIQAhIXChNERVBMT1lfTUVUSE9EX0RPS0tVEAMylgYKE0Vudmlyb25tZW50c1NlcnZpY2USvAEKBExpc3QSIC5zdmMuZW52aXJvbm1lbnRzLnYxLkxpc3RSZXF1ZXN0GiEuc3ZjLmVudmlyb25tZW50cy52MS5MaXN0UmVzcG9uc2Uib5ACAYq1GD2iAQxlbnZpcm9ubWVudHOqAQJpZKoBBG5hbWWqAQpyZXBvc2l0b3J5qgEGYnJhbmNoqgEJYnVpbGRUeXBlgtPkkwIlEiMvcHJvamVjdHMve3Byb2plY3RfaWR9L2Vudmlyb25tZW50cxJzCgNHZXQSHy5zdmMuZW52aXJvbm1lbnRzLnYxLkdldFJlcXVlc3QaIC5zdmMuZW52aXJvbm1lbnRzLnYxLkVudmlyb25tZW50IimQAgGC0+STAiASHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRKFAQoGQ3JlYXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5DcmVhdGVSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCI1irUYA1jJAYLT5JMCKDoBKiIjL3Byb2plY3RzL3twcm9qZWN0X2lkfS9lbnZpcm9ubWVudHMSeQoGVXBkYXRlEiIuc3ZjLmVudmlyb25tZW50cy52MS5VcGRhdGVSZXF1ZXN0GiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIpgtPkkwIjOgEqMh4vZW52aXJvbm1lbnRzL3tlbnZpcm9ubWVudF9pZH0SggEKBkRlbGV0ZRIiLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVsZXRlUmVxdWVzdBojLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVsZXRlUmVzcG9uc2UiL4q1GAVYzAFwAYLT5JMCICoeL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9GkOKtRg/CgxlbnZpcm9ubWVudHMSDGVudmlyb25tZW50cxoZRW52aXJvbm1lbnRzIG9mIGEgcHJvamVjdCgBMAI4A0AEYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runners_v1_runners]);
+  fileDesc("CiZzdmMvZW52aXJvbm1lbnRzL3YxL2Vudmlyb25tZW50cy5wcm90bxITc3ZjLmVudmlyb25tZW50cy52MSL/AQoGRGVwbG95Ej4KBGtpbmQYASABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZEIN4EECukgHggEEEAEgABI9CgNhcHAYAiABKAlCK7pIKHImMiReW2EtejAtOV0oW2EtejAtOS1dezAsNjF9W2EtejAtOV0pPyRIAIgBARIoCg5jb250YWluZXJfcG9ydBgDIAEoDUILukgIKgYY//8DKAFIAYgBARIjCglob3N0X3BvcnQYBCABKA1CC7pICCoGGP//AygBSAKIAQFCBgoEX2FwcEIRCg9fY29udGFpbmVyX3BvcnRCDAoKX2hvc3RfcG9ydCLiAQoOR2l0Q3JlZGVudGlhbHMSIQoIdXNlcm5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIkCgV0b2tlbhgCIAEoCUIQukgHcgUQARiAIIq1GAIIAUgBiAEBEicKB3NzaF9rZXkYAyABKAlCEbpICHIGEAEYgIABirUYAggBSAKIAQESKwoLa25vd25faG9zdHMYBCABKAlCEbpICHIGEAEYgIABirUYAlABSAOIAQFCCwoJX3VzZXJuYW1lQggKBl90b2tlbkIKCghfc3NoX2tleUIOCgxfa25vd25faG9zdHMilQIKDFdvcmtTZWxlY3RvchI0CgVncm91cBgBIAEoCUIgukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSRIAIgBARKVAQoGbGFiZWxzGAIgAygLMi0uc3ZjLmVudmlyb25tZW50cy52MS5Xb3JrU2VsZWN0b3IuTGFiZWxzRW50cnlCVrpINpoBMxAIIiZyJDIiXlthLXpBLVowLTldW2EtekEtWjAtOS5fLy1dezAsNjJ9JCoHcgUQARjIAYq1GBkSDHJ1bm5lci1sYWJlbDIJa2V5PXZhbHVlGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2dyb3VwIpQGCgtFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEg8KB3RlYW1faWQYAyABKAkSDAoEbmFtZRgEIAEoCRIXCgpyZXBvc2l0b3J5GAUgASgJSACIAQESDgoGYnJhbmNoGAYgASgJEhIKCmJ1aWxkX3BhdGgYByABKAkSMgoKYnVpbGRfdHlwZRgIIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN1Ym1vZHVsZXMYCyABKAgSFwoPZGVwbG95X2FwcHJvdmFsGAwgASgIEjAKBmRlcGxveRgNIAEoCzIbLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVwbG95SAGIAQESHQoVYnVpbGRfdGltZW91dF9zZWNvbmRzGA4gASgNEhsKE2hhc19naXRfY3JlZGVudGlhbHMYDyABKAgSNgoGcnVubmVyGBAgASgLMiEuc3ZjLmVudmlyb25tZW50cy52MS5Xb3JrU2VsZWN0b3JIAogBARIaChJyZXF1aXJlZF9hcHByb3ZhbHMYESABKA0SGwoTYWxsb3dfc2VsZl9hcHByb3ZhbBgSIAEoCBIXCg9wcm9tb3Rpb25zX29ubHkYEyABKAgSFwoKZG9ja2VyZmlsZRgUIAEoCUgDiAEBEhQKB2NvbnRleHQYFSABKAlIBIgBARITCgZ0YXJnZXQYFiABKAlIBYgBARITCgtjbG9uZV9kZXB0aBgXIAEoDRIMCgR0YWdzGBggASgIEhMKBm5vdGljZRgZIAEoCUgGiAEBQg0KC19yZXBvc2l0b3J5QgkKB19kZXBsb3lCCQoHX3J1bm5lckINCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0QgkKB19ub3RpY2UiIQoLTGlzdFJlcXVlc3QSEgoKcHJvamVjdF9pZBgBIAEoCSJGCgxMaXN0UmVzcG9uc2USNgoMZW52aXJvbm1lbnRzGAEgAygLMiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIkCgpHZXRSZXF1ZXN0EhYKDmVudmlyb25tZW50X2lkGAEgASgJItsJCg1DcmVhdGVSZXF1ZXN0EhIKCnByb2plY3RfaWQYASABKAkSMQoEbmFtZRgCIAEoCUIj4EECukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSQSQgoKcmVwb3NpdG9yeRgDIAEoCUIpukgmciQY9AMyH14oaHR0cHM/Oi8vfHNzaDovL3xnaXRAKVteXHNdKyRIAIgBARJBCgZicmFuY2gYBCABKAlCLLpIKXInEAEY9AEyIF5bXlxzfl46PypcW1xcLV1bXlxzfl46PypcW1xcXSokSAGIAQESMwoKYnVpbGRfcGF0aBgFIAEoCUIaukgXchUQARj0AzIOXlteL1xzXVteXHNdKiRIAogBARJDCgpidWlsZF90eXBlGAYgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIA4gBARIXCgpzdWJtb2R1bGVzGAcgASgISASIAQESHAoPZGVwbG95X2FwcHJvdmFsGAggASgISAWIAQESMAoGZGVwbG95GAkgASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lIBogBARIvChVidWlsZF90aW1lb3V0X3NlY29uZHMYCiABKA1CC7pICCoGGICjBSgeSAeIAQESQQoPZ2l0X2NyZWRlbnRpYWxzGAsgASgLMiMuc3ZjLmVudmlyb25tZW50cy52MS5HaXRDcmVkZW50aWFsc0gIiAEBEjYKBnJ1bm5lchgMIAEoCzIhLnN2Yy5lbnZpcm9ubWVudHMudjEuV29ya1NlbGVjdG9ySAmIAQESKgoScmVxdWlyZWRfYXBwcm92YWxzGA0gASgNQgm6SAYqBBgFKAFICogBARIgChNhbGxvd19zZWxmX2FwcHJvdmFsGA4gASgISAuIAQESHAoPcHJvbW90aW9uc19vbmx5GA8gASgISAyIAQESNAoKZG9ja2VyZmlsZRgQIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA2IAQESMQoHY29udGV4dBgRIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA6IAQESPgoGdGFyZ2V0GBIgASgJQim6SCZyJBiAATIfXihbQS1aYS16MC05XVtBLVphLXowLTkuXy1dKik/JEgPiAEBEiQKC2Nsb25lX2RlcHRoGBMgASgNQgq6SAcqBRiQTigBSBCIAQESEQoEdGFncxgUIAEoCEgRiAEBQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGVCDQoLX3N1Ym1vZHVsZXNCEgoQX2RlcGxveV9hcHByb3ZhbEIJCgdfZGVwbG95QhgKFl9idWlsZF90aW1lb3V0X3NlY29uZHNCEgoQX2dpdF9jcmVkZW50aWFsc0IJCgdfcnVubmVyQhUKE19yZXF1aXJlZF9hcHByb3ZhbHNCFgoUX2FsbG93X3NlbGZfYXBwcm92YWxCEgoQX3Byb21vdGlvbnNfb25seUINCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0Qg4KDF9jbG9uZV9kZXB0aEIHCgVfdGFncyLqCQoNVXBkYXRlUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCRIzCgRuYW1lGAIgASgJQiC6SB1yGzIZXlthLXowLTldW2EtejAtOS1dezAsNjJ9JEgAiAEBEkIKCnJlcG9zaXRvcnkYAyABKAlCKbpIJnIkGPQDMh9eKGh0dHBzPzovL3xzc2g6Ly98Z2l0QClbXlxzXSskSAGIAQESQQoGYnJhbmNoGAQgASgJQiy6SClyJxABGPQBMiBeW15cc35eOj8qXFtcXC1dW15cc35eOj8qXFtcXF0qJEgCiAEBEjMKCmJ1aWxkX3BhdGgYBSABKAlCGrpIF3IVEAEY9AMyDl5bXi9cc11bXlxzXSokSAOIAQESQwoKYnVpbGRfdHlwZRgGIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlQgq6SAeCAQQQASAASASIAQESFwoKc3VibW9kdWxlcxgHIAEoCEgFiAEBEhwKD2RlcGxveV9hcHByb3ZhbBgIIAEoCEgGiAEBEjAKBmRlcGxveRgJIAEoCzIbLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVwbG95SAeIAQESLwoVYnVpbGRfdGltZW91dF9zZWNvbmRzGAogASgNQgu6SAgqBhiAowUoHkgIiAEBEkEKD2dpdF9jcmVkZW50aWFscxgLIAEoCzIjLnN2Yy5lbnZpcm9ubWVudHMudjEuR2l0Q3JlZGVudGlhbHNICYgBARI2CgZydW5uZXIYDCABKAsyIS5zdmMuZW52aXJvbm1lbnRzLnYxLldvcmtTZWxlY3RvckgKiAEBEioKEnJlcXVpcmVkX2FwcHJvdmFscxgNIAEoDUIJukgGKgQYBSgBSAuIAQESIAoTYWxsb3dfc2VsZl9hcHByb3ZhbBgOIAEoCEgMiAEBEhwKD3Byb21vdGlvbnNfb25seRgPIAEoCEgNiAEBEjQKCmRvY2tlcmZpbGUYECABKAlCG7pIGHIWGPQDMhFeKFteL1xzXVteXHNdKik/JEgOiAEBEjEKB2NvbnRleHQYESABKAlCG7pIGHIWGPQDMhFeKFteL1xzXVteXHNdKik/JEgPiAEBEj4KBnRhcmdldBgSIAEoCUIpukgmciQYgAEyH14oW0EtWmEtejAtOV1bQS1aYS16MC05Ll8tXSopPyRIEIgBARIkCgtjbG9uZV9kZXB0aBgTIAEoDUIKukgHKgUYkE4oAUgRiAEBEhEKBHRhZ3MYFCABKAhIEogBAUIHCgVfbmFtZUINCgtfcmVwb3NpdG9yeUIJCgdfYnJhbmNoQg0KC19idWlsZF9wYXRoQg0KC19idWlsZF90eXBlQg0KC19zdWJtb2R1bGVzQhIKEF9kZXBsb3lfYXBwcm92YWxCCQoHX2RlcGxveUIYChZfYnVpbGRfdGltZW91dF9zZWNvbmRzQhIKEF9naXRfY3JlZGVudGlhbHNCCQoHX3J1bm5lckIVChNfcmVxdWlyZWRfYXBwcm92YWxzQhYKFF9hbGxvd19zZWxmX2FwcHJvdmFsQhIKEF9wcm9tb3Rpb25zX29ubHlCDQoLX2RvY2tlcmZpbGVCCgoIX2NvbnRleHRCCQoHX3RhcmdldEIOCgxfY2xvbmVfZGVwdGhCBwoFX3RhZ3MiJwoNRGVsZXRlUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCSpxCglCdWlsZFR5cGUSGgoWQlVJTERfVFlQRV9VTlNQRUNJRklFRBAAEhMKD0JVSUxEX1RZUEVfQVVUTxABEhkKFUJVSUxEX1RZUEVfRE9DS0VSRklMRRACEhgKFEJVSUxEX1RZUEVfQlVJTERQQUNLEAMqewoMRGVwbG95TWV0aG9kEh0KGURFUExPWV9NRVRIT0RfVU5TUEVDSUZJRUQQABIWChJERVBMT1lfTUVUSE9EX05PTkUQARIbChdERVBMT1lfTUVUSE9EX0NPTlRBSU5FUhACEhcKE0RFUExPWV9NRVRIT0RfRE9LS1UQAzKIBgoTRW52aXJvbm1lbnRzU2VydmljZRK8AQoETGlzdBIgLnN2Yy5lbnZpcm9ubWVudHMudjEuTGlzdFJlcXVlc3QaIS5zdmMuZW52aXJvbm1lbnRzLnYxLkxpc3RSZXNwb25zZSJvkAIBirUYPaIBDGVudmlyb25tZW50c6oBAmlkqgEEbmFtZaoBCnJlcG9zaXRvcnmqAQZicmFuY2iqAQlidWlsZFR5cGWC0+STAiUSIy9wcm9qZWN0cy97cHJvamVjdF9pZH0vZW52aXJvbm1lbnRzEnMKA0dldBIfLnN2Yy5lbnZpcm9ubWVudHMudjEuR2V0UmVxdWVzdBogLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnQiKZACAYLT5JMCIBIeL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9EoUBCgZDcmVhdGUSIi5zdmMuZW52aXJvbm1lbnRzLnYxLkNyZWF0ZVJlcXVlc3QaIC5zdmMuZW52aXJvbm1lbnRzLnYxLkVudmlyb25tZW50IjWKtRgDWMkBgtPkkwIoOgEqIiMvcHJvamVjdHMve3Byb2plY3RfaWR9L2Vudmlyb25tZW50cxJ5CgZVcGRhdGUSIi5zdmMuZW52aXJvbm1lbnRzLnYxLlVwZGF0ZVJlcXVlc3QaIC5zdmMuZW52aXJvbm1lbnRzLnYxLkVudmlyb25tZW50IimC0+STAiM6ASoyHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRJ1CgZEZWxldGUSIi5zdmMuZW52aXJvbm1lbnRzLnYxLkRlbGV0ZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiL4q1GAVYzAFwAYLT5JMCICoeL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9GkOKtRg/CgxlbnZpcm9ubWVudHMSDGVudmlyb25tZW50cxoZRW52aXJvbm1lbnRzIG9mIGEgcHJvamVjdCgBMAI4A0AEYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * Target to which builds of an environment are deployed. It is always on the side of the runner; the control plane never connects to it.
@@ -108,6 +106,34 @@ export type GitCredentials = Message<"svc.environments.v1.GitCredentials"> & {
  */
 export const GitCredentialsSchema: GenMessage<GitCredentials> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 1);
+
+/**
+ * Choice of the runners that may have an item of work: those of the group that have all of the labels. Empty: any.
+ *
+ * @generated from message svc.environments.v1.WorkSelector
+ */
+export type WorkSelector = Message<"svc.environments.v1.WorkSelector"> & {
+  /**
+   * Name of a runner group.
+   *
+   * @generated from field: optional string group = 1;
+   */
+  group?: string | undefined;
+
+  /**
+   * Labels that the runner must have, at most 8.
+   *
+   * @generated from field: map<string, string> labels = 2;
+   */
+  labels: { [key: string]: string };
+};
+
+/**
+ * Describes the message svc.environments.v1.WorkSelector.
+ * Use `create(WorkSelectorSchema)` to create a new message.
+ */
+export const WorkSelectorSchema: GenMessage<WorkSelector> = /*@__PURE__*/
+  messageDesc(file_svc_environments_v1_environments, 2);
 
 /**
  * One environment.
@@ -223,12 +249,12 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
   /**
    * The runners that may have its builds and deploys; absent when any may.
    *
-   * @generated from field: optional svc.runners.v1.WorkSelector runner = 16;
+   * @generated from field: optional svc.environments.v1.WorkSelector runner = 16;
    */
   runner?: WorkSelector | undefined;
 
   /**
-   * People who must approve a promotion.
+   * Number of people who must approve a promotion.
    *
    * @generated from field: uint32 required_approvals = 17;
    */
@@ -296,7 +322,7 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
  * Use `create(EnvironmentSchema)` to create a new message.
  */
 export const EnvironmentSchema: GenMessage<Environment> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 2);
+  messageDesc(file_svc_environments_v1_environments, 3);
 
 /**
  * Selects a project.
@@ -317,7 +343,7 @@ export type ListRequest = Message<"svc.environments.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 3);
+  messageDesc(file_svc_environments_v1_environments, 4);
 
 /**
  * Environments of one project.
@@ -338,7 +364,7 @@ export type ListResponse = Message<"svc.environments.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 4);
+  messageDesc(file_svc_environments_v1_environments, 5);
 
 /**
  * Selects an environment.
@@ -359,7 +385,7 @@ export type GetRequest = Message<"svc.environments.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 5);
+  messageDesc(file_svc_environments_v1_environments, 6);
 
 /**
  * The new environment.
@@ -447,12 +473,12 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   /**
    * The runners that may have its builds and deploys: those of the group that have all of the labels. Default: any.
    *
-   * @generated from field: optional svc.runners.v1.WorkSelector runner = 12;
+   * @generated from field: optional svc.environments.v1.WorkSelector runner = 12;
    */
   runner?: WorkSelector | undefined;
 
   /**
-   * People who must approve a promotion, 1 to 5. Default: 1.
+   * Number of people who must approve a promotion, 1 to 5. Default: 1.
    *
    * @generated from field: optional uint32 required_approvals = 13;
    */
@@ -513,7 +539,7 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 6);
+  messageDesc(file_svc_environments_v1_environments, 7);
 
 /**
  * Holds the changes.
@@ -601,12 +627,12 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
   /**
    * The runners that may have its builds and deploys from now on; an empty object takes any.
    *
-   * @generated from field: optional svc.runners.v1.WorkSelector runner = 12;
+   * @generated from field: optional svc.environments.v1.WorkSelector runner = 12;
    */
   runner?: WorkSelector | undefined;
 
   /**
-   * People who must approve a promotion, 1 to 5.
+   * Number of people who must approve a promotion, 1 to 5.
    *
    * @generated from field: optional uint32 required_approvals = 13;
    */
@@ -667,7 +693,7 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
  * Use `create(UpdateRequestSchema)` to create a new message.
  */
 export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 7);
+  messageDesc(file_svc_environments_v1_environments, 8);
 
 /**
  * Selects an environment.
@@ -688,21 +714,6 @@ export type DeleteRequest = Message<"svc.environments.v1.DeleteRequest"> & {
  * Use `create(DeleteRequestSchema)` to create a new message.
  */
 export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_environments_v1_environments, 8);
-
-/**
- * The response has no fields.
- *
- * @generated from message svc.environments.v1.DeleteResponse
- */
-export type DeleteResponse = Message<"svc.environments.v1.DeleteResponse"> & {
-};
-
-/**
- * Describes the message svc.environments.v1.DeleteResponse.
- * Use `create(DeleteResponseSchema)` to create a new message.
- */
-export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 9);
 
 /**
@@ -795,7 +806,7 @@ export const DeployMethodSchema: GenEnum<DeployMethod> = /*@__PURE__*/
  */
 export const EnvironmentsService: GenService<{
   /**
-   * Lists environments of one project, ordered by name, at most 200.
+   * Lists environments of one project, ordered by name, at most 200. Errors: `not_found` (404, the project).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.List
    */
@@ -846,7 +857,7 @@ export const EnvironmentsService: GenService<{
   delete: {
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
-    output: typeof DeleteResponseSchema;
+    output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_environments_v1_environments, 0);

@@ -437,7 +437,8 @@ export type Field = Message<"svc.options.v1.Field"> & {
   sensitive: boolean;
 
   /**
-   * CLI flag name, kebab-case. Default: the field name in kebab-case.
+   * CLI flag name, kebab-case; the last variable of a path that has one is no positional. Default: the field name in kebab-case; of `team_id`, outside of
+   * the contract of teams, `team`.
    *
    * @generated from field: string flag = 2;
    */

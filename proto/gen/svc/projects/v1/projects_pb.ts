@@ -9,8 +9,8 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/projects/v1/projects.proto.
  */
 export const file_svc_projects_v1_projects: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zdmMvcHJvamVjdHMvdjEvcHJvamVjdHMucHJvdG8SD3N2Yy5wcm9qZWN0cy52MSKLAQoHUHJvamVjdBIPCgJpZBgBIAEoCUID4EEDEhQKB3RlYW1faWQYAiABKAlCA+BBAxIRCgRuYW1lGAMgASgJQgPgQQMSEQoEc2x1ZxgEIAEoCUID4EEDEjMKCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMi1AEKC0xpc3RSZXF1ZXN0EikKB3RlYW1faWQYASABKAlCE7pIBnIEEAEYKIq1GAYSBHRlYW1IAIgBARIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgBiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiABEgCiAEBEisKCHNwYWNlX2lkGAQgASgJQhS6SAZyBBABGCiKtRgHEgVzcGFjZUgDiAEBQgoKCF90ZWFtX2lkQggKBl9saW1pdEIJCgdfY3Vyc29yQgsKCV9zcGFjZV9pZCJuCgxMaXN0UmVzcG9uc2USLwoIcHJvamVjdHMYASADKAsyGC5zdmMucHJvamVjdHMudjEuUHJvamVjdEID4EEDEh0KC25leHRfY3Vyc29yGAIgASgJQgPgQQNIAIgBAUIOCgxfbmV4dF9jdXJzb3IiLgoKR2V0UmVxdWVzdBIgCgppZF9vcl9zbHVnGAEgASgJQgzgQQK6SAZyBBABGGQiVAoNQ3JlYXRlUmVxdWVzdBIaCgRuYW1lGAEgASgJQgzgQQK6SAZyBBABGGQSJwoHdGVhbV9pZBgCIAEoCUIW4EECukgGcgQQARgoirUYBhIEdGVhbSIoCg1EZWxldGVSZXF1ZXN0EhcKCnByb2plY3RfaWQYASABKAlCA+BBAiIQCg5EZWxldGVSZXNwb25zZTKUBAoPUHJvamVjdHNTZXJ2aWNlEpYBCgRMaXN0Ehwuc3ZjLnByb2plY3RzLnYxLkxpc3RSZXF1ZXN0Gh0uc3ZjLnByb2plY3RzLnYxLkxpc3RSZXNwb25zZSJRkAIBirUYOWIPCghwcm9qZWN0cxAyGMgBqgECaWSqAQRzbHVnqgEEbmFtZaoBBnRlYW1JZKoBCWNyZWF0ZWRBdILT5JMCCxIJL3Byb2plY3RzEl8KA0dldBIbLnN2Yy5wcm9qZWN0cy52MS5HZXRSZXF1ZXN0Ghguc3ZjLnByb2plY3RzLnYxLlByb2plY3QiIZACAYLT5JMCGBIWL3Byb2plY3RzL3tpZF9vcl9zbHVnfRJlCgZDcmVhdGUSHi5zdmMucHJvamVjdHMudjEuQ3JlYXRlUmVxdWVzdBoYLnN2Yy5wcm9qZWN0cy52MS5Qcm9qZWN0IiGKtRgJKgRuYW1lWMkBgtPkkwIOOgEqIgkvcHJvamVjdHMSdAoGRGVsZXRlEh4uc3ZjLnByb2plY3RzLnYxLkRlbGV0ZVJlcXVlc3QaHy5zdmMucHJvamVjdHMudjEuRGVsZXRlUmVzcG9uc2UiKYq1GAdAA1jMAXABgtPkkwIYKhYvcHJvamVjdHMve3Byb2plY3RfaWR9GiqKtRgmCghwcm9qZWN0cxIIcHJvamVjdHMaCFByb2plY3RzKAEwAjgDQARiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("Ch5zdmMvcHJvamVjdHMvdjEvcHJvamVjdHMucHJvdG8SD3N2Yy5wcm9qZWN0cy52MSJyCgdQcm9qZWN0EgoKAmlkGAEgASgJEg8KB3RlYW1faWQYAiABKAkSDAoEbmFtZRgDIAEoCRIMCgRzbHVnGAQgASgJEi4KCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIsoBCgtMaXN0UmVxdWVzdBIfCgd0ZWFtX2lkGAEgASgJQgm6SAZyBBABGChIAIgBARIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgBiAEBEh8KBmN1cnNvchgDIAEoCUIKukgHcgUQARiABEgCiAEBEisKCHNwYWNlX2lkGAQgASgJQhS6SAZyBBABGCiKtRgHEgVzcGFjZUgDiAEBQgoKCF90ZWFtX2lkQggKBl9saW1pdEIJCgdfY3Vyc29yQgsKCV9zcGFjZV9pZCJkCgxMaXN0UmVzcG9uc2USKgoIcHJvamVjdHMYASADKAsyGC5zdmMucHJvamVjdHMudjEuUHJvamVjdBIYCgtuZXh0X2N1cnNvchgCIAEoCUgAiAEBQg4KDF9uZXh0X2N1cnNvciIrCgpHZXRSZXF1ZXN0Eh0KCmlkX29yX3NsdWcYASABKAlCCbpIBnIEEAEYZCJKCg1DcmVhdGVSZXF1ZXN0EhoKBG5hbWUYASABKAlCDOBBArpIBnIEEAEYZBIdCgd0ZWFtX2lkGAIgASgJQgzgQQK6SAZyBBABGCgiIwoNRGVsZXRlUmVxdWVzdBISCgpwcm9qZWN0X2lkGAEgASgJMosECg9Qcm9qZWN0c1NlcnZpY2USlgEKBExpc3QSHC5zdmMucHJvamVjdHMudjEuTGlzdFJlcXVlc3QaHS5zdmMucHJvamVjdHMudjEuTGlzdFJlc3BvbnNlIlGQAgGKtRg5Yg8KCHByb2plY3RzEDIYyAGqAQJpZKoBBHNsdWeqAQRuYW1lqgEGdGVhbUlkqgEJY3JlYXRlZEF0gtPkkwILEgkvcHJvamVjdHMSXwoDR2V0Ehsuc3ZjLnByb2plY3RzLnYxLkdldFJlcXVlc3QaGC5zdmMucHJvamVjdHMudjEuUHJvamVjdCIhkAIBgtPkkwIYEhYvcHJvamVjdHMve2lkX29yX3NsdWd9EmUKBkNyZWF0ZRIeLnN2Yy5wcm9qZWN0cy52MS5DcmVhdGVSZXF1ZXN0Ghguc3ZjLnByb2plY3RzLnYxLlByb2plY3QiIYq1GAkqBG5hbWVYyQGC0+STAg46ASoiCS9wcm9qZWN0cxJrCgZEZWxldGUSHi5zdmMucHJvamVjdHMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIpirUYB0ADWMwBcAGC0+STAhgqFi9wcm9qZWN0cy97cHJvamVjdF9pZH0aKoq1GCYKCHByb2plY3RzEghwcm9qZWN0cxoIUHJvamVjdHMoATACOANABGIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One project.
@@ -210,21 +210,6 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_projects_v1_projects, 5);
 
 /**
- * The response has no fields.
- *
- * @generated from message svc.projects.v1.DeleteResponse
- */
-export type DeleteResponse = Message<"svc.projects.v1.DeleteResponse"> & {
-};
-
-/**
- * Describes the message svc.projects.v1.DeleteResponse.
- * Use `create(DeleteResponseSchema)` to create a new message.
- */
-export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_projects_v1_projects, 6);
-
-/**
  * Projects of the caller's teams.
  *
  * @generated from service svc.projects.v1.ProjectsService
@@ -253,7 +238,7 @@ export const ProjectsService: GenService<{
     output: typeof ProjectSchema;
   },
   /**
-   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken).
+   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken). Errors: `not_found` (404, the team).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.Create
    */
@@ -271,7 +256,7 @@ export const ProjectsService: GenService<{
   delete: {
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
-    output: typeof DeleteResponseSchema;
+    output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_projects_v1_projects, 0);

@@ -7,7 +7,6 @@
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
-import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/regions/v1/regions.proto.
  */
 export const file_svc_regions_v1_regions: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvcmVnaW9ucy92MS9yZWdpb25zLnByb3RvEg5zdmMucmVnaW9ucy52MSJdCgZSZWdpb24SDwoCaWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSLwoIb3BlcmF0b3IYAyABKA4yGC5zdmMucmVnaW9ucy52MS5PcGVyYXRvckID4EEDIg0KC0xpc3RSZXF1ZXN0IjwKDExpc3RSZXNwb25zZRIsCgdyZWdpb25zGAEgAygLMhYuc3ZjLnJlZ2lvbnMudjEuUmVnaW9uQgPgQQMqUQoIT3BlcmF0b3ISGAoUT1BFUkFUT1JfVU5TUEVDSUZJRUQQABIUChBPUEVSQVRPUl9TRVJWSUNFEAESFQoRT1BFUkFUT1JfQ1VTVE9NRVIQAjLIAQoOUmVnaW9uc1NlcnZpY2USewoETGlzdBIbLnN2Yy5yZWdpb25zLnYxLkxpc3RSZXF1ZXN0Ghwuc3ZjLnJlZ2lvbnMudjEuTGlzdFJlc3BvbnNlIjiQAgGKtRghogEHcmVnaW9uc6oBAmlkqgEEbmFtZaoBCG9wZXJhdG9ygtPkkwIKEggvcmVnaW9ucxo5irUYNQoHcmVnaW9ucxIHcmVnaW9ucxobUmVnaW9ucyBhbmQgdGhlaXIgb3BlcmF0b3JzKAEwA0gBYgZwcm90bzM", [file_google_api_annotations, file_google_api_field_behavior, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvcmVnaW9ucy92MS9yZWdpb25zLnByb3RvEg5zdmMucmVnaW9ucy52MSJOCgZSZWdpb24SCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIqCghvcGVyYXRvchgDIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yIg0KC0xpc3RSZXF1ZXN0IjcKDExpc3RSZXNwb25zZRInCgdyZWdpb25zGAEgAygLMhYuc3ZjLnJlZ2lvbnMudjEuUmVnaW9uKlEKCE9wZXJhdG9yEhgKFE9QRVJBVE9SX1VOU1BFQ0lGSUVEEAASFAoQT1BFUkFUT1JfU0VSVklDRRABEhUKEU9QRVJBVE9SX0NVU1RPTUVSEAIyyAEKDlJlZ2lvbnNTZXJ2aWNlEnsKBExpc3QSGy5zdmMucmVnaW9ucy52MS5MaXN0UmVxdWVzdBocLnN2Yy5yZWdpb25zLnYxLkxpc3RSZXNwb25zZSI4kAIBirUYIaIBB3JlZ2lvbnOqAQJpZKoBBG5hbWWqAQhvcGVyYXRvcoLT5JMCChIIL3JlZ2lvbnMaOYq1GDUKB3JlZ2lvbnMSB3JlZ2lvbnMaG1JlZ2lvbnMgYW5kIHRoZWlyIG9wZXJhdG9ycygBMANIAWIGcHJvdG8z", [file_google_api_annotations, file_svc_options_v1_options]);
 
 /**
  * One region.

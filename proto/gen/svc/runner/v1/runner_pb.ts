@@ -20,20 +20,16 @@ import { file_google_api_annotations } from "../../../google/api/annotations_pb.
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { BuildType } from "../../environments/v1/environments_pb.ts";
 import { file_svc_environments_v1_environments } from "../../environments/v1/environments_pb.ts";
-import type { SelfDiagnostics } from "../../runners/v1/runners_pb.ts";
-import { file_svc_runners_v1_runners } from "../../runners/v1/runners_pb.ts";
-import type { EndReason, Isolation, Limits, LogStream, Network } from "../../sandboxruns/v1/sandboxruns_pb.ts";
-import { file_svc_sandboxruns_v1_sandboxruns } from "../../sandboxruns/v1/sandboxruns_pb.ts";
+import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file svc/runner/v1/runner.proto.
  */
 export const file_svc_runner_v1_runner: GenFile = /*@__PURE__*/
-  fileDesc("ChpzdmMvcnVubmVyL3YxL3J1bm5lci5wcm90bxINc3ZjLnJ1bm5lci52MSJJCglJbnRlcnZhbHMSFAoMaGVhcnRiZWF0X21zGAEgASgNEhQKDHBvbGxfd2FpdF9tcxgCIAEoDRIQCghsZWFzZV9tcxgDIAEoDSL3AgoNRW5yb2xsUmVxdWVzdBIiCgV0b2tlbhgBIAEoCUIT4EECukgHcgUQARjIAYq1GAIIARI5CgRuYW1lGAIgASgJQivgQQK6SCVyIzIhXltBLVphLXowLTldW0EtWmEtejAtOS5fLV17MCw2Mn0kEjEKCnB1YmxpY19rZXkYAyABKAlCHeBBArpIF3IVMhNeW0EtWmEtejAtOV8tXXs0M30kEnEKBmxhYmVscxgEIAMoCzIoLnN2Yy5ydW5uZXIudjEuRW5yb2xsUmVxdWVzdC5MYWJlbHNFbnRyeUI3ukg0mgExECAiJnIkMiJeW2EtekEtWjAtOV1bYS16QS1aMC05Ll8vLV17MCw2Mn0kKgVyAxjIARIoCgVmYWN0cxgFIAEoCzIULnN2Yy5ydW5uZXIudjEuRmFjdHNIAIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9mYWN0cyKbAQoFRmFjdHMSGAoHdmVyc2lvbhgBIAEoCUIHukgEcgIYZBITCgJvcxgCIAEoCUIHukgEcgIYMhIVCgRhcmNoGAMgASgJQge6SARyAhgyEjEKCWlzb2xhdGlvbhgEIAEoCUIeukgbchlSAFIJY29udGFpbmVyUgpuYW1lc3BhY2VzEhkKCGV4ZWN1dG9yGAUgASgJQge6SARyAhgyIpIBCg5FbnJvbGxSZXNwb25zZRIRCglydW5uZXJfaWQYASABKAkSDwoHdGVhbV9pZBgCIAEoCRIvCgtzZXJ2ZXJfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoJaW50ZXJ2YWxzGAQgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMipQEKCUhlbGRMZWFzZRIYCgJpZBgBIAEoCUIM4EECukgGcgQQARgoEg0KBWVwb2NoGAIgASgNEjkKBXBoYXNlGAMgASgOMhkuc3ZjLnJ1bm5lci52MS5CdWlsZFBoYXNlQgq6SAeCAQQQASAASACIAQESGQoMcGhhc2Vfb2Zmc2V0GAQgASgNSAGIAQFCCAoGX3BoYXNlQg8KDV9waGFzZV9vZmZzZXQijQQKEEhlYXJ0YmVhdFJlcXVlc3QSFgoJcnVubmVyX2lkGAEgASgJQgPgQQISHwoHYm9vdF9pZBgCIAEoCUIJukgGcgQQARhASACIAQESMwoGbGVhc2VzGAMgAygLMhguc3ZjLnJ1bm5lci52MS5IZWxkTGVhc2VCCbpIBpIBAxCAAhI5CgtkaWFnbm9zdGljcxgEIAEoCzIfLnN2Yy5ydW5uZXJzLnYxLlNlbGZEaWFnbm9zdGljc0gBiAEBEhUKCGRyYWluaW5nGAUgASgISAKIAQESKAoFZmFjdHMYBiABKAsyFC5zdmMucnVubmVyLnYxLkZhY3RzSAOIAQESdAoGbGFiZWxzGAcgAygLMisuc3ZjLnJ1bm5lci52MS5IZWFydGJlYXRSZXF1ZXN0LkxhYmVsc0VudHJ5Qje6SDSaATEQICImciQyIl5bYS16QS1aMC05XVthLXpBLVowLTkuXy8tXXswLDYyfSQqBXIDGMgBEjcKCmdpdmVuX2JhY2sYCCADKAsyGC5zdmMucnVubmVyLnYxLkhlbGRMZWFzZUIJukgGkgEDEIACGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCgoIX2Jvb3RfaWRCDgoMX2RpYWdub3N0aWNzQgsKCV9kcmFpbmluZ0IICgZfZmFjdHMiZAoLTGVhc2VTdGF0dXMSCgoCaWQYASABKAkSDQoFZXBvY2gYAiABKA0SKAoFc3RhdGUYAyABKA4yGS5zdmMucnVubmVyLnYxLkxlYXNlU3RhdGUSEAoIbGVhc2VfbXMYBCABKA0irwEKCkRpcmVjdGl2ZXMSGAoQc2VuZF9kaWFnbm9zdGljcxgBIAEoCBIOCgZwYXVzZWQYAiABKAgSDwoHZmxhZ2dlZBgDIAEoCBIXCg92ZXJzaW9uX3Rvb19vbGQYBCABKAgSGwoTdXBncmFkZV9yZWNvbW1lbmRlZBgFIAEoCBITCgttaW5fdmVyc2lvbhgGIAEoCRIbChNyZWNvbW1lbmRlZF92ZXJzaW9uGAcgASgJIswBChFIZWFydGJlYXRSZXNwb25zZRIqCgZsZWFzZXMYASADKAsyGi5zdmMucnVubmVyLnYxLkxlYXNlU3RhdHVzEi0KCmRpcmVjdGl2ZXMYAiABKAsyGS5zdmMucnVubmVyLnYxLkRpcmVjdGl2ZXMSKwoJaW50ZXJ2YWxzGAMgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMSLwoLc2VydmVyX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIq8CCgtQb2xsUmVxdWVzdBIWCglydW5uZXJfaWQYASABKAlCA+BBAhIfCgdwb2xsX2lkGAIgASgJQgm6SAZyBBABGEBIAIgBARIfCgd3YWl0X21zGAMgASgNQgm6SAYqBBjQhgNIAYgBARIcCgVzbG90cxgEIAEoDUIIukgFKgMYgAJIAogBARIzCgZsZWFzZXMYBSADKAsyGC5zdmMucnVubmVyLnYxLkhlbGRMZWFzZUIJukgGkgEDEIACEiQKCW5vdF9yZWFkeRgGIAMoCUIRukgOkgELEAoiB3IFEAEYyAESHwoHYm9vdF9pZBgHIAEoCUIJukgGcgQQARhASAOIAQFCCgoIX3BvbGxfaWRCCgoIX3dhaXRfbXNCCAoGX3Nsb3RzQgoKCF9ib290X2lkIkEKDFBvbGxSZXNwb25zZRIpCgNydW4YASABKAsyFy5zdmMucnVubmVyLnYxLlJ1bk9mZmVySACIAQFCBgoEX3J1biJMChFCdWlsZFBvbGxSZXNwb25zZRItCgVidWlsZBgBIAEoCzIZLnN2Yy5ydW5uZXIudjEuQnVpbGRPZmZlckgAiAEBQggKBl9idWlsZCLhAwoIUnVuT2ZmZXISCgoCaWQYASABKAkSEAoIbGVhc2VfaWQYAiABKAkSDQoFZXBvY2gYAyABKA0SEAoIbGVhc2VfbXMYBCABKA0SEgoFaW1hZ2UYBSABKAlIAIgBARIPCgdjb21tYW5kGAYgAygJEjUKA2VudhgHIAMoCzIgLnN2Yy5ydW5uZXIudjEuUnVuT2ZmZXIuRW52RW50cnlCBoq1GAIIARIUCgd3b3JrZGlyGAggASgJSAGIAQESGgoFc3RkaW4YCSABKAlCBoq1GAIIAUgCiAEBEiwKB25ldHdvcmsYCiABKA4yGy5zdmMuc2FuZGJveHJ1bnMudjEuTmV0d29yaxIwCglpc29sYXRpb24YCyABKA4yHS5zdmMuc2FuZGJveHJ1bnMudjEuSXNvbGF0aW9uEioKBmxpbWl0cxgMIAEoCzIaLnN2Yy5zYW5kYm94cnVucy52MS5MaW1pdHMSDwoHYXR0ZW1wdBgNIAEoDRIPCgd0ZWFtX2lkGA4gASgJEg4KBnNoYXJlZBgPIAEoCBoqCghFbnZFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9pbWFnZUIKCghfd29ya2RpckIICgZfc3RkaW4iwgUKCkJ1aWxkT2ZmZXISCgoCaWQYASABKAkSEAoIbGVhc2VfaWQYAiABKAkSDQoFZXBvY2gYAyABKA0SEAoIbGVhc2VfbXMYBCABKA0SDwoHYXR0ZW1wdBgFIAEoDRIvCgZzb3VyY2UYBiABKAsyGi5zdmMucnVubmVyLnYxLkJ1aWxkU291cmNlSACIAQESMgoKYnVpbGRfdHlwZRgHIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlEjsKCXZhcmlhYmxlcxgIIAMoCzIoLnN2Yy5ydW5uZXIudjEuQnVpbGRPZmZlci5WYXJpYWJsZXNFbnRyeRI/CgdzZWNyZXRzGAkgAygLMiYuc3ZjLnJ1bm5lci52MS5CdWlsZE9mZmVyLlNlY3JldHNFbnRyeUIGirUYAggBEg0KBXN0ZXBzGAogAygJEi4KBWltYWdlGAsgASgLMhouc3ZjLnJ1bm5lci52MS5JbWFnZVRhcmdldEgBiAEBEjAKBmRlcGxveRgMIAEoCzIbLnN2Yy5ydW5uZXIudjEuRGVwbG95VGFyZ2V0SAKIAQESGQoMZGVwbG95X2ltYWdlGA0gASgJSAOIAQESKgoGbGltaXRzGA4gASgLMhouc3ZjLnJ1bm5lci52MS5CdWlsZExpbWl0cxIVCg1idWlsZGVyX2ltYWdlGA8gASgJEg8KB3RlYW1faWQYECABKAkSDgoGc2hhcmVkGBEgASgIGjAKDlZhcmlhYmxlc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLgoMU2VjcmV0c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCQoHX3NvdXJjZUIICgZfaW1hZ2VCCQoHX2RlcGxveUIPCg1fZGVwbG95X2ltYWdlIqQDCgtCdWlsZFNvdXJjZRISCgpyZXBvc2l0b3J5GAEgASgJEg4KBmJyYW5jaBgCIAEoCRITCgZjb21taXQYAyABKAlIAIgBARISCgpidWlsZF9wYXRoGAQgASgJEhIKCnN1Ym1vZHVsZXMYBSABKAgSFQoIdXNlcm5hbWUYBiABKAlIAYgBARIaCgV0b2tlbhgHIAEoCUIGirUYAggBSAKIAQESHAoHc3NoX2tleRgIIAEoCUIGirUYAggBSAOIAQESGAoLa25vd25faG9zdHMYCSABKAlIBIgBARIXCgpkb2NrZXJmaWxlGAogASgJSAWIAQESFAoHY29udGV4dBgLIAEoCUgGiAEBEhMKBnRhcmdldBgMIAEoCUgHiAEBEhMKC2Nsb25lX2RlcHRoGA0gASgNEgwKBHRhZ3MYDiABKAhCCQoHX2NvbW1pdEILCglfdXNlcm5hbWVCCAoGX3Rva2VuQgoKCF9zc2hfa2V5Qg4KDF9rbm93bl9ob3N0c0INCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0IugBCgtJbWFnZVRhcmdldBIMCgRob3N0GAEgASgJEhEKCW5hbWVzcGFjZRgCIAEoCRISCgpyZXBvc2l0b3J5GAMgASgJEgsKA3RhZxgEIAEoCRIVCgh1c2VybmFtZRgFIAEoCUgAiAEBEh0KCHBhc3N3b3JkGAYgASgJQgaKtRgCCAFIAYgBARIQCghpbnNlY3VyZRgHIAEoCBIPCgdndWFyZGVkGAggASgIEhUKDWNvbW1pdF9pbl90YWcYCSABKAgSDQoFbG9jYWwYCiABKAhCCwoJX3VzZXJuYW1lQgsKCV9wYXNzd29yZCKfAQoMRGVwbG95VGFyZ2V0EicKBGtpbmQYASABKA4yGS5zdmMucnVubmVyLnYxLkRlcGxveUtpbmQSCwoDYXBwGAIgASgJEhYKDmNvbnRhaW5lcl9wb3J0GAMgASgNEhEKCWhvc3RfcG9ydBgEIAEoDRIbCg5lbnZpcm9ubWVudF9pZBgFIAEoCUgAiAEBQhEKD19lbnZpcm9ubWVudF9pZCJdCgtCdWlsZExpbWl0cxIXCg90aW1lb3V0X3NlY29uZHMYASABKA0SEQoJbWVtb3J5X21iGAIgASgNEgwKBGNwdXMYAyABKAESFAoMb3V0cHV0X2J5dGVzGAQgASgNIpQBCghMb2dDaHVuaxI8CgZzdHJlYW0YASABKA4yHS5zdmMuc2FuZGJveHJ1bnMudjEuTG9nU3RyZWFtQg3gQQK6SAeCAQQQASAAEhwKBGRhdGEYAiABKAxCDuBBArpICHoGEAEYgIAQEhoKDW1pc3NpbmdfYnl0ZXMYAyABKA1IAIgBAUIQCg5fbWlzc2luZ19ieXRlcyLJAQoLTG9nc1JlcXVlc3QSFgoJcnVubmVyX2lkGAEgASgJQgPgQQISGAoCaWQYAiABKAlCDOBBArpIBnIEEAEYKBISCgVlcG9jaBgDIAEoDUID4EECEg4KBm9mZnNldBgEIAEoDRIyCgZjaHVua3MYBSADKAsyFy5zdmMucnVubmVyLnYxLkxvZ0NodW5rQgm6SAaSAQMQgCASKAoDZW5kGAYgASgLMhYuc3ZjLnJ1bm5lci52MS5Mb2dzRW5kSACIAQFCBgoEX2VuZCI/CgdMb2dzRW5kEg0KBWJ5dGVzGAEgASgNEiUKBnNoYTI1NhgCIAEoCUIVukgSchAyDl5bMC05YS1mXXs2NH0kIl8KDExvZ3NSZXNwb25zZRITCgtuZXh0X29mZnNldBgBIAEoDRIQCghjb21wbGV0ZRgCIAEoCBIoCgVzdGF0ZRgDIAEoDjIZLnN2Yy5ydW5uZXIudjEuTGVhc2VTdGF0ZSKeAwoNUmVwb3J0UmVxdWVzdBIWCglydW5uZXJfaWQYASABKAlCA+BBAhIYCgJpZBgCIAEoCUIM4EECukgGcgQQARgoEhIKBWVwb2NoGAMgASgNQgPgQQISHwoJcmVwb3J0X2lkGAQgASgJQgzgQQK6SAZyBBAIGEASPgoGcmVhc29uGAUgASgOMh0uc3ZjLnNhbmRib3hydW5zLnYxLkVuZFJlYXNvbkIP4EECukgJggEGEAEgACAHEiIKCWV4aXRfY29kZRgGIAEoBUIKukgHGgUY/wEoAEgAiAEBEh4KB21lc3NhZ2UYByABKAlCCLpIBXIDGNAPSAGIAQESGAoLZHVyYXRpb25fbXMYCCABKA1IAogBARIWCgl3YWl0ZWRfbXMYCSABKA1IA4gBARIuCgVidWlsZBgKIAEoCzIaLnN2Yy5ydW5uZXIudjEuQnVpbGRSZXN1bHRIBIgBAUIMCgpfZXhpdF9jb2RlQgoKCF9tZXNzYWdlQg4KDF9kdXJhdGlvbl9tc0IMCgpfd2FpdGVkX21zQggKBl9idWlsZCK1BgoLQnVpbGRSZXN1bHQSOQoGY29tbWl0GAEgASgJQiS6SCFyHzIdXihbMC05YS1mXXs0MH18WzAtOWEtZl17NjR9KSRIAIgBARJDCgpidWlsZF90eXBlGAIgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIAYgBARIcCgVpbWFnZRgDIAEoCUIIukgFcgMY9ANIAogBARIxCgZkaWdlc3QYBCABKAlCHLpIGXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSRIA4gBARIeCgdhZGRyZXNzGAUgASgJQgi6SAVyAxj0A0gEiAEBEjkKBXBoYXNlGAYgASgOMhkuc3ZjLnJ1bm5lci52MS5CdWlsZFBoYXNlQgq6SAeCAQQQASAASAWIAQESMgoGcGhhc2VzGAcgAygLMhguc3ZjLnJ1bm5lci52MS5QaGFzZVRpbWVCCLpIBZIBAhAIEhwKBHNib20YCCABKAxCCbpIBnoEGODcKkgGiAEBEiMKDHNib21fcHJvYmxlbRgJIAEoCUIIukgFcgMY9ANIB4gBARIjCgptZWRpYV90eXBlGAogASgJQgq6SAdyBRABGMgBSAiIAQESRAoIcGxhdGZvcm0YCyABKAlCLbpIKnIoGGQyJF5bYS16MC05XSsvW2EtejAtOV9dKygvW2EtejAtOS5dKyk/JEgJiAEBEjcKC2Jhc2VfaW1hZ2VzGAwgAygLMhguc3ZjLnJ1bm5lci52MS5CYXNlSW1hZ2VCCLpIBZIBAhAQEjYKA3JlZhgNIAEoCUIkukghch8Y/wEyGl5yZWZzLyhoZWFkc3x0YWdzKS9bXlxzXSskSAqIAQESHAoDdGFnGA4gASgJQgq6SAdyBRABGIABSAuIAQFCCQoHX2NvbW1pdEINCgtfYnVpbGRfdHlwZUIICgZfaW1hZ2VCCQoHX2RpZ2VzdEIKCghfYWRkcmVzc0IICgZfcGhhc2VCBwoFX3Nib21CDwoNX3Nib21fcHJvYmxlbUINCgtfbWVkaWFfdHlwZUILCglfcGxhdGZvcm1CBgoEX3JlZkIGCgRfdGFnInMKCUJhc2VJbWFnZRI4CgRuYW1lGAEgASgJQiq6SCdyJRABGIAEMh5eW0EtWmEtejAtOV1bQS1aYS16MC05Ll86Ly1dKiQSLAoGZGlnZXN0GAIgASgJQhy6SBlyFzIVXnNoYTI1NjpbMC05YS1mXXs2NH0kIlYKCVBoYXNlVGltZRI0CgVwaGFzZRgBIAEoDjIZLnN2Yy5ydW5uZXIudjEuQnVpbGRQaGFzZUIKukgHggEEEAEgABITCgtkdXJhdGlvbl9tcxgCIAEoDSI0Cg5SZXBvcnRSZXNwb25zZRIQCghhY2NlcHRlZBgBIAEoCBIQCghyZXBlYXRlZBgCIAEoCCqTAQoKQnVpbGRQaGFzZRIbChdCVUlMRF9QSEFTRV9VTlNQRUNJRklFRBAAEhcKE0JVSUxEX1BIQVNFX0NMT05JTkcQARIYChRCVUlMRF9QSEFTRV9CVUlMRElORxACEhoKFkJVSUxEX1BIQVNFX1BVQkxJU0hJTkcQAxIZChVCVUlMRF9QSEFTRV9ERVBMT1lJTkcQBCp0CgpMZWFzZVN0YXRlEhsKF0xFQVNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASEgoOTEVBU0VfU1RBVEVfT0sQARIZChVMRUFTRV9TVEFURV9DQU5DRUxMRUQQAhIaChZMRUFTRV9TVEFURV9TVVBFUlNFREVEEAMqWwoKRGVwbG95S2luZBIbChdERVBMT1lfS0lORF9VTlNQRUNJRklFRBAAEhkKFURFUExPWV9LSU5EX0NPTlRBSU5FUhABEhUKEURFUExPWV9LSU5EX0RPS0tVEAIy3QgKDVJ1bm5lclNlcnZpY2USdwoGRW5yb2xsEhwuc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXF1ZXN0Gh0uc3ZjLnJ1bm5lci52MS5FbnJvbGxSZXNwb25zZSIwirUYEjAGWMkBgAGAgAGKAQVsb2dpboLT5JMCFDoBKiIPL3J1bm5lcnMvZW5yb2xsEowBCglIZWFydGJlYXQSHy5zdmMucnVubmVyLnYxLkhlYXJ0YmVhdFJlcXVlc3QaIC5zdmMucnVubmVyLnYxLkhlYXJ0YmVhdFJlc3BvbnNlIjyKtRgPgAGAgBCKAQdtYWNoaW5lgtPkkwIjOgEqIh4vcnVubmVycy97cnVubmVyX2lkfS9oZWFydGJlYXQSfAoEUG9sbBIaLnN2Yy5ydW5uZXIudjEuUG9sbFJlcXVlc3QaGy5zdmMucnVubmVyLnYxLlBvbGxSZXNwb25zZSI7irUYE3jg1AOAAYCAEIoBB21hY2hpbmWC0+STAh46ASoiGS9ydW5uZXJzL3tydW5uZXJfaWR9L3BvbGwSeAoETG9ncxIaLnN2Yy5ydW5uZXIudjEuTG9nc1JlcXVlc3QaGy5zdmMucnVubmVyLnYxLkxvZ3NSZXNwb25zZSI3irUYD4ABgIAYigEHbWFjaGluZYLT5JMCHjoBKiIZL3J1bm5lcnMve3J1bm5lcl9pZH0vbG9ncxKAAQoGUmVwb3J0Ehwuc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXF1ZXN0Gh0uc3ZjLnJ1bm5lci52MS5SZXBvcnRSZXNwb25zZSI5irUYD4ABgIAEigEHbWFjaGluZYLT5JMCIDoBKiIbL3J1bm5lcnMve3J1bm5lcl9pZH0vcmVwb3J0EowBCglCdWlsZFBvbGwSGi5zdmMucnVubmVyLnYxLlBvbGxSZXF1ZXN0GiAuc3ZjLnJ1bm5lci52MS5CdWlsZFBvbGxSZXNwb25zZSJBirUYE3jg1AOAAYCAEIoBB21hY2hpbmWC0+STAiQ6ASoiHy9ydW5uZXJzL3tydW5uZXJfaWR9L2J1aWxkLXBvbGwSgwEKCUJ1aWxkTG9ncxIaLnN2Yy5ydW5uZXIudjEuTG9nc1JlcXVlc3QaGy5zdmMucnVubmVyLnYxLkxvZ3NSZXNwb25zZSI9irUYD4ABgIAYigEHbWFjaGluZYLT5JMCJDoBKiIfL3J1bm5lcnMve3J1bm5lcl9pZH0vYnVpbGQtbG9ncxKLAQoLQnVpbGRSZXBvcnQSHC5zdmMucnVubmVyLnYxLlJlcG9ydFJlcXVlc3QaHS5zdmMucnVubmVyLnYxLlJlcG9ydFJlc3BvbnNlIj+KtRgPgAGAgECKAQdtYWNoaW5lgtPkkwImOgEqIiEvcnVubmVycy97cnVubmVyX2lkfS9idWlsZC1yZXBvcnQaJoq1GCIaDlJ1bm5lciBkYWVtb25zIgxob3N0LnJ1bm5lcnMoAjADYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_environments_v1_environments, file_svc_runners_v1_runners, file_svc_sandboxruns_v1_sandboxruns]);
+  fileDesc("ChpzdmMvcnVubmVyL3YxL3J1bm5lci5wcm90bxINc3ZjLnJ1bm5lci52MSJJCglJbnRlcnZhbHMSFAoMaGVhcnRiZWF0X21zGAEgASgNEhQKDHBvbGxfd2FpdF9tcxgCIAEoDRIQCghsZWFzZV9tcxgDIAEoDSL3AgoNRW5yb2xsUmVxdWVzdBIiCgV0b2tlbhgBIAEoCUIT4EECukgHcgUQARjIAYq1GAIIARI5CgRuYW1lGAIgASgJQivgQQK6SCVyIzIhXltBLVphLXowLTldW0EtWmEtejAtOS5fLV17MCw2Mn0kEjEKCnB1YmxpY19rZXkYAyABKAlCHeBBArpIF3IVMhNeW0EtWmEtejAtOV8tXXs0M30kEnEKBmxhYmVscxgEIAMoCzIoLnN2Yy5ydW5uZXIudjEuRW5yb2xsUmVxdWVzdC5MYWJlbHNFbnRyeUI3ukg0mgExECAiJnIkMiJeW2EtekEtWjAtOV1bYS16QS1aMC05Ll8vLV17MCw2Mn0kKgVyAxjIARIoCgVmYWN0cxgFIAEoCzIULnN2Yy5ydW5uZXIudjEuRmFjdHNIAIgBARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQggKBl9mYWN0cyKbAQoFRmFjdHMSGAoHdmVyc2lvbhgBIAEoCUIHukgEcgIYZBITCgJvcxgCIAEoCUIHukgEcgIYMhIVCgRhcmNoGAMgASgJQge6SARyAhgyEjEKCWlzb2xhdGlvbhgEIAEoCUIeukgbchlSAFIJY29udGFpbmVyUgpuYW1lc3BhY2VzEhkKCGV4ZWN1dG9yGAUgASgJQge6SARyAhgyIpIBCg5FbnJvbGxSZXNwb25zZRIRCglydW5uZXJfaWQYASABKAkSDwoHdGVhbV9pZBgCIAEoCRIvCgtzZXJ2ZXJfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASKwoJaW50ZXJ2YWxzGAQgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMipQEKCUhlbGRMZWFzZRIYCgJpZBgBIAEoCUIM4EECukgGcgQQARgoEg0KBWVwb2NoGAIgASgNEjkKBXBoYXNlGAMgASgOMhkuc3ZjLnJ1bm5lci52MS5CdWlsZFBoYXNlQgq6SAeCAQQQASAASACIAQESGQoMcGhhc2Vfb2Zmc2V0GAQgASgNSAGIAQFCCAoGX3BoYXNlQg8KDV9waGFzZV9vZmZzZXQiqAEKD1NlbGZEaWFnbm9zdGljcxInChVjb250YWluZXJfY2xpX3ZlcnNpb24YASABKAlCCLpIBXIDGMgBEiQKEmRlcGxveV9jbGlfdmVyc2lvbhgCIAEoCUIIukgFcgMYyAESGQoRd29ya3NwYWNlX2ZyZWVfbWIYAyABKA0SKwoCYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMihwQKEEhlYXJ0YmVhdFJlcXVlc3QSEQoJcnVubmVyX2lkGAEgASgJEh8KB2Jvb3RfaWQYAiABKAlCCbpIBnIEEAEYQEgAiAEBEjMKBmxlYXNlcxgDIAMoCzIYLnN2Yy5ydW5uZXIudjEuSGVsZExlYXNlQgm6SAaSAQMQgAISOAoLZGlhZ25vc3RpY3MYBCABKAsyHi5zdmMucnVubmVyLnYxLlNlbGZEaWFnbm9zdGljc0gBiAEBEhUKCGRyYWluaW5nGAUgASgISAKIAQESKAoFZmFjdHMYBiABKAsyFC5zdmMucnVubmVyLnYxLkZhY3RzSAOIAQESdAoGbGFiZWxzGAcgAygLMisuc3ZjLnJ1bm5lci52MS5IZWFydGJlYXRSZXF1ZXN0LkxhYmVsc0VudHJ5Qje6SDSaATEQICImciQyIl5bYS16QS1aMC05XVthLXpBLVowLTkuXy8tXXswLDYyfSQqBXIDGMgBEjcKCmdpdmVuX2JhY2sYCCADKAsyGC5zdmMucnVubmVyLnYxLkhlbGRMZWFzZUIJukgGkgEDEIACGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCgoIX2Jvb3RfaWRCDgoMX2RpYWdub3N0aWNzQgsKCV9kcmFpbmluZ0IICgZfZmFjdHMiZAoLTGVhc2VTdGF0dXMSCgoCaWQYASABKAkSDQoFZXBvY2gYAiABKA0SKAoFc3RhdGUYAyABKA4yGS5zdmMucnVubmVyLnYxLkxlYXNlU3RhdGUSEAoIbGVhc2VfbXMYBCABKA0irwEKCkRpcmVjdGl2ZXMSGAoQc2VuZF9kaWFnbm9zdGljcxgBIAEoCBIOCgZwYXVzZWQYAiABKAgSDwoHZmxhZ2dlZBgDIAEoCBIXCg92ZXJzaW9uX3Rvb19vbGQYBCABKAgSGwoTdXBncmFkZV9yZWNvbW1lbmRlZBgFIAEoCBITCgttaW5fdmVyc2lvbhgGIAEoCRIbChNyZWNvbW1lbmRlZF92ZXJzaW9uGAcgASgJIswBChFIZWFydGJlYXRSZXNwb25zZRIqCgZsZWFzZXMYASADKAsyGi5zdmMucnVubmVyLnYxLkxlYXNlU3RhdHVzEi0KCmRpcmVjdGl2ZXMYAiABKAsyGS5zdmMucnVubmVyLnYxLkRpcmVjdGl2ZXMSKwoJaW50ZXJ2YWxzGAMgASgLMhguc3ZjLnJ1bm5lci52MS5JbnRlcnZhbHMSLwoLc2VydmVyX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqoCCgtQb2xsUmVxdWVzdBIRCglydW5uZXJfaWQYASABKAkSHwoHcG9sbF9pZBgCIAEoCUIJukgGcgQQARhASACIAQESHwoHd2FpdF9tcxgDIAEoDUIJukgGKgQY0IYDSAGIAQESHAoFc2xvdHMYBCABKA1CCLpIBSoDGIACSAKIAQESMwoGbGVhc2VzGAUgAygLMhguc3ZjLnJ1bm5lci52MS5IZWxkTGVhc2VCCbpIBpIBAxCAAhIkCglub3RfcmVhZHkYBiADKAlCEbpIDpIBCxAKIgdyBRABGMgBEh8KB2Jvb3RfaWQYByABKAlCCbpIBnIEEAEYQEgDiAEBQgoKCF9wb2xsX2lkQgoKCF93YWl0X21zQggKBl9zbG90c0IKCghfYm9vdF9pZCJBCgxQb2xsUmVzcG9uc2USKQoDcnVuGAEgASgLMhcuc3ZjLnJ1bm5lci52MS5SdW5PZmZlckgAiAEBQgYKBF9ydW4iTAoRQnVpbGRQb2xsUmVzcG9uc2USLQoFYnVpbGQYASABKAsyGS5zdmMucnVubmVyLnYxLkJ1aWxkT2ZmZXJIAIgBAUIICgZfYnVpbGQilQIKBkxpbWl0cxIpCg90aW1lb3V0X3NlY29uZHMYASABKA1CC7pICCoGGICjBSgBSACIAQESIwoJbWVtb3J5X21iGAIgASgNQgu6SAgqBhiAgAQoEEgBiAEBEiwKBGNwdXMYAyABKAFCGbpIFhIUQAEZAAAAAAAAUEApmpmZmZmZuT9IAogBARIdCgRwaWRzGAQgASgNQgq6SAcqBRiAICgISAOIAQESKQoMb3V0cHV0X2J5dGVzGAUgASgNQg66SAsqCRiAgICAASiACEgEiAEBQhIKEF90aW1lb3V0X3NlY29uZHNCDAoKX21lbW9yeV9tYkIHCgVfY3B1c0IHCgVfcGlkc0IPCg1fb3V0cHV0X2J5dGVzItIDCghSdW5PZmZlchIKCgJpZBgBIAEoCRIQCghsZWFzZV9pZBgCIAEoCRINCgVlcG9jaBgDIAEoDRIQCghsZWFzZV9tcxgEIAEoDRISCgVpbWFnZRgFIAEoCUgAiAEBEg8KB2NvbW1hbmQYBiADKAkSNQoDZW52GAcgAygLMiAuc3ZjLnJ1bm5lci52MS5SdW5PZmZlci5FbnZFbnRyeUIGirUYAggBEhQKB3dvcmtkaXIYCCABKAlIAYgBARIaCgVzdGRpbhgJIAEoCUIGirUYAggBSAKIAQESJwoHbmV0d29yaxgKIAEoDjIWLnN2Yy5ydW5uZXIudjEuTmV0d29yaxIrCglpc29sYXRpb24YCyABKA4yGC5zdmMucnVubmVyLnYxLklzb2xhdGlvbhIlCgZsaW1pdHMYDCABKAsyFS5zdmMucnVubmVyLnYxLkxpbWl0cxIPCgdhdHRlbXB0GA0gASgNEg8KB3RlYW1faWQYDiABKAkSDgoGc2hhcmVkGA8gASgIGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2ltYWdlQgoKCF93b3JrZGlyQggKBl9zdGRpbiLCBQoKQnVpbGRPZmZlchIKCgJpZBgBIAEoCRIQCghsZWFzZV9pZBgCIAEoCRINCgVlcG9jaBgDIAEoDRIQCghsZWFzZV9tcxgEIAEoDRIPCgdhdHRlbXB0GAUgASgNEi8KBnNvdXJjZRgGIAEoCzIaLnN2Yy5ydW5uZXIudjEuQnVpbGRTb3VyY2VIAIgBARIyCgpidWlsZF90eXBlGAcgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGUSOwoJdmFyaWFibGVzGAggAygLMiguc3ZjLnJ1bm5lci52MS5CdWlsZE9mZmVyLlZhcmlhYmxlc0VudHJ5Ej8KB3NlY3JldHMYCSADKAsyJi5zdmMucnVubmVyLnYxLkJ1aWxkT2ZmZXIuU2VjcmV0c0VudHJ5QgaKtRgCCAESDQoFc3RlcHMYCiADKAkSLgoFaW1hZ2UYCyABKAsyGi5zdmMucnVubmVyLnYxLkltYWdlVGFyZ2V0SAGIAQESMAoGZGVwbG95GAwgASgLMhsuc3ZjLnJ1bm5lci52MS5EZXBsb3lUYXJnZXRIAogBARIZCgxkZXBsb3lfaW1hZ2UYDSABKAlIA4gBARIqCgZsaW1pdHMYDiABKAsyGi5zdmMucnVubmVyLnYxLkJ1aWxkTGltaXRzEhUKDWJ1aWxkZXJfaW1hZ2UYDyABKAkSDwoHdGVhbV9pZBgQIAEoCRIOCgZzaGFyZWQYESABKAgaMAoOVmFyaWFibGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARouCgxTZWNyZXRzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIJCgdfc291cmNlQggKBl9pbWFnZUIJCgdfZGVwbG95Qg8KDV9kZXBsb3lfaW1hZ2UipAMKC0J1aWxkU291cmNlEhIKCnJlcG9zaXRvcnkYASABKAkSDgoGYnJhbmNoGAIgASgJEhMKBmNvbW1pdBgDIAEoCUgAiAEBEhIKCmJ1aWxkX3BhdGgYBCABKAkSEgoKc3VibW9kdWxlcxgFIAEoCBIVCgh1c2VybmFtZRgGIAEoCUgBiAEBEhoKBXRva2VuGAcgASgJQgaKtRgCCAFIAogBARIcCgdzc2hfa2V5GAggASgJQgaKtRgCCAFIA4gBARIYCgtrbm93bl9ob3N0cxgJIAEoCUgEiAEBEhcKCmRvY2tlcmZpbGUYCiABKAlIBYgBARIUCgdjb250ZXh0GAsgASgJSAaIAQESEwoGdGFyZ2V0GAwgASgJSAeIAQESEwoLY2xvbmVfZGVwdGgYDSABKA0SDAoEdGFncxgOIAEoCEIJCgdfY29tbWl0QgsKCV91c2VybmFtZUIICgZfdG9rZW5CCgoIX3NzaF9rZXlCDgoMX2tub3duX2hvc3RzQg0KC19kb2NrZXJmaWxlQgoKCF9jb250ZXh0QgkKB190YXJnZXQi6AEKC0ltYWdlVGFyZ2V0EgwKBGhvc3QYASABKAkSEQoJbmFtZXNwYWNlGAIgASgJEhIKCnJlcG9zaXRvcnkYAyABKAkSCwoDdGFnGAQgASgJEhUKCHVzZXJuYW1lGAUgASgJSACIAQESHQoIcGFzc3dvcmQYBiABKAlCBoq1GAIIAUgBiAEBEhAKCGluc2VjdXJlGAcgASgIEg8KB2d1YXJkZWQYCCABKAgSFQoNY29tbWl0X2luX3RhZxgJIAEoCBINCgVsb2NhbBgKIAEoCEILCglfdXNlcm5hbWVCCwoJX3Bhc3N3b3JkIp8BCgxEZXBsb3lUYXJnZXQSJwoEa2luZBgBIAEoDjIZLnN2Yy5ydW5uZXIudjEuRGVwbG95S2luZBILCgNhcHAYAiABKAkSFgoOY29udGFpbmVyX3BvcnQYAyABKA0SEQoJaG9zdF9wb3J0GAQgASgNEhsKDmVudmlyb25tZW50X2lkGAUgASgJSACIAQFCEQoPX2Vudmlyb25tZW50X2lkIl0KC0J1aWxkTGltaXRzEhcKD3RpbWVvdXRfc2Vjb25kcxgBIAEoDRIRCgltZW1vcnlfbWIYAiABKA0SDAoEY3B1cxgDIAEoARIUCgxvdXRwdXRfYnl0ZXMYBCABKA0ijwEKCExvZ0NodW5rEjcKBnN0cmVhbRgBIAEoDjIYLnN2Yy5ydW5uZXIudjEuTG9nU3RyZWFtQg3gQQK6SAeCAQQQASAAEhwKBGRhdGEYAiABKAxCDuBBArpICHoGEAEYgIAQEhoKDW1pc3NpbmdfYnl0ZXMYAyABKA1IAIgBAUIQCg5fbWlzc2luZ19ieXRlcyLEAQoLTG9nc1JlcXVlc3QSEQoJcnVubmVyX2lkGAEgASgJEhgKAmlkGAIgASgJQgzgQQK6SAZyBBABGCgSEgoFZXBvY2gYAyABKA1CA+BBAhIOCgZvZmZzZXQYBCABKA0SMgoGY2h1bmtzGAUgAygLMhcuc3ZjLnJ1bm5lci52MS5Mb2dDaHVua0IJukgGkgEDEIAgEigKA2VuZBgGIAEoCzIWLnN2Yy5ydW5uZXIudjEuTG9nc0VuZEgAiAEBQgYKBF9lbmQiPwoHTG9nc0VuZBINCgVieXRlcxgBIAEoDRIlCgZzaGEyNTYYAiABKAlCFbpIEnIQMg5eWzAtOWEtZl17NjR9JCJfCgxMb2dzUmVzcG9uc2USEwoLbmV4dF9vZmZzZXQYASABKA0SEAoIY29tcGxldGUYAiABKAgSKAoFc3RhdGUYAyABKA4yGS5zdmMucnVubmVyLnYxLkxlYXNlU3RhdGUilAMKDVJlcG9ydFJlcXVlc3QSEQoJcnVubmVyX2lkGAEgASgJEhgKAmlkGAIgASgJQgzgQQK6SAZyBBABGCgSEgoFZXBvY2gYAyABKA1CA+BBAhIfCglyZXBvcnRfaWQYBCABKAlCDOBBArpIBnIEEAgYQBI5CgZyZWFzb24YBSABKA4yGC5zdmMucnVubmVyLnYxLkVuZFJlYXNvbkIP4EECukgJggEGEAEgACAHEiIKCWV4aXRfY29kZRgGIAEoBUIKukgHGgUY/wEoAEgAiAEBEh4KB21lc3NhZ2UYByABKAlCCLpIBXIDGNAPSAGIAQESGAoLZHVyYXRpb25fbXMYCCABKA1IAogBARIWCgl3YWl0ZWRfbXMYCSABKA1IA4gBARIuCgVidWlsZBgKIAEoCzIaLnN2Yy5ydW5uZXIudjEuQnVpbGRSZXN1bHRIBIgBAUIMCgpfZXhpdF9jb2RlQgoKCF9tZXNzYWdlQg4KDF9kdXJhdGlvbl9tc0IMCgpfd2FpdGVkX21zQggKBl9idWlsZCK1BgoLQnVpbGRSZXN1bHQSOQoGY29tbWl0GAEgASgJQiS6SCFyHzIdXihbMC05YS1mXXs0MH18WzAtOWEtZl17NjR9KSRIAIgBARJDCgpidWlsZF90eXBlGAIgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIAYgBARIcCgVpbWFnZRgDIAEoCUIIukgFcgMY9ANIAogBARIxCgZkaWdlc3QYBCABKAlCHLpIGXIXMhVec2hhMjU2OlswLTlhLWZdezY0fSRIA4gBARIeCgdhZGRyZXNzGAUgASgJQgi6SAVyAxj0A0gEiAEBEjkKBXBoYXNlGAYgASgOMhkuc3ZjLnJ1bm5lci52MS5CdWlsZFBoYXNlQgq6SAeCAQQQASAASAWIAQESMgoGcGhhc2VzGAcgAygLMhguc3ZjLnJ1bm5lci52MS5QaGFzZVRpbWVCCLpIBZIBAhAIEhwKBHNib20YCCABKAxCCbpIBnoEGODcKkgGiAEBEiMKDHNib21fcHJvYmxlbRgJIAEoCUIIukgFcgMY9ANIB4gBARIjCgptZWRpYV90eXBlGAogASgJQgq6SAdyBRABGMgBSAiIAQESRAoIcGxhdGZvcm0YCyABKAlCLbpIKnIoGGQyJF5bYS16MC05XSsvW2EtejAtOV9dKygvW2EtejAtOS5dKyk/JEgJiAEBEjcKC2Jhc2VfaW1hZ2VzGAwgAygLMhguc3ZjLnJ1bm5lci52MS5CYXNlSW1hZ2VCCLpIBZIBAhAQEjYKA3JlZhgNIAEoCUIkukghch8Y/wEyGl5yZWZzLyhoZWFkc3x0YWdzKS9bXlxzXSskSAqIAQESHAoDdGFnGA4gASgJQgq6SAdyBRABGIABSAuIAQFCCQoHX2NvbW1pdEINCgtfYnVpbGRfdHlwZUIICgZfaW1hZ2VCCQoHX2RpZ2VzdEIKCghfYWRkcmVzc0IICgZfcGhhc2VCBwoFX3Nib21CDwoNX3Nib21fcHJvYmxlbUINCgtfbWVkaWFfdHlwZUILCglfcGxhdGZvcm1CBgoEX3JlZkIGCgRfdGFnInMKCUJhc2VJbWFnZRI4CgRuYW1lGAEgASgJQiq6SCdyJRABGIAEMh5eW0EtWmEtejAtOV1bQS1aYS16MC05Ll86Ly1dKiQSLAoGZGlnZXN0GAIgASgJQhy6SBlyFzIVXnNoYTI1NjpbMC05YS1mXXs2NH0kIlYKCVBoYXNlVGltZRI0CgVwaGFzZRgBIAEoDjIZLnN2Yy5ydW5uZXIudjEuQnVpbGRQaGFzZUIKukgHggEEEAEgABITCgtkdXJhdGlvbl9tcxgCIAEoDSI0Cg5SZXBvcnRSZXNwb25zZRIQCghhY2NlcHRlZBgBIAEoCBIQCghyZXBlYXRlZBgCIAEoCCqTAQoKQnVpbGRQaGFzZRIbChdCVUlMRF9QSEFTRV9VTlNQRUNJRklFRBAAEhcKE0JVSUxEX1BIQVNFX0NMT05JTkcQARIYChRCVUlMRF9QSEFTRV9CVUlMRElORxACEhoKFkJVSUxEX1BIQVNFX1BVQkxJU0hJTkcQAxIZChVCVUlMRF9QSEFTRV9ERVBMT1lJTkcQBCp0CgpMZWFzZVN0YXRlEhsKF0xFQVNFX1NUQVRFX1VOU1BFQ0lGSUVEEAASEgoOTEVBU0VfU1RBVEVfT0sQARIZChVMRUFTRV9TVEFURV9DQU5DRUxMRUQQAhIaChZMRUFTRV9TVEFURV9TVVBFUlNFREVEEAMqNAoHTmV0d29yaxIXChNORVRXT1JLX1VOU1BFQ0lGSUVEEAASEAoMTkVUV09SS19OT05FEAEqUgoJSXNvbGF0aW9uEhkKFUlTT0xBVElPTl9VTlNQRUNJRklFRBAAEhEKDUlTT0xBVElPTl9BTlkQARIXChNJU09MQVRJT05fQ09OVEFJTkVSEAIqWwoKRGVwbG95S2luZBIbChdERVBMT1lfS0lORF9VTlNQRUNJRklFRBAAEhkKFURFUExPWV9LSU5EX0NPTlRBSU5FUhABEhUKEURFUExPWV9LSU5EX0RPS0tVEAIqbAoJTG9nU3RyZWFtEhoKFkxPR19TVFJFQU1fVU5TUEVDSUZJRUQQABIVChFMT0dfU1RSRUFNX1NURE9VVBABEhUKEUxPR19TVFJFQU1fU1RERVJSEAISFQoRTE9HX1NUUkVBTV9SVU5ORVIQAyrbAQoJRW5kUmVhc29uEhoKFkVORF9SRUFTT05fVU5TUEVDSUZJRUQQABITCg9FTkRfUkVBU09OX0VYSVQQARIWChJFTkRfUkVBU09OX1RJTUVPVVQQAhIVChFFTkRfUkVBU09OX01FTU9SWRADEhgKFEVORF9SRUFTT05fQ0FOQ0VMTEVEEAQSGQoVRU5EX1JFQVNPTl9MRUFTRV9MT1NUEAUSGwoXRU5EX1JFQVNPTl9FTkdJTkVfRVJST1IQBhIcChhFTkRfUkVBU09OX1FVRVVFX1RJTUVPVVQQBzLdCAoNUnVubmVyU2VydmljZRJ3CgZFbnJvbGwSHC5zdmMucnVubmVyLnYxLkVucm9sbFJlcXVlc3QaHS5zdmMucnVubmVyLnYxLkVucm9sbFJlc3BvbnNlIjCKtRgSMAZYyQGAAYCAAYoBBWxvZ2lugtPkkwIUOgEqIg8vcnVubmVycy9lbnJvbGwSjAEKCUhlYXJ0YmVhdBIfLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVxdWVzdBogLnN2Yy5ydW5uZXIudjEuSGVhcnRiZWF0UmVzcG9uc2UiPIq1GA+AAYCAEIoBB21hY2hpbmWC0+STAiM6ASoiHi9ydW5uZXJzL3tydW5uZXJfaWR9L2hlYXJ0YmVhdBJ8CgRQb2xsEhouc3ZjLnJ1bm5lci52MS5Qb2xsUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuUG9sbFJlc3BvbnNlIjuKtRgTeODUA4ABgIAQigEHbWFjaGluZYLT5JMCHjoBKiIZL3J1bm5lcnMve3J1bm5lcl9pZH0vcG9sbBJ4CgRMb2dzEhouc3ZjLnJ1bm5lci52MS5Mb2dzUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuTG9nc1Jlc3BvbnNlIjeKtRgPgAGAgBiKAQdtYWNoaW5lgtPkkwIeOgEqIhkvcnVubmVycy97cnVubmVyX2lkfS9sb2dzEoABCgZSZXBvcnQSHC5zdmMucnVubmVyLnYxLlJlcG9ydFJlcXVlc3QaHS5zdmMucnVubmVyLnYxLlJlcG9ydFJlc3BvbnNlIjmKtRgPgAGAgASKAQdtYWNoaW5lgtPkkwIgOgEqIhsvcnVubmVycy97cnVubmVyX2lkfS9yZXBvcnQSjAEKCUJ1aWxkUG9sbBIaLnN2Yy5ydW5uZXIudjEuUG9sbFJlcXVlc3QaIC5zdmMucnVubmVyLnYxLkJ1aWxkUG9sbFJlc3BvbnNlIkGKtRgTeODUA4ABgIAQigEHbWFjaGluZYLT5JMCJDoBKiIfL3J1bm5lcnMve3J1bm5lcl9pZH0vYnVpbGQtcG9sbBKDAQoJQnVpbGRMb2dzEhouc3ZjLnJ1bm5lci52MS5Mb2dzUmVxdWVzdBobLnN2Yy5ydW5uZXIudjEuTG9nc1Jlc3BvbnNlIj2KtRgPgAGAgBiKAQdtYWNoaW5lgtPkkwIkOgEqIh8vcnVubmVycy97cnVubmVyX2lkfS9idWlsZC1sb2dzEosBCgtCdWlsZFJlcG9ydBIcLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVxdWVzdBodLnN2Yy5ydW5uZXIudjEuUmVwb3J0UmVzcG9uc2UiP4q1GA+AAYCAQIoBB21hY2hpbmWC0+STAiY6ASoiIS9ydW5uZXJzL3tydW5uZXJfaWR9L2J1aWxkLXJlcG9ydBomirUYIhoOUnVubmVyIGRhZW1vbnMiDGhvc3QucnVubmVycygCMANiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_environments_v1_environments, file_svc_options_v1_options]);
 
 /**
  * Intervals that the server asks for. A runner keeps them within its own bounds.
@@ -255,6 +251,48 @@ export const HeldLeaseSchema: GenMessage<HeldLease> = /*@__PURE__*/
   messageDesc(file_svc_runner_v1_runner, 4);
 
 /**
+ * Diagnostics that a runner gives of its machine when it is asked.
+ *
+ * @generated from message svc.runner.v1.SelfDiagnostics
+ */
+export type SelfDiagnostics = Message<"svc.runner.v1.SelfDiagnostics"> & {
+  /**
+   * Version of the container engine's CLI; empty when there is none.
+   *
+   * @generated from field: string container_cli_version = 1;
+   */
+  containerCliVersion: string;
+
+  /**
+   * Version of the deployment platform's CLI; empty when there is none.
+   *
+   * @generated from field: string deploy_cli_version = 2;
+   */
+  deployCliVersion: string;
+
+  /**
+   * Free space of the workspace disk in mebibytes.
+   *
+   * @generated from field: uint32 workspace_free_mb = 3;
+   */
+  workspaceFreeMb: number;
+
+  /**
+   * Time at which it was taken; set by the control plane.
+   *
+   * @generated from field: google.protobuf.Timestamp at = 4;
+   */
+  at?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message svc.runner.v1.SelfDiagnostics.
+ * Use `create(SelfDiagnosticsSchema)` to create a new message.
+ */
+export const SelfDiagnosticsSchema: GenMessage<SelfDiagnostics> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 5);
+
+/**
  * One heartbeat.
  *
  * @generated from message svc.runner.v1.HeartbeatRequest
@@ -284,7 +322,7 @@ export type HeartbeatRequest = Message<"svc.runner.v1.HeartbeatRequest"> & {
   /**
    * Self-diagnostics, when asked for.
    *
-   * @generated from field: optional svc.runners.v1.SelfDiagnostics diagnostics = 4;
+   * @generated from field: optional svc.runner.v1.SelfDiagnostics diagnostics = 4;
    */
   diagnostics?: SelfDiagnostics | undefined;
 
@@ -323,7 +361,7 @@ export type HeartbeatRequest = Message<"svc.runner.v1.HeartbeatRequest"> & {
  * Use `create(HeartbeatRequestSchema)` to create a new message.
  */
 export const HeartbeatRequestSchema: GenMessage<HeartbeatRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 5);
+  messageDesc(file_svc_runner_v1_runner, 6);
 
 /**
  * The server's answer about one lease.
@@ -365,7 +403,7 @@ export type LeaseStatus = Message<"svc.runner.v1.LeaseStatus"> & {
  * Use `create(LeaseStatusSchema)` to create a new message.
  */
 export const LeaseStatusSchema: GenMessage<LeaseStatus> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 6);
+  messageDesc(file_svc_runner_v1_runner, 7);
 
 /**
  * Requests of the server to the daemon.
@@ -428,7 +466,7 @@ export type Directives = Message<"svc.runner.v1.Directives"> & {
  * Use `create(DirectivesSchema)` to create a new message.
  */
 export const DirectivesSchema: GenMessage<Directives> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 7);
+  messageDesc(file_svc_runner_v1_runner, 8);
 
 /**
  * Answer to a heartbeat.
@@ -470,7 +508,7 @@ export type HeartbeatResponse = Message<"svc.runner.v1.HeartbeatResponse"> & {
  * Use `create(HeartbeatResponseSchema)` to create a new message.
  */
 export const HeartbeatResponseSchema: GenMessage<HeartbeatResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 8);
+  messageDesc(file_svc_runner_v1_runner, 9);
 
 /**
  * One long poll.
@@ -533,7 +571,7 @@ export type PollRequest = Message<"svc.runner.v1.PollRequest"> & {
  * Use `create(PollRequestSchema)` to create a new message.
  */
 export const PollRequestSchema: GenMessage<PollRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 9);
+  messageDesc(file_svc_runner_v1_runner, 10);
 
 /**
  * Work, or nothing.
@@ -554,7 +592,7 @@ export type PollResponse = Message<"svc.runner.v1.PollResponse"> & {
  * Use `create(PollResponseSchema)` to create a new message.
  */
 export const PollResponseSchema: GenMessage<PollResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 10);
+  messageDesc(file_svc_runner_v1_runner, 11);
 
 /**
  * Work, or nothing.
@@ -575,7 +613,56 @@ export type BuildPollResponse = Message<"svc.runner.v1.BuildPollResponse"> & {
  * Use `create(BuildPollResponseSchema)` to create a new message.
  */
 export const BuildPollResponseSchema: GenMessage<BuildPollResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 11);
+  messageDesc(file_svc_runner_v1_runner, 12);
+
+/**
+ * Bounds of one run.
+ *
+ * @generated from message svc.runner.v1.Limits
+ */
+export type Limits = Message<"svc.runner.v1.Limits"> & {
+  /**
+   * Wall-clock limit in seconds, 1 to 86,400. Default: 600.
+   *
+   * @generated from field: optional uint32 timeout_seconds = 1;
+   */
+  timeoutSeconds?: number | undefined;
+
+  /**
+   * Memory in mebibytes, 16 to 65,536. Default: 512.
+   *
+   * @generated from field: optional uint32 memory_mb = 2;
+   */
+  memoryMb?: number | undefined;
+
+  /**
+   * Processors, 0.1 to 64. Default: 1.
+   *
+   * @generated from field: optional double cpus = 3;
+   */
+  cpus?: number | undefined;
+
+  /**
+   * Processes, 8 to 4,096. Default: 256.
+   *
+   * @generated from field: optional uint32 pids = 4;
+   */
+  pids?: number | undefined;
+
+  /**
+   * Stored output in bytes, 1,024 to 268,435,456; what exceeds it is cut off with a visible line. Default: 16,777,216.
+   *
+   * @generated from field: optional uint32 output_bytes = 5;
+   */
+  outputBytes?: number | undefined;
+};
+
+/**
+ * Describes the message svc.runner.v1.Limits.
+ * Use `create(LimitsSchema)` to create a new message.
+ */
+export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
+  messageDesc(file_svc_runner_v1_runner, 13);
 
 /**
  * A sandbox run offered to this runner.
@@ -649,21 +736,21 @@ export type RunOffer = Message<"svc.runner.v1.RunOffer"> & {
   /**
    * Network.
    *
-   * @generated from field: svc.sandboxruns.v1.Network network = 10;
+   * @generated from field: svc.runner.v1.Network network = 10;
    */
   network: Network;
 
   /**
    * Isolation asked for.
    *
-   * @generated from field: svc.sandboxruns.v1.Isolation isolation = 11;
+   * @generated from field: svc.runner.v1.Isolation isolation = 11;
    */
   isolation: Isolation;
 
   /**
    * Bounds, all set.
    *
-   * @generated from field: svc.sandboxruns.v1.Limits limits = 12;
+   * @generated from field: svc.runner.v1.Limits limits = 12;
    */
   limits?: Limits | undefined;
 
@@ -695,7 +782,7 @@ export type RunOffer = Message<"svc.runner.v1.RunOffer"> & {
  * Use `create(RunOfferSchema)` to create a new message.
  */
 export const RunOfferSchema: GenMessage<RunOffer> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 12);
+  messageDesc(file_svc_runner_v1_runner, 14);
 
 /**
  * A build offered to this runner.
@@ -831,7 +918,7 @@ export type BuildOffer = Message<"svc.runner.v1.BuildOffer"> & {
  * Use `create(BuildOfferSchema)` to create a new message.
  */
 export const BuildOfferSchema: GenMessage<BuildOffer> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 13);
+  messageDesc(file_svc_runner_v1_runner, 15);
 
 /**
  * Source to clone.
@@ -943,7 +1030,7 @@ export type BuildSource = Message<"svc.runner.v1.BuildSource"> & {
  * Use `create(BuildSourceSchema)` to create a new message.
  */
 export const BuildSourceSchema: GenMessage<BuildSource> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 14);
+  messageDesc(file_svc_runner_v1_runner, 16);
 
 /**
  * Target to which an image is pushed: `<host>/<namespace>/<repository>:<tag>`.
@@ -1029,7 +1116,7 @@ export type ImageTarget = Message<"svc.runner.v1.ImageTarget"> & {
  * Use `create(ImageTargetSchema)` to create a new message.
  */
 export const ImageTargetSchema: GenMessage<ImageTarget> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 15);
+  messageDesc(file_svc_runner_v1_runner, 17);
 
 /**
  * Target to which an image is deployed.
@@ -1079,7 +1166,7 @@ export type DeployTarget = Message<"svc.runner.v1.DeployTarget"> & {
  * Use `create(DeployTargetSchema)` to create a new message.
  */
 export const DeployTargetSchema: GenMessage<DeployTarget> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 16);
+  messageDesc(file_svc_runner_v1_runner, 18);
 
 /**
  * Bounds of a build.
@@ -1121,7 +1208,7 @@ export type BuildLimits = Message<"svc.runner.v1.BuildLimits"> & {
  * Use `create(BuildLimitsSchema)` to create a new message.
  */
 export const BuildLimitsSchema: GenMessage<BuildLimits> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 17);
+  messageDesc(file_svc_runner_v1_runner, 19);
 
 /**
  * A piece of output of one stream.
@@ -1132,7 +1219,7 @@ export type LogChunk = Message<"svc.runner.v1.LogChunk"> & {
   /**
    * Stream that it was written to.
    *
-   * @generated from field: svc.sandboxruns.v1.LogStream stream = 1;
+   * @generated from field: svc.runner.v1.LogStream stream = 1;
    */
   stream: LogStream;
 
@@ -1156,7 +1243,7 @@ export type LogChunk = Message<"svc.runner.v1.LogChunk"> & {
  * Use `create(LogChunkSchema)` to create a new message.
  */
 export const LogChunkSchema: GenMessage<LogChunk> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 18);
+  messageDesc(file_svc_runner_v1_runner, 20);
 
 /**
  * Output to append.
@@ -1212,7 +1299,7 @@ export type LogsRequest = Message<"svc.runner.v1.LogsRequest"> & {
  * Use `create(LogsRequestSchema)` to create a new message.
  */
 export const LogsRequestSchema: GenMessage<LogsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 19);
+  messageDesc(file_svc_runner_v1_runner, 21);
 
 /**
  * Length and digest that the whole output of an epoch must have.
@@ -1240,7 +1327,7 @@ export type LogsEnd = Message<"svc.runner.v1.LogsEnd"> & {
  * Use `create(LogsEndSchema)` to create a new message.
  */
 export const LogsEndSchema: GenMessage<LogsEnd> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 20);
+  messageDesc(file_svc_runner_v1_runner, 22);
 
 /**
  * Tells what is stored.
@@ -1275,7 +1362,7 @@ export type LogsResponse = Message<"svc.runner.v1.LogsResponse"> & {
  * Use `create(LogsResponseSchema)` to create a new message.
  */
 export const LogsResponseSchema: GenMessage<LogsResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 21);
+  messageDesc(file_svc_runner_v1_runner, 23);
 
 /**
  * Describes the end of work.
@@ -1314,7 +1401,7 @@ export type ReportRequest = Message<"svc.runner.v1.ReportRequest"> & {
   /**
    * Reason of its end.
    *
-   * @generated from field: svc.sandboxruns.v1.EndReason reason = 5;
+   * @generated from field: svc.runner.v1.EndReason reason = 5;
    */
   reason: EndReason;
 
@@ -1359,7 +1446,7 @@ export type ReportRequest = Message<"svc.runner.v1.ReportRequest"> & {
  * Use `create(ReportRequestSchema)` to create a new message.
  */
 export const ReportRequestSchema: GenMessage<ReportRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 22);
+  messageDesc(file_svc_runner_v1_runner, 24);
 
 /**
  * Result of a build.
@@ -1472,7 +1559,7 @@ export type BuildResult = Message<"svc.runner.v1.BuildResult"> & {
  * Use `create(BuildResultSchema)` to create a new message.
  */
 export const BuildResultSchema: GenMessage<BuildResult> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 23);
+  messageDesc(file_svc_runner_v1_runner, 25);
 
 /**
  * An image that another one was built on.
@@ -1500,7 +1587,7 @@ export type BaseImage = Message<"svc.runner.v1.BaseImage"> & {
  * Use `create(BaseImageSchema)` to create a new message.
  */
 export const BaseImageSchema: GenMessage<BaseImage> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 24);
+  messageDesc(file_svc_runner_v1_runner, 26);
 
 /**
  * Duration of a phase.
@@ -1528,7 +1615,7 @@ export type PhaseTime = Message<"svc.runner.v1.PhaseTime"> & {
  * Use `create(PhaseTimeSchema)` to create a new message.
  */
 export const PhaseTimeSchema: GenMessage<PhaseTime> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 25);
+  messageDesc(file_svc_runner_v1_runner, 27);
 
 /**
  * Answer to a report.
@@ -1556,7 +1643,7 @@ export type ReportResponse = Message<"svc.runner.v1.ReportResponse"> & {
  * Use `create(ReportResponseSchema)` to create a new message.
  */
 export const ReportResponseSchema: GenMessage<ReportResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runner_v1_runner, 26);
+  messageDesc(file_svc_runner_v1_runner, 28);
 
 /**
  * Phase of a build on a runner, in order.
@@ -1648,6 +1735,67 @@ export const LeaseStateSchema: GenEnum<LeaseState> = /*@__PURE__*/
   enumDesc(file_svc_runner_v1_runner, 1);
 
 /**
+ * Network that a sandbox sees.
+ *
+ * @generated from enum svc.runner.v1.Network
+ */
+export enum Network {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: NETWORK_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * None but loopback.
+   *
+   * @generated from enum value: NETWORK_NONE = 1;
+   */
+  NONE = 1,
+}
+
+/**
+ * Describes the enum svc.runner.v1.Network.
+ */
+export const NetworkSchema: GenEnum<Network> = /*@__PURE__*/
+  enumDesc(file_svc_runner_v1_runner, 2);
+
+/**
+ * Isolation that a run asks for.
+ *
+ * @generated from enum svc.runner.v1.Isolation
+ */
+export enum Isolation {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: ISOLATION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Whatever the runner offers, containers or Linux namespaces.
+   *
+   * @generated from enum value: ISOLATION_ANY = 1;
+   */
+  ANY = 1,
+
+  /**
+   * A container engine; a runner without one does not receive the run.
+   *
+   * @generated from enum value: ISOLATION_CONTAINER = 2;
+   */
+  CONTAINER = 2,
+}
+
+/**
+ * Describes the enum svc.runner.v1.Isolation.
+ */
+export const IsolationSchema: GenEnum<Isolation> = /*@__PURE__*/
+  enumDesc(file_svc_runner_v1_runner, 3);
+
+/**
  * Way in which an image is brought up on the customer's side.
  *
  * @generated from enum svc.runner.v1.DeployKind
@@ -1679,7 +1827,117 @@ export enum DeployKind {
  * Describes the enum svc.runner.v1.DeployKind.
  */
 export const DeployKindSchema: GenEnum<DeployKind> = /*@__PURE__*/
-  enumDesc(file_svc_runner_v1_runner, 2);
+  enumDesc(file_svc_runner_v1_runner, 4);
+
+/**
+ * Standard output or standard error.
+ *
+ * @generated from enum svc.runner.v1.LogStream
+ */
+export enum LogStream {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: LOG_STREAM_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Standard output.
+   *
+   * @generated from enum value: LOG_STREAM_STDOUT = 1;
+   */
+  STDOUT = 1,
+
+  /**
+   * Standard error.
+   *
+   * @generated from enum value: LOG_STREAM_STDERR = 2;
+   */
+  STDERR = 2,
+
+  /**
+   * A line of the runner itself, for example that output was cut off.
+   *
+   * @generated from enum value: LOG_STREAM_RUNNER = 3;
+   */
+  RUNNER = 3,
+}
+
+/**
+ * Describes the enum svc.runner.v1.LogStream.
+ */
+export const LogStreamSchema: GenEnum<LogStream> = /*@__PURE__*/
+  enumDesc(file_svc_runner_v1_runner, 5);
+
+/**
+ * Reason why a run ended.
+ *
+ * @generated from enum svc.runner.v1.EndReason
+ */
+export enum EndReason {
+  /**
+   * Not ended yet.
+   *
+   * @generated from enum value: END_REASON_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The command ended by itself.
+   *
+   * @generated from enum value: END_REASON_EXIT = 1;
+   */
+  EXIT = 1,
+
+  /**
+   * The time limit was reached.
+   *
+   * @generated from enum value: END_REASON_TIMEOUT = 2;
+   */
+  TIMEOUT = 2,
+
+  /**
+   * The memory limit was reached.
+   *
+   * @generated from enum value: END_REASON_MEMORY = 3;
+   */
+  MEMORY = 3,
+
+  /**
+   * Cancelled on request.
+   *
+   * @generated from enum value: END_REASON_CANCELLED = 4;
+   */
+  CANCELLED = 4,
+
+  /**
+   * The runner lost its lease.
+   *
+   * @generated from enum value: END_REASON_LEASE_LOST = 5;
+   */
+  LEASE_LOST = 5,
+
+  /**
+   * The engine could not run it: image missing, engine down.
+   *
+   * @generated from enum value: END_REASON_ENGINE_ERROR = 6;
+   */
+  ENGINE_ERROR = 6,
+
+  /**
+   * No runner had begun it in the time for which it was to wait.
+   *
+   * @generated from enum value: END_REASON_QUEUE_TIMEOUT = 7;
+   */
+  QUEUE_TIMEOUT = 7,
+}
+
+/**
+ * Describes the enum svc.runner.v1.EndReason.
+ */
+export const EndReasonSchema: GenEnum<EndReason> = /*@__PURE__*/
+  enumDesc(file_svc_runner_v1_runner, 6);
 
 /**
  * Called by runner daemons only.
@@ -1701,7 +1959,7 @@ export const RunnerService: GenService<{
   },
   /**
    * Says that the runner is alive and which leases it holds; renews them. For an offer it is the acceptance. The answer tells for each lease whether
-   * to go on; what it does not know the runner must stop.
+   * to go on; what it does not know the runner must stop. Errors: `boot_superseded` (409: a newer process of the runner has taken over).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Heartbeat
    */
@@ -1713,6 +1971,7 @@ export const RunnerService: GenService<{
   /**
    * Waits for a sandbox run. Answers an empty object when none came in time, and at once when the runner is paused, flagged or draining elsewhere, and to
    * a runner that is not enrolled: its heartbeat says so (`key_unknown`, 401). The same `poll_id` gets the same offer again while that stands.
+   * Errors: `boot_superseded` (409: a newer process of the runner has taken over).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Poll
    */
@@ -1744,7 +2003,7 @@ export const RunnerService: GenService<{
     output: typeof ReportResponseSchema;
   },
   /**
-   * Waits for a build, as `Poll` does for sandbox runs.
+   * Waits for a build, as `Poll` does for sandbox runs. Errors: `boot_superseded` (409: a newer process of the runner has taken over).
    *
    * @generated from rpc svc.runner.v1.RunnerService.BuildPoll
    */
@@ -1755,6 +2014,7 @@ export const RunnerService: GenService<{
   },
   /**
    * Appends output of a build, as `Logs` does for sandbox runs.
+   * Errors: `stale_epoch` (409), `log_gap` (409, `details.nextOffset`), `log_digest_mismatch` (409).
    *
    * @generated from rpc svc.runner.v1.RunnerService.BuildLogs
    */
@@ -1765,6 +2025,7 @@ export const RunnerService: GenService<{
   },
   /**
    * Reports how a build ended, as `Report` does for sandbox runs.
+   * Errors: `stale_epoch` (409), `validation_failed` (400: what is said of the build does not go with its end).
    *
    * @generated from rpc svc.runner.v1.RunnerService.BuildReport
    */

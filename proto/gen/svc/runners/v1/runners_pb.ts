@@ -8,17 +8,18 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
-import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
+import type { SelfDiagnostics } from "../../runner/v1/runner_pb.ts";
+import { file_svc_runner_v1_runner } from "../../runner/v1/runner_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file svc/runners/v1/runners.proto.
  */
 export const file_svc_runners_v1_runners: GenFile = /*@__PURE__*/
-  fileDesc("ChxzdmMvcnVubmVycy92MS9ydW5uZXJzLnByb3RvEg5zdmMucnVubmVycy52MSJSCgdXYWl0aW5nEjIKBnJlYXNvbhgBIAEoDjIdLnN2Yy5ydW5uZXJzLnYxLldhaXRpbmdSZWFzb25CA+BBAxITCgZkZXRhaWwYAiABKAlCA+BBAyKQAgoMV29ya1NlbGVjdG9yEjQKBWdyb3VwGAEgASgJQiC6SB1yGzIZXlthLXowLTldW2EtejAtOS1dezAsNjJ9JEgAiAEBEpABCgZsYWJlbHMYAiADKAsyKC5zdmMucnVubmVycy52MS5Xb3JrU2VsZWN0b3IuTGFiZWxzRW50cnlCVrpINpoBMxAIIiZyJDIiXlthLXpBLVowLTldW2EtekEtWjAtOS5fLy1dezAsNjJ9JCoHcgUQARjIAYq1GBkSDHJ1bm5lci1sYWJlbDIJa2V5PXZhbHVlGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2dyb3VwIpMJCgZSdW5uZXISDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSEQoEbmFtZRgDIAEoCUID4EEDEisKBmhlYWx0aBgEIAEoDjIWLnN2Yy5ydW5uZXJzLnYxLkhlYWx0aEID4EEDEjcKBmxhYmVscxgFIAMoCzIiLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lci5MYWJlbHNFbnRyeUID4EEDEhMKBmxlYXNlcxgGIAEoDUID4EEDEhQKB3N0cmlrZXMYByABKA1CA+BBAxIUCgdmbGFnZ2VkGAggASgIQgPgQQMSFgoJbm90X3JlYWR5GAkgAygJQgPgQQMSFAoHdmVyc2lvbhgKIAEoCUID4EEDEhYKCWlzb2xhdGlvbhgLIAEoCUID4EEDEhUKCGV4ZWN1dG9yGBQgASgJQgPgQQMSNAoLZW5yb2xsZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSPwoRbGFzdF9oZWFydGJlYXRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARI6CgxsYXN0X3NlZW5fYXQYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAYgBARI3CglwYXVzZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAogBARI6CgxwYXVzZWRfdW50aWwYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIA4gBARIcCgpwYXVzZV9ub3RlGBEgASgJQgPgQQNIBIgBARI4CgpyZXZva2VkX2F0GBIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAWIAQESPgoLZGlhZ25vc3RpY3MYEyABKAsyHy5zdmMucnVubmVycy52MS5TZWxmRGlhZ25vc3RpY3NCA+BBA0gGiAEBEiAKE3VwZ3JhZGVfcmVjb21tZW5kZWQYFSABKAhCA+BBAxI+CgpzZXRfbGFiZWxzGBYgAygLMiUuc3ZjLnJ1bm5lcnMudjEuUnVubmVyLlNldExhYmVsc0VudHJ5QgPgQQMSGgoIZ3JvdXBfaWQYFyABKAlCA+BBA0gHiAEBEhwKCmdyb3VwX25hbWUYGCABKAlCA+BBA0gIiAEBGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaMAoOU2V0TGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIUChJfbGFzdF9oZWFydGJlYXRfYXRCDwoNX2xhc3Rfc2Vlbl9hdEIMCgpfcGF1c2VkX2F0Qg8KDV9wYXVzZWRfdW50aWxCDQoLX3BhdXNlX25vdGVCDQoLX3Jldm9rZWRfYXRCDgoMX2RpYWdub3N0aWNzQgsKCV9ncm91cF9pZEINCgtfZ3JvdXBfbmFtZSKoAQoPU2VsZkRpYWdub3N0aWNzEicKFWNvbnRhaW5lcl9jbGlfdmVyc2lvbhgBIAEoCUIIukgFcgMYyAESJAoSZGVwbG95X2NsaV92ZXJzaW9uGAIgASgJQgi6SAVyAxjIARIZChF3b3Jrc3BhY2VfZnJlZV9tYhgDIAEoDRIrCgJhdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyJfCgtMaXN0UmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhwKD2luY2x1ZGVfcmV2b2tlZBgCIAEoCEgAiAEBQhIKEF9pbmNsdWRlX3Jldm9rZWQiPAoMTGlzdFJlc3BvbnNlEiwKB3J1bm5lcnMYASADKAsyFi5zdmMucnVubmVycy52MS5SdW5uZXJCA+BBAyIuCgxXYXRjaFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbSKEAQoMUnVubmVyc0V2ZW50EhUKCHBvc2l0aW9uGAEgASgJQgPgQQMSLAoHcnVubmVycxgCIAMoCzIWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckID4EEDEi8KBmhlYWx0aBgDIAEoCzIaLnN2Yy5ydW5uZXJzLnYxLlRlYW1IZWFsdGhCA+BBAyJECgpHZXRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiOgoYQ3JlYXRlRW5yb2xsVG9rZW5SZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0iagoZQ3JlYXRlRW5yb2xsVG9rZW5SZXNwb25zZRIYCgV0b2tlbhgBIAEoCUIJ4EEDirUYAggBEjMKCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMiRwoNUmV2b2tlUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECIhAKDlJldm9rZVJlc3BvbnNlIk0KD0RpYWdub3NlUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhEKBGxpdmUYAiABKAhIAIgBAUIHCgVfbGl2ZSKmAwoQRGlhZ25vc2VSZXNwb25zZRI1CgxnZW5lcmF0ZWRfYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSLAoHcnVubmVycxgCIAMoCzIWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lckID4EEDEhgKC2xpdmVfbGVhc2VzGAMgASgNQgPgQQMSGwoOZXhwaXJlZF9sZWFzZXMYBCABKA1CA+BBAxITCgZxdWV1ZWQYBSABKA1CA+BBAxIwCgZldmVudHMYBiADKAsyGy5zdmMucnVubmVycy52MS5SdW5uZXJFdmVudEID4EEDEkkKCmNvbmZpZ3VyZWQYByADKAsyMC5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlc3BvbnNlLkNvbmZpZ3VyZWRFbnRyeUID4EEDEh8KDWxpdmVfYW5zd2VyZWQYCCABKAhCA+BBA0gAiAEBGjEKD0NvbmZpZ3VyZWRFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAg6AjgBQhAKDl9saXZlX2Fuc3dlcmVkInoKC1J1bm5lckV2ZW50EisKAmF0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EEDEhEKBGtpbmQYAyABKAlCA+BBAxITCgZkZXRhaWwYBCABKAlCA+BBAyJUChpDbGVhckRpdmVyZ2VuY2VGbGFnUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECIlMKGVJlcXVlc3REaWFnbm9zdGljc1JlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAiKuAgoNVXBkYXRlUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtEhYKCXJ1bm5lcl9pZBgCIAEoCUID4EECEh4KCGdyb3VwX2lkGAMgASgJQge6SARyAhgoSACIAQESiAEKBmxhYmVscxgEIAMoCzIpLnN2Yy5ydW5uZXJzLnYxLlVwZGF0ZVJlcXVlc3QuTGFiZWxzRW50cnlCTbpINJoBMRAgIiZyJDIiXlthLXpBLVowLTldW2EtekEtWjAtOS5fLy1dezAsNjJ9JCoFcgMYyAGKtRgSEgVsYWJlbDIJa2V5PXZhbHVlGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCwoJX2dyb3VwX2lkIpoBCgxQYXVzZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIbCgRub3RlGAMgASgJQgi6SAVyAxj0A0gAiAEBEiAKB21pbnV0ZXMYBCABKA1CCrpIByoFGOBOKAFIAYgBAUIHCgVfbm90ZUIKCghfbWludXRlcyJHCg1SZXN1bWVSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SFgoJcnVubmVyX2lkGAIgASgJQgPgQQIiMgoQR2V0SGVhbHRoUmVxdWVzdBIeCgd0ZWFtX2lkGAEgASgJQg3gQQKKtRgGEgR0ZWFtItQBCgpUZWFtSGVhbHRoEhUKCGRlZ3JhZGVkGAEgASgIQgPgQQMSMwoFc2luY2UYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIAIgBARIxCgZyZWFzb24YAyABKAsyFy5zdmMucnVubmVycy52MS5XYWl0aW5nQgPgQQNIAYgBARIyCgpzdHVja193b3JrGAQgASgLMhkuc3ZjLnJ1bm5lcnMudjEuU3R1Y2tXb3JrQgPgQQNCCAoGX3NpbmNlQgkKB19yZWFzb24iqQEKCVN0dWNrV29yaxIRCgRydW5zGAEgASgNQgPgQQMSEwoGYnVpbGRzGAIgASgNQgPgQQMSNwoJb2xkZXN0X2F0GAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSACIAQESLQoFaXRlbXMYBCADKAsyGS5zdmMucnVubmVycy52MS5TdHVja0l0ZW1CA+BBA0IMCgpfb2xkZXN0X2F0IpMBCglTdHVja0l0ZW0SDwoCaWQYASABKAlCA+BBAxIRCgRraW5kGAIgASgJQgPgQQMSMwoKY3JlYXRlZF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxItCgd3YWl0aW5nGAQgASgLMhcuc3ZjLnJ1bm5lcnMudjEuV2FpdGluZ0ID4EEDIqIBChJMaXN0SGlzdG9yeVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRIWCglydW5uZXJfaWQYAiABKAlCA+BBAhIeCgVsaW1pdBgDIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgEIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yInAKE0xpc3RIaXN0b3J5UmVzcG9uc2USKgoGbGVhc2VzGAEgAygLMhUuc3ZjLnJ1bm5lcnMudjEuTGVhc2VCA+BBAxIdCgtuZXh0X2N1cnNvchgCIAEoCUID4EEDSACIAQFCDgoMX25leHRfY3Vyc29yIo4DCgVMZWFzZRIUCgd3b3JrX2lkGAEgASgJQgPgQQMSEQoEa2luZBgCIAEoCUID4EEDEhIKBWVwb2NoGAMgASgNQgPgQQMSFAoHb3V0Y29tZRgEIAEoCUID4EEDEjMKCmdyYW50ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSOAoKc3RhcnRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0gAiAEBEjEKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhwKCm1ldGVyZWRfbXMYCCABKA1CA+BBA0gBiAEBEiIKEHNlbGZfcmVwb3J0ZWRfbXMYCSABKA1CA+BBA0gCiAEBEhsKDmNvbnRhY3RfZ2FwX21zGAogASgNQgPgQQNCDQoLX3N0YXJ0ZWRfYXRCDQoLX21ldGVyZWRfbXNCEwoRX3NlbGZfcmVwb3J0ZWRfbXMqoQQKDVdhaXRpbmdSZWFzb24SHgoaV0FJVElOR19SRUFTT05fVU5TUEVDSUZJRUQQABIeChpXQUlUSU5HX1JFQVNPTl9ESVNQQVRDSElORxABEh4KGldBSVRJTkdfUkVBU09OX1JFVFJZX0RFTEFZEAISIQodV0FJVElOR19SRUFTT05fTk9fTElWRV9SVU5ORVIQAxIbChdXQUlUSU5HX1JFQVNPTl9BTExfQlVTWRAEEh0KGVdBSVRJTkdfUkVBU09OX0FMTF9QQVVTRUQQBRIcChhXQUlUSU5HX1JFQVNPTl9OT1RfUkVBRFkQBhIlCiFXQUlUSU5HX1JFQVNPTl9JU09MQVRJT05fUkVRVUlSRUQQBxIaChZXQUlUSU5HX1JFQVNPTl9GTEFHR0VEEAgSIgoeV0FJVElOR19SRUFTT05fVkVSU0lPTl9UT09fT0xEEAkSGwoXV0FJVElOR19SRUFTT05fUE9PTF9PRkYQChIjCh9XQUlUSU5HX1JFQVNPTl9FTlZJUk9OTUVOVF9CVVNZEAsSJQohV0FJVElOR19SRUFTT05fTk9fTUFUQ0hJTkdfUlVOTkVSEAwSIAocV0FJVElOR19SRUFTT05fVEVBTV9BVF9MSU1JVBANEiEKHVdBSVRJTkdfUkVBU09OX1RVUk5fT0ZfT1RIRVJTEA4SHgoaV0FJVElOR19SRUFTT05fUlVOTkVSU19PRkYQDyrdAQoGSGVhbHRoEhYKEkhFQUxUSF9VTlNQRUNJRklFRBAAEhUKEUhFQUxUSF9ORVZFUl9TRUVOEAESDwoLSEVBTFRIX0xJVkUQAhIRCg1IRUFMVEhfU0lMRU5UEAMSEwoPSEVBTFRIX0RSQUlOSU5HEAQSEQoNSEVBTFRIX1BBVVNFRBAFEhQKEEhFQUxUSF9OT1RfUkVBRFkQBhISCg5IRUFMVEhfRkxBR0dFRBAHEhIKDkhFQUxUSF9SRVZPS0VEEAgSGgoWSEVBTFRIX1ZFUlNJT05fVE9PX09MRBAJMq8SCg5SdW5uZXJzU2VydmljZRKuAQoETGlzdBIbLnN2Yy5ydW5uZXJzLnYxLkxpc3RSZXF1ZXN0Ghwuc3ZjLnJ1bm5lcnMudjEuTGlzdFJlc3BvbnNlImuQAgGKtRhEogEHcnVubmVyc6oBAmlkqgEEbmFtZaoBBmhlYWx0aKoBBmxlYXNlc6oBD2xhc3RIZWFydGJlYXRBdKoBB3ZlcnNpb26C0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vcnVubmVycxKFAQoFV2F0Y2gSHC5zdmMucnVubmVycy52MS5XYXRjaFJlcXVlc3QaHC5zdmMucnVubmVycy52MS5SdW5uZXJzRXZlbnQiPpACAYq1GBFqCgoIcG9zaXRpb254gLiZKYLT5JMCIBIeL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3dhdGNoMAESdgoDR2V0Ehouc3ZjLnJ1bm5lcnMudjEuR2V0UmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI7kAIBirUYCCIGc3RhdHVzgtPkkwImEiQvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0SkAIKEUNyZWF0ZUVucm9sbFRva2VuEiguc3ZjLnJ1bm5lcnMudjEuQ3JlYXRlRW5yb2xsVG9rZW5SZXF1ZXN0Gikuc3ZjLnJ1bm5lcnMudjEuQ3JlYXRlRW5yb2xsVG9rZW5SZXNwb25zZSKlAYq1GHAiBmVucm9sbFAEWMkBmgFgChlBIHRva2VuIGZvciBhIG5ldyBtYWNoaW5lEh1ydW5uZXJzIGVucm9sbCAtLXRlYW0gdGVhbV8wMRokcnVubmVycy5jcmVhdGVFbnJvbGxUb2tlbigndGVhbV8wMScpgtPkkwIrOgEqIiYvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMvZW5yb2xsLXRva2VucxKAAQoGUmV2b2tlEh0uc3ZjLnJ1bm5lcnMudjEuUmV2b2tlUmVxdWVzdBoeLnN2Yy5ydW5uZXJzLnYxLlJldm9rZVJlc3BvbnNlIjeKtRgHUANYzAFwAYLT5JMCJiokL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9EoMBCghEaWFnbm9zZRIfLnN2Yy5ydW5uZXJzLnYxLkRpYWdub3NlUmVxdWVzdBogLnN2Yy5ydW5uZXJzLnYxLkRpYWdub3NlUmVzcG9uc2UiNJACAYq1GAR4yN8CgtPkkwIjEiEvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMvZGlhZ25vc2USiQEKCUdldEhlYWx0aBIgLnN2Yy5ydW5uZXJzLnYxLkdldEhlYWx0aFJlcXVlc3QaGi5zdmMucnVubmVycy52MS5UZWFtSGVhbHRoIj6QAgGKtRgQCgZoZWFsdGgiBmhlYWx0aILT5JMCIRIfL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2hlYWx0aBKCAgoLTGlzdEhpc3RvcnkSIi5zdmMucnVubmVycy52MS5MaXN0SGlzdG9yeVJlcXVlc3QaIy5zdmMucnVubmVycy52MS5MaXN0SGlzdG9yeVJlc3BvbnNlIqkBkAIBirUYbgoHaGlzdG9yeSIHaGlzdG9yeWINCgZsZWFzZXMQMhjIAaoBBndvcmtJZKoBBGtpbmSqAQdvdXRjb21lqgEJZ3JhbnRlZEF0qgEHZW5kZWRBdKoBCW1ldGVyZWRNc6oBDnNlbGZSZXBvcnRlZE1zgtPkkwIuEiwvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vaGlzdG9yeRKmAQoTQ2xlYXJEaXZlcmdlbmNlRmxhZxIqLnN2Yy5ydW5uZXJzLnYxLkNsZWFyRGl2ZXJnZW5jZUZsYWdSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIkuKtRgCQASC0+STAj86ASoiOi90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfS9jbGVhci1kaXZlcmdlbmNlLWZsYWcSowEKElJlcXVlc3REaWFnbm9zdGljcxIpLnN2Yy5ydW5uZXJzLnYxLlJlcXVlc3REaWFnbm9zdGljc1JlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiSoq1GANYygGC0+STAj06ASoiOC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfS9yZXF1ZXN0LWRpYWdub3N0aWNzEnQKBVBhdXNlEhwuc3ZjLnJ1bm5lcnMudjEuUGF1c2VSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIjWC0+STAi86ASoiKi90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfS9wYXVzZRK0AgoGVXBkYXRlEh0uc3ZjLnJ1bm5lcnMudjEuVXBkYXRlUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciLyAYq1GL4BmgG6AQoeQSBtYWNoaW5lIHdpdGggYSBncmFwaGljcyBjYXJkEkVydW5uZXJzIHVwZGF0ZSBybnJfMDEgLS10ZWFtIHRlYW1fMDEgLS1ncm91cC1pZCBncnBfMDEgLS1sYWJlbCByYWNrPTcaUXJ1bm5lcnMudXBkYXRlKCd0ZWFtXzAxJywgJ3Jucl8wMScsIHsgZ3JvdXBJZDogJ2dycF8wMScsIGxhYmVsczogeyByYWNrOiAnNycgfSB9KYLT5JMCKToBKjIkL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9EncKBlJlc3VtZRIdLnN2Yy5ydW5uZXJzLnYxLlJlc3VtZVJlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiNoLT5JMCMDoBKiIrL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L3Jlc3VtZRpKirUYRgoHcnVubmVycxIHcnVubmVycxocUnVubmVycyBvbiB5b3VyIG93biBtYWNoaW5lcyIMaG9zdC5ydW5uZXJzKAEwAzgHQAhiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChxzdmMvcnVubmVycy92MS9ydW5uZXJzLnByb3RvEg5zdmMucnVubmVycy52MSJICgdXYWl0aW5nEi0KBnJlYXNvbhgBIAEoDjIdLnN2Yy5ydW5uZXJzLnYxLldhaXRpbmdSZWFzb24SDgoGZGV0YWlsGAIgASgJIpoICgZSdW5uZXISCgoCaWQYASABKAkSDwoHdGVhbV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEiYKBmhlYWx0aBgEIAEoDjIWLnN2Yy5ydW5uZXJzLnYxLkhlYWx0aBIyCgZsYWJlbHMYBSADKAsyIi5zdmMucnVubmVycy52MS5SdW5uZXIuTGFiZWxzRW50cnkSDgoGbGVhc2VzGAYgASgNEg8KB3N0cmlrZXMYByABKA0SDwoHZmxhZ2dlZBgIIAEoCBIRCglub3RfcmVhZHkYCSADKAkSDwoHdmVyc2lvbhgKIAEoCRIRCglpc29sYXRpb24YCyABKAkSEAoIZXhlY3V0b3IYFCABKAkSLwoLZW5yb2xsZWRfYXQYDCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjoKEWxhc3RfaGVhcnRiZWF0X2F0GA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEjUKDGxhc3Rfc2Vlbl9hdBgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAYgBARIyCglwYXVzZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQESNQoMcGF1c2VkX3VudGlsGBAgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgDiAEBEhcKCnBhdXNlX25vdGUYESABKAlIBIgBARIzCgpyZXZva2VkX2F0GBIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgFiAEBEjgKC2RpYWdub3N0aWNzGBMgASgLMh4uc3ZjLnJ1bm5lci52MS5TZWxmRGlhZ25vc3RpY3NIBogBARIbChN1cGdyYWRlX3JlY29tbWVuZGVkGBUgASgIEjkKCnNldF9sYWJlbHMYFiADKAsyJS5zdmMucnVubmVycy52MS5SdW5uZXIuU2V0TGFiZWxzRW50cnkSFQoIZ3JvdXBfaWQYFyABKAlIB4gBARIXCgpncm91cF9uYW1lGBggASgJSAiIAQEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARowCg5TZXRMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhQKEl9sYXN0X2hlYXJ0YmVhdF9hdEIPCg1fbGFzdF9zZWVuX2F0QgwKCl9wYXVzZWRfYXRCDwoNX3BhdXNlZF91bnRpbEINCgtfcGF1c2Vfbm90ZUINCgtfcmV2b2tlZF9hdEIOCgxfZGlhZ25vc3RpY3NCCwoJX2dyb3VwX2lkQg0KC19ncm91cF9uYW1lIlAKC0xpc3RSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSHAoPaW5jbHVkZV9yZXZva2VkGAIgASgISACIAQFCEgoQX2luY2x1ZGVfcmV2b2tlZCI3CgxMaXN0UmVzcG9uc2USJwoHcnVubmVycxgBIAMoCzIWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciIfCgxXYXRjaFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSJ1CgxSdW5uZXJzRXZlbnQSEAoIcG9zaXRpb24YASABKAkSJwoHcnVubmVycxgCIAMoCzIWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lchIqCgZoZWFsdGgYAyABKAsyGi5zdmMucnVubmVycy52MS5UZWFtSGVhbHRoIjAKCkdldFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIRCglydW5uZXJfaWQYAiABKAkiKwoYQ3JlYXRlRW5yb2xsVG9rZW5SZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiYgoZQ3JlYXRlRW5yb2xsVG9rZW5SZXNwb25zZRIVCgV0b2tlbhgBIAEoCUIGirUYAggBEi4KCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIjMKDVJldm9rZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIRCglydW5uZXJfaWQYAiABKAkiPgoPRGlhZ25vc2VSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEQoEbGl2ZRgCIAEoCEgAiAEBQgcKBV9saXZlIv4CChBEaWFnbm9zZVJlc3BvbnNlEjAKDGdlbmVyYXRlZF9hdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASJwoHcnVubmVycxgCIAMoCzIWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lchITCgtsaXZlX2xlYXNlcxgDIAEoDRIWCg5leHBpcmVkX2xlYXNlcxgEIAEoDRIOCgZxdWV1ZWQYBSABKA0SKwoGZXZlbnRzGAYgAygLMhsuc3ZjLnJ1bm5lcnMudjEuUnVubmVyRXZlbnQSRAoKY29uZmlndXJlZBgHIAMoCzIwLnN2Yy5ydW5uZXJzLnYxLkRpYWdub3NlUmVzcG9uc2UuQ29uZmlndXJlZEVudHJ5EhoKDWxpdmVfYW5zd2VyZWQYCCABKAhIAIgBARoxCg9Db25maWd1cmVkRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIQCg5fbGl2ZV9hbnN3ZXJlZCJmCgtSdW5uZXJFdmVudBImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEQoJcnVubmVyX2lkGAIgASgJEgwKBGtpbmQYAyABKAkSDgoGZGV0YWlsGAQgASgJIkAKGkNsZWFyRGl2ZXJnZW5jZUZsYWdSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEQoJcnVubmVyX2lkGAIgASgJIj8KGVJlcXVlc3REaWFnbm9zdGljc1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIRCglydW5uZXJfaWQYAiABKAkimgIKDVVwZGF0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIRCglydW5uZXJfaWQYAiABKAkSHgoIZ3JvdXBfaWQYAyABKAlCB7pIBHICGChIAIgBARKIAQoGbGFiZWxzGAQgAygLMikuc3ZjLnJ1bm5lcnMudjEuVXBkYXRlUmVxdWVzdC5MYWJlbHNFbnRyeUJNukg0mgExECAiJnIkMiJeW2EtekEtWjAtOV1bYS16QS1aMC05Ll8vLV17MCw2Mn0kKgVyAxjIAYq1GBISBWxhYmVsMglrZXk9dmFsdWUaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUILCglfZ3JvdXBfaWQihgEKDFBhdXNlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhEKCXJ1bm5lcl9pZBgCIAEoCRIbCgRub3RlGAMgASgJQgi6SAVyAxj0A0gAiAEBEiAKB21pbnV0ZXMYBCABKA1CCrpIByoFGOBOKAFIAYgBAUIHCgVfbm90ZUIKCghfbWludXRlcyIzCg1SZXN1bWVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSEQoJcnVubmVyX2lkGAIgASgJIiMKEEdldEhlYWx0aFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSLAAQoKVGVhbUhlYWx0aBIQCghkZWdyYWRlZBgBIAEoCBIuCgVzaW5jZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIsCgZyZWFzb24YAyABKAsyFy5zdmMucnVubmVycy52MS5XYWl0aW5nSAGIAQESLQoKc3R1Y2tfd29yaxgEIAEoCzIZLnN2Yy5ydW5uZXJzLnYxLlN0dWNrV29ya0IICgZfc2luY2VCCQoHX3JlYXNvbiKVAQoJU3R1Y2tXb3JrEgwKBHJ1bnMYASABKA0SDgoGYnVpbGRzGAIgASgNEjIKCW9sZGVzdF9hdBgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIoCgVpdGVtcxgEIAMoCzIZLnN2Yy5ydW5uZXJzLnYxLlN0dWNrSXRlbUIMCgpfb2xkZXN0X2F0In8KCVN0dWNrSXRlbRIKCgJpZBgBIAEoCRIMCgRraW5kGAIgASgJEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEigKB3dhaXRpbmcYBCABKAsyFy5zdmMucnVubmVycy52MS5XYWl0aW5nIo4BChJMaXN0SGlzdG9yeVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIRCglydW5uZXJfaWQYAiABKAkSHgoFbGltaXQYAyABKA1CCrpIByoFGMgBKAFIAIgBARIfCgZjdXJzb3IYBCABKAlCCrpIB3IFEAEYgARIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJmChNMaXN0SGlzdG9yeVJlc3BvbnNlEiUKBmxlYXNlcxgBIAMoCzIVLnN2Yy5ydW5uZXJzLnYxLkxlYXNlEhgKC25leHRfY3Vyc29yGAIgASgJSACIAQFCDgoMX25leHRfY3Vyc29yItwCCgVMZWFzZRIPCgd3b3JrX2lkGAEgASgJEgwKBGtpbmQYAiABKAkSDQoFZXBvY2gYAyABKA0SDwoHb3V0Y29tZRgEIAEoCRIuCgpncmFudGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpzdGFydGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEiwKCGVuZGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCgptZXRlcmVkX21zGAggASgNSAGIAQESHQoQc2VsZl9yZXBvcnRlZF9tcxgJIAEoDUgCiAEBEhYKDmNvbnRhY3RfZ2FwX21zGAogASgNQg0KC19zdGFydGVkX2F0Qg0KC19tZXRlcmVkX21zQhMKEV9zZWxmX3JlcG9ydGVkX21zKqEECg1XYWl0aW5nUmVhc29uEh4KGldBSVRJTkdfUkVBU09OX1VOU1BFQ0lGSUVEEAASHgoaV0FJVElOR19SRUFTT05fRElTUEFUQ0hJTkcQARIeChpXQUlUSU5HX1JFQVNPTl9SRVRSWV9ERUxBWRACEiEKHVdBSVRJTkdfUkVBU09OX05PX0xJVkVfUlVOTkVSEAMSGwoXV0FJVElOR19SRUFTT05fQUxMX0JVU1kQBBIdChlXQUlUSU5HX1JFQVNPTl9BTExfUEFVU0VEEAUSHAoYV0FJVElOR19SRUFTT05fTk9UX1JFQURZEAYSJQohV0FJVElOR19SRUFTT05fSVNPTEFUSU9OX1JFUVVJUkVEEAcSGgoWV0FJVElOR19SRUFTT05fRkxBR0dFRBAIEiIKHldBSVRJTkdfUkVBU09OX1ZFUlNJT05fVE9PX09MRBAJEhsKF1dBSVRJTkdfUkVBU09OX1BPT0xfT0ZGEAoSIwofV0FJVElOR19SRUFTT05fRU5WSVJPTk1FTlRfQlVTWRALEiUKIVdBSVRJTkdfUkVBU09OX05PX01BVENISU5HX1JVTk5FUhAMEiAKHFdBSVRJTkdfUkVBU09OX1RFQU1fQVRfTElNSVQQDRIhCh1XQUlUSU5HX1JFQVNPTl9UVVJOX09GX09USEVSUxAOEh4KGldBSVRJTkdfUkVBU09OX1JVTk5FUlNfT0ZGEA8q3QEKBkhlYWx0aBIWChJIRUFMVEhfVU5TUEVDSUZJRUQQABIVChFIRUFMVEhfTkVWRVJfU0VFThABEg8KC0hFQUxUSF9MSVZFEAISEQoNSEVBTFRIX1NJTEVOVBADEhMKD0hFQUxUSF9EUkFJTklORxAEEhEKDUhFQUxUSF9QQVVTRUQQBRIUChBIRUFMVEhfTk9UX1JFQURZEAYSEgoOSEVBTFRIX0ZMQUdHRUQQBxISCg5IRUFMVEhfUkVWT0tFRBAIEhoKFkhFQUxUSF9WRVJTSU9OX1RPT19PTEQQCTKmEgoOUnVubmVyc1NlcnZpY2USrgEKBExpc3QSGy5zdmMucnVubmVycy52MS5MaXN0UmVxdWVzdBocLnN2Yy5ydW5uZXJzLnYxLkxpc3RSZXNwb25zZSJrkAIBirUYRKIBB3J1bm5lcnOqAQJpZKoBBG5hbWWqAQZoZWFsdGiqAQZsZWFzZXOqAQ9sYXN0SGVhcnRiZWF0QXSqAQd2ZXJzaW9ugtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMShQEKBVdhdGNoEhwuc3ZjLnJ1bm5lcnMudjEuV2F0Y2hSZXF1ZXN0Ghwuc3ZjLnJ1bm5lcnMudjEuUnVubmVyc0V2ZW50Ij6QAgGKtRgRagoKCHBvc2l0aW9ueIC4mSmC0+STAiASHi90ZWFtcy97dGVhbV9pZH0vcnVubmVycy93YXRjaDABEnYKA0dldBIaLnN2Yy5ydW5uZXJzLnYxLkdldFJlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIiO5ACAYq1GAgiBnN0YXR1c4LT5JMCJhIkL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9EpACChFDcmVhdGVFbnJvbGxUb2tlbhIoLnN2Yy5ydW5uZXJzLnYxLkNyZWF0ZUVucm9sbFRva2VuUmVxdWVzdBopLnN2Yy5ydW5uZXJzLnYxLkNyZWF0ZUVucm9sbFRva2VuUmVzcG9uc2UipQGKtRhwIgZlbnJvbGxQBFjJAZoBYAoZQSB0b2tlbiBmb3IgYSBuZXcgbWFjaGluZRIdcnVubmVycyBlbnJvbGwgLS10ZWFtIHRlYW1fMDEaJHJ1bm5lcnMuY3JlYXRlRW5yb2xsVG9rZW4oJ3RlYW1fMDEnKYLT5JMCKzoBKiImL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2Vucm9sbC10b2tlbnMSeAoGUmV2b2tlEh0uc3ZjLnJ1bm5lcnMudjEuUmV2b2tlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI3irUYB1ADWMwBcAGC0+STAiYqJC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfRKDAQoIRGlhZ25vc2USHy5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlcXVlc3QaIC5zdmMucnVubmVycy52MS5EaWFnbm9zZVJlc3BvbnNlIjSQAgGKtRgEeMjfAoLT5JMCIxIhL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL2RpYWdub3NlEokBCglHZXRIZWFsdGgSIC5zdmMucnVubmVycy52MS5HZXRIZWFsdGhSZXF1ZXN0Ghouc3ZjLnJ1bm5lcnMudjEuVGVhbUhlYWx0aCI+kAIBirUYEAoGaGVhbHRoIgZoZWFsdGiC0+STAiESHy90ZWFtcy97dGVhbV9pZH0vcnVubmVycy9oZWFsdGgSggIKC0xpc3RIaXN0b3J5EiIuc3ZjLnJ1bm5lcnMudjEuTGlzdEhpc3RvcnlSZXF1ZXN0GiMuc3ZjLnJ1bm5lcnMudjEuTGlzdEhpc3RvcnlSZXNwb25zZSKpAZACAYq1GG4KB2hpc3RvcnkiB2hpc3RvcnliDQoGbGVhc2VzEDIYyAGqAQZ3b3JrSWSqAQRraW5kqgEHb3V0Y29tZaoBCWdyYW50ZWRBdKoBB2VuZGVkQXSqAQltZXRlcmVkTXOqAQ5zZWxmUmVwb3J0ZWRNc4LT5JMCLhIsL3RlYW1zL3t0ZWFtX2lkfS9ydW5uZXJzL3tydW5uZXJfaWR9L2hpc3RvcnkSpgEKE0NsZWFyRGl2ZXJnZW5jZUZsYWcSKi5zdmMucnVubmVycy52MS5DbGVhckRpdmVyZ2VuY2VGbGFnUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciJLirUYAkAEgtPkkwI/OgEqIjovdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vY2xlYXItZGl2ZXJnZW5jZS1mbGFnEqMBChJSZXF1ZXN0RGlhZ25vc3RpY3MSKS5zdmMucnVubmVycy52MS5SZXF1ZXN0RGlhZ25vc3RpY3NSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIkqKtRgDWMoBgtPkkwI9OgEqIjgvdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcmVxdWVzdC1kaWFnbm9zdGljcxJ0CgVQYXVzZRIcLnN2Yy5ydW5uZXJzLnYxLlBhdXNlUmVxdWVzdBoWLnN2Yy5ydW5uZXJzLnYxLlJ1bm5lciI1gtPkkwIvOgEqIiovdGVhbXMve3RlYW1faWR9L3J1bm5lcnMve3J1bm5lcl9pZH0vcGF1c2UStAIKBlVwZGF0ZRIdLnN2Yy5ydW5uZXJzLnYxLlVwZGF0ZVJlcXVlc3QaFi5zdmMucnVubmVycy52MS5SdW5uZXIi8gGKtRi+AZoBugEKHkEgbWFjaGluZSB3aXRoIGEgZ3JhcGhpY3MgY2FyZBJFcnVubmVycyB1cGRhdGUgcm5yXzAxIC0tdGVhbSB0ZWFtXzAxIC0tZ3JvdXAtaWQgZ3JwXzAxIC0tbGFiZWwgcmFjaz03GlFydW5uZXJzLnVwZGF0ZSgndGVhbV8wMScsICdybnJfMDEnLCB7IGdyb3VwSWQ6ICdncnBfMDEnLCBsYWJlbHM6IHsgcmFjazogJzcnIH0gfSmC0+STAik6ASoyJC90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfRJ3CgZSZXN1bWUSHS5zdmMucnVubmVycy52MS5SZXN1bWVSZXF1ZXN0GhYuc3ZjLnJ1bm5lcnMudjEuUnVubmVyIjaC0+STAjA6ASoiKy90ZWFtcy97dGVhbV9pZH0vcnVubmVycy97cnVubmVyX2lkfS9yZXN1bWUaSoq1GEYKB3J1bm5lcnMSB3J1bm5lcnMaHFJ1bm5lcnMgb24geW91ciBvd24gbWFjaGluZXMiDGhvc3QucnVubmVycygBMAM4B0AIYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runner_v1_runner]);
 
 /**
  * Reason why an item of work waits, seen at the moment of the call.
@@ -47,34 +48,6 @@ export type Waiting = Message<"svc.runners.v1.Waiting"> & {
  */
 export const WaitingSchema: GenMessage<Waiting> = /*@__PURE__*/
   messageDesc(file_svc_runners_v1_runners, 0);
-
-/**
- * Choice of the runners that may have an item of work: those of the group that have all of the labels. Empty: any.
- *
- * @generated from message svc.runners.v1.WorkSelector
- */
-export type WorkSelector = Message<"svc.runners.v1.WorkSelector"> & {
-  /**
-   * Name of a runner group.
-   *
-   * @generated from field: optional string group = 1;
-   */
-  group?: string | undefined;
-
-  /**
-   * Labels that the runner must have, at most 8.
-   *
-   * @generated from field: map<string, string> labels = 2;
-   */
-  labels: { [key: string]: string };
-};
-
-/**
- * Describes the message svc.runners.v1.WorkSelector.
- * Use `create(WorkSelectorSchema)` to create a new message.
- */
-export const WorkSelectorSchema: GenMessage<WorkSelector> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 1);
 
 /**
  * One runner. Its public key is never shown.
@@ -218,7 +191,7 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
   /**
    * Self-diagnostics of its latest heartbeat that carried any.
    *
-   * @generated from field: optional svc.runners.v1.SelfDiagnostics diagnostics = 19;
+   * @generated from field: optional svc.runner.v1.SelfDiagnostics diagnostics = 19;
    */
   diagnostics?: SelfDiagnostics | undefined;
 
@@ -256,49 +229,7 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
  * Use `create(RunnerSchema)` to create a new message.
  */
 export const RunnerSchema: GenMessage<Runner> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 2);
-
-/**
- * Diagnostics that a runner gives of its machine when it is asked.
- *
- * @generated from message svc.runners.v1.SelfDiagnostics
- */
-export type SelfDiagnostics = Message<"svc.runners.v1.SelfDiagnostics"> & {
-  /**
-   * Version of the container engine's CLI; empty when there is none.
-   *
-   * @generated from field: string container_cli_version = 1;
-   */
-  containerCliVersion: string;
-
-  /**
-   * Version of the deployment platform's CLI; empty when there is none.
-   *
-   * @generated from field: string deploy_cli_version = 2;
-   */
-  deployCliVersion: string;
-
-  /**
-   * Free space of the workspace disk in mebibytes.
-   *
-   * @generated from field: uint32 workspace_free_mb = 3;
-   */
-  workspaceFreeMb: number;
-
-  /**
-   * Time at which it was taken; set by the control plane.
-   *
-   * @generated from field: google.protobuf.Timestamp at = 4;
-   */
-  at?: Timestamp | undefined;
-};
-
-/**
- * Describes the message svc.runners.v1.SelfDiagnostics.
- * Use `create(SelfDiagnosticsSchema)` to create a new message.
- */
-export const SelfDiagnosticsSchema: GenMessage<SelfDiagnostics> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 3);
+  messageDesc(file_svc_runners_v1_runners, 1);
 
 /**
  * Selects a team.
@@ -326,7 +257,7 @@ export type ListRequest = Message<"svc.runners.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 4);
+  messageDesc(file_svc_runners_v1_runners, 2);
 
 /**
  * Runners of a team.
@@ -347,7 +278,7 @@ export type ListResponse = Message<"svc.runners.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 5);
+  messageDesc(file_svc_runners_v1_runners, 3);
 
 /**
  * Selects a team.
@@ -368,7 +299,7 @@ export type WatchRequest = Message<"svc.runners.v1.WatchRequest"> & {
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 6);
+  messageDesc(file_svc_runners_v1_runners, 4);
 
 /**
  * State of the runners.
@@ -403,7 +334,7 @@ export type RunnersEvent = Message<"svc.runners.v1.RunnersEvent"> & {
  * Use `create(RunnersEventSchema)` to create a new message.
  */
 export const RunnersEventSchema: GenMessage<RunnersEvent> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 7);
+  messageDesc(file_svc_runners_v1_runners, 5);
 
 /**
  * Selects a runner.
@@ -431,7 +362,7 @@ export type GetRequest = Message<"svc.runners.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 8);
+  messageDesc(file_svc_runners_v1_runners, 6);
 
 /**
  * Selects a team.
@@ -452,7 +383,7 @@ export type CreateEnrollTokenRequest = Message<"svc.runners.v1.CreateEnrollToken
  * Use `create(CreateEnrollTokenRequestSchema)` to create a new message.
  */
 export const CreateEnrollTokenRequestSchema: GenMessage<CreateEnrollTokenRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 9);
+  messageDesc(file_svc_runners_v1_runners, 7);
 
 /**
  * A one-shot token.
@@ -480,7 +411,7 @@ export type CreateEnrollTokenResponse = Message<"svc.runners.v1.CreateEnrollToke
  * Use `create(CreateEnrollTokenResponseSchema)` to create a new message.
  */
 export const CreateEnrollTokenResponseSchema: GenMessage<CreateEnrollTokenResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 10);
+  messageDesc(file_svc_runners_v1_runners, 8);
 
 /**
  * Selects a runner.
@@ -508,22 +439,7 @@ export type RevokeRequest = Message<"svc.runners.v1.RevokeRequest"> & {
  * Use `create(RevokeRequestSchema)` to create a new message.
  */
 export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 11);
-
-/**
- * The response has no fields.
- *
- * @generated from message svc.runners.v1.RevokeResponse
- */
-export type RevokeResponse = Message<"svc.runners.v1.RevokeResponse"> & {
-};
-
-/**
- * Describes the message svc.runners.v1.RevokeResponse.
- * Use `create(RevokeResponseSchema)` to create a new message.
- */
-export const RevokeResponseSchema: GenMessage<RevokeResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 12);
+  messageDesc(file_svc_runners_v1_runners, 9);
 
 /**
  * Selects a team, and says whether to ask its runners.
@@ -551,7 +467,7 @@ export type DiagnoseRequest = Message<"svc.runners.v1.DiagnoseRequest"> & {
  * Use `create(DiagnoseRequestSchema)` to create a new message.
  */
 export const DiagnoseRequestSchema: GenMessage<DiagnoseRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 13);
+  messageDesc(file_svc_runners_v1_runners, 10);
 
 /**
  * A redacted bundle.
@@ -588,7 +504,7 @@ export type DiagnoseResponse = Message<"svc.runners.v1.DiagnoseResponse"> & {
   expiredLeases: number;
 
   /**
-   * Work that waits.
+   * Runs and builds that wait.
    *
    * @generated from field: uint32 queued = 5;
    */
@@ -621,7 +537,7 @@ export type DiagnoseResponse = Message<"svc.runners.v1.DiagnoseResponse"> & {
  * Use `create(DiagnoseResponseSchema)` to create a new message.
  */
 export const DiagnoseResponseSchema: GenMessage<DiagnoseResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 14);
+  messageDesc(file_svc_runners_v1_runners, 11);
 
 /**
  * Something that happened to a runner.
@@ -664,7 +580,7 @@ export type RunnerEvent = Message<"svc.runners.v1.RunnerEvent"> & {
  * Use `create(RunnerEventSchema)` to create a new message.
  */
 export const RunnerEventSchema: GenMessage<RunnerEvent> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 15);
+  messageDesc(file_svc_runners_v1_runners, 12);
 
 /**
  * Selects a runner.
@@ -692,7 +608,7 @@ export type ClearDivergenceFlagRequest = Message<"svc.runners.v1.ClearDivergence
  * Use `create(ClearDivergenceFlagRequestSchema)` to create a new message.
  */
 export const ClearDivergenceFlagRequestSchema: GenMessage<ClearDivergenceFlagRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 16);
+  messageDesc(file_svc_runners_v1_runners, 13);
 
 /**
  * Selects a runner.
@@ -720,7 +636,7 @@ export type RequestDiagnosticsRequest = Message<"svc.runners.v1.RequestDiagnosti
  * Use `create(RequestDiagnosticsRequestSchema)` to create a new message.
  */
 export const RequestDiagnosticsRequestSchema: GenMessage<RequestDiagnosticsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 17);
+  messageDesc(file_svc_runners_v1_runners, 14);
 
 /**
  * Holds the changes.
@@ -762,7 +678,7 @@ export type UpdateRequest = Message<"svc.runners.v1.UpdateRequest"> & {
  * Use `create(UpdateRequestSchema)` to create a new message.
  */
 export const UpdateRequestSchema: GenMessage<UpdateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 18);
+  messageDesc(file_svc_runners_v1_runners, 15);
 
 /**
  * Selects a runner, and gives the reason and the length of the pause.
@@ -804,7 +720,7 @@ export type PauseRequest = Message<"svc.runners.v1.PauseRequest"> & {
  * Use `create(PauseRequestSchema)` to create a new message.
  */
 export const PauseRequestSchema: GenMessage<PauseRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 19);
+  messageDesc(file_svc_runners_v1_runners, 16);
 
 /**
  * Selects a runner.
@@ -832,7 +748,7 @@ export type ResumeRequest = Message<"svc.runners.v1.ResumeRequest"> & {
  * Use `create(ResumeRequestSchema)` to create a new message.
  */
 export const ResumeRequestSchema: GenMessage<ResumeRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 20);
+  messageDesc(file_svc_runners_v1_runners, 17);
 
 /**
  * Selects a team.
@@ -853,7 +769,7 @@ export type GetHealthRequest = Message<"svc.runners.v1.GetHealthRequest"> & {
  * Use `create(GetHealthRequestSchema)` to create a new message.
  */
 export const GetHealthRequestSchema: GenMessage<GetHealthRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 21);
+  messageDesc(file_svc_runners_v1_runners, 18);
 
 /**
  * Health of a team's runners together.
@@ -895,7 +811,7 @@ export type TeamHealth = Message<"svc.runners.v1.TeamHealth"> & {
  * Use `create(TeamHealthSchema)` to create a new message.
  */
 export const TeamHealthSchema: GenMessage<TeamHealth> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 22);
+  messageDesc(file_svc_runners_v1_runners, 19);
 
 /**
  * Work that waits.
@@ -937,7 +853,7 @@ export type StuckWork = Message<"svc.runners.v1.StuckWork"> & {
  * Use `create(StuckWorkSchema)` to create a new message.
  */
 export const StuckWorkSchema: GenMessage<StuckWork> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 23);
+  messageDesc(file_svc_runners_v1_runners, 20);
 
 /**
  * One item that waits.
@@ -979,7 +895,7 @@ export type StuckItem = Message<"svc.runners.v1.StuckItem"> & {
  * Use `create(StuckItemSchema)` to create a new message.
  */
 export const StuckItemSchema: GenMessage<StuckItem> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 24);
+  messageDesc(file_svc_runners_v1_runners, 21);
 
 /**
  * Selects a runner and a page.
@@ -1021,7 +937,7 @@ export type ListHistoryRequest = Message<"svc.runners.v1.ListHistoryRequest"> & 
  * Use `create(ListHistoryRequestSchema)` to create a new message.
  */
 export const ListHistoryRequestSchema: GenMessage<ListHistoryRequest> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 25);
+  messageDesc(file_svc_runners_v1_runners, 22);
 
 /**
  * One page.
@@ -1049,7 +965,7 @@ export type ListHistoryResponse = Message<"svc.runners.v1.ListHistoryResponse"> 
  * Use `create(ListHistoryResponseSchema)` to create a new message.
  */
 export const ListHistoryResponseSchema: GenMessage<ListHistoryResponse> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 26);
+  messageDesc(file_svc_runners_v1_runners, 23);
 
 /**
  * One lease that has ended: one grant of one item to one runner.
@@ -1133,7 +1049,7 @@ export type Lease = Message<"svc.runners.v1.Lease"> & {
  * Use `create(LeaseSchema)` to create a new message.
  */
 export const LeaseSchema: GenMessage<Lease> = /*@__PURE__*/
-  messageDesc(file_svc_runners_v1_runners, 27);
+  messageDesc(file_svc_runners_v1_runners, 24);
 
 /**
  * Reason why an item of work waits.
@@ -1400,7 +1316,7 @@ export const RunnersService: GenService<{
   revoke: {
     methodKind: "unary";
     input: typeof RevokeRequestSchema;
-    output: typeof RevokeResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Returns a redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never

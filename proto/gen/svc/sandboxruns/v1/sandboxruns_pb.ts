@@ -11,8 +11,12 @@ import { file_google_api_annotations } from "../../../google/api/annotations_pb.
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { WorkSelector } from "../../environments/v1/environments_pb.ts";
+import { file_svc_environments_v1_environments } from "../../environments/v1/environments_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
-import type { Waiting, WorkSelector } from "../../runners/v1/runners_pb.ts";
+import type { EndReason, Isolation, Limits, LogStream, Network } from "../../runner/v1/runner_pb.ts";
+import { file_svc_runner_v1_runner } from "../../runner/v1/runner_pb.ts";
+import type { Waiting } from "../../runners/v1/runners_pb.ts";
 import { file_svc_runners_v1_runners } from "../../runners/v1/runners_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -20,56 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/sandboxruns/v1/sandboxruns.proto.
  */
 export const file_svc_sandboxruns_v1_sandboxruns: GenFile = /*@__PURE__*/
-  fileDesc("CiRzdmMvc2FuZGJveHJ1bnMvdjEvc2FuZGJveHJ1bnMucHJvdG8SEnN2Yy5zYW5kYm94cnVucy52MSKVAgoGTGltaXRzEikKD3RpbWVvdXRfc2Vjb25kcxgBIAEoDUILukgIKgYYgKMFKAFIAIgBARIjCgltZW1vcnlfbWIYAiABKA1CC7pICCoGGICABCgQSAGIAQESLAoEY3B1cxgDIAEoAUIZukgWEhRAARkAAAAAAABQQCmamZmZmZm5P0gCiAEBEh0KBHBpZHMYBCABKA1CCrpIByoFGIAgKAhIA4gBARIpCgxvdXRwdXRfYnl0ZXMYBSABKA1CDrpICyoJGICAgIABKIAISASIAQFCEgoQX3RpbWVvdXRfc2Vjb25kc0IMCgpfbWVtb3J5X21iQgcKBV9jcHVzQgcKBV9waWRzQg8KDV9vdXRwdXRfYnl0ZXMigwwKClNhbmRib3hSdW4SDwoCaWQYASABKAlCA+BBAxIUCgd0ZWFtX2lkGAIgASgJQgPgQQMSMQoHcHVycG9zZRgDIAEoDjIbLnN2Yy5zYW5kYm94cnVucy52MS5QdXJwb3NlQgPgQQMSMAoFc3RhdGUYBCABKA4yHC5zdmMuc2FuZGJveHJ1bnMudjEuUnVuU3RhdGVCA+BBAxI3CgZyZWFzb24YBSABKA4yHS5zdmMuc2FuZGJveHJ1bnMudjEuRW5kUmVhc29uQgPgQQNIAIgBARIbCglleGl0X2NvZGUYBiABKAVCA+BBA0gBiAEBEhkKB21lc3NhZ2UYByABKAlCA+BBA0gCiAEBEhcKBWltYWdlGAggASgJQgPgQQNIA4gBARIUCgdjb21tYW5kGAkgAygJQgPgQQMSGQoHd29ya2RpchgKIAEoCUID4EEDSASIAQESFgoJZW52X25hbWVzGAsgAygJQgPgQQMSMQoHbmV0d29yaxgMIAEoDjIbLnN2Yy5zYW5kYm94cnVucy52MS5OZXR3b3JrQgPgQQMSNQoJaXNvbGF0aW9uGA0gASgOMh0uc3ZjLnNhbmRib3hydW5zLnYxLklzb2xhdGlvbkID4EEDEi8KBmxpbWl0cxgOIAEoCzIaLnN2Yy5zYW5kYm94cnVucy52MS5MaW1pdHNCA+BBAxI/CgZsYWJlbHMYDyADKAsyKi5zdmMuc2FuZGJveHJ1bnMudjEuU2FuZGJveFJ1bi5MYWJlbHNFbnRyeUID4EEDEhQKB2F0dGVtcHQYECABKA1CA+BBAxIbCglydW5uZXJfaWQYESABKAlCA+BBA0gFiAEBEh0KC3J1bm5lcl9uYW1lGBIgASgJQgPgQQNIBogBARIzCgpjcmVhdGVkX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjgKCmNsYWltZWRfYXQYFCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNIB4gBARI4CgpzdGFydGVkX2F0GBUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDSAiIAQESOQoLZmluaXNoZWRfYXQYFiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNICYgBARIcCgptZXRlcmVkX21zGBcgASgNQgPgQQNICogBARIiChBzZWxmX3JlcG9ydGVkX21zGBggASgNQgPgQQNIC4gBARIWCglsb2dfYnl0ZXMYGSABKA1CA+BBAxIdChBjYW5jZWxfcmVxdWVzdGVkGBogASgIQgPgQQMSMgoHd2FpdGluZxgbIAEoCzIXLnN2Yy5ydW5uZXJzLnYxLldhaXRpbmdCA+BBA0gMiAEBEh4KEWxvZ19taXNzaW5nX2J5dGVzGBwgASgNQgPgQQMSGQoMbG9nX21pc21hdGNoGB0gASgIQgPgQQMSNgoGcnVubmVyGB4gASgLMhwuc3ZjLnJ1bm5lcnMudjEuV29ya1NlbGVjdG9yQgPgQQNIDYgBARIVCghwcmlvcml0eRgfIAEoEUID4EEDEicKFXF1ZXVlX3RpbWVvdXRfc2Vjb25kcxggIAEoDUID4EEDSA6IAQESGQoMbWF4X2F0dGVtcHRzGCEgASgNQgPgQQMaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIJCgdfcmVhc29uQgwKCl9leGl0X2NvZGVCCgoIX21lc3NhZ2VCCAoGX2ltYWdlQgoKCF93b3JrZGlyQgwKCl9ydW5uZXJfaWRCDgoMX3J1bm5lcl9uYW1lQg0KC19jbGFpbWVkX2F0Qg0KC19zdGFydGVkX2F0Qg4KDF9maW5pc2hlZF9hdEINCgtfbWV0ZXJlZF9tc0ITChFfc2VsZl9yZXBvcnRlZF9tc0IKCghfd2FpdGluZ0IJCgdfcnVubmVyQhgKFl9xdWV1ZV90aW1lb3V0X3NlY29uZHMijgkKDUNyZWF0ZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRI9CgdwdXJwb3NlGAIgASgOMhsuc3ZjLnNhbmRib3hydW5zLnYxLlB1cnBvc2VCCrpIB4IBBBABIABIAIgBARI/CgVpbWFnZRgDIAEoCUIrukgociYQARisAjIfXlthLXpBLVowLTldW2EtekEtWjAtOS5fOi9ALV0qJEgBiAEBEi0KB2NvbW1hbmQYBCADKAlCHOBBArpIEJIBDQgBEIACIgZyBCiAgAKKtRgCOAESfwoDZW52GAUgAygLMiouc3ZjLnNhbmRib3hydW5zLnYxLkNyZWF0ZVJlcXVlc3QuRW52RW50cnlCRrpIMpoBLxCAASIiciAyHl5bQS1aYS16X11bQS1aYS16MC05X117MCwxMjd9JCoGcgQogIACirUYDQgBMglrZXk9dmFsdWUSKQoHd29ya2RpchgGIAEoCUITukgQcg4Y9AMyCV4vW15cbl0qJEgCiAEBEiMKBXN0ZGluGAcgASgJQg+6SAZyBCiAgBCKtRgCCAFIA4gBARI9CgduZXR3b3JrGAggASgOMhsuc3ZjLnNhbmRib3hydW5zLnYxLk5ldHdvcmtCCrpIB4IBBBABIABIBIgBARIvCgZsaW1pdHMYCSABKAsyGi5zdmMuc2FuZGJveHJ1bnMudjEuTGltaXRzSAWIAQESQQoJaXNvbGF0aW9uGAogASgOMh0uc3ZjLnNhbmRib3hydW5zLnYxLklzb2xhdGlvbkIKukgHggEEEAEgAEgGiAEBEowBCgZsYWJlbHMYCyADKAsyLS5zdmMuc2FuZGJveHJ1bnMudjEuQ3JlYXRlUmVxdWVzdC5MYWJlbHNFbnRyeUJNukg0mgExECAiJnIkMiJeW2EtekEtWjAtOV1bYS16QS1aMC05Ll8vLV17MCw2Mn0kKgVyAxjIAYq1GBISBWxhYmVsMglrZXk9dmFsdWUSMQoGcnVubmVyGAwgASgLMhwuc3ZjLnJ1bm5lcnMudjEuV29ya1NlbGVjdG9ySAeIAQESIgoIcHJpb3JpdHkYDSABKBFCC7pICDoGGMgBKMcBSAiIAQESLwoVcXVldWVfdGltZW91dF9zZWNvbmRzGA4gASgNQgu6SAgqBhiA9SQoAUgJiAEBEiQKDG1heF9hdHRlbXB0cxgPIAEoDUIJukgGKgQYCigBSAqIAQEaKgoIRW52RW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ARotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgoKCF9wdXJwb3NlQggKBl9pbWFnZUIKCghfd29ya2RpckIICgZfc3RkaW5CCgoIX25ldHdvcmtCCQoHX2xpbWl0c0IMCgpfaXNvbGF0aW9uQgkKB19ydW5uZXJCCwoJX3ByaW9yaXR5QhgKFl9xdWV1ZV90aW1lb3V0X3NlY29uZHNCDwoNX21heF9hdHRlbXB0cyLFAQoLTGlzdFJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRJACgVzdGF0ZRgCIAMoDjIcLnN2Yy5zYW5kYm94cnVucy52MS5SdW5TdGF0ZUITukgQkgENEAcYASIHggEEEAEgABIeCgVsaW1pdBgDIAEoDUIKukgHKgUYyAEoAUgAiAEBEh8KBmN1cnNvchgEIAEoCUIKukgHcgUQARiABEgBiAEBQggKBl9saW1pdEIJCgdfY3Vyc29yIngKDExpc3RSZXNwb25zZRI5CgxzYW5kYm94X3J1bnMYASADKAsyHi5zdmMuc2FuZGJveHJ1bnMudjEuU2FuZGJveFJ1bkID4EEDEh0KC25leHRfY3Vyc29yGAIgASgJQgPgQQNIAIgBAUIOCgxfbmV4dF9jdXJzb3IiIQoKR2V0UmVxdWVzdBITCgZydW5faWQYASABKAlCA+BBAiK8AQoRU3RyZWFtTG9nc1JlcXVlc3QSEwoGcnVuX2lkGAEgASgJQgPgQQISNAoFYWZ0ZXIYAiABKAlCILpIHXIbMhleWzAtOV17MSwxMH0tWzAtOV17MSwxMH0kSACIAQESEwoGZm9sbG93GAMgASgISAGIAQESIwoKdGFpbF9ieXRlcxgEIAEoDUIKukgHKgUYgICACEgCiAEBQggKBl9hZnRlckIJCgdfZm9sbG93Qg0KC190YWlsX2J5dGVzItwBCghMb2dFdmVudBIVCghwb3NpdGlvbhgBIAEoCUID4EEDEjIKBnN0cmVhbRgCIAEoDjIdLnN2Yy5zYW5kYm94cnVucy52MS5Mb2dTdHJlYW1CA+BBAxIRCgR0ZXh0GAMgASgJQgPgQQMSEgoFZXBvY2gYBCABKA1CA+BBAxIrCgJhdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAxIfCg1taXNzaW5nX2J5dGVzGAYgASgNQgPgQQNIAIgBAUIQCg5fbWlzc2luZ19ieXRlcyIkCg1DYW5jZWxSZXF1ZXN0EhMKBnJ1bl9pZBgBIAEoCUID4EECKjoKB1B1cnBvc2USFwoTUFVSUE9TRV9VTlNQRUNJRklFRBAAEhYKElBVUlBPU0VfQUdFTlRfVEFTSxABKjQKB05ldHdvcmsSFwoTTkVUV09SS19VTlNQRUNJRklFRBAAEhAKDE5FVFdPUktfTk9ORRABKlIKCUlzb2xhdGlvbhIZChVJU09MQVRJT05fVU5TUEVDSUZJRUQQABIRCg1JU09MQVRJT05fQU5ZEAESFwoTSVNPTEFUSU9OX0NPTlRBSU5FUhACKsUBCghSdW5TdGF0ZRIZChVSVU5fU1RBVEVfVU5TUEVDSUZJRUQQABIUChBSVU5fU1RBVEVfUVVFVUVEEAESFQoRUlVOX1NUQVRFX09GRkVSRUQQAhIVChFSVU5fU1RBVEVfUlVOTklORxADEhcKE1JVTl9TVEFURV9TVUNDRUVERUQQBBIUChBSVU5fU1RBVEVfRkFJTEVEEAUSFwoTUlVOX1NUQVRFX0NBTkNFTExFRBAGEhIKDlJVTl9TVEFURV9ERUFEEAcq2wEKCUVuZFJlYXNvbhIaChZFTkRfUkVBU09OX1VOU1BFQ0lGSUVEEAASEwoPRU5EX1JFQVNPTl9FWElUEAESFgoSRU5EX1JFQVNPTl9USU1FT1VUEAISFQoRRU5EX1JFQVNPTl9NRU1PUlkQAxIYChRFTkRfUkVBU09OX0NBTkNFTExFRBAEEhkKFUVORF9SRUFTT05fTEVBU0VfTE9TVBAFEhsKF0VORF9SRUFTT05fRU5HSU5FX0VSUk9SEAYSHAoYRU5EX1JFQVNPTl9RVUVVRV9USU1FT1VUEAcqbAoJTG9nU3RyZWFtEhoKFkxPR19TVFJFQU1fVU5TUEVDSUZJRUQQABIVChFMT0dfU1RSRUFNX1NURE9VVBABEhUKEUxPR19TVFJFQU1fU1RERVJSEAISFQoRTE9HX1NUUkVBTV9SVU5ORVIQAzLABwoSU2FuZGJveFJ1bnNTZXJ2aWNlEqMCCgZDcmVhdGUSIS5zdmMuc2FuZGJveHJ1bnMudjEuQ3JlYXRlUmVxdWVzdBoeLnN2Yy5zYW5kYm94cnVucy52MS5TYW5kYm94UnVuItUBirUYqAEiBmNyZWF0ZVACWMkBigEGc3VibWl0mgGOAQoMUHJpbnQgYSBsaW5lEihydW5zIGNyZWF0ZSAtLXRlYW0gdGVhbV8wMSAtLSBlY2hvIGhlbGxvGlRzYW5kYm94UnVucy5jcmVhdGUoJ3RlYW1fMDEnLCB7IHB1cnBvc2U6ICdhZ2VudF90YXNrJywgY29tbWFuZDogWydlY2hvJywgJ2hlbGxvJ10gfSmC0+STAiI6ASoiHS90ZWFtcy97dGVhbV9pZH0vc2FuZGJveC1ydW5zEtMBCgRMaXN0Eh8uc3ZjLnNhbmRib3hydW5zLnYxLkxpc3RSZXF1ZXN0GiAuc3ZjLnNhbmRib3hydW5zLnYxLkxpc3RSZXNwb25zZSKHAZACAYq1GFtiEwoMc2FuZGJveF9ydW5zEDIYyAGqAQJpZKoBBXN0YXRlqgEGcmVhc29uqgEIZXhpdENvZGWqAQpydW5uZXJOYW1lqgEJbWV0ZXJlZE1zqgEJY3JlYXRlZEF0gtPkkwIfEh0vdGVhbXMve3RlYW1faWR9L3NhbmRib3gtcnVucxJoCgNHZXQSHi5zdmMuc2FuZGJveHJ1bnMudjEuR2V0UmVxdWVzdBoeLnN2Yy5zYW5kYm94cnVucy52MS5TYW5kYm94UnVuIiGQAgGC0+STAhgSFi9zYW5kYm94LXJ1bnMve3J1bl9pZH0SnQEKClN0cmVhbUxvZ3MSJS5zdmMuc2FuZGJveHJ1bnMudjEuU3RyZWFtTG9nc1JlcXVlc3QaHC5zdmMuc2FuZGJveHJ1bnMudjEuTG9nRXZlbnQiSJACAYq1GB4iBGxvZ3NqEQoIcG9zaXRpb24SBWFmdGVyeIC4mSmC0+STAh0SGy9zYW5kYm94LXJ1bnMve3J1bl9pZH0vbG9nczABEnUKBkNhbmNlbBIhLnN2Yy5zYW5kYm94cnVucy52MS5DYW5jZWxSZXF1ZXN0Gh4uc3ZjLnNhbmRib3hydW5zLnYxLlNhbmRib3hSdW4iKILT5JMCIjoBKiIdL3NhbmRib3gtcnVucy97cnVuX2lkfS9jYW5jZWwaLYq1GCkKC3NhbmRib3hSdW5zEgRydW5zGgxTYW5kYm94IHJ1bnMoATADOAVABmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options, file_svc_runners_v1_runners]);
-
-/**
- * Bounds of one run.
- *
- * @generated from message svc.sandboxruns.v1.Limits
- */
-export type Limits = Message<"svc.sandboxruns.v1.Limits"> & {
-  /**
-   * Wall-clock limit in seconds, 1 to 86,400. Default: 600.
-   *
-   * @generated from field: optional uint32 timeout_seconds = 1;
-   */
-  timeoutSeconds?: number | undefined;
-
-  /**
-   * Memory in mebibytes, 16 to 65,536. Default: 512.
-   *
-   * @generated from field: optional uint32 memory_mb = 2;
-   */
-  memoryMb?: number | undefined;
-
-  /**
-   * Processors, 0.1 to 64. Default: 1.
-   *
-   * @generated from field: optional double cpus = 3;
-   */
-  cpus?: number | undefined;
-
-  /**
-   * Processes, 8 to 4,096. Default: 256.
-   *
-   * @generated from field: optional uint32 pids = 4;
-   */
-  pids?: number | undefined;
-
-  /**
-   * Stored output in bytes, 1,024 to 268,435,456; what exceeds it is cut off with a visible line. Default: 16,777,216.
-   *
-   * @generated from field: optional uint32 output_bytes = 5;
-   */
-  outputBytes?: number | undefined;
-};
-
-/**
- * Describes the message svc.sandboxruns.v1.Limits.
- * Use `create(LimitsSchema)` to create a new message.
- */
-export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 0);
+  fileDesc("CiRzdmMvc2FuZGJveHJ1bnMvdjEvc2FuZGJveHJ1bnMucHJvdG8SEnN2Yy5zYW5kYm94cnVucy52MSLPCgoKU2FuZGJveFJ1bhIKCgJpZBgBIAEoCRIPCgd0ZWFtX2lkGAIgASgJEiwKB3B1cnBvc2UYAyABKA4yGy5zdmMuc2FuZGJveHJ1bnMudjEuUHVycG9zZRIrCgVzdGF0ZRgEIAEoDjIcLnN2Yy5zYW5kYm94cnVucy52MS5SdW5TdGF0ZRItCgZyZWFzb24YBSABKA4yGC5zdmMucnVubmVyLnYxLkVuZFJlYXNvbkgAiAEBEhYKCWV4aXRfY29kZRgGIAEoBUgBiAEBEhQKB21lc3NhZ2UYByABKAlIAogBARISCgVpbWFnZRgIIAEoCUgDiAEBEg8KB2NvbW1hbmQYCSADKAkSFAoHd29ya2RpchgKIAEoCUgEiAEBEhEKCWVudl9uYW1lcxgLIAMoCRInCgduZXR3b3JrGAwgASgOMhYuc3ZjLnJ1bm5lci52MS5OZXR3b3JrEisKCWlzb2xhdGlvbhgNIAEoDjIYLnN2Yy5ydW5uZXIudjEuSXNvbGF0aW9uEiUKBmxpbWl0cxgOIAEoCzIVLnN2Yy5ydW5uZXIudjEuTGltaXRzEjoKBmxhYmVscxgPIAMoCzIqLnN2Yy5zYW5kYm94cnVucy52MS5TYW5kYm94UnVuLkxhYmVsc0VudHJ5Eg8KB2F0dGVtcHQYECABKA0SFgoJcnVubmVyX2lkGBEgASgJSAWIAQESGAoLcnVubmVyX25hbWUYEiABKAlIBogBARIuCgpjcmVhdGVkX2F0GBMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIzCgpjbGFpbWVkX2F0GBQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgHiAEBEjMKCnN0YXJ0ZWRfYXQYFSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAiIAQESNAoLZmluaXNoZWRfYXQYFiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAmIAQESFwoKbWV0ZXJlZF9tcxgXIAEoDUgKiAEBEh0KEHNlbGZfcmVwb3J0ZWRfbXMYGCABKA1IC4gBARIRCglsb2dfYnl0ZXMYGSABKA0SGAoQY2FuY2VsX3JlcXVlc3RlZBgaIAEoCBItCgd3YWl0aW5nGBsgASgLMhcuc3ZjLnJ1bm5lcnMudjEuV2FpdGluZ0gMiAEBEhkKEWxvZ19taXNzaW5nX2J5dGVzGBwgASgNEhQKDGxvZ19taXNtYXRjaBgdIAEoCBI2CgZydW5uZXIYHiABKAsyIS5zdmMuZW52aXJvbm1lbnRzLnYxLldvcmtTZWxlY3RvckgNiAEBEhAKCHByaW9yaXR5GB8gASgREiIKFXF1ZXVlX3RpbWVvdXRfc2Vjb25kcxggIAEoDUgOiAEBEhQKDG1heF9hdHRlbXB0cxghIAEoDRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgkKB19yZWFzb25CDAoKX2V4aXRfY29kZUIKCghfbWVzc2FnZUIICgZfaW1hZ2VCCgoIX3dvcmtkaXJCDAoKX3J1bm5lcl9pZEIOCgxfcnVubmVyX25hbWVCDQoLX2NsYWltZWRfYXRCDQoLX3N0YXJ0ZWRfYXRCDgoMX2ZpbmlzaGVkX2F0Qg0KC19tZXRlcmVkX21zQhMKEV9zZWxmX3JlcG9ydGVkX21zQgoKCF93YWl0aW5nQgkKB19ydW5uZXJCGAoWX3F1ZXVlX3RpbWVvdXRfc2Vjb25kcyL1CAoNQ3JlYXRlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEj0KB3B1cnBvc2UYAiABKA4yGy5zdmMuc2FuZGJveHJ1bnMudjEuUHVycG9zZUIKukgHggEEEAEgAEgAiAEBEj8KBWltYWdlGAMgASgJQiu6SChyJhABGKwCMh9eW2EtekEtWjAtOV1bYS16QS1aMC05Ll86L0AtXSokSAGIAQESLQoHY29tbWFuZBgEIAMoCUIc4EECukgQkgENCAEQgAIiBnIEKICAAoq1GAI4ARJ/CgNlbnYYBSADKAsyKi5zdmMuc2FuZGJveHJ1bnMudjEuQ3JlYXRlUmVxdWVzdC5FbnZFbnRyeUJGukgymgEvEIABIiJyIDIeXltBLVphLXpfXVtBLVphLXowLTlfXXswLDEyN30kKgZyBCiAgAKKtRgNCAEyCWtleT12YWx1ZRIpCgd3b3JrZGlyGAYgASgJQhO6SBByDhj0AzIJXi9bXlxuXSokSAKIAQESIwoFc3RkaW4YByABKAlCD7pIBnIEKICAEIq1GAIIAUgDiAEBEjgKB25ldHdvcmsYCCABKA4yFi5zdmMucnVubmVyLnYxLk5ldHdvcmtCCrpIB4IBBBABIABIBIgBARIqCgZsaW1pdHMYCSABKAsyFS5zdmMucnVubmVyLnYxLkxpbWl0c0gFiAEBEjwKCWlzb2xhdGlvbhgKIAEoDjIYLnN2Yy5ydW5uZXIudjEuSXNvbGF0aW9uQgq6SAeCAQQQASAASAaIAQESjAEKBmxhYmVscxgLIAMoCzItLnN2Yy5zYW5kYm94cnVucy52MS5DcmVhdGVSZXF1ZXN0LkxhYmVsc0VudHJ5Qk26SDSaATEQICImciQyIl5bYS16QS1aMC05XVthLXpBLVowLTkuXy8tXXswLDYyfSQqBXIDGMgBirUYEhIFbGFiZWwyCWtleT12YWx1ZRI2CgZydW5uZXIYDCABKAsyIS5zdmMuZW52aXJvbm1lbnRzLnYxLldvcmtTZWxlY3RvckgHiAEBEiIKCHByaW9yaXR5GA0gASgRQgu6SAg6BhjIASjHAUgIiAEBEi8KFXF1ZXVlX3RpbWVvdXRfc2Vjb25kcxgOIAEoDUILukgIKgYYgPUkKAFICYgBARIkCgxtYXhfYXR0ZW1wdHMYDyABKA1CCbpIBioEGAooAUgKiAEBGioKCEVudkVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIKCghfcHVycG9zZUIICgZfaW1hZ2VCCgoIX3dvcmtkaXJCCAoGX3N0ZGluQgoKCF9uZXR3b3JrQgkKB19saW1pdHNCDAoKX2lzb2xhdGlvbkIJCgdfcnVubmVyQgsKCV9wcmlvcml0eUIYChZfcXVldWVfdGltZW91dF9zZWNvbmRzQg8KDV9tYXhfYXR0ZW1wdHMitgEKC0xpc3RSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSQAoFc3RhdGUYAiADKA4yHC5zdmMuc2FuZGJveHJ1bnMudjEuUnVuU3RhdGVCE7pIEJIBDRAHGAEiB4IBBBABIAASHgoFbGltaXQYAyABKA1CCrpIByoFGMgBKAFIAIgBARIfCgZjdXJzb3IYBCABKAlCCrpIB3IFEAEYgARIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJuCgxMaXN0UmVzcG9uc2USNAoMc2FuZGJveF9ydW5zGAEgAygLMh4uc3ZjLnNhbmRib3hydW5zLnYxLlNhbmRib3hSdW4SGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IiHAoKR2V0UmVxdWVzdBIOCgZydW5faWQYASABKAkitwEKEVN0cmVhbUxvZ3NSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRI0CgVhZnRlchgCIAEoCUIgukgdchsyGV5bMC05XXsxLDEwfS1bMC05XXsxLDEwfSRIAIgBARITCgZmb2xsb3cYAyABKAhIAYgBARIjCgp0YWlsX2J5dGVzGAQgASgNQgq6SAcqBRiAgIAISAKIAQFCCAoGX2FmdGVyQgkKB19mb2xsb3dCDQoLX3RhaWxfYnl0ZXMiuQEKCExvZ0V2ZW50EhAKCHBvc2l0aW9uGAEgASgJEigKBnN0cmVhbRgCIAEoDjIYLnN2Yy5ydW5uZXIudjEuTG9nU3RyZWFtEgwKBHRleHQYAyABKAkSDQoFZXBvY2gYBCABKA0SJgoCYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhoKDW1pc3NpbmdfYnl0ZXMYBiABKA1IAIgBAUIQCg5fbWlzc2luZ19ieXRlcyIfCg1DYW5jZWxSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSo6CgdQdXJwb3NlEhcKE1BVUlBPU0VfVU5TUEVDSUZJRUQQABIWChJQVVJQT1NFX0FHRU5UX1RBU0sQASrFAQoIUnVuU3RhdGUSGQoVUlVOX1NUQVRFX1VOU1BFQ0lGSUVEEAASFAoQUlVOX1NUQVRFX1FVRVVFRBABEhUKEVJVTl9TVEFURV9PRkZFUkVEEAISFQoRUlVOX1NUQVRFX1JVTk5JTkcQAxIXChNSVU5fU1RBVEVfU1VDQ0VFREVEEAQSFAoQUlVOX1NUQVRFX0ZBSUxFRBAFEhcKE1JVTl9TVEFURV9DQU5DRUxMRUQQBhISCg5SVU5fU1RBVEVfREVBRBAHMsAHChJTYW5kYm94UnVuc1NlcnZpY2USowIKBkNyZWF0ZRIhLnN2Yy5zYW5kYm94cnVucy52MS5DcmVhdGVSZXF1ZXN0Gh4uc3ZjLnNhbmRib3hydW5zLnYxLlNhbmRib3hSdW4i1QGKtRioASIGY3JlYXRlUAJYyQGKAQZzdWJtaXSaAY4BCgxQcmludCBhIGxpbmUSKHJ1bnMgY3JlYXRlIC0tdGVhbSB0ZWFtXzAxIC0tIGVjaG8gaGVsbG8aVHNhbmRib3hSdW5zLmNyZWF0ZSgndGVhbV8wMScsIHsgcHVycG9zZTogJ2FnZW50X3Rhc2snLCBjb21tYW5kOiBbJ2VjaG8nLCAnaGVsbG8nXSB9KYLT5JMCIjoBKiIdL3RlYW1zL3t0ZWFtX2lkfS9zYW5kYm94LXJ1bnMS0wEKBExpc3QSHy5zdmMuc2FuZGJveHJ1bnMudjEuTGlzdFJlcXVlc3QaIC5zdmMuc2FuZGJveHJ1bnMudjEuTGlzdFJlc3BvbnNlIocBkAIBirUYW2ITCgxzYW5kYm94X3J1bnMQMhjIAaoBAmlkqgEFc3RhdGWqAQZyZWFzb26qAQhleGl0Q29kZaoBCnJ1bm5lck5hbWWqAQltZXRlcmVkTXOqAQljcmVhdGVkQXSC0+STAh8SHS90ZWFtcy97dGVhbV9pZH0vc2FuZGJveC1ydW5zEmgKA0dldBIeLnN2Yy5zYW5kYm94cnVucy52MS5HZXRSZXF1ZXN0Gh4uc3ZjLnNhbmRib3hydW5zLnYxLlNhbmRib3hSdW4iIZACAYLT5JMCGBIWL3NhbmRib3gtcnVucy97cnVuX2lkfRKdAQoKU3RyZWFtTG9ncxIlLnN2Yy5zYW5kYm94cnVucy52MS5TdHJlYW1Mb2dzUmVxdWVzdBocLnN2Yy5zYW5kYm94cnVucy52MS5Mb2dFdmVudCJIkAIBirUYHiIEbG9nc2oRCghwb3NpdGlvbhIFYWZ0ZXJ4gLiZKYLT5JMCHRIbL3NhbmRib3gtcnVucy97cnVuX2lkfS9sb2dzMAESdQoGQ2FuY2VsEiEuc3ZjLnNhbmRib3hydW5zLnYxLkNhbmNlbFJlcXVlc3QaHi5zdmMuc2FuZGJveHJ1bnMudjEuU2FuZGJveFJ1biIogtPkkwIiOgEqIh0vc2FuZGJveC1ydW5zL3tydW5faWR9L2NhbmNlbBotirUYKQoLc2FuZGJveFJ1bnMSBHJ1bnMaDFNhbmRib3ggcnVucygBMAM4BUAGYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_environments_v1_environments, file_svc_options_v1_options, file_svc_runner_v1_runner, file_svc_runners_v1_runners]);
 
 /**
  * One run.
@@ -108,7 +63,7 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   /**
    * Reason of its end; absent until then.
    *
-   * @generated from field: optional svc.sandboxruns.v1.EndReason reason = 5;
+   * @generated from field: optional svc.runner.v1.EndReason reason = 5;
    */
   reason?: EndReason | undefined;
 
@@ -157,21 +112,21 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   /**
    * Network that it sees.
    *
-   * @generated from field: svc.sandboxruns.v1.Network network = 12;
+   * @generated from field: svc.runner.v1.Network network = 12;
    */
   network: Network;
 
   /**
    * Isolation that it asked for.
    *
-   * @generated from field: svc.sandboxruns.v1.Isolation isolation = 13;
+   * @generated from field: svc.runner.v1.Isolation isolation = 13;
    */
   isolation: Isolation;
 
   /**
    * Its bounds, defaults filled in.
    *
-   * @generated from field: svc.sandboxruns.v1.Limits limits = 14;
+   * @generated from field: svc.runner.v1.Limits limits = 14;
    */
   limits?: Limits | undefined;
 
@@ -283,7 +238,7 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   /**
    * The runners that may have it; absent when any may.
    *
-   * @generated from field: optional svc.runners.v1.WorkSelector runner = 30;
+   * @generated from field: optional svc.environments.v1.WorkSelector runner = 30;
    */
   runner?: WorkSelector | undefined;
 
@@ -314,7 +269,7 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
  * Use `create(SandboxRunSchema)` to create a new message.
  */
 export const SandboxRunSchema: GenMessage<SandboxRun> = /*@__PURE__*/
-  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 1);
+  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 0);
 
 /**
  * The new run.
@@ -375,21 +330,21 @@ export type CreateRequest = Message<"svc.sandboxruns.v1.CreateRequest"> & {
   /**
    * Network. Default and only choice: `none`.
    *
-   * @generated from field: optional svc.sandboxruns.v1.Network network = 8;
+   * @generated from field: optional svc.runner.v1.Network network = 8;
    */
   network?: Network | undefined;
 
   /**
    * Bounds.
    *
-   * @generated from field: optional svc.sandboxruns.v1.Limits limits = 9;
+   * @generated from field: optional svc.runner.v1.Limits limits = 9;
    */
   limits?: Limits | undefined;
 
   /**
    * Isolation. Default: `any`.
    *
-   * @generated from field: optional svc.sandboxruns.v1.Isolation isolation = 10;
+   * @generated from field: optional svc.runner.v1.Isolation isolation = 10;
    */
   isolation?: Isolation | undefined;
 
@@ -403,7 +358,7 @@ export type CreateRequest = Message<"svc.sandboxruns.v1.CreateRequest"> & {
   /**
    * The runners that may have it: those of the group that have all of the labels. Default: any.
    *
-   * @generated from field: optional svc.runners.v1.WorkSelector runner = 12;
+   * @generated from field: optional svc.environments.v1.WorkSelector runner = 12;
    */
   runner?: WorkSelector | undefined;
 
@@ -434,7 +389,7 @@ export type CreateRequest = Message<"svc.sandboxruns.v1.CreateRequest"> & {
  * Use `create(CreateRequestSchema)` to create a new message.
  */
 export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
-  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 2);
+  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 1);
 
 /**
  * Filter and page.
@@ -476,7 +431,7 @@ export type ListRequest = Message<"svc.sandboxruns.v1.ListRequest"> & {
  * Use `create(ListRequestSchema)` to create a new message.
  */
 export const ListRequestSchema: GenMessage<ListRequest> = /*@__PURE__*/
-  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 3);
+  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 2);
 
 /**
  * One page.
@@ -504,7 +459,7 @@ export type ListResponse = Message<"svc.sandboxruns.v1.ListResponse"> & {
  * Use `create(ListResponseSchema)` to create a new message.
  */
 export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
-  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 4);
+  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 3);
 
 /**
  * Selects a run.
@@ -525,7 +480,7 @@ export type GetRequest = Message<"svc.sandboxruns.v1.GetRequest"> & {
  * Use `create(GetRequestSchema)` to create a new message.
  */
 export const GetRequestSchema: GenMessage<GetRequest> = /*@__PURE__*/
-  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 5);
+  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 4);
 
 /**
  * Selects a run and the position to begin at.
@@ -567,7 +522,7 @@ export type StreamLogsRequest = Message<"svc.sandboxruns.v1.StreamLogsRequest"> 
  * Use `create(StreamLogsRequestSchema)` to create a new message.
  */
 export const StreamLogsRequestSchema: GenMessage<StreamLogsRequest> = /*@__PURE__*/
-  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 6);
+  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 5);
 
 /**
  * A piece of output.
@@ -585,7 +540,7 @@ export type LogEvent = Message<"svc.sandboxruns.v1.LogEvent"> & {
   /**
    * Stream that it was written to.
    *
-   * @generated from field: svc.sandboxruns.v1.LogStream stream = 2;
+   * @generated from field: svc.runner.v1.LogStream stream = 2;
    */
   stream: LogStream;
 
@@ -623,7 +578,7 @@ export type LogEvent = Message<"svc.sandboxruns.v1.LogEvent"> & {
  * Use `create(LogEventSchema)` to create a new message.
  */
 export const LogEventSchema: GenMessage<LogEvent> = /*@__PURE__*/
-  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 7);
+  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 6);
 
 /**
  * Selects a run.
@@ -644,7 +599,7 @@ export type CancelRequest = Message<"svc.sandboxruns.v1.CancelRequest"> & {
  * Use `create(CancelRequestSchema)` to create a new message.
  */
 export const CancelRequestSchema: GenMessage<CancelRequest> = /*@__PURE__*/
-  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 8);
+  messageDesc(file_svc_sandboxruns_v1_sandboxruns, 7);
 
 /**
  * Purpose of a run.
@@ -672,67 +627,6 @@ export enum Purpose {
  */
 export const PurposeSchema: GenEnum<Purpose> = /*@__PURE__*/
   enumDesc(file_svc_sandboxruns_v1_sandboxruns, 0);
-
-/**
- * Network that a sandbox sees.
- *
- * @generated from enum svc.sandboxruns.v1.Network
- */
-export enum Network {
-  /**
-   * Not stated.
-   *
-   * @generated from enum value: NETWORK_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * None but loopback.
-   *
-   * @generated from enum value: NETWORK_NONE = 1;
-   */
-  NONE = 1,
-}
-
-/**
- * Describes the enum svc.sandboxruns.v1.Network.
- */
-export const NetworkSchema: GenEnum<Network> = /*@__PURE__*/
-  enumDesc(file_svc_sandboxruns_v1_sandboxruns, 1);
-
-/**
- * Isolation that a run asks for.
- *
- * @generated from enum svc.sandboxruns.v1.Isolation
- */
-export enum Isolation {
-  /**
-   * Not stated.
-   *
-   * @generated from enum value: ISOLATION_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * Whatever the runner offers, containers or Linux namespaces.
-   *
-   * @generated from enum value: ISOLATION_ANY = 1;
-   */
-  ANY = 1,
-
-  /**
-   * A container engine; a runner without one does not receive the run.
-   *
-   * @generated from enum value: ISOLATION_CONTAINER = 2;
-   */
-  CONTAINER = 2,
-}
-
-/**
- * Describes the enum svc.sandboxruns.v1.Isolation.
- */
-export const IsolationSchema: GenEnum<Isolation> = /*@__PURE__*/
-  enumDesc(file_svc_sandboxruns_v1_sandboxruns, 2);
 
 /**
  * State of a run.
@@ -801,117 +695,7 @@ export enum RunState {
  * Describes the enum svc.sandboxruns.v1.RunState.
  */
 export const RunStateSchema: GenEnum<RunState> = /*@__PURE__*/
-  enumDesc(file_svc_sandboxruns_v1_sandboxruns, 3);
-
-/**
- * Reason why a run ended.
- *
- * @generated from enum svc.sandboxruns.v1.EndReason
- */
-export enum EndReason {
-  /**
-   * Not ended yet.
-   *
-   * @generated from enum value: END_REASON_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * The command ended by itself.
-   *
-   * @generated from enum value: END_REASON_EXIT = 1;
-   */
-  EXIT = 1,
-
-  /**
-   * The time limit was reached.
-   *
-   * @generated from enum value: END_REASON_TIMEOUT = 2;
-   */
-  TIMEOUT = 2,
-
-  /**
-   * The memory limit was reached.
-   *
-   * @generated from enum value: END_REASON_MEMORY = 3;
-   */
-  MEMORY = 3,
-
-  /**
-   * Cancelled on request.
-   *
-   * @generated from enum value: END_REASON_CANCELLED = 4;
-   */
-  CANCELLED = 4,
-
-  /**
-   * The runner lost its lease.
-   *
-   * @generated from enum value: END_REASON_LEASE_LOST = 5;
-   */
-  LEASE_LOST = 5,
-
-  /**
-   * The engine could not run it: image missing, engine down.
-   *
-   * @generated from enum value: END_REASON_ENGINE_ERROR = 6;
-   */
-  ENGINE_ERROR = 6,
-
-  /**
-   * No runner had begun it in the time for which it was to wait.
-   *
-   * @generated from enum value: END_REASON_QUEUE_TIMEOUT = 7;
-   */
-  QUEUE_TIMEOUT = 7,
-}
-
-/**
- * Describes the enum svc.sandboxruns.v1.EndReason.
- */
-export const EndReasonSchema: GenEnum<EndReason> = /*@__PURE__*/
-  enumDesc(file_svc_sandboxruns_v1_sandboxruns, 4);
-
-/**
- * Standard output or standard error.
- *
- * @generated from enum svc.sandboxruns.v1.LogStream
- */
-export enum LogStream {
-  /**
-   * Not stated.
-   *
-   * @generated from enum value: LOG_STREAM_UNSPECIFIED = 0;
-   */
-  UNSPECIFIED = 0,
-
-  /**
-   * Standard output.
-   *
-   * @generated from enum value: LOG_STREAM_STDOUT = 1;
-   */
-  STDOUT = 1,
-
-  /**
-   * Standard error.
-   *
-   * @generated from enum value: LOG_STREAM_STDERR = 2;
-   */
-  STDERR = 2,
-
-  /**
-   * A line of the runner itself, for example that output was cut off.
-   *
-   * @generated from enum value: LOG_STREAM_RUNNER = 3;
-   */
-  RUNNER = 3,
-}
-
-/**
- * Describes the enum svc.sandboxruns.v1.LogStream.
- */
-export const LogStreamSchema: GenEnum<LogStream> = /*@__PURE__*/
-  enumDesc(file_svc_sandboxruns_v1_sandboxruns, 5);
+  enumDesc(file_svc_sandboxruns_v1_sandboxruns, 1);
 
 /**
  * Sandbox runs of a team. A customer-operated team's runs go to its own runners, a service-operated team's to the service's pool.

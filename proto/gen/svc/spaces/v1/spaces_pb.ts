@@ -9,8 +9,8 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { Role } from "../../options/v1/options_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/spaces/v1/spaces.proto.
  */
 export const file_svc_spaces_v1_spaces: GenFile = /*@__PURE__*/
-  fileDesc("ChpzdmMvc3BhY2VzL3YxL3NwYWNlcy5wcm90bxINc3ZjLnNwYWNlcy52MSKyAgoFU3BhY2USDwoCaWQYASABKAlCA+BBAxIRCgRuYW1lGAIgASgJQgPgQQMSGAoLZGVzY3JpcHRpb24YAyABKAlCA+BBAxIcCgphdmF0YXJfdXJsGAQgASgJQgPgQQNIAIgBARIrCgRraW5kGAUgASgOMhguc3ZjLnNwYWNlcy52MS5TcGFjZUtpbmRCA+BBAxInCgRyb2xlGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUID4EEDEjMKCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMwoKdXBkYXRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBA0INCgtfYXZhdGFyX3VybCK0AQoLU3BhY2VNZW1iZXISFAoHdXNlcl9pZBgBIAEoCUID4EEDEhUKCHVzZXJuYW1lGAIgASgJQgPgQQMSJwoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBAxIyCglqb2luZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSGwoOZW1haWxfdmVyaWZpZWQYBSABKAhCA+BBAyINCgtMaXN0UmVxdWVzdCI5CgxMaXN0UmVzcG9uc2USKQoGc3BhY2VzGAEgAygLMhQuc3ZjLnNwYWNlcy52MS5TcGFjZUID4EEDIm0KDk5ld1NwYWNlTWVtYmVyEh0KB3VzZXJfaWQYASABKAlCDOBBArpIBnIEEAEYKBIzCgRyb2xlGAIgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIKukgHggEEEAEgAEgAiAEBQgcKBV9yb2xlImUKDUNyZWF0ZVJlcXVlc3QSGgoEbmFtZRgBIAEoCUIM4EECukgGcgQQARhkEjgKB21lbWJlcnMYAiADKAsyHS5zdmMuc3BhY2VzLnYxLk5ld1NwYWNlTWVtYmVyQgi6SAWSAQIQMiKHAgoNVXBkYXRlUmVxdWVzdBIVCghzcGFjZV9pZBgBIAEoCUID4EECEhwKBG5hbWUYAiABKAlCCbpIBnIEEAEYZEgAiAEBEiIKC2Rlc2NyaXB0aW9uGAMgASgJQgi6SAVyAxjoB0gBiAEBEjMKCmF2YXRhcl91cmwYBCABKAlCGrpIF3IVGPQDMhBeaHR0cHM6Ly9bXlxzXSskSAKIAQESNwoEa2luZBgFIAEoDjIYLnN2Yy5zcGFjZXMudjEuU3BhY2VLaW5kQgq6SAeCAQQQASAASAOIAQFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQg0KC19hdmF0YXJfdXJsQgcKBV9raW5kIiYKDURlbGV0ZVJlcXVlc3QSFQoIc3BhY2VfaWQYASABKAlCA+BBAiIQCg5EZWxldGVSZXNwb25zZSJ9ChBTZXRNZW1iZXJSZXF1ZXN0EhUKCHNwYWNlX2lkGAEgASgJQgPgQQISFAoHdXNlcl9pZBgCIAEoCUID4EECEjMKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiQgoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIVCghzcGFjZV9pZBgBIAEoCUID4EECEhQKB3VzZXJfaWQYAiABKAlCA+BBAiIWChRSZW1vdmVNZW1iZXJSZXNwb25zZSJDChFBZGRQcm9qZWN0UmVxdWVzdBIVCghzcGFjZV9pZBgBIAEoCUID4EECEhcKCnByb2plY3RfaWQYAiABKAlCA+BBAiIUChJBZGRQcm9qZWN0UmVzcG9uc2UiRgoUUmVtb3ZlUHJvamVjdFJlcXVlc3QSFQoIc3BhY2VfaWQYASABKAlCA+BBAhIXCgpwcm9qZWN0X2lkGAIgASgJQgPgQQIiFwoVUmVtb3ZlUHJvamVjdFJlc3BvbnNlIoMBCg1TZWFyY2hSZXF1ZXN0EhUKCHNwYWNlX2lkGAEgASgJQgPgQQISHAoFcXVlcnkYAiABKAlCDeBBArpIB3IFEAEYyAESPQoFa2luZHMYAyADKA4yGS5zdmMuc3BhY2VzLnYxLlNlYXJjaEtpbmRCE7pIEJIBDRACGAEiB4IBBBABIAAijwEKDFNlYXJjaFJlc3VsdBIsCgRraW5kGAEgASgOMhkuc3ZjLnNwYWNlcy52MS5TZWFyY2hLaW5kQgPgQQMSDwoCaWQYAiABKAlCA+BBAxIRCgRuYW1lGAMgASgJQgPgQQMSFwoKcHJvamVjdF9pZBgEIAEoCUID4EEDEhQKB3RlYW1faWQYBSABKAlCA+BBAyJDCg5TZWFyY2hSZXNwb25zZRIxCgdyZXN1bHRzGAEgAygLMhsuc3ZjLnNwYWNlcy52MS5TZWFyY2hSZXN1bHRCA+BBAyIoCg9PdmVydmlld1JlcXVlc3QSFQoIc3BhY2VfaWQYASABKAlCA+BBAiLDAQoQT3ZlcnZpZXdSZXNwb25zZRIoCgVzcGFjZRgBIAEoCzIULnN2Yy5zcGFjZXMudjEuU3BhY2VCA+BBAxIwCgdtZW1iZXJzGAIgAygLMhouc3ZjLnNwYWNlcy52MS5TcGFjZU1lbWJlckID4EEDEhoKDXByb2plY3RfY291bnQYAyABKA1CA+BBAxIeChFlbnZpcm9ubWVudF9jb3VudBgEIAEoDUID4EEDEhcKCnRlYW1fY291bnQYBSABKA1CA+BBAyJmCglBaU1lc3NhZ2USMgoEcm9sZRgBIAEoDjIVLnN2Yy5zcGFjZXMudjEuQWlSb2xlQg3gQQK6SAeCAQQQASAAEiUKB2NvbnRlbnQYAiABKAlCFOBBArpICHIGEAEYoJwBirUYAggBIl0KCUFpUmVxdWVzdBIVCghzcGFjZV9pZBgBIAEoCUID4EECEjkKCG1lc3NhZ2VzGAIgAygLMhguc3ZjLnNwYWNlcy52MS5BaU1lc3NhZ2VCDeBBArpIB5IBBAgBEDIiPAoKQWlSZXNwb25zZRIuCgdtZXNzYWdlGAEgASgLMhguc3ZjLnNwYWNlcy52MS5BaU1lc3NhZ2VCA+BBAypdCglTcGFjZUtpbmQSGgoWU1BBQ0VfS0lORF9VTlNQRUNJRklFRBAAEhcKE1NQQUNFX0tJTkRfUEVSU09OQUwQARIbChdTUEFDRV9LSU5EX09SR0FOSVpBVElPThACKl8KClNlYXJjaEtpbmQSGwoXU0VBUkNIX0tJTkRfVU5TUEVDSUZJRUQQABIXChNTRUFSQ0hfS0lORF9QUk9KRUNUEAESGwoXU0VBUkNIX0tJTkRfRU5WSVJPTk1FTlQQAipKCgZBaVJvbGUSFwoTQUlfUk9MRV9VTlNQRUNJRklFRBAAEhAKDEFJX1JPTEVfVVNFUhABEhUKEUFJX1JPTEVfQVNTSVNUQU5UEAIy1A0KDVNwYWNlc1NlcnZpY2UShgEKBExpc3QSGi5zdmMuc3BhY2VzLnYxLkxpc3RSZXF1ZXN0Ghsuc3ZjLnNwYWNlcy52MS5MaXN0UmVzcG9uc2UiRZACAYq1GC+iAQZzcGFjZXOqAQJpZKoBBG5hbWWqAQRraW5kqgEEcm9sZaoBCWNyZWF0ZWRBdILT5JMCCRIHL3NwYWNlcxJ1CgZDcmVhdGUSHC5zdmMuc3BhY2VzLnYxLkNyZWF0ZVJlcXVlc3QaFC5zdmMuc3BhY2VzLnYxLlNwYWNlIjeKtRghEgRuYW1lEgdtZW1iZXJzGgdtZW1iZXJzKgRuYW1lWMkBgtPkkwIMOgEqIgcvc3BhY2VzElsKBlVwZGF0ZRIcLnN2Yy5zcGFjZXMudjEuVXBkYXRlUmVxdWVzdBoULnN2Yy5zcGFjZXMudjEuU3BhY2UiHYLT5JMCFzoBKjISL3NwYWNlcy97c3BhY2VfaWR9EmoKBkRlbGV0ZRIcLnN2Yy5zcGFjZXMudjEuRGVsZXRlUmVxdWVzdBodLnN2Yy5zcGFjZXMudjEuRGVsZXRlUmVzcG9uc2UiI4q1GAVYzAFwAYLT5JMCFCoSL3NwYWNlcy97c3BhY2VfaWR9EsIBCglTZXRNZW1iZXISHy5zdmMuc3BhY2VzLnYxLlNldE1lbWJlclJlcXVlc3QaGi5zdmMuc3BhY2VzLnYxLlNwYWNlTWVtYmVyIniKtRhFEghzcGFjZV9pZBIHdXNlcl9pZBIEcm9sZRoEcm9sZSILbWVtYmVycyBzZXQqCHNwYWNlX2lkKgd1c2VyX2lkKgRyb2xlgtPkkwIpOgEqGiQvc3BhY2VzL3tzcGFjZV9pZH0vbWVtYmVycy97dXNlcl9pZH0SsQEKDFJlbW92ZU1lbWJlchIiLnN2Yy5zcGFjZXMudjEuUmVtb3ZlTWVtYmVyUmVxdWVzdBojLnN2Yy5zcGFjZXMudjEuUmVtb3ZlTWVtYmVyUmVzcG9uc2UiWIq1GCgiDm1lbWJlcnMgcmVtb3ZlKghzcGFjZV9pZCoHdXNlcl9pZFjMAXABgtPkkwImKiQvc3BhY2VzL3tzcGFjZV9pZH0vbWVtYmVycy97dXNlcl9pZH0SrgEKCkFkZFByb2plY3QSIC5zdmMuc3BhY2VzLnYxLkFkZFByb2plY3RSZXF1ZXN0GiEuc3ZjLnNwYWNlcy52MS5BZGRQcm9qZWN0UmVzcG9uc2UiW4q1GCciDHByb2plY3RzIGFkZCoIc3BhY2VfaWQqCnByb2plY3RfaWRYzAGC0+STAioaKC9zcGFjZXMve3NwYWNlX2lkfS9wcm9qZWN0cy97cHJvamVjdF9pZH0SvAEKDVJlbW92ZVByb2plY3QSIy5zdmMuc3BhY2VzLnYxLlJlbW92ZVByb2plY3RSZXF1ZXN0GiQuc3ZjLnNwYWNlcy52MS5SZW1vdmVQcm9qZWN0UmVzcG9uc2UiYIq1GCwiD3Byb2plY3RzIHJlbW92ZSoIc3BhY2VfaWQqCnByb2plY3RfaWRYzAFwAYLT5JMCKiooL3NwYWNlcy97c3BhY2VfaWR9L3Byb2plY3RzL3twcm9qZWN0X2lkfRLJAQoGU2VhcmNoEhwuc3ZjLnNwYWNlcy52MS5TZWFyY2hSZXF1ZXN0Gh0uc3ZjLnNwYWNlcy52MS5TZWFyY2hSZXNwb25zZSKBAZACAYq1GFkSCHNwYWNlX2lkEgVxdWVyeRIFa2luZHMaBWtpbmRzKghzcGFjZV9pZCoFcXVlcnmiAQdyZXN1bHRzqgEEa2luZKoBAmlkqgEEbmFtZaoBCXByb2plY3RJZILT5JMCGxIZL3NwYWNlcy97c3BhY2VfaWR9L3NlYXJjaBJzCghPdmVydmlldxIeLnN2Yy5zcGFjZXMudjEuT3ZlcnZpZXdSZXF1ZXN0Gh8uc3ZjLnNwYWNlcy52MS5PdmVydmlld1Jlc3BvbnNlIiaQAgGC0+STAh0SGy9zcGFjZXMve3NwYWNlX2lkfS9vdmVydmlldxJ3CgJBaRIYLnN2Yy5zcGFjZXMudjEuQWlSZXF1ZXN0Ghkuc3ZjLnNwYWNlcy52MS5BaVJlc3BvbnNlIjyKtRgYEghzcGFjZV9pZBIIbWVzc2FnZXM4A1ADgtPkkwIaOgEqIhUvc3BhY2VzL3tzcGFjZV9pZH0vYWkaV4q1GFMKBnNwYWNlcxIGc3BhY2VzGipTcGFjZXM6IHBlb3BsZSBhbmQgcHJvamVjdHMgb2Ygb25lIHB1cnBvc2UiC2hvc3Quc3BhY2VzKAEwCTgDQARQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("ChpzdmMvc3BhY2VzL3YxL3NwYWNlcy5wcm90bxINc3ZjLnNwYWNlcy52MSKKAgoFU3BhY2USCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRITCgtkZXNjcmlwdGlvbhgDIAEoCRIXCgphdmF0YXJfdXJsGAQgASgJSACIAQESJgoEa2luZBgFIAEoDjIYLnN2Yy5zcGFjZXMudjEuU3BhY2VLaW5kEiIKBHJvbGUYBiABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEi4KCmNyZWF0ZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQg0KC19hdmF0YXJfdXJsIpsBCgtTcGFjZU1lbWJlchIPCgd1c2VyX2lkGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJEiIKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEi0KCWpvaW5lZF9hdBgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOZW1haWxfdmVyaWZpZWQYBSABKAgiDQoLTGlzdFJlcXVlc3QiNAoMTGlzdFJlc3BvbnNlEiQKBnNwYWNlcxgBIAMoCzIULnN2Yy5zcGFjZXMudjEuU3BhY2UibQoOTmV3U3BhY2VNZW1iZXISHQoHdXNlcl9pZBgBIAEoCUIM4EECukgGcgQQARgoEjMKBHJvbGUYAiABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiZQoNQ3JlYXRlUmVxdWVzdBIaCgRuYW1lGAEgASgJQgzgQQK6SAZyBBABGGQSOAoHbWVtYmVycxgCIAMoCzIdLnN2Yy5zcGFjZXMudjEuTmV3U3BhY2VNZW1iZXJCCLpIBZIBAhAyIoICCg1VcGRhdGVSZXF1ZXN0EhAKCHNwYWNlX2lkGAEgASgJEhwKBG5hbWUYAiABKAlCCbpIBnIEEAEYZEgAiAEBEiIKC2Rlc2NyaXB0aW9uGAMgASgJQgi6SAVyAxjoB0gBiAEBEjMKCmF2YXRhcl91cmwYBCABKAlCGrpIF3IVGPQDMhBeaHR0cHM6Ly9bXlxzXSskSAKIAQESNwoEa2luZBgFIAEoDjIYLnN2Yy5zcGFjZXMudjEuU3BhY2VLaW5kQgq6SAeCAQQQASAASAOIAQFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQg0KC19hdmF0YXJfdXJsQgcKBV9raW5kIiEKDURlbGV0ZVJlcXVlc3QSEAoIc3BhY2VfaWQYASABKAkicwoQU2V0TWVtYmVyUmVxdWVzdBIQCghzcGFjZV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJEjMKBHJvbGUYAyABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiOAoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIQCghzcGFjZV9pZBgBIAEoCRIPCgd1c2VyX2lkGAIgASgJIjkKEUFkZFByb2plY3RSZXF1ZXN0EhAKCHNwYWNlX2lkGAEgASgJEhIKCnByb2plY3RfaWQYAiABKAkiPAoUUmVtb3ZlUHJvamVjdFJlcXVlc3QSEAoIc3BhY2VfaWQYASABKAkSEgoKcHJvamVjdF9pZBgCIAEoCSJ+Cg1TZWFyY2hSZXF1ZXN0EhAKCHNwYWNlX2lkGAEgASgJEhwKBXF1ZXJ5GAIgASgJQg3gQQK6SAdyBRABGMgBEj0KBWtpbmRzGAMgAygOMhkuc3ZjLnNwYWNlcy52MS5TZWFyY2hLaW5kQhO6SBCSAQ0QAhgBIgeCAQQQASAAInYKDFNlYXJjaFJlc3VsdBInCgRraW5kGAEgASgOMhkuc3ZjLnNwYWNlcy52MS5TZWFyY2hLaW5kEgoKAmlkGAIgASgJEgwKBG5hbWUYAyABKAkSEgoKcHJvamVjdF9pZBgEIAEoCRIPCgd0ZWFtX2lkGAUgASgJIj4KDlNlYXJjaFJlc3BvbnNlEiwKB3Jlc3VsdHMYASADKAsyGy5zdmMuc3BhY2VzLnYxLlNlYXJjaFJlc3VsdCIjCg9PdmVydmlld1JlcXVlc3QSEAoIc3BhY2VfaWQYASABKAkiqgEKEE92ZXJ2aWV3UmVzcG9uc2USIwoFc3BhY2UYASABKAsyFC5zdmMuc3BhY2VzLnYxLlNwYWNlEisKB21lbWJlcnMYAiADKAsyGi5zdmMuc3BhY2VzLnYxLlNwYWNlTWVtYmVyEhUKDXByb2plY3RfY291bnQYAyABKA0SGQoRZW52aXJvbm1lbnRfY291bnQYBCABKA0SEgoKdGVhbV9jb3VudBgFIAEoDSJmCglBaU1lc3NhZ2USMgoEcm9sZRgBIAEoDjIVLnN2Yy5zcGFjZXMudjEuQWlSb2xlQg3gQQK6SAeCAQQQASAAEiUKB2NvbnRlbnQYAiABKAlCFOBBArpICHIGEAEYoJwBirUYAggBIlgKCUFpUmVxdWVzdBIQCghzcGFjZV9pZBgBIAEoCRI5CghtZXNzYWdlcxgCIAMoCzIYLnN2Yy5zcGFjZXMudjEuQWlNZXNzYWdlQg3gQQK6SAeSAQQIARAyIjcKCkFpUmVzcG9uc2USKQoHbWVzc2FnZRgBIAEoCzIYLnN2Yy5zcGFjZXMudjEuQWlNZXNzYWdlKl0KCVNwYWNlS2luZBIaChZTUEFDRV9LSU5EX1VOU1BFQ0lGSUVEEAASFwoTU1BBQ0VfS0lORF9QRVJTT05BTBABEhsKF1NQQUNFX0tJTkRfT1JHQU5JWkFUSU9OEAIqXwoKU2VhcmNoS2luZBIbChdTRUFSQ0hfS0lORF9VTlNQRUNJRklFRBAAEhcKE1NFQVJDSF9LSU5EX1BST0pFQ1QQARIbChdTRUFSQ0hfS0lORF9FTlZJUk9OTUVOVBACKkoKBkFpUm9sZRIXChNBSV9ST0xFX1VOU1BFQ0lGSUVEEAASEAoMQUlfUk9MRV9VU0VSEAESFQoRQUlfUk9MRV9BU1NJU1RBTlQQAjKnDQoNU3BhY2VzU2VydmljZRKGAQoETGlzdBIaLnN2Yy5zcGFjZXMudjEuTGlzdFJlcXVlc3QaGy5zdmMuc3BhY2VzLnYxLkxpc3RSZXNwb25zZSJFkAIBirUYL6IBBnNwYWNlc6oBAmlkqgEEbmFtZaoBBGtpbmSqAQRyb2xlqgEJY3JlYXRlZEF0gtPkkwIJEgcvc3BhY2VzEnUKBkNyZWF0ZRIcLnN2Yy5zcGFjZXMudjEuQ3JlYXRlUmVxdWVzdBoULnN2Yy5zcGFjZXMudjEuU3BhY2UiN4q1GCESBG5hbWUSB21lbWJlcnMaB21lbWJlcnMqBG5hbWVYyQGC0+STAgw6ASoiBy9zcGFjZXMSWwoGVXBkYXRlEhwuc3ZjLnNwYWNlcy52MS5VcGRhdGVSZXF1ZXN0GhQuc3ZjLnNwYWNlcy52MS5TcGFjZSIdgtPkkwIXOgEqMhIvc3BhY2VzL3tzcGFjZV9pZH0SYwoGRGVsZXRlEhwuc3ZjLnNwYWNlcy52MS5EZWxldGVSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IiOKtRgFWMwBcAGC0+STAhQqEi9zcGFjZXMve3NwYWNlX2lkfRLCAQoJU2V0TWVtYmVyEh8uc3ZjLnNwYWNlcy52MS5TZXRNZW1iZXJSZXF1ZXN0Ghouc3ZjLnNwYWNlcy52MS5TcGFjZU1lbWJlciJ4irUYRRIIc3BhY2VfaWQSB3VzZXJfaWQSBHJvbGUaBHJvbGUiC21lbWJlcnMgc2V0KghzcGFjZV9pZCoHdXNlcl9pZCoEcm9sZYLT5JMCKToBKhokL3NwYWNlcy97c3BhY2VfaWR9L21lbWJlcnMve3VzZXJfaWR9EqQBCgxSZW1vdmVNZW1iZXISIi5zdmMuc3BhY2VzLnYxLlJlbW92ZU1lbWJlclJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiWIq1GCgiDm1lbWJlcnMgcmVtb3ZlKghzcGFjZV9pZCoHdXNlcl9pZFjMAXABgtPkkwImKiQvc3BhY2VzL3tzcGFjZV9pZH0vbWVtYmVycy97dXNlcl9pZH0SowEKCkFkZFByb2plY3QSIC5zdmMuc3BhY2VzLnYxLkFkZFByb2plY3RSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IluKtRgnIgxwcm9qZWN0cyBhZGQqCHNwYWNlX2lkKgpwcm9qZWN0X2lkWMwBgtPkkwIqGigvc3BhY2VzL3tzcGFjZV9pZH0vcHJvamVjdHMve3Byb2plY3RfaWR9Eq4BCg1SZW1vdmVQcm9qZWN0EiMuc3ZjLnNwYWNlcy52MS5SZW1vdmVQcm9qZWN0UmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJgirUYLCIPcHJvamVjdHMgcmVtb3ZlKghzcGFjZV9pZCoKcHJvamVjdF9pZFjMAXABgtPkkwIqKigvc3BhY2VzL3tzcGFjZV9pZH0vcHJvamVjdHMve3Byb2plY3RfaWR9EskBCgZTZWFyY2gSHC5zdmMuc3BhY2VzLnYxLlNlYXJjaFJlcXVlc3QaHS5zdmMuc3BhY2VzLnYxLlNlYXJjaFJlc3BvbnNlIoEBkAIBirUYWRIIc3BhY2VfaWQSBXF1ZXJ5EgVraW5kcxoFa2luZHMqCHNwYWNlX2lkKgVxdWVyeaIBB3Jlc3VsdHOqAQRraW5kqgECaWSqAQRuYW1lqgEJcHJvamVjdElkgtPkkwIbEhkvc3BhY2VzL3tzcGFjZV9pZH0vc2VhcmNoEnMKCE92ZXJ2aWV3Eh4uc3ZjLnNwYWNlcy52MS5PdmVydmlld1JlcXVlc3QaHy5zdmMuc3BhY2VzLnYxLk92ZXJ2aWV3UmVzcG9uc2UiJpACAYLT5JMCHRIbL3NwYWNlcy97c3BhY2VfaWR9L292ZXJ2aWV3EncKAkFpEhguc3ZjLnNwYWNlcy52MS5BaVJlcXVlc3QaGS5zdmMuc3BhY2VzLnYxLkFpUmVzcG9uc2UiPIq1GBgSCHNwYWNlX2lkEghtZXNzYWdlczgDUAOC0+STAho6ASoiFS9zcGFjZXMve3NwYWNlX2lkfS9haRpXirUYUwoGc3BhY2VzEgZzcGFjZXMaKlNwYWNlczogcGVvcGxlIGFuZCBwcm9qZWN0cyBvZiBvbmUgcHVycG9zZSILaG9zdC5zcGFjZXMoATAJOANABFACYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * One space.
@@ -303,21 +303,6 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_spaces_v1_spaces, 7);
 
 /**
- * The response has no fields.
- *
- * @generated from message svc.spaces.v1.DeleteResponse
- */
-export type DeleteResponse = Message<"svc.spaces.v1.DeleteResponse"> & {
-};
-
-/**
- * Describes the message svc.spaces.v1.DeleteResponse.
- * Use `create(DeleteResponseSchema)` to create a new message.
- */
-export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 8);
-
-/**
  * Selects a member and the new role.
  *
  * @generated from message svc.spaces.v1.SetMemberRequest
@@ -350,7 +335,7 @@ export type SetMemberRequest = Message<"svc.spaces.v1.SetMemberRequest"> & {
  * Use `create(SetMemberRequestSchema)` to create a new message.
  */
 export const SetMemberRequestSchema: GenMessage<SetMemberRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 9);
+  messageDesc(file_svc_spaces_v1_spaces, 8);
 
 /**
  * Selects a member.
@@ -378,22 +363,7 @@ export type RemoveMemberRequest = Message<"svc.spaces.v1.RemoveMemberRequest"> &
  * Use `create(RemoveMemberRequestSchema)` to create a new message.
  */
 export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 10);
-
-/**
- * The response has no fields.
- *
- * @generated from message svc.spaces.v1.RemoveMemberResponse
- */
-export type RemoveMemberResponse = Message<"svc.spaces.v1.RemoveMemberResponse"> & {
-};
-
-/**
- * Describes the message svc.spaces.v1.RemoveMemberResponse.
- * Use `create(RemoveMemberResponseSchema)` to create a new message.
- */
-export const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 11);
+  messageDesc(file_svc_spaces_v1_spaces, 9);
 
 /**
  * Selects a project and the space to add it to.
@@ -421,22 +391,7 @@ export type AddProjectRequest = Message<"svc.spaces.v1.AddProjectRequest"> & {
  * Use `create(AddProjectRequestSchema)` to create a new message.
  */
 export const AddProjectRequestSchema: GenMessage<AddProjectRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 12);
-
-/**
- * The response has no fields.
- *
- * @generated from message svc.spaces.v1.AddProjectResponse
- */
-export type AddProjectResponse = Message<"svc.spaces.v1.AddProjectResponse"> & {
-};
-
-/**
- * Describes the message svc.spaces.v1.AddProjectResponse.
- * Use `create(AddProjectResponseSchema)` to create a new message.
- */
-export const AddProjectResponseSchema: GenMessage<AddProjectResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 13);
+  messageDesc(file_svc_spaces_v1_spaces, 10);
 
 /**
  * Selects a project and the space to remove it from.
@@ -464,22 +419,7 @@ export type RemoveProjectRequest = Message<"svc.spaces.v1.RemoveProjectRequest">
  * Use `create(RemoveProjectRequestSchema)` to create a new message.
  */
 export const RemoveProjectRequestSchema: GenMessage<RemoveProjectRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 14);
-
-/**
- * The response has no fields.
- *
- * @generated from message svc.spaces.v1.RemoveProjectResponse
- */
-export type RemoveProjectResponse = Message<"svc.spaces.v1.RemoveProjectResponse"> & {
-};
-
-/**
- * Describes the message svc.spaces.v1.RemoveProjectResponse.
- * Use `create(RemoveProjectResponseSchema)` to create a new message.
- */
-export const RemoveProjectResponseSchema: GenMessage<RemoveProjectResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 15);
+  messageDesc(file_svc_spaces_v1_spaces, 11);
 
 /**
  * Describes what to look for.
@@ -514,7 +454,7 @@ export type SearchRequest = Message<"svc.spaces.v1.SearchRequest"> & {
  * Use `create(SearchRequestSchema)` to create a new message.
  */
 export const SearchRequestSchema: GenMessage<SearchRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 16);
+  messageDesc(file_svc_spaces_v1_spaces, 12);
 
 /**
  * One thing that was found.
@@ -563,7 +503,7 @@ export type SearchResult = Message<"svc.spaces.v1.SearchResult"> & {
  * Use `create(SearchResultSchema)` to create a new message.
  */
 export const SearchResultSchema: GenMessage<SearchResult> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 17);
+  messageDesc(file_svc_spaces_v1_spaces, 13);
 
 /**
  * Findings.
@@ -584,7 +524,7 @@ export type SearchResponse = Message<"svc.spaces.v1.SearchResponse"> & {
  * Use `create(SearchResponseSchema)` to create a new message.
  */
 export const SearchResponseSchema: GenMessage<SearchResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 18);
+  messageDesc(file_svc_spaces_v1_spaces, 14);
 
 /**
  * Selects a space.
@@ -605,7 +545,7 @@ export type OverviewRequest = Message<"svc.spaces.v1.OverviewRequest"> & {
  * Use `create(OverviewRequestSchema)` to create a new message.
  */
 export const OverviewRequestSchema: GenMessage<OverviewRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 19);
+  messageDesc(file_svc_spaces_v1_spaces, 15);
 
 /**
  * A space at a glance.
@@ -654,7 +594,7 @@ export type OverviewResponse = Message<"svc.spaces.v1.OverviewResponse"> & {
  * Use `create(OverviewResponseSchema)` to create a new message.
  */
 export const OverviewResponseSchema: GenMessage<OverviewResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 20);
+  messageDesc(file_svc_spaces_v1_spaces, 16);
 
 /**
  * One message of a conversation.
@@ -682,7 +622,7 @@ export type AiMessage = Message<"svc.spaces.v1.AiMessage"> & {
  * Use `create(AiMessageSchema)` to create a new message.
  */
 export const AiMessageSchema: GenMessage<AiMessage> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 21);
+  messageDesc(file_svc_spaces_v1_spaces, 17);
 
 /**
  * A conversation so far.
@@ -710,7 +650,7 @@ export type AiRequest = Message<"svc.spaces.v1.AiRequest"> & {
  * Use `create(AiRequestSchema)` to create a new message.
  */
 export const AiRequestSchema: GenMessage<AiRequest> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 22);
+  messageDesc(file_svc_spaces_v1_spaces, 18);
 
 /**
  * The answer.
@@ -731,7 +671,7 @@ export type AiResponse = Message<"svc.spaces.v1.AiResponse"> & {
  * Use `create(AiResponseSchema)` to create a new message.
  */
 export const AiResponseSchema: GenMessage<AiResponse> = /*@__PURE__*/
-  messageDesc(file_svc_spaces_v1_spaces, 23);
+  messageDesc(file_svc_spaces_v1_spaces, 19);
 
 /**
  * Purpose of a space.
@@ -884,7 +824,7 @@ export const SpacesService: GenService<{
   delete: {
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
-    output: typeof DeleteResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Adds a member, who must share a team with the caller, or changes the role of one. Needs the role `admin` in the space, and `owner` to change
@@ -908,7 +848,7 @@ export const SpacesService: GenService<{
   removeMember: {
     methodKind: "unary";
     input: typeof RemoveMemberRequestSchema;
-    output: typeof RemoveMemberResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Puts a project into a space; doing so again changes nothing. A project may be in several spaces. Needs the role `developer` in the space
@@ -920,7 +860,7 @@ export const SpacesService: GenService<{
   addProject: {
     methodKind: "unary";
     input: typeof AddProjectRequestSchema;
-    output: typeof AddProjectResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Takes a project out of a space; the project itself stays. Needs the role `developer` in the space and in the project's team.
@@ -931,7 +871,7 @@ export const SpacesService: GenService<{
   removeProject: {
     methodKind: "unary";
     input: typeof RemoveProjectRequestSchema;
-    output: typeof RemoveProjectResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Finds projects and environments of the space by a part of their name, upper and lower case alike; projects also by their slug. Exact names come first,

@@ -9,10 +9,10 @@ import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { TeamBillingSchema } from "../../billing/v1/billing_pb.ts";
-import { file_svc_billing_v1_billing } from "../../billing/v1/billing_pb.ts";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { BillingStanding } from "../../account/v1/account_pb.ts";
+import { file_svc_account_v1_account } from "../../account/v1/account_pb.ts";
 import type { Role } from "../../options/v1/options_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Operator } from "../../regions/v1/regions_pb.ts";
@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/teams/v1/teams.proto.
  */
 export const file_svc_teams_v1_teams: GenFile = /*@__PURE__*/
-  fileDesc("ChhzdmMvdGVhbXMvdjEvdGVhbXMucHJvdG8SDHN2Yy50ZWFtcy52MSLRAgoEVGVhbRIPCgJpZBgBIAEoCUID4EEDEhEKBG5hbWUYAiABKAlCA+BBAxIYCgtkZXNjcmlwdGlvbhgDIAEoCUID4EEDEhwKCmF2YXRhcl91cmwYBCABKAlCA+BBA0gAiAEBEikKBGtpbmQYBSABKA4yFi5zdmMudGVhbXMudjEuVGVhbUtpbmRCA+BBAxIWCglyZWdpb25faWQYBiABKAlCA+BBAxIvCghvcGVyYXRvchgHIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yQgPgQQMSLAoEcm9sZRgIIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBA0gBiAEBEjMKCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQNCDQoLX2F2YXRhcl91cmxCBwoFX3JvbGUiwwEKBk1lbWJlchIUCgd1c2VyX2lkGAEgASgJQgPgQQMSEgoFZW1haWwYAiABKAlCA+BBAxIVCgh1c2VybmFtZRgDIAEoCUID4EEDEicKBHJvbGUYBCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgPgQQMSMgoJam9pbmVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEhsKDmVtYWlsX3ZlcmlmaWVkGAYgASgIQgPgQQMigQIKBkludml0ZRIPCgJpZBgBIAEoCUID4EEDEhIKBWVtYWlsGAIgASgJQgPgQQMSJwoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCA+BBAxIzCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDEjMKCmNyZWF0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgPgQQMSMgoIYXdhaXRpbmcYBiABKAsyFi5zdmMudGVhbXMudjEuQXdhaXRpbmdCA+BBA0gAiAEBQgsKCV9hd2FpdGluZyJnCghBd2FpdGluZxIUCgd1c2VyX2lkGAEgASgJQgPgQQMSFQoIdXNlcm5hbWUYAiABKAlCA+BBAxIuCgVzaW5jZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCA+BBAyINCgtMaXN0UmVxdWVzdCI2CgxMaXN0UmVzcG9uc2USJgoFdGVhbXMYASADKAsyEi5zdmMudGVhbXMudjEuVGVhbUID4EEDIiIKCkdldFJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECImcKCU5ld01lbWJlchIcCgVlbWFpbBgBIAEoCUIN4EECukgHcgUY/gFgARIzCgRyb2xlGAIgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIKukgHggEEEAEgAEgAiAEBQgcKBV9yb2xlIl8KDUNyZWF0ZVJlcXVlc3QSGgoEbmFtZRgBIAEoCUIM4EECukgGcgQQARhkEjIKB21lbWJlcnMYAiADKAsyFy5zdmMudGVhbXMudjEuTmV3TWVtYmVyQgi6SAWSAQIQMiKEAgoNVXBkYXRlUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQISHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESIgoLZGVzY3JpcHRpb24YAyABKAlCCLpIBXIDGOgHSAGIAQESMwoKYXZhdGFyX3VybBgEIAEoCUIaukgXchUY9AMyEF5odHRwczovL1teXHNdKyRIAogBARI1CgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kQgq6SAeCAQQQASAASAOIAQFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQg0KC19hdmF0YXJfdXJsQgcKBV9raW5kIiUKDURlbGV0ZVJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECIhAKDkRlbGV0ZVJlc3BvbnNlIioKEkxpc3RNZW1iZXJzUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQIiQQoTTGlzdE1lbWJlcnNSZXNwb25zZRIqCgdtZW1iZXJzGAEgAygLMhQuc3ZjLnRlYW1zLnYxLk1lbWJlckID4EEDIngKF1VwZGF0ZU1lbWJlclJvbGVSZXF1ZXN0EhQKB3RlYW1faWQYASABKAlCA+BBAhIUCgd1c2VyX2lkGAIgASgJQgPgQQISMQoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCDeBBArpIB4IBBBABIAAiQQoTUmVtb3ZlTWVtYmVyUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQISFAoHdXNlcl9pZBgCIAEoCUID4EECIhYKFFJlbW92ZU1lbWJlclJlc3BvbnNlIioKEkxpc3RJbnZpdGVzUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQIiQQoTTGlzdEludml0ZXNSZXNwb25zZRIqCgdpbnZpdGVzGAEgAygLMhQuc3ZjLnRlYW1zLnYxLkludml0ZUID4EEDIocBChNJbnZpdGVNZW1iZXJSZXF1ZXN0EhQKB3RlYW1faWQYASABKAlCA+BBAhIcCgVlbWFpbBgCIAEoCUIN4EECukgHcgUY/gFgARIzCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIKukgHggEEEAEgAEgAiAEBQgcKBV9yb2xlIlsKFEludml0ZU1lbWJlclJlc3BvbnNlEikKBmludml0ZRgBIAEoCzIULnN2Yy50ZWFtcy52MS5JbnZpdGVCA+BBAxIYCgV0b2tlbhgCIAEoCUIJ4EEDirUYAggBIkMKE1Jldm9rZUludml0ZVJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECEhYKCWludml0ZV9pZBgCIAEoCUID4EECIhYKFFJldm9rZUludml0ZVJlc3BvbnNlIrgBChNBY2NlcHRJbnZpdGVSZXF1ZXN0EiIKBXRva2VuGAEgASgJQhPgQQK6SAdyBRABGMgBirUYAggBEjoKCHVzZXJuYW1lGAIgASgJQiO6SCByHhACGCcyGF5bYS16MC05XSsoLVthLXowLTldKykqJEgAiAEBEicKCHBhc3N3b3JkGAMgASgJQhC6SAdyBRAMKIACirUYAggBSAGIAQFCCwoJX3VzZXJuYW1lQgsKCV9wYXNzd29yZCJEChRDb25maXJtSW52aXRlUmVxdWVzdBIUCgd0ZWFtX2lkGAEgASgJQgPgQQISFgoJaW52aXRlX2lkGAIgASgJQgPgQQIiUwoUQWNjZXB0SW52aXRlUmVzcG9uc2USJQoEdGVhbRgBIAEoCzISLnN2Yy50ZWFtcy52MS5UZWFtQgPgQQMSFAoHcGVuZGluZxgCIAEoCEID4EEDIkkKEFNldFJlZ2lvblJlcXVlc3QSFAoHdGVhbV9pZBgBIAEoCUID4EECEh8KCXJlZ2lvbl9pZBgCIAEoCUIM4EECukgGcgQQARgoIiYKDkJpbGxpbmdSZXF1ZXN0EhQKB3RlYW1faWQYASABKAlCA+BBAipZCghUZWFtS2luZBIZChVURUFNX0tJTkRfVU5TUEVDSUZJRUQQABIWChJURUFNX0tJTkRfUEVSU09OQUwQARIaChZURUFNX0tJTkRfT1JHQU5JWkFUSU9OEAIyxBAKDFRlYW1zU2VydmljZRJ6CgRMaXN0Ehkuc3ZjLnRlYW1zLnYxLkxpc3RSZXF1ZXN0Ghouc3ZjLnRlYW1zLnYxLkxpc3RSZXNwb25zZSI7kAIBirUYJqIBBXRlYW1zqgECaWSqAQRuYW1lqgEEcm9sZaoBCG9wZXJhdG9ygtPkkwIIEgYvdGVhbXMSUAoDR2V0Ehguc3ZjLnRlYW1zLnYxLkdldFJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSIbkAIBgtPkkwISEhAvdGVhbXMve3RlYW1faWR9EnEKBkNyZWF0ZRIbLnN2Yy50ZWFtcy52MS5DcmVhdGVSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iNoq1GCESBG5hbWUSB21lbWJlcnMaB21lbWJlcnMqBG5hbWVYyQGC0+STAgs6ASoiBi90ZWFtcxJWCgZVcGRhdGUSGy5zdmMudGVhbXMudjEuVXBkYXRlUmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIhuC0+STAhU6ASoyEC90ZWFtcy97dGVhbV9pZH0SaAoGRGVsZXRlEhsuc3ZjLnRlYW1zLnYxLkRlbGV0ZVJlcXVlc3QaHC5zdmMudGVhbXMudjEuRGVsZXRlUmVzcG9uc2UiI4q1GAdABFjMAXABgtPkkwISKhAvdGVhbXMve3RlYW1faWR9Em8KB0JpbGxpbmcSHC5zdmMudGVhbXMudjEuQmlsbGluZ1JlcXVlc3QaGy5zdmMuYmlsbGluZy52MS5UZWFtQmlsbGluZyIpkAIBirUYAjgYgtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L2JpbGxpbmcSxgEKC0xpc3RNZW1iZXJzEiAuc3ZjLnRlYW1zLnYxLkxpc3RNZW1iZXJzUmVxdWVzdBohLnN2Yy50ZWFtcy52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlInKQAgGKtRhLIgxtZW1iZXJzIGxpc3SiAQdtZW1iZXJzqgEGdXNlcklkqgEIdXNlcm5hbWWqAQVlbWFpbKoBDWVtYWlsVmVyaWZpZWSqAQRyb2xlgtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L21lbWJlcnMSuwEKEFVwZGF0ZU1lbWJlclJvbGUSJS5zdmMudGVhbXMudjEuVXBkYXRlTWVtYmVyUm9sZVJlcXVlc3QaFC5zdmMudGVhbXMudjEuTWVtYmVyImqKtRg5Egd0ZWFtX2lkEgd1c2VyX2lkEgRyb2xlIhBtZW1iZXJzIHNldC1yb2xlKgd1c2VyX2lkKgRyb2xlgtPkkwInOgEqMiIvdGVhbXMve3RlYW1faWR9L21lbWJlcnMve3VzZXJfaWR9EpoBCgxSZW1vdmVNZW1iZXISIS5zdmMudGVhbXMudjEuUmVtb3ZlTWVtYmVyUmVxdWVzdBoiLnN2Yy50ZWFtcy52MS5SZW1vdmVNZW1iZXJSZXNwb25zZSJDirUYFSIObWVtYmVycyByZW1vdmVYzAFwAYLT5JMCJCoiL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzL3t1c2VyX2lkfRLJAQoLTGlzdEludml0ZXMSIC5zdmMudGVhbXMudjEuTGlzdEludml0ZXNSZXF1ZXN0GiEuc3ZjLnRlYW1zLnYxLkxpc3RJbnZpdGVzUmVzcG9uc2UidZACAYq1GE4iDGludml0ZXMgbGlzdDgCogEHaW52aXRlc6oBAmlkqgEFZW1haWyqAQRyb2xlqgEJZXhwaXJlc0F0qgERYXdhaXRpbmcudXNlcm5hbWWC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcxK2AQoMSW52aXRlTWVtYmVyEiEuc3ZjLnRlYW1zLnYxLkludml0ZU1lbWJlclJlcXVlc3QaIi5zdmMudGVhbXMudjEuSW52aXRlTWVtYmVyUmVzcG9uc2UiX4q1GDgSB3RlYW1faWQSBWVtYWlsEgRyb2xlGgRyb2xlIg5pbnZpdGVzIGNyZWF0ZSoFZW1haWxQBFjJAYLT5JMCHToBKiIYL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzEpwBCgxSZXZva2VJbnZpdGUSIS5zdmMudGVhbXMudjEuUmV2b2tlSW52aXRlUmVxdWVzdBoiLnN2Yy50ZWFtcy52MS5SZXZva2VJbnZpdGVSZXNwb25zZSJFirUYFSIOaW52aXRlcyByZXZva2VYzAFwAYLT5JMCJiokL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzL3tpbnZpdGVfaWR9EpkBCg1Db25maXJtSW52aXRlEiIuc3ZjLnRlYW1zLnYxLkNvbmZpcm1JbnZpdGVSZXF1ZXN0GhQuc3ZjLnRlYW1zLnYxLk1lbWJlciJOirUYEyIPaW52aXRlcyBjb25maXJtcAGC0+STAjE6ASoiLC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcy97aW52aXRlX2lkfS9jb25maXJtEp8BCgxBY2NlcHRJbnZpdGUSIS5zdmMudGVhbXMudjEuQWNjZXB0SW52aXRlUmVxdWVzdBoiLnN2Yy50ZWFtcy52MS5BY2NlcHRJbnZpdGVSZXNwb25zZSJIirUYKhIFdG9rZW4iDmludml0ZXMgYWNjZXB0KgV0b2tlbjACUASKAQVsb2dpboLT5JMCFDoBKiIPL2ludml0ZXMvYWNjZXB0GjqKtRg2CgV0ZWFtcxIFdGVhbXMaHlRlYW1zLCBtZW1iZXJzIGFuZCBpbnZpdGF0aW9ucygBMAE4AUACMvABChFBZG1pblRlYW1zU2VydmljZRKZAQoJU2V0UmVnaW9uEh4uc3ZjLnRlYW1zLnYxLlNldFJlZ2lvblJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSJYirUYLBIHdGVhbV9pZBIJcmVnaW9uX2lkKgd0ZWFtX2lkKglyZWdpb25faWQwBTgMgtPkkwIiOgEqGh0vYWRtaW4vdGVhbXMve3RlYW1faWR9L3JlZ2lvbho/irUYOwoKYWRtaW5UZWFtcxILYWRtaW4tdGVhbXMaHFN0YWZmOiB0ZWFtcyBvZiB0aGUgcGxhdGZvcm0oATABYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_billing_v1_billing, file_svc_options_v1_options, file_svc_regions_v1_regions]);
+  fileDesc("ChhzdmMvdGVhbXMvdjEvdGVhbXMucHJvdG8SDHN2Yy50ZWFtcy52MSKkAgoEVGVhbRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEhcKCmF2YXRhcl91cmwYBCABKAlIAIgBARIkCgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kEhEKCXJlZ2lvbl9pZBgGIAEoCRIqCghvcGVyYXRvchgHIAEoDjIYLnN2Yy5yZWdpb25zLnYxLk9wZXJhdG9yEicKBHJvbGUYCCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlSAGIAQESLgoKY3JlYXRlZF9hdBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDQoLX2F2YXRhcl91cmxCBwoFX3JvbGUipQEKBk1lbWJlchIPCgd1c2VyX2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHVzZXJuYW1lGAMgASgJEiIKBHJvbGUYBCABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlEi0KCWpvaW5lZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFgoOZW1haWxfdmVyaWZpZWQYBiABKAgi4wEKBkludml0ZRIKCgJpZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIiCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZRIuCgpleHBpcmVzX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgpjcmVhdGVkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCghhd2FpdGluZxgGIAEoCzIWLnN2Yy50ZWFtcy52MS5Bd2FpdGluZ0gAiAEBQgsKCV9hd2FpdGluZyJYCghBd2FpdGluZxIPCgd1c2VyX2lkGAEgASgJEhAKCHVzZXJuYW1lGAIgASgJEikKBXNpbmNlGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCINCgtMaXN0UmVxdWVzdCIxCgxMaXN0UmVzcG9uc2USIQoFdGVhbXMYASADKAsyEi5zdmMudGVhbXMudjEuVGVhbSIdCgpHZXRSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiZwoJTmV3TWVtYmVyEhwKBWVtYWlsGAEgASgJQg3gQQK6SAdyBRj+AWABEjMKBHJvbGUYAiABKA4yFC5zdmMub3B0aW9ucy52MS5Sb2xlQgq6SAeCAQQQASAASACIAQFCBwoFX3JvbGUiXwoNQ3JlYXRlUmVxdWVzdBIaCgRuYW1lGAEgASgJQgzgQQK6SAZyBBABGGQSMgoHbWVtYmVycxgCIAMoCzIXLnN2Yy50ZWFtcy52MS5OZXdNZW1iZXJCCLpIBZIBAhAyIv8BCg1VcGRhdGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSHAoEbmFtZRgCIAEoCUIJukgGcgQQARhkSACIAQESIgoLZGVzY3JpcHRpb24YAyABKAlCCLpIBXIDGOgHSAGIAQESMwoKYXZhdGFyX3VybBgEIAEoCUIaukgXchUY9AMyEF5odHRwczovL1teXHNdKyRIAogBARI1CgRraW5kGAUgASgOMhYuc3ZjLnRlYW1zLnYxLlRlYW1LaW5kQgq6SAeCAQQQASAASAOIAQFCBwoFX25hbWVCDgoMX2Rlc2NyaXB0aW9uQg0KC19hdmF0YXJfdXJsQgcKBV9raW5kIiAKDURlbGV0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSIlChJMaXN0TWVtYmVyc1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSI8ChNMaXN0TWVtYmVyc1Jlc3BvbnNlEiUKB21lbWJlcnMYASADKAsyFC5zdmMudGVhbXMudjEuTWVtYmVyIm4KF1VwZGF0ZU1lbWJlclJvbGVSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCRIxCgRyb2xlGAMgASgOMhQuc3ZjLm9wdGlvbnMudjEuUm9sZUIN4EECukgHggEEEAEgACI3ChNSZW1vdmVNZW1iZXJSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSDwoHdXNlcl9pZBgCIAEoCSIlChJMaXN0SW52aXRlc1JlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCSI8ChNMaXN0SW52aXRlc1Jlc3BvbnNlEiUKB2ludml0ZXMYASADKAsyFC5zdmMudGVhbXMudjEuSW52aXRlIoIBChNJbnZpdGVNZW1iZXJSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkSHAoFZW1haWwYAiABKAlCDeBBArpIB3IFGP4BYAESMwoEcm9sZRgDIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGVCCrpIB4IBBBABIABIAIgBAUIHCgVfcm9sZSJTChRJbnZpdGVNZW1iZXJSZXNwb25zZRIkCgZpbnZpdGUYASABKAsyFC5zdmMudGVhbXMudjEuSW52aXRlEhUKBXRva2VuGAIgASgJQgaKtRgCCAEiOQoTUmV2b2tlSW52aXRlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEhEKCWludml0ZV9pZBgCIAEoCSK4AQoTQWNjZXB0SW52aXRlUmVxdWVzdBIiCgV0b2tlbhgBIAEoCUIT4EECukgHcgUQARjIAYq1GAIIARI6Cgh1c2VybmFtZRgCIAEoCUIjukggch4QAhgnMhheW2EtejAtOV0rKC1bYS16MC05XSspKiRIAIgBARInCghwYXNzd29yZBgDIAEoCUIQukgHcgUQDCiAAoq1GAIIAUgBiAEBQgsKCV91c2VybmFtZUILCglfcGFzc3dvcmQiOgoUQ29uZmlybUludml0ZVJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIRCglpbnZpdGVfaWQYAiABKAkiSQoUQWNjZXB0SW52aXRlUmVzcG9uc2USIAoEdGVhbRgBIAEoCzISLnN2Yy50ZWFtcy52MS5UZWFtEg8KB3BlbmRpbmcYAiABKAgiRAoQU2V0UmVnaW9uUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEh8KCXJlZ2lvbl9pZBgCIAEoCUIM4EECukgGcgQQARgoIiEKDkJpbGxpbmdSZXF1ZXN0Eg8KB3RlYW1faWQYASABKAkiiwMKCVN0YXRlbWVudBIKCgJpZBgBIAEoCRIOCgZwZXJpb2QYAiABKAkSEAoIY3VycmVuY3kYAyABKAkSDAoEcGxhbhgEIAEoCRISCgpsaXN0X2NlbnRzGAUgASgBEhYKDmluY2x1ZGVkX2NlbnRzGAYgASgBEhEKCW5ldF9jZW50cxgHIAEoARIUCgxjcmVkaXRfY2VudHMYCCABKAESEQoJZHVlX2NlbnRzGAkgASgBEisKBXN0YXRlGAogASgOMhwuc3ZjLnRlYW1zLnYxLlN0YXRlbWVudFN0YXRlEi0KCWNsb3NlZF9hdBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASGAoLaW52b2ljZV91cmwYDCABKAlIAIgBARIqCgVsaW5lcxgNIAMoCzIbLnN2Yy50ZWFtcy52MS5TdGF0ZW1lbnRMaW5lEhYKDnJlZnVuZGVkX2NlbnRzGA4gASgBEhAKCGRlY2ltYWxzGA8gASgNQg4KDF9pbnZvaWNlX3VybCKgAQoNU3RhdGVtZW50TGluZRINCgVtZXRlchgBIAEoCRIQCghwcmljZV9pZBgCIAEoCRISCgptZXRlcmVkX21zGAMgASgBEhMKC2luY2x1ZGVkX21zGAQgASgBEgwKBGxpc3QYBSABKAkSEAoIaW5jbHVkZWQYBiABKAkSEgoKbGlzdF9jZW50cxgHIAEoARIRCgluZXRfY2VudHMYCCABKAEiPAoFUGF5ZXISDwoHdXNlcl9pZBgBIAEoCRIVCgh1c2VybmFtZRgCIAEoCUgAiAEBQgsKCV91c2VybmFtZSKnAwoLVGVhbUJpbGxpbmcSDwoHdGVhbV9pZBgBIAEoCRIMCgRwbGFuGAIgASgJEjEKCHN0YW5kaW5nGAMgASgOMh8uc3ZjLmFjY291bnQudjEuQmlsbGluZ1N0YW5kaW5nEicKBXBheWVyGAQgASgLMhMuc3ZjLnRlYW1zLnYxLlBheWVySACIAQESDgoGcGVyaW9kGAUgASgJEhAKCGN1cnJlbmN5GAYgASgJEhgKEGluY2x1ZGVkX3NlY29uZHMYByABKAESFAoMdXNlZF9zZWNvbmRzGAggASgBEgsKA25ldBgJIAEoCRIcChRjcmVkaXRfYmFsYW5jZV9jZW50cxgKIAEoARIVCg1wZW5kaW5nX2NlbnRzGAsgASgBEjIKCWNhbmNlbF9hdBgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAYgBARIrCgpzdGF0ZW1lbnRzGA0gAygLMhcuc3ZjLnRlYW1zLnYxLlN0YXRlbWVudBIQCghkZWNpbWFscxgOIAEoDUIICgZfcGF5ZXJCDAoKX2NhbmNlbF9hdCpZCghUZWFtS2luZBIZChVURUFNX0tJTkRfVU5TUEVDSUZJRUQQABIWChJURUFNX0tJTkRfUEVSU09OQUwQARIaChZURUFNX0tJTkRfT1JHQU5JWkFUSU9OEAIq2gEKDlN0YXRlbWVudFN0YXRlEh8KG1NUQVRFTUVOVF9TVEFURV9VTlNQRUNJRklFRBAAEhoKFlNUQVRFTUVOVF9TVEFURV9DTE9TRUQQARIbChdTVEFURU1FTlRfU1RBVEVfU0VUVExFRBACEhwKGFNUQVRFTUVOVF9TVEFURV9JTlZPSUNFRBADEhgKFFNUQVRFTUVOVF9TVEFURV9QQUlEEAQSGgoWU1RBVEVNRU5UX1NUQVRFX0ZBSUxFRBAFEhoKFlNUQVRFTUVOVF9TVEFURV9WT0lERUQQBjKkEAoMVGVhbXNTZXJ2aWNlEnoKBExpc3QSGS5zdmMudGVhbXMudjEuTGlzdFJlcXVlc3QaGi5zdmMudGVhbXMudjEuTGlzdFJlc3BvbnNlIjuQAgGKtRgmogEFdGVhbXOqAQJpZKoBBG5hbWWqAQRyb2xlqgEIb3BlcmF0b3KC0+STAggSBi90ZWFtcxJQCgNHZXQSGC5zdmMudGVhbXMudjEuR2V0UmVxdWVzdBoSLnN2Yy50ZWFtcy52MS5UZWFtIhuQAgGC0+STAhISEC90ZWFtcy97dGVhbV9pZH0ScQoGQ3JlYXRlEhsuc3ZjLnRlYW1zLnYxLkNyZWF0ZVJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSI2irUYIRIEbmFtZRIHbWVtYmVycxoHbWVtYmVycyoEbmFtZVjJAYLT5JMCCzoBKiIGL3RlYW1zElYKBlVwZGF0ZRIbLnN2Yy50ZWFtcy52MS5VcGRhdGVSZXF1ZXN0GhIuc3ZjLnRlYW1zLnYxLlRlYW0iG4LT5JMCFToBKjIQL3RlYW1zL3t0ZWFtX2lkfRJiCgZEZWxldGUSGy5zdmMudGVhbXMudjEuRGVsZXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIjirUYB0AEWMwBcAGC0+STAhIqEC90ZWFtcy97dGVhbV9pZH0SbQoHQmlsbGluZxIcLnN2Yy50ZWFtcy52MS5CaWxsaW5nUmVxdWVzdBoZLnN2Yy50ZWFtcy52MS5UZWFtQmlsbGluZyIpkAIBirUYAjgYgtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L2JpbGxpbmcSxgEKC0xpc3RNZW1iZXJzEiAuc3ZjLnRlYW1zLnYxLkxpc3RNZW1iZXJzUmVxdWVzdBohLnN2Yy50ZWFtcy52MS5MaXN0TWVtYmVyc1Jlc3BvbnNlInKQAgGKtRhLIgxtZW1iZXJzIGxpc3SiAQdtZW1iZXJzqgEGdXNlcklkqgEIdXNlcm5hbWWqAQVlbWFpbKoBDWVtYWlsVmVyaWZpZWSqAQRyb2xlgtPkkwIaEhgvdGVhbXMve3RlYW1faWR9L21lbWJlcnMSuwEKEFVwZGF0ZU1lbWJlclJvbGUSJS5zdmMudGVhbXMudjEuVXBkYXRlTWVtYmVyUm9sZVJlcXVlc3QaFC5zdmMudGVhbXMudjEuTWVtYmVyImqKtRg5Egd0ZWFtX2lkEgd1c2VyX2lkEgRyb2xlIhBtZW1iZXJzIHNldC1yb2xlKgd1c2VyX2lkKgRyb2xlgtPkkwInOgEqMiIvdGVhbXMve3RlYW1faWR9L21lbWJlcnMve3VzZXJfaWR9Eo4BCgxSZW1vdmVNZW1iZXISIS5zdmMudGVhbXMudjEuUmVtb3ZlTWVtYmVyUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJDirUYFSIObWVtYmVycyByZW1vdmVYzAFwAYLT5JMCJCoiL3RlYW1zL3t0ZWFtX2lkfS9tZW1iZXJzL3t1c2VyX2lkfRLJAQoLTGlzdEludml0ZXMSIC5zdmMudGVhbXMudjEuTGlzdEludml0ZXNSZXF1ZXN0GiEuc3ZjLnRlYW1zLnYxLkxpc3RJbnZpdGVzUmVzcG9uc2UidZACAYq1GE4iDGludml0ZXMgbGlzdDgCogEHaW52aXRlc6oBAmlkqgEFZW1haWyqAQRyb2xlqgEJZXhwaXJlc0F0qgERYXdhaXRpbmcudXNlcm5hbWWC0+STAhoSGC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcxK2AQoMSW52aXRlTWVtYmVyEiEuc3ZjLnRlYW1zLnYxLkludml0ZU1lbWJlclJlcXVlc3QaIi5zdmMudGVhbXMudjEuSW52aXRlTWVtYmVyUmVzcG9uc2UiX4q1GDgSB3RlYW1faWQSBWVtYWlsEgRyb2xlGgRyb2xlIg5pbnZpdGVzIGNyZWF0ZSoFZW1haWxQBFjJAYLT5JMCHToBKiIYL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzEpABCgxSZXZva2VJbnZpdGUSIS5zdmMudGVhbXMudjEuUmV2b2tlSW52aXRlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSJFirUYFSIOaW52aXRlcyByZXZva2VYzAFwAYLT5JMCJiokL3RlYW1zL3t0ZWFtX2lkfS9pbnZpdGVzL3tpbnZpdGVfaWR9EpkBCg1Db25maXJtSW52aXRlEiIuc3ZjLnRlYW1zLnYxLkNvbmZpcm1JbnZpdGVSZXF1ZXN0GhQuc3ZjLnRlYW1zLnYxLk1lbWJlciJOirUYEyIPaW52aXRlcyBjb25maXJtcAGC0+STAjE6ASoiLC90ZWFtcy97dGVhbV9pZH0vaW52aXRlcy97aW52aXRlX2lkfS9jb25maXJtEp8BCgxBY2NlcHRJbnZpdGUSIS5zdmMudGVhbXMudjEuQWNjZXB0SW52aXRlUmVxdWVzdBoiLnN2Yy50ZWFtcy52MS5BY2NlcHRJbnZpdGVSZXNwb25zZSJIirUYKhIFdG9rZW4iDmludml0ZXMgYWNjZXB0KgV0b2tlbjACUASKAQVsb2dpboLT5JMCFDoBKiIPL2ludml0ZXMvYWNjZXB0GjqKtRg2CgV0ZWFtcxIFdGVhbXMaHlRlYW1zLCBtZW1iZXJzIGFuZCBpbnZpdGF0aW9ucygBMAE4AUACMvABChFBZG1pblRlYW1zU2VydmljZRKZAQoJU2V0UmVnaW9uEh4uc3ZjLnRlYW1zLnYxLlNldFJlZ2lvblJlcXVlc3QaEi5zdmMudGVhbXMudjEuVGVhbSJYirUYLBIHdGVhbV9pZBIJcmVnaW9uX2lkKgd0ZWFtX2lkKglyZWdpb25faWQwBTgMgtPkkwIiOgEqGh0vYWRtaW4vdGVhbXMve3RlYW1faWR9L3JlZ2lvbho/irUYOwoKYWRtaW5UZWFtcxILYWRtaW4tdGVhbXMaHFN0YWZmOiB0ZWFtcyBvZiB0aGUgcGxhdGZvcm0oATABYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_account_v1_account, file_svc_options_v1_options, file_svc_regions_v1_regions]);
 
 /**
  * One team.
@@ -433,21 +433,6 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_teams_v1_teams, 10);
 
 /**
- * The response has no fields.
- *
- * @generated from message svc.teams.v1.DeleteResponse
- */
-export type DeleteResponse = Message<"svc.teams.v1.DeleteResponse"> & {
-};
-
-/**
- * Describes the message svc.teams.v1.DeleteResponse.
- * Use `create(DeleteResponseSchema)` to create a new message.
- */
-export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 11);
-
-/**
  * Selects a team.
  *
  * @generated from message svc.teams.v1.ListMembersRequest
@@ -466,7 +451,7 @@ export type ListMembersRequest = Message<"svc.teams.v1.ListMembersRequest"> & {
  * Use `create(ListMembersRequestSchema)` to create a new message.
  */
 export const ListMembersRequestSchema: GenMessage<ListMembersRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 12);
+  messageDesc(file_svc_teams_v1_teams, 11);
 
 /**
  * Members of a team.
@@ -487,7 +472,7 @@ export type ListMembersResponse = Message<"svc.teams.v1.ListMembersResponse"> & 
  * Use `create(ListMembersResponseSchema)` to create a new message.
  */
 export const ListMembersResponseSchema: GenMessage<ListMembersResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 13);
+  messageDesc(file_svc_teams_v1_teams, 12);
 
 /**
  * Selects a member and the new role.
@@ -522,7 +507,7 @@ export type UpdateMemberRoleRequest = Message<"svc.teams.v1.UpdateMemberRoleRequ
  * Use `create(UpdateMemberRoleRequestSchema)` to create a new message.
  */
 export const UpdateMemberRoleRequestSchema: GenMessage<UpdateMemberRoleRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 14);
+  messageDesc(file_svc_teams_v1_teams, 13);
 
 /**
  * Selects a member.
@@ -550,22 +535,7 @@ export type RemoveMemberRequest = Message<"svc.teams.v1.RemoveMemberRequest"> & 
  * Use `create(RemoveMemberRequestSchema)` to create a new message.
  */
 export const RemoveMemberRequestSchema: GenMessage<RemoveMemberRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 15);
-
-/**
- * The response has no fields.
- *
- * @generated from message svc.teams.v1.RemoveMemberResponse
- */
-export type RemoveMemberResponse = Message<"svc.teams.v1.RemoveMemberResponse"> & {
-};
-
-/**
- * Describes the message svc.teams.v1.RemoveMemberResponse.
- * Use `create(RemoveMemberResponseSchema)` to create a new message.
- */
-export const RemoveMemberResponseSchema: GenMessage<RemoveMemberResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 16);
+  messageDesc(file_svc_teams_v1_teams, 14);
 
 /**
  * Selects a team.
@@ -586,7 +556,7 @@ export type ListInvitesRequest = Message<"svc.teams.v1.ListInvitesRequest"> & {
  * Use `create(ListInvitesRequestSchema)` to create a new message.
  */
 export const ListInvitesRequestSchema: GenMessage<ListInvitesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 17);
+  messageDesc(file_svc_teams_v1_teams, 15);
 
 /**
  * Open invitations.
@@ -607,7 +577,7 @@ export type ListInvitesResponse = Message<"svc.teams.v1.ListInvitesResponse"> & 
  * Use `create(ListInvitesResponseSchema)` to create a new message.
  */
 export const ListInvitesResponseSchema: GenMessage<ListInvitesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 18);
+  messageDesc(file_svc_teams_v1_teams, 16);
 
 /**
  * Describes the invitation.
@@ -642,7 +612,7 @@ export type InviteMemberRequest = Message<"svc.teams.v1.InviteMemberRequest"> & 
  * Use `create(InviteMemberRequestSchema)` to create a new message.
  */
 export const InviteMemberRequestSchema: GenMessage<InviteMemberRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 19);
+  messageDesc(file_svc_teams_v1_teams, 17);
 
 /**
  * The invitation with its token.
@@ -670,7 +640,7 @@ export type InviteMemberResponse = Message<"svc.teams.v1.InviteMemberResponse"> 
  * Use `create(InviteMemberResponseSchema)` to create a new message.
  */
 export const InviteMemberResponseSchema: GenMessage<InviteMemberResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 20);
+  messageDesc(file_svc_teams_v1_teams, 18);
 
 /**
  * Selects an invitation.
@@ -698,22 +668,7 @@ export type RevokeInviteRequest = Message<"svc.teams.v1.RevokeInviteRequest"> & 
  * Use `create(RevokeInviteRequestSchema)` to create a new message.
  */
 export const RevokeInviteRequestSchema: GenMessage<RevokeInviteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 21);
-
-/**
- * The response has no fields.
- *
- * @generated from message svc.teams.v1.RevokeInviteResponse
- */
-export type RevokeInviteResponse = Message<"svc.teams.v1.RevokeInviteResponse"> & {
-};
-
-/**
- * Describes the message svc.teams.v1.RevokeInviteResponse.
- * Use `create(RevokeInviteResponseSchema)` to create a new message.
- */
-export const RevokeInviteResponseSchema: GenMessage<RevokeInviteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 22);
+  messageDesc(file_svc_teams_v1_teams, 19);
 
 /**
  * The invitation, and the new account if there is none yet.
@@ -748,7 +703,7 @@ export type AcceptInviteRequest = Message<"svc.teams.v1.AcceptInviteRequest"> & 
  * Use `create(AcceptInviteRequestSchema)` to create a new message.
  */
 export const AcceptInviteRequestSchema: GenMessage<AcceptInviteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 23);
+  messageDesc(file_svc_teams_v1_teams, 20);
 
 /**
  * Selects an invitation.
@@ -776,7 +731,7 @@ export type ConfirmInviteRequest = Message<"svc.teams.v1.ConfirmInviteRequest"> 
  * Use `create(ConfirmInviteRequestSchema)` to create a new message.
  */
 export const ConfirmInviteRequestSchema: GenMessage<ConfirmInviteRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 24);
+  messageDesc(file_svc_teams_v1_teams, 21);
 
 /**
  * The team that was joined.
@@ -804,7 +759,7 @@ export type AcceptInviteResponse = Message<"svc.teams.v1.AcceptInviteResponse"> 
  * Use `create(AcceptInviteResponseSchema)` to create a new message.
  */
 export const AcceptInviteResponseSchema: GenMessage<AcceptInviteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 25);
+  messageDesc(file_svc_teams_v1_teams, 22);
 
 /**
  * Selects a team and its new region.
@@ -832,7 +787,7 @@ export type SetRegionRequest = Message<"svc.teams.v1.SetRegionRequest"> & {
  * Use `create(SetRegionRequestSchema)` to create a new message.
  */
 export const SetRegionRequestSchema: GenMessage<SetRegionRequest> = /*@__PURE__*/
-  messageDesc(file_svc_teams_v1_teams, 26);
+  messageDesc(file_svc_teams_v1_teams, 23);
 
 /**
  * Names the team.
@@ -853,7 +808,336 @@ export type BillingRequest = Message<"svc.teams.v1.BillingRequest"> & {
  * Use `create(BillingRequestSchema)` to create a new message.
  */
 export const BillingRequestSchema: GenMessage<BillingRequest> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 24);
+
+/**
+ * Result of one team's UTC month. Its figures never change; what is corrected stands on the next one.
+ *
+ * @generated from message svc.teams.v1.Statement
+ */
+export type Statement = Message<"svc.teams.v1.Statement"> & {
+  /**
+   * Statement id, `stm_…`.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Month, `YYYY-MM`.
+   *
+   * @generated from field: string period = 2;
+   */
+  period: string;
+
+  /**
+   * ISO 4217 code, in lower case.
+   *
+   * @generated from field: string currency = 3;
+   */
+  currency: string;
+
+  /**
+   * Plan at the month's end.
+   *
+   * @generated from field: string plan = 4;
+   */
+  plan: string;
+
+  /**
+   * Price of all time, in minor units.
+   *
+   * @generated from field: double list_cents = 5;
+   */
+  listCents: number;
+
+  /**
+   * Part of it that the plan includes.
+   *
+   * @generated from field: double included_cents = 6;
+   */
+  includedCents: number;
+
+  /**
+   * List less included.
+   *
+   * @generated from field: double net_cents = 7;
+   */
+  netCents: number;
+
+  /**
+   * Part of it that was paid from credit.
+   *
+   * @generated from field: double credit_cents = 8;
+   */
+  creditCents: number;
+
+  /**
+   * Net less credit.
+   *
+   * @generated from field: double due_cents = 9;
+   */
+  dueCents: number;
+
+  /**
+   * State of what is due.
+   *
+   * @generated from field: svc.teams.v1.StatementState state = 10;
+   */
+  state: StatementState;
+
+  /**
+   * Time of the closing.
+   *
+   * @generated from field: google.protobuf.Timestamp closed_at = 11;
+   */
+  closedAt?: Timestamp | undefined;
+
+  /**
+   * Page of the provider's invoice.
+   *
+   * @generated from field: optional string invoice_url = 12;
+   */
+  invoiceUrl?: string | undefined;
+
+  /**
+   * One for each meter and price.
+   *
+   * @generated from field: repeated svc.teams.v1.StatementLine lines = 13;
+   */
+  lines: StatementLine[];
+
+  /**
+   * Part of what was paid that went back since, by refunds and lost disputes, in minor units.
+   *
+   * @generated from field: double refunded_cents = 14;
+   */
+  refundedCents: number;
+
+  /**
+   * Decimals of the currency's minor unit: 2 for cents.
+   *
+   * @generated from field: uint32 decimals = 15;
+   */
+  decimals: number;
+};
+
+/**
+ * Describes the message svc.teams.v1.Statement.
+ * Use `create(StatementSchema)` to create a new message.
+ */
+export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 25);
+
+/**
+ * Time of one meter at one price.
+ *
+ * @generated from message svc.teams.v1.StatementLine
+ */
+export type StatementLine = Message<"svc.teams.v1.StatementLine"> & {
+  /**
+   * Kind and executor: `run.runner`, `run.service`, `build.runner`, `build.service`; `credit.shortfall` for credit that was refunded after it was used.
+   *
+   * @generated from field: string meter = 1;
+   */
+  meter: string;
+
+  /**
+   * Version of the price; empty for a shortfall.
+   *
+   * @generated from field: string price_id = 2;
+   */
+  priceId: string;
+
+  /**
+   * Metered milliseconds.
+   *
+   * @generated from field: double metered_ms = 3;
+   */
+  meteredMs: number;
+
+  /**
+   * Part of them that the plan includes.
+   *
+   * @generated from field: double included_ms = 4;
+   */
+  includedMs: number;
+
+  /**
+   * Price of all of them, exact: decimal text with twelve places.
+   *
+   * @generated from field: string list = 5;
+   */
+  list: string;
+
+  /**
+   * The same of what is included.
+   *
+   * @generated from field: string included = 6;
+   */
+  included: string;
+
+  /**
+   * List in minor units, rounded once, half up: in a currency of three decimals to 10 of them, in `isk` and `ugx` to 100.
+   *
+   * @generated from field: double list_cents = 7;
+   */
+  listCents: number;
+
+  /**
+   * The same of what is not included.
+   *
+   * @generated from field: double net_cents = 8;
+   */
+  netCents: number;
+};
+
+/**
+ * Describes the message svc.teams.v1.StatementLine.
+ * Use `create(StatementLineSchema)` to create a new message.
+ */
+export const StatementLineSchema: GenMessage<StatementLine> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 26);
+
+/**
+ * Account that pays.
+ *
+ * @generated from message svc.teams.v1.Payer
+ */
+export type Payer = Message<"svc.teams.v1.Payer"> & {
+  /**
+   * User id.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * Its name; absent if the account is gone.
+   *
+   * @generated from field: optional string username = 2;
+   */
+  username?: string | undefined;
+};
+
+/**
+ * Describes the message svc.teams.v1.Payer.
+ * Use `create(PayerSchema)` to create a new message.
+ */
+export const PayerSchema: GenMessage<Payer> = /*@__PURE__*/
   messageDesc(file_svc_teams_v1_teams, 27);
+
+/**
+ * Billing of one team.
+ *
+ * @generated from message svc.teams.v1.TeamBilling
+ */
+export type TeamBilling = Message<"svc.teams.v1.TeamBilling"> & {
+  /**
+   * Team id.
+   *
+   * @generated from field: string team_id = 1;
+   */
+  teamId: string;
+
+  /**
+   * Plan of the payer.
+   *
+   * @generated from field: string plan = 2;
+   */
+  plan: string;
+
+  /**
+   * Standing of the payer.
+   *
+   * @generated from field: svc.account.v1.BillingStanding standing = 3;
+   */
+  standing: BillingStanding;
+
+  /**
+   * Account that pays; absent for teams of an installation that nobody pays for.
+   *
+   * @generated from field: optional svc.teams.v1.Payer payer = 4;
+   */
+  payer?: Payer | undefined;
+
+  /**
+   * Current month, `YYYY-MM`.
+   *
+   * @generated from field: string period = 5;
+   */
+  period: string;
+
+  /**
+   * ISO 4217 code, in lower case.
+   *
+   * @generated from field: string currency = 6;
+   */
+  currency: string;
+
+  /**
+   * Seconds that the payer's plan includes this month, for all its teams.
+   *
+   * @generated from field: double included_seconds = 7;
+   */
+  includedSeconds: number;
+
+  /**
+   * Metered seconds of this month of all its teams.
+   *
+   * @generated from field: double used_seconds = 8;
+   */
+  usedSeconds: number;
+
+  /**
+   * Net of this team in this month so far, exact: decimal text with twelve places.
+   *
+   * @generated from field: string net = 9;
+   */
+  net: string;
+
+  /**
+   * Credit of the team in minor units.
+   *
+   * @generated from field: double credit_balance_cents = 10;
+   */
+  creditBalanceCents: number;
+
+  /**
+   * Net that is not settled yet, in minor units: it will take that much of the credit.
+   *
+   * @generated from field: double pending_cents = 11;
+   */
+  pendingCents: number;
+
+  /**
+   * End of the subscription, if it was cancelled.
+   *
+   * @generated from field: optional google.protobuf.Timestamp cancel_at = 12;
+   */
+  cancelAt?: Timestamp | undefined;
+
+  /**
+   * Newest statements of the team, at most 12; `billing.listStatements` has all of them.
+   *
+   * @generated from field: repeated svc.teams.v1.Statement statements = 13;
+   */
+  statements: Statement[];
+
+  /**
+   * Decimals of the currency's minor unit: 2 for cents.
+   *
+   * @generated from field: uint32 decimals = 14;
+   */
+  decimals: number;
+};
+
+/**
+ * Describes the message svc.teams.v1.TeamBilling.
+ * Use `create(TeamBillingSchema)` to create a new message.
+ */
+export const TeamBillingSchema: GenMessage<TeamBilling> = /*@__PURE__*/
+  messageDesc(file_svc_teams_v1_teams, 28);
 
 /**
  * Purpose of a team.
@@ -888,6 +1172,68 @@ export enum TeamKind {
  */
 export const TeamKindSchema: GenEnum<TeamKind> = /*@__PURE__*/
   enumDesc(file_svc_teams_v1_teams, 0);
+
+/**
+ * State of a statement.
+ *
+ * @generated from enum svc.teams.v1.StatementState
+ */
+export enum StatementState {
+  /**
+   * Not stated.
+   *
+   * @generated from enum value: STATEMENT_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The month is closed; what is due is not invoiced, or not yet.
+   *
+   * @generated from enum value: STATEMENT_STATE_CLOSED = 1;
+   */
+  CLOSED = 1,
+
+  /**
+   * Nothing is due.
+   *
+   * @generated from enum value: STATEMENT_STATE_SETTLED = 2;
+   */
+  SETTLED = 2,
+
+  /**
+   * The provider has an invoice of what is due.
+   *
+   * @generated from enum value: STATEMENT_STATE_INVOICED = 3;
+   */
+  INVOICED = 3,
+
+  /**
+   * The invoice is paid.
+   *
+   * @generated from enum value: STATEMENT_STATE_PAID = 4;
+   */
+  PAID = 4,
+
+  /**
+   * A payment of the invoice failed; the provider tries again.
+   *
+   * @generated from enum value: STATEMENT_STATE_FAILED = 5;
+   */
+  FAILED = 5,
+
+  /**
+   * The invoice was given up by those who run the installation.
+   *
+   * @generated from enum value: STATEMENT_STATE_VOIDED = 6;
+   */
+  VOIDED = 6,
+}
+
+/**
+ * Describes the enum svc.teams.v1.StatementState.
+ */
+export const StatementStateSchema: GenEnum<StatementState> = /*@__PURE__*/
+  enumDesc(file_svc_teams_v1_teams, 1);
 
 /**
  * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a role above the own one, owners
@@ -946,7 +1292,7 @@ export const TeamsService: GenService<{
   delete: {
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
-    output: typeof DeleteResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Returns plan, payer, standing and statements of a team.
@@ -989,7 +1335,7 @@ export const TeamsService: GenService<{
   removeMember: {
     methodKind: "unary";
     input: typeof RemoveMemberRequestSchema;
-    output: typeof RemoveMemberResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Lists open invitations of a team, newest first, at most 500.
@@ -1022,7 +1368,7 @@ export const TeamsService: GenService<{
   revokeInvite: {
     methodKind: "unary";
     input: typeof RevokeInviteRequestSchema;
-    output: typeof RevokeInviteResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Lets in somebody with an unverified address who accepted an invitation of the team and waits. The address may be held by somebody else

@@ -9,8 +9,8 @@ import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
 import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { EmptySchema, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/trustedkeys/v1/trustedkeys.proto.
  */
 export const file_svc_trustedkeys_v1_trustedkeys: GenFile = /*@__PURE__*/
-  fileDesc("CiRzdmMvdHJ1c3RlZGtleXMvdjEvdHJ1c3RlZGtleXMucHJvdG8SEnN2Yy50cnVzdGVka2V5cy52MSLFAQoKVHJ1c3RlZEtleRIPCgJpZBgBIAEoCUID4EEDEhQKB3RlYW1faWQYAiABKAlCA+BBAxIRCgRuYW1lGAMgASgJQgPgQQMSFwoKcHVibGljX2tleRgEIAEoCUID4EEDEhEKBGhpbnQYBSABKAlCA+BBAxIcCg9wcmVkaWNhdGVfdHlwZXMYBiADKAlCA+BBAxIzCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEID4EEDIi0KC0xpc3RSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0iQQoMTGlzdFJlc3BvbnNlEjEKBGtleXMYASADKAsyHi5zdmMudHJ1c3RlZGtleXMudjEuVHJ1c3RlZEtleUID4EEDIp8BCgpBZGRSZXF1ZXN0Eh4KB3RlYW1faWQYASABKAlCDeBBAoq1GAYSBHRlYW0SGgoEbmFtZRgCIAEoCUIM4EECukgGcgQQARhkEicKCnB1YmxpY19rZXkYAyABKAlCE+BBArpIB3IFEAEYgECKtRgCUAESLAoPcHJlZGljYXRlX3R5cGVzGAQgAygJQhO6SBCSAQ0QMhgBIgdyBRABGPQDIkQKDVJlbW92ZVJlcXVlc3QSHgoHdGVhbV9pZBgBIAEoCUIN4EECirUYBhIEdGVhbRITCgZrZXlfaWQYAiABKAlCA+BBAiIQCg5SZW1vdmVSZXNwb25zZTL2BgoSVHJ1c3RlZEtleXNTZXJ2aWNlEqIBCgRMaXN0Eh8uc3ZjLnRydXN0ZWRrZXlzLnYxLkxpc3RSZXF1ZXN0GiAuc3ZjLnRydXN0ZWRrZXlzLnYxLkxpc3RSZXNwb25zZSJXkAIBirUYK6IBBGtleXOqAQJpZKoBBG5hbWWqAQRoaW50qgEOcHJlZGljYXRlVHlwZXOC0+STAh8SHS90ZWFtcy97dGVhbV9pZH0vdHJ1c3RlZC1rZXlzEswDCgNBZGQSHi5zdmMudHJ1c3RlZGtleXMudjEuQWRkUmVxdWVzdBoeLnN2Yy50cnVzdGVka2V5cy52MS5UcnVzdGVkS2V5IoQDirUY1wISB3RlYW1faWQqBG5hbWVYyQGaAcECCkBCZWxpZXZlIHdoYXQgdGhlIHNlY3VyaXR5IHRlYW0ncyBzY2FubmVyIHNheXMgb2YgdnVsbmVyYWJpbGl0aWVzEn10cnVzdGVkLWtleXMgYWRkIHNjYW5uZXIgLS10ZWFtIHRlYW1fMDEgLS1wdWJsaWMta2V5IEBzY2FubmVyLnB1YiAtLXByZWRpY2F0ZS10eXBlcyBodHRwczovL2luLXRvdG8uaW8vYXR0ZXN0YXRpb24vdnVsbnMvdjAuMRp+dHJ1c3RlZEtleXMuYWRkKCd0ZWFtXzAxJywgeyBuYW1lOiAnc2Nhbm5lcicsIHB1YmxpY0tleTogcGVtLCBwcmVkaWNhdGVUeXBlczogWydodHRwczovL2luLXRvdG8uaW8vYXR0ZXN0YXRpb24vdnVsbnMvdjAuMSddIH0pgtPkkwIiOgEqIh0vdGVhbXMve3RlYW1faWR9L3RydXN0ZWQta2V5cxKLAQoGUmVtb3ZlEiEuc3ZjLnRydXN0ZWRrZXlzLnYxLlJlbW92ZVJlcXVlc3QaIi5zdmMudHJ1c3RlZGtleXMudjEuUmVtb3ZlUmVzcG9uc2UiOoq1GAhYzAFwAcABAYLT5JMCKComL3RlYW1zL3t0ZWFtX2lkfS90cnVzdGVkLWtleXMve2tleV9pZH0aXoq1GFoKC3RydXN0ZWRLZXlzEgx0cnVzdGVkLWtleXMaNUtleXMgb2Ygb3RoZXJzIHdob3NlIHN0YXRlbWVudHMgYWJvdXQgYXJ0aWZhY3RzIGNvdW50KAEwBTgPQAJiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
+  fileDesc("CiRzdmMvdHJ1c3RlZGtleXMvdjEvdHJ1c3RlZGtleXMucHJvdG8SEnN2Yy50cnVzdGVka2V5cy52MSKiAQoKVHJ1c3RlZEtleRIKCgJpZBgBIAEoCRIPCgd0ZWFtX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSEgoKcHVibGljX2tleRgEIAEoCRIMCgRoaW50GAUgASgJEhcKD3ByZWRpY2F0ZV90eXBlcxgGIAMoCRIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIeCgtMaXN0UmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJIjwKDExpc3RSZXNwb25zZRIsCgRrZXlzGAEgAygLMh4uc3ZjLnRydXN0ZWRrZXlzLnYxLlRydXN0ZWRLZXkikAEKCkFkZFJlcXVlc3QSDwoHdGVhbV9pZBgBIAEoCRIaCgRuYW1lGAIgASgJQgzgQQK6SAZyBBABGGQSJwoKcHVibGljX2tleRgDIAEoCUIT4EECukgHcgUQARiAQIq1GAJQARIsCg9wcmVkaWNhdGVfdHlwZXMYBCADKAlCE7pIEJIBDRAyGAEiB3IFEAEY9AMiMAoNUmVtb3ZlUmVxdWVzdBIPCgd0ZWFtX2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCTLpBgoSVHJ1c3RlZEtleXNTZXJ2aWNlEqIBCgRMaXN0Eh8uc3ZjLnRydXN0ZWRrZXlzLnYxLkxpc3RSZXF1ZXN0GiAuc3ZjLnRydXN0ZWRrZXlzLnYxLkxpc3RSZXNwb25zZSJXkAIBirUYK6IBBGtleXOqAQJpZKoBBG5hbWWqAQRoaW50qgEOcHJlZGljYXRlVHlwZXOC0+STAh8SHS90ZWFtcy97dGVhbV9pZH0vdHJ1c3RlZC1rZXlzEswDCgNBZGQSHi5zdmMudHJ1c3RlZGtleXMudjEuQWRkUmVxdWVzdBoeLnN2Yy50cnVzdGVka2V5cy52MS5UcnVzdGVkS2V5IoQDirUY1wISB3RlYW1faWQqBG5hbWVYyQGaAcECCkBCZWxpZXZlIHdoYXQgdGhlIHNlY3VyaXR5IHRlYW0ncyBzY2FubmVyIHNheXMgb2YgdnVsbmVyYWJpbGl0aWVzEn10cnVzdGVkLWtleXMgYWRkIHNjYW5uZXIgLS10ZWFtIHRlYW1fMDEgLS1wdWJsaWMta2V5IEBzY2FubmVyLnB1YiAtLXByZWRpY2F0ZS10eXBlcyBodHRwczovL2luLXRvdG8uaW8vYXR0ZXN0YXRpb24vdnVsbnMvdjAuMRp+dHJ1c3RlZEtleXMuYWRkKCd0ZWFtXzAxJywgeyBuYW1lOiAnc2Nhbm5lcicsIHB1YmxpY0tleTogcGVtLCBwcmVkaWNhdGVUeXBlczogWydodHRwczovL2luLXRvdG8uaW8vYXR0ZXN0YXRpb24vdnVsbnMvdjAuMSddIH0pgtPkkwIiOgEqIh0vdGVhbXMve3RlYW1faWR9L3RydXN0ZWQta2V5cxJ/CgZSZW1vdmUSIS5zdmMudHJ1c3RlZGtleXMudjEuUmVtb3ZlUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSI6irUYCFjMAXABwAEBgtPkkwIoKiYvdGVhbXMve3RlYW1faWR9L3RydXN0ZWQta2V5cy97a2V5X2lkfRpeirUYWgoLdHJ1c3RlZEtleXMSDHRydXN0ZWQta2V5cxo1S2V5cyBvZiBvdGhlcnMgd2hvc2Ugc3RhdGVtZW50cyBhYm91dCBhcnRpZmFjdHMgY291bnQoATAFOA9AAmIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
  * A key of somebody whom the team trusts.
@@ -196,21 +196,6 @@ export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
   messageDesc(file_svc_trustedkeys_v1_trustedkeys, 4);
 
 /**
- * The response has no fields.
- *
- * @generated from message svc.trustedkeys.v1.RemoveResponse
- */
-export type RemoveResponse = Message<"svc.trustedkeys.v1.RemoveResponse"> & {
-};
-
-/**
- * Describes the message svc.trustedkeys.v1.RemoveResponse.
- * Use `create(RemoveResponseSchema)` to create a new message.
- */
-export const RemoveResponseSchema: GenMessage<RemoveResponse> = /*@__PURE__*/
-  messageDesc(file_svc_trustedkeys_v1_trustedkeys, 5);
-
-/**
  * Public keys of others: a statement that is uploaded for an artifact is `valid` when one of them signed it, and `unverified` when none did. What a key is worth is decided
  * each time that a statement is read: a key that is removed takes its statements' worth along.
  *
@@ -246,7 +231,7 @@ export const TrustedKeysService: GenService<{
   remove: {
     methodKind: "unary";
     input: typeof RemoveRequestSchema;
-    output: typeof RemoveResponseSchema;
+    output: typeof EmptySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_svc_trustedkeys_v1_trustedkeys, 0);

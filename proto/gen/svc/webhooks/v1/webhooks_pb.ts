@@ -8,7 +8,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { file_google_api_annotations } from "../../../google/api/annotations_pb.ts";
-import { file_google_api_field_behavior } from "../../../google/api/field_behavior_pb.ts";
+import type { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_empty } from "@bufbuild/protobuf/wkt";
 import type { CiDelivery, CiWebhook } from "../../ci/v1/ci_pb.ts";
 import { file_svc_ci_v1_ci } from "../../ci/v1/ci_pb.ts";
 import { file_svc_options_v1_options } from "../../options/v1/options_pb.ts";
@@ -18,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file svc/webhooks/v1/webhooks.proto.
  */
 export const file_svc_webhooks_v1_webhooks: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zdmMvd2ViaG9va3MvdjEvd2ViaG9va3MucHJvdG8SD3N2Yy53ZWJob29rcy52MSIzCgtMaXN0UmVxdWVzdBIkCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIM4EECirUYBRIDZW52IjsKDExpc3RSZXNwb25zZRIrCgh3ZWJob29rcxgBIAMoCzIULnN2Yy5jaS52MS5DaVdlYmhvb2tCA+BBAyJLCg1EZWxldGVSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSFAoHaG9va19pZBgCIAEoCUID4EECIhAKDkRlbGV0ZVJlc3BvbnNlImMKEURlbGl2ZXJpZXNSZXF1ZXN0EiQKDmVudmlyb25tZW50X2lkGAEgASgJQgzgQQKKtRgFEgNlbnYSHgoFbGltaXQYAiABKA1CCrpIByoFGMgBKAFIAIgBAUIICgZfbGltaXQiRAoSRGVsaXZlcmllc1Jlc3BvbnNlEi4KCmRlbGl2ZXJpZXMYASADKAsyFS5zdmMuY2kudjEuQ2lEZWxpdmVyeUID4EEDMs4FCg9XZWJob29rc1NlcnZpY2USyAEKBExpc3QSHC5zdmMud2ViaG9va3MudjEuTGlzdFJlcXVlc3QaHS5zdmMud2ViaG9va3MudjEuTGlzdFJlc3BvbnNlIoIBkAIBirUYTKIBCHdlYmhvb2tzqgECaWSqAQ5jaUNvbm5lY3Rpb25JZKoBCHByb3ZpZGVyqgEMc3Vic2NyaXB0aW9uqgEObGFzdERlbGl2ZXJ5QXSC0+STAikSJy9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS93ZWJob29rcxKmAQoGRGVsZXRlEh4uc3ZjLndlYmhvb2tzLnYxLkRlbGV0ZVJlcXVlc3QaHy5zdmMud2ViaG9va3MudjEuRGVsZXRlUmVzcG9uc2UiW4q1GB4SDmVudmlyb25tZW50X2lkEgdob29rX2lkWMwBcAGC0+STAjMqMS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS93ZWJob29rcy97aG9va19pZH0S8wEKCkRlbGl2ZXJpZXMSIi5zdmMud2ViaG9va3MudjEuRGVsaXZlcmllc1JlcXVlc3QaIy5zdmMud2ViaG9va3MudjEuRGVsaXZlcmllc1Jlc3BvbnNlIpsBkAIBirUYW6IBCmRlbGl2ZXJpZXOqAQJpZKoBDmNpQ29ubmVjdGlvbklkqgEFZXZlbnSqAQVzdGF0ZaoBBXJ1bklkqgEHY2hhbmdlZKoBBmRldGFpbKoBCnJlY2VpdmVkQXSC0+STAjMSMS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS93ZWJob29rLWRlbGl2ZXJpZXMaUYq1GE0KCHdlYmhvb2tzEgh3ZWJob29rcxomV2ViaG9va3Mgb2YgQ0kgc3lzdGVtcywgYnkgZW52aXJvbm1lbnQiB2hvc3QuY2koATAEOAlAC2IGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_svc_ci_v1_ci, file_svc_options_v1_options]);
+  fileDesc("Ch5zdmMvd2ViaG9va3MvdjEvd2ViaG9va3MucHJvdG8SD3N2Yy53ZWJob29rcy52MSIwCgtMaXN0UmVxdWVzdBIhCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIJirUYBRIDZW52IjYKDExpc3RSZXNwb25zZRImCgh3ZWJob29rcxgBIAMoCzIULnN2Yy5jaS52MS5DaVdlYmhvb2siQwoNRGVsZXRlUmVxdWVzdBIhCg5lbnZpcm9ubWVudF9pZBgBIAEoCUIJirUYBRIDZW52Eg8KB2hvb2tfaWQYAiABKAkiYAoRRGVsaXZlcmllc1JlcXVlc3QSIQoOZW52aXJvbm1lbnRfaWQYASABKAlCCYq1GAUSA2VudhIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgAiAEBQggKBl9saW1pdCI/ChJEZWxpdmVyaWVzUmVzcG9uc2USKQoKZGVsaXZlcmllcxgBIAMoCzIVLnN2Yy5jaS52MS5DaURlbGl2ZXJ5MsUFCg9XZWJob29rc1NlcnZpY2USyAEKBExpc3QSHC5zdmMud2ViaG9va3MudjEuTGlzdFJlcXVlc3QaHS5zdmMud2ViaG9va3MudjEuTGlzdFJlc3BvbnNlIoIBkAIBirUYTKIBCHdlYmhvb2tzqgECaWSqAQ5jaUNvbm5lY3Rpb25JZKoBCHByb3ZpZGVyqgEMc3Vic2NyaXB0aW9uqgEObGFzdERlbGl2ZXJ5QXSC0+STAikSJy9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS93ZWJob29rcxKdAQoGRGVsZXRlEh4uc3ZjLndlYmhvb2tzLnYxLkRlbGV0ZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiW4q1GB4SDmVudmlyb25tZW50X2lkEgdob29rX2lkWMwBcAGC0+STAjMqMS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS93ZWJob29rcy97aG9va19pZH0S8wEKCkRlbGl2ZXJpZXMSIi5zdmMud2ViaG9va3MudjEuRGVsaXZlcmllc1JlcXVlc3QaIy5zdmMud2ViaG9va3MudjEuRGVsaXZlcmllc1Jlc3BvbnNlIpsBkAIBirUYW6IBCmRlbGl2ZXJpZXOqAQJpZKoBDmNpQ29ubmVjdGlvbklkqgEFZXZlbnSqAQVzdGF0ZaoBBXJ1bklkqgEHY2hhbmdlZKoBBmRldGFpbKoBCnJlY2VpdmVkQXSC0+STAjMSMS9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfS93ZWJob29rLWRlbGl2ZXJpZXMaUYq1GE0KCHdlYmhvb2tzEgh3ZWJob29rcxomV2ViaG9va3Mgb2YgQ0kgc3lzdGVtcywgYnkgZW52aXJvbm1lbnQiB2hvc3QuY2koATAEOAlAC2IGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_empty, file_svc_ci_v1_ci, file_svc_options_v1_options]);
 
 /**
  * Selects an environment.
@@ -91,21 +92,6 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_webhooks_v1_webhooks, 2);
 
 /**
- * The response has no fields.
- *
- * @generated from message svc.webhooks.v1.DeleteResponse
- */
-export type DeleteResponse = Message<"svc.webhooks.v1.DeleteResponse"> & {
-};
-
-/**
- * Describes the message svc.webhooks.v1.DeleteResponse.
- * Use `create(DeleteResponseSchema)` to create a new message.
- */
-export const DeleteResponseSchema: GenMessage<DeleteResponse> = /*@__PURE__*/
-  messageDesc(file_svc_webhooks_v1_webhooks, 3);
-
-/**
  * Selects an environment and the number of deliveries.
  *
  * @generated from message svc.webhooks.v1.DeliveriesRequest
@@ -119,7 +105,7 @@ export type DeliveriesRequest = Message<"svc.webhooks.v1.DeliveriesRequest"> & {
   environmentId: string;
 
   /**
-   * At most so many, 1 to 200. Default: 50.
+   * Deliveries a page, 1 to 200. Default: 50.
    *
    * @generated from field: optional uint32 limit = 2;
    */
@@ -131,7 +117,7 @@ export type DeliveriesRequest = Message<"svc.webhooks.v1.DeliveriesRequest"> & {
  * Use `create(DeliveriesRequestSchema)` to create a new message.
  */
 export const DeliveriesRequestSchema: GenMessage<DeliveriesRequest> = /*@__PURE__*/
-  messageDesc(file_svc_webhooks_v1_webhooks, 4);
+  messageDesc(file_svc_webhooks_v1_webhooks, 3);
 
 /**
  * The newest ones.
@@ -152,7 +138,7 @@ export type DeliveriesResponse = Message<"svc.webhooks.v1.DeliveriesResponse"> &
  * Use `create(DeliveriesResponseSchema)` to create a new message.
  */
 export const DeliveriesResponseSchema: GenMessage<DeliveriesResponse> = /*@__PURE__*/
-  messageDesc(file_svc_webhooks_v1_webhooks, 5);
+  messageDesc(file_svc_webhooks_v1_webhooks, 4);
 
 /**
  * Webhooks that are sent to the service, of the CI connections whose runs can stand in an environment's timeline: those of its project. For
@@ -180,7 +166,7 @@ export const WebhooksService: GenService<{
   delete: {
     methodKind: "unary";
     input: typeof DeleteRequestSchema;
-    output: typeof DeleteResponseSchema;
+    output: typeof EmptySchema;
   },
   /**
    * Lists what these webhooks were sent, newest first. It is kept for 30 days. Errors: `not_found` (404).

@@ -1,0 +1,67 @@
+/**
+ * What callers send and what only the service sets. A contract says little of it: a variable of the path is required anyway, and what stands
+ * in an answer alone is set by the service. What is left is marked with google.api.field_behavior, and a mark that says nothing is refused.
+ */
+import { type DescField, type DescMethod, type FileRegistry, getOption, hasOption } from '@bufbuild/protobuf';
+import type { Problems } from './contract-error.ts';
+import type { OptionReader } from './options.ts';
+
+export interface Behavior {
+  readonly required: boolean;
+  /** Set by the service, in a message that callers send too. */
+  readonly outputOnly: boolean;
+}
+
+// Values of google.api.FieldBehavior, whose descriptor is not loaded here.
+const REQUIRED = 2;
+const OUTPUT_ONLY = 3;
+
+export function createBehaviors(
+  registry: FileRegistry,
+  options: OptionReader,
+  problems: Problems,
+): (desc: DescField) => Behavior {
+  const extension = registry.getExtension('google.api.field_behavior');
+  const bound = boundFields(registry, options);
+  return (desc) => {
+    const value: unknown = extension && hasOption(desc, extension) ? getOption(desc, extension) : [];
+    const marks = Array.isArray(value) ? value : [];
+    if (bound.has(desc) && marks.includes(REQUIRED))
+      problems.add(
+        `${desc.parent.typeName}.${desc.name}`,
+        'is REQUIRED, which a variable of the path is anyway; remove it',
+      );
+    return {
+      required: marks.includes(REQUIRED) || bound.has(desc),
+      outputOnly: marks.includes(OUTPUT_ONLY),
+    };
+  };
+}
+
+/** Fields that stand in the path of every route that takes their message. */
+function boundFields(registry: FileRegistry, options: OptionReader): ReadonlySet<DescField> {
+  const methods = [...registry.files].flatMap((file) => file.services.flatMap((service) => service.methods));
+  const requests = new Set(methods.map(({ input }) => input));
+  return new Set(
+    [...requests].flatMap((request) => {
+      const paths = methods
+        .filter(({ input }) => input === request)
+        .flatMap((method) => variablesOf(method, options));
+      return request.fields.filter(({ name }) => paths.every((names) => names.includes(name)));
+    }),
+  );
+}
+
+/** Of each route; of an RPC without a route, one that has none. */
+function variablesOf(method: DescMethod, options: OptionReader): readonly (readonly string[])[] {
+  const rule = options.http(method);
+  if (!rule) return [[]];
+  return [rule, ...(rule.additionalBindings ?? [])].map(({ get, put, post, patch, delete: remove }) =>
+    variablesIn(get ?? put ?? post ?? patch ?? remove ?? ''),
+  );
+}
+
+/** Of any text; what is no path is refused where routes are built. */
+function variablesIn(path: string): readonly string[] {
+  return [...path.matchAll(/\{(\w+)/g)].map(([, name = '']) => name);
+}
