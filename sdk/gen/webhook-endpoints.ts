@@ -109,11 +109,7 @@ export class WebhookEndpoints {
 
 /** Parameters of `webhookEndpoints.create`. */
 export interface WebhookEndpointsCreateParams {
-  /**
-   * Events that are delivered to it: `runner.degraded`, `runner.recovered`, `runner.revoked`, `runner.flagged`, `run.finished`, `build.finished`,
-   * `release.created`, `promotion.created`, `promotion.approved`, `promotion.rejected`, `promotion.deployed`, `promotion.failed`, `artifact.created`, `policy.denied`,
-   * `billing.payment_failed`, `billing.plan_changed`, `budget.forecast`, `budget.threshold`, `cost.anomaly`, `credit.low`, `included_time.near`, `statement.closed`.
-   */
+  /** Events that are told, 1 to 64: any that the platform declares for webhook endpoints, which the reference page of events lists. */
   events: readonly string[];
   /** Purpose, at most 200 characters. */
   description?: string;

@@ -1,11 +1,8 @@
 /** The reference pages hold everything that there is; that they are fresh is checked by `npm run check`. */
-import { getOption, hasOption } from '@bufbuild/protobuf';
-import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { commandTree, leavesOf } from '../../cli/shell/tree.ts';
 import { page, table } from '../../docs/generators/markdown.ts';
 import { declaredEvents, readSurface, referencePages } from '../../docs/generators/pages.ts';
-import { CreateRequestSchema } from '../../proto/gen/svc/webhookendpoints/v1/webhookendpoints_pb.ts';
 import { ERRORS } from '../../proto/http/errors.ts';
 
 let pages: ReadonlyMap<string, string>;
@@ -74,19 +71,6 @@ describe('the reference pages', () => {
     expect(named('settings.md')).toEqual(
       expect.arrayContaining(['DATABASE_URL', 'DISPATCH_URLS', '--slots <n>', 'LIMIT_TEAMS', 'LEASE_MS']),
     );
-  });
-});
-
-describe('the table of events', () => {
-  it('lets webhook endpoints ask for what the contract lets them ask for', () => {
-    const events = CreateRequestSchema.fields.find(({ name }) => name === 'events');
-    const rules = events && hasOption(events, validateRules) ? getOption(events, validateRules) : undefined;
-    const items = rules?.type.case === 'repeated' ? rules.type.value.items?.type : undefined;
-    const allowed = items?.case === 'string' ? items.value.in : [];
-    const delivered = Object.entries(declaredEvents()).flatMap(([name, { delivered: is }]) =>
-      is ? [name] : [],
-    );
-    expect([...allowed].sort()).toEqual(delivered.sort());
   });
 });
 

@@ -337,8 +337,11 @@ describe.skipIf(!there)('events on their way out', () => {
         'https://user:pw@example.com/',
       ])
         expect(await refused(endpoint(url))).toBe('400 validation_failed');
-      expect(await refused(endpoint('https://example.com/', ['runner.exploded']))).toBe(
-        '400 validation_failed',
+      // One that nobody declares, one that stays in the diagnostic bundle, and one that is no name.
+      for (const event of ['runner.exploded', 'runner.paused', 'runner'])
+        expect(await refused(endpoint('https://example.com/', [event])), event).toBe('400 validation_failed');
+      await expect(endpoint('https://example.com/', ['runner.paused'])).rejects.toThrow(
+        /events holds "runner\.paused", expected some of .*build\.finished.*runner\.degraded/,
       );
     });
   });

@@ -15,7 +15,7 @@ import type {
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Caller, Ctx } from '../../kit/context.ts';
-import { scopeOfEvent } from '../../kit/events/index.ts';
+import { deliveredEvents, scopeOfEvent } from '../../kit/events/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { assertHoldsAll } from '../../kit/grants.ts';
 import { newId } from '../../base/ids.ts';
@@ -58,11 +58,13 @@ function createWebhookEndpoints(deps: Deps): Handlers<Ctx> {
     get: async ({ endpointId }, ctx: Ctx) => show(ctx, await endpoints.find(ctx, endpointId)),
     create: async (request, ctx: Ctx) => {
       checkUrl(request.url, allowPrivate);
+      assertDelivered(request.events);
       assertMaySee(ctx.caller, request.events);
       return await create(ctx, secrets, request);
     },
     update: async (request, ctx: Ctx) => {
       if (request.url !== undefined) checkUrl(request.url, allowPrivate);
+      assertDelivered(request.events);
       return show(ctx, await update(ctx, request));
     },
     rotateSecret: async ({ endpointId }, ctx: Ctx) => {
@@ -118,6 +120,15 @@ export const webhookEndpointsFeature = declareFeature({
 function assertMaySee(caller: Caller, events: readonly string[]): void {
   const scopes = new Set(events.map(scopeOfEvent));
   assertHoldsAll(caller, scopes, `have ${events.join(', ')} sent somewhere`);
+}
+
+function assertDelivered(events: readonly string[]): void {
+  const delivered = deliveredEvents();
+  const unknown = events.filter((event) => !delivered.includes(event));
+  if (unknown.length === 0) return;
+  const message = `events holds ${unknown.map((event) => `"${event}"`).join(', ')}, expected some of ${delivered.join(', ')}`;
+  const details = { resource: endpoints.kind, fields: [{ field: 'events', rule: 'event', message }] };
+  throw apiError('validation_failed', message, { details });
 }
 
 function checkUrl(url: string, allowPrivate: boolean): void {
