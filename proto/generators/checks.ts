@@ -3,8 +3,8 @@
  * nothing here stops at the first one. Descriptors alone say much of this too late: in a request, or in a customer's build.
  */
 import { withArticle } from '../http/article.ts';
-import { isHttpBody } from '../http/http-body.ts';
-import { checkErrorWords, checkNumberWords } from './check-words.ts';
+import { checkMessages } from './check-messages.ts';
+import { checkErrorWords } from './check-words.ts';
 import type { Problems } from './contract-error.ts';
 import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
 import type { FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
@@ -370,103 +370,4 @@ function checkUnique(model: Model, problems: Problems): void {
       if (rpc.cli) claim('command', [rpc.cli.group, ...rpc.cli.words].join(' '), rpc.id);
     }
   }
-}
-
-function checkMessages(model: Model, problems: Problems): void {
-  const published = publishedMessages(model);
-  const sent = sentMessages(model);
-  const requests = new Set(model.services.flatMap(({ rpcs }) => rpcs.map(({ request }) => request)));
-  for (const message of model.messages) {
-    for (const field of message.fields) {
-      checkField(message, field, problems);
-      checkNumberWords(message, field, problems);
-      if (published.has(message)) checkWidth(message, field, problems);
-      if (published.has(message) && sent.has(message)) checkCount(message, field, problems);
-      if (field.outputOnly && !sent.has(message))
-        problems.add(
-          `${message.typeName}.${field.name}`,
-          'is OUTPUT_ONLY, which a field of a message that callers do not send is anyway; remove it',
-        );
-      if (field.inQuery && !requests.has(message))
-        problems.add(
-          `${message.typeName}.${field.name}`,
-          'has the option query, but is no field of a request; remove it',
-        );
-      if (field.sessionOnly && !(requests.has(message) && field.optional))
-        problems.add(
-          `${message.typeName}.${field.name}`,
-          'has the option session_only, but is no field of a request, or not "optional"; set it at the field of the request that may be left out',
-        );
-    }
-    if (message.bare !== undefined && sent.has(message))
-      problems.add(message.typeName, 'has shape.bare, but callers send it; only answers are written so');
-  }
-}
-
-/** Requests are counted against their contract before they are decoded (proto/http/bounds.ts), so each list and map needs a bound. */
-function checkCount(message: MessageModel, field: FieldModel, problems: Problems): void {
-  const { maxItems, maxProperties } = field.rules;
-  if (field.outputOnly || (maxItems ?? maxProperties) !== undefined) return;
-  const at = `${message.typeName}.${field.name}`;
-  if (field.map)
-    problems.add(at, 'is a map of a request without a bound; give it (buf.validate.field).map.max_pairs');
-  else if (field.repeated)
-    problems.add(
-      at,
-      'is a list of a request without a bound; give it (buf.validate.field).repeated.max_items',
-    );
-}
-
-function checkWidth(message: MessageModel, field: FieldModel, problems: Problems): void {
-  if (field.type.kind === 'integer' && field.type.wide)
-    problems.add(
-      `${message.typeName}.${field.name}`,
-      'is a 64-bit integer in a published message, which JSON numbers cannot hold; use int32, uint32, double or string',
-    );
-}
-
-function checkField(message: MessageModel, field: FieldModel, problems: Problems): void {
-  const at = `${message.typeName}.${field.name}`;
-  const singular = !field.repeated && !field.map;
-  if (singular && !field.optional && field.type.kind === 'timestamp' && /\babsent\b/i.test(field.comment)) {
-    problems.add(at, 'may be absent by its comment; declare it "optional", so that typed clients know');
-  }
-  if (field.map && field.desc.fieldKind === 'map' && !isStringKey(field.desc.mapKey)) {
-    problems.add(at, 'is a map whose keys are not strings');
-  }
-}
-
-const SCALAR_TYPE_STRING = 9;
-
-function isStringKey(key: number): boolean {
-  return key === SCALAR_TYPE_STRING;
-}
-
-/** Messages that travel as JSON, through requests and responses of published services. */
-export function publishedMessages(model: Model): ReadonlySet<MessageModel> {
-  const published = model.services.filter(({ audience }) => audience !== 'internal');
-  return reachedFrom(
-    published.flatMap(({ rpcs }) => rpcs.flatMap(({ request, response }) => [request, response])),
-  );
-}
-
-/** Messages that callers of any service send. */
-function sentMessages(model: Model): ReadonlySet<MessageModel> {
-  const requests = model.services.flatMap(({ rpcs }) => rpcs.map(({ request }) => request));
-  return reachedFrom(requests, ({ outputOnly }) => !outputOnly);
-}
-
-function reachedFrom(
-  starts: readonly MessageModel[],
-  through: (field: FieldModel) => boolean = () => true,
-): ReadonlySet<MessageModel> {
-  const reached = new Set<MessageModel>();
-  const visit = (message: MessageModel) => {
-    if (reached.has(message) || isHttpBody(message.desc)) return;
-    reached.add(message);
-    for (const field of message.fields)
-      if (through(field) && field.type.kind === 'message') visit(field.type.message);
-  };
-  starts.forEach(visit);
-  return reached;
 }

@@ -49,13 +49,12 @@ async function breakingMessages(
       writeThirdParty(folder);
       const before = await buildImage(folder);
       const [now, against] = [join(folder, 'now.binpb'), join(folder, 'against.binpb')];
-      const problems = moveImage(before, image, moves).map((problem) => `${MOVED}: ${problem}`);
+      const problems = moveImage(before, image, moves);
+      const said = (finding: string) => `breaks the messages of ${baseline.name}: ${finding}`;
+      if (problems.length > 0) return problems.map((problem) => said(`${MOVED}: ${problem}`));
       writeFileSync(now, toBinary(FileDescriptorSetSchema, image));
       writeFileSync(against, toBinary(FileDescriptorSetSchema, before));
-      const findings = await bufFindings(root, 'breaking', now, '--against', against);
-      return [...problems, ...findings].map(
-        (finding) => `breaks the messages of ${baseline.name}: ${finding}`,
-      );
+      return (await bufFindings(root, 'breaking', now, '--against', against)).map(said);
     },
   );
 }

@@ -29,7 +29,7 @@ export function movableNames(image: FileDescriptorSet): ReadonlySet<string> {
   );
 }
 
-/** Rewrites `before` in place. `now` says in which file a new name stands. Returns what could not be moved, one sentence each. */
+/** Rewrites `before` in place. `now` says in which file a new name stands. Returns what is wrong with it then, one sentence each. */
 export function moveImage(
   before: FileDescriptorSet,
   now: FileDescriptorSet,
@@ -40,7 +40,9 @@ export function moveImage(
   for (const file of before.file) renameReferences(file, rename);
   const problems = made.flatMap((move) => moveType(before, now, move) ?? []);
   importWhatIsUsed(before);
-  return problems;
+  const circle = putInOrder(before);
+  const more = `files import each other after the moves that are listed, so that more must have moved: ${circle}`;
+  return circle === undefined ? problems : [...problems, more];
 }
 
 function moveType(before: FileDescriptorSet, now: FileDescriptorSet, move: Move): string | undefined {
@@ -110,7 +112,7 @@ function fieldsOf(messages: readonly DescriptorProto[]): DescriptorProto['field'
   return messages.flatMap((message) => [...message.field, ...fieldsOf(message.nestedType)]);
 }
 
-/** Sets the imports of our own contracts anew, and orders files behind what they import. Other imports are for options and well-known types. */
+/** Sets the imports of our own contracts anew. Other imports are for options and well-known types. */
 function importWhatIsUsed(image: FileDescriptorSet): void {
   const homes = new Map<string, string>();
   for (const file of image.file)
@@ -126,7 +128,6 @@ function importWhatIsUsed(image: FileDescriptorSet): void {
     file.dependency = [...new Set([...kept, ...used])].filter((path) => path !== file.name);
     delete file.sourceCodeInfo; // Its paths are numbers of what may stand elsewhere now.
   }
-  image.file = inOrder(image.file);
 }
 
 function isContract(path: string): boolean {
@@ -139,16 +140,27 @@ function homeOf(homes: ReadonlyMap<string, string>, name: string): string | unde
   return homes.get(name) ?? homeOf(homes, name.slice(0, Math.max(0, name.lastIndexOf('.'))));
 }
 
-function inOrder(files: readonly FileDescriptorProto[]): FileDescriptorProto[] {
+/** Orders files behind what they import. Where only a part of what moved between two files is listed, they import each other. */
+function putInOrder(image: FileDescriptorSet): string | undefined {
   const ordered = new Set<FileDescriptorProto>();
-  const add = (file: FileDescriptorProto): void => {
-    if (ordered.has(file)) return;
-    for (const path of file.dependency) {
-      const next = files.find(({ name }) => name === path);
-      if (next) add(next);
-    }
+  const add = (file: FileDescriptorProto, above: readonly FileDescriptorProto[]): string | undefined => {
+    if (ordered.has(file)) return undefined;
+    if (above.includes(file))
+      return [...above.slice(above.indexOf(file)), file].map(({ name }) => name).join(' → ');
+    const imported = image.file.filter(({ name }) => file.dependency.includes(name));
+    const circle = firstOf(imported, (next) => add(next, [...above, file]));
     ordered.add(file);
+    return circle;
   };
-  files.forEach(add);
-  return [...ordered];
+  const circle = firstOf(image.file, (file) => add(file, []));
+  if (circle === undefined) image.file = [...ordered];
+  return circle;
+}
+
+function firstOf<T, R>(items: readonly T[], of: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const found = of(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
