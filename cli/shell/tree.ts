@@ -132,8 +132,7 @@ function withShellFlags(spec: CommandSpec): GeneratedSpec {
   const { operation, page, bodyBytesMax = 0 } = spec;
   const flags = spec.flags.map((field) => {
     if (page === undefined || field.name !== 'limit') return field;
-    const { default: _onlyOfThePage, ...rest } = field;
-    return { ...rest, description: 'At most this many in total. Default: all there are.' };
+    return { ...field, description: 'At most this many in total. Default: all there are.' };
   });
   const secrets = [...spec.positionals, ...flags].filter(({ sensitive }) => sensitive).flatMap(secretFlags);
   return {

@@ -169,7 +169,6 @@ export interface CliFieldModel {
   readonly sensitive: boolean;
   readonly placeholder: string;
   readonly description: string;
-  readonly default?: string;
   readonly rest: boolean;
   readonly format?: string;
   readonly document?: CliDocument;
