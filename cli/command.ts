@@ -41,8 +41,6 @@ export interface FieldSpec {
   readonly placeholder: string;
   /** From the proto comment; may hold several lines. */
   readonly description: string;
-  /** Value that the server takes when the flag is absent; it is for help only and is not sent. */
-  readonly default?: string;
   /** Takes everything after `--`. */
   readonly rest?: true;
   /** Text form of a value that is not plain, such as `key=value`. */
@@ -80,7 +78,7 @@ export interface CommandSpec {
   /** The answer is bytes: `--output` names a file for them. */
   readonly raw?: true;
   /** The answer is one page of `operation.items`. */
-  readonly page?: { readonly defaultLimit: number; readonly maxLimit: number };
+  readonly page?: { readonly maxLimit: number };
   /** The answer has no body. */
   readonly empty: boolean;
   /** Response field with the rows of a table: the paged items, or the one list of the response. */
@@ -114,8 +112,31 @@ export interface GroupSpec {
   /** One of the areas. */
   readonly area: string;
   readonly summary: string;
-  /** Set when one feature gates every command of the group. */
-  readonly feature?: string;
   readonly commands: readonly { readonly words: readonly string[]; readonly summary: string }[];
   readonly load: () => Promise<readonly CommandSpec[]>;
+}
+
+/** A field as cli/gen/ has it. What is absent follows from the rest: tables.ts says how. */
+export type PrintedField = Pick<FieldSpec, 'name'> & Partial<FieldSpec>;
+
+/** Parts of a command that stand in the index, or that the operation tells. */
+type Derived = 'group' | 'words' | 'summary' | 'raw' | 'page' | 'rows';
+
+/** A command as cli/gen/ has it, with what is not as usual. */
+export interface PrintedCommand extends Partial<
+  Omit<CommandSpec, Derived | 'operation' | 'positionals' | 'flags'>
+> {
+  readonly operation: Operation;
+  readonly positionals?: readonly PrintedField[];
+  readonly flags?: readonly PrintedField[];
+  /** The most items of one page. */
+  readonly limitMax?: number;
+}
+
+/** A group as cli/gen/ has it; feature and visibility are those of all its commands that name no other. */
+export interface PrintedGroup
+  extends Pick<GroupSpec, 'area' | 'summary'>, Pick<CommandSpec, 'feature' | 'visibility'> {
+  /** Summaries by the words of the command. */
+  readonly commands: Readonly<Record<string, string>>;
+  readonly load: () => Promise<{ readonly commands: Readonly<Record<string, PrintedCommand>> }>;
 }

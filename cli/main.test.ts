@@ -72,17 +72,20 @@ it('holds every generated table in a file of its own', async () => {
   const folder = join(cli.folder, 'dist');
   const files = (await readdir(folder)).filter((name) => name.endsWith('.js'));
   const texts = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
-  const homes = groups.map(({ group }) =>
-    files.filter((_name, index) => texts[index]?.includes(`{group:"${group}",words:`)),
+  const homes = await Promise.all(
+    groups.map(async ({ load }) => {
+      const paths = (await load()).map(({ operation }) => `,path:"${operation.path}"`);
+      return files.filter((_name, index) => paths.every((path) => texts[index]?.includes(path)));
+    }),
   );
   expect(homes.every((home) => home.length >= 1)).toBe(true);
-  // A hand-written command may name the group too; the table is the file that holds every command of it.
-  const tables = groups.map(({ group, commands }) =>
-    files.filter(
-      (_name, index) => texts[index]?.split(`{group:"${group}",words:`).length === commands.length + 1,
-    ),
+  // A hand-written command may name a path too; the table is the file that holds every one of its group.
+  const commands = groups.map((group) => group.commands.length);
+  const operations = files.map((_name, index) => (texts[index]?.split('operation:{method:').length ?? 1) - 1);
+  const tables = homes.flatMap((home, at) =>
+    home.filter((name) => operations[files.indexOf(name)] === commands[at]),
   );
-  expect(new Set(tables.flat()).size).toBe(groups.length);
+  expect(new Set(tables).size).toBe(groups.length);
 });
 
 describe('what citty alone would let through', () => {

@@ -3,11 +3,11 @@
  * the server (in process or gRPC), the queue (in process or RabbitMQ), the door and the log.
  */
 import { randomUUID } from 'node:crypto';
-import type { Message } from '@bufbuild/protobuf';
+import type { DescMethod, Message } from '@bufbuild/protobuf';
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { RunnerService } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
-import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { addressList } from '@svc/proto/http/address.ts';
+import { rpcsOf } from '@svc/proto/http/contract.ts';
 import type { App, RpcGate } from '@svc/proto/http/call.ts';
 import { ApiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';
@@ -111,10 +111,12 @@ export function startGateway(options: GatewayOptions): Gateway {
   };
 }
 
-function rpcOf({ name }: { readonly name: string }): RpcInfo {
-  const id = `${RunnerService.typeName}/${name}`;
-  const found = rpcs.find((rpc) => rpc.id === id);
-  if (found === undefined) throw new Error(`${id} is not in the contract`);
+/** Its own alone: the contracts of the servers are many times as long to load. */
+const RPCS = rpcsOf([RunnerService]);
+
+function rpcOf(desc: DescMethod): RpcInfo {
+  const found = RPCS.find((rpc) => rpc.desc === desc);
+  if (found === undefined) throw new Error(`${desc.name} is not in the contract`);
   return found;
 }
 
@@ -165,7 +167,7 @@ function createApp(
   gate: (rpc: RpcInfo) => RpcGate,
 ): App<GatewayCaller> {
   return {
-    rpcs: rpcs.filter((rpc) => rpc.audience === 'runner'),
+    rpcs: RPCS,
     gate,
     admit: (call) => verification.admit(call),
     admitBody: async (call, caller, body) => await verification.admitBody(call, caller, body),

@@ -3,10 +3,11 @@ import type { Context } from '../shell/command.ts';
 import { EXIT } from '../shell/exit.ts';
 import { neutraliseLine, padEnd } from '../shell/text.ts';
 import type { Check, Verification } from './checks.ts';
+import { isJson } from '../shell/output.ts';
 
 export async function printVerification(context: Context, verification: Verification): Promise<number> {
   const { output } = context;
-  if (output.format === 'json' || output.format === 'jsonl') await output.value(verification);
+  if (isJson(output)) await output.value(verification);
   else await printChecks(context, verification.checks);
   return verification.ok ? EXIT.ok : EXIT.failed;
 }

@@ -1,12 +1,7 @@
 /** `svc builds logs` */
-import { Builds } from '@svc/sdk';
-import { exitCodeOfLogs, FOLLOW_ARGS } from '../follow/flags.ts';
-import { defineOwn, type ContextOf, type GeneratedSpec, type Own } from '../shell/command.ts';
-import { runOperation } from '../shell/operation.ts';
-import { describeBuild, exitCodeOfBuild } from './outcome.ts';
-import { copyBuild } from './output.ts';
-
-type Following = ContextOf<typeof FOLLOW_ARGS>;
+import { exitCodeOfLogs, FOLLOW_ARGS, printLogs, type Following } from '../follow/logs.ts';
+import { defineOwn, type GeneratedSpec, type Own } from '../shell/command.ts';
+import { BUILD } from './work.ts';
 
 export function logs(generated: GeneratedSpec): Own {
   return defineOwn({
@@ -16,22 +11,15 @@ export function logs(generated: GeneratedSpec): Own {
       ...generated.examples,
       { title: 'What there is so far', cli: 'builds logs bld_01 --env env_01 --no-follow' },
     ],
-    run: printLogs,
+    run: logsOfBuild,
   });
 }
 
-async function printLogs(context: Following): Promise<number> {
-  const { output, input, args, signal, io } = context;
+async function logsOfBuild(context: Following): Promise<number> {
+  const { output, input, args, io } = context;
   const { environmentId, buildId, ...params } = input;
-  const which = [String(environmentId), String(buildId)] as const;
-  if (output.format === 'json' || output.format === 'jsonl') {
-    await runOperation(context);
-  } else {
-    const timestamps = args.timestamps === true;
-    const patient = { signal, isOver: () => false };
-    await copyBuild(context, which, { params, stdoutTo: 'stdout', timestamps, patient });
-  }
-  const build = await new Builds(await context.client()).get(...which, { signal });
-  if (args.exitStatus === true || io.stdout.isTerminal) await output.progress(describeBuild(build));
-  return exitCodeOfLogs(exitCodeOfBuild(build), args);
+  const reference = { environmentId: String(environmentId), id: String(buildId) };
+  const build = await printLogs(context, BUILD, { reference, params });
+  if (args.exitStatus === true || io.stdout.isTerminal) await output.progress(BUILD.describe(build));
+  return exitCodeOfLogs(BUILD.exitCode(build), context);
 }

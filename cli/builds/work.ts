@@ -2,9 +2,8 @@
 import { Builds, type Build } from '@svc/sdk';
 import type { Work } from '../follow/work.ts';
 import { describeBuild, exitCodeOfBuild, isOver } from './outcome.ts';
-import { copyBuild } from './output.ts';
 
-export const BUILD: Work<Build> = {
+export const BUILD: Work<Build, Pick<Build, 'id' | 'environmentId'>> = {
   what: 'build',
   get: async (client, { id, environmentId }, signal) =>
     await new Builds(client).get(environmentId, id, { signal }),
@@ -12,7 +11,8 @@ export const BUILD: Work<Build> = {
   describe: describeBuild,
   exitCode: exitCodeOfBuild,
   reference: ({ id, environmentId }) => `${id} --env ${environmentId}`,
-  copyOutput: async (context, { id, environmentId }, to) => {
-    await copyBuild(context, [environmentId, id], { params: {}, timestamps: false, ...to });
-  },
+  output: ({ id, environmentId }) => ({
+    what: 'build',
+    open: (client, params, options) => new Builds(client).streamLogs(environmentId, id, params, options),
+  }),
 };

@@ -25,6 +25,7 @@ import { defineOwn, type ContextOf, type OwnArgs } from '../shell/command.ts';
 import { UsageError } from '../shell/errors.ts';
 import { EXIT } from '../shell/exit.ts';
 import { neutraliseLine } from '../shell/text.ts';
+import { isJson } from '../shell/output.ts';
 
 const ARGS = {
   file: {
@@ -68,7 +69,7 @@ async function validate({ args, output }: ContextOf<typeof ARGS>): Promise<numbe
   const found = files.filter(({ pipelines }) => pipelines.length > 0);
   const failed = files.filter(isFailed).map(({ path }) => path);
   const valid = found.length > 0 && failed.length === 0;
-  if (output.format === 'json' || output.format === 'jsonl') await output.value({ valid, failed, files });
+  if (isJson(output)) await output.value({ valid, failed, files });
   else {
     await output.raw(files.map(describe).join('\n'));
     if (files.length > 0) await output.raw(`\n${neutraliseLine(summaryOf(files.length, failed))}\n`);

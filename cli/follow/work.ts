@@ -9,23 +9,21 @@ import {
   type OwnArgs,
 } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
+import { isJson } from '../shell/output.ts';
+import { copyOutput, type WorkOutput } from './output.ts';
 import { tellMeanwhile, waitingTeller, type Waits, type WaitingTeller } from './waiting.ts';
 import { patience, watch, type Patience } from './watch.ts';
 
-export interface Work<T extends Waits> {
+/** `R`: what it is found by. */
+export interface Work<T extends Waits, R = T> {
   readonly what: 'run' | 'build';
-  readonly get: (client: Client, value: T, signal: AbortSignal) => Promise<T>;
+  readonly get: (client: Client, reference: R, signal: AbortSignal) => Promise<T>;
   readonly isOver: (value: T) => boolean;
   readonly describe: (value: T) => string;
   readonly exitCode: (value: T) => number;
   /** Behind `svc runs wait` and `svc runs cancel`. */
   readonly reference: (value: T) => string;
-  /** Until the work ends, or the patience does. */
-  readonly copyOutput: (
-    context: Context,
-    value: T,
-    to: { readonly stdoutTo: 'stdout' | 'stderr'; readonly patient: Patience },
-  ) => Promise<void>;
+  readonly output: (reference: R) => WorkOutput;
 }
 
 const argsOf = (what: string) =>
@@ -123,10 +121,10 @@ async function followWork<T extends Waits>(context: Context, made: T, at: Watchi
   await output.progress(work.describe(made));
   const client = await context.client();
   const look = async (signal: AbortSignal): Promise<T> => await work.get(client, made, signal);
-  const stdoutTo = isJson(context) ? 'stderr' : 'stdout';
+  const stdoutTo = isJson(output) ? 'stderr' : 'stdout';
   try {
     await tellMeanwhile(context, { tell, look }, async () => {
-      await work.copyOutput(context, made, { stdoutTo, patient });
+      await copyOutput(context, work.output(made), { params: {}, stdoutTo, patient });
     });
   } catch (error) {
     // A stream that broke for good costs the rest of the output, not the outcome.
@@ -143,12 +141,8 @@ async function printOutcome<T extends Waits>(
   { follow, work }: { readonly follow: boolean; readonly work: Work<T> },
 ): Promise<void> {
   const { output } = context;
-  if (follow && !isJson(context)) await output.note(work.describe(value));
+  if (follow && !isJson(output)) await output.note(work.describe(value));
   else await output.value(value);
-}
-
-function isJson({ output }: Context): boolean {
-  return output.format === 'json' || output.format === 'jsonl';
 }
 
 /** Said when the waiting ends before the work, so that nobody believes it was stopped. */

@@ -5,6 +5,7 @@ import { EXIT } from '../shell/exit.ts';
 import { operationOf } from '../shell/operation.ts';
 import { isRecord } from '../shell/paths.ts';
 import { neutraliseLine } from '../shell/text.ts';
+import { isJson } from '../shell/output.ts';
 
 export function simulate(generated: GeneratedSpec): Own {
   return {
@@ -17,7 +18,7 @@ async function simulatePolicy(context: Context): Promise<number> {
   const { input, output, signal } = context;
   const client = await context.client();
   const simulation = await client.call<Simulation>(operationOf(context), input, { signal });
-  if (output.format === 'json' || output.format === 'jsonl') await output.value(simulation);
+  if (isJson(output)) await output.value(simulation);
   else await print(context, simulation, input['document']);
   return simulation.newlyDenied > 0 ? EXIT.refusing : EXIT.ok;
 }

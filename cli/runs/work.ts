@@ -2,14 +2,16 @@
 import { SandboxRuns, type SandboxRun } from '@svc/sdk';
 import type { Work } from '../follow/work.ts';
 import { describeRun, exitCodeOfRun, isOver } from './outcome.ts';
-import { copyOutput } from './output.ts';
 
-export const RUN: Work<SandboxRun> = {
+export const RUN: Work<SandboxRun, Pick<SandboxRun, 'id'>> = {
   what: 'run',
   get: async (client, { id }, signal) => await new SandboxRuns(client).get(id, { signal }),
   isOver,
   describe: describeRun,
   exitCode: exitCodeOfRun,
   reference: ({ id }) => id,
-  copyOutput: async (context, { id }, to) => await copyOutput(context, id, { params: {}, ...to }),
+  output: ({ id }) => ({
+    what: 'run',
+    open: (client, params, options) => new SandboxRuns(client).streamLogs(id, params, options),
+  }),
 };

@@ -6,6 +6,7 @@ import type { Connection } from './connection.ts';
 import type { Globals } from './globals.ts';
 import type { Io } from './io.ts';
 import type { Output } from './output.ts';
+import { camelCase } from './text.ts';
 
 /** A field, extended by what only the command line knows. */
 export interface ShellField extends FieldSpec {
@@ -136,7 +137,7 @@ type DescribedFlag = Pick<FieldSpec, 'flag' | 'type' | 'description'> & Partial<
 /** A flag or positional of a request; its name is the flag in camelCase. */
 export function describeFlag(field: DescribedFlag): FieldSpec {
   return {
-    name: field.flag.replace(/-([a-z])/g, (_match, letter: string) => letter.toUpperCase()),
+    name: camelCase(field.flag),
     repeated: false,
     required: false,
     hidden: false,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from './errors.ts';
-import { findCommand, findNode } from './find.ts';
+import { commandAt, findNode, route } from './find.ts';
 import { areas } from '../gen/index.ts';
 import { commandTree, leavesOf, type Node } from './tree.ts';
 
@@ -30,60 +30,63 @@ const tokens = (line: string) =>
     .split(' ')
     .filter((text) => text !== '')
     .map((text, index) => ({ text, index }));
-const find = (line: string) => findCommand(tree, tokens(line));
-const nameOf = (line: string) => find(line).node.meta.name;
+const find = (line: string) => route(tree, tokens(line), async (found) => commandAt(found));
+const nameOf = async (line: string) => (await find(line)).node.meta.name;
 
-function failure(line: string): UsageError {
+async function failure(line: string): Promise<UsageError> {
   try {
-    find(line);
+    await find(line);
   } catch (error) {
     if (error instanceof UsageError) return error;
   }
   throw new Error(`${line} was not refused`);
 }
 
-describe('findCommand()', () => {
-  it('takes the longest command that fits, and leaves the rest', () => {
-    expect(nameOf('runs list --team t')).toBe('svc runs list');
-    expect(find('teams members remove user_1')).toMatchObject({
+describe('route()', () => {
+  it('takes the longest command that fits, and leaves the rest', async () => {
+    expect(await nameOf('runs list --team t')).toBe('svc runs list');
+    expect(await find('teams members remove user_1')).toMatchObject({
       node: { meta: { name: 'svc teams members remove' } },
       tokens: [{ text: 'user_1', index: 3 }],
     });
-    expect(nameOf('teams list members')).toBe('svc teams list');
-    expect(nameOf('version')).toBe('svc version');
-    expect(nameOf('timeline watch')).toBe('svc timeline watch');
-    expect(find('timeline wat')).toMatchObject({
+    expect(await nameOf('teams list members')).toBe('svc teams list');
+    expect(await nameOf('version')).toBe('svc version');
+    expect(await nameOf('timeline watch')).toBe('svc timeline watch');
+    expect(await find('timeline wat')).toMatchObject({
       node: { meta: { name: 'svc timeline' } },
       tokens: [{ text: 'wat', index: 1 }],
     });
   });
 
-  it('asks for the command of a group, and shows them', () => {
-    expect(failure('runs')).toMatchObject({ message: 'which command of "svc runs"?', listing: 'svc runs' });
-    expect(failure('teams members')).toMatchObject({ listing: 'svc teams members' });
-    expect(failure('')).toMatchObject({ message: 'which command?', listing: 'svc' });
-    expect(failure('constructor').message).toBe('unknown command "svc constructor"');
+  it('asks for the command of a group, and shows them', async () => {
+    expect(await failure('runs')).toMatchObject({
+      message: 'which command of "svc runs"?',
+      listing: 'svc runs',
+    });
+    expect(await failure('teams members')).toMatchObject({ listing: 'svc teams members' });
+    expect(await failure('')).toMatchObject({ message: 'which command?', listing: 'svc' });
+    expect((await failure('constructor')).message).toBe('unknown command "svc constructor"');
   });
 
-  it('suggests the nearest group or command', () => {
-    expect(failure('run list').hints[0]).toBe('did you mean "svc runs"?');
-    expect(failure('runs lst').hints[0]).toBe('did you mean "svc runs list"?');
-    expect(failure('runs lsit run_1').hints[0]).toBe('did you mean "svc runs list"?');
-    expect(failure('teams members lsit').hints[0]).toBe('did you mean "svc teams members list"?');
-    expect(failure('xylophone').hints).toEqual(['run "svc --help" for all commands']);
+  it('suggests the nearest group or command', async () => {
+    expect((await failure('run list')).hints[0]).toBe('did you mean "svc runs"?');
+    expect((await failure('runs lst')).hints[0]).toBe('did you mean "svc runs list"?');
+    expect((await failure('runs lsit run_1')).hints[0]).toBe('did you mean "svc runs list"?');
+    expect((await failure('teams members lsit')).hints[0]).toBe('did you mean "svc teams members list"?');
+    expect((await failure('xylophone')).hints).toEqual(['run "svc --help" for all commands']);
   });
 
-  it('says where the flags of a command belong', () => {
-    expect(failure('--team t runs list').message).toBe('unknown flag --team before the command');
-    expect(failure('--jsn runs list').hints[0]).toBe('did you mean --json?');
+  it('says where the flags of a command belong', async () => {
+    expect((await failure('--team t runs list')).message).toBe('unknown flag --team before the command');
+    expect((await failure('--jsn runs list')).hints[0]).toBe('did you mean --json?');
   });
 });
 
 describe('findNode()', () => {
-  it('takes as much of a command as there is', () => {
-    expect(findNode(tree, [])).toEqual({ node: tree, tokens: [] });
-    expect(findNode(tree, tokens('teams members')).node.load).toBeUndefined();
-    expect(findNode(tree, tokens('runs list')).node.load).toBeDefined();
+  it('takes as much of a command as there is', async () => {
+    expect(await findNode(tree, [])).toEqual({ node: tree, tokens: [] });
+    expect((await findNode(tree, tokens('teams members'))).node.load).toBeUndefined();
+    expect((await findNode(tree, tokens('runs list'))).node.load).toBeDefined();
   });
 });
 

@@ -1,4 +1,5 @@
-/** From the first words of the command line to a place in the tree. Pure: works on names alone. */
+/** From the first words of the command line to a command, by citty; what it would pass over in silence is refused here. */
+import { runCommand, type CommandDef, type SubCommandsDef } from 'citty';
 import { UsageError } from './errors.ts';
 import { GLOBAL_FLAGS, isFlag, type Token } from './globals.ts';
 import { nearest } from './suggest.ts';
@@ -10,29 +11,69 @@ export interface Found<N extends Node = Node> {
   readonly tokens: readonly Token[];
 }
 
-export function findCommand(tree: Node, tokens: readonly Token[]): Found<Leaf> {
-  const { node, tokens: rest } = findNode(tree, tokens);
-  const { load } = node;
-  if (load !== undefined) return { node: { ...node, load }, tokens: rest };
-  const which = node === tree ? 'which command?' : `which command of "${node.meta.name}"?`;
-  throw new UsageError(which, { listing: node.meta.name });
+/** As much of a command as was named. Throws for words that name nothing. */
+export function findNode(tree: Node, tokens: readonly Token[]): Promise<Found> {
+  return route(tree, tokens, async (found) => found);
 }
 
-/** As much of a command as was named. Throws for words that name nothing. */
-export function findNode(tree: Node, tokens: readonly Token[]): Found {
-  let node = tree;
-  let depth = 0;
-  for (const word of leadingWords(tokens)) {
-    const next = Object.hasOwn(node.subCommands, word) ? node.subCommands[word] : undefined;
-    if (next === undefined) {
-      // The word may be an argument of a command; where none is yet, it should have named one.
-      if (node.load === undefined) throw unknown(node, word);
-      break;
-    }
-    node = next;
-    depth += 1;
-  }
-  return { node, tokens: tokens.slice(depth) };
+/** Throws where longer commands only begin. */
+export function commandAt({ node, tokens }: Found): Found<Leaf> {
+  const { load, meta } = node;
+  if (load !== undefined) return { node: { ...node, load }, tokens };
+  const which = meta.name === 'svc' ? 'which command?' : `which command of "${meta.name}"?`;
+  throw new UsageError(which, { listing: meta.name });
+}
+
+/** Has citty go to the node that the first words name, and do there what `arrive` does. */
+export async function route<T>(
+  tree: Node,
+  tokens: readonly Token[],
+  arrive: (found: Found) => Promise<T>,
+): Promise<T> {
+  const words = leadingWords(tokens);
+  let outcome: { readonly value: T } | undefined;
+  const commandOf = (node: Node): CommandDef => {
+    let found: Found = { node, tokens };
+    return {
+      meta: node.meta,
+      setup: ({ rawArgs }) => {
+        found = { node, tokens: tokens.slice(words.length - rawArgs.length) };
+        refuseUnknown(node, rawArgs[0]);
+      },
+      // The word may be an argument of a command that longer ones begin with, too.
+      subCommands: () => (isArgument(node, found.tokens[0]?.text) ? {} : below(node, commandOf)),
+      run: async () => {
+        // citty comes by a parent again when its child is done.
+        outcome ??= { value: await arrive(found) };
+      },
+    };
+  };
+  await runCommand(commandOf(tree), { rawArgs: [...words] });
+  if (outcome === undefined) throw new Error('citty has run no command');
+  return outcome.value;
+}
+
+/** Commands one word further; without a prototype, in which citty would find `constructor`. */
+function below({ subCommands }: Node, commandOf: (node: Node) => CommandDef): SubCommandsDef {
+  const commands: SubCommandsDef = Object.create(null);
+  for (const [name, node] of Object.entries(subCommands)) commands[name] = () => commandOf(node);
+  return commands;
+}
+
+function isArgument({ subCommands, load }: Node, word: string | undefined): boolean {
+  return load !== undefined && word !== undefined && !Object.hasOwn(subCommands, word);
+}
+
+/** Where no command is yet, a word names one. citty would look for it behind those that begin with a dash. */
+function refuseUnknown({ meta: { name }, subCommands, load }: Node, typed: string | undefined): void {
+  if (load !== undefined || typed === undefined || Object.hasOwn(subCommands, typed)) return;
+  const meant = nearest(typed, Object.keys(subCommands));
+  throw new UsageError(`unknown command "${name} ${typed}"`, {
+    hints: [
+      ...(meant === undefined ? [] : [`did you mean "${name} ${meant}"?`]),
+      name === 'svc' ? 'run "svc --help" for all commands' : `run "${name} --help" for its commands`,
+    ],
+  });
 }
 
 /** Words before the first flag of a command; a flag in front of everything belongs to no command. */
@@ -53,14 +94,4 @@ function leadingWords(tokens: readonly Token[]): readonly string[] {
   }
   const end = tokens.findIndex(({ text }) => isFlag(text));
   return (end === -1 ? tokens : tokens.slice(0, end)).map(({ text }) => text);
-}
-
-function unknown({ meta: { name }, subCommands }: Node, typed: string): UsageError {
-  const meant = nearest(typed, Object.keys(subCommands));
-  return new UsageError(`unknown command "${name} ${typed}"`, {
-    hints: [
-      ...(meant === undefined ? [] : [`did you mean "${name} ${meant}"?`]),
-      name === 'svc' ? 'run "svc --help" for all commands' : `run "${name} --help" for its commands`,
-    ],
-  });
 }

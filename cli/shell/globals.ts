@@ -1,9 +1,11 @@
 /**
  * Flags that every command has. They are taken out of the command line first, wherever they stand before `--`; that is
- * unambiguous because no value looks like a flag (`--note=-x` is how to say it).
+ * unambiguous because no value looks like a flag (`--note=-x` is how to say it). citty reads their values.
  */
+import { parseArgs, type ArgsDef, type ParsedArgs } from 'citty';
 import { UsageError } from './errors.ts';
 import { nearest } from './suggest.ts';
+import { camelCase } from './text.ts';
 import { parseDuration } from './time.ts';
 
 export const FORMATS = ['table', 'tsv', 'json', 'jsonl'] as const;
@@ -103,31 +105,49 @@ export interface CommandLine {
   readonly rest?: readonly string[];
 }
 
+/** Takes the global flags out and has citty read them. */
 export function splitGlobals(words: readonly string[]): CommandLine {
   const end = words.indexOf('--');
   const before = end === -1 ? words : words.slice(0, end);
   const tokens: Token[] = [];
-  const given = new Map<string, string | true>();
-  for (let index = 0; index < before.length; index += 1) {
-    const text = before[index] ?? '';
-    const found = globalFlag(text);
-    if (found === undefined) {
-      tokens.push({ text, index });
-      continue;
-    }
-    const { spec, name, inline } = found;
-    let value: string | true = inline ?? true;
-    if (spec.placeholder !== undefined && spec.optionalValue !== true && inline === undefined) {
+  const own: string[] = [];
+  const given = new Set<GlobalFlag>();
+  let isValue = false;
+  for (const [index, text] of before.entries()) {
+    const flag = isValue ? undefined : globalFlag(text);
+    if (flag !== undefined) {
       const next = before[index + 1];
-      if (next === undefined || isFlag(next))
-        throw new UsageError(`${name} needs a value: ${name} <${spec.placeholder}>`);
-      value = next;
-      index += 1;
-    }
-    if (given.has(spec.flag)) throw new UsageError(`${name} is given twice`);
-    given.set(spec.flag, value);
+      isValue = takesNext(flag);
+      if (isValue && (next === undefined || isFlag(next)))
+        throw new UsageError(`${flag.name} needs a value: ${flag.name} <${flag.spec.placeholder}>`);
+      if (given.has(flag.spec)) throw new UsageError(`${flag.name} is given twice`);
+      given.add(flag.spec);
+      own.push(wordOf(flag));
+    } else if (isValue) {
+      own.push(text);
+      isValue = false;
+    } else tokens.push({ text, index });
   }
-  return { globals: readGlobals(given), tokens, ...(end === -1 ? {} : { rest: words.slice(end + 1) }) };
+  const globals = readGlobals(parseArgs(own, GLOBAL_ARGS));
+  return { globals, tokens, ...(end === -1 ? {} : { rest: words.slice(end + 1) }) };
+}
+
+/** The global flags as citty defines arguments. Its names are in camelCase: it takes `no-input` for the opposite of `input`. */
+const GLOBAL_ARGS: ArgsDef = Object.fromEntries(
+  GLOBAL_FLAGS.map(({ flag, placeholder }) => [
+    camelCase(flag),
+    { type: placeholder === undefined ? 'boolean' : 'string' },
+  ]),
+);
+
+/** The flag by its one name, as citty reads it: `-ojson` is `--output=json`, and `--json` names no fields. */
+function wordOf({ spec, inline }: GivenFlag): string {
+  const value = inline ?? (spec.optionalValue === true ? '' : undefined);
+  return `--${camelCase(spec.flag)}${value === undefined ? '' : `=${value}`}`;
+}
+
+function takesNext({ spec, inline }: GivenFlag): boolean {
+  return spec.placeholder !== undefined && spec.optionalValue !== true && inline === undefined;
 }
 
 /** A letter follows its dashes. Everything else is a value: a lone dash stands for standard input, `-5` is a number, `-----BEGIN` is where a key begins. */
@@ -147,14 +167,14 @@ export function wantsJson(words: readonly string[]): boolean {
   );
 }
 
-interface Found {
+interface GivenFlag {
   readonly spec: GlobalFlag;
   /** As typed, for messages. */
   readonly name: string;
   readonly inline?: string;
 }
 
-function globalFlag(text: string): Found | undefined {
+function globalFlag(text: string): GivenFlag | undefined {
   const long = /^--([^=]+)(?:=(.*))?$/s.exec(text);
   if (long !== null) {
     const [, typed = '', inline] = long;
@@ -173,7 +193,7 @@ function globalFlag(text: string): Found | undefined {
   return checkedInline(spec, `-${short[1]}`, short[2] === '' ? undefined : short[2]);
 }
 
-function checkedInline(spec: GlobalFlag, name: string, inline: string | undefined): Found {
+function checkedInline(spec: GlobalFlag, name: string, inline: string | undefined): GivenFlag {
   if (inline === undefined) return { spec, name };
   if (spec.placeholder === undefined && inline !== 'true' && inline !== 'false')
     throw new UsageError(`${name} is a switch and takes true or false alone`);
@@ -181,18 +201,16 @@ function checkedInline(spec: GlobalFlag, name: string, inline: string | undefine
   return { spec, name, inline };
 }
 
-function readGlobals(given: ReadonlyMap<string, string | true>): Globals {
-  const text = (flag: string): string | undefined => {
-    const value = given.get(flag);
+function readGlobals(args: ParsedArgs<typeof GLOBAL_ARGS>): Globals {
+  const text = (name: string): string | undefined => {
+    const value = args[name];
     return typeof value === 'string' ? value : undefined;
   };
-  const on = (flag: string): boolean => given.has(flag) && given.get(flag) !== 'false';
   const profile = text('profile');
-  const baseUrl = text('base-url');
-  const apiKey = text('api-key');
-  const fields = text('json')
-    ?.split(',')
-    .map((field) => field.trim());
+  const baseUrl = text('baseUrl');
+  const apiKey = text('apiKey');
+  const json = text('json');
+  const fields = json === '' ? undefined : json?.split(',').map((field) => field.trim());
   const output = text('output');
   const timeout = text('timeout');
   if (fields?.includes('') === true)
@@ -201,17 +219,17 @@ function readGlobals(given: ReadonlyMap<string, string | true>): Globals {
     ...(profile === undefined ? {} : { profile }),
     ...(baseUrl === undefined ? {} : { baseUrl }),
     ...(apiKey === undefined ? {} : { apiKey }),
-    json: given.has('json'),
+    json: json !== undefined,
     ...(fields === undefined ? {} : { fields }),
     ...(output === undefined ? {} : { output }),
     ...(timeout === undefined ? {} : { timeoutMs: readTimeout(timeout) }),
-    yes: on('yes'),
-    noInput: on('no-input'),
-    ...(given.has('color') ? { color: on('color') } : {}),
-    verbose: on('verbose'),
-    debug: on('debug'),
-    help: on('help'),
-    version: on('version'),
+    yes: args['yes'] === true,
+    noInput: args['noInput'] === true,
+    ...(args['color'] === undefined ? {} : { color: args['color'] === true }),
+    verbose: args['verbose'] === true,
+    debug: args['debug'] === true,
+    help: args['help'] === true,
+    version: args['version'] === true,
   };
 }
 

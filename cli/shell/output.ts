@@ -40,6 +40,10 @@ export interface Output {
   progress(text: string): Promise<void>;
 }
 
+export function isJson({ format }: Pick<Output, 'format'>): boolean {
+  return format === 'json' || format === 'jsonl';
+}
+
 export function createOutput(io: Io, globals: Pick<Globals, 'json' | 'output' | 'fields' | 'color'>): Output {
   const format = formatOf(globals) ?? (io.stdout.isTerminal ? 'table' : 'tsv');
   const paint = wantsColor(io.env, io.stdout.isTerminal, globals.color) ? colored : plain;

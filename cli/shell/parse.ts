@@ -1,4 +1,5 @@
-/** Strict parsing of one command's words against its table. Pure. */
+/** Strict parsing of one command's words against its table, by citty. Pure. */
+import { parseArgs } from 'citty';
 import type { FieldSpec } from '../command.ts';
 import { commandLine, type ShellField, type Spec } from './command.ts';
 import { UsageError } from './errors.ts';
@@ -35,29 +36,47 @@ export function parseCommand(
   return fill(spec, parseWords(spec, tokens, rest));
 }
 
+/** citty tells flags, their values and other words apart; what it would let through is refused before and behind it. */
 export function parseWords(
   spec: Spec,
   tokens: readonly Token[],
   rest: readonly string[] | undefined,
 ): readonly GivenValue[] {
-  const collected = new Collected();
   const restField = spec.flags.find((field) => field.rest === true);
-  const positionals: Token[] = [];
-  for (let at = 0; at < tokens.length; at += 1) {
-    const token = tokens[at];
-    if (token === undefined) continue;
-    if (isFlag(token.text)) at += takeFlag(spec, { token, next: tokens[at + 1] }, collected);
-    else positionals.push(token);
-  }
-  if (restField !== undefined && rest !== undefined) {
-    for (const word of rest) collected.add(restField, word, `--`);
-  } else {
-    // Without a field for it, `--` only says that no flags follow.
-    const behind = (tokens.at(-1)?.index ?? 0) + 2;
-    positionals.push(...(rest ?? []).map((text, at) => ({ text, index: behind + at })));
-  }
-  takePositionals(spec, positionals, collected);
+  // Without a field for it, `--` only says that no flags follow.
+  const indexBehind = (tokens.at(-1)?.index ?? 0) + 2;
+  const behind = (restField === undefined ? (rest ?? []) : []).map((text, at) => ({
+    text,
+    index: indexBehind + at,
+  }));
+  const words = tokens.map((token, at) =>
+    isFlag(token.text) ? readFlag(spec, { token, next: tokens[at + 1] }) : { word: plainWord(token) },
+  );
+  const flags = words.filter((word) => 'field' in word);
+  const args = parseArgs(
+    [...words.map(({ word }) => word), ...behind.map(plainWord)],
+    Object.fromEntries(flags.map(({ key, type }) => [key, { type }])),
+  );
+  const collected = new Collected();
+  for (const { field, name, key } of flags) collected.add(field, valueOf(args[key]), name);
+  if (restField !== undefined) for (const word of rest ?? []) collected.add(restField, word, `--`);
+  takePositionals(spec, args._.map(tokenOf), collected);
   return collected.given();
+}
+
+/** Each plain word goes to citty behind its place, because it may begin with a dash without being a flag. */
+function plainWord({ index, text }: Token): string {
+  return `${index}:${text}`;
+}
+
+function tokenOf(word: string): Token {
+  const colon = word.indexOf(':');
+  return { index: Number(word.slice(0, colon)), text: word.slice(colon + 1) };
+}
+
+/** Of a switch citty knows true and false. */
+function valueOf(value: unknown): string {
+  return typeof value === 'string' ? tokenOf(value).text : String(value);
 }
 
 /** Puts values where they belong in the request. */
@@ -120,38 +139,49 @@ function twice(field: FieldSpec, one: string, other: string): UsageError {
   );
 }
 
-/** Returns the number of further tokens that the flag took. */
-function takeFlag(
+/** A flag as citty is told of it. */
+interface GivenFlag {
+  readonly field: ShellField;
+  /** As typed. */
+  readonly name: string;
+  /** A name of its own, because citty keeps one value of a name: `state:3`. */
+  readonly key: string;
+  readonly type: 'boolean' | 'string';
+  readonly word: string;
+}
+
+/** Refuses what citty would let through: unknown flags, and those without the value that they need. */
+function readFlag(
   spec: Spec,
   { token, next }: { readonly token: Token; readonly next: Token | undefined },
-  collected: Collected,
-): number {
+): GivenFlag {
   const equals = token.text.indexOf('=');
   const name = equals === -1 ? token.text : token.text.slice(0, equals);
   const inline = equals === -1 ? undefined : token.text.slice(equals + 1);
   const { field, negated } = findFlag(spec, { index: token.index, name });
+  const isSwitch = field.type === 'boolean' && !field.repeated;
   if (negated && inline !== undefined) throw new UsageError(`${name} takes no value`);
-  if (inline !== undefined) {
-    // `--secret=` is where somebody may have put the secret.
-    if (field.type === 'boolean' && takesSecret(spec) && inline !== 'true' && inline !== 'false')
-      throw new UsageError(`${name} is a switch and takes true or false alone`, { hints: secretHints(spec) });
-    collected.add(field, inline, name);
-    return 0;
-  }
-  if (field.type === 'boolean' && !field.repeated) {
-    collected.add(field, negated ? 'false' : 'true', name);
-    return 0;
-  }
+  // `--secret=` is where somebody may have put the secret.
+  if (inline !== undefined && field.type === 'boolean' && takesSecret(spec) && !/^(true|false)$/.test(inline))
+    throw new UsageError(`${name} is a switch and takes true or false alone`, { hints: secretHints(spec) });
   // A global flag may have stood in between: then the next token is not this flag's value.
-  if (next === undefined || next.index !== token.index + 1 || isFlag(next.text)) {
-    const dash = next !== undefined && next.index === token.index + 1;
+  const follows = next !== undefined && next.index === token.index + 1;
+  if (inline === undefined && !isSwitch && (!follows || isFlag(next.text))) {
     const value = `<${placeholderOf(field)}>`;
     throw new UsageError(`${name} needs a value: ${name} ${value}`, {
-      hints: dash ? [`a value that begins with a dash goes behind "=": ${name}=${value}`] : [],
+      hints: follows ? [`a value that begins with a dash goes behind "=": ${name}=${value}`] : [],
     });
   }
-  collected.add(field, next.text, name);
-  return 1;
+  const key = `${field.flag}:${token.index}`;
+  const value = inline === undefined ? '' : `=${plainWord({ index: token.index, text: inline })}`;
+  return {
+    field,
+    name,
+    key,
+    // A switch with a value is text until the table has been asked.
+    type: isSwitch && inline === undefined ? 'boolean' : 'string',
+    word: `--${negated ? 'no-' : ''}${key}${value}`,
+  };
 }
 
 function findFlag(

@@ -13,7 +13,7 @@ import { parseData, withData } from './data.ts';
 import { CliError, UsageError } from './errors.ts';
 import { EXIT, exitCodeOf } from './exit.ts';
 import { checkFeature, type GateOptions } from './feature-gate.ts';
-import { findCommand, findNode } from './find.ts';
+import { commandAt, findNode, route, type Found } from './find.ts';
 import { splitGlobals, wantsJson, type CommandLine, type Globals, type Token } from './globals.ts';
 import { commandHelp, groupHelp, pageFor, rootHelp } from './help.ts';
 import { ClosedPipeError, type Io } from './io.ts';
@@ -24,7 +24,7 @@ import { reportError } from './report.ts';
 import { isAsked } from './source.ts';
 import { ask, readSources } from './sources.ts';
 import { formatDuration } from './time.ts';
-import { commandTree, runLeaf, type Node } from './tree.ts';
+import { commandTree, type Leaf, type Node } from './tree.ts';
 
 /** Time that a command may take to end by itself after Ctrl-C. */
 const UNWIND_LIMIT_MS = 1_000;
@@ -92,14 +92,19 @@ class Session {
     }
     const asked = helpAsked(line);
     if (asked !== undefined) {
-      await this.#io.stdout.write(await this.#helpText(findNode(this.#tree, asked).node, this.#io.stdout));
+      const { node } = await findNode(this.#tree, asked);
+      await this.#io.stdout.write(await this.#helpText(node, this.#io.stdout));
       return EXIT.ok;
     }
-    const { node, tokens } = findCommand(this.#tree, line.tokens);
+    return route(this.#tree, line.tokens, (found) => this.#execute(commandAt(found), line));
+  }
+
+  async #execute({ node, tokens }: Found<Leaf>, line: CommandLine): Promise<number> {
     const command = await node.load();
     this.#command = command;
     const context = await this.#prepare(command, line, tokens);
-    return runLeaf(node, { setup: () => this.#admit(command, context), run: () => command.run(context) });
+    await this.#admit(command, context);
+    return (await command.run(context)) ?? EXIT.ok;
   }
 
   async report(error: unknown): Promise<void> {
@@ -188,12 +193,13 @@ class Session {
     });
   }
 
-  #listing(named: string): Promise<string> {
+  async #listing(named: string): Promise<string> {
     const tokens = named
       .split(' ')
       .slice(1)
       .map((text, index) => ({ text, index }));
-    return this.#helpText(findNode(this.#tree, tokens).node, this.#io.stderr);
+    const { node } = await findNode(this.#tree, tokens);
+    return this.#helpText(node, this.#io.stderr);
   }
 
   async #helpText(node: Node, to: Io['stdout']): Promise<string> {

@@ -79,3 +79,8 @@ export function wrap(text: string, width: number): string[] {
     return [...lines, line];
   });
 }
+
+/** `memory-mb` is `memoryMb`. */
+export function camelCase(kebab: string): string {
+  return kebab.replace(/-([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+}

@@ -1,8 +1,7 @@
 /**
- * The tree of all commands as citty defines commands: the generated ones, and the hand-written ones over them. Only names and summaries are here at
- * start; a command and its table are loaded when it is asked for.
+ * The tree of all commands: the generated ones, and the hand-written ones over them. Only names and summaries are here at start; a command and its
+ * table are loaded when it is asked for. find.ts has citty walk it.
  */
-import { runCommand, type CommandDef } from 'citty';
 import { groupSummaries, handWritten, type HandWritten } from '../commands.ts';
 import { groups } from '../gen/index.ts';
 import type { CommandSpec } from '../command.ts';
@@ -11,7 +10,7 @@ import { dataFlag } from './data.ts';
 import { secretFlags } from './secret.ts';
 import { runOperation } from './operation.ts';
 
-export interface Node extends CommandDef {
+export interface Node {
   readonly meta: { readonly name: string; readonly description: string };
   /** Area of a group; absent where it is about this program itself. */
   readonly area?: string;
@@ -76,18 +75,6 @@ export function leavesOf(node: Node): readonly Leaf[] {
   return load === undefined ? below : [{ ...node, load }, ...below];
 }
 
-/**
- * Runs a command through citty. citty is given no words to parse: unknown flags, lists, numbers, flags of the parent and exit codes are what it lets
- * through, so all of that is settled before. `setup` is what may still refuse the command.
- */
-export async function runLeaf(
-  { meta }: Node,
-  steps: { readonly setup: () => Promise<void>; readonly run: () => Promise<number | void> },
-): Promise<number> {
-  const { result } = await runCommand({ meta, ...steps }, { rawArgs: [] });
-  return typeof result === 'number' ? result : 0;
-}
-
 async function loadGenerated(words: readonly string[]): Promise<Command> {
   return { spec: await generatedSpec(words), run: runOperation };
 }
@@ -132,8 +119,7 @@ function withShellFlags(spec: CommandSpec): GeneratedSpec {
   const { operation, page, bodyBytesMax = 0 } = spec;
   const flags = spec.flags.map((field) => {
     if (page === undefined || field.name !== 'limit') return field;
-    const { default: _onlyOfThePage, ...rest } = field;
-    return { ...rest, description: 'At most this many in total. Default: all there are.' };
+    return { ...field, description: 'At most this many in total. Default: all there are.' };
   });
   const secrets = [...spec.positionals, ...flags].filter(({ sensitive }) => sensitive).flatMap(secretFlags);
   return {

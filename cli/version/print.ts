@@ -1,12 +1,13 @@
 /** `svc version` */
 import type { Own } from '../shell/command.ts';
 import { CLI_VERSION } from '../version.ts';
+import { isJson } from '../shell/output.ts';
 
 export const command: Own = {
   description:
     'Prints the version of this program. With --json also those of Node.js and of the operating system.',
   run: async ({ output }) => {
-    if (output.format === 'json' || output.format === 'jsonl')
+    if (isJson(output))
       await output.value({
         version: CLI_VERSION,
         node: process.versions.node,

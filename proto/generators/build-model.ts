@@ -4,7 +4,14 @@
  */
 import type { DescMethod, DescService, FileRegistry } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
-import type { Audience, Auth, Idempotency, RateLimit, Role } from '../http/rpc.ts';
+import {
+  TIMEOUT_MS_DEFAULT,
+  type Audience,
+  type Auth,
+  type Idempotency,
+  type RateLimit,
+  type Role,
+} from '../http/rpc.ts';
 import { createBehaviors } from './behaviors.ts';
 import { type MessageBuilder, buildEnum, createMessageBuilder } from './build-messages.ts';
 import { buildRoutes, type Messages } from './build-routes.ts';
@@ -13,9 +20,8 @@ import { checkModel } from './checks.ts';
 import { buildCliCommand } from './cli-model.ts';
 import { commentOf } from './comments.ts';
 import { isHttpBody } from '../http/http-body.ts';
-import { jsonBytesMax } from '../http/bounds.ts';
+import { bodyBytesMaxOf } from '../http/bounds.ts';
 import { ContractError, reportOf, type Problems, type Report } from './contract-error.ts';
-import { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from './model.ts';
 import type {
   EnumValueModel,
   ExampleModel,
@@ -50,11 +56,6 @@ const WORDS = {
   off: ['refused', 'inert'],
 } as const;
 const RATE_LIMITS = ['default', 'login', 'submit', 'machine'] as const satisfies readonly RateLimit[];
-
-export const TIMEOUT_MS_DEFAULT = 30_000;
-/** A body has room for all that its contract allows, within these. */
-const BODY_BYTES_MIN = 65_536;
-const BODY_BYTES_MAX = 1_048_576;
 
 /** Everything that building one service needs. */
 interface Context {
@@ -176,7 +177,7 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     ...(idempotency && { idempotency }),
     successStatus: op.successStatus ?? 200,
     timeoutMs: op.timeoutMs ?? TIMEOUT_MS_DEFAULT,
-    bodyBytesMax: op.bodyBytesMax ?? bodyBytesOf(desc, auth),
+    bodyBytesMax: op.bodyBytesMax ?? bodyBytesMaxOf(desc.input, auth ?? 'required'),
     rateLimit: rateLimitOf(report, op.rateLimit),
     stability: wordOf(report, 'stability', op.stability) ?? 'stable',
     destructive: op.destructive ?? false,
@@ -199,11 +200,6 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
       ? buildCliCommand(report, base, { op, group: service.cliGroup })
       : undefined;
   return cli ? { ...base, cli } : base;
-}
-
-function bodyBytesOf({ input }: DescMethod, auth: Auth | undefined): number {
-  const most = ANONYMOUS_AUTHS.includes(auth ?? 'required') ? ANONYMOUS_BODY_BYTES_MAX : BODY_BYTES_MAX;
-  return Math.min(most, Math.max(BODY_BYTES_MIN, jsonBytesMax(input)));
 }
 
 /** image.ts has said it of every GET. */

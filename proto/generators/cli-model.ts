@@ -53,10 +53,10 @@ export function buildCliCommand(
       : { ...model, limit: model.field.limit ?? { bytes: bodyBytesMax }, ...packing(model.field) };
   const usable = request.fields.filter((field) => !field.outputOnly);
   const positionalFields = positionalsOf(report, rpc, op);
-  const positionals = positionalFields.map((field) => cliField(field, field.json, undefined)).map(withLimit);
+  const positionals = positionalFields.map((field) => cliField(field, field.json)).map(withLimit);
   const flags = usable
     .filter((field) => !positionalFields.includes(field))
-    .flatMap((field) => flagsOf(field, rpc))
+    .flatMap(flagsOf)
     .map(withLimit)
     .sort((a, b) => Number(b.required) - Number(a.required) || (a.flag < b.flag ? -1 : 1));
   checkFlags(report, [...positionals, ...flags]);
@@ -92,22 +92,16 @@ function positionalsOf(report: Report, rpc: RpcModel, op: OperationOption): read
 }
 
 /** A nested message gives one flag for each of its fields, one level deep; what is deeper is one JSON flag. */
-function flagsOf(field: FieldModel, rpc: RpcModel): CliFieldModel[] {
+function flagsOf(field: FieldModel): CliFieldModel[] {
   const nested = singleMessage(field);
   if (!nested || field.cli.format !== undefined) {
-    return [
-      cliField(
-        field,
-        field.json,
-        rpc.page && field.name === 'limit' ? String(rpc.page.defaultLimit) : undefined,
-      ),
-    ];
+    return [cliField(field, field.json)];
   }
   const prefix = field.cli.flag ?? kebab(field.json);
   return nested.fields
     .filter((inner) => !inner.outputOnly)
     .map((inner) => {
-      const model = cliField(inner, `${field.json}.${inner.json}`, undefined);
+      const model = cliField(inner, `${field.json}.${inner.json}`);
       return {
         ...model,
         flag: inner.cli.flag ?? `${prefix}-${kebab(inner.json)}`,
@@ -123,7 +117,7 @@ function singleMessage(field: FieldModel): MessageModel | undefined {
   return field.type.kind === 'message' && !field.repeated && !field.map ? field.type.message : undefined;
 }
 
-function cliField(field: FieldModel, path: string, defaultText: string | undefined): CliFieldModel {
+function cliField(field: FieldModel, path: string): CliFieldModel {
   return {
     field,
     path,
@@ -139,7 +133,6 @@ function cliField(field: FieldModel, path: string, defaultText: string | undefin
     sensitive: field.sensitive,
     placeholder: field.cli.placeholder ?? kebab(field.json),
     description: field.comment,
-    ...(defaultText !== undefined && { default: defaultText }),
     rest: field.cli.rest,
     ...(field.cli.format !== undefined && { format: field.cli.format }),
     ...(field.cli.document !== undefined && { document: field.cli.document }),

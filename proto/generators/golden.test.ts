@@ -56,7 +56,8 @@ describe('printed TypeScript', () => {
       recursive: true,
       filter: (path) => !path.endsWith('.test.ts'),
     });
-    cpSync(join(REPOSITORY, 'cli/command.ts'), join(workspace.root, 'cli/command.ts'));
+    for (const file of ['cli/command.ts', 'cli/tables.ts'])
+      cpSync(join(REPOSITORY, file), join(workspace.root, file));
     const config = {
       extends: join(REPOSITORY, 'tsconfig.json'),
       compilerOptions: {

@@ -5,9 +5,7 @@
 import type { DescEnum, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
 import type { Audience, Auth, Idempotency, RateLimit, RestRoute, Role } from '../http/rpc.ts';
 
-/** Nobody's requests are cheap to make, and no account answers for them: their bodies are smaller. */
-export const ANONYMOUS_BODY_BYTES_MAX = 32_768;
-export const ANONYMOUS_AUTHS: readonly Auth[] = ['none', 'optional', 'enrollment_token'];
+export { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from '../http/bounds.ts';
 
 export interface Model {
   /** The closed lists of options.proto, in their order. */
@@ -169,7 +167,6 @@ export interface CliFieldModel {
   readonly sensitive: boolean;
   readonly placeholder: string;
   readonly description: string;
-  readonly default?: string;
   readonly rest: boolean;
   readonly format?: string;
   readonly document?: CliDocument;

@@ -1,5 +1,5 @@
 /** The `Operation` value (sdk/core/operation.ts) of an RPC as TypeScript text, the same for the SDK and the CLI. */
-import { TIMEOUT_MS_DEFAULT } from './build-model.ts';
+import { TIMEOUT_MS_DEFAULT } from '../http/rpc.ts';
 import type { RpcModel } from './model.ts';
 import { literal } from './text.ts';
 

@@ -8,8 +8,8 @@ import {
   type DescMessage,
   type DescMethod,
   type DescService,
-  type FileRegistry,
   type Message,
+  type Registry,
   getOption,
   hasOption,
   isMessage,
@@ -112,7 +112,7 @@ export interface OptionReader {
   shape(desc: DescMessage): ShapeOption;
 }
 
-export function createOptionReader(registry: FileRegistry): OptionReader {
+export function createOptionReader(registry: Registry): OptionReader {
   const read = (
     desc: DescService | DescMethod | DescMessage | DescField | DescEnumValue,
     typeName: string,

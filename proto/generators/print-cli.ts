@@ -1,9 +1,10 @@
 /** cli/gen/: one command table a group, loaded when a command of the group runs, and an index that help can be made of. */
 import type { FeatureDefinition, Visibility } from '../features/definition.ts';
 import { MANIFEST } from '../features/manifest.ts';
+import { kebab } from './cli-model.ts';
 import type { CliFieldModel, FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
-import { areaText, firstSentence, HEADER, literal, paragraphs } from './text.ts';
+import { areaText, firstSentence, HEADER, literal, paragraphs, propertyKey } from './text.ts';
 
 interface Command {
   readonly rpc: RpcModel;
@@ -31,48 +32,92 @@ function wordsOf({ cli }: Command): string {
 function printGroup(commands: readonly Command[]): string {
   return [
     HEADER,
-    "import type { CommandSpec } from '../command.ts';",
+    "import type { PrintedCommand } from '../command.ts';",
     '',
-    'export const commands: readonly CommandSpec[] = [',
-    ...commands.map(printCommand),
-    '];',
+    'export const commands: Readonly<Record<string, PrintedCommand>> = {',
+    ...commands.map((command) => printCommand(command, commonGate(commands))),
+    '};',
     '',
   ].join('\n');
 }
 
-function printCommand({ rpc, cli }: Command): string {
-  const list = rpc.page?.items ?? rpc.sdk?.returns;
-  const examples = rpc.examples.flatMap(({ title, cli: line }) =>
-    line === undefined ? [] : [{ title, cli: line }],
+function printCommand({ rpc, cli }: Command, gate: Gate): string {
+  const hasBody = (rpc.routes[0]?.route.body ?? '') !== '';
+  const bodyBytesMax = hasBody ? rpc.bodyBytesMax : USUAL_COMMAND.bodyBytesMax;
+  const command = {
+    description: paragraphs(rpc.comment),
+    bodyBytesMax,
+    destructive: rpc.destructive,
+    stream: rpc.serverStreaming,
+    limitMax: rpc.page?.maxLimit ?? USUAL_COMMAND.limitMax,
+    empty: !rpc.serverStreaming && rpc.response.fields.length === 0,
+    columns: rpc.columns,
+    secrets: secretPaths(rpc.response),
+    examples: rpc.examples.flatMap(({ title, cli: line }) =>
+      line === undefined ? [] : [{ title, cli: line }],
+    ),
+    ...gateOf(rpc),
+    auth: rpc.auth,
+    sessionOnly: rpc.sessionOnly,
+    stability: rpc.stability,
+    deprecated: rpc.deprecated,
+  };
+  const usual = {
+    ...USUAL_COMMAND,
+    ...gate,
+    description: `${firstSentence(rpc.comment)}.`,
+    stream: rpc.serverStreaming && !rpc.raw,
+  };
+  return [
+    `  ${propertyKey(wordsOf({ rpc, cli }))}: {`,
+    `    operation: ${printOperation(rpc, true)},`,
+    ...printFields('positionals', cli.positionals, { required: true, bodyBytesMax }),
+    ...printFields('flags', cli.flags, { required: false, bodyBytesMax }),
+    ...Object.entries(unusual(command, usual)).map(([key, value]) => `    ${key}: ${literal(value)},`),
+    '  },',
+  ].join('\n');
+}
+
+/** What cli/tables.ts takes for granted; `limitMax` is the most items of one page. */
+const USUAL_COMMAND = {
+  bodyBytesMax: 65_536,
+  destructive: false,
+  limitMax: 200,
+  empty: false,
+  columns: [],
+  secrets: [],
+  examples: [],
+  auth: 'required',
+  sessionOnly: false,
+  stability: 'stable',
+  deprecated: false,
+};
+
+/** The properties whose values are not the usual ones. */
+function unusual(values: object, usual: Readonly<Record<string, unknown>>): object {
+  const known = new Map(Object.entries(usual));
+  return Object.fromEntries(
+    Object.entries(values).filter(([key, value]) => literal(value) !== literal(known.get(key))),
   );
-  const secrets = secretPaths(rpc.response);
-  const properties: [string, string | undefined][] = [
-    ['group', literal(cli.group)],
-    ['words', literal(cli.words)],
-    ['summary', literal(firstSentence(rpc.comment))],
-    ['description', literal(paragraphs(rpc.comment))],
-    ['operation', printOperation(rpc, true)],
-    ['positionals', printFields(cli.positionals)],
-    ['flags', printFields(cli.flags)],
-    ['bodyBytesMax', rpc.routes[0]?.route.body ? String(rpc.bodyBytesMax) : undefined],
-    ['destructive', literal(rpc.destructive)],
-    ['stream', literal(rpc.serverStreaming)],
-    ['raw', rpc.raw ? 'true' : undefined],
-    ['page', rpc.page && literal({ defaultLimit: rpc.page.defaultLimit, maxLimit: rpc.page.maxLimit })],
-    ['empty', literal(!rpc.serverStreaming && rpc.response.fields.length === 0)],
-    ['rows', list && literal(list.json)],
-    ['columns', literal(rpc.columns)],
-    ['secrets', literal(secrets)],
-    ['examples', literal(examples)],
-    ['feature', rpc.feature === undefined ? undefined : literal(rpc.feature)],
-    ['visibility', rpc.feature === undefined ? undefined : literal(visibilityOf(rpc.feature))],
-    ['auth', literal(rpc.auth)],
-    ['sessionOnly', rpc.sessionOnly ? 'true' : undefined],
-    ['stability', literal(rpc.stability)],
-    ['deprecated', literal(rpc.deprecated)],
-  ];
-  const lines = properties.flatMap(([key, text]) => (text === undefined ? [] : [`    ${key}: ${text},`]));
-  return ['  {', ...lines, '  },'].join('\n');
+}
+
+/** The feature of a command, and who is shown it; nothing where it needs none. */
+interface Gate {
+  readonly feature?: string;
+  readonly visibility?: Visibility;
+}
+
+function gateOf({ feature }: RpcModel): Gate {
+  return feature === undefined ? {} : { feature, visibility: visibilityOf(feature) };
+}
+
+/** That of every command of a group; where they differ, what a command is taken to have that names a feature alone. */
+function commonGate(commands: readonly Command[]): Gate {
+  const [feature, ...others] = new Set(commands.map(({ rpc }) => rpc.feature));
+  const [first] = commands;
+  return first !== undefined && feature !== undefined && others.length === 0
+    ? gateOf(first.rpc)
+    : { visibility: 'public' };
 }
 
 /** Decides what the command line may conclude from a feature that it is not shown; from a key that nobody declared, nothing. */
@@ -81,32 +126,40 @@ function visibilityOf(feature: string): Visibility {
   return manifest.find(({ key }) => key === feature)?.visibility ?? 'internal';
 }
 
-function printFields(fields: readonly CliFieldModel[]): string {
-  if (fields.length === 0) return '[]';
-  return `[\n${fields.map((field) => `      ${literal(fieldSpec(field))},`).join('\n')}\n    ]`;
+interface UsualField {
+  readonly required: boolean;
+  /** The longest document or secret, where its field names no limit. */
+  readonly bodyBytesMax: number;
 }
 
-/** A FieldSpec (cli/command.ts). */
-function fieldSpec(field: CliFieldModel): Readonly<Record<string, unknown>> {
-  return {
-    name: field.path,
-    flag: field.flag,
-    ...(field.short !== undefined && { short: field.short }),
-    type: field.type,
-    ...(field.values && { values: field.values }),
-    repeated: field.repeated,
-    required: field.required,
-    hidden: field.hidden,
-    sensitive: field.sensitive,
-    placeholder: field.placeholder,
-    description: paragraphs(field.description),
-    ...(field.default !== undefined && { default: field.default }),
-    ...(field.rest && { rest: true }),
-    ...(field.format !== undefined && { format: field.format }),
-    ...(field.document !== undefined && { document: field.document }),
-    ...(field.limit && { limit: field.limit }),
-    ...(field.packedAbove !== undefined && { packedAbove: field.packedAbove }),
+function printFields(key: string, fields: readonly CliFieldModel[], usual: UsualField): string[] {
+  if (fields.length === 0) return [];
+  return [`    ${key}: [`, ...fields.map((field) => `      ${literal(fieldSpec(field, usual))},`), '    ],'];
+}
+
+/** A PrintedField (cli/command.ts). */
+function fieldSpec(field: CliFieldModel, { required, bodyBytesMax }: UsualField): object {
+  const { path: name, field: _model, description, rest, ...values } = field;
+  const placeholder = kebab(name.slice(name.lastIndexOf('.') + 1));
+  const usual = {
+    flag: kebab(name.replaceAll('.', '-')),
+    type: field.values === undefined ? 'string' : 'enum',
+    repeated: field.type === 'map',
+    required,
+    hidden: false,
+    sensitive: false,
+    placeholder,
+    description: sentenceOf(field.placeholder),
+    rest: false,
+    limit: field.limit && { bytes: bodyBytesMax },
   };
+  return { name, ...unusual({ ...values, description: paragraphs(description), rest }, usual) };
+}
+
+/** `team-id` is `Team id.` */
+function sentenceOf(placeholder: string): string {
+  const words = placeholder.replaceAll('-', ' ');
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
 /** JSON paths of the secrets in an answer; a path through a list means every item. */
@@ -125,7 +178,8 @@ function secretPaths(message: MessageModel, prefix = '', seen: readonly MessageM
 function printIndex(model: Model, groups: readonly (readonly [string, readonly Command[]])[]): string {
   return [
     HEADER,
-    "import type { AreaSpec, GroupSpec } from '../command.ts';",
+    "import type { AreaSpec } from '../command.ts';",
+    "import { groupsOf } from '../tables.ts';",
     '',
     '/** Areas that have commands, in the order of help. */',
     'export const areas: readonly AreaSpec[] = [',
@@ -135,29 +189,34 @@ function printIndex(model: Model, groups: readonly (readonly [string, readonly C
     '];',
     '',
     '/** Every command group, sorted by name. */',
-    'export const groups: readonly GroupSpec[] = [',
-    ...groups.flatMap(([group, commands]) => {
-      const main = mainService(model, group);
-      const features = new Set(commands.map(({ rpc }) => rpc.feature));
-      const [feature] = features;
-      return [
-        '  {',
-        `    group: ${literal(group)},`,
-        `    area: ${literal(main?.area?.json)},`,
-        `    summary: ${literal(main?.summary)},`,
-        ...(features.size === 1 && feature !== undefined ? [`    feature: ${literal(feature)},`] : []),
-        '    commands: [',
-        ...commands.map(
-          ({ rpc, cli }) => `      ${literal({ words: cli.words, summary: firstSentence(rpc.comment) })},`,
-        ),
-        '    ],',
-        `    load: async () => (await import('./${group}.ts')).commands,`,
-        '  },',
-      ];
-    }),
-    '];',
+    'export const groups = groupsOf({',
+    ...groups.flatMap(([group, commands]) => printGroupEntry(group, commands, mainService(model, group))),
+    '});',
     '',
   ].join('\n');
+}
+
+function printGroupEntry(
+  group: string,
+  commands: readonly Command[],
+  main: ServiceModel | undefined,
+): readonly string[] {
+  const shown = {
+    area: main?.area?.json,
+    summary: main?.summary,
+    ...unusual(commonGate(commands), { visibility: 'public' }),
+  };
+  return [
+    `  ${propertyKey(group)}: {`,
+    ...Object.entries(shown).map(([key, value]) => `    ${key}: ${literal(value)},`),
+    '    commands: {',
+    ...commands.map(
+      (command) => `      ${propertyKey(wordsOf(command))}: ${literal(firstSentence(command.rpc.comment))},`,
+    ),
+    '    },',
+    `    load: () => import('./${group}.ts'),`,
+    '  },',
+  ];
 }
 
 /** The service that describes a group: of several the one that shares its name with the SDK resource. */

@@ -12,6 +12,7 @@ import {
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { refuse, type Path } from './json-path.ts';
 import { JSON_ELEMENTS_MAX } from './json-text.ts';
+import type { Auth } from './rpc.ts';
 
 /** Values beyond those that the contract counts, so that a mistake is told by its field and not by the count. */
 const ELEMENTS_SPARE = 1_000;
@@ -209,6 +210,18 @@ function elementsOf(desc: DescMessage, within: readonly DescMessage[]): number {
   return sum;
 }
 
+/** A body has room for all that its contract allows, within these. */
+const BODY_BYTES_MIN = 65_536;
+const BODY_BYTES_MAX = 1_048_576;
+/** Nobody's requests are cheap to make, and no account answers for them: their bodies are smaller. */
+export const ANONYMOUS_BODY_BYTES_MAX = 32_768;
+export const ANONYMOUS_AUTHS: readonly Auth[] = ['none', 'optional', 'enrollment_token'];
+
+export function bodyBytesMaxOf(request: DescMessage, auth: Auth): number {
+  const most = ANONYMOUS_AUTHS.includes(auth) ? ANONYMOUS_BODY_BYTES_MAX : BODY_BYTES_MAX;
+  return Math.min(most, Math.max(BODY_BYTES_MIN, jsonBytesMax(request)));
+}
+
 /** JSON may write each character as `\u0041`. */
 const ESCAPED_BYTES = 6;
 /** Name, punctuation and a number or an enum's word. */
@@ -216,7 +229,7 @@ const SCALAR_BYTES = 64;
 const FREE_FORM_BYTES = 262_144;
 
 /** Bytes of the longest JSON that a message's contract allows, for the limit of a body: nearly no request needs a large one. */
-export function jsonBytesMax(desc: DescMessage, within: readonly DescMessage[] = []): number {
+function jsonBytesMax(desc: DescMessage, within: readonly DescMessage[] = []): number {
   if (within.includes(desc) || FREE_FORM.has(desc.typeName)) return FREE_FORM_BYTES;
   let sum = 0;
   for (const field of desc.fields) {

@@ -1,9 +1,11 @@
 /**
- * What the generator knows about one RPC, as plain data: the route table, the pipeline and the contract tests read
- * this instead of walking descriptors at run time. `proto/gen/rpcs.ts` holds one value per RPC.
+ * What a contract says of one RPC: the route table, the pipeline and the contract tests read this. contract.ts reads it from the descriptors of the
+ * services that `proto/gen/rpcs.ts` names.
  */
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FeatureKey } from '../features/manifest.ts';
+
+export const TIMEOUT_MS_DEFAULT = 30_000;
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Audience = 'public' | 'runner' | 'internal';

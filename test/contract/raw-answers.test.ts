@@ -7,7 +7,6 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { CommandSpec } from '../../cli/command.ts';
 import { svc as session, type Outcome } from '../../cli/testing/session.ts';
 import type { FakeIoOptions } from '../../cli/testing/fake-io.ts';
 import { HttpBodySchema } from '../../proto/gen/google/api/httpbody_pb.ts';
@@ -23,31 +22,20 @@ import type { Operation } from '../../sdk/core/operation.ts';
 const contract = await vi.hoisted(async () => {
   const { buildModel } = await import('../../proto/generators/build-model.ts');
   const { loadImage } = await import('../../proto/generators/image.ts');
-  const { printCli } = await import('../../proto/generators/print-cli.ts');
+  const { printedGroups } = await import('./printed-tables.ts');
   const { createFixtureWorkspace } = await import('../../proto/generators/testdata/workspace.ts');
   const workspace = createFixtureWorkspace();
   try {
     const model = buildModel(await loadImage(workspace.root));
     const rpcs = model.services.find(({ name }) => name === 'FilesService')?.rpcs ?? [];
-    const printed = printCli(model).get('cli/gen/files.ts') ?? '';
-    // The table is a literal behind one type.
-    const table = printed.slice(printed.indexOf('= [') + 2);
-    const module: unknown = await import(`data:text/javascript,export default ${encodeURIComponent(table)}`);
-    const commands = (module as { readonly default: readonly CommandSpec[] }).default;
-    return { rpcs, commands };
+    const groups = await printedGroups(model, ['files']);
+    return { rpcs, groups, commands: (await Promise.all(groups.map(({ load }) => load()))).flat() };
   } finally {
     workspace.remove();
   }
 });
 
-vi.mock('../../cli/gen/index.ts', () => {
-  const { commands } = contract;
-  const named = commands.map(({ words, summary }) => ({ words, summary }));
-  return {
-    areas: [],
-    groups: [{ group: 'files', area: 'apps', summary: 'Files', commands: named, load: async () => commands }],
-  };
-});
+vi.mock('../../cli/gen/index.ts', () => ({ areas: [], groups: contract.groups }));
 
 /** As print-rpcs.ts writes it. */
 const info = ({ desc, routes }: RpcModel): RpcInfo => rpcOf(desc, routes[0]?.route ?? {});

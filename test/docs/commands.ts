@@ -32,7 +32,7 @@ export async function problemOf({ words, whole }: Shown): Promise<string | undef
 
 async function problemOfSvc(args: readonly string[], complete: boolean): Promise<string | undefined> {
   const line = splitGlobals(args);
-  const { node, tokens } = findNode(commandTree(), line.tokens);
+  const { node, tokens } = await findNode(commandTree(), line.tokens);
   if (line.globals.help || line.globals.version) return undefined;
   if (node.load === undefined) return complete ? `"svc ${args.join(' ')}" names no command` : undefined;
   const { spec } = await node.load();
