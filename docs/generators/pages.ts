@@ -27,7 +27,14 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['events.md', eventsPage(declaredEvents())],
     ['policies.md', policiesPage()],
     ['scopes.md', scopesPage(surface, granted)],
-    ['settings.md', settingsPage({ server: { ...SERVER.process, ...SERVER.features }, gateway: GATEWAY, runner: RUN_FLAGS })],
+    [
+      'settings.md',
+      settingsPage({
+        server: { ...SERVER.process, ...SERVER.features },
+        gateway: GATEWAY,
+        runner: RUN_FLAGS,
+      }),
+    ],
   ]);
 }
 
