@@ -11,8 +11,8 @@ import { rpcs as everyRpc } from '@svc/proto/gen/rpcs.ts';
 import { createAdmission } from './admission.ts';
 import type { Authenticator } from '../access/auth/index.ts';
 import { createBodyBudget } from './body-budget.ts';
-import { bindCiJob, isCiJob } from '../connect/ci/index.ts';
-import type { CiJobCaller } from '../connect/ci/index.ts';
+import { bindCiJob, isCiJob } from '../connect/identity/index.ts';
+import type { CiJobCaller } from '../connect/identity/index.ts';
 import type { Limits } from '../base/settings.ts';
 import { authorise, authorisePath } from '../kit/authorise.ts';
 import type { Clock } from '../base/clock.ts';
@@ -36,7 +36,7 @@ export interface AppDeps {
   readonly changes: CredentialChanges;
   readonly gate: FeatureGate;
   readonly limits: Limits;
-  /** One per service; together they must implement every public RPC. */
+  /** Of services and parts of them; together they must implement every public RPC, each once. */
   readonly handlers: ReadonlyArray<Handlers<Ctx>>;
   /** Default: the public RPCs of the contract. */
   readonly rpcs?: readonly RpcInfo[];
@@ -183,7 +183,10 @@ function collectMethods(
   rpcs: readonly RpcInfo[],
   handlers: ReadonlyArray<Handlers<Ctx>>,
 ): ReadonlyMap<string, Handler<Ctx>> {
-  const methods = new Map(handlers.flatMap((service) => [...service.methods]));
+  const all = handlers.flatMap((service) => [...service.methods]);
+  const methods = new Map(all);
+  const [twice] = all.filter(([id, handler]) => methods.get(id) !== handler);
+  if (twice !== undefined) throw new Error(`${twice[0]} is implemented twice`);
   const missing = rpcs.filter((rpc) => !methods.has(rpc.id)).map((rpc) => rpc.id);
   if (missing.length > 0) throw new Error(`no implementation for ${missing.join(', ')}`);
   return methods;

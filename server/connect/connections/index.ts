@@ -1,0 +1,61 @@
+/** Connections of repositories at CI systems, with their tokens and webhooks, and what is asked of their hosts in the background. */
+import { implementPart } from '@svc/proto/http/implement.ts';
+import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { environmentGuards, environmentsFeature } from '../../apps/environments/index.ts';
+import { projectsFeature } from '../../apps/projects/index.ts';
+import { declareFeature, fill, port } from '../../kit/feature.ts';
+import { providersFeature } from '../providers/index.ts';
+import { connectionGuards } from './guards.ts';
+import { connectionMethods } from './methods.ts';
+import type { ConnectionFollower } from './methods.ts';
+import { tokenMethods } from './token.ts';
+import { subscribeJob, unsubscribeJob } from './webhook/subscribe.ts';
+
+export { askHost, connectionJob, forgeErrorOf } from './background.ts';
+export type { ConnectionFollower } from './methods.ts';
+export {
+  connectionOfPin,
+  connectionRows,
+  holdStatus,
+  lockConnection,
+  noteConnection,
+  readConnection,
+} from './rows.ts';
+export type { Connection } from './rows.ts';
+export type { OidcPolicy } from './schema.ts';
+export { detailsOf, refusedField, refuseWhenPaused, shownConnection } from './shown.ts';
+export { openSecrets, schemesOf } from './webhook/secret.ts';
+export { readWebhook, setWebhook, webhookOfId, webhooksOfProject, webhookUrl } from './webhook/store.ts';
+export type { Webhook } from './webhook/store.ts';
+export type { SubscriptionDeps } from './webhook/subscribe.ts';
+export {
+  canSubscribe,
+  giveSecret,
+  startSubscription,
+  stopSubscription,
+  takesWebhooks,
+} from './webhook/subscription.ts';
+
+/** Filled by what follows a change that a person makes to a connection. */
+export const connectionFollowers = port<ConnectionFollower>('connections.followers');
+
+export const connectionsFeature = declareFeature({
+  name: 'connections',
+  on: { environments: environmentsFeature, projects: projectsFeature, providers: providersFeature },
+  prefixes: ['cih'],
+  reads: ['ci_connections'],
+  start: (system) => {
+    const { webhooksAllowPrivate: allowPrivate } = system.config;
+    const followers = () => system.filled(connectionFollowers);
+    return {
+      services: [
+        implementPart(CiService, {
+          ...connectionMethods({ ...system, followers }),
+          ...tokenMethods({ ...system, allowPrivate }),
+        }),
+      ],
+      jobs: [subscribeJob({ ...system, allowPrivate }), unsubscribeJob({ ...system, allowPrivate })],
+      fills: [fill(environmentGuards, connectionGuards)],
+    };
+  },
+});

@@ -1,0 +1,96 @@
+/** Pipelines, runs and jobs as people read them. */
+import type { Implementation } from '@svc/proto/http/implement.ts';
+import { CiJobSchema, CiPipelineSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import type { Ctx } from '../../kit/context.ts';
+import { notFound } from '../../kit/not-found.ts';
+import { closePage, openPage } from '../../kit/paging.ts';
+import { shown } from '../../kit/resource/index.ts';
+import { connectionRows } from '../connections/index.ts';
+import { pipelineRows } from '../pipelines/index.ts';
+import type { Pipeline } from '../pipelines/index.ts';
+import type { RunName } from '../providers/index.ts';
+import { listJobs } from './jobs-store.ts';
+import { whyUnplaced } from './unplaced.ts';
+import { findNamedRun, findRun, listPipelines, listRuns } from './runs-store.ts';
+import type { RunsOf } from './runs-store.ts';
+import { shownRun } from './run.ts';
+import type { Run } from './run.ts';
+
+type Methods = Pick<
+  Implementation<typeof CiService, Ctx>,
+  'listPipelines' | 'listRunsForPipeline' | 'listRunsForConnection' | 'getRun' | 'listRunJobs'
+>;
+
+export function readMethods(): Methods {
+  return {
+    listPipelines: async ({ connectionId, limit, cursor }, ctx) => {
+      const { id } = await connectionRows.find(ctx, connectionId);
+      const page = openPage(ctx, id, { limit, cursor });
+      const [name, path] = page.after ?? [];
+      const after = page.after === undefined ? undefined : { name: String(name), path: String(path) };
+      const rows = await listPipelines(ctx.db, ctx.teams, { connectionId: id, take: page.take, after });
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.name, row.path]);
+      return { pipelines: items.map(shownPipeline), ...(nextCursor === undefined ? {} : { nextCursor }) };
+    },
+    listRunsForPipeline: async ({ pipelineId, ...page }, ctx) => {
+      await pipelineRows.find(ctx, pipelineId);
+      return await pageOfRuns(ctx, { pipelineId }, page);
+    },
+    listRunsForConnection: async ({ connectionId, ...page }, ctx) => {
+      const { id } = await connectionRows.find(ctx, connectionId);
+      return await pageOfRuns(ctx, { connectionId: id }, page);
+    },
+    getRun: async ({ runId }, ctx) => {
+      const run = await runOf(ctx, runId);
+      const connection = await connectionRows.find(ctx, run.connectionId);
+      return shownRun(run, await whyUnplaced(ctx.db, connection, run));
+    },
+    listRunJobs: async ({ runId, limit, cursor }, ctx) => {
+      const { id } = await runOf(ctx, runId);
+      const page = openPage(ctx, id, { limit, cursor });
+      const [at, last] = page.after ?? [];
+      const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(last) };
+      const rows = await listJobs(ctx.db, ctx.teams, { runId: id, take: page.take, after });
+      const { items, nextCursor } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
+      return {
+        jobs: items.map((job) => shown(CiJobSchema, job)),
+        ...(nextCursor === undefined ? {} : { nextCursor }),
+      };
+    },
+  };
+}
+
+async function pageOfRuns(ctx: Ctx, of: RunsOf, asked: Parameters<typeof openPage>[2]) {
+  const page = openPage(ctx, 'pipelineId' in of ? of.pipelineId : of.connectionId, asked);
+  const [at, id] = page.after ?? [];
+  const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(id) };
+  const rows = await listRuns(ctx.db, ctx.teams, { of, take: page.take, after });
+  const { items, nextCursor } = closePage(page, rows, (row) => [row.occurredAt.toISOString(), row.id]);
+  return { runs: items.map((run) => shownRun(run)), ...(nextCursor === undefined ? {} : { nextCursor }) };
+}
+
+/** `<ciConnectionId>:<attempt>:<externalRunId>`; ids of ours hold no colon, external ones may. */
+export function nameOf(ref: string): (RunName & { readonly connectionId: string }) | undefined {
+  const [, connectionId = '', attempt = '', externalRunId = ''] =
+    /^([^:]+):([1-9]\d{0,5}):(.{1,500})$/s.exec(ref) ?? [];
+  return connectionId === '' ? undefined : { connectionId, externalAttempt: Number(attempt), externalRunId };
+}
+
+/** The run of a call by either of its names, if the caller may do this there. */
+export async function runOf(ctx: Ctx, ref: string): Promise<Run> {
+  const named = nameOf(ref);
+  const run =
+    named === undefined
+      ? await findRun(ctx.db, ctx.teams, ref)
+      : await findNamedRun(ctx.db, ctx.teams, named);
+  if (run === undefined) throw notFound('CI run');
+  ctx.teams.require(run.teamId);
+  return run;
+}
+
+const shownPipeline = ({ path, ...pipeline }: Pipeline) =>
+  shown(CiPipelineSchema, pipeline, {
+    ciConnectionId: pipeline.connectionId,
+    path: path === '' ? null : path,
+  });
