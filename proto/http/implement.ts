@@ -44,7 +44,7 @@ export function implement<S extends DescService, Ctx>(
   return handlers;
 }
 
-/** The same for the methods that one feature of several brings to a service. Whoever serves them sees to it that each is there once. */
+/** Does the same for the methods that one feature of several brings to a service. Whoever serves it joins them. */
 export function implementPart<S extends DescService, Ctx>(
   service: S,
   implementation: Partial<Implementation<S, Ctx>>,
@@ -55,6 +55,16 @@ export function implementPart<S extends DescService, Ctx>(
     if (own !== undefined) methods.set(idOf(method), bind(method, own.bind(implementation)));
   }
   return { service, methods };
+}
+
+/** Joins what services, and parts of them, implement. Throws when a method is there twice. */
+export function joinMethods<Ctx>(handlers: ReadonlyArray<Handlers<Ctx>>): ReadonlyMap<string, Handler<Ctx>> {
+  const joined = new Map<string, Handler<Ctx>>();
+  for (const [id, handler] of handlers.flatMap(({ methods }) => [...methods])) {
+    if (joined.has(id)) throw new Error(`${id} is implemented twice`);
+    joined.set(id, handler);
+  }
+  return joined;
 }
 
 const idOf = ({ parent, name }: DescMethod): string => `${parent.typeName}/${name}`;

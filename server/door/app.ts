@@ -5,6 +5,7 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { App, CallContext, RpcGate } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { joinMethods } from '@svc/proto/http/implement.ts';
 import type { Handler, Handlers } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import { rpcs as everyRpc } from '@svc/proto/gen/rpcs.ts';
@@ -183,10 +184,7 @@ function collectMethods(
   rpcs: readonly RpcInfo[],
   handlers: ReadonlyArray<Handlers<Ctx>>,
 ): ReadonlyMap<string, Handler<Ctx>> {
-  const all = handlers.flatMap((service) => [...service.methods]);
-  const methods = new Map(all);
-  const [twice] = all.filter(([id, handler]) => methods.get(id) !== handler);
-  if (twice !== undefined) throw new Error(`${twice[0]} is implemented twice`);
+  const methods = joinMethods(handlers);
   const missing = rpcs.filter((rpc) => !methods.has(rpc.id)).map((rpc) => rpc.id);
   if (missing.length > 0) throw new Error(`no implementation for ${missing.join(', ')}`);
   return methods;

@@ -62,7 +62,7 @@ export function importViolations(files: readonly Source[]): string[] {
       if (file.path === 'server/main.ts' && target.startsWith('@svc/gateway')) return [];
       // What `svc ci validate` reads offline the server reads by the same code, and by nothing else of the SDK.
       if (
-        /^server\/connect\/providers\/(?:.+\/)?definitions\.ts$/.test(file.path) &&
+        file.path === 'server/connect/providers/definitions/definitions.ts' &&
         target === '@svc/sdk/ci-definitions'
       )
         return [];
@@ -180,13 +180,13 @@ describe('imports', () => {
     expect(importViolations([bad])).toEqual(['gateway/a.ts imports @svc/server/base/ids.ts']);
     const definitions = "import { x } from '@svc/sdk/ci-definitions';";
     expect(
-      importViolations([{ path: 'server/connect/providers/a/definitions.ts', text: definitions }]),
+      importViolations([{ path: 'server/connect/providers/definitions/definitions.ts', text: definitions }]),
     ).toEqual([]);
     expect(
-      importViolations([{ path: 'server/connect/providers/a/other.ts', text: definitions }]),
+      importViolations([{ path: 'server/connect/providers/a/definitions.ts', text: definitions }]),
     ).toHaveLength(1);
     const client = {
-      path: 'server/connect/providers/a/definitions.ts',
+      path: 'server/connect/providers/definitions/definitions.ts',
       text: "import { Client } from '@svc/sdk';",
     };
     expect(importViolations([client])).toHaveLength(1);

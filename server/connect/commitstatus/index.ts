@@ -1,4 +1,4 @@
-/** Statuses of commits, posted to the hosts of repositories as runs begin and end. */
+/** Statuses of commits are posted to the hosts of repositories as runs begin and end. */
 import { declareFeature, fill } from '../../kit/feature.ts';
 import { connectionsFeature } from '../connections/index.ts';
 import { pipelinesFeature } from '../pipelines/index.ts';

@@ -7,7 +7,7 @@ import { ForgeError } from '../providers/index.ts';
 import { keepQuiet, readConnection } from './rows.ts';
 import type { Connection } from './rows.ts';
 
-export interface Asked {
+export interface HostRequest {
   readonly kind: ConnectionJob['kind'];
   /** It names the job within its connection and kind. */
   readonly key: string;
@@ -20,7 +20,7 @@ export interface Asked {
 export async function askHost(
   db: Database,
   { id, teamId }: Pick<Connection, 'id' | 'teamId'>,
-  { kind, key, lane = id, payload = {} }: Asked,
+  { kind, key, lane = id, payload = {} }: HostRequest,
 ): Promise<void> {
   await addJob(db, { teamId, kind, key: `${id} ${key}`, lane, payload: { connectionId: id, ...payload } });
 }

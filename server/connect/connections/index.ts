@@ -1,4 +1,4 @@
-/** Connections of repositories at CI systems, with their tokens and webhooks, and what is asked of their hosts in the background. */
+/** Connections join repositories at CI systems to teams, with tokens, webhooks and jobs at the repositories' hosts. */
 import { implementPart } from '@svc/proto/http/implement.ts';
 import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { environmentGuards, environmentsFeature } from '../../apps/environments/index.ts';
@@ -36,7 +36,7 @@ export {
   takesWebhooks,
 } from './webhook/subscription.ts';
 
-/** Filled by what follows a change that a person makes to a connection. */
+/** Features above fill it with what follows when a person changes a connection. */
 export const connectionFollowers = port<ConnectionFollower>('connections.followers');
 
 export const connectionsFeature = declareFeature({

@@ -40,7 +40,7 @@ type Methods = Pick<
   'listConnections' | 'createConnection' | 'getConnection' | 'updateConnection' | 'deleteConnection'
 >;
 
-/** What a feature above does when a person has changed a connection, in the transaction of that. */
+/** A feature above acts when a person has changed a connection, in the transaction of that. */
 export type ConnectionFollower = (tx: Ctx, changed: Changed) => Promise<void>;
 
 export interface ConnectionDeps {
@@ -113,7 +113,7 @@ export function connectionMethods({ secrets, followers }: ConnectionDeps): Metho
   };
 }
 
-/** Undefined: somebody else has deleted it at this very moment. */
+/** Returns undefined when somebody else has deleted it at this very moment. */
 function unlessGone(error: unknown): undefined {
   if (error instanceof ApiError && error.code === 'not_found') return undefined;
   throw error;
@@ -125,7 +125,7 @@ async function withNextSteps({ db }: Ctx, connection: Connection, beside: Beside
   return shownConnection(connection, { ...beside, nextSteps: nextSteps(connection, hasSecret) });
 }
 
-/** Undefined: the team has connected the repository already. */
+/** Returns undefined when the team has connected the repository already. */
 async function connect(tx: Ctx, secrets: Secrets, wanted: NewConnection): Promise<Connection | undefined> {
   if ((await connectionOfRepository(tx, wanted)) !== undefined) return undefined;
   const n = await countConnections(tx, wanted.teamId);

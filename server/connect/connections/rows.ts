@@ -1,4 +1,7 @@
-/** Connections: for callers, and for workers and the intake of webhooks, which act for no caller and found the connection by its webhook or its job. */
+/**
+ * Connections are found for callers, and for workers and the intake of webhooks, which act for no caller and know
+ * the connection by its webhook or its job.
+ */
 import { and, eq, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
@@ -14,60 +17,56 @@ export type NewConnection = NewRow<typeof ciConnections>;
 
 export const connectionRows = rowsOf(ciConnections);
 
+const select = ({ orm }: Database, where: SQL | undefined) => orm.select().from(ciConnections).where(where);
+
 export async function connectionOfRepository(
   { db, teams }: Who,
   { teamId, provider, repositoryKey }: Pick<Connection, 'teamId' | 'provider' | 'repositoryKey'>,
 ): Promise<Connection | undefined> {
   const { teamId: team, provider: system, repositoryKey: key } = ciConnections;
-  const [row] = await db.orm
-    .select()
-    .from(ciConnections)
-    .where(
-      and(eq(team, teamId), eq(system, provider), eq(key, repositoryKey), inTeams(ciConnections, teams)),
-    );
-  return row;
+  const isOf = and(eq(team, teamId), eq(system, provider), eq(key, repositoryKey));
+  return (await select(db, and(isOf, inTeams(ciConnections, teams))))[0];
 }
 
 /** Makes creations of one team take turns, so that the count is true when it is acted upon. */
 export async function countConnections(who: Who, teamId: string): Promise<number> {
   await lockTeam(who, teamId);
-  return await who.db.orm.$count(
-    ciConnections,
-    and(eq(ciConnections.teamId, teamId), inTeams(ciConnections, who.teams)),
-  );
+  const ofTeam = and(eq(ciConnections.teamId, teamId), inTeams(ciConnections, who.teams));
+  return await who.db.orm.$count(ciConnections, ofTeam);
 }
 
-/** Finds a connection of any team: for background work, and for jobs of CI systems, which belong to no team before their connection is known. */
-export async function readConnection({ orm }: Database, id: string): Promise<Connection | undefined> {
-  return (await orm.select().from(ciConnections).where(eq(ciConnections.id, id)))[0];
+/**
+ * Finds a connection of any team: for background work, and for jobs of CI systems, which belong to no team before
+ * their connection is known.
+ */
+export async function readConnection(db: Database, id: string): Promise<Connection | undefined> {
+  return (await select(db, eq(ciConnections.id, id)))[0];
 }
 
-/** The connection of whichever team whose id_tokens are of this repository. */
+/** Finds the connection, of whichever team, that takes the id_tokens of this repository. */
 export async function connectionOfPin(
-  { orm }: Database,
+  db: Database,
   { issuer, repositoryId }: { readonly issuer: string; readonly repositoryId: string },
 ): Promise<Connection | undefined> {
   const { oidcIssuer, oidcRepositoryId } = ciConnections;
   const isPin = and(eq(oidcIssuer, issuer), eq(oidcRepositoryId, repositoryId));
-  return (await orm.select().from(ciConnections).where(isPin))[0];
+  return (await select(db, isPin))[0];
 }
 
 /** Locks it: of two first id_tokens one waits, and finds the pin of the other. */
-export async function lockConnection({ orm }: Database, id: string): Promise<Connection | undefined> {
-  const found = orm.select().from(ciConnections).where(eq(ciConnections.id, id));
-  return (await found.for('no key update'))[0];
+export async function lockConnection(db: Database, id: string): Promise<Connection | undefined> {
+  return (await select(db, eq(ciConnections.id, id)).for('no key update'))[0];
 }
 
-/** Returns the status, which stays so until the end of the transaction. Undefined: it was deleted. Others may ask for the same, so that reports do not wait for each other. */
+/**
+ * Returns the status, which stays so until the end of the transaction, or undefined when the connection was deleted.
+ * Others may ask for the same, so that reports do not wait for each other.
+ */
 export async function holdStatus(
-  { orm }: Database,
+  db: Database,
   { id }: Pick<Connection, 'id'>,
 ): Promise<Connection['status'] | undefined> {
-  const found = orm
-    .select({ status: ciConnections.status })
-    .from(ciConnections)
-    .where(eq(ciConnections.id, id));
-  return (await found.for('share'))[0]?.status;
+  return (await select(db, eq(ciConnections.id, id)).for('share'))[0]?.status;
 }
 
 /** Writes what was found out about a connection, if the condition holds. */
@@ -93,13 +92,13 @@ export async function keepQuiet(
   await orm.update(ciConnections).set({ quietUntil: later }).where(eq(ciConnections.id, id));
 }
 
-/** A connection before and after a person has changed it. */
+/** It is a connection before and after a person has changed it. */
 export interface Changed {
   readonly before: Connection;
   readonly after: Connection;
 }
 
-/** Undefined when the team has connected this repository at this provider already. */
+/** Returns undefined when the team has connected this repository at this provider already. */
 export async function insertConnection(
   { db, teams, clock }: Who & Pick<Ctx, 'clock'>,
   row: NewConnection,

@@ -1,4 +1,4 @@
-/** Connections as callers and the ledger see them. A token is never among it. */
+/** Callers and the ledger see connections in this form. A token is never among it. */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { CiConnectionSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { CiConnection } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
@@ -7,7 +7,7 @@ import type { Row } from '../../kit/resource/index.ts';
 import { forgeOf } from '../providers/index.ts';
 import type { Connection } from './rows.ts';
 
-/** Notes that stand beside a connection. */
+/** These notes stand beside a connection. */
 export type Beside = Pick<Row<CiConnection>, 'notTaken' | 'nextSteps'>;
 
 export function shownConnection(connection: Connection, beside: Beside = {}): CiConnection {
@@ -31,7 +31,7 @@ function pinOf(connection: Connection) {
   };
 }
 
-/** What entries of the ledger say of a connection. */
+/** Entries of the ledger say this of a connection. */
 export function detailsOf({ provider, repositoryKey }: Connection) {
   return { provider, repository: repositoryKey };
 }

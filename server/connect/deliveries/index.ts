@@ -1,4 +1,4 @@
-/** Webhooks of CI systems: their addresses and secrets, how they come in, and how they are read. */
+/** Webhooks of CI systems come in here and are read; people see their addresses, secrets and deliveries. */
 import { implementPart } from '@svc/proto/http/implement.ts';
 import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';

@@ -79,8 +79,8 @@ export function webhookMethods({ secrets, publicUrl }: WebhookDeps): Methods {
       const page = openPage(ctx, id, { limit, cursor });
       const after = page.after === undefined ? undefined : String(page.after[0]);
       const rows = await listDeliveries(ctx.db, { connectionId: id, take: page.take, after });
-      const { items, nextCursor } = closePage(page, rows, (row) => [row.id]);
-      return { deliveries: items.map(shownDelivery), ...(nextCursor === undefined ? {} : { nextCursor }) };
+      const { items, ...next } = closePage(page, rows, (row) => [row.id]);
+      return { deliveries: items.map(shownDelivery), ...next };
     },
   };
 }

@@ -14,7 +14,7 @@ import type { JobEvent, RunReport } from '../providers/index.ts';
 import { learnNames, recordEvents, recordJobs } from '../runs/index.ts';
 import type { RunFollower, Step } from '../runs/index.ts';
 import { endDeliveries, moveToRun, postpone, takeDueDeliveries } from './store.ts';
-import type { Ending, Taken } from './store.ts';
+import type { Ending, TakenDelivery } from './store.ts';
 import { changeOf, whyNotTaken } from './changes.ts';
 import { HELD } from './intake.ts';
 import { eventName, payloadOf } from './payload.ts';
@@ -67,7 +67,7 @@ export function startReading(deps: ReadingDeps): Loop {
 
 /** A delivery that reports a run. */
 interface RunDelivery {
-  readonly taken: Taken;
+  readonly taken: TakenDelivery;
   readonly event: string | undefined;
   readonly report: RunReport;
 }
@@ -102,7 +102,7 @@ export async function readDue(deps: ReadingDeps): Promise<number> {
   return taken.length;
 }
 
-async function readAll(db: Database, connectionId: string, taken: readonly Taken[]) {
+async function readAll(db: Database, connectionId: string, taken: readonly TakenDelivery[]) {
   const connection = await readConnection(db, connectionId);
   const endings: Ending[] = [];
   const read: RunDelivery[] = [];
@@ -140,7 +140,7 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMa
 function readOne(
   connection: Connection,
   pinned: string | null,
-  taken: Taken,
+  taken: TakenDelivery,
 ): Ending | (RunDelivery & { readonly pin?: string | undefined }) {
   const { provider } = connection;
   const { id, headers, body } = taken;

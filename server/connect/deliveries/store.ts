@@ -9,7 +9,7 @@ import { ciDeliveries } from './schema.ts';
 
 type Row = typeof ciDeliveries.$inferSelect;
 
-/** A delivery without what it is read by. */
+/** It is a delivery without what it is read by. */
 export interface Delivery extends Omit<Row, 'body' | 'headers' | 'attempts' | 'dueAt'> {
   /** Length of its body. */
   readonly bytes: number;
@@ -26,7 +26,7 @@ const {
 } = getTableColumns(ciDeliveries);
 const { id, connectionId: connection, state, receivedAt } = shown;
 
-/** Newest first. */
+/** Lists the newest first. */
 const select = ({ orm }: Database, where: SQL | undefined, order = desc(id)) =>
   orm
     .select({ ...shown, bytes: sql<number>`octet_length(${body})` })
@@ -105,7 +105,7 @@ export async function purgeCiDeliveries(sql: SqlTag, nowMs: number): Promise<num
   return purged;
 }
 
-export interface Taken {
+export interface TakenDelivery {
   readonly id: string;
   readonly connectionId: string;
   readonly event: string | null;
@@ -122,8 +122,8 @@ const TAKE_MAX = 100;
 const TAKE_BYTES_MAX = 2 * 1024 * 1024;
 
 /** Takes the deliveries that are due, the longest waiting first, each for one reader alone. */
-export async function takeDueDeliveries(sql: SqlTag): Promise<readonly Taken[]> {
-  const taken = await sql<Taken[]>`
+export async function takeDueDeliveries(sql: SqlTag): Promise<readonly TakenDelivery[]> {
+  const taken = await sql<TakenDelivery[]>`
     with due as (
       select id, due_at, octet_length(body) as bytes from ci_deliveries
       where due_at <= now() order by due_at limit ${TAKE_MAX}::int for no key update skip locked
@@ -189,7 +189,7 @@ export async function moveToRun(
     .where(and(eq(connection, connectionId), eq(shown.runId, goes)));
 }
 
-/** The time of the last delivery by connection, where there is one. */
+/** Finds the time of the last delivery by connection, where there is one. */
 export async function lastDeliveriesAt(
   db: Database,
   connectionIds: readonly string[],

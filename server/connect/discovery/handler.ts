@@ -12,7 +12,7 @@ import { createReaders, forgeApi, ForgeError, PROVIDERS } from '../providers/ind
 import type { ForgeDeps, Readers, Snapshot } from '../providers/index.ts';
 import { failureOf, NoBranch, search } from './search.ts';
 import { beginDiscovery, fail, forgetOld, lastFiles, succeed } from './store.ts';
-import type { Begun } from './store.ts';
+import type { BegunDiscovery } from './store.ts';
 
 export interface DiscoverDeps extends ForgeDeps {
   readonly db: Database;
@@ -40,13 +40,16 @@ export function discoverJob(deps: DiscoverDeps): JobKind {
   });
 }
 
-interface Failed {
+interface FailedDiscovery {
   readonly connection: Connection;
-  readonly begun: Begun;
+  readonly begun: BegunDiscovery;
   readonly error: unknown;
 }
 
-async function giveUp({ db, clock }: DiscoverDeps, { connection, begun, error }: Failed): Promise<void> {
+async function giveUp(
+  { db, clock }: DiscoverDeps,
+  { connection, begun, error }: FailedDiscovery,
+): Promise<void> {
   const isShown = error instanceof ForgeError || error instanceof NoBranch;
   const why = isShown
     ? failureOf(error, connection.token !== null)
@@ -60,7 +63,7 @@ async function giveUp({ db, clock }: DiscoverDeps, { connection, begun, error }:
 async function discover(
   { db, clock, fetch, secrets, readers, signal }: DiscoverDeps & { readers: Readers; signal: AbortSignal },
   connection: Connection,
-  { id, branch }: Begun,
+  { id, branch }: BegunDiscovery,
 ): Promise<void> {
   const { definitions: own } = PROVIDERS[connection.provider];
   const known = await lastFiles(db, connection);

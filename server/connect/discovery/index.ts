@@ -1,4 +1,4 @@
-/** Searches of repositories for the files that define pipelines. */
+/** Repositories are searched for the files that define pipelines. */
 import { implementPart } from '@svc/proto/http/implement.ts';
 import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { declareFeature } from '../../kit/feature.ts';

@@ -20,14 +20,14 @@ const ENTRIES_OF_FOLDERS = 500;
 /** Limit of the folders, with the root. */
 const FOLDERS_MAX = 8;
 
-export interface Wanted {
+export interface WantedFiles {
   /** Systems whose files come first where not everything can be looked at. */
   readonly own: readonly CiDefinitionProvider[];
   /** Path of GitLab's file, as the repository's settings have it; empty: they have none. */
   readonly ciFile: string;
 }
 
-export interface Looked {
+export interface LookedAt {
   /** Files that are, or may be, definitions. */
   readonly files: readonly TreeEntry[];
   readonly scanned: number;
@@ -37,7 +37,7 @@ export interface Looked {
   readonly problems: readonly FoundProblem[];
 }
 
-export async function look(tree: Tree, commit: string, wanted: Wanted): Promise<Looked> {
+export async function look(tree: Tree, commit: string, wanted: WantedFiles): Promise<LookedAt> {
   const found: TreeEntry[] = [];
   const reasons: string[] = [];
   const problems: FoundProblem[] = [];
@@ -90,19 +90,19 @@ async function list(
   }
 }
 
-function isWanted(path: string, { ciFile }: Wanted): boolean {
+function isWanted(path: string, { ciFile }: WantedFiles): boolean {
   if (path === ciFile) return true;
   // A setting that names another file is followed in place of the usual name, not beside it.
   return isCandidatePath(path) && !(ciFile !== '' && providerOfPath(path) === 'gitlab');
 }
 
 /** A folder to look into, or one on the way to it. */
-function isWay(path: string, { ciFile }: Wanted): boolean {
+function isWay(path: string, { ciFile }: WantedFiles): boolean {
   return isDefinitionFolder(path) || leadsTo(path) !== undefined || ciFile.startsWith(`${path}/`);
 }
 
 /** Folders of the connection's own system come first, where not all can be looked into. */
-function rank(folder: TreeEntry | undefined, { own, ciFile }: Wanted): number {
+function rank(folder: TreeEntry | undefined, { own, ciFile }: WantedFiles): number {
   if (folder === undefined || ciFile.startsWith(`${folder.path}/`)) return 0;
   const inside = leadsTo(folder.path) ?? folder.path;
   const systems = ['x.yml', 'Jenkinsfile'].map((name) => providerOfPath(`${inside}/${name}`));
@@ -110,7 +110,7 @@ function rank(folder: TreeEntry | undefined, { own, ciFile }: Wanted): number {
 }
 
 /** Ranks entries: the higher ones are kept when an answer has more than can be taken. */
-function interest(entry: TreeEntry, wanted: Wanted): number {
+function interest(entry: TreeEntry, wanted: WantedFiles): number {
   if (entry.path === wanted.ciFile) return 4;
   if (entry.kind === 'folder') return isWay(entry.path, wanted) ? 3 : 0;
   const provider = providerOfPath(entry.path);
@@ -119,7 +119,7 @@ function interest(entry: TreeEntry, wanted: Wanted): number {
 }
 
 /** Reports links and submodules at places of CI systems. */
-function skipped({ kind, path }: TreeEntry, { ciFile }: Wanted): readonly FoundProblem[] {
+function skipped({ kind, path }: TreeEntry, { ciFile }: WantedFiles): readonly FoundProblem[] {
   if (kind !== 'link' && kind !== 'module') return [];
   if (!isPlace(path) && path !== ciFile && !ciFile.startsWith(`${path}/`)) return [];
   return [{ path, line: 0, message: notFollowed(kind), fatal: true }];

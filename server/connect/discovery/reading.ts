@@ -16,7 +16,7 @@ import type {
   Tree,
   TreeEntry,
 } from '../providers/index.ts';
-import type { Wanted } from './listing.ts';
+import type { WantedFiles } from './listing.ts';
 
 /** Files of one search; a repository with more has a generator. */
 const FILES_MAX = 200;
@@ -32,7 +32,7 @@ export interface FilesRead {
 export async function readFiles(
   tree: Tree,
   commit: string,
-  wanted: Wanted & {
+  wanted: WantedFiles & {
     readonly files: readonly TreeEntry[];
     readonly known: readonly ReadFile[];
     readonly reading: Reading;
@@ -94,7 +94,7 @@ async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>):
 }
 
 /** Orders the files: those of the connection's own systems first, and last those that only their content may show to be a definition. */
-function rank({ path }: TreeEntry, { own, ciFile }: Wanted): number {
+function rank({ path }: TreeEntry, { own, ciFile }: WantedFiles): number {
   const provider = path === ciFile ? 'gitlab' : providerOfPath(path);
   if (provider === undefined) return 2;
   return own.includes(provider) ? 0 : 1;

@@ -50,7 +50,7 @@ export async function latestDiscovery(
   return row;
 }
 
-export interface Begun {
+export interface BegunDiscovery {
   readonly id: string;
   readonly branch: string;
 }
@@ -59,7 +59,7 @@ export interface Begun {
 export async function beginDiscovery(
   { orm }: Database,
   { id, defaultBranch }: Connection,
-): Promise<Begun | undefined> {
+): Promise<BegunDiscovery | undefined> {
   const [row] = await orm
     .update(ciDiscoveries)
     .set({ state: 'running', branch: defaultBranch })

@@ -1,4 +1,4 @@
-/** Jobs of CI systems as callers: by id_tokens in place of a stored key, each of one repository and one run. */
+/** Jobs of CI systems call with id_tokens in place of a stored key, each for one repository and one run. */
 import { implementPart } from '@svc/proto/http/implement.ts';
 import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { authFeature, jobCredentials } from '../../access/auth/index.ts';

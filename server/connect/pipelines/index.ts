@@ -1,4 +1,4 @@
-/** Pipelines of connections: known by their runs, and defined by what a search finds. */
+/** Pipelines of connections are known by their runs, and defined by what a search finds. */
 import { declareFeature } from '../../kit/feature.ts';
 import { connectionsFeature } from '../connections/index.ts';
 import { providersFeature } from '../providers/index.ts';

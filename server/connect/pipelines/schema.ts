@@ -3,7 +3,7 @@ import { id } from '../../base/db/columns.ts';
 import { teamTable } from '../../kit/resource/team-table.ts';
 import { ciConnections } from '../connections/schema.ts';
 
-/** Pipelines of connections, known by their definitions or by their runs. */
+/** Pipelines are known by their definitions or by their runs. */
 export const ciPipelines = teamTable(
   { name: 'ci_pipelines', kind: 'pipeline', prefix: 'cip', within: { connectionId: ciConnections } },
   {

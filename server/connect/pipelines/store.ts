@@ -1,4 +1,4 @@
-/** Pipelines of a connection, as the recording of runs and searches for definitions make them. */
+/** The recording of runs, and searches for definitions, make the pipelines of a connection. */
 // No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import { asc, eq, inArray } from 'drizzle-orm';
 import type { Database } from '../../base/db/index.ts';
@@ -15,7 +15,7 @@ export type Pipeline = RowOf<typeof ciPipelines>;
 
 export const pipelineRows = rowsOf(ciPipelines);
 
-/** The transaction in which something about a connection is recorded, and the time that counts as its receipt. */
+/** It is the transaction in which something of a connection is recorded, and the time of its receipt. */
 export interface Recording {
   readonly db: Database;
   readonly connection: Connection;

@@ -1,4 +1,4 @@
-/** The status of a commit, as the hosts of repositories take it. */
+/** Hosts of repositories take the status of a commit in this form. */
 import { createHash } from 'node:crypto';
 import type { ForgeApi } from './forges/call.ts';
 

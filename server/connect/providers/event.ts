@@ -1,4 +1,4 @@
-/** What is reported of runs and jobs, by providers and by the jobs themselves. */
+/** Providers and the jobs themselves report runs and jobs by these events. */
 import type { CiStatus } from './words.ts';
 
 /** The name of a run at its provider. */

@@ -1,4 +1,4 @@
-/** What is done at the hosts of repositories, whichever CI system the connection is of. */
+/** This registry holds what is done at the hosts of repositories, whichever CI system a connection is of. */
 import { postStatus as postToAzure } from './azure/status.ts';
 import { azureTree } from './azure/tree.ts';
 import { hooks as bitbucketHooks } from './bitbucket/hooks.ts';
@@ -16,7 +16,7 @@ import type { Hooks } from './hooks.ts';
 import type { Tree } from './tree.ts';
 import type { CiProvider, ForgeId } from './words.ts';
 
-/** Readers of repositories. */
+/** They read repositories. */
 export const TREES: Readonly<Record<ForgeId, (api: ForgeApi) => Tree>> = {
   azure: azureTree,
   bitbucket: bitbucketTree,
@@ -24,14 +24,14 @@ export const TREES: Readonly<Record<ForgeId, (api: ForgeApi) => Tree>> = {
   gitlab: gitlabTree,
 };
 
-/** Webhooks, where the host is the CI system itself. */
+/** They keep webhooks, where the host is the CI system itself. */
 export const HOOKS: Readonly<Partial<Record<CiProvider, Hooks>>> = {
   bitbucket: bitbucketHooks,
   github: githubHooks,
   gitlab: gitlabHooks,
 };
 
-/** Statuses of commits. */
+/** They post statuses of commits. */
 export const POSTS: Readonly<Record<ForgeId, PostStatus>> = {
   azure: postToAzure,
   bitbucket: postToBitbucket,

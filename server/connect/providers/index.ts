@@ -1,4 +1,4 @@
-/** CI systems and the hosts of repositories: what their webhooks, answers and files mean. It knows no table. */
+/** It knows what webhooks, answers and files of CI systems and repositories' hosts mean, and no table. */
 import { declareFeature } from '../../kit/feature.ts';
 
 export { STANDARD_PREFIX } from './authenticate.ts';

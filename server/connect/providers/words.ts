@@ -1,4 +1,4 @@
-/** Words of the contract's enums that are known of CI systems and of the hosts of repositories. */
+/** The contract's enums give the words that stand for CI systems, hosts, statuses and schemes. */
 import {
   CiProvider as Provider,
   CiProviderSchema,
@@ -17,7 +17,6 @@ export type CiProvider = (typeof CI_PROVIDERS)[number];
 export const CI_STATUSES = enumWords(Status, CiStatusSchema);
 export type CiStatus = (typeof CI_STATUSES)[number];
 
-/** Kinds of the hosts of repositories. */
 export const FORGES = enumWords(Forge, ForgeSchema);
 export type ForgeId = (typeof FORGES)[number];
 

@@ -1,4 +1,4 @@
-/** What the claims of a CI job's id_token say of its run. */
+/** Reads what the claims of a CI job's id_token say of its run. */
 import type { CiJob } from '../../kit/context.ts';
 import { HOSTS } from '../providers/index.ts';
 import type { Facts } from '../providers/index.ts';

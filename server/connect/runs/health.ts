@@ -32,7 +32,7 @@ const BATCH = 200;
 /** Providers asked in one pass; those of a longer backlog have their turn a minute later. */
 const POLLS_MAX = 200;
 
-/** Where runs are given up. */
+/** Runs are given up in this database, and followed. */
 export interface GivingUp {
   readonly db: Database;
   readonly follow: RunFollower;
@@ -135,7 +135,7 @@ export async function giveUpGone(giving: GivingUp, runId: string, now: Date): Pr
   });
 }
 
-interface Lost {
+interface RunsToGiveUp {
   readonly reason: 'lost' | 'gone';
   /** Selects the ids of open runs and locks them. */
   readonly which: (sql: SqlTag) => ReturnType<SqlTag>;
@@ -145,7 +145,7 @@ interface Lost {
 async function giveUp(
   { db: database, follow }: GivingUp,
   now: Date,
-  { reason, which }: Lost,
+  { reason, which }: RunsToGiveUp,
 ): Promise<number> {
   return await database.transact(async (db) => {
     const { sql } = db;

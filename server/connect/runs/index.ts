@@ -1,4 +1,4 @@
-/** Runs of external CI and their jobs: reported by jobs, by webhooks, and by providers that are asked about those that are silent. */
+/** Jobs and webhooks report runs of external CI and their jobs; providers are asked about those that are silent. */
 import { implementPart } from '@svc/proto/http/implement.ts';
 import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';
@@ -26,7 +26,7 @@ export type { JoinedRuns } from './run-joins.ts';
 export type { Run, RunFollower } from './run.ts';
 export { findRun } from './runs-store.ts';
 
-/** Filled by what follows when a run was made or has changed. */
+/** Features above fill it with what follows when a run was made or has changed. */
 export const runFollowers = port<RunFollower>('runs.followers');
 
 /** A connection that was given its project has its runs placed. */

@@ -5,6 +5,7 @@ import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
+import type { Page } from '../../kit/paging.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { connectionRows } from '../connections/index.ts';
 import { pipelineRows } from '../pipelines/index.ts';
@@ -13,7 +14,7 @@ import type { RunName } from '../providers/index.ts';
 import { listJobs } from './jobs-store.ts';
 import { whyUnplaced } from './unplaced.ts';
 import { findNamedRun, findRun, listPipelines, listRuns } from './runs-store.ts';
-import type { RunsOf } from './runs-store.ts';
+import type { After, RunsOf } from './runs-store.ts';
 import { shownRun } from './run.ts';
 import type { Run } from './run.ts';
 
@@ -27,11 +28,10 @@ export function readMethods(): Methods {
     listPipelines: async ({ connectionId, limit, cursor }, ctx) => {
       const { id } = await connectionRows.find(ctx, connectionId);
       const page = openPage(ctx, id, { limit, cursor });
-      const [name, path] = page.after ?? [];
-      const after = page.after === undefined ? undefined : { name: String(name), path: String(path) };
+      const after = page.after && { name: String(page.after[0]), path: String(page.after[1]) };
       const rows = await listPipelines(ctx.db, ctx.teams, { connectionId: id, take: page.take, after });
-      const { items, nextCursor } = closePage(page, rows, (row) => [row.name, row.path]);
-      return { pipelines: items.map(shownPipeline), ...(nextCursor === undefined ? {} : { nextCursor }) };
+      const { items, ...next } = closePage(page, rows, (row) => [row.name, row.path]);
+      return { pipelines: items.map(shownPipeline), ...next };
     },
     listRunsForPipeline: async ({ pipelineId, ...page }, ctx) => {
       await pipelineRows.find(ctx, pipelineId);
@@ -49,25 +49,23 @@ export function readMethods(): Methods {
     listRunJobs: async ({ runId, limit, cursor }, ctx) => {
       const { id } = await runOf(ctx, runId);
       const page = openPage(ctx, id, { limit, cursor });
-      const [at, last] = page.after ?? [];
-      const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(last) };
-      const rows = await listJobs(ctx.db, ctx.teams, { runId: id, take: page.take, after });
-      const { items, nextCursor } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
-      return {
-        jobs: items.map((job) => shown(CiJobSchema, job)),
-        ...(nextCursor === undefined ? {} : { nextCursor }),
-      };
+      const rows = await listJobs(ctx.db, ctx.teams, { runId: id, take: page.take, after: behind(page) });
+      const { items, ...next } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
+      return { jobs: items.map((job) => shown(CiJobSchema, job)), ...next };
     },
   };
 }
 
 async function pageOfRuns(ctx: Ctx, of: RunsOf, asked: Parameters<typeof openPage>[2]) {
   const page = openPage(ctx, 'pipelineId' in of ? of.pipelineId : of.connectionId, asked);
-  const [at, id] = page.after ?? [];
-  const after = page.after === undefined ? undefined : { at: new Date(String(at)), id: String(id) };
-  const rows = await listRuns(ctx.db, ctx.teams, { of, take: page.take, after });
-  const { items, nextCursor } = closePage(page, rows, (row) => [row.occurredAt.toISOString(), row.id]);
-  return { runs: items.map((run) => shownRun(run)), ...(nextCursor === undefined ? {} : { nextCursor }) };
+  const rows = await listRuns(ctx.db, ctx.teams, { of, take: page.take, after: behind(page) });
+  const { items, ...next } = closePage(page, rows, (row) => [row.occurredAt.toISOString(), row.id]);
+  return { runs: items.map((run) => shownRun(run)), ...next };
+}
+
+/** The last row of the page before. */
+function behind({ after }: Page): After | undefined {
+  return after && { at: new Date(String(after[0])), id: String(after[1]) };
 }
 
 /** `<ciConnectionId>:<attempt>:<externalRunId>`; ids of ours hold no colon, external ones may. */

@@ -9,6 +9,7 @@ import type { Recording } from '../pipelines/index.ts';
 import type { JobEvent } from '../providers/index.ts';
 import { accept, isTerminal, join, NO_EVENTS, settle } from './accept.ts';
 import type { CiState } from './accept.ts';
+import { selectJobs } from './jobs-store.ts';
 import type { Job } from './jobs-store.ts';
 import { dateOf, textOf } from './run-view.ts';
 import type { RunView } from './run-view.ts';
@@ -42,13 +43,9 @@ export async function recordJobs(
   const keys = [...new Set(events.map(keyOf))];
   const accepted = new Set<JobEvent>();
   if (keys.length === 0) return { jobs: [], accepted };
-  const ofKeys = sql`${ciJobs.key} = any(${sql.param(keys)}::text[])`;
-  const stored = async (): Promise<readonly Job[]> =>
-    await db.orm
-      .select()
-      .from(ciJobs)
-      .where(and(eq(ciJobs.runId, run.id), ofKeys));
-  const known = await stored();
+  const ofKeys = and(eq(ciJobs.runId, run.id), sql`${ciJobs.key} = any(${sql.param(keys)}::text[])`);
+  const { id: jobId, key: jobKey, state: jobState } = ciJobs;
+  const known = await db.orm.select({ id: jobId, key: jobKey, state: jobState }).from(ciJobs).where(ofKeys);
   await checkCount(db, run.id, keys.length - known.length);
   const states = new Map<string, CiState>(known.map(({ key, state }) => [key, state]));
   const last = new Map<string, JobEvent>();
@@ -69,7 +66,7 @@ export async function recordJobs(
     ...rowOf(run, last.get(key), states.get(key) ?? NO_EVENTS),
   }));
   await upsert({ db, now }, run, rows);
-  const byKey = new Map((await stored()).map((job) => [job.key, job]));
+  const byKey = new Map((await selectJobs(db, ofKeys)).map((job) => [job.key, job]));
   return { jobs: keys.flatMap((key) => byKey.get(key) ?? []), accepted };
 }
 

@@ -6,7 +6,7 @@ import { addName, lockNames, realId, unknownNames } from './run-names.ts';
 import { lockNamed, rewriteRun } from './record-runs.ts';
 import type { Run, RunRecording } from './run.ts';
 
-/** Ids of two runs that were one. */
+/** These are the ids of two runs that were one. */
 export interface JoinedRuns {
   readonly stays: string;
   readonly goes: string;

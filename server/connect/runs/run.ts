@@ -1,4 +1,4 @@
-/** A run as the rest of Connect knows it. */
+/** The rest of Connect knows a run in this form. */
 // No TeamScope: fragments of statements that take a TeamScope.
 import { eq, getTableColumns, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
@@ -31,19 +31,19 @@ export const selectRuns = ({ orm }: Pick<Database, 'orm'>, where: SQL | undefine
     .where(where);
 };
 
-/** What a feature above does when a run was made or has changed, in the transaction of that. */
+/** A feature above acts when a run was made or has changed, in the transaction of that. */
 export type RunFollower = (
   db: Database,
   connection: Connection,
   change: { readonly before: Run | undefined; readonly run: Run },
 ) => Promise<void>;
 
-/** The transaction in which events about runs of a connection are recorded. */
+/** It is the transaction in which events about runs of a connection are recorded. */
 export interface RunRecording extends Recording {
   readonly follow: RunFollower;
 }
 
-/** `unplaced`: the reason why it stands in no timeline. */
+/** `unplaced` is the reason why it stands in no timeline. */
 export function shownRun(run: Run, { unplaced }: { readonly unplaced?: string } = {}): CiRun {
   const { connectionId: ciConnectionId, environmentId } = run;
   const environmentIds = environmentId === null ? run.alsoIn : [environmentId, ...run.alsoIn];

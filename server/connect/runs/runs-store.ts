@@ -26,7 +26,7 @@ export async function findNamedRun(
   return (await selectRuns(db, and(isNamed(connectionId, stored), inTeams(ciRuns, scope))))[0];
 }
 
-/** A condition that holds for the run that is stored under this very name. */
+/** This condition holds for the run that is stored under this very name. */
 export const isNamed = (connectionId: string, { externalRunId, externalAttempt }: RunName) =>
   and(
     eq(ciRuns.connectionId, connectionId),
@@ -35,14 +35,14 @@ export const isNamed = (connectionId: string, { externalRunId, externalAttempt }
   );
 
 /** The last row of the page before. */
-interface After {
+export interface After {
   readonly at: Date;
   readonly id: string;
 }
 
 export type RunsOf = { readonly pipelineId: string } | { readonly connectionId: string };
 
-/** Newest first. */
+/** Lists the newest first. */
 export async function listRuns(
   db: Database,
   scope: TeamScope,

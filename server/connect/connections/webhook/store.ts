@@ -26,14 +26,16 @@ export async function insertWebhook(
   await orm.insert(ciWebhooks).values({ id, teamId, connectionId, scheme, createdAt });
 }
 
-export async function readWebhook({ orm }: Database, connectionId: string): Promise<Webhook | undefined> {
-  return (await orm.select().from(ciWebhooks).where(eq(ciWebhooks.connectionId, connectionId)))[0];
+const select = ({ orm }: Database, connectionId: string) =>
+  orm.select().from(ciWebhooks).where(eq(ciWebhooks.connectionId, connectionId));
+
+export async function readWebhook(db: Database, connectionId: string): Promise<Webhook | undefined> {
+  return (await select(db, connectionId))[0];
 }
 
 /** Finds and locks it, so that nobody else changes it before the transaction ends. */
-export async function lockWebhook({ orm }: Database, connectionId: string): Promise<Webhook | undefined> {
-  const found = orm.select().from(ciWebhooks).where(eq(ciWebhooks.connectionId, connectionId));
-  return (await found.for('no key update'))[0];
+export async function lockWebhook(db: Database, connectionId: string): Promise<Webhook | undefined> {
+  return (await select(db, connectionId).for('no key update'))[0];
 }
 
 /** Finds a webhook by its own id, with the provider of its connection. */

@@ -9,7 +9,7 @@ export const KNOWN_HOSTS: Readonly<Record<string, ForgeId>> = {
   'dev.azure.com': 'azure',
 };
 
-/** Hosts of the repositories whose jobs have id_tokens that are taken. */
+/** Jobs of repositories at these hosts have id_tokens that are taken. */
 export const HOSTS = { github: 'github.com', gitlab: 'gitlab.com' } as const;
 
 const PROVIDERS: Readonly<Partial<Record<CiProvider, ForgeId>>> = {
@@ -25,9 +25,9 @@ interface Place {
   readonly forge: ForgeId | null;
 }
 
-/** A connection's repository, with what is needed to call its host. */
+/** It is a connection's repository, with what is needed to call its host. */
 export interface HostedRepository extends Place {
-  /** Of the connection. */
+  /** The id is that of the connection. */
   readonly id: string;
   readonly repositoryPath: string;
   readonly apiUrl: string | null;
