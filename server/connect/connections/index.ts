@@ -1,14 +1,12 @@
 /** Connections join repositories at CI systems to teams, with tokens, webhooks and jobs at the repositories' hosts. */
-import { implementPart } from '@svc/proto/http/implement.ts';
-import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { environmentGuards, environmentsFeature } from '../../apps/environments/index.ts';
 import { projectsFeature } from '../../apps/projects/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';
 import { providersFeature } from '../providers/index.ts';
 import { connectionGuards } from './guards.ts';
-import { connectionMethods } from './methods.ts';
+import { createConnections } from './methods.ts';
 import type { ConnectionFollower } from './methods.ts';
-import { tokenMethods } from './token.ts';
+import { createTokens } from './token.ts';
 import { subscribeJob, unsubscribeJob } from './webhook/subscribe.ts';
 
 export { askHost, connectionJob, forgeErrorOf } from './background.ts';
@@ -48,12 +46,7 @@ export const connectionsFeature = declareFeature({
     const { webhooksAllowPrivate: allowPrivate } = system.config;
     const followers = () => system.filled(connectionFollowers);
     return {
-      services: [
-        implementPart(CiService, {
-          ...connectionMethods({ ...system, followers }),
-          ...tokenMethods({ ...system, allowPrivate }),
-        }),
-      ],
+      services: [createConnections({ ...system, followers }), createTokens({ ...system, allowPrivate })],
       jobs: [subscribeJob({ ...system, allowPrivate }), unsubscribeJob({ ...system, allowPrivate })],
       fills: [fill(environmentGuards, connectionGuards)],
     };

@@ -4,18 +4,19 @@ import { eq } from 'drizzle-orm';
 import { apiError, ApiError } from '@svc/proto/http/errors.ts';
 import {
   CiProviderSchema,
+  CiService,
   ConnectionStatus as StatusNumber,
   CreateConnectionRequestSchema,
   UpdateConnectionRequestSchema,
 } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type {
-  CiService,
   CreateConnectionRequest,
   GenericMapping as MappingMessage,
   OidcPolicy as PolicyMessage,
   UpdateConnectionRequest,
 } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { Implementation } from '@svc/proto/http/implement.ts';
+import { implementPart } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
 import { projectRows } from '../../apps/projects/index.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -35,11 +36,6 @@ import { startSubscription, stopSubscription, takesWebhooks } from './webhook/su
 /** A team with more has made them by mistake. */
 const CONNECTIONS_MAX = 1_000;
 
-type Methods = Pick<
-  Implementation<typeof CiService, Ctx>,
-  'listConnections' | 'createConnection' | 'getConnection' | 'updateConnection' | 'deleteConnection'
->;
-
 /** A feature above acts when a person has changed a connection, in the transaction of that. */
 export type ConnectionFollower = (tx: Ctx, changed: Changed) => Promise<void>;
 
@@ -48,8 +44,8 @@ export interface ConnectionDeps {
   followers(): readonly ConnectionFollower[];
 }
 
-export function connectionMethods({ secrets, followers }: ConnectionDeps): Methods {
-  return {
+export function createConnections({ secrets, followers }: ConnectionDeps): Handlers<Ctx> {
+  return implementPart(CiService, {
     listConnections: async ({ teamId, limit, cursor }, ctx) => {
       const query = { where: eq(connectionRows.table.teamId, teamId) };
       const { items, ...next } = await connectionRows.page(ctx, { of: teamId, limit, cursor }, query);
@@ -110,7 +106,7 @@ export function connectionMethods({ secrets, followers }: ConnectionDeps): Metho
       });
       return {};
     },
-  };
+  });
 }
 
 /** Returns undefined when somebody else has deleted it at this very moment. */

@@ -1,7 +1,7 @@
 /** Tokens of repositories' hosts: sealed with the row that they are for, opened for one call, never shown. */
-import type { Implementation } from '@svc/proto/http/implement.ts';
-import { ForgeSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { implementPart } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { CiService, ForgeSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { urlProblem } from '../../base/safe-fetch.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -20,11 +20,8 @@ export interface TokenDeps {
   readonly allowPrivate: boolean;
 }
 
-export function tokenMethods({
-  secrets,
-  allowPrivate,
-}: TokenDeps): Pick<Implementation<typeof CiService, Ctx>, 'setConnectionToken' | 'deleteConnectionToken'> {
-  return {
+export function createTokens({ secrets, allowPrivate }: TokenDeps): Handlers<Ctx> {
+  return implementPart(CiService, {
     setConnectionToken: async ({ connectionId, token, forge, apiUrl }, ctx) => {
       const before = await connectionRows.find(ctx, connectionId);
       const problem = apiUrl === undefined ? undefined : urlProblem(apiUrl, allowPrivate);
@@ -63,7 +60,7 @@ export function tokenMethods({
       );
       return {};
     },
-  };
+  });
 }
 
 /** What was refused with the token before is tried again. */

@@ -1,6 +1,4 @@
 /** Webhooks of CI systems come in here and are read; people see their addresses, secrets and deliveries. */
-import { implementPart } from '@svc/proto/http/implement.ts';
-import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';
 import type { Loop } from '../../base/loop.ts';
 import { workFeature } from '../../engine/work/index.ts';
@@ -12,7 +10,7 @@ import { providersFeature } from '../providers/index.ts';
 import { runsFeature } from '../runs/index.ts';
 import { createAdminCiDeliveries } from './admin.ts';
 import { createWebhookEndpoint } from './endpoint.ts';
-import { webhookMethods } from './methods.ts';
+import { createWebhookCalls } from './methods.ts';
 import { createWebhooks } from './of-environment.ts';
 import { startReading } from './reading.ts';
 import { purgeCiDeliveries, releaseHeld } from './store.ts';
@@ -39,7 +37,7 @@ export const deliveriesFeature = declareFeature({
     const wakeReading = (): void => reading?.wake();
     return {
       services: [
-        implementPart(CiService, webhookMethods(system)),
+        createWebhookCalls(system),
         createWebhooks(system),
         createAdminCiDeliveries({ wakeReading }),
       ],

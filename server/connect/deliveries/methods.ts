@@ -1,8 +1,8 @@
 /** Webhooks of connections: their addresses, secrets and deliveries. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Implementation } from '@svc/proto/http/implement.ts';
-import { WebhookSchemeSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { implementPart } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { CiService, WebhookSchemeSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Secrets } from '../../base/secrets.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
@@ -26,25 +26,20 @@ import type { Scheme } from '../providers/index.ts';
 import { shownDelivery, shownWebhook } from './shown.ts';
 import { lastDeliveriesAt, listDeliveries } from './store.ts';
 
-type Methods = Pick<
-  Implementation<typeof CiService, Ctx>,
-  'getWebhook' | 'rotateWebhookSecret' | 'subscribeWebhook' | 'listDeliveries'
->;
-
 export interface WebhookDeps {
   readonly secrets: Secrets;
   /** The address at which providers reach this service. */
   publicUrl(): string;
 }
 
-export function webhookMethods({ secrets, publicUrl }: WebhookDeps): Methods {
+export function createWebhookCalls({ secrets, publicUrl }: WebhookDeps): Handlers<Ctx> {
   const present = async (ctx: Ctx, connection: Connection) => {
     const webhook = await webhookOf(ctx, connection);
     const lastAt = await lastDeliveriesAt(ctx.db, [connection.id]);
     const view = { connection, webhook, lastDeliveryAt: lastAt.get(connection.id) ?? null };
     return { webhook, message: shownWebhook(view, publicUrl(), ctx.clock.now()) };
   };
-  return {
+  return implementPart(CiService, {
     getWebhook: async ({ connectionId }, ctx) =>
       (await present(ctx, await connectionRows.find(ctx, connectionId))).message,
     rotateWebhookSecret: async ({ connectionId, scheme }, ctx) => {
@@ -82,7 +77,7 @@ export function webhookMethods({ secrets, publicUrl }: WebhookDeps): Methods {
       const { items, ...next } = closePage(page, rows, (row) => [row.id]);
       return { deliveries: items.map(shownDelivery), ...next };
     },
-  };
+  });
 }
 
 async function webhookOf(ctx: Ctx, { id }: Connection): Promise<Webhook> {

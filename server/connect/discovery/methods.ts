@@ -1,8 +1,8 @@
 /** Discovery of the pipelines that a repository's files define. A call requests it, and any of the servers does it in the background. */
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Implementation } from '@svc/proto/http/implement.ts';
-import { CiDiscoverySchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { implementPart } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { CiDiscoverySchema, CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { shown } from '../../kit/resource/index.ts';
@@ -10,10 +10,8 @@ import { askHost, connectionRows } from '../connections/index.ts';
 import { latestDiscovery, openDiscovery } from './store.ts';
 import type { Discovery } from './store.ts';
 
-type Methods = Pick<Implementation<typeof CiService, Ctx>, 'discover' | 'getDiscovery'>;
-
-export function discoveryMethods(): Methods {
-  return {
+export function createDiscoveries(): Handlers<Ctx> {
+  return implementPart(CiService, {
     discover: async ({ connectionId }, ctx) => {
       const connection = await connectionRows.find(ctx, connectionId);
       if (connection.status === 'paused') throw paused(connectionId);
@@ -30,7 +28,7 @@ export function discoveryMethods(): Methods {
       if (discovery === undefined) throw notFound('discovery');
       return shownDiscovery(discovery);
     },
-  };
+  });
 }
 
 function paused(id: string): Error {

@@ -1,6 +1,4 @@
 /** Jobs of CI systems call with id_tokens in place of a stored key, each for one repository and one run. */
-import { implementPart } from '@svc/proto/http/implement.ts';
-import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { authFeature, jobCredentials } from '../../access/auth/index.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';
 import { connectionsFeature } from '../connections/index.ts';
@@ -8,7 +6,7 @@ import { providersFeature } from '../providers/index.ts';
 import { runsFeature } from '../runs/index.ts';
 import { createCiJobs } from './caller.ts';
 import { settings } from './identity.settings.ts';
-import { createVerifyIdToken, oidcMethods } from './methods.ts';
+import { createIdTokens, createVerifyIdToken } from './methods.ts';
 import { purgeIdTokens } from './store.ts';
 
 export { bindCiJob } from './bind.ts';
@@ -39,7 +37,7 @@ export const identityFeature = declareFeature({
       audience: () => oidcAudience ?? publicUrl().replace(/\/+$/, ''),
     });
     return {
-      services: [implementPart(CiService, oidcMethods({ verifyIdToken: verify }))],
+      services: [createIdTokens(verify)],
       purges: [async () => await purgeIdTokens(db.sql, clock)],
       fills: [fill(jobCredentials, createCiJobs({ db, clock, verify }))],
     };

@@ -1,7 +1,8 @@
 /** id_tokens of CI systems in place of a stored key. */
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { Implementation } from '@svc/proto/http/implement.ts';
+import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { implementPart } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
@@ -26,10 +27,6 @@ import type { VerifyIdToken } from './verify.ts';
 /** Life of the token that an id_token is exchanged for; it is never longer than that of the id_token itself. */
 const TOKEN_LIFE_MS = 60 * 60_000;
 
-export interface OidcDeps {
-  readonly verifyIdToken: VerifyIdToken;
-}
-
 export function createVerifyIdToken(deps: {
   readonly clock: Clock;
   readonly issuers: readonly Issuer[];
@@ -42,10 +39,8 @@ export function createVerifyIdToken(deps: {
   return createVerifier({ ...deps, keys: createIssuerKeys({ ...deps, fetch }) });
 }
 
-export function oidcMethods({
-  verifyIdToken,
-}: OidcDeps): Pick<Implementation<typeof CiService, Ctx>, 'exchangeIdToken' | 'resetOidcPin'> {
-  return {
+export function createIdTokens(verifyIdToken: VerifyIdToken): Handlers<Ctx> {
+  return implementPart(CiService, {
     exchangeIdToken: async ({ ciConnectionId, idToken }, ctx) => {
       const verified = await verifyIdToken(idToken);
       const caller = callerOfIdToken(verified);
@@ -82,7 +77,7 @@ export function oidcMethods({
       });
       return shownConnection(after);
     },
-  };
+  });
 }
 
 const NO_PIN = {

@@ -1,6 +1,4 @@
 /** Jobs and webhooks report runs of external CI and their jobs; providers are asked about those that are silent. */
-import { implementPart } from '@svc/proto/http/implement.ts';
-import { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';
 import { connectionFollowers, connectionsFeature } from '../connections/index.ts';
@@ -10,8 +8,8 @@ import { providersFeature } from '../providers/index.ts';
 import { placeRuns } from './environment.ts';
 import { pollJob } from './health-poll.ts';
 import { startCiHealth } from './health.ts';
-import { readMethods } from './reads.ts';
-import { reportedRun, reportMethods } from './reports.ts';
+import { createReads } from './reads.ts';
+import { createReports, reportedRun } from './reports.ts';
 import type { RunFollower } from './run.ts';
 
 export type { Settled } from './accept.ts';
@@ -51,7 +49,7 @@ export const runsFeature = declareFeature({
     return {
       follow,
       reportedRun,
-      services: [implementPart(CiService, { ...readMethods(), ...reportMethods(follow) })],
+      services: [createReads(), createReports(follow)],
       loops: [() => startCiHealth({ ...system, follow })],
       jobs: [pollJob({ ...system, follow })],
       fills: [fill(connectionFollowers, followProject)],

@@ -1,7 +1,7 @@
 /** Pipelines, runs and jobs as people read them. */
-import type { Implementation } from '@svc/proto/http/implement.ts';
-import { CiJobSchema, CiPipelineSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type { CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { implementPart } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { CiJobSchema, CiPipelineSchema, CiService } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { closePage, openPage } from '../../kit/paging.ts';
@@ -18,13 +18,8 @@ import type { After, RunsOf } from './runs-store.ts';
 import { shownRun } from './run.ts';
 import type { Run } from './run.ts';
 
-type Methods = Pick<
-  Implementation<typeof CiService, Ctx>,
-  'listPipelines' | 'listRunsForPipeline' | 'listRunsForConnection' | 'getRun' | 'listRunJobs'
->;
-
-export function readMethods(): Methods {
-  return {
+export function createReads(): Handlers<Ctx> {
+  return implementPart(CiService, {
     listPipelines: async ({ connectionId, limit, cursor }, ctx) => {
       const { id } = await connectionRows.find(ctx, connectionId);
       const page = openPage(ctx, id, { limit, cursor });
@@ -53,7 +48,7 @@ export function readMethods(): Methods {
       const { items, ...next } = closePage(page, rows, (row) => [row.createdAt.toISOString(), row.id]);
       return { jobs: items.map((job) => shown(CiJobSchema, job)), ...next };
     },
-  };
+  });
 }
 
 async function pageOfRuns(ctx: Ctx, of: RunsOf, asked: Parameters<typeof openPage>[2]) {

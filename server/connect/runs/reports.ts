@@ -2,14 +2,10 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { apiError } from '@svc/proto/http/errors.ts';
-import type { Implementation } from '@svc/proto/http/implement.ts';
-import { CiJobSchema, CiStatusSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
-import type {
-  CiService,
-  CiStatus as StatusNumber,
-  ReportedJob,
-  ReportRequest,
-} from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import { implementPart } from '@svc/proto/http/implement.ts';
+import type { Handlers } from '@svc/proto/http/implement.ts';
+import { CiJobSchema, CiService, CiStatusSchema } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
+import type { CiStatus as StatusNumber, ReportedJob, ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
@@ -27,13 +23,8 @@ import { recordEvents, recordEventsOf } from './record-runs.ts';
 import { shownRun } from './run.ts';
 import type { Run, RunFollower, RunRecording } from './run.ts';
 
-type Methods = Pick<
-  Implementation<typeof CiService, Ctx>,
-  'report' | 'updateRun' | 'reportJobs' | 'complete'
->;
-
-export function reportMethods(follow: RunFollower): Methods {
-  return {
+export function createReports(follow: RunFollower): Handlers<Ctx> {
+  return implementPart(CiService, {
     report: async (request, ctx) => {
       const connection = await openConnection(ctx, request.ciConnectionId);
       const event = eventOf(request, ctx);
@@ -91,7 +82,7 @@ export function reportMethods(follow: RunFollower): Methods {
       );
       return await answerOf(ctx, connection, recorded.run);
     },
-  };
+  });
 }
 
 /** Before or after the connection is paused, never across: what is paused takes nothing, whoever began earlier. */
