@@ -25,7 +25,6 @@ export { detailsOf, refusedField, refuseWhenPaused, shownConnection } from './sh
 export { openSecrets, schemesOf } from './webhook/secret.ts';
 export { readWebhook, setWebhook, webhookOfId, webhooksOfProject, webhookUrl } from './webhook/store.ts';
 export type { Webhook } from './webhook/store.ts';
-export type { SubscriptionDeps } from './webhook/subscribe.ts';
 export {
   canSubscribe,
   giveSecret,
