@@ -48,7 +48,7 @@ const program = (workspace, entryPoints, options = {}) =>
 async function server() {
   await program('server', [
     'main.ts',
-    'connect/ci/discovery/reader.worker.ts',
+    'connect/providers/definitions/reader.worker.ts',
     'delivery/artifacts/sbom/read-sbom.worker.ts',
     'delivery/attestations/large.worker.ts',
     'delivery/policies/engine/policy.worker.ts',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, readConfig } from './config.ts';
-import { ciFeature } from './connect/ci/index.ts';
+import { identityFeature } from './connect/identity/index.ts';
 import { registriesFeature } from './engine/registries/index.ts';
 import { workFeature } from './engine/work/index.ts';
 import { switchesFeature } from './switches/index.ts';
@@ -37,7 +37,7 @@ describe('readConfig()', () => {
 
   it('takes id_tokens of two fixed issuers, which only tests replace, for an audience that no other service has', () => {
     const issuers = readConfig({})
-      .of(ciFeature)
+      .of(identityFeature)
       .oidcIssuers.map(({ issuer, jwksUrl }) => `${issuer} ${jwksUrl}`);
     expect(issuers).toEqual([
       'https://token.actions.githubusercontent.com https://token.actions.githubusercontent.com/.well-known/jwks',
@@ -45,7 +45,9 @@ describe('readConfig()', () => {
     ]);
     const replaced = { OIDC_ISSUERS: 'gitlab=http://127.0.0.1:1 http://127.0.0.1:1/keys' };
     expect(problemsOf(replaced)).toContain('OIDC_ISSUERS is set, and the issuers are fixed');
-    const forTests = readConfig({ ...replaced, WEBHOOKS_ALLOW_PRIVATE: 'true' }).of(ciFeature).oidcIssuers;
+    const forTests = readConfig({ ...replaced, WEBHOOKS_ALLOW_PRIVATE: 'true' }).of(
+      identityFeature,
+    ).oidcIssuers;
     expect(forTests.map(({ issuer }) => issuer)).toEqual([
       'https://token.actions.githubusercontent.com',
       'http://127.0.0.1:1',
@@ -54,7 +56,7 @@ describe('readConfig()', () => {
     expect(problemsOf(typo)).toContain('holds "gitea=http://127.0.0.1:1"');
     for (const audience of ['https://github.com/acme', 'https://gitlab.com', 'https://GitLab.com/'])
       expect(problemsOf({ OIDC_AUDIENCE: audience })).toContain(`OIDC_AUDIENCE is "${audience}"`);
-    expect(readConfig({ OIDC_AUDIENCE: 'https://svc.example.com' }).of(ciFeature).oidcAudience).toBe(
+    expect(readConfig({ OIDC_AUDIENCE: 'https://svc.example.com' }).of(identityFeature).oidcAudience).toBe(
       'https://svc.example.com',
     );
   });

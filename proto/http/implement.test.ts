@@ -6,7 +6,7 @@ import {
   StreamLogsRequestSchema,
   GetRequestSchema,
 } from '../gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
-import { implement, type Implementation } from './implement.ts';
+import { implement, implementPart, joinMethods, type Implementation } from './implement.ts';
 
 const unused = (): never => {
   throw new Error('not called in this test');
@@ -58,5 +58,25 @@ describe('implement()', () => {
     expect(() =>
       implement(SandboxRunsService, partial as Implementation<typeof SandboxRunsService, { who: string }>),
     ).toThrow('svc.sandboxruns.v1.SandboxRunsService/Get is not implemented: add get()');
+  });
+});
+
+describe('implementPart()', () => {
+  const { get, ...others } = implementation();
+  const part = (methods: Partial<Implementation<typeof SandboxRunsService, { who: string }>>) =>
+    implementPart(SandboxRunsService, methods);
+  const parts = [part({ get }), part(others)];
+
+  it('brings the methods that it is given, and the parts make the whole', () => {
+    expect([...(parts[0]?.methods.keys() ?? [])]).toEqual(['svc.sandboxruns.v1.SandboxRunsService/Get']);
+    expect(new Set(joinMethods(parts).keys())).toEqual(
+      new Set(implement(SandboxRunsService, implementation()).methods.keys()),
+    );
+  });
+
+  it('brings none that another part brings as well', () => {
+    expect(() => joinMethods([...parts, part({ get })])).toThrow(
+      'svc.sandboxruns.v1.SandboxRunsService/Get is implemented twice',
+    );
   });
 });

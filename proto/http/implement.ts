@@ -37,15 +37,37 @@ export function implement<S extends DescService, Ctx>(
   service: S,
   implementation: Implementation<S, Ctx>,
 ): Handlers<Ctx> {
+  const handlers = implementPart(service, implementation);
+  const missing = service.methods.find((method) => !handlers.methods.has(idOf(method)));
+  if (missing !== undefined)
+    throw new Error(`${idOf(missing)} is not implemented: add ${missing.localName}()`);
+  return handlers;
+}
+
+/** Does the same for the methods that one feature of several brings to a service. Whoever serves it joins them. */
+export function implementPart<S extends DescService, Ctx>(
+  service: S,
+  implementation: Partial<Implementation<S, Ctx>>,
+): Handlers<Ctx> {
   const methods = new Map<string, Handler<Ctx>>();
   for (const method of service.methods) {
     const own = (implementation as Record<string, AnyFunction | undefined>)[method.localName];
-    if (own === undefined)
-      throw new Error(`${service.typeName}/${method.name} is not implemented: add ${method.localName}()`);
-    methods.set(`${service.typeName}/${method.name}`, bind(method, own.bind(implementation)));
+    if (own !== undefined) methods.set(idOf(method), bind(method, own.bind(implementation)));
   }
   return { service, methods };
 }
+
+/** Joins what services, and parts of them, implement. Throws when a method is there twice. */
+export function joinMethods<Ctx>(handlers: ReadonlyArray<Handlers<Ctx>>): ReadonlyMap<string, Handler<Ctx>> {
+  const joined = new Map<string, Handler<Ctx>>();
+  for (const [id, handler] of handlers.flatMap(({ methods }) => [...methods])) {
+    if (joined.has(id)) throw new Error(`${id} is implemented twice`);
+    joined.set(id, handler);
+  }
+  return joined;
+}
+
+const idOf = ({ parent, name }: DescMethod): string => `${parent.typeName}/${name}`;
 
 function bind<Ctx>(method: DescMethod, own: AnyFunction): Handler<Ctx> {
   const output = method.output;

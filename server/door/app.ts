@@ -5,14 +5,15 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { App, CallContext, RpcGate } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
+import { joinMethods } from '@svc/proto/http/implement.ts';
 import type { Handler, Handlers } from '@svc/proto/http/implement.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import { rpcs as everyRpc } from '@svc/proto/gen/rpcs.ts';
 import { createAdmission } from './admission.ts';
 import type { Authenticator } from '../access/auth/index.ts';
 import { createBodyBudget } from './body-budget.ts';
-import { bindCiJob, isCiJob } from '../connect/ci/index.ts';
-import type { CiJobCaller } from '../connect/ci/index.ts';
+import { bindCiJob, isCiJob } from '../connect/identity/index.ts';
+import type { CiJobCaller } from '../connect/identity/index.ts';
 import type { Limits } from '../base/settings.ts';
 import { authorise, authorisePath } from '../kit/authorise.ts';
 import type { Clock } from '../base/clock.ts';
@@ -36,7 +37,7 @@ export interface AppDeps {
   readonly changes: CredentialChanges;
   readonly gate: FeatureGate;
   readonly limits: Limits;
-  /** One per service; together they must implement every public RPC. */
+  /** Of services and parts of them; together they must implement every public RPC, each once. */
   readonly handlers: ReadonlyArray<Handlers<Ctx>>;
   /** Default: the public RPCs of the contract. */
   readonly rpcs?: readonly RpcInfo[];
@@ -183,7 +184,7 @@ function collectMethods(
   rpcs: readonly RpcInfo[],
   handlers: ReadonlyArray<Handlers<Ctx>>,
 ): ReadonlyMap<string, Handler<Ctx>> {
-  const methods = new Map(handlers.flatMap((service) => [...service.methods]));
+  const methods = joinMethods(handlers);
   const missing = rpcs.filter((rpc) => !methods.has(rpc.id)).map((rpc) => rpc.id);
   if (missing.length > 0) throw new Error(`no implementation for ${missing.join(', ')}`);
   return methods;

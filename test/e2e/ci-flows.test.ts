@@ -9,7 +9,7 @@ import type { Environment, TimelineEntry } from '@svc/sdk';
 import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { proof } from '../setup/ci/sender.ts';
-import type { CiProvider } from '../../server/connect/ci/words.ts';
+import type { CiProvider } from '../../server/connect/providers/words.ts';
 import { startFakeForge } from '../setup/forges/fake-forge.ts';
 import type { FakeForge } from '../setup/forges/fake-forge.ts';
 import { fakeHooks, githubHooks } from '../setup/forges/github-hooks.ts';

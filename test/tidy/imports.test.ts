@@ -62,7 +62,7 @@ export function importViolations(files: readonly Source[]): string[] {
       if (file.path === 'server/main.ts' && target.startsWith('@svc/gateway')) return [];
       // What `svc ci validate` reads offline the server reads by the same code, and by nothing else of the SDK.
       if (
-        /^server\/connect\/ci\/(?:.+\/)?definitions\.ts$/.test(file.path) &&
+        file.path === 'server/connect/providers/definitions/definitions.ts' &&
         target === '@svc/sdk/ci-definitions'
       )
         return [];
@@ -179,10 +179,14 @@ describe('imports', () => {
     const bad = { path: 'gateway/a.ts', text: "import { x } from '@svc/server/base/ids.ts';" };
     expect(importViolations([bad])).toEqual(['gateway/a.ts imports @svc/server/base/ids.ts']);
     const definitions = "import { x } from '@svc/sdk/ci-definitions';";
-    expect(importViolations([{ path: 'server/connect/ci/a/definitions.ts', text: definitions }])).toEqual([]);
-    expect(importViolations([{ path: 'server/connect/ci/a/other.ts', text: definitions }])).toHaveLength(1);
+    expect(
+      importViolations([{ path: 'server/connect/providers/definitions/definitions.ts', text: definitions }]),
+    ).toEqual([]);
+    expect(
+      importViolations([{ path: 'server/connect/providers/a/definitions.ts', text: definitions }]),
+    ).toHaveLength(1);
     const client = {
-      path: 'server/connect/ci/a/definitions.ts',
+      path: 'server/connect/providers/definitions/definitions.ts',
       text: "import { Client } from '@svc/sdk';",
     };
     expect(importViolations([client])).toHaveLength(1);

@@ -7,12 +7,12 @@ import { buildsFeature } from '../../engine/builds/index.ts';
 import { runnersFeature } from '../../engine/runners/index.ts';
 import { declareFeature } from '../../kit/feature.ts';
 import { switchesFeature } from '../../switches/index.ts';
-import { ciFeature } from '../ci/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { FeatureGate } from '../../kit/feature-gate.ts';
+import { runsFeature } from '../runs/index.ts';
 import { formatCursor, parseCursor } from './cursor.ts';
 import { groupByCommit } from './group.ts';
-import { present } from './present.ts';
+import { shownEntry } from './shown.ts';
 import { readTimeline } from './store.ts';
 import { createTimelineWatches, watchTimeline } from './watch.ts';
 
@@ -39,7 +39,7 @@ export function createTimeline({ gate }: TimelineDeps): Handlers<Ctx> {
       const page = rows.slice(0, limit);
       const last = page.at(-1);
       return {
-        entries: groupByCommit(page).map(present),
+        entries: groupByCommit(page).map(shownEntry),
         ...(rows.length > limit && last !== undefined ? { nextCursor: formatCursor(last) } : {}),
       };
     },
@@ -58,7 +58,7 @@ export const timelineFeature = declareFeature({
     environments: environmentsFeature,
     runners: runnersFeature,
     builds: buildsFeature,
-    ci: ciFeature,
+    runs: runsFeature,
   },
   start: (_system, { switches: { switches } }) => ({ services: [createTimeline(switches)] }),
 });

@@ -8,7 +8,7 @@ import type { Database } from '../../base/db/index.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { createWatches, fingerprint } from '../../kit/watch.ts';
 import type { Watches } from '../../kit/watch.ts';
-import { present } from './present.ts';
+import { shownEntry } from './shown.ts';
 import { environmentExists, readTimeline } from './store.ts';
 import type { Entry } from './store.ts';
 
@@ -66,6 +66,6 @@ export async function* watchTimeline(
     const gone = [...(before?.keys() ?? [])].filter((id) => known?.has(id) !== true);
     if (before !== undefined && changed.length === 0 && gone.length === 0) continue;
     const position = fingerprint([...known.values()]);
-    yield { position, entries: changed.map(({ entry }) => present(entry)), gone };
+    yield { position, entries: changed.map(({ entry }) => shownEntry(entry)), gone };
   }
 }

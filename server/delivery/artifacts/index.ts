@@ -16,7 +16,7 @@ import type {
   ReportForRunRequest,
 } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';
 import { projectRows, projectsFeature } from '../../apps/projects/index.ts';
-import { ciFeature } from '../../connect/ci/index.ts';
+import { runsFeature } from '../../connect/runs/index.ts';
 import { buildsFeature } from '../../engine/builds/index.ts';
 import { evidenceFeature } from '../../engine/evidence/index.ts';
 import { refuseOthersImage, registriesFeature } from '../../engine/registries/index.ts';
@@ -294,7 +294,7 @@ export const artifactsFeature = declareFeature({
     registries: registriesFeature,
     evidence: evidenceFeature,
     builds: buildsFeature,
-    ci: ciFeature,
+    runs: runsFeature,
     signingKeys: signingKeysFeature,
     attestations: attestationsFeature,
   },
@@ -307,10 +307,10 @@ export const artifactsFeature = declareFeature({
   },
   reads: ['artifact_passports', 'artifacts', 'artifact_sources', 'artifact_sboms', 'package_sets'],
   writes: ['artifact_passports'],
-  start: (system, { registries, ci, signingKeys: { signer }, attestations: { root, typeBase } }) => {
+  start: (system, { registries, runs, signingKeys: { signer }, attestations: { root, typeBase } }) => {
     const { db, publicUrl } = system;
     const { localRegistry } = registries;
-    const { reportedRun } = ci;
+    const { reportedRun } = runs;
     const use = (): UseOfArtifacts => filledOnce(system, useOfArtifacts);
     const reader = createSbomReader();
     return {

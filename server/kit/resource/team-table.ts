@@ -3,7 +3,7 @@
  * refer to both at once, and columns that hold words of an enum are checked for them.
  */
 import { getTableColumns, sql } from 'drizzle-orm';
-import type { BuildColumns, BuildExtraConfigColumns } from 'drizzle-orm';
+import type { BuildColumns, BuildExtraConfigColumns, SQL, SQLWrapper } from 'drizzle-orm';
 import { check, foreignKey, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import type {
   AnyPgColumn,
@@ -131,4 +131,9 @@ export function enumWords<Enum extends Record<string, string | number>>(
   if (odd !== undefined)
     throw new Error(`${schema.typeName} spells a value "${odd}", which is not its name in lower case`);
   return words as [Word<Enum>, ...Array<Word<Enum>>];
+}
+
+/** The condition of a CHECK by hand: the column holds one of these words, which need no escape. */
+export function oneOf(column: SQLWrapper, words: readonly string[]): SQL {
+  return sql`${column} in (${sql.raw(words.map((word) => `'${word}'`).join(', '))})`;
 }

@@ -9,7 +9,7 @@ import { notFound } from '../../kit/not-found.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
 import { environmentsFeature } from '../../apps/environments/index.ts';
 import { projectsFeature } from '../../apps/projects/index.ts';
-import { ciFeature } from '../../connect/ci/index.ts';
+import { runsFeature } from '../../connect/runs/index.ts';
 import { artifactsFeature } from '../../delivery/artifacts/index.ts';
 import { promotionsFeature } from '../../delivery/promotions/index.ts';
 import { releasesFeature } from '../../delivery/releases/index.ts';
@@ -106,7 +106,7 @@ export const graphFeature = declareFeature({
     environments: environmentsFeature,
     work: workFeature,
     builds: buildsFeature,
-    ci: ciFeature,
+    runs: runsFeature,
     artifacts: artifactsFeature,
     releases: releasesFeature,
     promotions: promotionsFeature,

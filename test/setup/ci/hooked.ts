@@ -1,6 +1,6 @@
 /** A connection that takes webhooks, over the real door, for tests. */
 import type { TestServer } from '../server.ts';
-import type { CiProvider } from '../../../server/connect/ci/words.ts';
+import type { CiProvider } from '../../../server/connect/providers/words.ts';
 import { proof } from './sender.ts';
 import type { Sending } from './sender.ts';
 

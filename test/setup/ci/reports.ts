@@ -1,9 +1,9 @@
 /** Payloads of webhooks as reports, and events joined to a state, for tests. */
-import { accept, NO_EVENTS } from '../../../server/connect/ci/accept.ts';
-import type { CiEvent, CiState } from '../../../server/connect/ci/accept.ts';
-import type { CiProvider } from '../../../server/connect/ci/words.ts';
-import { PROVIDERS } from '../../../server/connect/ci/providers/index.ts';
-import type { RunReport } from '../../../server/connect/ci/providers/index.ts';
+import { accept, NO_EVENTS } from '../../../server/connect/runs/accept.ts';
+import type { CiState } from '../../../server/connect/runs/accept.ts';
+import type { CiEvent, RunReport } from '../../../server/connect/providers/index.ts';
+import type { CiProvider } from '../../../server/connect/providers/words.ts';
+import { PROVIDERS } from '../../../server/connect/providers/known.ts';
 
 export const reportOf = (
   provider: CiProvider,

@@ -1,6 +1,6 @@
 /** Sends webhooks as each provider does, for tests. */
 import { createHash, createHmac, randomUUID } from 'node:crypto';
-import type { CiProvider } from '../../../server/connect/ci/words.ts';
+import type { CiProvider } from '../../../server/connect/providers/words.ts';
 
 export interface Sending {
   readonly provider: CiProvider;

@@ -1,5 +1,5 @@
 /** Payloads of whole runs, as each provider sends them in the order of what happened; for tests. */
-import type { CiProvider } from '../../../server/connect/ci/words.ts';
+import type { CiProvider } from '../../../server/connect/providers/words.ts';
 
 export interface Sequence {
   readonly name: string;

@@ -2,8 +2,12 @@
 import { createSafeFetch } from '../../../server/base/safe-fetch.ts';
 import { createSecrets, loadKek } from '../../../server/base/secrets.ts';
 import type { Secrets } from '../../../server/base/secrets.ts';
-import { ciJobKinds } from '../../../server/connect/ci/index.ts';
-import type { SubscriptionDeps } from '../../../server/connect/ci/webhooks/subscribe.ts';
+import { commitStatusJob } from '../../../server/connect/commitstatus/handler.ts';
+import { wantCommitStatus } from '../../../server/connect/commitstatus/wanted.ts';
+import { subscribeJob, unsubscribeJob } from '../../../server/connect/connections/webhook/subscribe.ts';
+import type { SubscriptionDeps } from '../../../server/connect/connections/webhook/subscribe.ts';
+import { discoverJob } from '../../../server/connect/discovery/handler.ts';
+import { pollJob } from '../../../server/connect/runs/health-poll.ts';
 import { createWorker } from '../../../server/kit/jobs/index.ts';
 import type { JobKind } from '../../../server/kit/jobs/index.ts';
 import { systemClock } from '../../../server/base/clock.ts';
@@ -43,6 +47,12 @@ export interface WantedConnection {
 
 /** Where hosts would reach the service. */
 export const PUBLIC_URL = 'https://svc.example.com';
+
+/** Requests to repositories' hosts that are made in the background. */
+function ciJobKinds(deps: SubscriptionDeps): readonly JobKind[] {
+  const poll = pollJob({ ...deps, follow: wantCommitStatus });
+  return [discoverJob(deps), subscribeJob(deps), unsubscribeJob(deps), commitStatusJob(deps), poll];
+}
 
 export async function startBackground(): Promise<Background> {
   const env = { SVC_ROLES: 'api', WEBHOOKS_ALLOW_PRIVATE: 'true', PUBLIC_URLS: PUBLIC_URL };

@@ -1,4 +1,0 @@
-/** The files that define the pipelines of a connection of Buildkite. */
-import type { CiDefinitionProvider } from '@svc/sdk/ci-definitions';
-
-export const definitions: readonly CiDefinitionProvider[] = ['buildkite'];

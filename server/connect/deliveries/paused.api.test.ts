@@ -1,0 +1,226 @@
+/** What comes while a connection is paused or takes direct reports alone: nothing is taken, and nothing is lost. Two servers, one database. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { has } from '../../../test/setup/needs.ts';
+import { startTestServer } from '../../../test/setup/server.ts';
+import type { TestServer } from '../../../test/setup/server.ts';
+import { hook, ledger, runNamed, send } from '../../../test/setup/ci/hooked.ts';
+import type { Hooked } from '../../../test/setup/ci/hooked.ts';
+
+const postgresHere = await has('postgres');
+const EVENT = { 'x-github-event': 'workflow_run' };
+
+interface Shown {
+  readonly id: number;
+  readonly status: string;
+  readonly second?: number;
+}
+
+describe.skipIf(!postgresHere)('a connection that takes nothing for a while', () => {
+  let server: TestServer;
+  let other: TestServer;
+  let as: string;
+  beforeAll(async () => {
+    server = await startTestServer();
+    const { databaseUrl, dataDir } = server;
+    other = await startTestServer({ databaseUrl, dataDir });
+    as = server.first.apiKey;
+  });
+  afterAll(async () => {
+    await other.stop();
+    await server.stop();
+  });
+
+  const run = (path: string, { id, status, second = id }: Shown) => ({
+    workflow_run: {
+      id,
+      status,
+      conclusion: status === 'completed' ? 'success' : null,
+      updated_at: `2026-07-01T10:00:${String(second).padStart(2, '0')}Z`,
+    },
+    repository: { full_name: path },
+  });
+  const change = async ({ connectionId }: Hooked, body: object) => {
+    const changed = await server.call(`PATCH /ci/connections/${connectionId}`, { as, body });
+    expect(changed.status, changed.text).toBe(200);
+  };
+  /** The same webhook at the other server, which has its own memory of it. */
+  const there = (hooked: Hooked): Hooked => ({
+    ...hooked,
+    url: hooked.url.replace(server.baseUrl, other.baseUrl),
+  });
+  const made = async (repositoryPath: string, more: object = {}) => {
+    const hooked = await hook(server, 'github', { repositoryPath, ingestMode: 'both', ...more });
+    return { ...hooked, url: hooked.url.replace(/^https?:\/\/[^/]+/, server.baseUrl) };
+  };
+  const states = async (hooked: Hooked) => (await ledger(server, hooked)).map(({ state }) => state);
+
+  it('is paused at every server at once, and loses nothing when it is active again', async () => {
+    const path = 'acme/paused';
+    const hooked = await made(path);
+    const report = { ciConnectionId: hooked.connectionId, externalRunId: 'direct' };
+    const direct = await server.call('POST /ci/runs', { as, body: report });
+    for (const at of [hooked, there(hooked)])
+      expect((await send(at, run(path, { id: 1, status: 'queued' }), { headers: EVENT })).status).toBe(202);
+    await ledger(server, hooked);
+    await change(hooked, { status: 'paused' });
+    // In the moment after, at a server that was not asked to pause it.
+    const held = await send(there(hooked), run(path, { id: 1, status: 'completed', second: 30 }), {
+      headers: EVENT,
+    });
+    expect(held).toMatchObject({ status: 202, body: { held: expect.stringContaining('paused') } });
+    expect(
+      (
+        await send({ ...there(hooked), secret: 'wrong' }, run(path, { id: 2, status: 'queued' }), {
+          headers: EVENT,
+        })
+      ).status,
+    ).toBe(401);
+    const id = String(direct.body['id']);
+    for (const [route, body] of [
+      ['POST /ci/runs', report],
+      ['POST /ci/runs', { ...report, externalRunId: 'new' }],
+      [`PATCH /ci/runs/${id}`, { status: 'success' }],
+      [`POST /ci/runs/${id}/complete`, { status: 'success' }],
+      [`POST /ci/runs/${id}/jobs`, { jobs: [{ name: 'unit' }] }],
+    ] as const) {
+      const refused = await other.call(route, { as, body });
+      expect([route, refused.status, refused.code]).toEqual([route, 409, 'ci_connection_paused']);
+    }
+    for (const second of [31, 32])
+      await send(hooked, run(path, { id: second, status: 'completed', second }), { headers: EVENT });
+    expect(await states(hooked)).toEqual(['held', 'held', 'held', 'processed', 'processed']);
+    expect((await runNamed(server, hooked, { externalRunId: '1' }))['status']).toBe('queued');
+    expect((await server.call(`GET /ci/runs/${id}`, { as })).body['status']).toBe('running');
+    await change(hooked, { status: 'active' });
+    const next = await send(there(hooked), run(path, { id: 33, status: 'completed' }), { headers: EVENT });
+    expect(next).toMatchObject({ status: 202, body: { id: expect.any(String) } });
+    expect(next.body).not.toHaveProperty('held');
+    const after = await ledger(server, hooked);
+    expect(after.map(({ state }) => state)).toEqual(Array.from({ length: 6 }, () => 'processed'));
+    expect(after.some(({ detail }) => detail !== undefined)).toBe(false);
+    for (const name of ['1', '31', '32', '33'])
+      expect((await runNamed(server, hooked, { externalRunId: name }))['status']).toBe('success');
+  });
+
+  it('neither loses nor takes wrongly what comes around the change', async () => {
+    const path = 'acme/toggled';
+    const hooked = await made(path);
+    let sent = 0;
+    let isPaused = false;
+    const post = async (at: Hooked): Promise<void> => {
+      sent += 1;
+      expect(
+        (await send(at, run(path, { id: sent, status: 'completed', second: 1 }), { headers: EVENT })).status,
+      ).toBe(202);
+    };
+    const storm = async (at: Hooked): Promise<void> => {
+      while (!isPaused) await post(at);
+      await post(at);
+    };
+    const toggle = async (): Promise<void> => {
+      for (const status of ['paused', 'active', 'paused', 'active', 'paused']) {
+        await post(hooked);
+        await change(hooked, { status });
+      }
+      isPaused = true;
+    };
+    await Promise.all([storm(hooked), storm(there(hooked)), storm(hooked), toggle()]);
+    const count = async (table: 'runs' | 'held' | 'processed'): Promise<number> => {
+      const { connectionId } = hooked;
+      const [row] =
+        table === 'runs'
+          ? await server.db.sql`select count(*)::int as n from ci_runs where connection_id = ${connectionId}`
+          : await server.db
+              .sql`select count(*)::int as n from ci_deliveries where connection_id = ${connectionId} and state = ${table}`;
+      return Number(row?.['n']);
+    };
+    // Whatever was accepted before the pause and not read is held as well: from here on nothing moves.
+    await expect.poll(async () => (await count('held')) + (await count('processed'))).toBe(sent);
+    expect(await count('held')).toBeGreaterThan(0);
+    expect(await count('runs')).toBe(await count('processed'));
+    await change(hooked, { status: 'active' });
+    await expect.poll(async () => await count('processed')).toBe(sent);
+    expect(await count('runs')).toBe(sent);
+  });
+
+  it('is read in the order in which it came, the first end of a run counts', async () => {
+    const path = 'acme/in-order';
+    const hooked = await made(path);
+    await change(hooked, { status: 'paused' });
+    const end = (conclusion: string) => ({
+      workflow_run: { id: 1, status: 'completed', conclusion },
+      repository: { full_name: path },
+    });
+    for (const conclusion of ['cancelled', 'success', 'failure'])
+      await send(hooked, end(conclusion), { headers: EVENT });
+    await change(hooked, { status: 'active' });
+    expect(await states(hooked)).toEqual(['ignored', 'ignored', 'processed']);
+    expect((await runNamed(server, hooked, { externalRunId: '1' }))['status']).toBe('cancelled');
+  });
+
+  it('shows what its mode turned away, with the command that changes it, and takes it when it is sent again', async () => {
+    const path = 'acme/direct';
+    const hooked = await made(path, { ingestMode: undefined });
+    const first = await send(hooked, run(path, { id: 1, status: 'queued' }), {
+      headers: EVENT,
+      sending: { deliveryId: 'd1' },
+    });
+    const command = `svc ci connections update ${hooked.connectionId} --ingest-mode both`;
+    expect(first).toMatchObject({ status: 200, body: { ignored: expect.stringContaining(command) } });
+    const [entry] = await ledger(server, hooked);
+    expect(entry).toMatchObject({
+      state: 'ignored',
+      event: 'workflow_run',
+      detail: expect.stringContaining(command),
+    });
+    expect(entry).toHaveProperty('processedAt');
+    // Nobody fills the ledger without the secret.
+    expect(
+      (await send({ ...hooked, secret: 'wrong' }, run(path, { id: 2, status: 'queued' }), { headers: EVENT }))
+        .status,
+    ).toBe(401);
+    expect(await ledger(server, hooked)).toHaveLength(1);
+    await change(hooked, { ingestMode: 'both' });
+    await send(there(hooked), run(path, { id: 1, status: 'queued' }), {
+      headers: EVENT,
+      sending: { deliveryId: 'd1' },
+    });
+    const [again] = await ledger(server, hooked);
+    expect(again).toMatchObject({
+      id: entry?.['id'],
+      state: 'processed',
+      repeats: 1,
+      changed: 'run made, queued',
+    });
+  });
+
+  it('tells what each delivery changed, and of which run', async () => {
+    const path = 'acme/told';
+    const hooked = await made(path);
+    const job = (status: string, conclusion: string | null) => ({
+      workflow_job: { id: 5, run_id: 1, status, conclusion, name: 'unit', head_sha: 'c'.repeat(40) },
+      repository: { full_name: path },
+    });
+    const steps: ReadonlyArray<readonly [object, object, string]> = [
+      [run(path, { id: 1, status: 'queued', second: 1 }), EVENT, 'run made, queued'],
+      [run(path, { id: 1, status: 'in_progress', second: 2 }), EVENT, 'queued → running; providerStatus'],
+      [job('completed', 'success'), { 'x-github-event': 'workflow_job' }, 'commitSha; 1 job'],
+      [run(path, { id: 1, status: 'queued', second: 1 }), EVENT, 'nothing: later news was known'],
+      [
+        run(path, { id: 1, status: 'completed', second: 3 }),
+        EVENT,
+        'running → success; providerStatus, providerConclusion, finishedAt',
+      ],
+      [run(path, { id: 1, status: 'completed', second: 3 }), EVENT, 'nothing: it was known'],
+    ];
+    for (const [payload, headers, changed] of steps) {
+      await send(hooked, payload, { headers: headers as Record<string, string> });
+      const [last] = await ledger(server, hooked);
+      expect(last).toMatchObject({
+        state: 'processed',
+        changed,
+        runId: (await runNamed(server, hooked, { externalRunId: '1' }))['id'],
+      });
+    }
+  });
+});

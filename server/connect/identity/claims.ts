@@ -1,0 +1,119 @@
+/** Makes the job of the claims of an id_token. `sub` is not read: its form is the repository's to choose, and has changed. */
+import { withArticle } from '@svc/proto/http/article.ts';
+import type { CiJob } from '../../kit/context.ts';
+import type { Issuer, OidcProvider } from './issuers.ts';
+import { invalid, printable, refused } from './refusals.ts';
+import type { Claims } from './refusals.ts';
+
+const ID = /^[1-9]\d{0,19}$/;
+const ATTEMPT = /^[1-9]\d{0,4}$/;
+const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
+const PATH = /^[^\s/]+(\/[^\s/]+)+$/;
+/** No claim that decides something is longer: the longest holds two paths and a ref. */
+const CLAIM_CHARS_MAX = 2_000;
+const PRINTABLE = new RegExp(`^[^\\p{Cc}]{1,${CLAIM_CHARS_MAX}}$`, 'u');
+
+/** Both issuers write ids, numbers and booleans as text. */
+function text(claims: Claims, name: string, form: RegExp = PRINTABLE): string {
+  const value = claims[name];
+  if (value === undefined || value === null || value === '')
+    throw invalid(`the claim ${name} is absent`, { claim: name, claims });
+  if (typeof value !== 'string')
+    throw invalid(`the claim ${name} is ${withArticle(typeof value)}, expected a text`, {
+      claim: name,
+      claims,
+    });
+  if (value.length > CLAIM_CHARS_MAX || !form.test(value))
+    throw invalid(`the claim ${name} is "${printable(value)}", which none of its kind can be`, {
+      claim: name,
+      claims,
+    });
+  return value;
+}
+
+/** Keeps the claims that are there. */
+function texts(claims: Claims, names: readonly string[]): Record<string, string> {
+  const isThere = (name: string): boolean => !['', undefined, null].includes(claims[name] as string);
+  return Object.fromEntries(names.filter(isThere).map((name) => [name, text(claims, name)]));
+}
+
+const DECIDING: Readonly<Record<OidcProvider, readonly string[]>> = {
+  github: ['ref', 'ref_type', 'head_ref', 'event_name', 'workflow', 'workflow_ref', 'environment', 'actor'],
+  gitlab: [
+    'ref',
+    'ref_type',
+    'ref_path',
+    'pipeline_source',
+    'ci_config_ref_uri',
+    'environment',
+    'user_login',
+  ],
+};
+
+function github(claims: Claims): Omit<CiJob, 'provider' | 'issuer' | 'claims'> {
+  text(claims, 'event_name'); // What is allowed depends on it.
+  return {
+    repositoryId: text(claims, 'repository_id', ID),
+    ownerId: text(claims, 'repository_owner_id', ID),
+    repositoryPath: text(claims, 'repository', PATH),
+    runId: text(claims, 'run_id', ID),
+    attempt: Number(text(claims, 'run_attempt', ATTEMPT)),
+  };
+}
+
+/**
+ * Claims of the project that the job runs in, not of the one that the merge request comes from: `project_*` may name the fork, `job_project_*` are absent in old versions. Where both are
+ * there and differ, the code is a stranger's.
+ */
+function gitlab(claims: Claims): Omit<CiJob, 'provider' | 'issuer' | 'claims'> {
+  const project = text(claims, 'project_id', ID);
+  const isOfJob = claims['job_project_id'] !== undefined;
+  const of = (name: string): string => (isOfJob ? `job_${name}` : name);
+  const repositoryId = text(claims, of('project_id'), ID);
+  if (repositoryId !== project)
+    throw refused(
+      `the merge request comes from a fork: project_id is ${project}, the job runs in ${repositoryId}`,
+      {
+        claim: 'project_id',
+        claims,
+      },
+    );
+  text(claims, 'pipeline_source');
+  return {
+    repositoryId,
+    ownerId: text(claims, of('namespace_id'), ID),
+    repositoryPath: text(claims, of('project_path'), PATH),
+    runId: text(claims, 'pipeline_id', ID),
+    // Retried jobs stay in their pipeline and no claim counts the retries: a job reports the pipeline's first attempt.
+    attempt: 1,
+  };
+}
+
+export function jobOf({ provider, issuer }: Issuer, claims: Claims): CiJob {
+  const named = provider === 'github' ? github(claims) : gitlab(claims);
+  const decisive = { sha: text(claims, 'sha', SHA), ...texts(claims, DECIDING[provider]) };
+  return { provider, issuer, ...named, claims: decisive };
+}
+
+/** Claims as they were named in the token, for refusals of a job. */
+export function claimsOf(job: CiJob): Claims {
+  const { issuer: iss, repositoryId, ownerId, repositoryPath, runId, attempt, claims } = job;
+  return job.provider === 'github'
+    ? {
+        iss,
+        repository: repositoryPath,
+        repository_id: repositoryId,
+        repository_owner_id: ownerId,
+        run_id: runId,
+        run_attempt: String(attempt),
+        ...claims,
+      }
+    : {
+        iss,
+        project_path: repositoryPath,
+        project_id: repositoryId,
+        namespace_id: ownerId,
+        pipeline_id: runId,
+        ...claims,
+      };
+}

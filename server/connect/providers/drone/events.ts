@@ -1,0 +1,123 @@
+/** Drone: one hook for the whole server, with the build and its stages. */
+import type { JobEvent } from '../event.ts';
+import {
+  at,
+  BLOCKED,
+  CANCELLED,
+  ERROR,
+  FAILED,
+  header,
+  idOf,
+  isEnd,
+  listOf,
+  meaningOf,
+  QUEUED,
+  refOf,
+  RUNNING,
+  shaOf,
+  SKIPPED,
+  statusOf,
+  SUCCESS,
+  text,
+  unixTimeOf,
+  urlOf,
+} from '../read.ts';
+import type { Meaning, Meanings } from '../read.ts';
+import type { Normalise } from '../types.ts';
+
+const STATUSES: Meanings = {
+  pending: QUEUED,
+  waiting_on_dependencies: QUEUED,
+  blocked: BLOCKED,
+  running: RUNNING,
+  started: RUNNING,
+  success: SUCCESS,
+  failure: FAILED,
+  error: ERROR,
+  declined: { status: 'failed', reason: 'declined' },
+  killed: CANCELLED,
+  skipped: SKIPPED,
+};
+
+export const normalise: Normalise = (headers, payload) => {
+  const event = text(header(headers, 'x-drone-event')) ?? text(at(payload, 'event'));
+  const build = (key: string) => at(payload, 'build', key);
+  if (event !== undefined && event !== 'build') return { ignored: `event ${event}` };
+  const [id, status] = [idOf(build('id')), text(build('status'))];
+  if (id === undefined || status === undefined) return { ignored: 'event without a build or its status' };
+  const means = meaningOf(STATUSES, status);
+  const repo = (key: string) => at(payload, 'repo', key);
+  const [slug, number] = [text(repo('slug')), idOf(build('number'))];
+  const server = urlOf(at(payload, 'system', 'link'))?.replace(/\/+$/, '');
+  return {
+    kind: 'run',
+    repository: { id: idOf(repo('uid')), name: slug },
+    run: { externalRunId: id, externalAttempt: 1 },
+    // A job knows its number alone.
+    aliases: slug === undefined || number === undefined ? [] : [`${slug}#${number}`],
+    event: {
+      ...statusOf(means, status),
+      order: idOf(build('version')),
+      final: true,
+      facts: {
+        name: slug,
+        file: text(repo('config_path')),
+        commitSha: shaOf(build('after')),
+        ...(isOfFork(build('source_repo'), slug) ? {} : branchOf(payload)),
+        event: text(build('event')),
+        queuedAt: unixTimeOf(build('created'), 'seconds'),
+        startedAt: means.status === 'queued' ? undefined : unixTimeOf(build('started'), 'seconds'),
+        // May be set while the build is pending.
+        finishedAt: isEnd(means) ? unixTimeOf(build('finished'), 'seconds') : undefined,
+        // `link` is the forge's comparison, not the build's page.
+        url: server === undefined || slug === undefined ? undefined : urlOf(`${server}/${slug}/${number}`),
+        actor: text(build('sender')) ?? text(build('author_login')),
+      },
+    },
+    jobs: listOf(build('stages')).flatMap(jobsOfStage),
+  };
+};
+
+/** Only pull requests have a repository that they come from, and their branch is one of that. */
+function isOfFork(sourceRepo: unknown, slug: string | undefined): boolean {
+  const source = text(sourceRepo);
+  return source !== undefined && slug !== undefined && source.toLowerCase() !== slug.toLowerCase();
+}
+
+/** `target` of a pull request is what it is to be merged into. */
+function branchOf(payload: unknown) {
+  const build = (key: string) => at(payload, 'build', key);
+  const source = build('event') === 'pull_request' ? text(build('source')) : undefined;
+  if (source !== undefined) return refOf(source);
+  const { tag } = refOf(build('ref'));
+  return tag === undefined ? refOf(build('target')) : { tag };
+}
+
+function jobsOfStage(stage: unknown): readonly JobEvent[] {
+  const own = jobOf(stage, text(at(stage, 'kind')));
+  const steps = listOf(at(stage, 'steps')).flatMap((step) => jobOf(step, text(at(stage, 'name'))));
+  return [...own, ...steps];
+}
+
+function jobOf(job: unknown, stage: string | undefined): readonly JobEvent[] {
+  const [id, status] = [idOf(at(job, 'id')), text(at(job, 'status'))];
+  if (id === undefined || status === undefined) return [];
+  const isStep = at(job, 'step_id') !== undefined || at(job, 'stage_id') !== undefined;
+  const soft = at(job, 'errignore') === true;
+  const known = meaningOf(STATUSES, status);
+  const means: Meaning = soft && known.status === 'failed' ? { ...known, soft: true } : known;
+  return [
+    {
+      // Ids of stages and of steps are counted apart.
+      externalJobId: `${isStep ? 'step' : 'stage'} ${id}`,
+      name: text(at(job, 'name')) ?? id,
+      ...statusOf(means, status),
+      order: idOf(at(job, 'version')),
+      facts: {
+        stage,
+        startedAt: unixTimeOf(at(job, 'started'), 'seconds'),
+        finishedAt: isEnd(means) ? unixTimeOf(at(job, 'stopped'), 'seconds') : undefined,
+      },
+    },
+  ];
+}

@@ -1,0 +1,93 @@
+/** Jenkins, by its Notification plugin: phases of a build, without times. */
+import {
+  at,
+  CANCELLED,
+  FAILED,
+  idOf,
+  meaningOf,
+  QUEUED,
+  refOf,
+  RUNNING,
+  shaOf,
+  SKIPPED,
+  SOFT_SUCCESS,
+  statusOf,
+  SUCCESS,
+  text,
+  urlOf,
+} from '../read.ts';
+import type { Meanings } from '../read.ts';
+import type { Normalise } from '../types.ts';
+
+const PHASES = ['QUEUED', 'STARTED', 'COMPLETED', 'FINALIZED'];
+
+const STATUSES: Meanings = {
+  SUCCESS,
+  UNSTABLE: SOFT_SUCCESS,
+  FAILURE: FAILED,
+  ABORTED: CANCELLED,
+  NOT_BUILT: SKIPPED,
+};
+
+export const normalise: Normalise = (_headers, payload) => {
+  const build = (key: string) => at(payload, 'build', key);
+  const phase = text(build('phase'))?.toUpperCase() ?? '';
+  const order = PHASES.indexOf(phase) + 1;
+  if (order === 0) return { ignored: `phase ${phase || 'without a name'}` };
+  const url = urlOf(build('full_url'));
+  // A number alone is its job's, not the server's.
+  const number = idOf(build('number'));
+  // `name` says neither its folders nor, of a branch's job, what it is a branch of.
+  const name = jobOf(url) ?? text(at(payload, 'name'));
+  const id = idOf(url ?? (name === undefined || number === undefined ? undefined : `${name}#${number}`));
+  if (id === undefined) return { ignored: 'build without address and number' };
+  const status = text(build('status'))?.toUpperCase();
+  const ref = refOf(text(at(build('scm'), 'branch'))?.replace(/^(refs\/remotes\/)?origin\//, ''));
+  return {
+    kind: 'run',
+    repository: { id: undefined, name: text(at(build('scm'), 'url')) },
+    run: { externalRunId: id, externalAttempt: 1 },
+    aliases: url === undefined || name === undefined || number === undefined ? [] : [`${name}#${number}`],
+    event: {
+      ...statusOfPhase(phase, status),
+      order,
+      final: true,
+      facts: {
+        name: pipelineOf(name, ref.branch),
+        url,
+        commitSha: shaOf(at(build('scm'), 'commit')),
+        ...ref,
+      },
+    },
+    jobs: [],
+  };
+};
+
+/** `…/job/folder/job/app/3/` is a build of `folder/app`, as the job itself sees it. One of a matrix has its axes behind that. */
+function jobOf(url: string | undefined): string | undefined {
+  const path = /((?:\/job\/[^/]+)+)(?:\/[^/]*=[^/]*)?\/\d+\/?$/.exec(url ?? '')?.[1];
+  // Cleaned anew: what was encoded may be anything.
+  return text(path?.slice('/job/'.length).split('/job/').map(decoded).join('/'));
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // It is not our encoding, and stays: the job is called so.
+  }
+}
+
+/** A job of a branch is one of the pipeline that the branches have in common; its name is the branch's, with `%2F` for a slash. */
+function pipelineOf(name: string | undefined, branch: string | undefined): string | undefined {
+  if (name === undefined || branch === undefined) return name;
+  const tail = [branch, encodeURIComponent(branch)].find((spelt) => name.endsWith(`/${spelt}`));
+  return tail === undefined ? name : name.slice(0, -tail.length - 1);
+}
+
+/** The status of a build that has just started may be that of the one before. */
+function statusOfPhase(phase: string, status: string | undefined) {
+  if (phase === 'QUEUED') return statusOf(QUEUED, phase);
+  if (phase === 'STARTED') return statusOf(RUNNING, phase);
+  return status === undefined ? {} : statusOf(meaningOf(STATUSES, status), phase, status);
+}

@@ -1,0 +1,81 @@
+/** The columns of a run, made of its state: the status as settled, and times, where the time of receipt stands in for one that the provider did not report. */
+import { isTerminal, settle } from './accept.ts';
+import type { CiState } from './accept.ts';
+import { baseOfQueue } from './merge-queue.ts';
+import type { ciRuns } from './schema.ts';
+
+type RunRow = typeof ciRuns.$inferSelect;
+
+export type RunView = Pick<
+  RunRow,
+  | 'status'
+  | 'providerStatus'
+  | 'providerConclusion'
+  | 'blocked'
+  | 'soft'
+  | 'reason'
+  | 'trigger'
+  | 'commitSha'
+  | 'branch'
+  | 'mergeQueue'
+  | 'tag'
+  | 'externalUrl'
+  | 'actor'
+  | 'queuedAt'
+  | 'startedAt'
+  | 'finishedAt'
+  | 'durationMs'
+  | 'occurredAt'
+>;
+
+/** The run before this event. */
+type Before = Pick<RunRow, 'startedAt' | 'finishedAt' | 'createdAt'>;
+
+export function viewOf(state: CiState, now: Date, before?: Before): RunView {
+  const { facts, ...settled } = settle(state);
+  const createdAt = before?.createdAt ?? now;
+  const queuedAt = dateOf(facts.queuedAt);
+  const ended = isTerminal(settled.status);
+  const branch = textOf(facts.branch);
+  const base = textOf(facts.mergeQueueOf) ?? baseOfQueue(branch);
+  const reportedStart = dateOf(facts.startedAt);
+  const startedAt = reportedStart ?? before?.startedAt ?? (settled.status === 'running' ? now : null);
+  const finishedAt = ended ? (dateOf(facts.finishedAt) ?? before?.finishedAt ?? now) : null;
+  return {
+    trigger: textOf(facts.event),
+    ...settled,
+    commitSha: textOf(facts.commitSha),
+    branch: base ?? branch,
+    mergeQueue: base !== null,
+    tag: textOf(facts.tag),
+    externalUrl: textOf(facts.url),
+    actor: textOf(facts.actor),
+    queuedAt,
+    startedAt,
+    finishedAt,
+    durationMs: typeof facts.durationMs === 'number' ? facts.durationMs : span(startedAt, finishedAt),
+    // A provider's clock that runs ahead must not put its runs on top of the timeline.
+    occurredAt: earlier(queuedAt ?? reportedStart ?? createdAt, createdAt),
+  };
+}
+
+const earlier = (a: Date, b: Date): Date => (a.getTime() < b.getTime() ? a : b);
+
+function span(from: Date | null, to: Date | null): number | null {
+  if (from === null || to === null) return null;
+  const ms = to.getTime() - from.getTime();
+  return ms >= 0 && ms <= DURATION_MAX_MS ? ms : null;
+}
+
+/** The most that the contract's field holds. */
+const DURATION_MAX_MS = 4_000_000_000;
+
+export function dateOf(value: string | number | undefined): Date | null {
+  if (typeof value !== 'string') return null;
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? null : date;
+}
+
+export function textOf(value: string | number | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
