@@ -122,7 +122,7 @@ export function splitGlobals(words: readonly string[]): CommandLine {
         throw new UsageError(`${flag.name} needs a value: ${flag.name} <${flag.spec.placeholder}>`);
       if (given.has(flag.spec)) throw new UsageError(`${flag.name} is given twice`);
       given.add(flag.spec);
-      own.push(wordOf(flag));
+      own.push(asOneWord(flag));
     } else if (isValue) {
       own.push(text);
       isValue = false;
@@ -141,7 +141,7 @@ const GLOBAL_ARGS: ArgsDef = Object.fromEntries(
 );
 
 /** The flag by its one name, as citty reads it: `-ojson` is `--output=json`, and `--json` names no fields. */
-function wordOf({ spec, inline }: GivenFlag): string {
+function asOneWord({ spec, inline }: GivenFlag): string {
   const value = inline ?? (spec.optionalValue === true ? '' : undefined);
   return `--${camelCase(spec.flag)}${value === undefined ? '' : `=${value}`}`;
 }

@@ -193,7 +193,6 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     successStatus: op.successStatus ?? 200,
     timeoutMs: op.timeoutMs ?? TIMEOUT_MS_DEFAULT,
     bodyBytesMax: op.bodyBytesMax ?? bodyBytesMaxOf(desc.input, auth ?? 'required'),
-    rateLimit: rateLimitOf(report, op.rateLimit),
     stability: wordOf(report, 'stability', op.stability) ?? 'stable',
     destructive: op.destructive ?? false,
     examples: (op.examples ?? []).map((example): ExampleModel => ({
@@ -205,11 +204,11 @@ function buildRpc(context: Context, service: ServiceModel, desc: DescMethod): Rp
     ...(page && { page }),
     ...(stream && { stream }),
     routes,
-    teamInPath: (routes[0]?.pathFields ?? []).some((field) => field.name === 'team_id'),
     ...(service.sdk !== undefined &&
       op.sdk !== '-' && { sdk: { ...sdk, name: op.sdk || lowerFirst(desc.name) } }),
   } satisfies RpcModel;
   checkIdempotencyLevel(report, base);
+  if (op.rateLimit) checkRateLimit(report, op.rateLimit);
   const cli =
     service.cliGroup !== undefined && op.command !== '-'
       ? buildCliCommand(report, base, { op, group: service.cliGroup })
@@ -239,10 +238,9 @@ function listed(
   return value;
 }
 
-function rateLimitOf(report: Report, value: string | undefined): RateLimit {
-  const known = RATE_LIMITS.find((limit) => limit === (value || 'default'));
-  if (!known) report(`rate_limit "${value}" is unknown; allowed are ${RATE_LIMITS.join(', ')}`);
-  return known ?? 'default';
+function checkRateLimit(report: Report, value: string): void {
+  if (!RATE_LIMITS.some((limit) => limit === value))
+    report(`rate_limit "${value}" is unknown; allowed are ${RATE_LIMITS.join(', ')}`);
 }
 
 function pageOf(

@@ -1,6 +1,6 @@
 /** Routes of an RPC from its google.api.http rule, resolved against the request and the response. */
 import { withArticle } from '../http/article.ts';
-import type { PathSegment, Verb } from '../http/rpc.ts';
+import type { Verb } from '../http/rpc.ts';
 import type { Report } from './contract-error.ts';
 import type { FieldModel, MessageModel, RouteModel } from './model.ts';
 import type { HttpRule } from './options.ts';
@@ -36,18 +36,15 @@ function buildRoute(report: Report, rule: HttpRule, { request, response }: Messa
     return undefined;
   }
   const pathFields: FieldModel[] = [];
-  const segments: PathSegment[] = [];
   const jsonSegments: string[] = [];
   for (const segment of template.segments) {
     if ('literal' in segment) {
-      segments.push(segment);
       jsonSegments.push(segment.literal);
       continue;
     }
     const field = pathField(report, segment.field, request);
     if (!field) return undefined;
     pathFields.push(field);
-    segments.push({ field: field.local, ...(segment.multi && { multi: true as const }) });
     jsonSegments.push(`{${field.json}}`);
   }
   const rest = request.fields.filter((field) => !pathFields.includes(field));
@@ -55,14 +52,7 @@ function buildRoute(report: Report, rule: HttpRule, { request, response }: Messa
   const responseField = responseBodyOf(report, rule.responseBody, response);
   const customVerb = template.customVerb === undefined ? '' : `:${template.customVerb}`;
   return {
-    route: {
-      verb,
-      template: template.text,
-      segments,
-      ...(template.customVerb !== undefined && { customVerb: template.customVerb }),
-      body: body.field?.local ?? (body.all ? '*' : ''),
-      ...(responseField && { responseBody: responseField.local }),
-    },
+    route: { verb, body: body.field?.local ?? (body.all ? '*' : '') },
     jsonPath: `/${jsonSegments.join('/')}${customVerb}`,
     shape: template.shape,
     pathFields,

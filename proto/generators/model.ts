@@ -3,7 +3,7 @@
  * Plain data, in the order of the sources; a printer that needs another order sorts for itself.
  */
 import type { DescEnum, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
-import type { Audience, Auth, Idempotency, RateLimit, RestRoute, Role } from '../http/rpc.ts';
+import type { Audience, Auth, Idempotency, RestRoute, Role } from '../http/rpc.ts';
 
 export { ANONYMOUS_AUTHS, ANONYMOUS_BODY_BYTES_MAX } from '../http/bounds.ts';
 
@@ -71,7 +71,6 @@ export interface RpcModel {
   readonly successStatus: number;
   readonly timeoutMs: number;
   readonly bodyBytesMax: number;
-  readonly rateLimit: RateLimit;
   readonly stability: Stability;
   readonly destructive: boolean;
   readonly examples: readonly ExampleModel[];
@@ -81,7 +80,6 @@ export interface RpcModel {
   readonly stream?: { readonly idField?: FieldModel; readonly resumeField?: FieldModel };
   /** Primary route first; empty for internal RPCs. */
   readonly routes: readonly RouteModel[];
-  readonly teamInPath: boolean;
   /** Absent: not in the SDK. */
   readonly sdk?: SdkMethodModel;
   /** Absent: not in the CLI. */
@@ -103,8 +101,8 @@ export interface PageModel {
 }
 
 export interface RouteModel {
-  /** As served: local field names. */
-  readonly route: RestRoute;
+  /** As served: the body by its local field name. */
+  readonly route: Pick<RestRoute, 'verb' | 'body'>;
   /** `/teams/{teamId}/runners/{runnerId}`, as documented: JSON field names. */
   readonly jsonPath: string;
   /** Two routes with the same verb and shape would take the same requests. */

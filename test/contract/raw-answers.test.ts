@@ -10,24 +10,22 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { svc as session, type Outcome } from '../../cli/testing/session.ts';
 import type { FakeIoOptions } from '../../cli/testing/fake-io.ts';
 import { HttpBodySchema } from '../../proto/gen/google/api/httpbody_pb.ts';
-import type { RpcModel } from '../../proto/generators/model.ts';
 import type { CallContext } from '../../proto/http/call.ts';
 import { apiError } from '../../proto/http/errors.ts';
-import type { RpcInfo } from '../../proto/http/rpc.ts';
 import { openDoor, testApp, type TestDoor } from '../../proto/http/testing/app.ts';
-import { rpcOf } from '../../proto/http/testing/fixture.ts';
 import { Client, SvcConnectionError } from '../../sdk/index.ts';
 import type { Operation } from '../../sdk/core/operation.ts';
 
 const contract = await vi.hoisted(async () => {
   const { buildModel } = await import('../../proto/generators/build-model.ts');
   const { loadImage } = await import('../../proto/generators/image.ts');
+  const { rpcsOf } = await import('../../proto/http/contract.ts');
   const { printedGroups } = await import('./printed-tables.ts');
   const { createFixtureWorkspace } = await import('../../proto/generators/testdata/workspace.ts');
   const workspace = createFixtureWorkspace();
   try {
     const model = buildModel(await loadImage(workspace.root));
-    const rpcs = model.services.find(({ name }) => name === 'FilesService')?.rpcs ?? [];
+    const rpcs = rpcsOf(model.services.flatMap(({ name, desc }) => (name === 'FilesService' ? [desc] : [])));
     const groups = await printedGroups(model, ['files']);
     return { rpcs, groups, commands: (await Promise.all(groups.map(({ load }) => load()))).flat() };
   } finally {
@@ -37,8 +35,6 @@ const contract = await vi.hoisted(async () => {
 
 vi.mock('../../cli/gen/index.ts', () => ({ areas: [], groups: contract.groups }));
 
-/** As print-rpcs.ts writes it. */
-const info = ({ desc, routes }: RpcModel): RpcInfo => rpcOf(desc, routes[0]?.route ?? {});
 const operationOf = (word: string): Operation => {
   const found = contract.commands.find(({ words }) => words[0] === word)?.operation;
   if (found === undefined) throw new Error(`no command "${word}"`);
@@ -69,7 +65,7 @@ beforeAll(async () => {
     },
     stream: pieces,
   };
-  door = await openDoor(answers, { apps: [testApp(answers, contract.rpcs.map(info))] });
+  door = await openDoor(answers, { apps: [testApp(answers, contract.rpcs)] });
 });
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc-raw-'));
