@@ -4,7 +4,7 @@
  */
 import { type DescField, type DescMethod, type FileRegistry, getOption, hasOption } from '@bufbuild/protobuf';
 import type { Problems } from './contract-error.ts';
-import type { OptionReader } from './options.ts';
+import type { OptionReader } from '../http/options.ts';
 
 export interface Behavior {
   readonly required: boolean;

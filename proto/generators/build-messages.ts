@@ -12,12 +12,12 @@ import type { FieldRules as ValidateRules } from '@bufbuild/protovalidate/gen/bu
 import type { Behavior } from './behaviors.ts';
 import { commentOf } from './comments.ts';
 import type { Problems } from './contract-error.ts';
-import { flagOf } from './defaults.ts';
+import { flagOf } from '../http/defaults.ts';
 import { enumValueJson } from './enum-json.ts';
 import { enumRules, takes } from '../http/enum-words.ts';
 import { limitOf, rulesOf } from './field-rules.ts';
 import type { CliDocument, EnumModel, FieldModel, FieldRules, FieldType, MessageModel } from './model.ts';
-import type { FieldOption, OptionReader } from './options.ts';
+import type { FieldOption, OptionReader } from '../http/options.ts';
 
 export interface MessageBuilder {
   message(desc: DescMessage): MessageModel;

@@ -34,8 +34,8 @@ import type {
   ServiceModel,
   Stability,
 } from './model.ts';
-import { operationOf } from './defaults.ts';
-import { type OperationOption, type OptionReader, createOptionReader } from './options.ts';
+import { operationOf } from '../http/defaults.ts';
+import { type OperationOption, type OptionReader, createOptionReader } from '../http/options.ts';
 
 /** The words of the enums of options.proto, by the name of their option. */
 const WORDS = {

@@ -3,8 +3,8 @@ import { withArticle } from '../http/article.ts';
 import type { Verb } from '../http/rpc.ts';
 import type { Report } from './contract-error.ts';
 import type { FieldModel, MessageModel, RouteModel } from './model.ts';
-import type { HttpRule } from './options.ts';
-import { type PathTemplate, parsePathTemplate } from './path-template.ts';
+import type { HttpRule } from '../http/options.ts';
+import { type PathTemplate, parsePathTemplate } from '../http/path-template.ts';
 
 /** Messages of one RPC. */
 export interface Messages {

@@ -9,7 +9,7 @@ import type {
   MessageModel,
   RpcModel,
 } from './model.ts';
-import type { OperationOption } from './options.ts';
+import type { OperationOption } from '../http/options.ts';
 
 /** Flags of the shell itself; no field may take their names. */
 export const GLOBAL_FLAGS: readonly string[] = [

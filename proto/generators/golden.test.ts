@@ -6,7 +6,7 @@ import type { FileRegistry } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildModel } from './build-model.ts';
 import { buf, loadImage } from './image.ts';
-import { createOptionReader } from './options.ts';
+import { createOptionReader } from '../http/options.ts';
 import { filesBelow, printAll } from './outputs.ts';
 import { createFixtureWorkspace, REPOSITORY } from './testdata/workspace.ts';
 

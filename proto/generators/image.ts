@@ -9,7 +9,7 @@ import {
   MethodOptionsSchema,
   MethodOptions_IdempotencyLevel,
 } from '@bufbuild/protobuf/wkt';
-import { createOptionReader } from './options.ts';
+import { createOptionReader } from '../http/options.ts';
 
 const run = promisify(execFile);
 

@@ -24,9 +24,9 @@ import {
   ScopeSchema,
 } from '../gen/svc/options/v1/options_pb.ts';
 import type { FeatureKey } from '../features/manifest.ts';
-import { operationOf } from '../generators/defaults.ts';
-import { createOptionReader } from '../generators/options.ts';
-import { parsePathTemplate } from '../generators/path-template.ts';
+import { operationOf } from './defaults.ts';
+import { createOptionReader } from './options.ts';
+import { parsePathTemplate } from './path-template.ts';
 import { bodyBytesMaxOf } from './bounds.ts';
 import { enumNames } from './enum-names.ts';
 import {

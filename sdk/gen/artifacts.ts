@@ -280,7 +280,7 @@ export interface ArtifactsAttestationsPageParams {
 /** Parameters of `artifacts.upload`. */
 export interface ArtifactsUploadParams {
   /**
-   * The file as it is: a Sigstore bundle or a DSSE envelope, JSON, at most 2,621,440 bytes; or base64 of its gzip, at most 2,621,440 characters, which unpacks to at most 6,291,456 bytes: the command packs what is longer by itself. A statement has at
+   * The file as it is: a Sigstore bundle or a DSSE envelope, JSON, at most 2,359,296 bytes; or base64 of its gzip, at most 2,359,296 characters, which unpacks to at most 6,291,456 bytes: the command packs what is longer by itself. A statement has at
    * most 1,048,576 bytes; one of CycloneDX or SPDX has at most 4,194,304.
    */
   bundle: string;

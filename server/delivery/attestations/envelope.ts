@@ -10,7 +10,7 @@ const BUNDLE_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(\.v0\.3\+json|\+j
 /** Members and items of a bundle and of a statement, each. */
 const ELEMENTS_MAX = 50_000;
 /** Of a bundle as it is sent and stored; one that is packed may unpack to more: see open-large.ts. */
-export const BUNDLE_BYTES_MAX = 2_621_440;
+export const BUNDLE_BYTES_MAX = 2_359_296;
 
 /** What is signed: lengths are in bytes. */
 export function paeOf(type: string, body: Uint8Array): Buffer {

@@ -19,7 +19,7 @@ import { verifyBundle } from './verify.ts';
 import type { Keys } from './verify.ts';
 
 const RECOUNT_JOB = 'attestations.recount';
-/** Bundles that are read at once, of 2.5 MiB at most. */
+/** Bundles that are read at once, of 2.25 MiB at most. */
 const PIECE = 5;
 /** Of those that are looked at within the call that trusts a key. */
 const AT_ONCE_MAX = 100;

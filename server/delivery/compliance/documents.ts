@@ -21,7 +21,7 @@ ledger/                   Entries of the ledger by their places: all from the fi
                           time in the period. Each has the hash of the one before it; the checkpoint is signed.
 releases/ promotions/ artifacts/ attestations/ policies/
                           One file each. Attestations are Sigstore bundles as they were signed, by their
-                          SHA-256; one of more than 2.5 MiB is gzipped (.gz), and gunzip gives it back.
+                          SHA-256; one of more than 2.25 MiB is gzipped (.gz), and gunzip gives it back.
 sboms/                    Documents about packages as they came, by the SHA-256 that signed statements name:
                           24 MiB in all. Of a list without a file the artifact at the service has it.
 access/ keys/             Members when the package was assembled; keys of the service and their rotations.

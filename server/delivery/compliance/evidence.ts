@@ -8,7 +8,7 @@ import { groupBy, keyset } from './reading.ts';
 import type { Reading } from './reading.ts';
 
 const PIECE = 100;
-/** Bundles have 2.5 MiB at most, as they are stored. */
+/** Bundles have 2.25 MiB at most, as they are stored. */
 const BUNDLES_AT_ONCE = 8;
 /** Of one artifact. */
 const SOURCES_MAX = 100;

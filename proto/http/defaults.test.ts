@@ -1,9 +1,9 @@
 import { MethodOptions_IdempotencyLevel as Level } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildModel } from './build-model.ts';
-import { loadImage } from './image.ts';
-import type { RpcModel } from './model.ts';
-import { createWorkspace } from './testdata/workspace.ts';
+import { buildModel } from '../generators/build-model.ts';
+import { loadImage } from '../generators/image.ts';
+import type { RpcModel } from '../generators/model.ts';
+import { createWorkspace } from '../generators/testdata/workspace.ts';
 
 const rpc = (name: string, http: string, op = '') =>
   `// It has no error of its own.
