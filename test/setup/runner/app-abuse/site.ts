@@ -50,7 +50,11 @@ export async function makeSite(): Promise<Site> {
     await runCommand(['ip', 'link', 'del', here], { timeoutMs: CALL_MS });
     await runCommand(['ip', 'netns', 'del', name], { timeoutMs: CALL_MS });
   };
-  const script = `set -e
+  // What a process that was killed left has the same addresses.
+  const script = `for left in $(ip netns list | sed -n 's/^svc-site-\\([0-9]*\\).*/\\1/p'); do
+  [ -d /proc/$left ] || { ip link del svch$left; ip netns del svc-site-$left; }
+done
+set -e
 ip netns add ${name}
 ip link add ${here} type veth peer name ${there} netns ${name}
 ip addr add ${MACHINE}/30 dev ${here}; ip link set ${here} up
