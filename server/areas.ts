@@ -33,5 +33,9 @@ function inOrder(declared: readonly Declared[]): readonly Declared[] {
     ordered.add(feature);
   };
   declared.forEach(add);
+  const names = [...ordered].map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  // Settings and what has started are known by it.
+  if (twice !== undefined) throw new Error(`two features are called ${twice}`);
   return [...ordered];
 }

@@ -8,7 +8,7 @@ import { parseTime } from '../shell/time.ts';
 const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 const BUNDLE_TYPES = /^application\/vnd\.dev\.sigstore\.bundle(?:\.v(0\.3)\+json|\+json;version=(0\.[123]))$/;
 const STATEMENT_TYPES = new Set(['https://in-toto.io/Statement/v1', 'https://in-toto.io/Statement/v0.1']);
-/** Of a bundle that is not packed: the service makes and takes no longer ones. */
+/** An unpacked bundle has at most so many: the service makes and takes no longer ones. */
 export const BUNDLE_BYTES_MAX = 6_291_456;
 const SUBJECTS_MAX = 1_000;
 /** Characters of a text from a bundle that a message repeats. */

@@ -144,7 +144,7 @@ async function linkOnTheWay(root: string, path: string): Promise<string | undefi
 
 /** Like discovery: the root and the folders of CI systems; links and submodules there are errors, for they are not followed. */
 async function checkAll(root: string): Promise<readonly Checked[]> {
-  const found: Found = { paths: [], skipped: [] };
+  const found: FoundFiles = { paths: [], skipped: [] };
   const top = await readdir(root, { withFileTypes: true }).catch((error: unknown) => {
     throw new UsageError(
       `${root} cannot be listed: ${error instanceof Error ? error.message : String(error)}`,
@@ -163,7 +163,7 @@ async function checkAll(root: string): Promise<readonly Checked[]> {
   return checked.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-interface Found {
+interface FoundFiles {
   readonly paths: string[];
   readonly skipped: Array<{ readonly path: string; readonly kind: 'link' | 'module' }>;
 }
@@ -171,7 +171,7 @@ interface Found {
 async function lookThrough(
   root: string,
   { folder, entries }: { readonly folder: string; readonly entries: readonly Dirent[] },
-  found: Found,
+  found: FoundFiles,
 ): Promise<void> {
   for (const entry of entries) {
     const path = `${folder}${entry.name}`;

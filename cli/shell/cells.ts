@@ -19,7 +19,7 @@ export interface CellOf {
   /** JSON path: its last word says what a number means. */
   readonly name: string;
   readonly nowMs: number;
-  /** Of the object that holds the value. Absent: minor units stay numbers. */
+  /** The object that holds the value states it. Minor units stay numbers where it does not. */
   readonly currency?: Currency | undefined;
 }
 

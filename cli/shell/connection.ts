@@ -25,12 +25,12 @@ export interface Connection {
   readonly withheld?: true;
 }
 
-type Wanted = Pick<Globals, 'profile' | 'baseUrl' | 'apiKey'>;
+type WantedConnection = Pick<Globals, 'profile' | 'baseUrl' | 'apiKey'>;
 
 /** `profileMayBeNew`: for the command that makes profiles. */
 export async function findConnection(
   io: Io,
-  globals: Wanted,
+  globals: WantedConnection,
   options: { readonly profileMayBeNew?: boolean } = {},
 ): Promise<Connection> {
   const named = globals.profile ?? nonEmpty(io.env['SVC_PROFILE']);
@@ -103,7 +103,10 @@ export function isExposed(baseUrl: string): boolean {
   return protocol === 'http:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-function givenCredential(io: Io, globals: Wanted): { credential: string; source: string } | undefined {
+function givenCredential(
+  io: Io,
+  globals: WantedConnection,
+): { credential: string; source: string } | undefined {
   const candidates = [
     ['--api-key', globals.apiKey],
     ['SVC_API_KEY', nonEmpty(io.env['SVC_API_KEY'])],

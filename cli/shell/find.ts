@@ -6,18 +6,18 @@ import { nearest } from './suggest.ts';
 import type { Leaf, Node } from './tree.ts';
 
 /** `tokens` is what stands behind the words that led to the node. */
-export interface Found<N extends Node = Node> {
+export interface FoundNode<N extends Node = Node> {
   readonly node: N;
   readonly tokens: readonly Token[];
 }
 
 /** As much of a command as was named. Throws for words that name nothing. */
-export function findNode(tree: Node, tokens: readonly Token[]): Promise<Found> {
+export function findNode(tree: Node, tokens: readonly Token[]): Promise<FoundNode> {
   return route(tree, tokens, async (found) => found);
 }
 
 /** Throws where longer commands only begin. */
-export function commandAt({ node, tokens }: Found): Found<Leaf> {
+export function commandAt({ node, tokens }: FoundNode): FoundNode<Leaf> {
   const { load, meta } = node;
   if (load !== undefined) return { node: { ...node, load }, tokens };
   const which = meta.name === 'svc' ? 'which command?' : `which command of "${meta.name}"?`;
@@ -28,12 +28,12 @@ export function commandAt({ node, tokens }: Found): Found<Leaf> {
 export async function route<T>(
   tree: Node,
   tokens: readonly Token[],
-  arrive: (found: Found) => Promise<T>,
+  arrive: (found: FoundNode) => Promise<T>,
 ): Promise<T> {
   const words = leadingWords(tokens);
   let outcome: { readonly value: T } | undefined;
   const commandOf = (node: Node): CommandDef => {
-    let found: Found = { node, tokens };
+    let found: FoundNode = { node, tokens };
     return {
       meta: node.meta,
       setup: ({ rawArgs }) => {
@@ -64,7 +64,10 @@ function isArgument({ subCommands, load }: Node, word: string | undefined): bool
   return load !== undefined && word !== undefined && !Object.hasOwn(subCommands, word);
 }
 
-/** Where no command is yet, a word names one. citty would look for it behind those that begin with a dash. */
+/**
+ * Throws for a word that names no command where one must be named. citty would pass over it when it begins with
+ * a dash, and look behind it.
+ */
 function refuseUnknown({ meta: { name }, subCommands, load }: Node, typed: string | undefined): void {
   if (load !== undefined || typed === undefined || Object.hasOwn(subCommands, typed)) return;
   const meant = nearest(typed, Object.keys(subCommands));

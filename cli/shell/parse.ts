@@ -74,7 +74,7 @@ function tokenOf(word: string): Token {
   return { index: Number(word.slice(0, colon)), text: word.slice(colon + 1) };
 }
 
-/** Of a switch citty knows true and false. */
+/** Returns the text as it was given; citty gives true or false for a switch. */
 function valueOf(value: unknown): string {
   return typeof value === 'string' ? tokenOf(value).text : String(value);
 }

@@ -13,7 +13,7 @@ import { parseData, withData } from './data.ts';
 import { CliError, UsageError } from './errors.ts';
 import { EXIT, exitCodeOf } from './exit.ts';
 import { checkFeature, type GateOptions } from './feature-gate.ts';
-import { commandAt, findNode, route, type Found } from './find.ts';
+import { commandAt, findNode, route, type FoundNode } from './find.ts';
 import { splitGlobals, wantsJson, type CommandLine, type Globals, type Token } from './globals.ts';
 import { commandHelp, groupHelp, pageFor, rootHelp } from './help.ts';
 import { ClosedPipeError, type Io } from './io.ts';
@@ -99,7 +99,7 @@ class Session {
     return route(this.#tree, line.tokens, (found) => this.#execute(commandAt(found), line));
   }
 
-  async #execute({ node, tokens }: Found<Leaf>, line: CommandLine): Promise<number> {
+  async #execute({ node, tokens }: FoundNode<Leaf>, line: CommandLine): Promise<number> {
     const command = await node.load();
     this.#command = command;
     const context = await this.#prepare(command, line, tokens);

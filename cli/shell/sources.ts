@@ -70,7 +70,7 @@ const UTF8_BYTES_MAX = 4;
 function bytesMaxOf({ limit, type, format }: FieldSpec): number {
   if (limit === undefined) throw new Error('the tables give every document and secret a limit');
   if ('characters' in limit) return limit.characters * UTF8_BYTES_MAX;
-  // What is sent of JSON is measured when it has been read.
+  // JSON is sent without its white space: what is sent is measured when it has been read.
   return limit.bytes * (type === 'json' && format !== 'yaml' ? WHITE_SPACE_FACTOR : 1);
 }
 

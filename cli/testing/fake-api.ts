@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface Asked {
+export interface FakeRequest {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
@@ -15,11 +15,11 @@ export interface Asked {
 export type Answer =
   | { readonly status?: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
   /** For streams and for silence. */
-  | ((response: ServerResponse, asked: Asked) => void);
+  | ((response: ServerResponse, asked: FakeRequest) => void);
 
 export interface FakeApi {
   readonly url: string;
-  readonly asked: readonly Asked[];
+  readonly asked: readonly FakeRequest[];
   /** `route` is `GET /path`, without query. The last answer stays; earlier ones are used up. */
   on(route: string, ...answers: readonly Answer[]): void;
   /** Forgets routes and what was asked. */
@@ -28,7 +28,7 @@ export interface FakeApi {
 }
 
 export async function startFakeApi(): Promise<FakeApi> {
-  const asked: Asked[] = [];
+  const asked: FakeRequest[] = [];
   const routes = new Map<string, Answer[]>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -36,7 +36,12 @@ export async function startFakeApi(): Promise<FakeApi> {
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString();
       const { method = '', url = '', headers } = request;
-      const one: Asked = { method, target: url, headers, body: text === '' ? undefined : JSON.parse(text) };
+      const one: FakeRequest = {
+        method,
+        target: url,
+        headers,
+        body: text === '' ? undefined : JSON.parse(text),
+      };
       asked.push(one);
       const answers = routes.get(`${method} ${url.split('?')[0]}`);
       const answer = answers !== undefined && answers.length > 1 ? answers.shift() : answers?.[0];

@@ -38,7 +38,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** By their names. */
+/** Returns the events of all features, by their names. */
 export function declaredEvents(): EventKinds {
   const all = FEATURES.flatMap(({ events }) => Object.entries(events));
   return Object.fromEntries(all.toSorted(([a], [b]) => (a < b ? -1 : 1)));

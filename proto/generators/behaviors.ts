@@ -52,7 +52,7 @@ function boundFields(registry: FileRegistry, options: OptionReader): ReadonlySet
   );
 }
 
-/** Of each route; of an RPC without a route, one that has none. */
+/** Returns the variables of each route; an RPC without a route has one that binds nothing. */
 function variablesOf(method: DescMethod, options: OptionReader): readonly (readonly string[])[] {
   const rule = options.http(method);
   if (!rule) return [[]];
@@ -61,7 +61,7 @@ function variablesOf(method: DescMethod, options: OptionReader): readonly (reado
   );
 }
 
-/** Of any text; what is no path is refused where routes are built. */
+/** Takes any text: a path that is none is refused where routes are built. */
 function variablesIn(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)/g)].map(([, name = '']) => name);
 }

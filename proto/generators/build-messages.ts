@@ -151,14 +151,14 @@ export function buildEnum(desc: DescEnum, options: OptionReader, problems: Probl
   };
 }
 
-/** What the options of a field say, and what they need not say. */
-interface Said {
+/** Holds what the options of a field say, together with what follows without them. */
+interface FieldSaid {
   readonly option: FieldOption;
   readonly behavior: Behavior;
   readonly flag: string | undefined;
 }
 
-function buildField(desc: DescField, type: FieldType, { option, behavior, flag }: Said): FieldModel {
+function buildField(desc: DescField, type: FieldType, { option, behavior, flag }: FieldSaid): FieldModel {
   const rules = hasOption(desc, validateRules) ? getOption(desc, validateRules) : undefined;
   const required = behavior.required || (rules?.required ?? false);
   const optional = desc.proto.proto3Optional || desc.oneof !== undefined;

@@ -14,7 +14,7 @@ import { type Move, renamer } from './moves.ts';
 type Place = 'messageType' | 'enumType';
 
 /** A message or enum of a file itself. */
-interface Found {
+interface TopLevelType {
   readonly file: FileDescriptorProto;
   readonly place: Place;
   readonly type: DescriptorProto | EnumDescriptorProto;
@@ -58,7 +58,7 @@ function moveType(before: FileDescriptorSet, now: FileDescriptorSet, move: Move)
   return undefined;
 }
 
-function find(image: FileDescriptorSet, name: string): Found | undefined {
+function find(image: FileDescriptorSet, name: string): TopLevelType | undefined {
   for (const file of image.file) {
     for (const place of ['messageType', 'enumType'] as const) {
       const type = file[place].find((candidate) => fullName(file, candidate.name) === name);
@@ -72,17 +72,17 @@ function fullName(file: FileDescriptorProto, name: string): string {
   return `${file.package}.${name}`;
 }
 
-function remove({ file, place, type }: Found): void {
+function remove({ file, place, type }: TopLevelType): void {
   const list: (DescriptorProto | EnumDescriptorProto)[] = file[place];
   list.splice(list.indexOf(type), 1);
 }
 
-function insert(file: FileDescriptorProto, { place, type }: Found): void {
+function insert(file: FileDescriptorProto, { place, type }: TopLevelType): void {
   const list: (DescriptorProto | EnumDescriptorProto)[] = file[place];
   list.push(type);
 }
 
-function isSame({ type }: Found, { type: twin }: Found): boolean {
+function isSame({ type }: TopLevelType, { type: twin }: TopLevelType): boolean {
   if (type.$typeName === 'google.protobuf.DescriptorProto')
     return equals(DescriptorProtoSchema, type, twin as DescriptorProto);
   return equals(EnumDescriptorProtoSchema, type, twin as EnumDescriptorProto);

@@ -24,7 +24,7 @@ export interface CiJob {
 export interface CallerNames {
   readonly username: string;
   readonly email: string;
-  /** Of an API key. */
+  /** The name of the API key, where one was shown. */
   readonly key?: string;
 }
 

@@ -29,7 +29,7 @@ export interface System {
   readonly secrets: Secrets;
   readonly queue: WorkQueue;
   readonly changes: CredentialChanges;
-  /** For addresses that others name. */
+  /** Fetches from addresses that others name. */
   readonly fetch: SafeFetch;
   readonly registry: Registry;
   readonly passwords: Passwords;
@@ -99,7 +99,7 @@ export interface Feature {
   readonly stop?: () => Promise<unknown>;
 }
 
-/** What a feature may check of its settings together with those of the process. */
+/** A feature checks its settings together with those of the process. */
 export interface SettingsCheck {
   readonly process: Omit<ProcessSettings, 'isSet'>;
   readonly isSet: ProcessSettings['isSet'];

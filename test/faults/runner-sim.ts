@@ -51,7 +51,7 @@ export interface SimConfig {
   readonly outputShare: number;
 }
 
-interface Held {
+interface HeldLease {
   readonly work: string;
   readonly epoch: number;
   /** Builds only: that it is in or is about to enter, and the last one that a heartbeat which was answered `ok` named. */
@@ -91,7 +91,7 @@ const outbox = join(config.folder, `${config.name}-outbox`);
 const GIVE_UP_EVERY_MS = 50;
 /** A lease is given up so much before its end. */
 const marginMs = Math.min(1_000, config.leaseMs / 6);
-const held = new Map<string, Held>();
+const held = new Map<string, HeldLease>();
 const now = (): number => stamp().mono;
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 const backoffMs = (tries: number): number => Math.min(1_000, 50 * 2 ** tries) * (0.5 + Math.random() / 2);
@@ -261,7 +261,7 @@ async function take(kind: Kind, offer: Offer, pollId: string): Promise<void> {
   const random = randomOf('work', config.seed, work, epoch);
   const words: Array<LeaseWord | 'lease'> = [];
   let wake = (): void => undefined;
-  const lease: Held = {
+  const lease: HeldLease = {
     work,
     epoch,
     giveUpAt: now() + offer.leaseMs,
@@ -440,7 +440,7 @@ async function sendOutput({ work, epoch, kind = 'run' }: OpenReport): Promise<vo
 function resumeReports(): void {
   for (const file of readdirSync(outbox).filter((name) => name.endsWith('.json'))) {
     const report = JSON.parse(readFileSync(join(outbox, file), 'utf8')) as OpenReport;
-    const lease: Held = {
+    const lease: HeldLease = {
       work: report.work,
       epoch: report.epoch,
       giveUpAt: Number.POSITIVE_INFINITY,

@@ -111,7 +111,7 @@ export async function startShop(
     followPlans: createFollowPlans(config.of(limitsFeature), true),
     onError: (error) => void logged.push(String(error)),
   };
-  /** `own`: also what the server looks at by itself. */
+  /** Waits for what was told; with `own` it waits for what the server looks at by itself, too. */
   const handled = async (own: boolean): Promise<void> => {
     await stripe.delivered();
     await waitFor(

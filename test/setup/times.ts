@@ -12,7 +12,7 @@ export function knownTimes(): Times {
   return new Map(Object.entries(JSON.parse(readFileSync(KNOWN, 'utf8')) as Record<string, number>));
 }
 
-/** Seconds. */
+/** Returns the seconds of each file that has written a line. */
 export function timesOf(file: string): Times {
   const times = new Map<string, number>();
   if (!existsSync(file)) return times;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { joinPipelines } from './join.ts';
-import type { KnownPipeline, Seen } from './join.ts';
+import type { KnownPipeline, SeenPipelines } from './join.ts';
 import type { FoundPipeline } from '../providers/index.ts';
 
 const known = (id: string, name: string, path = ''): KnownPipeline => ({
@@ -20,14 +20,14 @@ const found = (path: string, name = path): FoundPipeline => ({
   partial: false,
   includes: [],
 });
-const seen = (...pipelines: readonly FoundPipeline[]): Seen => ({
+const seen = (...pipelines: readonly FoundPipeline[]): SeenPipelines => ({
   found: pipelines,
   complete: true,
   unreadable: new Set(),
 });
 
 /** `id=name@path` of those that were matched, then those that are made, then those that are gone. */
-function outcome(rows: readonly KnownPipeline[], what: Seen): string {
+function outcome(rows: readonly KnownPipeline[], what: SeenPipelines): string {
   const { matched, made, gone } = joinPipelines(rows, what);
   const parts = [
     ...matched.map(({ id, name, found: { path } }) => `${id}=${name}@${path}`),
@@ -38,7 +38,7 @@ function outcome(rows: readonly KnownPipeline[], what: Seen): string {
 }
 
 describe('joinPipelines()', () => {
-  it.each<[string, readonly KnownPipeline[], Seen, string]>([
+  it.each<[string, readonly KnownPipeline[], SeenPipelines, string]>([
     ['the same file and name', [known('1', 'CI', 'a')], seen(found('a', 'CI')), '1=CI@a'],
     ['a new file', [], seen(found('a', 'CI')), '+CI@a'],
     ['a renamed workflow', [known('1', 'CI', 'a')], seen(found('a', 'Build')), '1=Build@a'],

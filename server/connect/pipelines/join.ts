@@ -12,7 +12,7 @@ export interface KnownPipeline {
   readonly defined: boolean;
 }
 
-export interface Seen {
+export interface SeenPipelines {
   /** Pipelines that were found for this connection, each name once a file. */
   readonly found: readonly FoundPipeline[];
   /** Whether a file that was not seen is gone. */
@@ -34,7 +34,7 @@ export interface Joined {
 
 export function joinPipelines(
   known: readonly KnownPipeline[],
-  { found, complete, unreadable }: Seen,
+  { found, complete, unreadable }: SeenPipelines,
 ): Joined {
   const rows = new Set(known);
   const left = new Set(found);

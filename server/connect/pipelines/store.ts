@@ -8,7 +8,7 @@ import type { RowOf } from '../../kit/resource/index.ts';
 import type { Connection } from '../connections/index.ts';
 import type { FoundPipeline } from '../providers/index.ts';
 import { joinPipelines } from './join.ts';
-import type { Seen } from './join.ts';
+import type { SeenPipelines } from './join.ts';
 import { ciPipelines } from './schema.ts';
 
 export type Pipeline = RowOf<typeof ciPipelines>;
@@ -57,7 +57,7 @@ export async function ensurePipeline(
 }
 
 /** Pipelines of a connection take what a search found, all in one transaction. */
-export async function definePipelines(recording: Recording, seen: Seen): Promise<void> {
+export async function definePipelines(recording: Recording, seen: SeenPipelines): Promise<void> {
   const {
     db,
     db: { orm },

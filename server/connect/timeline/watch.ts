@@ -21,12 +21,12 @@ export interface Watcher {
   readonly limit: number;
 }
 
-interface Seen {
+interface SeenEntry {
   readonly entry: Entry;
   readonly print: string;
 }
 
-export type TimelineWatches = Watches<Watcher, readonly Seen[]>;
+export type TimelineWatches = Watches<Watcher, readonly SeenEntry[]>;
 
 export function createTimelineWatches(isCiOpen: () => boolean): TimelineWatches {
   return createWatches(async ([first, ...others], before) => {
@@ -47,7 +47,7 @@ export function createTimelineWatches(isCiOpen: () => boolean): TimelineWatches 
   });
 }
 
-function sameAs(before: readonly Seen[], now: readonly Seen[]): boolean {
+function sameAs(before: readonly SeenEntry[], now: readonly SeenEntry[]): boolean {
   return before.length === now.length && now.every(({ print }, index) => before[index]?.print === print);
 }
 

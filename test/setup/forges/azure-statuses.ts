@@ -1,5 +1,5 @@
 /** Statuses of commits in Azure Repos. Whoever has no good token is shown a page. */
-import type { Answer, Asked, Route } from './fake-forge.ts';
+import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 
 const STATES: ReadonlySet<unknown> = new Set(['pending', 'succeeded', 'failed', 'error', 'notApplicable']);
@@ -15,7 +15,7 @@ export function azureStatuses(commits: FakeCommits): readonly Route[] {
   ];
 }
 
-function answer(commits: FakeCommits, { headers, groups, query, body }: Asked): Answer {
+function answer(commits: FakeCommits, { headers, groups, query, body }: ForgeRequest): Answer {
   const { sha = '', project, name } = groups;
   const status = body as Record<string, unknown>;
   if (headers.authorization !== `Basic ${Buffer.from(`:${commits.token}`).toString('base64')}`)

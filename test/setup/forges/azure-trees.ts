@@ -1,5 +1,5 @@
 /** Azure Repos' refs, items and blobs. Its path is `organisation/project/_git/repository`. */
-import type { Answer, Asked, Route } from './fake-forge.ts';
+import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeRepository } from './fake-repository.ts';
 
 /** What whoever is not signed in gets: a page, and no 401. */
@@ -10,7 +10,10 @@ const SIGN_IN: Answer = {
 };
 
 export function azureTrees(repositories: readonly FakeRepository[]): readonly Route[] {
-  const route = (path: string, answer: (repository: FakeRepository, asked: Asked) => Answer): Route => ({
+  const route = (
+    path: string,
+    answer: (repository: FakeRepository, asked: ForgeRequest) => Answer,
+  ): Route => ({
     method: 'GET',
     path: new RegExp(`^/(?<project>[^/]+/[^/]+)/_apis/git/repositories/(?<repository>[^/]+)${path}$`),
     answer: (asked) => {

@@ -1,5 +1,5 @@
 /** Bitbucket's webhooks of a repository, known by UUIDs in braces. */
-import type { Answer, Asked, Route } from './fake-forge.ts';
+import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import { remove } from './github-hooks.ts';
 import type { FakeHooks } from './github-hooks.ts';
 
@@ -9,7 +9,7 @@ const error = (status: number, message: string): Answer => ({
 });
 
 export function bitbucketHooks(state: FakeHooks): readonly Route[] {
-  const route = (method: string, tail: string, reply: (asked: Asked) => Answer): Route => ({
+  const route = (method: string, tail: string, reply: (asked: ForgeRequest) => Answer): Route => ({
     method,
     path: new RegExp(`^/repositories/(?<path>[^/]+/[^/]+)/hooks${tail}$`),
     answer: (asked) => {

@@ -1,9 +1,9 @@
 /** Bitbucket's pipelines, by number and by UUID in braces. */
-import type { Asked, Route } from './fake-forge.ts';
+import type { ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeRuns } from './github-runs.ts';
 
 export function bitbucketRuns({ token, path, runs }: FakeRuns): readonly Route[] {
-  const isVisible = ({ headers, groups }: Asked) =>
+  const isVisible = ({ headers, groups }: ForgeRequest) =>
     headers.authorization === `Bearer ${token}` && groups['path'] === path;
   return [
     {

@@ -1,5 +1,5 @@
 /** Bitbucket's build statuses: a key is short, and an address is needed. */
-import type { Answer, Asked, Route } from './fake-forge.ts';
+import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 
 const STATES: ReadonlySet<unknown> = new Set(['INPROGRESS', 'SUCCESSFUL', 'FAILED', 'STOPPED']);
@@ -15,7 +15,7 @@ export function bitbucketStatuses(commits: FakeCommits): readonly Route[] {
   ];
 }
 
-function answer(commits: FakeCommits, { headers, groups, body }: Asked): Answer {
+function answer(commits: FakeCommits, { headers, groups, body }: ForgeRequest): Answer {
   const { sha = '', path } = groups;
   const status = body as Record<string, unknown>;
   const refuse = (code: number, message: string): Answer => ({

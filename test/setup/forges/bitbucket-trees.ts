@@ -1,5 +1,5 @@
 /** Bitbucket Cloud's branches and sources: pages of folders that name the next one by an address, files as they are. */
-import type { Answer, Asked, Route } from './fake-forge.ts';
+import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeEntry, FakeRepository } from './fake-repository.ts';
 
 const error = (status: number, message: string): Answer => ({
@@ -8,7 +8,10 @@ const error = (status: number, message: string): Answer => ({
 });
 
 export function bitbucketTrees(repositories: readonly FakeRepository[]): readonly Route[] {
-  const route = (path: string, answer: (repository: FakeRepository, asked: Asked) => Answer): Route => ({
+  const route = (
+    path: string,
+    answer: (repository: FakeRepository, asked: ForgeRequest) => Answer,
+  ): Route => ({
     method: 'GET',
     path: new RegExp(`^/2.0/repositories/(?<repository>[^/]+/[^/]+)${path}$`),
     answer: (asked) => {

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface Asked {
+export interface ForgeRequest {
   readonly method: string;
   /** Decoded path, without the query. */
   readonly path: string;
@@ -29,20 +29,20 @@ export interface Route {
   readonly method: string;
   /** Over the decoded path, from its beginning to its end. */
   readonly path: RegExp;
-  readonly answer: (asked: Asked) => Answer | undefined;
+  readonly answer: (asked: ForgeRequest) => Answer | undefined;
 }
 
 export interface FakeForge {
   readonly url: string;
-  readonly asked: Asked[];
+  readonly asked: ForgeRequest[];
   /** Answers in place of the routes while it gives something; the newest first. */
-  instead(answer: (asked: Omit<Asked, 'groups'>) => Answer | undefined): void;
+  instead(answer: (asked: Omit<ForgeRequest, 'groups'>) => Answer | undefined): void;
   close(): Promise<void>;
 }
 
 export async function startFakeForge(routes: readonly Route[]): Promise<FakeForge> {
-  const asked: Asked[] = [];
-  const instead: Array<(one: Omit<Asked, 'groups'>) => Answer | undefined> = [];
+  const asked: ForgeRequest[] = [];
+  const instead: Array<(one: Omit<ForgeRequest, 'groups'>) => Answer | undefined> = [];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
@@ -65,7 +65,7 @@ export async function startFakeForge(routes: readonly Route[]): Promise<FakeForg
       response.end(body === undefined ? undefined : bytes ? body : JSON.stringify(body));
     });
   });
-  const answerOf = (one: Omit<Asked, 'groups'>): Answer => {
+  const answerOf = (one: Omit<ForgeRequest, 'groups'>): Answer => {
     const first = instead.map((answer) => answer(one)).find((answer) => answer !== undefined);
     for (const { method, path, answer } of routes) {
       const match = method === one.method ? path.exec(one.path) : null;

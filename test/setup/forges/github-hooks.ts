@@ -1,5 +1,5 @@
 /** GitHub's webhooks of a repository. What is there is shown without its secret. */
-import type { Answer, Asked, Route } from './fake-forge.ts';
+import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 
 /** What a host of any kind keeps of webhooks. */
 export interface FakeHooks {
@@ -16,7 +16,7 @@ export const fakeHooks = (token: string, path: string): FakeHooks => ({ token, p
 const NOT_FOUND: Answer = { status: 404, body: { message: 'Not Found' } };
 
 /** An answer for whoever may administer the repository. */
-type Reply = (state: FakeHooks, asked: Asked) => Answer;
+type Reply = (state: FakeHooks, asked: ForgeRequest) => Answer;
 
 export function githubHooks(state: FakeHooks): readonly Route[] {
   const route = (method: string, tail: string, reply: Reply): Route => ({
@@ -36,7 +36,7 @@ export function githubHooks(state: FakeHooks): readonly Route[] {
   ];
 }
 
-function create(state: FakeHooks, { body }: Asked): Answer {
+function create(state: FakeHooks, { body }: ForgeRequest): Answer {
   const hook = { id: state.nextId, ...(body as object) } as FakeHooks['hooks'][number];
   const url = urlOf(hook);
   if (state.hooks.some((other) => urlOf(other) === url))
@@ -49,7 +49,7 @@ function create(state: FakeHooks, { body }: Asked): Answer {
   return { status: 201, body: shown(hook) };
 }
 
-function change(state: FakeHooks, { groups, body }: Asked): Answer {
+function change(state: FakeHooks, { groups, body }: ForgeRequest): Answer {
   const at = state.hooks.findIndex(({ id }) => String(id) === groups['id']);
   const known = state.hooks[at];
   if (known === undefined) return NOT_FOUND;
@@ -59,7 +59,7 @@ function change(state: FakeHooks, { groups, body }: Asked): Answer {
 }
 
 /** The same at every host. */
-export function remove({ hooks }: FakeHooks, { groups }: Asked): Answer {
+export function remove({ hooks }: FakeHooks, { groups }: ForgeRequest): Answer {
   const at = hooks.findIndex(({ id }) => String(id) === groups['id']);
   if (at < 0) return NOT_FOUND;
   hooks.splice(at, 1);

@@ -1,5 +1,5 @@
 /** GitHub's runs of Actions. A private repository is not there for those who may not see it. */
-import type { Asked, Route } from './fake-forge.ts';
+import type { ForgeRequest, Route } from './fake-forge.ts';
 
 /** What a host of any kind keeps of runs: by their id, as the host answers them. */
 export interface FakeRuns {
@@ -18,7 +18,7 @@ export const fakeRuns = (token: string, path: string): FakeRuns => ({
 });
 
 export function githubRuns({ token, path, runs }: FakeRuns): readonly Route[] {
-  const isVisible = ({ headers, groups }: Asked) =>
+  const isVisible = ({ headers, groups }: ForgeRequest) =>
     headers.authorization === `Bearer ${token}` && groups['path'] === path;
   return [
     {

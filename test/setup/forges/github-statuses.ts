@@ -1,5 +1,5 @@
 /** GitHub's statuses of commits, with the limits that GitHub has. */
-import type { Answer, Asked, Route } from './fake-forge.ts';
+import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 
 /** What a host of any kind keeps of statuses that were posted. */
 export interface FakeCommits {
@@ -23,7 +23,7 @@ export function githubStatuses(commits: FakeCommits): readonly Route[] {
   ];
 }
 
-function answer(commits: FakeCommits, { headers, groups, body }: Asked): Answer {
+function answer(commits: FakeCommits, { headers, groups, body }: ForgeRequest): Answer {
   const { sha = '', path } = groups;
   const status = body as Record<string, unknown>;
   if (headers.authorization !== `Bearer ${commits.token}`)

@@ -1,5 +1,5 @@
 /** GitHub's branches, trees and blobs. Any value of `recursive` lists everything, as GitHub does. */
-import type { Answer, Asked, Route } from './fake-forge.ts';
+import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeRepository } from './fake-repository.ts';
 
 const NOT_FOUND: Answer = {
@@ -11,7 +11,10 @@ const BAD_CREDENTIALS: Answer = { status: 401, body: { message: 'Bad credentials
 const TREE_MAX = 5_000;
 
 export function githubTrees(repositories: readonly FakeRepository[]): readonly Route[] {
-  const route = (path: string, answer: (repository: FakeRepository, asked: Asked) => Answer): Route => ({
+  const route = (
+    path: string,
+    answer: (repository: FakeRepository, asked: ForgeRequest) => Answer,
+  ): Route => ({
     method: 'GET',
     path: new RegExp(`^/repos/(?<repository>[^/]+/[^/]+)${path}$`),
     answer: (asked) => {

@@ -1,10 +1,10 @@
 /** GitLab's webhooks of a project, in pages. Secrets are never shown; one that cannot sign takes the signing token without a word. */
-import type { Answer, Asked, Route } from './fake-forge.ts';
+import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import { remove } from './github-hooks.ts';
 import type { FakeHooks } from './github-hooks.ts';
 
 export function gitlabHooks(state: FakeHooks, { canSign }: { readonly canSign: boolean }): readonly Route[] {
-  const route = (method: string, tail: string, reply: (asked: Asked) => Answer): Route => ({
+  const route = (method: string, tail: string, reply: (asked: ForgeRequest) => Answer): Route => ({
     method,
     path: new RegExp(`^/projects/(?<path>.+)/hooks${tail}$`),
     answer: (asked) => {

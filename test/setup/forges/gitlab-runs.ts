@@ -1,9 +1,9 @@
 /** GitLab's pipelines and, in pages, their jobs. */
-import type { Asked, Route } from './fake-forge.ts';
+import type { ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeRuns } from './github-runs.ts';
 
 export function gitlabRuns({ token, path, runs, jobs }: FakeRuns): readonly Route[] {
-  const isVisible = ({ headers, groups }: Asked) =>
+  const isVisible = ({ headers, groups }: ForgeRequest) =>
     headers['private-token'] === token && groups['path'] === path;
   return [
     {

@@ -1,5 +1,5 @@
 /** GitLab's statuses of commits: jobs of a pipeline, which do not move from a state to itself. */
-import type { Answer, Asked, Route } from './fake-forge.ts';
+import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeCommits } from './github-statuses.ts';
 
 const STATES: ReadonlySet<unknown> = new Set(['pending', 'running', 'success', 'failed', 'canceled']);
@@ -14,7 +14,7 @@ export function gitlabStatuses(commits: FakeCommits): readonly Route[] {
   ];
 }
 
-function answer(commits: FakeCommits, { headers, groups, body }: Asked): Answer {
+function answer(commits: FakeCommits, { headers, groups, body }: ForgeRequest): Answer {
   const { sha = '', path } = groups;
   const status = body as Record<string, unknown>;
   if (headers['private-token'] !== commits.token)

@@ -12,7 +12,7 @@ export interface Endpoint {
 }
 
 /** By type, or by anything else of the event. */
-export type Which = string | ((event: StoredEvent) => boolean);
+export type EventFilter = string | ((event: StoredEvent) => boolean);
 
 export interface Release {
   readonly reversed?: boolean;
@@ -43,9 +43,9 @@ export interface Deliveries {
   /** Ids of events that nobody will hear of any more. */
   readonly lost: string[];
   /** The next `n` events that fit never come, not even later. */
-  drop(n: number, which?: Which): void;
+  drop(n: number, which?: EventFilter): void;
   /** Events that fit wait for `release`. */
-  hold(which?: Which): void;
+  hold(which?: EventFilter): void;
   /** Stops holding, and sends what waits. `keep` goes on holding what comes; `atOnce` sends all beside each other. */
   release(options?: Release): void;
   /** The endpoint is not reached: tried again for three days of own time, then given up. */
@@ -75,10 +75,10 @@ interface Own extends Deliveries {
 }
 
 export function createDeliveries(world: () => World): Own {
-  const drops: { left: number; which: Which | undefined }[] = [];
+  const drops: { left: number; which: EventFilter | undefined }[] = [];
   const held: Delivery[] = [];
   let failed: Delivery[] = [];
-  let holding: Which | undefined;
+  let holding: EventFilter | undefined;
   let stopped = false;
   let tail: Promise<void> = Promise.resolve();
 
@@ -165,7 +165,7 @@ export function createDeliveries(world: () => World): Own {
   return own;
 }
 
-export const fits = (which: Which | undefined, event: StoredEvent): boolean =>
+export const fits = (which: EventFilter | undefined, event: StoredEvent): boolean =>
   which === undefined || (typeof which === 'string' ? event.type === which : which(event));
 
 /** The status of the answer; 0 without one. */

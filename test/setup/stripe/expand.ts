@@ -21,12 +21,12 @@ export function expanded(world: World, answer: object, paths: readonly string[])
 
 const toJson = (value: object) => JSON.parse(JSON.stringify(value)) as { [key: string]: Json };
 
-interface Asked {
+interface Expansion {
   readonly world: World;
   readonly path: string;
 }
 
-function expandAt(asked: Asked, at: { [key: string]: Json }, parts: readonly string[]): void {
+function expandAt(asked: Expansion, at: { [key: string]: Json }, parts: readonly string[]): void {
   const [key, ...rest] = parts;
   if (key === undefined || at[key] === null) return; // Nothing is there to expand.
   const value = at[key] ?? includable(asked.world, at)[key]?.();
@@ -38,7 +38,7 @@ function expandAt(asked: Asked, at: { [key: string]: Json }, parts: readonly str
     if (typeof each === 'object' && each !== null && !Array.isArray(each)) expandAt(asked, each, rest);
 }
 
-function objectOf({ world, path }: Asked, id: string): Json {
+function objectOf({ world, path }: Expansion, id: string): Json {
   for (const table of Object.values(world.tables)) {
     const found: object | undefined = table.get(id);
     if (found !== undefined) return toJson(found);

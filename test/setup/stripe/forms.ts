@@ -1,9 +1,9 @@
 /** Bracket forms, as the API takes them: `a[b]=1`, `a[0][b]=1`, `a[]=1`. */
 import { invalid } from './refusal.ts';
 
-export type Given = string | GivenMap;
+export type FormValue = string | GivenMap;
 export interface GivenMap {
-  [key: string]: Given;
+  [key: string]: FormValue;
 }
 
 export function parseForm(text: string): GivenMap {

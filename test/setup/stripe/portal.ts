@@ -39,13 +39,13 @@ function created({ world, params }: Call): Stripe.BillingPortal.Session {
   return session;
 }
 
-interface Asked {
+interface PortalRequest {
   readonly world: World;
   readonly params: Params;
   readonly customer: string;
 }
 
-function flowOf({ world, params, customer }: Asked): Flow | null {
+function flowOf({ world, params, customer }: PortalRequest): Flow | null {
   const given = params.child('flow_data');
   if (given === undefined) return null;
   given.only(['type', 'after_completion', ...FLOWS]);

@@ -31,7 +31,7 @@ import {
   statementName,
 } from './words.ts';
 
-interface Known {
+interface KnownArtifact {
   readonly artifact: Artifact;
   readonly said: ArtifactsAttestationsResponse;
   readonly lineage: ArtifactsLineageResponse;
@@ -39,7 +39,7 @@ interface Known {
   readonly gaps: readonly string[] | undefined;
 }
 
-async function readArtifact(teamId: string, id: string): Promise<Known> {
+async function readArtifact(teamId: string, id: string): Promise<KnownArtifact> {
   const [artifact, said, lineage, gaps] = await Promise.all([
     artifacts.get(teamId, id),
     artifacts.attestationsPage(teamId, id),
@@ -98,7 +98,7 @@ export function ArtifactView({ teamId, artifactId, version }: ArtifactViewProps)
 }
 
 interface PartsProps {
-  readonly of: Known;
+  readonly of: KnownArtifact;
   readonly remove: (removal: Removal) => void;
 }
 

@@ -15,7 +15,7 @@ import type {
 } from '@svc/sdk';
 
 export type Tone = 'good' | 'quiet' | 'warn' | 'bad' | 'busy';
-type Said = readonly [word: string, tone: Tone];
+type StateWord = readonly [word: string, tone: Tone];
 
 /** An environment with its promotions, newest first. */
 export interface Column {
@@ -37,7 +37,7 @@ export const HOW: Readonly<Record<RunningHow, string>> = {
 };
 
 /** `isNewest`: nothing is known to have been deployed there since it was approved. */
-export function standing(promotion: Promotion, isNewest: boolean): Said {
+export function standing(promotion: Promotion, isNewest: boolean): StateWord {
   switch (promotion.state) {
     case 'pending':
       return ['Pending', 'warn'];
@@ -136,7 +136,7 @@ export const ORIGIN: Readonly<Record<ArtifactOrigin, string>> = {
   declared: 'Declared',
 };
 
-export const STATUS: Readonly<Record<VerificationStatus, Said>> = {
+export const STATUS: Readonly<Record<VerificationStatus, StateWord>> = {
   valid: ['Verified', 'good'],
   unverified: ['Unverified', 'warn'],
   invalid: ['Invalid', 'bad'],
@@ -162,7 +162,7 @@ export function differenceOf({ added, lacking, otherwise }: SbomDifference): str
   return `Against the runner’s list it adds ${added}, lacks ${lacking}, and says otherwise of ${otherwise}.`;
 }
 
-export function provenanceOf(statements: readonly Attestation[]): Said {
+export function provenanceOf(statements: readonly Attestation[]): StateWord {
   const all = statements.filter(({ predicateType }) => PROVENANCE.test(predicateType));
   const best = all.find(({ verification }) => verification.status === 'valid') ?? all[0];
   return best === undefined ? ['None', 'quiet'] : STATUS[best.verification.status];
@@ -178,7 +178,7 @@ export const KIND: Readonly<Record<LineageKind, string>> = {
   deployment: 'Deployment',
 };
 
-const STATES: Readonly<Record<string, Said>> = {
+const STATES: Readonly<Record<string, StateWord>> = {
   pending: ['Pending', 'warn'],
   approved: ['Approved', 'busy'],
   deployed: ['Deployed', 'good'],
@@ -187,7 +187,7 @@ const STATES: Readonly<Record<string, Said>> = {
 };
 
 /** Undefined for all but promotions. */
-export function promotionState({ kind, state }: LineageNode): Said | undefined {
+export function promotionState({ kind, state }: LineageNode): StateWord | undefined {
   return kind === 'promotion' && state !== undefined ? (STATES[state] ?? [state, 'quiet']) : undefined;
 }
 

@@ -70,10 +70,10 @@ function makePlans({ when, rules }: PolicyDocument): Plans {
   };
 }
 
-type Said = Omit<Judged, 'ms'>;
+type Judgement = Omit<Judged, 'ms'>;
 
 /** All rules are run even when one has failed: whoever is refused is told everything that is missing. */
-function judgeBy({ when, rules }: Plans, bindings: Bindings, { mode }: PolicyDocument): Said {
+function judgeBy({ when, rules }: Plans, bindings: Bindings, { mode }: PolicyDocument): Judgement {
   if (when !== undefined) {
     const applies = when(bindings);
     if (applies === false) return { outcome: 'skipped', failed: [] };
@@ -102,7 +102,7 @@ const causeOf = (value: unknown): string =>
     DETAIL_CHARS_MAX,
   );
 
-function errorOf(error: unknown): Said {
+function errorOf(error: unknown): Judgement {
   const detail = error instanceof Error ? error.message : 'unknown';
   return { outcome: 'error', failed: [], reason: 'rule', detail: detail.slice(0, DETAIL_CHARS_MAX) };
 }
