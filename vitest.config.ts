@@ -7,17 +7,24 @@ import { DearestFirst } from './test/setup/sequencer.ts';
 /** `npm run nightly`. */
 const isNight = process.env['SVC_NIGHTLY'] === '1';
 
-/** Held to the second that the product promises, which on two cores cannot be told from the work of two other stories: they run when all else has ended. */
+/**
+ * Held to the second that the product promises, which on two cores cannot be told from the work of two other
+ * stories: they run when all else has ended.
+ */
 const ALONE = ['test/e2e/features.test.ts'];
-/** These replace the timers of their process, in which a server that the files of a process share would lose those of its loops for ever. */
+/**
+ * These replace the timers of their process, in which a server that the files of a process share would lose
+ * those of its loops for ever.
+ */
 const FAKES_TIMERS = String.raw`useFakeTimers\(\)|toFake:.*setTimeout`;
 const WITH_FAKE_TIMERS = execFileSync('git', ['grep', '--untracked', '-lE', FAKES_TIMERS, '--', '*.test.ts'])
   .toString()
   .split('\n')
   .filter((path) => path !== '');
 /**
- * Each has a process of its own: stories of the runner start containers and daemons that are waited for, one mocks a module that others load, and one fills a disk, for
- * which servers of the same process take themselves for a minute.
+ * Each has a process of its own: stories of the runner start containers and daemons that are waited for, one
+ * mocks a module that others load, and one fills a disk, for which servers of the same process take
+ * themselves for a minute.
  */
 const APART = [
   ...WITH_FAKE_TIMERS,
@@ -29,7 +36,10 @@ const APART = [
   'runner/network/egress.test.ts',
   'runner/executor/{abuse,engine*,executor*,namespaces*,podman*}.test.ts',
 ];
-/** Servers are killed and must be back before the next one is killed, which takes them seconds of a core: builds of other stories beside them would keep all of them down. */
+/**
+ * Servers are killed and must be back before the next one is killed, which takes them seconds of a core:
+ * builds of other stories beside them would keep all of them down.
+ */
 const FAULTS = ['test/faults/faults.test.ts'];
 /** Held to seconds as well, and one after the other. */
 const NIGHT = NIGHTLY.map(({ path }) => path);
@@ -45,7 +55,8 @@ export default defineConfig({
     // What a test waits for is there within milliseconds; a machine that is busy gets some seconds.
     expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,
-    // One more than the two cores that all of this is held to: many stories wait for times to pass, and leave a core idle meanwhile.
+    // One more than the two cores that all of this is held to: many stories wait for times to pass, and leave
+    // a core idle meanwhile.
     maxWorkers: 3,
     sequence: { sequencer: DearestFirst },
     globalSetup: ['test/setup/worlds.ts'],
@@ -53,7 +64,8 @@ export default defineConfig({
     reporters: ['default', new ClosingSummary()],
     projects: [
       {
-        // They share a process, one file after the other: to load the modules for each anew took a third of their time.
+        // They share a process, one file after the other: to load the modules for each anew took a third of
+        // their time.
         extends: true,
         test: {
           name: 'units',

@@ -1,6 +1,6 @@
 /**
- * One command of `svc` as plain data. The tables in cli/gen/ are printed from the contracts; the shell parses, completes,
- * documents and runs commands from these values alone.
+ * One command of `svc` as plain data. The tables in cli/gen/ are printed from the contracts; the shell
+ * parses, completes, documents and runs commands from these values alone.
  */
 import type { Operation } from '@svc/sdk';
 
@@ -21,7 +21,10 @@ export type FieldType =
 
 /** One positional or one flag. */
 export interface FieldSpec {
-  /** Place of the value in the request: a JSON field name, dotted for a field of a nested object (`limits.memoryMb`). */
+  /**
+   * Place of the value in the request: a JSON field name, dotted for a field of a nested object
+   * (`limits.memoryMb`).
+   */
   readonly name: string;
   /** Without dashes: `memory-mb`. For a positional, the flag that may be used instead of it. */
   readonly flag: string;
@@ -45,7 +48,10 @@ export interface FieldSpec {
   readonly rest?: true;
   /** Text form of a value that is not plain, such as `key=value`. */
   readonly format?: string;
-  /** `file`: the value is a path. `text`: it is the document itself, or `@path`. Either may be `-`, which is standard input. */
+  /**
+   * `file`: the value is a path. `text`: it is the document itself, or `@path`. Either may be `-`, which is
+   * standard input.
+   */
   readonly document?: 'file' | 'text';
   /** Longest document or secret. */
   readonly limit?: { readonly bytes: number } | { readonly characters: number };
@@ -59,7 +65,10 @@ export interface FieldSpec {
 export interface CommandSpec {
   /** `runners` */
   readonly group: string;
-  /** Words after the group: `['request-diagnostics']`, `['runs', 'list']`; empty when the group itself is the command. */
+  /**
+   * Words after the group: `['request-diagnostics']`, `['runs', 'list']`; empty when the group itself is the
+   * command.
+   */
   readonly words: readonly string[];
   /** First sentence of the description, without its full stop. */
   readonly summary: string;

@@ -109,7 +109,10 @@ function readServers(given: string): readonly string[] | Wrong {
 
 export type Config = SettingsOf<typeof SETTINGS>;
 
-/** Throws one error that names everything wrong at once. Values are not repeated where they may hold a password. */
+/**
+ * Throws one error that names everything wrong at once. Values are not repeated where they may hold a
+ * password.
+ */
 export function readConfig(env: Environment): Config {
   return readSettings(SETTINGS, env, () => undefined);
 }

@@ -1,10 +1,11 @@
 /**
- * The dispatch service over gRPC, at one or several servers in turn. What is asked travels together: a server has at most two requests of a kind under way, and what comes
- * meanwhile goes into the next one.
+ * The dispatch service over gRPC, at one or several servers in turn. What is asked travels together: a server
+ * has at most two requests of a kind under way, and what comes meanwhile goes into the next one.
  *
- * A server that failed by its transport is passed over for a while; when all have failed the next one in turn is tried anyway. An
- * ask that may be repeated is repeated once, at another server if there is one. What must hold: an ask that uses a nonce is never repeated, because
- * the second one would find its own nonce used, and its runner signs the request anew instead; the error of a server reaches the caller as it was, an error of
+ * A server that failed by its transport is passed over for a while; when all have failed the next one in turn
+ * is tried anyway. An ask that may be repeated is repeated once, at another server if there is one. What must
+ * hold: an ask that uses a nonce is never repeated, because the second one would find its own nonce used, and
+ * its runner signs the request anew instead; the error of a server reaches the caller as it was, an error of
  * the transport as `unavailable`.
  */
 import {
@@ -44,7 +45,10 @@ interface Limits {
   readonly itemsMax: number;
 }
 
-/** Asks that carry data or wait for a lock take longer than look-ups. An answer to a poll may be an offer of a megabyte. */
+/**
+ * Asks that carry data or wait for a lock take longer than look-ups. An answer to a poll may be an offer of a
+ * megabyte.
+ */
 const LIMITS: Readonly<Record<CallName, Limits>> = {
   // Held by the server for a second.
   watchFeatures: { deadlineMs: 4_000, tryMs: 2_000, itemsMax: 1 },
@@ -79,7 +83,9 @@ const CHANNEL_OPTIONS = {
 } as const;
 
 export interface DispatchClientOptions {
-  /** `grpc://host:port`, or `grpcs://` for TLS by the system's certificates; `http` and `https` mean the same. */
+  /**
+   * `grpc://host:port`, or `grpcs://` for TLS by the system's certificates; `http` and `https` mean the same.
+   */
   readonly urls: readonly string[];
   readonly token: string;
   readonly clock: Clock;
@@ -264,7 +270,10 @@ class Servers {
     }
   }
 
-  /** In turn among the best: those with room for a request of this kind first, connected before not yet connected, those that failed lately after both. */
+  /**
+   * In turn among the best: those with room for a request of this kind first, connected before not yet
+   * connected, those that failed lately after both.
+   */
   #pick(method: string): Endpoint {
     const nowMs = this.#clock.monotonicMs();
     this.#turn = (this.#turn + 1) % this.#endpoints.length;

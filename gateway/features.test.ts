@@ -1,4 +1,7 @@
-/** A gateway that follows the servers' platform features: which answers it believes, and what it does without any. */
+/**
+ * A gateway that follows the servers' platform features: which answers it believes, and what it does without
+ * any.
+ */
 import { create } from '@bufbuild/protobuf';
 import { FeaturesAnswerSchema } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
 import type { FeaturesAnswer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
@@ -15,7 +18,10 @@ const login = rpcs.find(({ id }) => id === 'svc.auth.v1.AuthService/Login')!;
 
 type Reply = Error | { revision: string; disabled?: string[]; hidden?: string[] };
 
-/** Answers what it is told to, whoever asks; a question for a revision that it has is held for a moment, as a server holds it. */
+/**
+ * Answers what it is told to, whoever asks; a question for a revision that it has is held for a moment, as a
+ * server holds it.
+ */
 class Servers {
   reply: Reply = { revision: '0' };
   asked: string[] = [];

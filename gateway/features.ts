@@ -1,10 +1,11 @@
 /**
- * How the gates of platform features stand, for a gateway that is a process of its own: it asks the servers (WatchFeatures) over and over and
- * keeps the last answer as long as none answers.
+ * How the gates of platform features stand, for a gateway that is a process of its own: it asks the servers
+ * (WatchFeatures) over and over and keeps the last answer as long as none answers.
  *
- * What must hold: the process's own RUNNERS_ENABLED closes the gates whatever servers say, and is all there is to go by before the first
- * answer. A server that lags behind another one must not turn an answer back: of two answers the later revision counts, unless the older
- * one is all that has been heard for a while (a restored database begins to count anew).
+ * What must hold: the process's own RUNNERS_ENABLED closes the gates whatever servers say, and is all there
+ * is to go by before the first answer. A server that lags behind another one must not turn an answer back: of
+ * two answers the later revision counts, unless the older one is all that has been heard for a while (a
+ * restored database begins to count anew).
  */
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import type { Gate } from '@svc/proto/http/call.ts';
@@ -19,7 +20,10 @@ import { within } from './within.ts';
 const PACE_MS = 100;
 /** After a failure, with jitter: the dispatch client passes over servers that are down for as long. */
 const RETRY_MS = 500;
-/** For how long after a later revision an earlier one is taken for a server that lags. Servers follow each other within a second. */
+/**
+ * For how long after a later revision an earlier one is taken for a server that lags. Servers follow each
+ * other within a second.
+ */
 const LAG_MS = 5_000;
 
 export interface FeatureFollower {
@@ -28,7 +32,10 @@ export interface FeatureFollower {
   onChange(listener: () => void): () => void;
   /** Resolves with the first answer, or after `ms` without one. */
   first(ms: number): Promise<void>;
-  /** Does not wait for the question that is under way: it takes up to a second, and nobody hears of its answer any more. */
+  /**
+   * Does not wait for the question that is under way: it takes up to a second, and nobody hears of its answer
+   * any more.
+   */
   stop(): void;
 }
 

@@ -1,4 +1,6 @@
-/** The whole gateway on a real socket: what a runner sees of polls, and what an operator sees of the gateway. */
+/**
+ * The whole gateway on a real socket: what a runner sees of polls, and what an operator sees of the gateway.
+ */
 import { connect as connectHttp2, constants } from 'node:http2';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { PollRequestSchema, PollResponseSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';

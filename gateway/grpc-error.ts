@@ -1,4 +1,7 @@
-/** What comes back of a call that failed. A refusal without words of the server came from the transport, and tells the runner nothing but `unavailable`. */
+/**
+ * What comes back of a call that failed. A refusal without words of the server came from the transport, and
+ * tells the runner nothing but `unavailable`.
+ */
 import type { Metadata } from '@grpc/grpc-js';
 import { ERROR_TRAILER, readRefusal } from '@svc/proto/dispatch/refusal.ts';
 import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
@@ -10,8 +13,9 @@ export function errorFromTrailers(metadata: Metadata): ApiError | undefined {
 }
 
 /**
- * What the runner is told when no server could be asked. Never a 401: a gateway with a wrong token must not make runners believe that they
- * are refused. Without a cause, so that an outage is one line in the log for each server and second, not one for each call.
+ * What the runner is told when no server could be asked. Never a 401: a gateway with a wrong token must not
+ * make runners believe that they are refused. Without a cause, so that an outage is one line in the log for
+ * each server and second, not one for each call.
  */
 export function noServer(): ApiError {
   return apiError('unavailable', 'no server answers at the moment; try again', { retryAfterMs: 1_000 });

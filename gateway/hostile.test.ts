@@ -1,6 +1,7 @@
 /**
- * Every bad signature, digest and target that the security notes list, over a real socket through the real door. The unit tests of the signature
- * library show that each is refused; these show the wiring: status and code, that nothing is given away, and how far each gets.
+ * Every bad signature, digest and target that the security notes list, over a real socket through the real
+ * door. The unit tests of the signature library show that each is refused; these show the wiring: status and
+ * code, that nothing is given away, and how far each gets.
  */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
@@ -46,7 +47,10 @@ const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 const reached = () =>
   world.dispatch.calls.map(({ method }) => method).filter((method) => method !== 'resolveKey');
 
-/** Refused with the code, in the words that every such refusal has, and nothing of it has reached the server but the key's name. */
+/**
+ * Refused with the code, in the words that every such refusal has, and nothing of it has reached the server
+ * but the key's name.
+ */
 function expectRefused(answer: Answer, code: string, status = 401): void {
   expect({ status: answer.status, code: answer.code, text: answer.text }).toMatchObject({ status, code });
   expect(reached()).toEqual([]);

@@ -1,6 +1,7 @@
 /**
- * The gateway as a part of a process: the app for the door, and its end. It keeps no truth. The process brings the way to
- * the server (in process or gRPC), the queue (in process or RabbitMQ), the door and the log.
+ * The gateway as a part of a process: the app for the door, and its end. It keeps no truth. The process
+ * brings the way to the server (in process or gRPC), the queue (in process or RabbitMQ), the door and the
+ * log.
  */
 import { randomUUID } from 'node:crypto';
 import type { DescMethod, Message } from '@bufbuild/protobuf';
@@ -36,7 +37,10 @@ export type { GatewayCaller } from './verification.ts';
 export interface GatewayOptions {
   readonly dispatch: Dispatch;
   readonly queue: WorkQueue;
-  /** Signatures are made for these; see `authoritySet`. A function is asked at the first signed request, when the port is known. */
+  /**
+   * Signatures are made for these; see `authoritySet`. A function is asked at the first signed request, when
+   * the port is known.
+   */
   readonly publicUrls: readonly string[] | (() => readonly string[]);
   readonly log: Logger;
   readonly clock?: Clock;
@@ -44,7 +48,9 @@ export interface GatewayOptions {
   readonly random?: () => number;
   /** Default: open. The door asks for every call. */
   readonly gate?: (rpc: RpcInfo) => RpcGate;
-  /** Runs its listener after `gate` has changed, so that held polls end at once. Default: it never changes. */
+  /**
+   * Runs its listener after `gate` has changed, so that held polls end at once. Default: it never changes.
+   */
   readonly onGateChange?: (listener: () => void) => () => void;
   /** Addresses and ranges of peers whose X-Forwarded-Host counts. Default: none. */
   readonly trustedProxies?: readonly string[];
@@ -59,7 +65,10 @@ export interface Gateway {
   readonly registry: Registry;
   /** Polls held now. */
   parked(): number;
-  /** Answers held polls empty, waits up to `graceMs` for claims under way, stops consuming. Close the door after it. */
+  /**
+   * Answers held polls empty, waits up to `graceMs` for claims under way, stops consuming. Close the door
+   * after it.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -125,7 +134,10 @@ const POLL_RPCS: Readonly<Record<PollKind, RpcInfo>> = {
   build: rpcOf(RunnerService.method.buildPoll),
 };
 
-/** What a held poll is told when its gate closes: what its next call will hear from the gate itself, so that a runner has one case to know. */
+/**
+ * What a held poll is told when its gate closes: what its next call will hear from the gate itself, so that a
+ * runner has one case to know.
+ */
 function refusalOf(rpc: RpcInfo, gate: (rpc: RpcInfo) => RpcGate): ApiError | undefined {
   return gateRefusal(gate(rpc), rpc.feature);
 }

@@ -1,8 +1,9 @@
 /**
- * Keys of runners by key id, asked of the server once every 30 s. An unknown key is remembered for 5 s in a table of
- * its own, so that made-up key ids push out no real ones.
+ * Keys of runners by key id, asked of the server once every 30 s. An unknown key is remembered for 5 s in a
+ * table of its own, so that made-up key ids push out no real ones.
  *
- * What must hold: once a revocation was heard of, no answer that was under way at that time makes the key good again.
+ * What must hold: once a revocation was heard of, no answer that was under way at that time makes the key
+ * good again.
  */
 import type { KeyObject } from 'node:crypto';
 import type { Dispatch } from '@svc/proto/dispatch/dispatch.ts';
@@ -13,7 +14,9 @@ const KNOWN_MS = 30_000;
 const UNKNOWN_MS = 5_000;
 const KEYS_MAX = 20_000;
 const UNKNOWN_MAX = 10_000;
-/** Revocations remembered on top of the cache; a key heard of later than that is asked of the server anyway. */
+/**
+ * Revocations remembered on top of the cache; a key heard of later than that is asked of the server anyway.
+ */
 const REVOKED_MAX = 10_000;
 
 export interface RunnerKey {

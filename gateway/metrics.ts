@@ -7,7 +7,10 @@ export interface Metrics {
   readonly parked: Gauge;
   /** Answered polls by kind and outcome: `offer`, `empty`, `gone`, or an error code. */
   readonly polls: Counter<'kind' | 'outcome'>;
-  /** Asks for polls by outcome: `offer`, `empty`, `unfit` (something waits that this runner cannot have), `failed`. */
+  /**
+   * Asks for polls by outcome: `offer`, `empty`, `unfit` (something waits that this runner cannot have),
+   * `failed`.
+   */
   readonly asks: Counter<'outcome'>;
   /** From the whole body to a verified signature, nonce included. */
   readonly verifySeconds: Histogram;

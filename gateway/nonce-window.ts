@@ -1,11 +1,13 @@
 /**
- * Nonces seen by this process: a fast refusal in front of the store, which alone decides. Two generations, each at
- * least as long as a signature can be valid, so a nonce is forgotten only when its signature is refused by its time anyway; when one
- * overflows it is dropped early and the store still knows.
+ * Nonces seen by this process: a fast refusal in front of the store, which alone decides. Two generations,
+ * each at least as long as a signature can be valid, so a nonce is forgotten only when its signature is
+ * refused by its time anyway; when one overflows it is dropped early and the store still knows.
  */
 import type { Clock } from '@svc/proto/process/clock.ts';
 
-/** A signature is accepted from 30 s before `created` to 30 s after `expires`: 120 s at most, here with room. */
+/**
+ * A signature is accepted from 30 s before `created` to 30 s after `expires`: 120 s at most, here with room.
+ */
 const GENERATION_MS = 150_000;
 const NONCES_MAX = 200_000;
 
@@ -39,7 +41,8 @@ export class NonceWindow {
 }
 
 /**
- * The same text as a string of its own: a part of another string keeps all of that in memory, here a header for minutes.
+ * The same text as a string of its own: a part of another string keeps all of that in memory, here a header
+ * for minutes.
  */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');

@@ -1,12 +1,14 @@
 /**
  * Every poll held by this gateway.
  *
- * A poll asks the server, which answers the open offer of the same poll id, grants a fresh item, or says where the runner may receive work. Then it waits in its pool, which has it ask
- * again when something is hinted, until it has an offer, its time is up, its runner is revoked, its client is gone or the gateway stops. This table owns every waiter; a waiter is in it exactly from
- * `poll` until `#finish`, which answers it once.
+ * A poll asks the server, which answers the open offer of the same poll id, grants a fresh item, or says
+ * where the runner may receive work. Then it waits in its pool, which has it ask again when something is
+ * hinted, until it has an offer, its time is up, its runner is revoked, its client is gone or the gateway
+ * stops. This table owns every waiter; a waiter is in it exactly from `poll` until `#finish`, which answers
+ * it once.
  *
- * What must hold: one waiter for each (runner, kind, poll id), the newest call; an offer belongs to its poll id and is handed to
- * whoever waits under it, so two calls of one poll id never get two offers.
+ * What must hold: one waiter for each (runner, kind, poll id), the newest call; an offer belongs to its poll
+ * id and is handed to whoever waits under it, so two calls of one poll id never get two offers.
  */
 import type { AnswerOf, Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import { WorkKind, type Offer } from '@svc/proto/gen/svc/dispatch/v1/dispatch_pb.ts';
@@ -20,7 +22,10 @@ import { within } from './within.ts';
 
 /** Polls of one runner held at once; the oldest gives way to a new one. */
 const POLLS_PER_RUNNER_MAX = 16;
-/** How long a poll whose time is up waits for what is under way for it. Below the second that answers come early by. */
+/**
+ * How long a poll whose time is up waits for what is under way for it. Below the second that answers come
+ * early by.
+ */
 const LATE_ANSWER_MS = 500;
 /** Asks that nobody told of, at once: what a broken broker may cost the database. */
 const BACKGROUND_MAX = 16;
@@ -87,7 +92,10 @@ export class Polls implements PoolOwner {
     for (const waiter of this.#byRunner.get(runnerId)?.slice() ?? []) this.#finish(waiter, error);
   }
 
-  /** Ends every poll of a kind with an error: its platform feature was switched off. An offer under way stands for its poll id, as ever. */
+  /**
+   * Ends every poll of a kind with an error: its platform feature was switched off. An offer under way stands
+   * for its poll id, as ever.
+   */
   endKind(kind: PollKind, error: ApiError): void {
     for (const waiter of this.#all()) if (waiter.ask.kind === kind) this.#finish(waiter, error);
   }
@@ -97,7 +105,10 @@ export class Polls implements PoolOwner {
     for (const waiter of this.#byRunner.get(runnerId)?.slice() ?? []) void this.#reconsider(waiter);
   }
 
-  /** Notices may have been missed: every held poll asks again, a few at a time. A broker that comes and goes does not pile up rounds. */
+  /**
+   * Notices may have been missed: every held poll asks again, a few at a time. A broker that comes and goes
+   * does not pile up rounds.
+   */
   reconsiderAll(): void {
     if (this.#reconsidering > 0) return;
     for (const waiter of this.#all()) {
@@ -114,7 +125,10 @@ export class Polls implements PoolOwner {
     for (const pool of this.#pools.values()) pool.rearm();
   }
 
-  /** Answers what waits, lets what is under way end within `graceMs`, then hears no more hints. No poll is held any more. */
+  /**
+   * Answers what waits, lets what is under way end within `graceMs`, then hears no more hints. No poll is
+   * held any more.
+   */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     for (const waiter of this.#all()) {
@@ -191,7 +205,10 @@ export class Polls implements PoolOwner {
     return outcome;
   }
 
-  /** A poll that was held already outlives a moment without a server. Nobody knows whether the ask had its effect: the open offer of the poll id has to be asked for. */
+  /**
+   * A poll that was held already outlives a moment without a server. Nobody knows whether the ask had its
+   * effect: the open offer of the poll id has to be asked for.
+   */
   #failed(waiter: Waiter, error: ApiError): void {
     // The runner is gone, and the cache of keys has not heard of it.
     if (error.code === 'key_unknown') return this.#finish(waiter, 'empty');

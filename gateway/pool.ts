@@ -1,10 +1,14 @@
 /**
- * One pool and kind of work at this gateway: the polls that wait for it, in their order, and the hints that tell of items for them.
+ * One pool and kind of work at this gateway: the polls that wait for it, in their order, and the hints that
+ * tell of items for them.
  *
- * A hint means "ask now" and nothing else: the poll that waits longest asks the server again, and when its runner cannot have what waits, the next one. Hints arrive while polls
- * wait here and for a while after; before they do, and now and then in spite of them, the pool asks without one, so that a lost hint costs seconds.
+ * A hint means "ask now" and nothing else: the poll that waits longest asks the server again, and when its
+ * runner cannot have what waits, the next one. Hints arrive while polls wait here and for a while after;
+ * before they do, and now and then in spite of them, the pool asks without one, so that a lost hint costs
+ * seconds.
  *
- * What must hold: a poll that was asked for before the newest hint came is asked for again before that hint counts as answered, because its statement may have run before the item was there.
+ * What must hold: a poll that was asked for before the newest hint came is asked for again before that hint
+ * counts as answered, because its statement may have run before the item was there.
  */
 import type { Clock } from '@svc/proto/process/clock.ts';
 import type { Subscription, WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
@@ -26,7 +30,9 @@ export const POOL_TIMES: PoolTimes = {
   lingerMs: 10_000,
 };
 
-/** Polls that ask in vain, one after the other, before the pool takes it that nobody here can have what waits. */
+/**
+ * Polls that ask in vain, one after the other, before the pool takes it that nobody here can have what waits.
+ */
 const MISSES_MAX = 16;
 /** Polls that ask at once because of hints. */
 const SEEKERS_MAX = 64;
@@ -178,7 +184,10 @@ export class Pool {
     void this.#seek(this.#sought + count);
   }
 
-  /** Has polls ask until that many items are found, the pool is empty, or nobody is left who might have what waits. Does not reject. */
+  /**
+   * Has polls ask until that many items are found, the pool is empty, or nobody is left who might have what
+   * waits. Does not reject.
+   */
   async #seek(count: number): Promise<void> {
     this.#sought = Math.min(count, SEEKERS_MAX);
     this.#misses = 0;

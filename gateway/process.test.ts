@@ -1,4 +1,7 @@
-/** The gateway as its own program: real gRPC behind, a real RabbitMQ beside, the settings and signals of an operator. */
+/**
+ * The gateway as its own program: real gRPC behind, a real RabbitMQ beside, the settings and signals of an
+ * operator.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { randomBytes } from 'node:crypto';

@@ -1,6 +1,7 @@
 /**
- * The gateway as a process of its own: door, gRPC to the servers, RabbitMQ, pages for operators. Started in the order of need
- * and stopped in reverse: first the polls, so that every runner gets its answer, then the door, then what both used.
+ * The gateway as a process of its own: door, gRPC to the servers, RabbitMQ, pages for operators. Started in
+ * the order of need and stopped in reverse: first the polls, so that every runner gets its answer, then the
+ * door, then what both used.
  */
 import { createDoor } from '@svc/proto/http/door.ts';
 import { forOperators } from '@svc/proto/http/operators.ts';
@@ -16,7 +17,10 @@ import { followFeatures } from './features.ts';
 import { startGateway, type Gateway } from './index.ts';
 import { VERIFICATION_LIMITS } from './verification.ts';
 
-/** How long a start waits to hear what is switched off, so that it does not show for a moment what it must hide. */
+/**
+ * How long a start waits to hear what is switched off, so that it does not show for a moment what it must
+ * hide.
+ */
 const FIRST_WORD_MS = 3_000;
 
 export interface GatewayProcess {
@@ -111,7 +115,10 @@ interface PagesDeps {
   readonly isStopping: () => boolean;
 }
 
-/** Live while the event loop turns; ready while a server is in reach. The broker is not asked for: without it polls are slower, not dead. */
+/**
+ * Live while the event loop turns; ready while a server is in reach. The broker is not asked for: without it
+ * polls are slower, not dead.
+ */
 function createPages({ registry, dispatch, metricsToken, isStopping }: PagesDeps): Pages {
   const text = { 'content-type': 'text/plain; charset=utf-8' };
   return {

@@ -85,14 +85,19 @@ function waitForWork(
   return deps.polls.poll(ask, nonce);
 }
 
-/** Counted from when the head of the request was there, because the caller's own limit runs since before that. */
+/**
+ * Counted from when the head of the request was there, because the caller's own limit runs since before that.
+ */
 function answerDueMs(clock: Clock, waitMs: number | undefined, { call, caller }: RunnerCtx): number {
   const startedMs = caller.kind === 'runner' ? caller.receivedMs : clock.monotonicMs();
   const holdMs = Math.min(waitMs ?? POLL_WAIT_MS, POLL_WAIT_MS_MAX);
   return startedMs + Math.min(holdMs, deadlineMs(call.rpc, call) - ANSWER_EARLY_MS);
 }
 
-/** The key decides who calls. Another runner's id is answered like one that does not exist, and is not even looked up. */
+/**
+ * The key decides who calls. Another runner's id is answered like one that does not exist, and is not even
+ * looked up.
+ */
 function isRunner(caller: GatewayCaller, runnerId: string): caller is VerifiedRunner {
   return caller.kind === 'runner' && caller.key.runnerId === runnerId;
 }

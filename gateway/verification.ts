@@ -1,11 +1,13 @@
 /**
  * Who calls: the signature of a runner, or nobody yet (enrollment, whose token is the server's to judge).
  *
- * In the order of cost: form of the head, limits by address, key (cached), then with the whole body its digest and the
- * Ed25519 signature, then the nonce. What must hold: a caller who cannot sign with an enrolled key learns only that the signature is missing,
- * invalid, or of an unknown key (a poll of one is empty); `clock_skew`, `replayed` and `runner_revoked` are told after the signature verified. The
- * nonce goes to the server with the call that carries the request out, which has no effect unless the nonce could be stored. (A poll takes its place
- * here before that: one that is replayed at another gateway can make an older poll of the same runner come back empty, and no more.)
+ * In the order of cost: form of the head, limits by address, key (cached), then with the whole body its
+ * digest and the Ed25519 signature, then the nonce. What must hold: a caller who cannot sign with an enrolled
+ * key learns only that the signature is missing, invalid, or of an unknown key (a poll of one is empty);
+ * `clock_skew`, `replayed` and `runner_revoked` are told after the signature verified. The nonce goes to the
+ * server with the call that carries the request out, which has no effect unless the nonce could be stored. (A
+ * poll takes its place here before that: one that is replayed at another gateway can make an older poll of
+ * the same runner come back empty, and no more.)
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
@@ -94,7 +96,10 @@ export function revokedError(): ApiError {
   return apiError('runner_revoked', MESSAGES.runner_revoked);
 }
 
-/** The key is of no runner, or of another one than the path names: one answer, so that nobody learns which ids exist. */
+/**
+ * The key is of no runner, or of another one than the path names: one answer, so that nobody learns which ids
+ * exist.
+ */
 export function keyUnknownError(): ApiError {
   return apiError('key_unknown', MESSAGES.key_unknown);
 }
@@ -170,8 +175,9 @@ export class Verification {
   }
 
   /**
-   * Past the limit of its network, a request is looked at if its key verified from there before; of others a few, so that one broken or hostile
-   * machine neither locks out the rest behind the same address nor has this gateway work without end.
+   * Past the limit of its network, a request is looked at if its key verified from there before; of others a
+   * few, so that one broken or hostile machine neither locks out the rest behind the same address nor has
+   * this gateway work without end.
    */
   #checkFailures(call: CallContext, signature: ParsedSignature | SignatureProblem): void {
     const network = networkOf(call.remoteAddress);

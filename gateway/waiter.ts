@@ -20,14 +20,18 @@ export interface PollAsk {
   readonly pollId: string;
   readonly slots: number;
   readonly notReady: readonly string[];
-  /** When an empty answer is due, on the monotonic clock; not later than now: answer as soon as the server has. */
+  /**
+   * When an empty answer is due, on the monotonic clock; not later than now: answer as soon as the server
+   * has.
+   */
   readonly untilMs: number;
   /** Whether the caller is gone, and who is told. */
   readonly call: Pick<UnaryCall, 'aborted' | 'onAborted'>;
 }
 
 /**
- * asking: the server is asked for it. ready: a hint may have it ask again. refused: its runner may not receive work now, the empty answer is held. done: answered.
+ * asking: the server is asked for it. ready: a hint may have it ask again. refused: its runner may not
+ * receive work now, the empty answer is held. done: answered.
  */
 export type WaiterState = 'asking' | 'ready' | 'refused' | 'done';
 

@@ -1,4 +1,7 @@
-/** Entry of svc-runner: picks the command, prints its errors in one place, and ends the process with its exit code. */
+/**
+ * Entry of svc-runner: picks the command, prints its errors in one place, and ends the process with its exit
+ * code.
+ */
 import type { Command, CommandIo } from './commands/command-io.ts';
 import { suggestion, UsageError } from './commands/flags.ts';
 import { redact } from './platform/log.ts';

@@ -1,6 +1,6 @@
 /**
- * Builds the package: one ESM and one CommonJS bundle, and declarations for both module kinds, because a `require` in
- * TypeScript may not be answered with the types of an ES module.
+ * Builds the package: one ESM and one CommonJS bundle, and declarations for both module kinds, because a
+ * `require` in TypeScript may not be answered with the types of an ES module.
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -13,13 +13,19 @@ import { build } from 'esbuild';
 const here = dirname(fileURLToPath(import.meta.url));
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
 
-/** What the readers of CI files need is bundled into them: the client has no part in it, and the package no dependency. */
+/**
+ * What the readers of CI files need is bundled into them: the client has no part in it, and the package no
+ * dependency.
+ */
 const ENTRIES = [
   ['index.ts', 'index'],
   ['ci-definitions/index.ts', 'ci-definitions'],
 ];
 
-/** Writes a module of each kind per entry and, unless `types` is false, `types/` into `outDir`, default `sdk/dist`. */
+/**
+ * Writes a module of each kind per entry and, unless `types` is false, `types/` into `outDir`, default
+ * `sdk/dist`.
+ */
 export async function buildSdk({ outDir = join(here, 'dist'), types = true } = {}) {
   await rm(outDir, { recursive: true, force: true });
   await mkdir(outDir, { recursive: true });
@@ -59,7 +65,8 @@ async function declare(outDir) {
   for (const file of await readdir(esm, { recursive: true })) {
     if (!file.endsWith('.d.ts')) continue;
     const path = join(esm, file);
-    // The sources import `./x.ts`; in the package there is only `./x.d.ts`, which is found under the name `./x.js`.
+    // The sources import `./x.ts`; in the package there is only `./x.d.ts`, which is found under the name
+    // `./x.js`.
     const text = (await readFile(path, 'utf8')).replace(/(from '\.[^']*)\.ts'/g, "$1.js'");
     await writeFile(path, text);
   }

@@ -27,15 +27,16 @@ export class DeployingEnvironments extends Environments {
   }
 
   /**
-   * Builds the head of the environment's branch, deploys it where the environment says, and waits for the end. Answers the build as it ended, whatever its
-   * `state`, and also when it waits for a person to approve the deploy (`awaiting_approval`), because nobody may be there to do so. Throws
-   * `SvcTimeoutError` when it has not ended after `pollTimeoutMs`; the build goes on.
+   * Builds the head of the environment's branch, deploys it where the environment says, and waits for the
+   * end. Answers the build as it ended, whatever its `state`, and also when it waits for a person to approve
+   * the deploy (`awaiting_approval`), because nobody may be there to do so. Throws `SvcTimeoutError` when it
+   * has not ended after `pollTimeoutMs`; the build goes on.
    *
    * Needs: scope `project:write`.
    *
    * @example Deploy, and fail when that failed
-   * const build = await sdk.environments.deployAndWait('env_01');
-   * if (build.state !== 'succeeded') throw new Error(build.message);
+   * const build = await sdk.environments.deployAndWait('env_01'); if (build.state !== 'succeeded') throw new
+   * Error(build.message);
    */
   async deployAndWait(
     environmentId: string,

@@ -52,7 +52,9 @@ export type { SpaceHandle } from './space.ts';
 /** Options of `createSvcSDK`. */
 export type SvcSDKOptions = ClientOptions;
 
-/** The object that `createSvcSDK` makes: one property per resource, and handles that are bound to one object. */
+/**
+ * The object that `createSvcSDK` makes: one property per resource, and handles that are bound to one object.
+ */
 export interface SvcSDK extends Resources {
   /** Environments of a project, and `deployAndWait`. */
   readonly environments: DeployingEnvironments;

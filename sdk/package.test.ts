@@ -1,4 +1,6 @@
-/** The package as its users get it: its size, its two module kinds, and types that hold under each resolution. */
+/**
+ * The package as its users get it: its size, its two module kinds, and types that hold under each resolution.
+ */
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';

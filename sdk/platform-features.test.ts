@@ -1,4 +1,7 @@
-/** `sdk.platformFeatures` on the wire, and its types: what is written here as a caller would write it also has to compile. */
+/**
+ * `sdk.platformFeatures` on the wire, and its types: what is written here as a caller would write it also has
+ * to compile.
+ */
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from 'vitest';
 import { startFakeServer, type FakeServer } from './core/testing/fake-server.ts';
 import {

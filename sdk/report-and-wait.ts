@@ -1,4 +1,7 @@
-/** Reports a run of an external CI system, and waits for its end, whoever tells of it: another report, or the provider's webhooks. */
+/**
+ * Reports a run of an external CI system, and waits for its end, whoever tells of it: another report, or the
+ * provider's webhooks.
+ */
 import type { CallOptions, Client } from './core/client.ts';
 import { systemRuntime, type Runtime } from './core/runtime.ts';
 import { Ci, type CiReportParams, type CiRun } from './gen/index.ts';
@@ -23,16 +26,18 @@ export class ReportingCi extends Ci {
   }
 
   /**
-   * Reports a run and waits until it has ended. Answers the run as it ended, whatever its `status`, and also while it waits for a person (`blocked`),
-   * because nobody may be there. Throws `SvcTimeoutError` when it has not ended after `timeoutMs`; the run goes on.
+   * Reports a run and waits until it has ended. Answers the run as it ended, whatever its `status`, and also
+   * while it waits for a person (`blocked`), because nobody may be there. Throws `SvcTimeoutError` when it
+   * has not ended after `timeoutMs`; the run goes on.
    *
-   * Without a `status` the run is reported as `queued`, unlike by `report`: whatever else is told of it stands before that.
+   * Without a `status` the run is reported as `queued`, unlike by `report`: whatever else is told of it
+   * stands before that.
    *
    * Needs: scopes `ci:write` and `ci:read`.
    *
    * @example Wait for a run that the provider's webhooks tell of, and fail when it failed
-   * const run = await sdk.ci.reportAndWait({ ciConnectionId: 'cic_01', externalRunId: '42' });
-   * if (run.status !== 'success') throw new Error(run.reason ?? run.status);
+   * const run = await sdk.ci.reportAndWait({ ciConnectionId: 'cic_01', externalRunId: '42' }); if (run.status
+   * !== 'success') throw new Error(run.reason ?? run.status);
    */
   async reportAndWait(
     data: CiReportParams,

@@ -10,7 +10,10 @@ import type {
   SpacesOverviewResponse,
 } from './gen/index.ts';
 
-/** One space. Nothing is requested before a method is called: a space that does not exist shows at the first call. */
+/**
+ * One space. Nothing is requested before a method is called: a space that does not exist shows at the first
+ * call.
+ */
 export interface SpaceHandle {
   /** Space id, `spc_…`. */
   readonly id: string;

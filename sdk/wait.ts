@@ -23,7 +23,10 @@ export interface Wait<T> {
   readonly afterwards: string;
 }
 
-/** As it is when it no longer goes on. It does so whatever happens to the wait: a timeout, an abort or a service that is away cancels nothing. */
+/**
+ * As it is when it no longer goes on. It does so whatever happens to the wait: a timeout, an abort or a
+ * service that is away cancels nothing.
+ */
 export async function waitForEnd<T>(wait: Wait<T>): Promise<T> {
   const { options, runtime, intervalMs, timeoutMs } = wait;
   const { idempotencyKey: _used, ...forReads } = options;

@@ -1,5 +1,6 @@
 /**
- * `node server/dist/main.js doctor`: looks at what a server needs, changes nothing, and says what to do in a line each. Nothing is served meanwhile, so that it can be run beside a server, and before one.
+ * `node server/dist/main.js doctor`: looks at what a server needs, changes nothing, and says what to do in a
+ * line each. Nothing is served meanwhile, so that it can be run beside a server, and before one.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';

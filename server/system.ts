@@ -1,7 +1,7 @@
 /**
- * The whole server, put together: database, first start, queue, features, dispatch, workers, gateway, door. Each part that has a lifetime
- * pushes how it is stopped; stopping runs that list backwards, so that nothing is taken away from under its users. A start that
- * fails in the middle stops what it had started.
+ * The whole server, put together: database, first start, queue, features, dispatch, workers, gateway, door.
+ * Each part that has a lifetime pushes how it is stopped; stopping runs that list backwards, so that nothing
+ * is taken away from under its users. A start that fails in the middle stops what it had started.
  */
 import type { App, RpcGate } from '@svc/proto/http/call.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
@@ -68,7 +68,9 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** The gateway's start function: the server does not import the gateway, whoever starts all in one brings it. */
+/**
+ * The gateway's start function: the server does not import the gateway, whoever starts all in one brings it.
+ */
 export type StartGateway = (options: {
   readonly dispatch: Dispatch;
   readonly queue: WorkQueue;
@@ -200,7 +202,10 @@ function watchDatabase({ config, db, registry, onError }: Unported, log: Logger)
   return watchSynchrony({ sql: db.sql, expectsStandby, registry, warn, onError }).stop;
 }
 
-/** Loops in the order of the features, jobs of all of them in one worker. Old rows are deleted by one feature after the other. */
+/**
+ * Loops in the order of the features, jobs of all of them in one worker. Old rows are deleted by one feature
+ * after the other.
+ */
 function startBackground(system: Unported, features: readonly Feature[], stops: Stops): void {
   const { db, clock, registry, onError } = system;
   const { sql } = db;

@@ -1,6 +1,7 @@
 /**
- * What the documents say exists: every `svc` and `svc-runner` command with its flags, every script, every file, every
- * link with its anchor. Each check says how much it read, because a check that reads nothing is green for ever.
+ * What the documents say exists: every `svc` and `svc-runner` command with its flags, every script, every
+ * file, every link with its anchor. Each check says how much it read, because a check that reads nothing is
+ * green for ever.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -27,7 +28,10 @@ function pages(): readonly Page[] {
 const isDocument = ({ path }: Page) => path === 'README.md' || path.startsWith('docs/');
 const isGenerated = ({ path }: Page) => path.startsWith('docs/reference/');
 
-/** Commands of `svc` and `svc-runner` that a page shows. Those of a workflow file stand behind a key: `run: svc ci report …`. */
+/**
+ * Commands of `svc` and `svc-runner` that a page shows. Those of a workflow file stand behind a key: `run:
+ * svc ci report …`.
+ */
 function commandsShownIn(page: Page) {
   const shown = [
     ...blocksOf(page).map((code) => ({ ...code, whole: true })),
@@ -57,7 +61,10 @@ function unknownScripts(page: Page): readonly string[] {
   );
 }
 
-/** Files of this repository that sentences name: `server/config.ts`. A name with a placeholder in it names none. */
+/**
+ * Files of this repository that sentences name: `server/config.ts`. A name with a placeholder in it names
+ * none.
+ */
 function absentFiles(page: Page): readonly string[] {
   return spansOf(page)
     .filter(({ text }) =>

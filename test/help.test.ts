@@ -1,4 +1,7 @@
-/** What the help of `svc` shows works: every example, and every command and path that a text names, is one that the program and the API take. */
+/**
+ * What the help of `svc` shows works: every example, and every command and path that a text names, is one
+ * that the program and the API take.
+ */
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { PathSegment } from '@svc/proto/http/rpc.ts';
 import { beforeAll, describe, expect, it } from 'vitest';

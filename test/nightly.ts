@@ -1,6 +1,7 @@
 /**
- * What `npm run nightly` runs and `npm test` leaves out, because it costs far more than it finds on a day: whoever changes what it covers runs it,
- * and a machine runs it each night. Of mistakes that are planted one is played in `npm test`, another one each day, and all others here.
+ * What `npm run nightly` runs and `npm test` leaves out, because it costs far more than it finds on a day:
+ * whoever changes what it covers runs it, and a machine runs it each night. Of mistakes that are planted one
+ * is played in `npm test`, another one each day, and all others here.
  */
 
 /** Seconds are those on the clock on two cores with nothing beside. */

@@ -111,8 +111,8 @@ function checkedPurpose(purpose: string, { predicateType }: Statement): string {
 }
 
 /**
- * Offline there is no ledger that has the time at which a statement was stored. The statement's own time is the word of whoever had the key, a thief
- * included: it is believed here, and the line says so.
+ * Offline there is no ledger that has the time at which a statement was stored. The statement's own time is
+ * the word of whoever had the key, a thief included: it is believed here, and the line says so.
  */
 function checkedState(
   { word, reason = 'no reason is given', compromisedSince }: KeyState,

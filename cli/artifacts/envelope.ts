@@ -1,6 +1,7 @@
 /**
- * Signed statements: DSSE v1, alone or in a Sigstore bundle, around a statement of in-toto. The service reads them by the same rules in code of its own:
- * this program knows the service by its API alone, and verifies without it.
+ * Signed statements: DSSE v1, alone or in a Sigstore bundle, around a statement of in-toto. The service reads
+ * them by the same rules in code of its own: this program knows the service by its API alone, and verifies
+ * without it.
  */
 import { gunzipSync } from 'node:zlib';
 import { parseTime } from '../shell/time.ts';
@@ -20,7 +21,10 @@ export interface Envelope {
   readonly payloadType: string;
   readonly payload: Uint8Array;
   readonly signature: Uint8Array;
-  /** Name of the key; empty: none is named. `keyid` of DSSE is no such name: it is not signed, and means what its maker likes. */
+  /**
+   * Name of the key; empty: none is named. `keyid` of DSSE is no such name: it is not signed, and means what
+   * its maker likes.
+   */
   readonly hint: string;
 }
 

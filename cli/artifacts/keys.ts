@@ -11,7 +11,10 @@ const KEYS_MAX = 1_000;
 export interface VerificationKey {
   /** `sgk_…` of the service, else the name that it is listed under, else its hint. */
   readonly id: string;
-  /** Names that bundles may use for it: base64 of the SHA-256 of the key, and the name that it is listed under. */
+  /**
+   * Names that bundles may use for it: base64 of the SHA-256 of the key, and the name that it is listed
+   * under.
+   */
   readonly hints: readonly string[];
   readonly publicKey: KeyObject;
   /** It may sign statements of this purpose alone. Absent: the list does not say. */

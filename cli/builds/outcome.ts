@@ -16,7 +16,9 @@ export function exitCodeOfBuild(build: Pick<Build, 'state'>): number {
   return state === 'succeeded' ? EXIT.ok : EXIT.failed;
 }
 
-/** `build bld_1 failed while publishing: exit code 1 after 2m 10s via machine (cloning 2s, building 2m 8s)` */
+/**
+ * `build bld_1 failed while publishing: exit code 1 after 2m 10s via machine (cloning 2s, building 2m 8s)`
+ */
 export function describeBuild(build: Build): string {
   const { id, state, phase, exitCode, message, meteredMs, runnerName, phases, address } = build;
   const where = state === 'failed' && phase !== undefined ? ` while ${phase}` : '';

@@ -96,7 +96,10 @@ async function madeOf(
   return { kind: 'file', name: basename(resolve(text)), digest: await digestOfFile(text, signal) };
 }
 
-/** The server finds a run by what the CI system calls it as well: the job does not know what the service calls it. */
+/**
+ * The server finds a run by what the CI system calls it as well: the job does not know what the service calls
+ * it.
+ */
 async function runOf(context: Reporting) {
   const { args } = context;
   const detected = await detectJob(context, { strict: false });

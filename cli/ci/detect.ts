@@ -1,6 +1,7 @@
 /**
- * In which CI system this runs, and what its variables say of the run. Pure: the environment and a reader of files come in. One variable tells each
- * system, and they are asked in the order that is documented: a job that Jenkins starts elsewhere may have its variable too, and is told of that.
+ * In which CI system this runs, and what its variables say of the run. Pure: the environment and a reader of
+ * files come in. One variable tells each system, and they are asked in the order that is documented: a job
+ * that Jenkins starts elsewhere may have its variable too, and is told of that.
  */
 
 export type DetectedProvider =
@@ -33,7 +34,10 @@ export interface CiFacts {
   readonly commit?: string | undefined;
   readonly branch?: string | undefined;
   readonly tag?: string | undefined;
-  /** Base branch of the merge queue or train that this is a run of, where the name of the branch does not tell it. */
+  /**
+   * Base branch of the merge queue or train that this is a run of, where the name of the branch does not tell
+   * it.
+   */
   readonly mergeQueueOf?: string | undefined;
   readonly pr?: string | undefined;
   readonly url?: string | undefined;
@@ -74,7 +78,8 @@ function isSet(value: string | undefined): boolean {
 const SYSTEMS: readonly System[] = [
   {
     provider: 'github',
-    // GITHUB_ACTION with a run is taken for it: some environments that others keep hold only that. Gitea and Forgejo set GitHub's variables for the sake of actions.
+    // GITHUB_ACTION with a run is taken for it: some environments that others keep hold only that. Gitea and
+    // Forgejo set GitHub's variables for the sake of actions.
     isHere: (env) =>
       (isSet(env['GITHUB_ACTIONS']) || (isSet(env['GITHUB_ACTION']) && isSet(env['GITHUB_RUN_ID']))) &&
       !isSet(env['GITEA_ACTIONS']) &&
@@ -124,7 +129,9 @@ function github(env: Env, readFile: ReadFile): CiFacts {
 /** Queues of other services than GitHub build a pull request of their own. */
 const QUEUES = /^(?:mergify\/merge-queue|trunk-merge)\//;
 
-/** A runner that tells the type of the ref gives names as they are; what others give may be spelt in any way. */
+/**
+ * A runner that tells the type of the ref gives names as they are; what others give may be spelt in any way.
+ */
 function githubRef(env: Env): Ref {
   const [type, head] = [env['GITHUB_REF_TYPE'], env['GITHUB_HEAD_REF']];
   const ref = env['GITHUB_REF'] ?? env['GITHUB_REF_NAME'];
@@ -339,8 +346,9 @@ interface Ref {
 }
 
 /**
- * Branch or tag of `refs/heads/…`, `refs/tags/…`, `origin/…`, `tags/…` and plain names; the merges of pull requests have no name. What follows `refs/heads/` is a
- * branch however it reads, except `tags/…`: that is how some systems spell a tag.
+ * Branch or tag of `refs/heads/…`, `refs/tags/…`, `origin/…`, `tags/…` and plain names; the merges of pull
+ * requests have no name. What follows `refs/heads/` is a branch however it reads, except `tags/…`: that is
+ * how some systems spell a tag.
  */
 function refOf(ref: string | undefined): Ref {
   const branch = /^refs\/heads\/(?!tags\/)(.+)$/.exec(ref ?? '')?.[1];

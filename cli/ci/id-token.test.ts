@@ -1,4 +1,7 @@
-/** `svc ci report` without a stored key, against a fake API that is also the one that gives a GitHub job its id_tokens. */
+/**
+ * `svc ci report` without a stored key, against a fake API that is also the one that gives a GitHub job its
+ * id_tokens.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { run } from '../shell/run.ts';
 import { apiError, startFakeApi, type FakeApi } from '../testing/fake-api.ts';

@@ -1,7 +1,7 @@
 /**
- * Reporting without a stored key. GitHub gives a job as many id_tokens as it asks for, so every attempt of every call gets a new one: an attempt whose answer
- * was lost costs nothing. GitLab makes one when the job starts; it is exchanged once for a token that serves all calls of this command. Neither is
- * ever printed.
+ * Reporting without a stored key. GitHub gives a job as many id_tokens as it asks for, so every attempt of
+ * every call gets a new one: an attempt whose answer was lost costs nothing. GitLab makes one when the job
+ * starts; it is exchanged once for a token that serves all calls of this command. Neither is ever printed.
  */
 import { Ci } from '@svc/sdk';
 import type { Client, Fetch } from '@svc/sdk';
@@ -43,7 +43,8 @@ export async function reportingClient(
   if (idToken !== undefined) {
     if (ciConnectionId === undefined)
       throw new UsageError(`the id_token in ${ID_TOKEN} is exchanged for one connection: give --connection`);
-    // The first of several attempts that arrives takes the token: what it answered to a lost connection is gone with it.
+    // The first of several attempts that arrives takes the token: what it answered to a lost connection is
+    // gone with it.
     const { token } = await new Ci(client({})).exchangeIdToken(ciConnectionId, idToken, { signal });
     return client({ credential: token });
   }

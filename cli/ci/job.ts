@@ -31,7 +31,10 @@ export const JOB_ARGS = {
   },
 } satisfies OwnArgs;
 
-/** Undefined: no CI system is told. Of several one is chosen and the choice is told, unless `strict` refuses that. */
+/**
+ * Undefined: no CI system is told. Of several one is chosen and the choice is told, unless `strict` refuses
+ * that.
+ */
 export async function detectJob(
   { io, args, output }: ContextOf<typeof JOB_ARGS>,
   { strict }: { readonly strict: boolean },

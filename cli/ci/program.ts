@@ -1,4 +1,6 @@
-/** A program in place of ours: its input and output are ours, signals go to it, and how it ends is how we end. */
+/**
+ * A program in place of ours: its input and output are ours, signals go to it, and how it ends is how we end.
+ */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import type { Io } from '../shell/io.ts';
@@ -18,7 +20,8 @@ export async function runProgram([file = '', ...args]: readonly string[], io: Io
     if (isTerm || !io.stdin.isTerminal) child.kill(isTerm ? 'SIGTERM' : 'SIGINT');
   };
   const first = (): void => pass(io.interrupted.reason);
-  // CI systems that cancel a job send SIGINT and soon SIGTERM: what that means is the program's to say, as long as it runs.
+  // CI systems that cancel a job send SIGINT and soon SIGTERM: what that means is the program's to say, as
+  // long as it runs.
   const again = (event: Event): void => {
     event.preventDefault();
     pass((event as CustomEvent<unknown>).detail);

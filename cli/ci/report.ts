@@ -1,6 +1,6 @@
 /**
- * `svc ci report`: the run is told from the environment of the CI system. Behind `--` stands a program whose start and end are reported; it is run and its
- * exit code passed on whatever becomes of the reports.
+ * `svc ci report`: the run is told from the environment of the CI system. Behind `--` stands a program whose
+ * start and end are reported; it is run and its exit code passed on whatever becomes of the reports.
  */
 import { spawnSync } from 'node:child_process';
 import { Ci, SvcApiError } from '@svc/sdk';

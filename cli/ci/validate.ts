@@ -1,6 +1,6 @@
 /**
- * `svc ci validate`: what discovery would find in this working tree. Nothing is asked of anybody: the readers are the
- * very ones of the server.
+ * `svc ci validate`: what discovery would find in this working tree. Nothing is asked of anybody: the readers
+ * are the very ones of the server.
  */
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
@@ -91,7 +91,9 @@ function summaryOf(count: number, failed: readonly string[]): string {
     : `${failed.length} of ${all} failed: ${failed.join(', ')}`;
 }
 
-/** Around the file that is named, else around the current folder; without a repository, the current folder. */
+/**
+ * Around the file that is named, else around the current folder; without a repository, the current folder.
+ */
 async function repositoryAround(file: string | undefined): Promise<string> {
   for (let folder = file === undefined ? process.cwd() : dirname(resolve(file)); ; folder = dirname(folder)) {
     if (await exists(join(folder, '.git'))) return folder;
@@ -142,7 +144,10 @@ async function linkOnTheWay(root: string, path: string): Promise<string | undefi
   return undefined;
 }
 
-/** Like discovery: the root and the folders of CI systems; links and submodules there are errors, for they are not followed. */
+/**
+ * Like discovery: the root and the folders of CI systems; links and submodules there are errors, for they are
+ * not followed.
+ */
 async function checkAll(root: string): Promise<readonly Checked[]> {
   const found: FoundFiles = { paths: [], skipped: [] };
   const top = await readdir(root, { withFileTypes: true }).catch((error: unknown) => {

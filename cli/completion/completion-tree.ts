@@ -26,7 +26,9 @@ export interface NextWord {
   readonly summary: string;
 }
 
-/** Words that may follow each beginning of a command: `''` → groups, `teams members` → list, remove, set-role. */
+/**
+ * Words that may follow each beginning of a command: `''` → groups, `teams members` → list, remove, set-role.
+ */
 export function nextWords(tree: CompletionTree): ReadonlyMap<string, readonly NextWord[]> {
   const found = new Map<string, Map<string, NextWord>>();
   const add = (prefix: string, next: NextWord): void => {

@@ -83,7 +83,10 @@ function checkedFiles(files: ReadonlyMap<string, Buffer>, manifest: Buffer): rea
   return [{ check: 'files', ok: true, detail: `${named.size}, each as the manifest names it` }];
 }
 
-/** A row can be taken out of a table, an entry not out of the ledger. Older packages do not say what there must be. */
+/**
+ * A row can be taken out of a table, an entry not out of the ledger. Older packages do not say what there
+ * must be.
+ */
 function checkedDeployments(files: ReadonlyMap<string, Buffer>): readonly Check[] {
   const expected = listIn(files.get('changes/expected.json'));
   if (expected === undefined) return [];

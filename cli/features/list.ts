@@ -4,7 +4,10 @@ import type { Context, Own } from '../shell/command.ts';
 import { operationOf } from '../shell/operation.ts';
 import { isTable } from './rows.ts';
 
-/** The columns that people look for, in the width of a small terminal: the reason says whether it is enabled, too. */
+/**
+ * The columns that people look for, in the width of a small terminal: the reason says whether it is enabled,
+ * too.
+ */
 const FOR_PEOPLE = ['key', 'state', 'reason', 'blockedBy', 'lifecycle', 'visibility'] as const;
 
 export const list = (): Own => ({ run: show });

@@ -1,4 +1,7 @@
-/** A map of resolved features as rows of a table: what staff are shown, or the bare `true` that everybody else is. */
+/**
+ * A map of resolved features as rows of a table: what staff are shown, or the bare `true` that everybody else
+ * is.
+ */
 import type { ResolvedFeature } from '@svc/sdk';
 import type { Output } from '../shell/output.ts';
 

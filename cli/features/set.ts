@@ -1,6 +1,6 @@
 /**
- * `svc features set`. Whether a reason is needed, and which, the server decides: the command line only passes on what was given, so
- * that a missing one is its `reason_required` and not a second rule beside it.
+ * `svc features set`. Whether a reason is needed, and which, the server decides: the command line only passes
+ * on what was given, so that a missing one is its `reason_required` and not a second rule beside it.
  */
 import type {
   AffectedFeature,

@@ -58,7 +58,8 @@ export async function copyOutput(
   let attempt = Number.POSITIVE_INFINITY;
   try {
     for await (const event of events) {
-      // The lost attempt's output stays where it is; without a word it would read as one output with a repetition.
+      // The lost attempt's output stays where it is; without a word it would read as one output with a
+      // repetition.
       const current = event.attempt ?? event.epoch ?? attempt;
       if (current > attempt) await output.note(`the ${from.what} was started again; its output begins anew`);
       attempt = current;

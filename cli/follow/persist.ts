@@ -1,7 +1,8 @@
 /**
- * Follows a stream through the absence of a control plane. The SDK comes back after a cut by itself, but gives up after a few tries in a row: right for a
- * program that has other things to do, wrong for somebody who watches a build while the service is being updated. What must hold:
- * nothing is shown twice or left out, and a stream that was never there fails at once.
+ * Follows a stream through the absence of a control plane. The SDK comes back after a cut by itself, but
+ * gives up after a few tries in a row: right for a program that has other things to do, wrong for somebody
+ * who watches a build while the service is being updated. What must hold: nothing is shown twice or left out,
+ * and a stream that was never there fails at once.
  */
 import { SvcAbortError, SvcApiError } from '@svc/sdk';
 import type { Context } from '../shell/command.ts';

@@ -1,7 +1,7 @@
 /**
- * Waits for something to end by asking for its state, sooner at first and then every two seconds. The thing itself is not
- * touched. What must hold: the wait survives a control plane that is away for a while, and ends at once on Ctrl-C and at
- * its deadline.
+ * Waits for something to end by asking for its state, sooner at first and then every two seconds. The thing
+ * itself is not touched. What must hold: the wait survives a control plane that is away for a while, and ends
+ * at once on Ctrl-C and at its deadline.
  */
 import { SvcAbortError, SvcApiError } from '@svc/sdk';
 import type { Context } from '../shell/command.ts';

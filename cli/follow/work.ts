@@ -1,4 +1,6 @@
-/** Waits for runs and builds in one way and in the same words: `create --wait`, `create --follow` and `wait`. */
+/**
+ * Waits for runs and builds in one way and in the same words: `create --wait`, `create --follow` and `wait`.
+ */
 import { SvcApiError, type Client } from '@svc/sdk';
 import {
   defineOwn,

@@ -1,4 +1,7 @@
-/** The lines for people that describe a promotion: what runs, what it brings, what differs, and what the policies say. */
+/**
+ * The lines for people that describe a promotion: what runs, what it brings, what differs, and what the
+ * policies say.
+ */
 import type {
   Promotion,
   PromotionArtifactChange,

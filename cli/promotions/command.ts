@@ -1,4 +1,7 @@
-/** What the commands of promotions have in common: their first argument, and the states in words and exit codes. */
+/**
+ * What the commands of promotions have in common: their first argument, and the states in words and exit
+ * codes.
+ */
 import type { Promotion, PromotionPolicyPreview, PromotionRule, PromotionState } from '@svc/sdk';
 import type { FieldSpec } from '../command.ts';
 import type { GeneratedSpec } from '../shell/command.ts';

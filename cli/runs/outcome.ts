@@ -1,4 +1,7 @@
-/** The end of waiting for a run in words and exit codes; the same for `create --wait`, `create --follow` and `wait`. */
+/**
+ * The end of waiting for a run in words and exit codes; the same for `create --wait`, `create --follow` and
+ * `wait`.
+ */
 import type { RunState, SandboxRun } from '@svc/sdk';
 import { EXIT } from '../shell/exit.ts';
 import { formatDuration } from '../shell/time.ts';

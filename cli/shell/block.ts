@@ -13,7 +13,9 @@ interface Line {
   readonly value: string;
 }
 
-/** For people: names and values side by side, nested objects indented, lists of objects one after the other. */
+/**
+ * For people: names and values side by side, nested objects indented, lists of objects one after the other.
+ */
 export function blockForPeople(value: unknown, nowMs: number, paint: Paint): string[] {
   const lines = linesOf(value, { indent: '', nowMs });
   const width = Math.max(0, ...lines.map(({ label }) => displayWidth(label)));

@@ -1,4 +1,7 @@
-/** One value of the API as text, for people (`cellForPeople`) and for programs that read columns (`cellForPrograms`). */
+/**
+ * One value of the API as text, for people (`cellForPeople`) and for programs that read columns
+ * (`cellForPrograms`).
+ */
 import { cents, currencyOf, isOfCents, withoutCents } from './money.ts';
 import type { Currency } from './money.ts';
 import { isRecord } from './paths.ts';
@@ -67,8 +70,8 @@ export function formatBytes(bytes: number): string {
 }
 
 /**
- * `lastHeartbeatAt` is `LAST HEARTBEAT`, `meteredMs` is `METERED`: cells carry the unit. `actor.display` shows the `ACTOR`.
- * `netCents` is `NET` where rows state their currency.
+ * `lastHeartbeatAt` is `LAST HEARTBEAT`, `meteredMs` is `METERED`: cells carry the unit. `actor.display`
+ * shows the `ACTOR`. `netCents` is `NET` where rows state their currency.
  */
 export function heading(path: string, hasCurrency = false): string {
   const last =

@@ -20,8 +20,8 @@ export const colored: Paint = (color, text) => {
 };
 
 /**
- * A flag wins, then NO_COLOR (any value that is not empty, no-color.org), then FORCE_COLOR (0 and false mean no), then
- * whether it is a terminal that can.
+ * A flag wins, then NO_COLOR (any value that is not empty, no-color.org), then FORCE_COLOR (0 and false mean
+ * no), then whether it is a terminal that can.
  */
 export function wantsColor(
   env: Readonly<Record<string, string | undefined>>,

@@ -50,9 +50,15 @@ export interface Context {
 export type ContextOf<A extends ArgsDef> = Context & { readonly args: ParsedArgs<A> };
 
 interface Conduct {
-  /** `--timeout` is how long the command waits for an outcome, not how long the API may take; it minds it itself. */
+  /**
+   * `--timeout` is how long the command waits for an outcome, not how long the API may take; it minds it
+   * itself.
+   */
   readonly waits?: boolean;
-  /** Runs the program behind `--`, if there is one: whatever becomes of the API, and for as long as it takes to end after Ctrl-C. */
+  /**
+   * Runs the program behind `--`, if there is one: whatever becomes of the API, and for as long as it takes
+   * to end after Ctrl-C.
+   */
   readonly wraps?: boolean;
   /** Advice about a refusal of the API, beside its message; one line each. */
   readonly advice?: (error: SvcApiError) => readonly string[];
@@ -64,7 +70,9 @@ export interface Command extends Conduct {
   readonly spec: Spec;
 }
 
-/** A hand-written command: what it says of itself, its own arguments as citty defines them, and what it does. */
+/**
+ * A hand-written command: what it says of itself, its own arguments as citty defines them, and what it does.
+ */
 export interface Own extends Partial<Omit<Spec, 'group' | 'words' | 'summary'>>, Conduct {
   readonly args?: OwnArgs;
 }

@@ -71,7 +71,10 @@ function textOf(bytes: Buffer, label: string): string {
   }
 }
 
-/** The line end behind a single line belongs to the file. Of several lines, such as those of a key, the last one ends like the others. */
+/**
+ * The line end behind a single line belongs to the file. Of several lines, such as those of a key, the last
+ * one ends like the others.
+ */
 function ofOneLine(text: string): string {
   return /^[^\n]*\n$/.test(text) ? text.replace(/\r?\n$/, '') : text;
 }
@@ -86,7 +89,10 @@ function checkLength({ limit }: FieldSpec, text: string, label: string): void {
     throw new UsageError(`${label} has ${length} ${unit}, more than ${most} ${unit}, which is the limit`);
 }
 
-/** Lines of `key=value` as they are, without quotes, empty ones and those behind `#` left out; or a JSON object. */
+/**
+ * Lines of `key=value` as they are, without quotes, empty ones and those behind `#` left out; or a JSON
+ * object.
+ */
 function entriesOf(text: string, label: string): (readonly [string, string])[] {
   if (/^\s*\{/.test(text)) return entriesOfJson(text, label);
   return text.split(/\r?\n/).flatMap((line, index): (readonly [string, string])[] => {

@@ -1,7 +1,7 @@
 /**
- * Keeps the latest answers of the resolver of platform features, so that a row of commands asks once. Only good answers are kept, each for
- * one server and one credential, of which the file holds a hash. The cache can only save a request: a file that is missing, broken
- * or cannot be written is the same as an empty one.
+ * Keeps the latest answers of the resolver of platform features, so that a row of commands asks once. Only
+ * good answers are kept, each for one server and one credential, of which the file holds a hash. The cache
+ * can only save a request: a file that is missing, broken or cannot be written is the same as an empty one.
  */
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
@@ -11,7 +11,10 @@ import type { Io } from './io.ts';
 import { isRecord } from './paths.ts';
 import { writePrivateFile } from './private-file.ts';
 
-/** An answer lets commands proceed for this long; after that, and for a refusal, it is only good for asking whether it still holds. */
+/**
+ * An answer lets commands proceed for this long; after that, and for a refusal, it is only good for asking
+ * whether it still holds.
+ */
 export const FRESH_MS = 60_000;
 /** Servers and credentials remembered; the oldest answers go first. */
 const ENTRIES_MAX = 20;

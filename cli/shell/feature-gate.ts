@@ -1,11 +1,13 @@
 /**
- * Tells early that a command's platform feature is off, instead of letting the server refuse it. The server's own gate is what
- * counts, so this one only ever saves a refusal: whatever goes wrong here, the command proceeds.
+ * Tells early that a command's platform feature is off, instead of letting the server refuse it. The server's
+ * own gate is what counts, so this one only ever saves a refusal: whatever goes wrong here, the command
+ * proceeds.
  *
- * The command is refused on proof alone, which is an answer 200 of `GET /platform-features/resolved` that is right as a whole, and
+ * The command is refused on proof alone, which is an answer 200 of `GET /platform-features/resolved` that is
+ * right as a whole, and
  * - holds an object with `enabled: false` for the feature, as staff are shown it; or
- * - does not hold the feature, and the feature is public: everybody is shown every public feature that is enabled. An internal one
- *   that is absent proves nothing, because nobody but staff is ever shown it.
+ * - does not hold the feature, and the feature is public: everybody is shown every public feature that is
+ *   enabled. An internal one that is absent proves nothing, because nobody but staff is ever shown it.
  */
 import { SvcApiError, type Client } from '@svc/sdk';
 import { commandLine, type Spec } from './command.ts';
@@ -70,8 +72,8 @@ function staffHint(feature: string, { reason = 'disabled', blockedBy = [] }: Fea
 }
 
 /**
- * Undefined when nothing is known for certain. A remembered answer only ever lets a command proceed: that a feature is off is asked again, because it may be
- * back, and the refusal would be wrong.
+ * Undefined when nothing is known for certain. A remembered answer only ever lets a command proceed: that a
+ * feature is off is asked again, because it may be back, and the refusal would be wrong.
  */
 async function resolve(gated: Gated, options: GateOptions): Promise<Features | undefined> {
   const { io, connection, signal, verbose } = options;
@@ -83,7 +85,8 @@ async function resolve(gated: Gated, options: GateOptions): Promise<Features | u
     return answer.features;
   } catch (error) {
     signal.throwIfAborted();
-    // Unreachable, slow, not there, not allowed, not JSON: the server decides. What was known refuses nothing.
+    // Unreachable, slow, not there, not allowed, not JSON: the server decides. What was known refuses
+    // nothing.
     if (verbose)
       await io.stderr.write(
         `svc: note: the platform feature "${gated.feature}" could not be checked, the server decides: ${neutraliseLine(messageOf(error))}\n`,

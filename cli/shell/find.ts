@@ -1,4 +1,7 @@
-/** From the first words of the command line to a command, by citty; what it would pass over in silence is refused here. */
+/**
+ * From the first words of the command line to a command, by citty; what it would pass over in silence is
+ * refused here.
+ */
 import { runCommand, type CommandDef, type SubCommandsDef } from 'citty';
 import { UsageError } from './errors.ts';
 import { GLOBAL_FLAGS, isFlag, type Token } from './globals.ts';
@@ -65,8 +68,8 @@ function isArgument({ subCommands, load }: Node, word: string | undefined): bool
 }
 
 /**
- * Throws for a word that names no command where one must be named. citty would pass over it when it begins with
- * a dash, and look behind it.
+ * Throws for a word that names no command where one must be named. citty would pass over it when it begins
+ * with a dash, and look behind it.
  */
 function refuseUnknown({ meta: { name }, subCommands, load }: Node, typed: string | undefined): void {
   if (load !== undefined || typed === undefined || Object.hasOwn(subCommands, typed)) return;

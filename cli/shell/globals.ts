@@ -1,6 +1,7 @@
 /**
- * Flags that every command has. They are taken out of the command line first, wherever they stand before `--`; that is
- * unambiguous because no value looks like a flag (`--note=-x` is how to say it). citty reads their values.
+ * Flags that every command has. They are taken out of the command line first, wherever they stand before
+ * `--`; that is unambiguous because no value looks like a flag (`--note=-x` is how to say it). citty reads
+ * their values.
  */
 import { parseArgs, type ArgsDef, type ParsedArgs } from 'citty';
 import { UsageError } from './errors.ts';
@@ -91,7 +92,10 @@ export interface Globals {
   readonly version: boolean;
 }
 
-/** One word of the command line with its place, by which a flag knows whether the next word really followed it. */
+/**
+ * One word of the command line with its place, by which a flag knows whether the next word really followed
+ * it.
+ */
 export interface Token {
   readonly text: string;
   readonly index: number;
@@ -132,7 +136,10 @@ export function splitGlobals(words: readonly string[]): CommandLine {
   return { globals, tokens, ...(end === -1 ? {} : { rest: words.slice(end + 1) }) };
 }
 
-/** The global flags as citty defines arguments. Its names are in camelCase: it takes `no-input` for the opposite of `input`. */
+/**
+ * The global flags as citty defines arguments. Its names are in camelCase: it takes `no-input` for the
+ * opposite of `input`.
+ */
 const GLOBAL_ARGS: ArgsDef = Object.fromEntries(
   GLOBAL_FLAGS.map(({ flag, placeholder }) => [
     camelCase(flag),
@@ -150,7 +157,10 @@ function takesNext({ spec, inline }: GivenFlag): boolean {
   return spec.placeholder !== undefined && spec.optionalValue !== true && inline === undefined;
 }
 
-/** A letter follows its dashes. Everything else is a value: a lone dash stands for standard input, `-5` is a number, `-----BEGIN` is where a key begins. */
+/**
+ * A letter follows its dashes. Everything else is a value: a lone dash stands for standard input, `-5` is a
+ * number, `-----BEGIN` is where a key begins.
+ */
 export function isFlag(text: string): boolean {
   return /^--?[A-Za-z]/.test(text);
 }

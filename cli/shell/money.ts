@@ -21,7 +21,10 @@ export const isOfCents = (name: string): boolean => /(^c|C)ents$/.test(name);
 /** `netCents` is `net`: the amount beside it carries the unit. */
 export const withoutCents = (name: string): string => name.replace(/(?<=.)Cents$/, '');
 
-/** A decimal text of the API, rounded to minor units: `12.40 USD`. What is less than one and not nothing says so. */
+/**
+ * A decimal text of the API, rounded to minor units: `12.40 USD`. What is less than one and not nothing says
+ * so.
+ */
 export function amount(text: string, of: Currency): string {
   const unit = 10n ** BigInt(12 - of.decimals);
   const pico = BigInt(text.replace('.', ''));

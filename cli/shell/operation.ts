@@ -36,8 +36,8 @@ export async function printAnswer({ spec, output }: Context, answer: unknown): P
 }
 
 /**
- * All pages, or as many rows as `--limit` says. The last page is asked for with exactly what is still missing, so that the
- * cursor told at the end is the one behind the last row.
+ * All pages, or as many rows as `--limit` says. The last page is asked for with exactly what is still
+ * missing, so that the cursor told at the end is the one behind the last row.
  */
 async function listPages(context: Context, client: Client, operation: Operation): Promise<void> {
   const { spec, input, output, signal } = context;

@@ -1,6 +1,7 @@
 /**
- * The only place that writes results. Standard output holds the result and nothing else; everything said about it goes to
- * standard error. Lists are written as their pages come: what must hold is that no format keeps more than one page.
+ * The only place that writes results. Standard output holds the result and nothing else; everything said
+ * about it goes to standard error. Lists are written as their pages come: what must hold is that no format
+ * keeps more than one page.
  */
 import { blockForPeople, blockForPrograms } from './block.ts';
 import { cellForPeople, cellForPrograms, heading } from './cells.ts';
@@ -120,7 +121,9 @@ class Writer {
     return count;
   }
 
-  /** Control characters beyond those that JSON escapes by itself are escaped too: the same JSON, and harmless. */
+  /**
+   * Control characters beyond those that JSON escapes by itself are escaped too: the same JSON, and harmless.
+   */
   jsonLine(value: unknown): string {
     return this.#json(value, 0);
   }
@@ -168,7 +171,9 @@ function escapeJson(text: string): string {
   );
 }
 
-/** Widths of the first page hold for all: later pages are written when they come and cannot move what stands. */
+/**
+ * Widths of the first page hold for all: later pages are written when they come and cannot move what stands.
+ */
 class Layout {
   readonly #io: Io;
   readonly #paint: Paint;

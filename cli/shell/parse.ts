@@ -36,7 +36,10 @@ export function parseCommand(
   return fill(spec, parseWords(spec, tokens, rest));
 }
 
-/** citty tells flags, their values and other words apart; what it would let through is refused before and behind it. */
+/**
+ * citty tells flags, their values and other words apart; what it would let through is refused before and
+ * behind it.
+ */
 export function parseWords(
   spec: Spec,
   tokens: readonly Token[],
@@ -116,7 +119,8 @@ class Collected {
       return;
     }
     if (!field.repeated) throw twice(field, known.name, name);
-    // Two spellings of one list (a flag and `--`, say) would leave the order to chance; entries of a map have none.
+    // Two spellings of one list (a flag and `--`, say) would leave the order to chance; entries of a map have
+    // none.
     if (known.name !== name && field.type !== 'map')
       throw new UsageError(`give ${flagName(field)} once: by ${known.name} or by ${name}`);
     known.values.push(value);

@@ -15,7 +15,10 @@ export function getPath(value: unknown, path: string): unknown {
   return found;
 }
 
-/** Makes the objects on the way. Paths come from the command tables or `--json=`, keys are set as own properties. */
+/**
+ * Makes the objects on the way. Paths come from the command tables or `--json=`, keys are set as own
+ * properties.
+ */
 export function setPath(target: Json, path: string, value: unknown): void {
   const keys = path.split('.');
   const last = keys.pop() ?? path;

@@ -1,6 +1,6 @@
 /**
- * Files for the owner's eyes alone, replaced as a whole by a rename: whoever reads sees the old one or the new one, also after a
- * crash in the middle and with several processes at it.
+ * Files for the owner's eyes alone, replaced as a whole by a rename: whoever reads sees the old one or the
+ * new one, also after a crash in the middle and with several processes at it.
  */
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';

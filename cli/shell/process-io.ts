@@ -1,6 +1,6 @@
 /**
- * The real process as Io. The first SIGINT asks the command to end, the second one ends the process at once, unless a program that runs in its place
- * takes it.
+ * The real process as Io. The first SIGINT asks the command to end, the second one ends the process at once,
+ * unless a program that runs in its place takes it.
  */
 import { homedir } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +11,10 @@ import { askLine } from './prompt.ts';
 const SIGINT_EXIT = 130;
 const SIGTERM_EXIT = 143;
 
-/** Event at `Io.interrupted` of every signal after the first; its detail is an Interrupted. Whoever prevents its default keeps the process alive. */
+/**
+ * Event at `Io.interrupted` of every signal after the first; its detail is an Interrupted. Whoever prevents
+ * its default keeps the process alive.
+ */
 export const INTERRUPTED_AGAIN = 'interrupted-again';
 
 export function processIo(): Io {
@@ -39,7 +42,8 @@ export function processIo(): Io {
 }
 
 function sink(stream: NodeJS.WriteStream): Sink {
-  // Each write reports its own failure below; without a listener the event would end the process with a stack.
+  // Each write reports its own failure below; without a listener the event would end the process with a
+  // stack.
   stream.on('error', () => undefined);
   return {
     isTerminal: stream.isTTY === true,

@@ -1,6 +1,7 @@
 /**
- * Asks a person for one line on a terminal. The terminal is in raw mode only while asking; every way out (answer, Ctrl-C,
- * Ctrl-D, abort) goes through `finish`, which restores it, because a shell left in raw mode shows nothing one types.
+ * Asks a person for one line on a terminal. The terminal is in raw mode only while asking; every way out
+ * (answer, Ctrl-C, Ctrl-D, abort) goes through `finish`, which restores it, because a shell left in raw mode
+ * shows nothing one types.
  */
 import type { ReadStream, WriteStream } from 'node:tty';
 

@@ -1,4 +1,7 @@
-/** `fetch` that honours HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, which the one of Node 20 does not; without them it is that one. */
+/**
+ * `fetch` that honours HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, which the one of Node 20 does not;
+ * without them it is that one.
+ */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Fetch } from '@svc/sdk';

@@ -1,4 +1,7 @@
-/** Flags by which a command takes a secret that stands on no command line, where other users of the machine and the shell's history would see it. */
+/**
+ * Flags by which a command takes a secret that stands on no command line, where other users of the machine
+ * and the shell's history would see it.
+ */
 import type { FieldSpec } from '../command.ts';
 import { describeFlag, type GeneratedSpec, type ShellField } from './command.ts';
 import { wordOf } from './source.ts';

@@ -41,7 +41,10 @@ export function oneOf(field: Pick<FieldSpec, 'placeholder'>): string {
   return `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`;
 }
 
-/** Returns the source that the text names, or undefined where it is the value itself. A secret may begin with any character, so that only a lone dash names a source. */
+/**
+ * Returns the source that the text names, or undefined where it is the value itself. A secret may begin with
+ * any character, so that only a lone dash names a source.
+ */
 export function sourceOf(field: FieldSpec, text: string, name: string): Source | undefined {
   const { document, sensitive, type } = field;
   if (text === '-' && (document !== undefined || sensitive)) return new Source('stdin', name);

@@ -1,6 +1,7 @@
 /**
- * Values that a command line only names: documents by `@path`, by a plain path where the flag is a file, or by `-` for standard input; secrets by
- * `--…-file`, `--…-stdin` or `-`. Reading is bounded by the limit of the contract.
+ * Values that a command line only names: documents by `@path`, by a plain path where the flag is a file, or
+ * by `-` for standard input; secrets by `--…-file`, `--…-stdin` or `-`. Reading is bounded by the limit of
+ * the contract.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';

@@ -12,7 +12,10 @@ export interface Column {
   readonly whole: boolean;
 }
 
-/** Widths that fit `width` columns in total as far as possible: the widest column that may shrink gives way first. */
+/**
+ * Widths that fit `width` columns in total as far as possible: the widest column that may shrink gives way
+ * first.
+ */
 export function columnWidths(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

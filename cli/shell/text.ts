@@ -5,8 +5,8 @@ const CONTROLS = /(?![\t\n])[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]
 const BREAKS = /[\t\n]/g;
 
 /**
- * Control characters as visible text, so that no server can move the cursor, rename the window or type keys. Newlines and
- * tabs stay.
+ * Control characters as visible text, so that no server can move the cursor, rename the window or type keys.
+ * Newlines and tabs stay.
  */
 export function neutralise(text: string): string {
   return text.replace(CONTROLS, visible);
@@ -17,7 +17,10 @@ export function neutraliseLine(text: string): string {
   return neutralise(text).replace(BREAKS, (character) => (character === '\n' ? '\\n' : '\\t'));
 }
 
-/** For output of commands on a terminal: a carriage return stays too, progress bars use it and it cannot leave its line. */
+/**
+ * For output of commands on a terminal: a carriage return stays too, progress bars use it and it cannot leave
+ * its line.
+ */
 export function neutraliseLog(text: string): string {
   return text.replace(CONTROLS, (character) => (character === '\r' ? character : visible(character)));
 }

@@ -2,7 +2,9 @@
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `90`, `90s`, `1.5m`, `1h30m` in milliseconds; a bare number is seconds. Undefined when it is none of these. */
+/**
+ * `90`, `90s`, `1.5m`, `1h30m` in milliseconds; a bare number is seconds. Undefined when it is none of these.
+ */
 export function parseDuration(text: string): number | undefined {
   if (/^\d+(\.\d+)?$/.test(text)) return Math.round(Number(text) * 1_000);
   if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The tree of all commands: the generated ones, and the hand-written ones over them. Only names and summaries are here at start; a command and its
- * table are loaded when it is asked for. find.ts has citty walk it.
+ * The tree of all commands: the generated ones, and the hand-written ones over them. Only names and summaries
+ * are here at start; a command and its table are loaded when it is asked for. find.ts has citty walk it.
  */
 import { groupSummaries, handWritten, type HandWritten } from '../commands.ts';
 import { groups } from '../gen/index.ts';

@@ -1,4 +1,6 @@
-/** Text of the command line as the value of one request field. Pure; every refusal says what would be right. */
+/**
+ * Text of the command line as the value of one request field. Pure; every refusal says what would be right.
+ */
 import type { FieldSpec } from '../command.ts';
 import { UsageError } from './errors.ts';
 import { nearest } from './suggest.ts';

@@ -1,4 +1,7 @@
-/** Writes docs/reference/ from what the programs declare. `--check`: says what is stale, writes nothing. Run behind the contracts' generators. */
+/**
+ * Writes docs/reference/ from what the programs declare. `--check`: says what is stale, writes nothing. Run
+ * behind the contracts' generators.
+ */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

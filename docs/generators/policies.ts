@@ -1,4 +1,6 @@
-/** policies.md: what rules of policies are given, and what they can be written with, from what judges them. */
+/**
+ * policies.md: what rules of policies are given, and what they can be written with, from what judges them.
+ */
 import { LOOPS_MAX, signOf } from '../../server/delivery/policies/engine/check.ts';
 import { ACTIONS } from '../../server/delivery/policies/engine/document.ts';
 import { ABOUT_FORMS, ABOUT_FUNCTIONS } from '../../server/delivery/policies/engine/functions-about.ts';

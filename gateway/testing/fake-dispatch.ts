@@ -1,4 +1,7 @@
-/** A server as a gateway sees it, in memory: the far end of the wire, with the rules of the contract and nothing more. */
+/**
+ * A server as a gateway sees it, in memory: the far end of the wire, with the rules of the contract and
+ * nothing more.
+ */
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { AskInit, Dispatch } from '@svc/proto/dispatch/dispatch.ts';
 import {

@@ -1,4 +1,7 @@
-/** A runner's end of the wire, with every byte in the hands of the test: requests as text, sent over a plain socket. */
+/**
+ * A runner's end of the wire, with every byte in the hands of the test: requests as text, sent over a plain
+ * socket.
+ */
 import { connect, type Socket } from 'node:net';
 import { createNonce, type SigningKey } from '@svc/proto/signature/keys.ts';
 import { signRequest } from '@svc/proto/signature/sign.ts';

@@ -1,4 +1,7 @@
-/** Writes the part of the ustar format that a root filesystem or a package of evidence needs: folders, files and links, all owned by root. */
+/**
+ * Writes the part of the ustar format that a root filesystem or a package of evidence needs: folders, files
+ * and links, all owned by root.
+ */
 
 const BLOCK = 512;
 

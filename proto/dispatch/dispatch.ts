@@ -1,4 +1,7 @@
-/** The dispatch service as gateway and server see it, whatever lies between them: one call for each ask, see dispatch.proto. */
+/**
+ * The dispatch service as gateway and server see it, whatever lies between them: one call for each ask, see
+ * dispatch.proto.
+ */
 import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import {
   AppendLogsAskSchema,
@@ -19,7 +22,10 @@ import {
   ReportResponseSchema,
 } from '../gen/svc/runner/v1/runner_pb.ts';
 
-/** The messages of an ask and of its answer, by the RPC whose requests carry many of them (`asks`, `answers`, `refusals`). */
+/**
+ * The messages of an ask and of its answer, by the RPC whose requests carry many of them (`asks`, `answers`,
+ * `refusals`).
+ */
 export const CALLS = {
   watchFeatures: { ask: FeaturesAskSchema, answer: FeaturesAnswerSchema },
   enroll: { ask: EnrollRequestSchema, answer: EnrollResponseSchema },

@@ -1,6 +1,9 @@
 /** How a platform feature is declared. */
 
-/** Maturity, from least to most stable; `deprecated` counts as less stable than any. Says nothing about whether a feature is on. */
+/**
+ * Maturity, from least to most stable; `deprecated` counts as less stable than any. Says nothing about
+ * whether a feature is on.
+ */
 export type Lifecycle = 'planned' | 'experimental' | 'preview' | 'ga' | 'deprecated';
 
 export type Visibility = 'public' | 'internal';
@@ -23,8 +26,9 @@ export interface FeatureDefinition {
   /** Keys of features without which it cannot be used. Default: none. */
   readonly dependsOn?: readonly string[];
   /**
-   * A variable of the processes' environment that decides instead of the switch. `always`: the switch is where the worker's variable
-   * says, and cannot be moved. `off`: a value of `false` holds the switch off; any other leaves it alone.
+   * A variable of the processes' environment that decides instead of the switch. `always`: the switch is
+   * where the worker's variable says, and cannot be moved. `off`: a value of `false` holds the switch off;
+   * any other leaves it alone.
    */
   readonly environment?: { readonly variable: string; readonly decides: 'always' | 'off' };
 }

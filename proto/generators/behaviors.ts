@@ -1,6 +1,7 @@
 /**
- * What callers send and what only the service sets. A contract says little of it: a variable of the path is required anyway, and what stands
- * in an answer alone is set by the service. What is left is marked with google.api.field_behavior, and a mark that says nothing is refused.
+ * What callers send and what only the service sets. A contract says little of it: a variable of the path is
+ * required anyway, and what stands in an answer alone is set by the service. What is left is marked with
+ * google.api.field_behavior, and a mark that says nothing is refused.
  */
 import { type DescField, type DescMethod, type FileRegistry, getOption, hasOption } from '@bufbuild/protobuf';
 import type { Problems } from './contract-error.ts';

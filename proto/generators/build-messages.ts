@@ -208,7 +208,10 @@ function withPacking(
   return sent !== undefined && 'bytes' in sent ? { packedAbove: sent.bytes } : {};
 }
 
-/** Bytes and free-form JSON are files; of other JSON a flag is one value, and a string is a document where its option says so. */
+/**
+ * Bytes and free-form JSON are files; of other JSON a flag is one value, and a string is a document where its
+ * option says so.
+ */
 function withDocument(
   desc: DescField,
   { kind }: FieldType,

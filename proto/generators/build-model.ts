@@ -1,6 +1,6 @@
 /**
- * Descriptors in, model out. What cannot be built is reported and left out, so that one run finds every problem;
- * the rules that need the whole model are in checks.ts.
+ * Descriptors in, model out. What cannot be built is reported and left out, so that one run finds every
+ * problem; the rules that need the whole model are in checks.ts.
  */
 import type { DescMethod, DescService, FileRegistry } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
@@ -66,7 +66,10 @@ interface Context {
   readonly scopes: readonly EnumValueModel[];
 }
 
-/** Builds and checks the model of every service under `svc.`; throws a ContractError with everything that is wrong. */
+/**
+ * Builds and checks the model of every service under `svc.`; throws a ContractError with everything that is
+ * wrong.
+ */
 export function buildModel(registry: FileRegistry): Model {
   const found: string[] = [];
   const problems: Problems = { add: (at, problem) => void found.push(`${at}: ${problem}`) };
@@ -295,7 +298,10 @@ export function fieldList(message: MessageModel): string {
     : 'it has no fields';
 }
 
-/** The word for an enum value in an option; unset and UNSPECIFIED are `undefined`, a number without a name is a problem. */
+/**
+ * The word for an enum value in an option; unset and UNSPECIFIED are `undefined`, a number without a name is
+ * a problem.
+ */
 function wordOf<K extends keyof typeof WORDS>(
   report: Report,
   option: K,

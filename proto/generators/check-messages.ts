@@ -1,4 +1,6 @@
-/** Rules of messages and their fields, which depend on who sends the message and on whether it is published. */
+/**
+ * Rules of messages and their fields, which depend on who sends the message and on whether it is published.
+ */
 import { isHttpBody } from '../http/http-body.ts';
 import { checkNumberWords } from './check-words.ts';
 import type { Problems } from './contract-error.ts';
@@ -35,7 +37,10 @@ export function checkMessages(model: Model, problems: Problems): void {
   }
 }
 
-/** Requests are counted against their contract before they are decoded (proto/http/bounds.ts), so each list and map needs a bound. */
+/**
+ * Requests are counted against their contract before they are decoded (proto/http/bounds.ts), so each list
+ * and map needs a bound.
+ */
 function checkCount(message: MessageModel, field: FieldModel, problems: Problems): void {
   const { maxItems, maxProperties } = field.rules;
   if (field.outputOnly || (maxItems ?? maxProperties) !== undefined) return;

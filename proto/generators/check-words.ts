@@ -1,4 +1,7 @@
-/** Rules of what comments must say, since callers read nothing else: which errors can come, and what a number counts. */
+/**
+ * Rules of what comments must say, since callers read nothing else: which errors can come, and what a number
+ * counts.
+ */
 import { ERRORS, type ErrorCode } from '../http/errors.ts';
 import type { Problems } from './contract-error.ts';
 import type { FieldModel, MessageModel, RpcModel } from './model.ts';
@@ -7,8 +10,8 @@ const NO_ERROR = 'It has no error of its own.';
 const NAMED_ERROR = /`([a-z0-9_]+)` \((\d{3})/g;
 
 /**
- * Errors that every call can have need no word, among them a team that is not the caller's. Others come where something is written, or where
- * what the path names must be found.
+ * Errors that every call can have need no word, among them a team that is not the caller's. Others come where
+ * something is written, or where what the path names must be found.
  */
 export function checkErrorWords(rpc: RpcModel, problems: Problems): void {
   if (rpc.service.audience === 'internal') return;

@@ -7,8 +7,8 @@ import { loadImage } from './image.ts';
 import { createWorkspace, type Workspace } from './testdata/workspace.ts';
 
 /**
- * One bad RPC a case. All stand in one service of one workspace, so that the test also shows that a run reports
- * every problem and not only the first.
+ * One bad RPC a case. All stand in one service of one workspace, so that the test also shows that a run
+ * reports every problem and not only the first.
  */
 interface Case {
   readonly name: string;

@@ -1,6 +1,7 @@
 /**
- * Rules of a good contract that need the built model. Each problem names the RPC, says what is wrong and what is allowed;
- * nothing here stops at the first one. Descriptors alone say much of this too late: in a request, or in a customer's build.
+ * Rules of a good contract that need the built model. Each problem names the RPC, says what is wrong and what
+ * is allowed; nothing here stops at the first one. Descriptors alone say much of this too late: in a request,
+ * or in a customer's build.
  */
 import { withArticle } from '../http/article.ts';
 import { checkMessages } from './check-messages.ts';
@@ -20,7 +21,10 @@ const RESERVED_METHODS: readonly string[] = [
   'toJSON',
 ];
 
-/** Words that cannot name a parameter in strict-mode JavaScript, and the names that printed methods use themselves. */
+/**
+ * Words that cannot name a parameter in strict-mode JavaScript, and the names that printed methods use
+ * themselves.
+ */
 const RESERVED_ARGS: readonly string[] =
   `arguments await break case catch class const continue debugger default delete do else enum eval export extends false
   finally for function if implements import in instanceof interface let new null options package params private protected
@@ -328,7 +332,10 @@ function checkExamples(rpc: RpcModel, problems: Problems): void {
   }
 }
 
-/** `query` says of a field that it may stand beside a body that is the whole request; everywhere else it would say nothing. */
+/**
+ * `query` says of a field that it may stand beside a body that is the whole request; everywhere else it would
+ * say nothing.
+ */
 function checkQuery(rpc: RpcModel, problems: Problems): void {
   for (const field of rpc.request.fields.filter(({ inQuery }) => inQuery)) {
     const beside = rpc.routes.filter(({ queryFields }) => queryFields.includes(field));

@@ -1,4 +1,7 @@
-/** CLI command of an RPC: which request fields are positionals, which are flags, and how text becomes their values. */
+/**
+ * CLI command of an RPC: which request fields are positionals, which are flags, and how text becomes their
+ * values.
+ */
 import { SESSION_ONLY } from './build-messages.ts';
 import type { Report } from './contract-error.ts';
 import type {
@@ -91,7 +94,9 @@ function positionalsOf(report: Report, rpc: RpcModel, op: OperationOption): read
   });
 }
 
-/** A nested message gives one flag for each of its fields, one level deep; what is deeper is one JSON flag. */
+/**
+ * A nested message gives one flag for each of its fields, one level deep; what is deeper is one JSON flag.
+ */
 function flagsOf(field: FieldModel): CliFieldModel[] {
   const nested = singleMessage(field);
   if (!nested || field.cli.format !== undefined) {

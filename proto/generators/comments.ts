@@ -1,4 +1,7 @@
-/** Leading comments of proto elements, which are the API reference: help texts and documentation are made of them. */
+/**
+ * Leading comments of proto elements, which are the API reference: help texts and documentation are made of
+ * them.
+ */
 import type {
   DescEnum,
   DescEnumValue,
@@ -23,7 +26,7 @@ const SERVICE_METHOD = 2;
 
 const byFile = new WeakMap<FileDescriptorProto, Map<string, string>>();
 
-/** The comment above the element: lines joined to paragraphs as written, or `''`. */
+/** Returns the comment above the element, a line for each paragraph, or `''`. */
 export function commentOf(desc: Commented): string {
   const file =
     desc.kind === 'field' || desc.kind === 'enum_value' || desc.kind === 'rpc' ? desc.parent.file : desc.file;
@@ -60,10 +63,11 @@ function pathOf(desc: Commented): number[] {
   }
 }
 
+/** Paragraphs are joined: where lines end is the layout of the contract alone. */
 function tidy(comment: string): string {
   return comment
-    .split('\n')
-    .map((line) => line.replace(/^ /, '').trimEnd())
-    .join('\n')
-    .trim();
+    .trim()
+    .split(/\n\s*\n/)
+    .map((paragraph) => paragraph.trim().replace(/\s*\n\s*/g, ' '))
+    .join('\n\n');
 }

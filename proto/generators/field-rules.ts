@@ -1,4 +1,6 @@
-/** buf.validate rules that JSON Schema can say too. The rest (CEL, cross-field rules) stays with the server. */
+/**
+ * buf.validate rules that JSON Schema can say too. The rest (CEL, cross-field rules) stays with the server.
+ */
 import type { DescField } from '@bufbuild/protobuf';
 import type { FieldRules as ValidateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { FieldRules, SizeLimit } from './model.ts';

@@ -1,4 +1,7 @@
-/** `npm run generate`: writes everything that is generated from the contracts. `--check`: says what is stale, writes nothing. */
+/**
+ * `npm run generate`: writes everything that is generated from the contracts. `--check`: says what is stale,
+ * writes nothing.
+ */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OUTPUT_FOLDERS, type Outputs, filesBelow, generate } from './outputs.ts';

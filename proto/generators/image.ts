@@ -43,8 +43,9 @@ function isExecError(error: unknown): error is ExecError {
 }
 
 /**
- * The workspace at `root` and what it imports, as buf makes it, with source comments; and with what a contract need not say: an RPC
- * that is bound to GET has no side effects, which is what lets Connect's clients GET it.
+ * The workspace at `root` and what it imports, as buf makes it, with source comments; and with what a
+ * contract need not say: an RPC that is bound to GET has no side effects, which is what lets Connect's
+ * clients GET it.
  */
 export async function buildImage(root: string): Promise<FileDescriptorSet> {
   // An image is a descriptor set that also marks imports, in fields that are kept as they are.
@@ -59,7 +60,10 @@ export async function buildImage(root: string): Promise<FileDescriptorSet> {
   return image;
 }
 
-/** Descriptors of everything in the image. Without a registry, so that options stay undecoded and are read through any copy of their extensions. */
+/**
+ * Descriptors of everything in the image. Without a registry, so that options stay undecoded and are read
+ * through any copy of their extensions.
+ */
 export async function loadImage(root: string): Promise<FileRegistry> {
   return createFileRegistry(await buildImage(root));
 }

@@ -1,7 +1,7 @@
 /**
- * `node proto/generators/lint.mjs [revision]`: buf lint on the contracts, then what would break customers against the
- * baseline: buf breaking for messages, the surface for everything else. Exit code 1 with every finding. Moves that proto/moved.json lists break
- * nobody.
+ * `node proto/generators/lint.mjs [revision]`: buf lint on the contracts, then what would break customers
+ * against the baseline: buf breaking for messages, the surface for everything else. Exit code 1 with every
+ * finding. Moves that proto/moved.json lists break nobody.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,7 +59,9 @@ async function breakingMessages(
   );
 }
 
-/** buf lint and buf breaking exit with 100 when they found something; other codes are failures of their own. */
+/**
+ * buf lint and buf breaking exit with 100 when they found something; other codes are failures of their own.
+ */
 async function bufFindings(root: string, ...args: string[]): Promise<string[]> {
   try {
     await buf(root, ...args);

@@ -1,6 +1,6 @@
 /**
- * The contracts as the printers see them: one descriptor pass makes this model, every printer reads it and nothing else.
- * Plain data, in the order of the sources; a printer that needs another order sorts for itself.
+ * The contracts as the printers see them: one descriptor pass makes this model, every printer reads it and
+ * nothing else. Plain data, in the order of the sources; a printer that needs another order sorts for itself.
  */
 import type { DescEnum, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
 import type { Audience, Auth, Idempotency, RestRoute, Role } from '../http/rpc.ts';
@@ -111,7 +111,9 @@ export interface RouteModel {
   readonly pathFields: readonly FieldModel[];
   /** Request fields of the query string; beside a body `*`, those that may be given there too. */
   readonly queryFields: readonly FieldModel[];
-  /** Request fields inside the JSON body object; with `bodyField` set, that field's own message is the body. */
+  /**
+   * Request fields inside the JSON body object; with `bodyField` set, that field's own message is the body.
+   */
   readonly bodyFields: readonly FieldModel[];
   readonly bodyField?: FieldModel;
   readonly responseField?: FieldModel;
@@ -182,7 +184,10 @@ export interface MessageModel {
   readonly package: string;
   readonly comment: string;
   readonly fields: readonly FieldModel[];
-  /** Proto name of the bool field whose bare value, `true` or `false`, is the JSON while no other field is set. */
+  /**
+   * Proto name of the bool field whose bare value, `true` or `false`, is the JSON while no other field is
+   * set.
+   */
   readonly bare?: string;
 }
 
@@ -204,7 +209,10 @@ export interface FieldModel {
   readonly oneof?: string;
   /** A caller must send it: a variable of the path, field_behavior REQUIRED, or a buf.validate rule. */
   readonly required: boolean;
-  /** A server always sends it: required, or implicit in proto3 (scalars, enums, lists and maps without `optional`). */
+  /**
+   * A server always sends it: required, or implicit in proto3 (scalars, enums, lists and maps without
+   * `optional`).
+   */
   readonly present: boolean;
   /** Set by the service, in a message that callers send too; what stands in answers alone does not say it. */
   readonly outputOnly: boolean;
@@ -249,7 +257,10 @@ export type FieldType =
         | 'httpBody';
     };
 
-/** The rules of buf.validate that JSON Schema can say too; of a repeated field or map, `items` are those of an item. */
+/**
+ * The rules of buf.validate that JSON Schema can say too; of a repeated field or map, `items` are those of an
+ * item.
+ */
 export interface FieldRules {
   readonly minLength?: number;
   readonly maxLength?: number;

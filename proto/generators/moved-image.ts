@@ -29,7 +29,10 @@ export function movableNames(image: FileDescriptorSet): ReadonlySet<string> {
   );
 }
 
-/** Rewrites `before` in place. `now` says in which file a new name stands. Returns what is wrong with it then, one sentence each. */
+/**
+ * Rewrites `before` in place. `now` says in which file a new name stands. Returns what is wrong with it then,
+ * one sentence each.
+ */
 export function moveImage(
   before: FileDescriptorSet,
   now: FileDescriptorSet,
@@ -88,7 +91,10 @@ function isSame({ type }: TopLevelType, { type: twin }: TopLevelType): boolean {
   return equals(EnumDescriptorProtoSchema, type, twin as EnumDescriptorProto);
 }
 
-/** The file of that name; one that was not there yet is made, with the frame of what it is now and none of its types. */
+/**
+ * The file of that name; one that was not there yet is made, with the frame of what it is now and none of its
+ * types.
+ */
 function fileLike(before: FileDescriptorSet, { name, package: of, syntax, options }: FileDescriptorProto) {
   const there = before.file.find((file) => file.name === name);
   if (there) return there;
@@ -140,7 +146,10 @@ function homeOf(homes: ReadonlyMap<string, string>, name: string): string | unde
   return homes.get(name) ?? homeOf(homes, name.slice(0, Math.max(0, name.lastIndexOf('.'))));
 }
 
-/** Orders files behind what they import. Where only a part of what moved between two files is listed, they import each other. */
+/**
+ * Orders files behind what they import. Where only a part of what moved between two files is listed, they
+ * import each other.
+ */
 function putInOrder(image: FileDescriptorSet): string | undefined {
   const ordered = new Set<FileDescriptorProto>();
   const add = (file: FileDescriptorProto, above: readonly FileDescriptorProto[]): string | undefined => {

@@ -1,6 +1,7 @@
 /**
- * proto/moved.json lists the messages and enums that went to another package. What a change is compared with is rewritten as if they had always
- * stood in their new place, so that a move is forgiven, and whatever else differs in what was moved is still found.
+ * proto/moved.json lists the messages and enums that went to another package. What a change is compared with
+ * is rewritten as if they had always stood in their new place, so that a move is forgiven, and whatever else
+ * differs in what was moved is still found.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

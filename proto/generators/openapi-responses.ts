@@ -1,4 +1,6 @@
-/** Responses of an OpenAPI operation: the success, and the errors that its comment and its guards announce. */
+/**
+ * Responses of an OpenAPI operation: the success, and the errors that its comment and its guards announce.
+ */
 import type { RouteModel, RpcModel } from './model.ts';
 import type { JsonObject, Schemas } from './openapi-schemas.ts';
 import { isVoid } from './sdk-plan.ts';

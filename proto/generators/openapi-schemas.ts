@@ -1,4 +1,7 @@
-/** JSON Schemas of the messages: types as documented, constraints from buf.validate, descriptions from comments. */
+/**
+ * JSON Schemas of the messages: types as documented, constraints from buf.validate, descriptions from
+ * comments.
+ */
 import type { FieldModel, FieldRules, MessageModel } from './model.ts';
 import type { Direction, TypePlan } from './type-plan.ts';
 

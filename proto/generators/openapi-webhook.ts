@@ -5,7 +5,10 @@ export const WEBHOOK_PATH = '/ci/webhooks/{hook}';
 /** Documents without this service have no webhooks. */
 export const WEBHOOK_SERVICE = 'svc.ci.v1.CiService';
 
-/** Headers that a provider sends, and the way in which they prove where the body comes from. `hmac`: HMAC-SHA256 with the webhook's secret. */
+/**
+ * Headers that a provider sends, and the way in which they prove where the body comes from. `hmac`:
+ * HMAC-SHA256 with the webhook's secret.
+ */
 const PROVIDERS = [
   ['github', '`X-Hub-Signature-256: sha256=<hex>`, hmac of the body; `X-GitHub-Event`, `X-GitHub-Delivery`'],
   [

@@ -1,9 +1,14 @@
-/** The `Operation` value (sdk/core/operation.ts) of an RPC as TypeScript text, the same for the SDK and the CLI. */
+/**
+ * The `Operation` value (sdk/core/operation.ts) of an RPC as TypeScript text, the same for the SDK and the
+ * CLI.
+ */
 import { TIMEOUT_MS_DEFAULT } from '../http/rpc.ts';
 import type { RpcModel } from './model.ts';
 import { literal } from './text.ts';
 
-/** `shaped`: with what makes a list or a single field of the response; without, the response is taken whole. */
+/**
+ * `shaped`: with what makes a list or a single field of the response; without, the response is taken whole.
+ */
 export function printOperation(rpc: RpcModel, shaped: boolean): string {
   const [primary] = rpc.routes;
   if (!primary) throw new Error(`${rpc.id} has no route`);

@@ -1,6 +1,6 @@
 /**
- * Everything that is generated from the contracts, as a map from path to text. Writing and checking both start from this
- * map, so that a check cannot miss what a run would write, nor what it would delete.
+ * Everything that is generated from the contracts, as a map from path to text. Writing and checking both
+ * start from this map, so that a check cannot miss what a run would write, nor what it would delete.
  */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,9 @@ import { printSurface } from './print-surface.ts';
 import { HEADER } from './text.ts';
 import { writeThirdParty } from './third-party.ts';
 
-/** Folders that hold generated files and nothing else: a file that is not an output any more is deleted there. */
+/**
+ * Folders that hold generated files and nothing else: a file that is not an output any more is deleted there.
+ */
 export const OUTPUT_FOLDERS: readonly string[] = ['proto/gen', 'sdk/gen', 'cli/gen'];
 
 export type Outputs = ReadonlyMap<string, string>;
@@ -51,8 +53,8 @@ function versionOf(root: string): string {
 }
 
 /**
- * Output of protoc-gen-es: one `_pb.ts` a proto file. Those of buf/validate come from @bufbuild/protovalidate: a second copy of its
- * extensions would not be recognised by it.
+ * Output of protoc-gen-es: one `_pb.ts` a proto file. Those of buf/validate come from
+ * @bufbuild/protovalidate: a second copy of its extensions would not be recognised by it.
  */
 async function generateMessages(root: string, image: FileDescriptorSet): Promise<Outputs> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-generate-'));

@@ -1,10 +1,13 @@
-/** cli/gen/: one command table a group, loaded when a command of the group runs, and an index that help can be made of. */
+/**
+ * cli/gen/: one command table a group, loaded when a command of the group runs, and an index that help can be
+ * made of.
+ */
 import type { FeatureDefinition, Visibility } from '../features/definition.ts';
 import { MANIFEST } from '../features/manifest.ts';
 import { kebab } from './cli-model.ts';
 import type { CliFieldModel, FieldModel, MessageModel, Model, RpcModel, ServiceModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
-import { areaText, firstSentence, HEADER, literal, paragraphs, propertyKey } from './text.ts';
+import { areaText, firstSentence, HEADER, literal, propertyKey } from './text.ts';
 
 interface Command {
   readonly rpc: RpcModel;
@@ -45,7 +48,7 @@ function printCommand({ rpc, cli }: Command, gate: Gate): string {
   const hasBody = (rpc.routes[0]?.route.body ?? '') !== '';
   const bodyBytesMax = hasBody ? rpc.bodyBytesMax : USUAL_COMMAND.bodyBytesMax;
   const command = {
-    description: paragraphs(rpc.comment),
+    description: rpc.comment,
     bodyBytesMax,
     destructive: rpc.destructive,
     stream: rpc.serverStreaming,
@@ -111,7 +114,10 @@ function gateOf({ feature }: RpcModel): Gate {
   return feature === undefined ? {} : { feature, visibility: visibilityOf(feature) };
 }
 
-/** That of every command of a group; where they differ, what a command is taken to have that names a feature alone. */
+/**
+ * That of every command of a group; where they differ, what a command is taken to have that names a feature
+ * alone.
+ */
 function commonGate(commands: readonly Command[]): Gate {
   const [feature, ...others] = new Set(commands.map(({ rpc }) => rpc.feature));
   const [first] = commands;
@@ -120,7 +126,10 @@ function commonGate(commands: readonly Command[]): Gate {
     : { visibility: 'public' };
 }
 
-/** Decides what the command line may conclude from a feature that it is not shown; from a key that nobody declared, nothing. */
+/**
+ * Decides what the command line may conclude from a feature that it is not shown; from a key that nobody
+ * declared, nothing.
+ */
 function visibilityOf(feature: string): Visibility {
   const manifest: readonly FeatureDefinition[] = MANIFEST;
   return manifest.find(({ key }) => key === feature)?.visibility ?? 'internal';
@@ -153,7 +162,7 @@ function fieldSpec(field: CliFieldModel, { required, bodyBytesMax }: UsualField)
     rest: false,
     limit: field.limit && { bytes: bodyBytesMax },
   };
-  return { name, ...unusual({ ...values, description: paragraphs(description), rest }, usual) };
+  return { name, ...unusual({ ...values, description, rest }, usual) };
 }
 
 /** `team-id` is `Team id.` */

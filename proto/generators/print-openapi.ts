@@ -91,7 +91,8 @@ const VERB_ORDER: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 function pathsOf(rpcs: readonly RpcModel[], schemas: Schemas): Record<string, JsonObject> {
   const entries = rpcs.flatMap((rpc) => rpc.routes.map((route, index) => ({ rpc, route, index })));
   entries.sort((a, b) => VERB_ORDER.indexOf(a.route.route.verb) - VERB_ORDER.indexOf(b.route.route.verb));
-  // Templates that differ only in the names of their parameters are one path in OpenAPI: the last operation, which changes most, names them.
+  // Templates that differ only in the names of their parameters are one path in OpenAPI: the last operation,
+  // which changes most, names them.
   const named = new Map(entries.map(({ route }) => [route.shape, route.jsonPath]));
   const paths: Record<string, JsonObject> = {};
   for (const bound of entries) {

@@ -1,6 +1,7 @@
 /**
- * Prints a file descriptor back as proto source. Covers what proto2 and proto3 files without services hold, which is all
- * that buf/validate/validate.proto needs; anything else is an error rather than a file that silently lacks a part.
+ * Prints a file descriptor back as proto source. Covers what proto2 and proto3 files without services hold,
+ * which is all that buf/validate/validate.proto needs; anything else is an error rather than a file that
+ * silently lacks a part.
  */
 import {
   type DescFile,
@@ -38,7 +39,10 @@ const SCALARS: Partial<Record<Type, string>> = {
   [Type.SINT64]: 'sint64',
 };
 
-/** The file as proto source. `file` must have been made with everything it imports, so that its options can be read. */
+/**
+ * The file as proto source. `file` must have been made with everything it imports, so that its options can be
+ * read.
+ */
 export function printProto(file: DescFile): string {
   const { proto } = file;
   if (proto.service.length > 0) throw new Error(`cannot print ${proto.name}: it has services`);

@@ -1,4 +1,7 @@
-/** sdk/gen/: one class a resource with one-line methods, and the JSON types as interfaces. Behaviour is in sdk/core. */
+/**
+ * sdk/gen/: one class a resource with one-line methods, and the JSON types as interfaces. Behaviour is in
+ * sdk/core.
+ */
 import type { FieldModel, Model, RpcModel, ServiceModel } from './model.ts';
 import { printOperation } from './operation-text.ts';
 import { COMMON, fileOf, homeOf, isVoid, planSdk, propertyOf, type SdkPlan } from './sdk-plan.ts';
@@ -130,8 +133,8 @@ function takesFunction(rpc: RpcModel, form: Form): boolean {
 }
 
 /**
- * Two forms: an iterable, and a function that is called for every event. A function has no properties of its own, so that where it
- * stands for the parameters it adds nothing to the request.
+ * Two forms: an iterable, and a function that is called for every event. A function has no properties of its
+ * own, so that where it stands for the parameters it adds nothing to the request.
  */
 function printStream(
   context: FileContext,

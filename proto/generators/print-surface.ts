@@ -1,4 +1,7 @@
-/** proto/gen/surface.json: the public surface, committed, so that a change of it is seen in review and can be compared. */
+/**
+ * proto/gen/surface.json: the public surface, committed, so that a change of it is seen in review and can be
+ * compared.
+ */
 import { publishedMessages } from './check-messages.ts';
 import type {
   CliFieldModel,

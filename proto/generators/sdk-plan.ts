@@ -1,6 +1,6 @@
 /**
- * Types and classes of the SDK, their names and their files. Requests do not appear as types of their own: their fields
- * are arguments and `params`.
+ * Types and classes of the SDK, their names and their files. Requests do not appear as types of their own:
+ * their fields are arguments and `params`.
  */
 import { upperFirst } from './build-model.ts';
 import { kebab } from './cli-model.ts';

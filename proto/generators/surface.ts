@@ -1,7 +1,8 @@
 /**
- * The public surface of the contracts as sorted plain data, and what is a breaking change of it. `buf breaking` sees
- * messages alone: a moved path, a renamed SDK method, another order of arguments or a tighter scope breaks customers as
- * surely, and only shows here. Preview and experimental RPCs may change; they are listed and not compared.
+ * The public surface of the contracts as sorted plain data, and what is a breaking change of it. `buf
+ * breaking` sees messages alone: a moved path, a renamed SDK method, another order of arguments or a tighter
+ * scope breaks customers as surely, and only shows here. Preview and experimental RPCs may change; they are
+ * listed and not compared.
  */
 
 import { withArticle } from '../http/article.ts';
@@ -152,7 +153,10 @@ function compareSdk(old: SurfaceRpc['sdk'], now: SurfaceRpc['sdk']): string[] {
   return changes;
 }
 
-/** Names of arguments do not count for callers, but a changed name is mostly a changed meaning; `a` may become `a?`. */
+/**
+ * Names of arguments do not count for callers, but a changed name is mostly a changed meaning; `a` may become
+ * `a?`.
+ */
 function accepts(now: string, old: string): boolean {
   return now === old || now === `${old}?`;
 }

@@ -25,17 +25,32 @@ export function propertyKey(key: string): string {
   return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(key) ? key : quote(key);
 }
 
+const LINE_MAX = 110;
+
 /** A doc comment. The mark that ends one cannot be escaped inside of it, so it is broken up. */
 export function docComment(indent: string, text: string): string[] {
   if (text === '') return [];
-  const lines = text.replaceAll('*/', '* /').split('\n');
-  if (lines.length === 1) return [`${indent}/** ${lines[0]} */`];
+  const safe = text.replaceAll('*/', '* /');
+  const single = `${indent}/** ${safe} */`;
+  if (!safe.includes('\n') && single.length <= LINE_MAX) return [single];
+  const lines = safe.split('\n').flatMap((line) => wrapped(line, LINE_MAX - indent.length - 3));
   return [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`.trimEnd()), `${indent} */`];
+}
+
+function wrapped(text: string, width: number): string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? '';
+    if (line === '') lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 /** First sentence without its full stop, for listings. */
 export function firstSentence(comment: string): string {
-  const paragraph = (comment.split(/\n\s*\n/)[0] ?? '').replace(/\s*\n\s*/g, ' ');
+  const [paragraph = ''] = comment.split('\n');
   const end = paragraph.search(/\.(\s|$)|[:;]\s/);
   return end === -1 ? paragraph : paragraph.slice(0, end);
 }
@@ -43,12 +58,4 @@ export function firstSentence(comment: string): string {
 /** An area as people read it: its word as a title, and its comment. */
 export function areaText({ json, comment }: EnumValueModel): { title: string; summary: string } {
   return { title: `${json.charAt(0).toUpperCase()}${json.slice(1)}`, summary: firstSentence(comment) };
-}
-
-/** Comment lines joined into paragraphs, for terminals that wrap for themselves. */
-export function paragraphs(comment: string): string {
-  return comment
-    .split(/\n\s*\n/)
-    .map((part) => part.replace(/\s*\n\s*/g, ' '))
-    .join('\n\n');
 }

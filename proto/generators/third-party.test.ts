@@ -15,7 +15,10 @@ beforeAll(() => {
 });
 afterAll(() => workspace.remove());
 
-/** As JSON, options decoded, so that a difference can be read. The syntax is spelled out in one and implied in the other. */
+/**
+ * As JSON, options decoded, so that a difference can be read. The syntax is spelled out in one and implied in
+ * the other.
+ */
 function asJson(file: DescFile): JsonValue {
   const {
     syntax: _syntax,

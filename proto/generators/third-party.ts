@@ -1,6 +1,7 @@
 /**
- * Third-party protos are not kept in the repository: they are written into the ignored folder third_party/ before each
- * run of buf, from the npm packages that are pinned anyway, so that nothing has to be fetched from a registry.
+ * Third-party protos are not kept in the repository: they are written into the ignored folder third_party/
+ * before each run of buf, from the npm packages that are pinned anyway, so that nothing has to be fetched
+ * from a registry.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -16,8 +16,8 @@ export async function drained(response: NodeResponse, signal: AbortSignal): Prom
 }
 
 /**
- * The promise, or a rejection with the signal's reason if that comes first. Not Promise.race against one long-lived promise:
- * that would keep a reaction for every message of a stream until its end.
+ * The promise, or a rejection with the signal's reason if that comes first. Not Promise.race against one
+ * long-lived promise: that would keep a reaction for every message of a stream until its end.
  */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort = (): void => {};

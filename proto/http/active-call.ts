@@ -1,9 +1,9 @@
 /**
- * One call from the first byte of its head to its last: identity, deadline, the client's presence, and the promise that it is
- * settled exactly once. Owned by the door; handlers see it as CallContext.
+ * One call from the first byte of its head to its last: identity, deadline, the client's presence, and the
+ * promise that it is settled exactly once. Owned by the door; handlers see it as CallContext.
  *
- * States: open → settled. Whoever settles first wins: the answer, an error, the deadline or the client's leaving. `abort` settles
- * nothing by itself; it wakes whoever waits on the signal.
+ * States: open → settled. Whoever settles first wins: the answer, an error, the deadline or the client's
+ * leaving. `abort` settles nothing by itself; it wakes whoever waits on the signal.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AbortListener, CallContext, Protocol, UnaryCall } from './call.ts';
@@ -13,7 +13,10 @@ import { leaveTurn } from './in-turn.ts';
 import type { NodeRequest, NodeResponse, ReplyHeaders } from './reply.ts';
 import type { RpcInfo } from './rpc.ts';
 
-/** For logs and metrics, once per request: all fields always there, because spreading optional ones was 3 % of a small GET. */
+/**
+ * For logs and metrics, once per request: all fields always there, because spreading optional ones was 3 % of
+ * a small GET.
+ */
 export interface CallRecord {
   /** Absent when no RPC was reached. */
   readonly rpc: RpcInfo | undefined;
@@ -130,8 +133,8 @@ export class ActiveCall implements UnaryCall {
       this.abort(error);
       if (!this.#settled) onDeadline(error);
     }, timeoutMs);
-    // The process lives by its listener. Node keeps the list of timers of one length only for those that it need not wait for,
-    // and would otherwise make and drop that list for nearly every call.
+    // The process lives by its listener. Node keeps the list of timers of one length only for those that it
+    // need not wait for, and would otherwise make and drop that list for nearly every call.
     this.#deadline.unref();
   }
 
@@ -163,7 +166,10 @@ export class ActiveCall implements UnaryCall {
 /** 24 days, the most that a Node timer holds. */
 const TIMEOUT_MAX_MS = 2_147_483_647;
 
-/** What the client allows, capped by what the contract allows. Throws `validation_failed` on a hint that cannot be read. */
+/**
+ * What the client allows, capped by what the contract allows. Throws `validation_failed` on a hint that
+ * cannot be read.
+ */
 export function deadlineMs(rpc: RpcInfo, call: Pick<CallContext, 'header' | 'protocol'>): number {
   const most = Math.min(rpc.timeoutMs, TIMEOUT_MAX_MS);
   const grpc = call.protocol === 'grpc' || call.protocol === 'grpcweb';

@@ -1,14 +1,20 @@
 /**
- * Addresses of clients: one spelling of each, the network that stands for whoever has it, and the list of proxies that are believed.
- * Whatever counts by address counts by `networkOf`.
+ * Addresses of clients: one spelling of each, the network that stands for whoever has it, and the list of
+ * proxies that are believed. Whatever counts by address counts by `networkOf`.
  */
 import { BlockList, isIP, isIPv6 } from 'node:net';
 
-/** An address with a port after it, as some proxies write into X-Forwarded-For: `192.0.2.1:99`, `[2001:db8::1]:99`; also quoted. */
+/**
+ * An address with a port after it, as some proxies write into X-Forwarded-For: `192.0.2.1:99`,
+ * `[2001:db8::1]:99`; also quoted.
+ */
 const WITH_PORT = /^"?(?:\[([^\]]*)\]|([^:[\]"]+))(?::\d{1,5})?"?$/;
 const MAPPED_GROUPS = 6;
 
-/** The address in its one spelling: without port, brackets and zone, IPv4 as itself also where it is written as IPv6. Undefined for what is none. */
+/**
+ * The address in its one spelling: without port, brackets and zone, IPv4 as itself also where it is written
+ * as IPv6. Undefined for what is none.
+ */
 export function readAddress(text: string): string | undefined {
   const bare = bareOf(text.trim());
   if (!bare.includes(':')) return isIP(bare) === 4 ? bare : undefined;
@@ -48,7 +54,10 @@ function pairsOf(address: string): readonly number[] {
   return [a * 256 + b, c * 256 + d];
 }
 
-/** Limits count this as one address: an IPv4 address, or the /64 network of an IPv6 one, which a single customer has to itself. */
+/**
+ * Limits count this as one address: an IPv4 address, or the /64 network of an IPv6 one, which a single
+ * customer has to itself.
+ */
 export function networkOf(address: string): string {
   if (!address.includes(':') && isIP(address) === 4) return address;
   const known = readAddress(address);
@@ -60,7 +69,10 @@ export function networkOf(address: string): string {
     .join(':');
 }
 
-/** Returns a test that says whether an address lies in one of `ranges` (addresses or CIDR ranges). Throws a RangeError on what is neither. */
+/**
+ * Returns a test that says whether an address lies in one of `ranges` (addresses or CIDR ranges). Throws a
+ * RangeError on what is neither.
+ */
 export function addressList(ranges: readonly string[]): (address: string) => boolean {
   if (ranges.length === 0) return () => false;
   const list = new BlockList();

@@ -1,7 +1,7 @@
 /**
- * The bytes of a request: read with a bound and a time limit, decompressed with a bound. A body is never held in two unbounded
- * forms: what arrives is cut off at its limit, and a decompressor stops at the limit of the result (a "bomb" costs at most
- * that much memory).
+ * The bytes of a request: read with a bound and a time limit, decompressed with a bound. A body is never held
+ * in two unbounded forms: what arrives is cut off at its limit, and a decompressor stops at the limit of the
+ * result (a "bomb" costs at most that much memory).
  */
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
@@ -23,8 +23,8 @@ export function announcesBody(request: NodeRequest): boolean {
 }
 
 /**
- * The whole body as sent, complete within `timeoutMs` of the call; HTTP/1.1 has requestTimeout beside it, HTTP/2 has only this.
- * Rejects with `body_too_large`, `request_timeout` or `client_closed`.
+ * The whole body as sent, complete within `timeoutMs` of the call; HTTP/1.1 has requestTimeout beside it,
+ * HTTP/2 has only this. Rejects with `body_too_large`, `request_timeout` or `client_closed`.
  */
 export async function readBody(
   request: NodeRequest,
@@ -61,7 +61,8 @@ export async function readBody(
       reject(error);
     };
     request.on('data', onData).once('end', onEnd).once('close', onGone).once('aborted', onGone);
-    // One stays attached: a socket error after the body was given up, or was read, must not be an uncaught exception.
+    // One stays attached: a socket error after the body was given up, or was read, must not be an uncaught
+    // exception.
     request.on('error', onGone);
   });
 }
@@ -69,8 +70,8 @@ export async function readBody(
 const ignore = (): void => undefined;
 
 /**
- * The rest is read and dropped, because a client that still writes may not look at the answer before it is done. HTTP/1.1 has
- * its requestTimeout against a client that never ends; an HTTP/2 stream is closed here.
+ * The rest is read and dropped, because a client that still writes may not look at the answer before it is
+ * done. HTTP/1.1 has its requestTimeout against a client that never ends; an HTTP/2 stream is closed here.
  */
 function dropRest(request: NodeRequest, timeoutMs: number): void {
   request.resume();

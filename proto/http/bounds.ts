@@ -1,7 +1,8 @@
 /**
- * Count before content: what a request can hold at most is read off its contract, and a body is held to that before it is decoded.
- * A body of 1 KB may unpack to a million empty values, and each of them costs a microsecond or more once it is a message to be
- * decoded and validated; to count them costs a nanosecond. What passes here is decoded and validated at a price that the contract bounds.
+ * Count before content: what a request can hold at most is read off its contract, and a body is held to that
+ * before it is decoded. A body of 1 KB may unpack to a million empty values, and each of them costs a
+ * microsecond or more once it is a message to be decoded and validated; to count them costs a nanosecond.
+ * What passes here is decoded and validated at a price that the contract bounds.
  */
 import { getOption, hasOption, ScalarType, type DescField, type DescMessage } from '@bufbuild/protobuf';
 import {
@@ -14,11 +15,15 @@ import { refuse, type Path } from './json-path.ts';
 import { JSON_ELEMENTS_MAX } from './json-text.ts';
 import type { Auth } from './rpc.ts';
 
-/** Values beyond those that the contract counts, so that a mistake is told by its field and not by the count. */
+/**
+ * Values beyond those that the contract counts, so that a mistake is told by its field and not by the count.
+ */
 const ELEMENTS_SPARE = 1_000;
 /** Values of one free-form field (google.protobuf.Struct and the like). */
 const FREE_FORM_ELEMENTS = 10_000;
-/** The most characters of a text without a rule of its own: no validator counts ids and what a pattern bounds. */
+/**
+ * The most characters of a text without a rule of its own: no validator counts ids and what a pattern bounds.
+ */
 const TEXT_CHARACTERS_MAX = 1_024;
 const TEXT_RULE = ['string.max_len', `must be at most ${TEXT_CHARACTERS_MAX} characters`] as const;
 /** Characters of UTF-8 have up to 4 bytes. */
@@ -67,7 +72,10 @@ export function boundsOf(desc: DescMessage): Bounds {
   return bounds;
 }
 
-/** Throws `validation_failed` where a parsed JSON body holds more than its contract allows. What is wrong in other ways is the decoder's to tell. */
+/**
+ * Throws `validation_failed` where a parsed JSON body holds more than its contract allows. What is wrong in
+ * other ways is the decoder's to tell.
+ */
 export function assertJsonBounded(desc: DescMessage, value: unknown, path: Path = []): void {
   if (typeof value !== 'object' || value === null) return;
   const { byName } = boundsOf(desc);
@@ -104,7 +112,9 @@ function assertValueBounded(bound: FieldBound, value: unknown, path: Path): void
   } else if (bound.message !== undefined) assertJsonBounded(bound.message, value, path);
 }
 
-/** Counts code points. A text whose units of UTF-16 are few enough cannot be too long, and is not looked at. */
+/**
+ * Counts code points. A text whose units of UTF-16 are few enough cannot be too long, and is not looked at.
+ */
 function charactersOf(value: string, { charactersMax }: FieldBound): number {
   if (value.length <= charactersMax) return value.length;
   let count = 0;
@@ -228,7 +238,10 @@ const ESCAPED_BYTES = 6;
 const SCALAR_BYTES = 64;
 const FREE_FORM_BYTES = 262_144;
 
-/** Bytes of the longest JSON that a message's contract allows, for the limit of a body: nearly no request needs a large one. */
+/**
+ * Bytes of the longest JSON that a message's contract allows, for the limit of a body: nearly no request
+ * needs a large one.
+ */
 function jsonBytesMax(desc: DescMessage, within: readonly DescMessage[] = []): number {
   if (within.includes(desc) || FREE_FORM.has(desc.typeName)) return FREE_FORM_BYTES;
   let sum = 0;

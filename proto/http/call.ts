@@ -12,7 +12,10 @@ export interface CallContext {
   /** `req_…`; also in the `x-request-id` header of the response and in every error body. */
   readonly requestId: string;
   readonly protocol: Protocol;
-  /** Aborts when the client is gone, the deadline has passed or the process stops; `reason` is then an ApiError. */
+  /**
+   * Aborts when the client is gone, the deadline has passed or the process stops; `reason` is then an
+   * ApiError.
+   */
   readonly signal: AbortSignal;
   /** From the socket, or from X-Forwarded-For when the socket belongs to a trusted proxy. */
   readonly remoteAddress: string;
@@ -36,13 +39,19 @@ export interface UnaryCall extends CallContext {
   readonly aborted: boolean;
   /** One that is told when the signal would abort. */
   onAborted: AbortListener | undefined;
-  /** For a call that will wait long: lets the head go when all that is needed of it was read (`header` knows no name from then on), and its connection serve others. */
+  /**
+   * For a call that will wait long: lets the head go when all that is needed of it was read (`header` knows
+   * no name from then on), and its connection serve others.
+   */
   forgetHead(): void;
 }
 
 /** The call of a server stream. */
 export interface StreamCall extends CallContext {
-  /** Ends it with this refusal, however far it is: its signal aborts, its client is told. The first reason stands. */
+  /**
+   * Ends it with this refusal, however far it is: its signal aborts, its client is told. The first reason
+   * stands.
+   */
   abort(error: ApiError): void;
 }
 
@@ -58,17 +67,24 @@ export interface App<C> {
   gate(rpc: RpcInfo): RpcGate;
   /** Authentication, rate limit and the credential's own scope, from the head alone; throws ApiError. */
   admit(call: CallContext): Promise<C> | C;
-  /** Scope and role on the team that a request names in its path (`rpc.teamInPath`), before anything of its body is decoded. */
+  /**
+   * Scope and role on the team that a request names in its path (`rpc.teamInPath`), before anything of its
+   * body is decoded.
+   */
   admitTeam?(call: CallContext, caller: C, teamId: string): void;
-  /** The raw body as sent (empty when there was none), before content-decoding and parsing: the place for a signature check. */
+  /**
+   * The raw body as sent (empty when there was none), before content-decoding and parsing: the place for a
+   * signature check.
+   */
   admitBody?(call: CallContext, caller: C, body: Uint8Array): Promise<void>;
   /** How many bytes the body has with its content-encoding undone, for who pays for reading them. */
   admitBytes?(call: CallContext, caller: C, bytes: number): void;
   /** Scope and role, idempotency, implementation. The request was validated before. */
   invoke(call: UnaryCall, caller: C, request: Message): Promise<Message>;
   /**
-   * The same for a server stream. Resolves when it is decided that the stream runs, and its head goes out at once then, whether there is a message
-   * or not; what it rejects with is answered like the error of a unary call. The iterable is closed when the client is gone.
+   * The same for a server stream. Resolves when it is decided that the stream runs, and its head goes out at
+   * once then, whether there is a message or not; what it rejects with is answered like the error of a unary
+   * call. The iterable is closed when the client is gone.
    */
   stream(call: StreamCall, caller: C, request: Message): Promise<AsyncIterable<Message>>;
 }

@@ -1,9 +1,10 @@
 /**
- * The Connect, gRPC and gRPC-Web doors. Their wire formats are @connectrpc/connect's business: its handlers take a request and give
- * an answer as plain values, and this file, the only one that knows them, moves those to and from Node. Our own pipeline runs
- * inside: admission, reading, counting, decoding and validation happen when the handler first asks for the body, so that a refusal is
- * told in the protocol of the caller. The handler is then given an empty message in the caller's framing, because it would decode
- * whatever it is given without a bound; the app is given what was read here (sent-message.ts).
+ * The Connect, gRPC and gRPC-Web doors. Their wire formats are @connectrpc/connect's business: its handlers
+ * take a request and give an answer as plain values, and this file, the only one that knows them, moves those
+ * to and from Node. Our own pipeline runs inside: admission, reading, counting, decoding and validation
+ * happen when the handler first asks for the body, so that a refusal is told in the protocol of the caller.
+ * The handler is then given an empty message in the caller's framing, because it would decode whatever it is
+ * given without a bound; the app is given what was read here (sent-message.ts).
  */
 import {
   Code,
@@ -244,8 +245,9 @@ async function admit(
 }
 
 /**
- * What the library would act on by itself. Deadlines are ours: it refuses one that is longer than it likes, where we shorten it.
- * So are the size of a body, which has been read by then, and its compression, which has been undone.
+ * What the library would act on by itself. Deadlines are ours: it refuses one that is longer than it likes,
+ * where we shorten it. So are the size of a body, which has been read by then, and its compression, which has
+ * been undone.
  */
 const WITHHELD: ReadonlySet<string> = new Set([
   'connect-timeout-ms',
@@ -297,7 +299,10 @@ async function sendAnswer(answer: UniversalServerResponse, passage: Passage): Pr
   }
 }
 
-/** A deadline ends a stream by its end message, which must still go out; only the client's leaving ends the writing. */
+/**
+ * A deadline ends a stream by its end message, which must still go out; only the client's leaving ends the
+ * writing.
+ */
 async function unlessSettled(wait: Promise<void>, call: ActiveCall): Promise<void> {
   try {
     await wait;

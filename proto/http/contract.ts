@@ -1,6 +1,6 @@
 /**
- * RPCs as the options of their contracts describe them. What they say of an RPC's conduct is read when it is first asked for: that costs some 100 µs, and
- * a server that has just started answers few of 250 RPCs.
+ * RPCs as the options of their contracts describe them. What they say of an RPC's conduct is read when it is
+ * first asked for: that costs some 100 µs, and a server that has just started answers few of 250 RPCs.
  */
 import {
   create,
@@ -45,7 +45,10 @@ type Conduct = Omit<RpcInfo, keyof Early | keyof Routing>;
 
 const options = createOptionReader(createRegistry(http, op, resource, field));
 
-/** Every RPC of the services, sorted by id. The generator has checked their options, so that nothing is checked here. */
+/**
+ * Every RPC of the services, sorted by id. The generator has checked their options, so that nothing is
+ * checked here.
+ */
 export function rpcsOf(services: readonly DescService[]): readonly RpcInfo[] {
   return services
     .flatMap((service) => {
@@ -121,7 +124,9 @@ function rpcOf(desc: DescMethod, audience: RpcInfo['audience']): RpcInfo {
   return rpc as RpcInfo;
 }
 
-/** `getOption` makes a descriptor anew for each call, which is most of its time; a start reads 300 of these. */
+/**
+ * `getOption` makes a descriptor anew for each call, which is most of its time; a start reads 300 of these.
+ */
 function optionOf<D extends DescMessage>(
   { proto }: DescMethod | DescService,
   { number }: DescExtension,

@@ -1,4 +1,7 @@
-/** Completes RPCs and fields where their contract says nothing: the one place that knows the defaults of options.proto. */
+/**
+ * Completes RPCs and fields where their contract says nothing: the one place that knows the defaults of
+ * options.proto.
+ */
 import type { DescField, DescMethod } from '@bufbuild/protobuf';
 import type { Problems } from '../generators/contract-error.ts';
 import type { CompleteOperation, OperationOption, OptionReader, ResourceOption } from './options.ts';

@@ -1,7 +1,8 @@
 /**
- * The HTTP layer that the server and the gateway share: one port, HTTP/1.1 and HTTP/2, and every RPC reachable as REST, Connect,
- * gRPC and gRPC-Web. The path alone decides which app and which RPC; then, on every protocol, in this order: gate, admission from
- * the head, body and its signature, decoding, validation, the app. Closing waits until the ledger has no call at work.
+ * The HTTP layer that the server and the gateway share: one port, HTTP/1.1 and HTTP/2, and every RPC
+ * reachable as REST, Connect, gRPC and gRPC-Web. The path alone decides which app and which RPC; then, on
+ * every protocol, in this order: gate, admission from the head, body and its signature, decoding, validation,
+ * the app. Closing waits until the ledger has no call at work.
  */
 import type { ActiveCall, CallRecord } from './active-call.ts';
 import type { App } from './call.ts';
@@ -92,7 +93,10 @@ export function createDoor(options: DoorOptions): Door {
   };
 }
 
-/** Behind a proxy that is not believed everybody has the proxy's address, and is counted together. Once: a client may make the header up. */
+/**
+ * Behind a proxy that is not believed everybody has the proxy's address, and is counted together. Once: a
+ * client may make the header up.
+ */
 function warnOnce({ log, onUntrustedProxy }: DoorOptions): (peer: string) => void {
   let told = false;
   return (peer) => {

@@ -1,4 +1,6 @@
-/** JSON spelling of enum values: the documented words (`running`), while the contracts keep prefixed names. */
+/**
+ * JSON spelling of enum values: the documented words (`running`), while the contracts keep prefixed names.
+ */
 import { getOption, hasOption, type DescEnum, type DescEnumValue } from '@bufbuild/protobuf';
 import { value as valueOption } from '../gen/svc/options/v1/options_pb.ts';
 

@@ -1,4 +1,7 @@
-/** What may be written for a field of an enum: words, as everywhere outside of the wire format, without those that its rules leave out. */
+/**
+ * What may be written for a field of an enum: words, as everywhere outside of the wire format, without those
+ * that its rules leave out.
+ */
 import { getOption, hasOption, type DescField } from '@bufbuild/protobuf';
 import { field as validateRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { EnumRules, FieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';

@@ -1,6 +1,6 @@
 /**
- * The one table of error codes and the one class that carries them. Every refusal on every door is an ApiError;
- * anything else that is thrown becomes `internal`, its text goes to the log and never to the wire.
+ * The one table of error codes and the one class that carries them. Every refusal on every door is an
+ * ApiError; anything else that is thrown becomes `internal`, its text goes to the log and never to the wire.
  */
 import { Code } from '@connectrpc/connect';
 
@@ -126,7 +126,10 @@ export interface ApiErrorOptions {
   readonly cause?: unknown;
 }
 
-/** An error that a caller may see. `message`: what failed, actual value, limit, next step; lower-case, no full stop. */
+/**
+ * An error that a caller may see. `message`: what failed, actual value, limit, next step; lower-case, no full
+ * stop.
+ */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;

@@ -1,6 +1,8 @@
 /** `If-None-Match` of RFC 9110: whoever has these bytes already is answered with 304. */
 
-/** Weak comparison, as for reading: proxies that compress make a tag weak. `etag` has its quotes and no comma. */
+/**
+ * Weak comparison, as for reading: proxies that compress make a tag weak. `etag` has its quotes and no comma.
+ */
 export function holdsTag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true;

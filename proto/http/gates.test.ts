@@ -1,4 +1,7 @@
-/** Gates of platform features at the door: what a hidden RPC must not betray, and what one that is off in public says. */
+/**
+ * Gates of platform features at the door: what a hidden RPC must not betray, and what one that is off in
+ * public says.
+ */
 import { create } from '@bufbuild/protobuf';
 import * as grpc from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** What a client must not be able to do, over raw sockets. Time limits are shortened, never waited for blindly. */
+/**
+ * What a client must not be able to do, over raw sockets. Time limits are shortened, never waited for
+ * blindly.
+ */
 import { create } from '@bufbuild/protobuf';
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';

@@ -1,4 +1,7 @@
-/** google.api.HttpBody: over REST its bytes are the body, as they are and of the content type that the message states. */
+/**
+ * google.api.HttpBody: over REST its bytes are the body, as they are and of the content type that the message
+ * states.
+ */
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 
 export type HttpBody = Message & { readonly contentType: string; readonly data: Uint8Array };

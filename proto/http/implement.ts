@@ -17,7 +17,10 @@ type MethodImplementation<M extends DescMethod, Ctx> =
       ? (request: MessageShape<I>, ctx: Ctx) => Promise<AsyncIterable<MessageInitShape<O>>>
       : never;
 
-/** One function per RPC, by its local name (`runners.clearDivergenceFlag`). A stream's resolves when nothing refuses it any more. */
+/**
+ * One function per RPC, by its local name (`runners.clearDivergenceFlag`). A stream's resolves when nothing
+ * refuses it any more.
+ */
 export type Implementation<S extends DescService, Ctx> = {
   [K in keyof S['method']]: MethodImplementation<S['method'][K], Ctx>;
 };
@@ -26,7 +29,9 @@ export type Handler<Ctx> = (request: Message, ctx: Ctx) => Promise<Message | Asy
 
 export interface Handlers<Ctx> {
   readonly service: DescService;
-  /** By RPC id, `svc.runners.v1.RunnersService/List`. Unary ones promise a message, streams an async iterable. */
+  /**
+   * By RPC id, `svc.runners.v1.RunnersService/List`. Unary ones promise a message, streams an async iterable.
+   */
   readonly methods: ReadonlyMap<string, Handler<Ctx>>;
 }
 
@@ -44,7 +49,10 @@ export function implement<S extends DescService, Ctx>(
   return handlers;
 }
 
-/** Does the same for the methods that one feature of several brings to a service. Whoever serves it joins them. */
+/**
+ * Does the same for the methods that one feature of several brings to a service. Whoever serves it joins
+ * them.
+ */
 export function implementPart<S extends DescService, Ctx>(
   service: S,
   implementation: Partial<Implementation<S, Ctx>>,

@@ -1,10 +1,12 @@
 /**
- * A connection is served no further than its answers are read. What a client pipelines over HTTP/1.1, or asks at once over HTTP/2, waits here,
- * unlooked at, until the answers before it have left this process; answers that nobody reads then cost one answer, and not one for each request.
+ * A connection is served no further than its answers are read. What a client pipelines over HTTP/1.1, or asks
+ * at once over HTTP/2, waits here, unlooked at, until the answers before it have left this process; answers
+ * that nobody reads then cost one answer, and not one for each request.
  *
- * HTTP/1.1: one request at a time. Node parses all that a packet holds, and gives the next response its socket when the one before it was handed to
- * the kernel: that is the turn. HTTP/2: so many requests at a time for each session. A place is held until the answer is read, or until
- * the call shows that it will be long (a stream, a held poll): those have bounds of their own, and must not keep others from their turn.
+ * HTTP/1.1: one request at a time. Node parses all that a packet holds, and gives the next response its
+ * socket when the one before it was handed to the kernel: that is the turn. HTTP/2: so many requests at a
+ * time for each session. A place is held until the answer is read, or until the call shows that it will be
+ * long (a stream, a held poll): those have bounds of their own, and must not keep others from their turn.
  */
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
@@ -27,7 +29,10 @@ export function leaveTurn(response: NodeResponse): void {
 
 export interface TurnOptions {
   readonly limits: Pick<DoorLimits, 'pipelinedMax' | 'answersPerSessionMax'>;
-  /** A proxy that is believed. Many clients share its connections, and one that does not read must not stop the others: what it forwards waits for nobody. */
+  /**
+   * A proxy that is believed. Many clients share its connections, and one that does not read must not stop
+   * the others: what it forwards waits for nobody.
+   */
   isProxy(address: string): boolean;
 }
 
@@ -74,7 +79,10 @@ function isForwarded({ headers, socket }: NodeRequest, isProxy: TurnOptions['isP
   return headers['x-forwarded-for'] !== undefined && isProxy(socket.remoteAddress ?? '');
 }
 
-/** Of one HTTP/2 session. Whoever waits is one of its streams, whose number the session bounds; who leaves takes nothing with it. */
+/**
+ * Of one HTTP/2 session. Whoever waits is one of its streams, whose number the session bounds; who leaves
+ * takes nothing with it.
+ */
 class Turns {
   readonly #max: number;
   #held = 0;

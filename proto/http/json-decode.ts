@@ -1,7 +1,8 @@
 /**
- * JSON values to messages, compiled once per message type. Strict where the protobuf JSON mapping is lenient, so that a mistake
- * is told instead of ignored: unknown fields, numbers as strings, unknown enum values and half surrogate pairs are refused, each
- * with its JSON path. `null` stands for an absent field, as in protobuf.
+ * JSON values to messages, compiled once per message type. Strict where the protobuf JSON mapping is lenient,
+ * so that a mistake is told instead of ignored: unknown fields, numbers as strings, unknown enum values and
+ * half surrogate pairs are refused, each with its JSON path. `null` stands for an absent field, as in
+ * protobuf.
  */
 import {
   create,
@@ -28,7 +29,10 @@ interface FieldSlot {
 
 interface Layout {
   readonly slots: ReadonlyMap<string, FieldSlot>;
-  /** Fields that two keys could name: by JSON and by proto name, or as members of one oneof. Most messages have none. */
+  /**
+   * Fields that two keys could name: by JSON and by proto name, or as members of one oneof. Most messages
+   * have none.
+   */
   readonly mayRepeat: boolean;
 }
 

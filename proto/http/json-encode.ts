@@ -1,8 +1,8 @@
 /**
- * Messages to JSON text in the documented spelling, compiled once per message type into a list of field writers. The text is
- * built directly, without a tree of values in between. Fields that always have a value (implicit presence, lists, maps) are
- * always written, so that a client may rely on them; unset `optional`, message and oneof fields are left out, and so is an
- * enum that says "not stated".
+ * Messages to JSON text in the documented spelling, compiled once per message type into a list of field
+ * writers. The text is built directly, without a tree of values in between. Fields that always have a value
+ * (implicit presence, lists, maps) are always written, so that a client may rely on them; unset `optional`,
+ * message and oneof fields are left out, and so is an enum that says "not stated".
  */
 import {
   getOption,
@@ -38,7 +38,10 @@ export function encoder(desc: DescMessage): (message: Message) => string {
   return remember(desc, bare === undefined ? objectWriter(desc) : bareWriter(desc, bare));
 }
 
-/** The bool field whose value stands for the message while nothing else of it is set (`shape.bare`), if it has one. */
+/**
+ * The bool field whose value stands for the message while nothing else of it is set (`shape.bare`), if it has
+ * one.
+ */
 export function bareField(desc: DescMessage): DescField | undefined {
   const name = hasOption(desc, shape) ? getOption(desc, shape).bare : '';
   return name === '' ? undefined : desc.fields.find((field) => field.name === name);
@@ -228,7 +231,9 @@ function timestampText(value: Timestamp): string {
 
 const TWO = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'));
 
-/** The times of one answer mostly share their day, and Date.toISOString is the dearest part of writing a time. */
+/**
+ * The times of one answer mostly share their day, and Date.toISOString is the dearest part of writing a time.
+ */
 let lastDay = Number.NaN;
 let lastDayText = '';
 

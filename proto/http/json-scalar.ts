@@ -114,8 +114,9 @@ function readLong(value: unknown, path: Path, { min, max }: Range<bigint>): bigi
 }
 
 /**
- * Standard and URL-safe alphabet, padded or not. The decoder passes over what is not of them, so that its answer is too short; beyond ASCII it looks at half
- * of the character. Both are asked instead of an expression over the text, which takes twice as long as to decode it.
+ * Standard and URL-safe alphabet, padded or not. The decoder passes over what is not of them, so that its
+ * answer is too short; beyond ASCII it looks at half of the character. Both are asked instead of an
+ * expression over the text, which takes twice as long as to decode it.
  */
 function readBytes(value: unknown, path: Path): Uint8Array {
   if (typeof value !== 'string') throw refuse(path, 'type', `expected base64 text, got ${kindOf(value)}`);

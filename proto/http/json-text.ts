@@ -1,7 +1,8 @@
 /**
- * From bytes to a JSON value, refusing what JSON.parse would swallow. JSON.parse stays the parser because it is several times
- * faster than anything written in JavaScript; one pass over the text before it finds the depth and counts the members, and
- * when the parsed value holds fewer members than the text, a key was written twice.
+ * From bytes to a JSON value, refusing what JSON.parse would swallow. JSON.parse stays the parser because it
+ * is several times faster than anything written in JavaScript; one pass over the text before it finds the
+ * depth and counts the members, and when the parsed value holds fewer members than the text, a key was
+ * written twice.
  */
 import { isAscii, isUtf8, transcode } from 'node:buffer';
 import { apiError, type ApiError } from './errors.ts';
@@ -16,7 +17,10 @@ export interface FieldProblem {
   readonly message: string;
 }
 
-/** The error of a request that does not fit its contract. The text names the first problem, the details all of them. */
+/**
+ * The error of a request that does not fit its contract. The text names the first problem, the details all of
+ * them.
+ */
 export function validationError(fields: readonly FieldProblem[]): ApiError {
   const first = fields[0];
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
@@ -63,7 +67,10 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Most bodies are ASCII, whose text is its bytes; of any other the general decoder takes twice as long as the way by UTF-16. */
+/**
+ * Most bodies are ASCII, whose text is its bytes; of any other the general decoder takes twice as long as the
+ * way by UTF-16.
+ */
 function decodeUtf8(body: Buffer): string {
   if (isAscii(body)) return body.toString('latin1');
   if (!isUtf8(body)) throw problem('', 'json_utf8', 'the body is not UTF-8');
@@ -86,9 +93,9 @@ export function tooManyElements(elementsMax: number): ApiError {
 }
 
 /**
- * Number of `:` outside of strings. Right for any valid JSON, of no consequence for any other. Brackets and values, each told by what stands before it (a
- * comma or the bracket that holds it), are held to their limits on the way: an empty object of two characters costs JSON.parse a hundred times what it
- * costs here.
+ * Number of `:` outside of strings. Right for any valid JSON, of no consequence for any other. Brackets and
+ * values, each told by what stands before it (a comma or the bracket that holds it), are held to their limits
+ * on the way: an empty object of two characters costs JSON.parse a hundred times what it costs here.
  */
 export function measureJson(text: Buffer, elementsMax: number): number {
   let members = 0;
@@ -116,7 +123,10 @@ export function measureJson(text: Buffer, elementsMax: number): number {
   return members;
 }
 
-/** Index of the first byte that is not white space. Many are looked at four at a time, because a body may be nothing else; few are not worth a view. */
+/**
+ * Index of the first byte that is not white space. Many are looked at four at a time, because a body may be
+ * nothing else; few are not worth a view.
+ */
 function endOfSpace(text: Buffer, from: number): number {
   const { buffer, byteOffset, length } = text;
   const aligned = Math.min(length, from + SPACES_FEW - ((byteOffset + from) % 4));

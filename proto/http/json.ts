@@ -8,7 +8,10 @@ export { encoder } from './json-encode.ts';
 export { enumNames } from './enum-names.ts';
 export { parseJson, JSON_DEPTH_MAX } from './json-text.ts';
 
-/** JSON text, or its UTF-8 bytes, to a message. Throws ApiError `validation_failed` with the path of what is wrong. */
+/**
+ * JSON text, or its UTF-8 bytes, to a message. Throws ApiError `validation_failed` with the path of what is
+ * wrong.
+ */
 export function decodeText(desc: DescMessage, text: string | Uint8Array): Message {
   return decoder(desc)(parseJson(text));
 }

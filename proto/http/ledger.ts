@@ -1,4 +1,7 @@
-/** Which calls are at work, and what became of every request: the one place that counts, logs and reports them. */
+/**
+ * Which calls are at work, and what became of every request: the one place that counts, logs and reports
+ * them.
+ */
 import { ActiveCall, type CallRecord, type OnSettled } from './active-call.ts';
 import type { Protocol } from './call.ts';
 import type { ApiError } from './errors.ts';

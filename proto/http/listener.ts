@@ -1,9 +1,11 @@
 /**
- * One plaintext port for HTTP/1.1 and HTTP/2 with prior knowledge (h2c). Node has no server for both without TLS, so the first
- * three bytes of a connection decide: "PRI" begins every HTTP/2 connection and no HTTP/1.1 request, while deciding on fewer would
- * send a slow `P|OST` to HTTP/2. The socket then belongs to the one or the other server, which never listen themselves.
+ * One plaintext port for HTTP/1.1 and HTTP/2 with prior knowledge (h2c). Node has no server for both without
+ * TLS, so the first three bytes of a connection decide: "PRI" begins every HTTP/2 connection and no HTTP/1.1
+ * request, while deciding on fewer would send a slow `P|OST` to HTTP/2. The socket then belongs to the one or
+ * the other server, which never listen themselves.
  *
- * Every wait here has an end: for the first bytes, the head, the body (door), the next request, and for a reader that stopped.
+ * Every wait here has an end: for the first bytes, the head, the body (door), the next request, and for a
+ * reader that stopped.
  */
 import { createServer as createHttp1, type Server as Http1Server } from 'node:http';
 import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from 'node:http2';
@@ -94,7 +96,8 @@ function http1Server(limits: DoorLimits, onRequest: RequestHandler): Http1Server
   server.timeout = limits.socketIdleMs;
   server.on('checkExpectation', onRequest);
   server.on('clientError', answerBroken);
-  // Node starts the sweep for its timeouts at this event, which a server that is handed its sockets never sees.
+  // Node starts the sweep for its timeouts at this event, which a server that is handed its sockets never
+  // sees.
   server.emit('listening');
   return server;
 }
@@ -160,7 +163,10 @@ function countAddress(socket: Socket, perAddress: Map<string, number>, most: num
   return true;
 }
 
-/** HTTP/2 has no timeouts of its own: for the settings that begin a session, for an idle one, for a reader that stopped. */
+/**
+ * HTTP/2 has no timeouts of its own: for the settings that begin a session, for an idle one, for a reader
+ * that stopped.
+ */
 function watchSession(
   session: ServerHttp2Session,
   sessions: Set<ServerHttp2Session>,
@@ -182,7 +188,10 @@ function watchSession(
   });
 }
 
-/** Bytes that are no HTTP/1.1 request, or not in time: answered in the shape of every other error, then closed. */
+/**
+ * Bytes that are no HTTP/1.1 request, or not in time: answered in the shape of every other error, then
+ * closed.
+ */
 function answerBroken(
   error: NodeJS.ErrnoException,
   socket: NodeJS.WritableStream & { destroy(): unknown; bytesWritten?: number; _httpMessage?: unknown },

@@ -1,6 +1,7 @@
 /**
- * Pages for those who run the process. Figures name every part of the service and every platform feature, internal ones too, so they are not for
- * everybody who reaches the port: to others such a page is a path that nobody serves.
+ * Pages for those who run the process. Figures name every part of the service and every platform feature,
+ * internal ones too, so they are not for everybody who reaches the port: to others such a page is a path that
+ * nobody serves.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { apiError } from './errors.ts';
@@ -8,8 +9,8 @@ import type { Endpoint, EndpointRequest, Page } from './pages.ts';
 import { UNKNOWN_ROUTE } from './unknown-route.ts';
 
 /**
- * `token`: who sends it as a bearer credential may read the page. Undefined: nobody may. Where a caller comes from says nothing: what runs on this machine,
- * a build among it, may be anybody's.
+ * `token`: who sends it as a bearer credential may read the page. Undefined: nobody may. Where a caller comes
+ * from says nothing: what runs on this machine, a build among it, may be anybody's.
  */
 export function forOperators(page: Page, token: string | undefined): Endpoint {
   const isOperator = token === undefined ? () => false : bearerCheck(token);

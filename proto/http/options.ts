@@ -1,6 +1,7 @@
 /**
- * Reads the contract options as plain JSON through the descriptors at hand rather than through generated code, so that
- * generating needs no generated code first: a changed option counts in the very run that reads it.
+ * Reads the contract options as plain JSON through the descriptors at hand rather than through generated
+ * code, so that generating needs no generated code first: a changed option counts in the very run that reads
+ * it.
  */
 import {
   type DescEnumValue,
@@ -123,7 +124,8 @@ export function createOptionReader(registry: Registry): OptionReader {
     if (!isMessage(value)) throw new Error(`option ${typeName} is not a message`);
     return toJson(extension.message, value as Message, { registry });
   };
-  // The descriptors of these options are the ones the interfaces above were written from; a test covers every field.
+  // The descriptors of these options are the ones the interfaces above were written from; a test covers every
+  // field.
   return {
     resource: (desc) => read(desc, 'svc.options.v1.resource') as ResourceOption | undefined,
     operation: (desc) => read(desc, 'svc.options.v1.op') as OperationOption | undefined,

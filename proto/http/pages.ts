@@ -22,7 +22,10 @@ export interface PageResponse {
   /** Lower-case names; they override the door's own (cache-control, content-security-policy). */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** What was refused, when the body says so in words of its own: for the log and the figures, and the headers that it brings along. */
+  /**
+   * What was refused, when the body says so in words of its own: for the log and the figures, and the headers
+   * that it brings along.
+   */
   readonly error?: ApiError;
 }
 
@@ -35,15 +38,24 @@ export interface EndpointRequest extends PageRequest {
   readonly variable: string;
   /** The raw head. */
   readonly request: NodeRequest;
-  /** Aborts when the client is gone. Made when it is asked for: few endpoints wait for anything that could be given up. */
+  /**
+   * Aborts when the client is gone. Made when it is asked for: few endpoints wait for anything that could be
+   * given up.
+   */
   signal(): AbortSignal;
   /** Sent with the answer, also with a refusal. Lower-case names. */
   readonly responseHeaders: Map<string, string>;
-  /** The whole body, its content-encoding undone; empty when there is none. Throws ApiErrors as for RPCs. To be asked for once. */
+  /**
+   * The whole body, its content-encoding undone; empty when there is none. Throws ApiErrors as for RPCs. To
+   * be asked for once.
+   */
   body(bytesMax: number): Promise<Uint8Array>;
 }
 
-/** A page of other verbs, with a body, or with a variable at the end of its path: `/ofrep/v1/evaluate/flags/{key}`. */
+/**
+ * A page of other verbs, with a body, or with a variable at the end of its path:
+ * `/ofrep/v1/evaluate/flags/{key}`.
+ */
 export interface Endpoint {
   readonly verbs: readonly Verb[];
   serve(request: EndpointRequest): PageResponse | Promise<PageResponse>;
@@ -59,7 +71,9 @@ export interface FoundPage {
 
 export interface PageTable {
   exact(path: string): FoundPage | undefined;
-  /** By everything but its last segment. For paths that nothing else answers: no RPC should pay for the look. */
+  /**
+   * By everything but its last segment. For paths that nothing else answers: no RPC should pay for the look.
+   */
   ending(path: string): FoundPage | undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Path templates of google.api.http, narrowed to what all transcoders agree on: no literal after `**`, no nested
- * variables, no variable twice (reference: google/api/http.proto). Refused at generation, so that serving cannot fail on it.
+ * Path templates of google.api.http, narrowed to what all transcoders agree on: no literal after `**`, no
+ * nested variables, no variable twice (reference: google/api/http.proto). Refused at generation, so that
+ * serving cannot fail on it.
  */
 
 /** One piece between slashes. `field` is the dotted proto path of a request field. */

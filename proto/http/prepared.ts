@@ -1,6 +1,7 @@
 /**
- * Messages whose JSON is made once and sent many times. Whoever answers the same message to many calls prepares it; the door then
- * sends that text instead of making it again. A prepared message must not be changed any more.
+ * Messages whose JSON is made once and sent many times. Whoever answers the same message to many calls
+ * prepares it; the door then sends that text instead of making it again. A prepared message must not be
+ * changed any more.
  */
 import type { DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
 import { encoder } from './json-encode.ts';

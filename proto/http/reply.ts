@@ -6,7 +6,9 @@ import { errorBody, type ApiError } from './errors.ts';
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 export type ReplyHeaders = Record<string, string | number>;
 
-/** What the responses of node:http and node:http2 have in common; their own types share no callable signature. */
+/**
+ * What the responses of node:http and node:http2 have in common; their own types share no callable signature.
+ */
 export interface NodeResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
@@ -59,7 +61,8 @@ export function reply(response: NodeResponse, { status, headers, body }: Reply):
   const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   headers['content-length'] = bytes;
   response.writeHead(status, headers);
-  // Plain ASCII is the same in both encodings, and cheaper to write as the one that needs no look at every character.
+  // Plain ASCII is the same in both encodings, and cheaper to write as the one that needs no look at every
+  // character.
   if (typeof body === 'string' && bytes === body.length) response.end(body, 'latin1');
   else response.end(body);
 }

@@ -97,7 +97,10 @@ function oneofValue(at: Fields, step: DescField): unknown {
   return chosen.case === step.localName ? chosen.value : undefined;
 }
 
-/** A path variable. `text` is percent-encoded still; in a `**` an encoded slash stays encoded, because it is data there. */
+/**
+ * A path variable. `text` is percent-encoded still; in a `**` an encoded slash stays encoded, because it is
+ * data there.
+ */
 export function decodePathText(text: string, multi: boolean, field: string): string {
   if (!text.includes('%')) return text;
   try {

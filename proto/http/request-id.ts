@@ -7,7 +7,10 @@ const PAIRS: readonly string[] = Array.from(
   { length: 1024 },
   (_, bits) => ALPHABET.charAt(bits >> 5) + ALPHABET.charAt(bits & 31),
 );
-/** Random bytes are fetched for many ids at a time: one system call for each would cost more than the rest of the request head. */
+/**
+ * Random bytes are fetched for many ids at a time: one system call for each would cost more than the rest of
+ * the request head.
+ */
 const pool = Buffer.alloc(4000);
 const RANDOM_BYTES = 10;
 let used = pool.length;

@@ -1,4 +1,7 @@
-/** The REST door: a matched request through its pipeline, straight to the app, without any RPC framework in between. */
+/**
+ * The REST door: a matched request through its pipeline, straight to the app, without any RPC framework in
+ * between.
+ */
 import type { Message } from '@bufbuild/protobuf';
 import { deadlineMs, type ActiveCall } from './active-call.ts';
 import { announcesBody, assertJsonType, decodeContent, NO_BODY, readBody } from './body.ts';
@@ -36,7 +39,8 @@ export function createRestDoor(limits: DoorLimits): RestDoor {
         if (!call.response.headersSent) failRest(call, error);
       });
       const admitted = app.admit(call);
-      // Awaited only where there is something to wait for: a small GET passes here tens of thousands of times a second.
+      // Awaited only where there is something to wait for: a small GET passes here tens of thousands of times
+      // a second.
       const isWhole =
         !(admitted instanceof Promise) && app.admitBody === undefined && !announcesBody(call.request);
       if (isWhole) admitTeam(call, admitted, match);
@@ -58,7 +62,10 @@ export function createRestDoor(limits: DoorLimits): RestDoor {
   };
 }
 
-/** What is left of a request when it is handed to the app. A function of its own makes it, so that a call which waits long keeps neither head nor body. */
+/**
+ * What is left of a request when it is handed to the app. A function of its own makes it, so that a call
+ * which waits long keeps neither head nor body.
+ */
 interface Ready {
   readonly caller: unknown;
   readonly request: Message;

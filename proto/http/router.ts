@@ -1,10 +1,12 @@
 /**
- * Finds the route of a request. A trie by path segment; literal before variable before `**`, with backtracking, so the order of
- * registration does not matter. A route that is hidden (its feature is internal and off) is passed over during the search: it
- * neither matches nor shows in Allow, so that the answer is the very one of a path that never existed. An unlisted one matches, and does not show in Allow.
+ * Finds the route of a request. A trie by path segment; literal before variable before `**`, with
+ * backtracking, so the order of registration does not matter. A route that is hidden (its feature is internal
+ * and off) is passed over during the search: it neither matches nor shows in Allow, so that the answer is the
+ * very one of a path that never existed. An unlisted one matches, and does not show in Allow.
  *
- * Segments are compared as sent, without decoding: `/%61dmin` is not `/admin`, so no rule of a proxy on a path prefix can be
- * walked around. `.`, `..` and empty segments are data that match no literal; a variable does not take an empty one.
+ * Segments are compared as sent, without decoding: `/%61dmin` is not `/admin`, so no rule of a proxy on a
+ * path prefix can be walked around. `.`, `..` and empty segments are data that match no literal; a variable
+ * does not take an empty one.
  */
 import type { RestRoute, RpcInfo, Verb } from './rpc.ts';
 
@@ -16,7 +18,10 @@ export interface Target {
 
 export interface Match<T extends Target> {
   readonly target: T;
-  /** Raw (still percent-encoded) text of each variable segment, in path order; a `**` holds the rest with its slashes. */
+  /**
+   * Raw (still percent-encoded) text of each variable segment, in path order; a `**` holds the rest with its
+   * slashes.
+   */
   readonly captures: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a contract says of one RPC: the route table, the pipeline and the contract tests read this. contract.ts reads it from the descriptors of the
- * services that `proto/gen/rpcs.ts` names.
+ * What a contract says of one RPC: the route table, the pipeline and the contract tests read this.
+ * contract.ts reads it from the descriptors of the services that `proto/gen/rpcs.ts` names.
  */
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FeatureKey } from '../features/manifest.ts';
@@ -35,7 +35,10 @@ export interface RestRoute {
   readonly segments: readonly PathSegment[];
   /** The word after `:`, when the template ends in a custom verb. */
   readonly customVerb?: string;
-  /** `''`: no body is accepted; `'*'`: the body is the whole message less path fields, no query; else one local field name. */
+  /**
+   * `''`: no body is accepted; `'*'`: the body is the whole message less path fields, no query; else one
+   * local field name.
+   */
   readonly body: string;
   /** Local name of the one response field that is the body; absent: the whole response. */
   readonly responseBody?: string;
@@ -71,6 +74,9 @@ export interface RpcInfo {
   readonly stream?: { readonly idField?: string; readonly resumeField?: string };
   /** Primary binding first; empty for internal RPCs. */
   readonly routes: readonly RestRoute[];
-  /** The request has a path variable `team_id`: the pipeline authorises the team before the implementation runs. */
+  /**
+   * The request has a path variable `team_id`: the pipeline authorises the team before the implementation
+   * runs.
+   */
   readonly teamInPath: boolean;
 }

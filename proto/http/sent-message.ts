@@ -1,6 +1,7 @@
 /**
- * The message that a Connect, gRPC or gRPC-Web request carries: found in the body, in its envelope or in the query, unpacked with a bound,
- * counted against the contract, and decoded when the caller is known to be allowed to ask.
+ * The message that a Connect, gRPC or gRPC-Web request carries: found in the body, in its envelope or in the
+ * query, unpacked with a bound, counted against the contract, and decoded when the caller is known to be
+ * allowed to ask.
  */
 import { fromBinary, fromJson, type JsonValue, type Message } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
@@ -49,7 +50,10 @@ export function isEnveloped({ protocol, rpc }: ActiveCall): boolean {
   return protocol !== 'connect' || rpc.desc.methodKind !== 'unary';
 }
 
-/** What the head says of it. A Connect GET carries in its query what a POST carries in its body; from here on it is one. */
+/**
+ * What the head says of it. A Connect GET carries in its query what a POST carries in its body; from here on
+ * it is one.
+ */
 export function sentMessage(call: ActiveCall, query: string): SentMessage {
   const { rpc, request } = call;
   const method = request.method ?? '';

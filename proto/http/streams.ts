@@ -1,8 +1,10 @@
 /**
- * Server streams over REST: Server-Sent Events, or newline-delimited JSON when asked for; of raw bytes their bytes, one after the other. One loop per stream owns the response:
- * it takes a message, writes it, and waits for the socket to drain before it takes the next, so that a slow reader holds back the
- * producer instead of filling memory. What refuses a stream is an ordinary error response; once the app lets it run, its head goes
- * out, because a client does not wait for the head of a stream that has nothing to say yet. The iterator is closed on every way out.
+ * Server streams over REST: Server-Sent Events, or newline-delimited JSON when asked for; of raw bytes their
+ * bytes, one after the other. One loop per stream owns the response: it takes a message, writes it, and waits
+ * for the socket to drain before it takes the next, so that a slow reader holds back the producer instead of
+ * filling memory. What refuses a stream is an ordinary error response; once the app lets it run, its head
+ * goes out, because a client does not wait for the head of a stream that has nothing to say yet. The iterator
+ * is closed on every way out.
  */
 import type { Message } from '@bufbuild/protobuf';
 import { drained, unlessAborted } from './abort.ts';
@@ -17,7 +19,10 @@ import { breakOff } from './reply.ts';
 interface Framing {
   readonly contentType: string;
   readonly comment: string;
-  /** Whether a stream without a first message begins with a comment, so that proxies which wait for a body pass the head on. */
+  /**
+   * Whether a stream without a first message begins with a comment, so that proxies which wait for a body
+   * pass the head on.
+   */
   readonly opens: boolean;
   message(json: string, id: string | undefined): string;
   error(json: string): string;
@@ -62,8 +67,8 @@ export interface StreamOutput {
 }
 
 /**
- * The iterator of a stream that was let run. Rejects with what refused it, or with the signal's reason; a stream that is let run after that is
- * closed at once.
+ * The iterator of a stream that was let run. Rejects with what refused it, or with the signal's reason; a
+ * stream that is let run after that is closed at once.
  */
 export async function openStream(
   starting: Promise<AsyncIterable<Message>>,
@@ -114,8 +119,9 @@ export async function sendStream(
 }
 
 /**
- * The bytes of all messages, of the content type that the first one states: until it has come there is no head. A body cannot say that it failed, so
- * one that does not come to its end is broken off, which no client takes for a whole one.
+ * The bytes of all messages, of the content type that the first one states: until it has come there is no
+ * head. A body cannot say that it failed, so one that does not come to its end is broken off, which no client
+ * takes for a whole one.
  */
 async function sendBytes(iterator: AsyncIterator<HttpBody>, call: ActiveCall): Promise<void> {
   const { response, signal } = call;

@@ -40,7 +40,10 @@ function hostConflict(): ApiError {
   return apiError('request_invalid', 'the request names two different hosts');
 }
 
-/** Header fields that must not be repeated: whoever reads the first and whoever reads the last would see different requests. */
+/**
+ * Header fields that must not be repeated: whoever reads the first and whoever reads the last would see
+ * different requests.
+ */
 const SINGLE: ReadonlySet<string> = new Set([
   'host',
   'authorization',
@@ -53,8 +56,9 @@ const SINGLE: ReadonlySet<string> = new Set([
 const SINGLE_LENGTHS: ReadonlySet<number> = new Set([...SINGLE].map((name) => name.length));
 
 /**
- * Throws `request_invalid` when the head can be read in two ways, `headers_too_large` when it is larger than `bytesMax`: Node holds
- * HTTP/1.1 to that itself, but takes 64 KiB over HTTP/2 whatever its settings announce.
+ * Throws `request_invalid` when the head can be read in two ways, `headers_too_large` when it is larger than
+ * `bytesMax`: Node holds HTTP/1.1 to that itself, but takes 64 KiB over HTTP/2 whatever its settings
+ * announce.
  */
 export function assertPlainHead(request: NodeRequest, bytesMax: number): void {
   const raw = request.rawHeaders;
@@ -87,8 +91,9 @@ export function assertPlainHead(request: NodeRequest, bytesMax: number): void {
 export type AddressOf = (request: NodeRequest) => string;
 
 /**
- * `trustedProxies`: addresses or CIDR ranges of proxies whose X-Forwarded-For is believed. `onIgnored` is told, each time, of a peer that is none of
- * them and says that it speaks for somebody else. Throws a RangeError on a range that is none.
+ * `trustedProxies`: addresses or CIDR ranges of proxies whose X-Forwarded-For is believed. `onIgnored` is
+ * told, each time, of a peer that is none of them and says that it speaks for somebody else. Throws a
+ * RangeError on a range that is none.
  */
 export function addressReader(
   trustedProxies: readonly string[],
@@ -103,7 +108,8 @@ export function addressReader(
       onIgnored(address);
       return address;
     }
-    // From the right: each trusted hop tells who called it; the first that is not trusted is the client. What is no address tells nothing.
+    // From the right: each trusted hop tells who called it; the first that is not trusted is the client. What
+    // is no address tells nothing.
     for (const hop of String(forwarded).split(',').toReversed()) {
       const before = readAddress(hop);
       if (before === undefined) return address;

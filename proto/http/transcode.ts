@@ -1,7 +1,7 @@
 /**
- * One REST route, compiled: request parts to message, message to response. Everything about the contract is resolved here once,
- * so that serving cannot fail on it. Order of request parts: body, then path (which wins), then query (which must repeat neither
- * the path nor the body).
+ * One REST route, compiled: request parts to message, message to response. Everything about the contract is
+ * resolved here once, so that serving cannot fail on it. Order of request parts: body, then path (which
+ * wins), then query (which must repeat neither the path nor the body).
  */
 import {
   create,
@@ -161,7 +161,10 @@ function compileBody(input: DescMessage, route: RestRoute): BodyDecoder {
   return fieldBody(input, field);
 }
 
-/** The body is the whole message; beside it the query may hold what the contract allows there (`field.query`), if the body does not. */
+/**
+ * The body is the whole message; beside it the query may hold what the contract allows there (`field.query`),
+ * if the body does not.
+ */
 function wholeBody(input: DescMessage): BodyDecoder {
   const beside = new Map(
     input.fields
@@ -198,7 +201,8 @@ function wholeBody(input: DescMessage): BodyDecoder {
       const value = parseJson(bytes, elementsMax);
       assertJsonBounded(input, value);
       const message = decode(value);
-      // Of two answers to one question neither may win unseen, not even when they agree or one is the default.
+      // Of two answers to one question neither may win unseen, not even when they agree or one is the
+      // default.
       const twice = query.find(([key]) => isGiven(value, beside.get(key)));
       if (twice !== undefined)
         throw problem(

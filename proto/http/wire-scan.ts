@@ -1,6 +1,7 @@
 /**
- * One pass over a protobuf message as it lies on the wire, before it is decoded: every field is counted against its contract (bounds.ts), nothing is
- * made of it. It stops at the first thing too many, so that a body costs by what its contract allows and not by what somebody sends.
+ * One pass over a protobuf message as it lies on the wire, before it is decoded: every field is counted
+ * against its contract (bounds.ts), nothing is made of it. It stops at the first thing too many, so that a
+ * body costs by what its contract allows and not by what somebody sends.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { assertCharacters, boundsOf, tooLong, tooMany, type FieldBound } from './bounds.ts';
@@ -19,7 +20,10 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const FIXED32 = 5;
 
-/** Throws `validation_failed`. Answers the text of one field of the message itself, the last where it is there twice, as the decoder would. */
+/**
+ * Throws `validation_failed`. Answers the text of one field of the message itself, the last where it is there
+ * twice, as the decoder would.
+ */
 export function scanWire(desc: DescMessage, bytes: Uint8Array, textField?: number): string | undefined {
   const scan = new WireScan(bytes, boundsOf(desc).elementsMax, textField);
   scan.message(desc, bytes.length, []);

@@ -1,6 +1,7 @@
 /**
- * References of images: names with a tag or a digest, and nothing that an engine could take for an id of one that somebody else left on the machine.
- * Engines look a word up as a name first, and then as the beginning of an id: three or four digits suffice to name any image there is.
+ * References of images: names with a tag or a digest, and nothing that an engine could take for an id of one
+ * that somebody else left on the machine. Engines look a word up as a name first, and then as the beginning
+ * of an id: three or four digits suffice to name any image there is.
  */
 
 const COMPONENT = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';

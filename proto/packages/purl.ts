@@ -1,8 +1,9 @@
 /**
  * Package URLs: the name of a package across ecosystems, as https://github.com/package-url/purl-spec has it.
  *
- * Two rules of the specification are left out on purpose: it lower-cases the names of `npm` and `golang`, where case tells packages apart (`JSONStream` is
- * not `jsonstream`) and databases of vulnerabilities keep it. `nameKey` finds both spellings.
+ * Two rules of the specification are left out on purpose: it lower-cases the names of `npm` and `golang`,
+ * where case tells packages apart (`JSONStream` is not `jsonstream`) and databases of vulnerabilities keep
+ * it. `nameKey` finds both spellings.
  */
 
 export interface Purl {
@@ -19,7 +20,10 @@ export const PURL_LENGTH_MAX = 2_000;
 const TYPE = /^[a-z][a-z0-9.-]*$/;
 /** `__proto__` is none, because a key begins with a letter. */
 const KEY = /^[a-z][a-z0-9._-]*$/;
-/** Controls, marks that turn the direction of writing, halves of a character: nobody can tell such a name from another one by looking at it. */
+/**
+ * Controls, marks that turn the direction of writing, halves of a character: nobody can tell such a name from
+ * another one by looking at it.
+ */
 const UNREADABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 /** Types whose namespace and name are the same in upper and lower case. */
 const CASELESS = new Set([
@@ -68,7 +72,10 @@ export function parsePurl(text: string): Purl | undefined {
   });
 }
 
-/** Prints the canonical spelling. It checks nothing: whoever has parts of unknown origin reads the result again with `parsePurl`. */
+/**
+ * Prints the canonical spelling. It checks nothing: whoever has parts of unknown origin reads the result
+ * again with `parsePurl`.
+ */
 export function formatPurl(purl: Purl): string {
   const { type, namespace = '', name, version = '', qualifiers = {}, subpath = '' } = canonical(purl);
   const pairs = Object.entries(qualifiers)
@@ -86,8 +93,8 @@ export function formatPurl(purl: Purl): string {
 }
 
 /**
- * Of an image by its digest; `repository` is its name with its registry and without a tag. The examples of type `oci` in the specification encode the colon of the digest, and so do
- * the tools that read such a purl.
+ * Of an image by its digest; `repository` is its name with its registry and without a tag. The examples of
+ * type `oci` in the specification encode the colon of the digest, and so do the tools that read such a purl.
  */
 export function imagePurl(repository: string, digest: string, tag = ''): string {
   const name = repository.slice(repository.lastIndexOf('/') + 1);
@@ -100,7 +107,10 @@ export function imagePurl(repository: string, digest: string, tag = ''): string 
   return purl.replace('@sha256:', '@sha256%3A');
 }
 
-/** The name as its own ecosystem writes it: `@scope/name`, `group:artifact`, a module's path, or the bare name. */
+/**
+ * The name as its own ecosystem writes it: `@scope/name`, `group:artifact`, a module's path, or the bare
+ * name.
+ */
 export function fullName({ type, namespace, name }: Pick<Purl, 'type' | 'namespace' | 'name'>): string {
   if (namespace === undefined || namespace === '') return name;
   if (type === 'npm' || type === 'golang') return `${namespace}/${name}`;

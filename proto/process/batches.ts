@@ -1,12 +1,18 @@
 /**
- * What comes together is done together. At most `parallel` runs are under way, and what arrives meanwhile goes into the next one, with all that its turn of the event loop brings. Nobody waits for
- * a batch to fill: where nothing is under way an item goes at once, before its turn has ended; the busier a process is, the less work it does an item.
+ * What comes together is done together. At most `parallel` runs are under way, and what arrives meanwhile
+ * goes into the next one, with all that its turn of the event loop brings. Nobody waits for a batch to fill:
+ * where nothing is under way an item goes at once, before its turn has ended; the busier a process is, the
+ * less work it does an item.
  *
- * What must hold: items leave in the order in which they came, but for those that share a key with one before them; each is settled once, by its own outcome.
+ * What must hold: items leave in the order in which they came, but for those that share a key with one before
+ * them; each is settled once, by its own outcome.
  */
 
 export interface Batching<Item, Answer> {
-  /** What came of each item, in their order; an Error is the refusal of that one. Rejects when nothing was done for any of them. */
+  /**
+   * What came of each item, in their order; an Error is the refusal of that one. Rejects when nothing was
+   * done for any of them.
+   */
   run(items: readonly Item[]): Promise<ReadonlyArray<Answer | Error>>;
   /** Runs under way at once. */
   readonly parallel: number;
@@ -20,7 +26,10 @@ export interface Batching<Item, Answer> {
   /** How much of `sizeMax` an item takes; a first item goes whatever its size. Default: nothing. */
   sizeOf?(item: Item): number;
   readonly sizeMax?: number;
-  /** Says whether a run that was rejected with this error is run again item by item, so that a bad one fails alone. Default: it is not. */
+  /**
+   * Says whether a run that was rejected with this error is run again item by item, so that a bad one fails
+   * alone. Default: it is not.
+   */
   divides?(error: unknown): boolean;
 }
 

@@ -54,7 +54,10 @@ export function boundWords(host: string, port: number): string {
   return LOOPBACK.includes(host) || host.startsWith('127.') ? `${where}, this machine alone` : where;
 }
 
-/** Every address that this process itself knows to be its own: the one to call it by first, then the loopback names. */
+/**
+ * Every address that this process itself knows to be its own: the one to call it by first, then the loopback
+ * names.
+ */
 export function boundUrls(host: string, port: number): readonly string[] {
   return [...new Set([boundUrl(host, port), ...LOOPBACK.map((name) => boundUrl(name, port))])];
 }

@@ -1,4 +1,7 @@
-/** The log: one JSON line an event, with everything that may hold a secret taken out twice: by field name and by the look of the value. */
+/**
+ * The log: one JSON line an event, with everything that may hold a secret taken out twice: by field name and
+ * by the look of the value.
+ */
 import { pino } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
 
@@ -21,7 +24,10 @@ const SECRET_FIELDS = [
   'totpCode',
 ];
 
-/** What secrets of ours look like wherever they turn up: keys, tokens, bearer headers, PEM blocks, URLs with a password. */
+/**
+ * What secrets of ours look like wherever they turn up: keys, tokens, bearer headers, PEM blocks, URLs with a
+ * password.
+ */
 const SECRET_SHAPES: ReadonlyArray<readonly [RegExp, string]> = [
   [/cpk_[a-z]{1,8}_[0-9A-Za-z_]{8,80}/g, 'cpk_[redacted]'],
   [/(sest|invt|enr)_[0-9A-Za-z_-]{20,80}/g, '$1_[redacted]'],

@@ -1,6 +1,7 @@
 /**
- * Settings of a process as a table: each one says how it is read and what a person needs to know of it, so that the documents are printed from the
- * very values that count. Reading collects every problem: one start names all of them.
+ * Settings of a process as a table: each one says how it is read and what a person needs to know of it, so
+ * that the documents are printed from the very values that count. Reading collects every problem: one start
+ * names all of them.
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';

@@ -1,7 +1,8 @@
 /**
- * Token buckets in memory, one for each that calls (an address, a credential, a runner). Each process counts for itself: with n servers a caller may reach n times
- * the rate, which is what a bucket against overload needs, and it costs no round trip. Bounded: the least recently used bucket is
- * forgotten, which can only be generous.
+ * Token buckets in memory, one for each that calls (an address, a credential, a runner). Each process counts
+ * for itself: with n servers a caller may reach n times the rate, which is what a bucket against overload
+ * needs, and it costs no round trip. Bounded: the least recently used bucket is forgotten, which can only be
+ * generous.
  */
 import type { Clock } from './clock.ts';
 
@@ -19,7 +20,10 @@ export interface RateState {
 }
 
 export interface RateLimiter {
-  /** Allowed while anything is left; what costs more than that is paid off before the next is allowed. `cost`: calls or bytes, default 1. */
+  /**
+   * Allowed while anything is left; what costs more than that is paid off before the next is allowed. `cost`:
+   * calls or bytes, default 1.
+   */
   take(who: string, cost?: number): RateState;
   /** Without taking. */
   peek(who: string): RateState;

@@ -1,6 +1,6 @@
 /**
- * Resolves when whoever `listen` registers with calls `done`, after `ms`, or when the signal is aborted, whichever comes first. `listen` returns what ends its
- * listening, which is called once.
+ * Resolves when whoever `listen` registers with calls `done`, after `ms`, or when the signal is aborted,
+ * whichever comes first. `listen` returns what ends its listening, which is called once.
  */
 export async function waitUntil(
   ms: number,

@@ -1,4 +1,7 @@
-/** Requests of a client through the proxies of its environment: kept-alive connections, a private CA, CONNECT to https and the absolute form to http. */
+/**
+ * Requests of a client through the proxies of its environment: kept-alive connections, a private CA, CONNECT
+ * to https and the absolute form to http.
+ */
 import {
   request as requestHttp,
   Agent as HttpAgent,
@@ -11,7 +14,10 @@ import { connect as connectTls, rootCertificates } from 'node:tls';
 import type { Duplex } from 'node:stream';
 import { proxyFor, proxyHeaders } from './proxy.ts';
 
-/** The proxy is there and does not let the request through, or it is not there. `code` is Node's, or `proxy_refused`. */
+/**
+ * The proxy is there and does not let the request through, or it is not there. `code` is Node's, or
+ * `proxy_refused`.
+ */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError';
   readonly code: string;
@@ -64,7 +70,8 @@ export function createOutbound({ env, ca: extra }: OutboundOptions): Outbound {
           onReply,
         );
       if (proxy === undefined) return requestHttp(url, { ...options, agent: plain }, onReply);
-      // A plain request goes to the proxy in absolute form; the proxy sends it on in origin form, which is what was signed.
+      // A plain request goes to the proxy in absolute form; the proxy sends it on in origin form, which is
+      // what was signed.
       const headers = { ...options.headers, host: url.host, ...proxyHeaders(proxy) };
       const through = { ...options, ...addressOf(proxy), path: url.href, headers };
       return proxy.protocol === 'https:'

@@ -15,7 +15,10 @@ export function namesProxy(env: Env): boolean {
   return PROXY_VARIABLES.some((name) => variable(env, name) !== undefined);
 }
 
-/** Returns undefined for a direct connection. Throws a RangeError when the variable holds no http(s) URL; its text is not repeated: it may hold a password. */
+/**
+ * Returns undefined for a direct connection. Throws a RangeError when the variable holds no http(s) URL; its
+ * text is not repeated: it may hold a password.
+ */
 export function proxyFor(url: URL, env: Env): URL | undefined {
   const own = url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY';
   const name = variable(env, own) === undefined ? 'ALL_PROXY' : own;
@@ -62,8 +65,8 @@ function entriesOf(list: string): string[] {
 }
 
 /**
- * `*`, a host name, a domain with or without a leading dot, an address, a network (`10.0.0.0/8`, `fd00::/8`), or any of these with stars (`127.*`), each
- * but a network with an optional port.
+ * `*`, a host name, a domain with or without a leading dot, an address, a network (`10.0.0.0/8`, `fd00::/8`),
+ * or any of these with stars (`127.*`), each but a network with an optional port.
  */
 function parseExemption(entry: string): ((target: Target) => boolean) | undefined {
   if (entry === '*') return () => true;
@@ -87,7 +90,9 @@ function networkOf(text: string): Matches | undefined {
   return (host) => isIP(host) !== 0 && network.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** A star in front of a dot is the domain itself and what is below it; any other stands for any characters. */
+/**
+ * A star in front of a dot is the domain itself and what is below it; any other stands for any characters.
+ */
 function patternOf(text: string): Matches | undefined {
   const domain = text.replace(/^\*\./, '');
   if (!domain.includes('*')) return hostOf(`.${domain}`);

@@ -1,6 +1,7 @@
 /**
- * The address of a broker or of the nodes of one, `amqp://user:password@h1:5672,h2:5672,h3/vhost`: one host or several, each with a port if any. `URL` refuses more than one
- * port. No message repeats what may be a part of a password.
+ * The address of a broker or of the nodes of one, `amqp://user:password@h1:5672,h2:5672,h3/vhost`: one host
+ * or several, each with a port if any. `URL` refuses more than one port. No message repeats what may be a
+ * part of a password.
  */
 import { Wrong } from '../process/settings.ts';
 

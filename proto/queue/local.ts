@@ -1,6 +1,7 @@
 /**
- * The queue within one process, for a server and a gateway that share it. The same promises as the broker's: a hint goes to everybody who is subscribed
- * to its pool and kind at that moment, and is thrown away when nobody is.
+ * The queue within one process, for a server and a gateway that share it. The same promises as the broker's:
+ * a hint goes to everybody who is subscribed to its pool and kind at that moment, and is thrown away when
+ * nobody is.
  */
 import type { ControlEvent, HintListener, WorkKind, WorkQueue } from './queue.ts';
 

@@ -1,6 +1,7 @@
 /**
- * The queue between servers and gateways. It carries pointers and notices, never truth: a message that is lost, repeated,
- * reordered or stale may cost time, never work, because every step is decided by a statement in PostgreSQL.
+ * The queue between servers and gateways. It carries pointers and notices, never truth: a message that is
+ * lost, repeated, reordered or stale may cost time, never work, because every step is decided by a statement
+ * in PostgreSQL.
  */
 
 export type WorkKind = 'run' | 'build';
@@ -24,7 +25,10 @@ export type ControlEvent =
 /** Neither handler may throw, and neither is called within `subscribe` itself. */
 export interface HintListener {
   onHint(hint: WorkHint): void;
-  /** True each time that hints begin to arrive: ask the database once then, because what was hinted before is lost. */
+  /**
+   * True each time that hints begin to arrive: ask the database once then, because what was hinted before is
+   * lost.
+   */
   onLive(live: boolean): void;
 }
 
@@ -36,13 +40,22 @@ export interface Subscription {
 }
 
 export interface WorkQueue {
-  /** Best effort to whoever waits. Resolves when the broker confirmed it, rejects after 5 s. No bound queue means that nobody waits: it is thrown away. */
+  /**
+   * Best effort to whoever waits. Resolves when the broker confirmed it, rejects after 5 s. No bound queue
+   * means that nobody waits: it is thrown away.
+   */
   hint(hint: WorkHint): Promise<void>;
-  /** Each hint of one pool and kind goes to every subscriber. Returns at once: the queue is declared behind it, again whenever it is lost, until `stop`. */
+  /**
+   * Each hint of one pool and kind goes to every subscriber. Returns at once: the queue is declared behind
+   * it, again whenever it is lost, until `stop`.
+   */
   subscribe(poolId: string, kind: WorkKind, listener: HintListener): Subscription;
   /** To every process, the own one included. Rejects after 5 s. */
   publishControl(event: ControlEvent): Promise<void>;
-  /** Events published while this process is not connected are not delivered to it: read the state again on `onUp(true)`. */
+  /**
+   * Events published while this process is not connected are not delivered to it: read the state again on
+   * `onUp(true)`.
+   */
   onControl(listener: (event: ControlEvent) => void): () => void;
   /** False while hints cannot be expected to arrive: no connection, or the broker blocks publishers. */
   readonly up: boolean;
@@ -58,12 +71,16 @@ export interface QueueLog {
 
 const ID = /^[a-z]{1,12}_[0-9a-z]{1,40}$/;
 
-/** The hint in a message body, or undefined when anything about it is wrong: a queue is open to whoever may publish to it. */
+/**
+ * The hint in a message body, or undefined when anything about it is wrong: a queue is open to whoever may
+ * publish to it.
+ */
 export function parseHint(body: unknown, poolId: string, kind: WorkKind): WorkHint | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const { workId, count } = body as Record<string, unknown>;
   if (typeof workId !== 'string' || !ID.test(workId)) return undefined;
-  // Pool and kind come from the queue that was read, never from the message: a stray message cannot cross teams.
+  // Pool and kind come from the queue that was read, never from the message: a stray message cannot cross
+  // teams.
   return { workId, poolId, kind, count: Number.isSafeInteger(count) ? Math.max(1, count as number) : 1 };
 }
 

@@ -1,14 +1,19 @@
 /**
- * Whether hints can be expected to arrive. `up` is a promise to those who wait for them, so it is believed only while it is proven: a frozen, blocked or partitioned
- * broker keeps its connections open, and nothing else would tell.
+ * Whether hints can be expected to arrive. `up` is a promise to those who wait for them, so it is believed
+ * only while it is proven: a frozen, blocked or partitioned broker keeps its connections open, and nothing
+ * else would tell.
  *
- * Every process sends a beacon to itself over the exchange of hints, and every server one to all over the exchange of control events. Who does not hear
- * its own, or no server at all for 6 s, is down. That the sending fails says nothing: another process's dead queue is enough for it. One that the broker took and
- * did not bring means that it may have lost a binding: what is subscribed is then set up anew.
+ * Every process sends a beacon to itself over the exchange of hints, and every server one to all over the
+ * exchange of control events. Who does not hear its own, or no server at all for 6 s, is down. That the
+ * sending fails says nothing: another process's dead queue is enough for it. One that the broker took and did
+ * not bring means that it may have lost a binding: what is subscribed is then set up anew.
  */
 import type { QueueLog } from './queue.ts';
 
-/** After so many intervals without a beacon what is subscribed is set up anew, and no server counts as in reach. Setting up takes time: if it does not help, the next one waits twice as long. */
+/**
+ * After so many intervals without a beacon what is subscribed is set up anew, and no server counts as in
+ * reach. Setting up takes time: if it does not help, the next one waits twice as long.
+ */
 const SILENCE_MAX = 3;
 
 export interface BeaconsOptions {

@@ -28,7 +28,10 @@ export class Lane {
     return await this.#opening;
   }
 
-  /** Calls on the channel, within 5 s. One that is not answered condemns its channel: the client puts later calls behind it. */
+  /**
+   * Calls on the channel, within 5 s. One that is not answered condemns its channel: the client puts later
+   * calls behind it.
+   */
   async call<T>(what: string, call: (channel: Channel) => Promise<T>): Promise<T> {
     const channel = await this.channel();
     try {
@@ -39,7 +42,9 @@ export class Lane {
     }
   }
 
-  /** The next caller gets a new channel. Without an answer of the broker the old one ends with its connection. */
+  /**
+   * The next caller gets a new channel. Without an answer of the broker the old one ends with its connection.
+   */
   drop(channel: Channel | undefined = this.#channel): void {
     if (channel === undefined) return;
     if (this.#channel === channel) this.#channel = undefined;

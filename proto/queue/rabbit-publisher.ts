@@ -1,10 +1,12 @@
 /**
- * Publishes with confirms, on a connection of its own: an alarm at the broker blocks connections that publish, and must not hold up
- * those that consume.
+ * Publishes with confirms, on a connection of its own: an alarm at the broker blocks connections that
+ * publish, and must not hold up those that consume.
  *
- * Messages are neither persistent nor mandatory: they go to queues that end with their connection. One channel serves all pools, so one failed message must not
- * cost the others. A broker can refuse all messages on a channel for good after one of them met a queue that was dying: whenever one is not confirmed, those that follow take
- * a new channel. One that failed by itself, or because its channel was closed over another one, is published once more there.
+ * Messages are neither persistent nor mandatory: they go to queues that end with their connection. One
+ * channel serves all pools, so one failed message must not cost the others. A broker can refuse all messages
+ * on a channel for good after one of them met a queue that was dying: whenever one is not confirmed, those
+ * that follow take a new channel. One that failed by itself, or because its channel was closed over another
+ * one, is published once more there.
  */
 import type { Channel, Connection } from 'rabbitmq-client';
 import { Lane } from './rabbit-lane.ts';

@@ -1,9 +1,12 @@
 /**
- * Many subscriptions over a few channels of one connection. (The client's own Consumer takes a channel each, of which there are 2,047.)
+ * Many subscriptions over a few channels of one connection. (The client's own Consumer takes a channel each,
+ * of which there are 2,047.)
  *
- * A subscription is an exclusive queue of this connection that is declared, bound and then consumed; whatever it loses, it is set up again from the
- * beginning, so nothing at the broker has to survive. The broker closes the channel on which a call fails. So queues are declared, read once and
- * bound on other channels than those that consume: one that fails costs its neighbours in the making a second try, and those that are live nothing.
+ * A subscription is an exclusive queue of this connection that is declared, bound and then consumed; whatever
+ * it loses, it is set up again from the beginning, so nothing at the broker has to survive. The broker closes
+ * the channel on which a call fails. So queues are declared, read once and bound on other channels than those
+ * that consume: one that fails costs its neighbours in the making a second try, and those that are live
+ * nothing.
  */
 import { randomBytes } from 'node:crypto';
 import type { Channel, Connection } from 'rabbitmq-client';
@@ -37,7 +40,10 @@ interface Entry {
   /** Where it is consumed. */
   at: { readonly channel: Channel; readonly tag: string } | undefined;
   stopped: boolean;
-  /** A name is used for one attempt after the other until it was consumed: declaring a queue twice is harmless, forgetting one is not. */
+  /**
+   * A name is used for one attempt after the other until it was consumed: declaring a queue twice is
+   * harmless, forgetting one is not.
+   */
   queue: string | undefined;
 }
 
@@ -99,7 +105,10 @@ export class Subscriptions {
     };
   }
 
-  /** Sets everything up anew although the connection stands: the broker is suspected of having lost the bindings. One that does not answer may merely stand still, and keeps them. */
+  /**
+   * Sets everything up anew although the connection stands: the broker is suspected of having lost the
+   * bindings. One that does not answer may merely stand still, and keeps them.
+   */
   async renew(): Promise<void> {
     try {
       await this.#lanes[0]?.declaring.call('asking for an answer', this.#options.prepare);

@@ -1,4 +1,7 @@
-/** The queue on RabbitMQ. Two connections, one to publish and one to consume, each of which comes back by itself. */
+/**
+ * The queue on RabbitMQ. Two connections, one to publish and one to consume, each of which comes back by
+ * itself.
+ */
 import { randomUUID } from 'node:crypto';
 import { Connection, type Channel } from 'rabbitmq-client';
 import { brokerAddressOf } from './address.ts';
@@ -162,7 +165,10 @@ class RabbitQueue implements WorkQueue {
   }
 }
 
-/** Nodes are taken in turn from any of them on, so that the processes spread over them; the client takes the next one at each try. */
+/**
+ * Nodes are taken in turn from any of them on, so that the processes spread over them; the client takes the
+ * next one at each try.
+ */
 function opener({ url, random = Math.random }: Pick<RabbitOptions, 'url' | 'random'>, role: string) {
   const address = brokerAddressOf(url);
   const first = Math.floor(random() * address.hosts.length);

@@ -1,4 +1,7 @@
-/** Signature base and `@signature-params` (RFC 9421 sections 2.3 and 2.5), for the components of this profile only. */
+/**
+ * Signature base and `@signature-params` (RFC 9421 sections 2.3 and 2.5), for the components of this profile
+ * only.
+ */
 
 export interface SignatureParams {
   /** Seconds since 1970. */
@@ -15,7 +18,10 @@ export function serializeComponents(components: readonly string[]): string {
   return `(${components.map((name) => `"${name}"`).join(' ')})`;
 }
 
-/** Value of `Signature-Input` after the label, with the parameters in the order in which this profile's signer writes them. */
+/**
+ * Value of `Signature-Input` after the label, with the parameters in the order in which this profile's signer
+ * writes them.
+ */
 export function serializeSignatureParams(components: readonly string[], params: SignatureParams): string {
   return (
     `${serializeComponents(components)};created=${params.created};expires=${params.expires}` +

@@ -1,6 +1,7 @@
 /**
- * Content-Digest (RFC 9530) over the bytes as sent, which is after content-encoding and before transfer-encoding.
- * Every listed algorithm that is known here must match; a list with no known algorithm proves nothing and is refused.
+ * Content-Digest (RFC 9530) over the bytes as sent, which is after content-encoding and before
+ * transfer-encoding. Every listed algorithm that is known here must match; a list with no known algorithm
+ * proves nothing and is refused.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 

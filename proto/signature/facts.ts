@@ -1,6 +1,6 @@
 /**
- * What a verifier may know about a request before it reads the body, taken from the wire as raw as the server lets us,
- * so that repeated lines and odd spellings stay visible.
+ * What a verifier may know about a request before it reads the body, taken from the wire as raw as the server
+ * lets us, so that repeated lines and odd spellings stay visible.
  */
 
 export interface RequestFacts {
@@ -11,7 +11,9 @@ export interface RequestFacts {
   readonly authority: string | undefined;
   /** Every field line in order, repeats included, without pseudo-fields. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Take the authority from X-Forwarded-Host: true only when the peer's address is that of a trusted proxy. */
+  /**
+   * Take the authority from X-Forwarded-Host: true only when the peer's address is that of a trusted proxy.
+   */
   readonly forwardedHostTrusted: boolean;
 }
 
@@ -48,9 +50,10 @@ export function factsFromNodeRequest(
 export type AuthoritySet = ReadonlyMap<string, string>;
 
 /**
- * From the public URLs of the service. A proxy that ends TLS hides the scheme from us, so the default port is dropped
- * by the scheme of the *configured* URL: `https://cp.example.com` accepts `cp.example.com` and `cp.example.com:443`,
- * and not `:80`. Host names are compared in lower case, international ones in their ASCII form.
+ * From the public URLs of the service. A proxy that ends TLS hides the scheme from us, so the default port is
+ * dropped by the scheme of the *configured* URL: `https://cp.example.com` accepts `cp.example.com` and
+ * `cp.example.com:443`, and not `:80`. Host names are compared in lower case, international ones in their
+ * ASCII form.
  */
 export function authoritySet(publicUrls: Iterable<string | URL>): AuthoritySet {
   const authorities = new Map<string, string>();

@@ -2,8 +2,8 @@
  * Ed25519 keys: make, name, read, write, and refuse the weak ones.
  *
  * @noble/ed25519 makes keys and judges public keys at enrollment; signing and verifying use node:crypto, which is about
- * ten times faster. node:crypto accepts small-order public keys, under which one signature fits any message, so a key
- * must pass `assertStrongPublicKey` before it is ever stored.
+ * ten times faster. node:crypto accepts small-order public keys, under which one signature fits any message,
+ * so a key must pass `assertStrongPublicKey` before it is ever stored.
  */
 import { createHash, createPrivateKey, createPublicKey, randomBytes, type KeyObject } from 'node:crypto';
 import { getPublicKey, hashes, Point, utils } from '@noble/ed25519';
@@ -90,7 +90,9 @@ export function publicKeyObject(publicKey: string): KeyObject {
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' });
 }
 
-/** Why a public key (base64url) must not be enrolled; undefined when it is strong. Takes a few milliseconds. */
+/**
+ * Why a public key (base64url) must not be enrolled; undefined when it is strong. Takes a few milliseconds.
+ */
 export function publicKeyWeakness(publicKey: string): string | undefined {
   let raw: Uint8Array;
   try {

@@ -1,14 +1,17 @@
 /**
- * The one profile of RFC 9421 (HTTP Message Signatures) and RFC 9530 (Digest Fields) that runners and gateways speak.
+ * The one profile of RFC 9421 (HTTP Message Signatures) and RFC 9530 (Digest Fields) that runners and
+ * gateways speak.
  *
- * A profile, not a library: label, algorithm, tag, covered components and their order are fixed, and every field of ours
- * must arrive in the canonical serialisation of RFC 9651. So exactly one text is right for a request, nothing has to be
- * negotiated, and two parsers cannot disagree about what was signed.
+ * A profile, not a library: label, algorithm, tag, covered components and their order are fixed, and every
+ * field of ours must arrive in the canonical serialisation of RFC 9651. So exactly one text is right for a
+ * request, nothing has to be negotiated, and two parsers cannot disagree about what was signed.
  *
  * Decisions where the RFC leaves a choice:
- * - The method alone decides the form: POST, PUT and PATCH always sign `content-type` and `content-digest`, even of zero
- *   bytes; GET, HEAD and DELETE never do and must have no body. A verifier knows the list before it reads the body.
- * - `content-encoding` and `idempotency-key` are covered exactly when the request carries them, in that order.
+ * - The method alone decides the form: POST, PUT and PATCH always sign `content-type` and `content-digest`,
+ *   even of zero bytes; GET, HEAD and DELETE never do and must have no body. A verifier knows the list before
+ *   it reads the body.
+ * - `content-encoding` and `idempotency-key` are covered exactly when the request carries them, in that
+ *   order.
  * - Parameters may stand in any order, each exactly once; unknown ones are refused.
  * - More than one line of a covered or signature field is refused, never joined.
  */
@@ -35,7 +38,9 @@ export const SIGNATURE_REASONS = [
   'key_unknown',
 ] as const;
 
-/** What a caller may be told. `clock_skew` and `replayed` are told only after the signature itself verified. */
+/**
+ * What a caller may be told. `clock_skew` and `replayed` are told only after the signature itself verified.
+ */
 export type SignatureReason = (typeof SIGNATURE_REASONS)[number];
 
 export interface SignatureProblem {

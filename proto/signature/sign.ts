@@ -1,4 +1,6 @@
-/** Signs one request of a runner. Sign last: after compression, over exactly the bytes and fields that go out. */
+/**
+ * Signs one request of a runner. Sign last: after compression, over exactly the bytes and fields that go out.
+ */
 import { sign } from 'node:crypto';
 import { serializeSignatureParams, signatureBase } from './base.ts';
 import { contentDigest } from './digest.ts';

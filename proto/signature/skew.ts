@@ -1,8 +1,9 @@
 /**
  * The runner's side of clock skew: pure functions over an offset that the caller keeps.
  *
- * `offsetMs` is added to the local clock to get the server's. It is taken from a reply that said `clock_skew`; the
- * request is then tried again once with a new nonce. Durations never travel as absolute times, so only signing uses it.
+ * `offsetMs` is added to the local clock to get the server's. It is taken from a reply that said
+ * `clock_skew`; the request is then tried again once with a new nonce. Durations never travel as absolute
+ * times, so only signing uses it.
  */
 
 /** Above this the offset is worth a line in the log: certificates and log times suffer too. */

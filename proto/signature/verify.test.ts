@@ -26,7 +26,10 @@ const good = signedFacts(pollRequest);
 const goodInput = headerOf(good, 'signature-input');
 const goodSignature = headerOf(good, 'signature');
 
-/** Replaces the signature-input and signs whatever it now says, so that only the rule under test can refuse it. */
+/**
+ * Replaces the signature-input and signs whatever it now says, so that only the rule under test can refuse
+ * it.
+ */
 function resigned(input: string, facts: RequestFacts = good): RequestFacts {
   const values: Record<string, string> = {
     '@method': facts.method,

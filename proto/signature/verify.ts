@@ -1,12 +1,13 @@
 /**
  * Verifies a signed request in two steps, cheap work first.
  *
- * `parseSignature` reads fields only: sizes, form, covered list, parameters, times, authority. The gateway then looks
- * the key up by `keyid`, reads the body up to its limit, and calls `verifySignature`, which hashes and checks the
- * signature. After that the caller stores the nonce (`replayed`) and hands on the very bytes that were verified.
+ * `parseSignature` reads fields only: sizes, form, covered list, parameters, times, authority. The gateway
+ * then looks the key up by `keyid`, reads the body up to its limit, and calls `verifySignature`, which hashes
+ * and checks the signature. After that the caller stores the nonce (`replayed`) and hands on the very bytes
+ * that were verified.
  *
- * What must hold: a caller who cannot sign learns nothing but "missing" or "invalid". A wrong clock is therefore only
- * noted by the first step and told by the second, after the signature verified.
+ * What must hold: a caller who cannot sign learns nothing but "missing" or "invalid". A wrong clock is
+ * therefore only noted by the first step and told by the second, after the signature verified.
  */
 import { verify, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -70,7 +71,9 @@ const SINGLE_FIELDS: ReadonlySet<string> = new Set([
 const FORWARDED_HOST = 'x-forwarded-host';
 
 const FIELD_VALUE = /^[\x20-\x7e]*$/;
-/** Origin form only: no fragment, no bare trailing `?` (it would share its base with the target without one). */
+/**
+ * Origin form only: no fragment, no bare trailing `?` (it would share its base with the target without one).
+ */
 const TARGET = /^(\/[\x21\x22\x24-\x3e\x40-\x7e]*)(\?[\x21\x22\x24-\x7e]+)?$/;
 /** `;name=integer` or `;name="text without quotes or backslashes"`: all that this profile needs. */
 const PARAM = /;([a-z]+)=(?:(0|[1-9][0-9]{0,14})(?=;|$)|"([\x20\x21\x23-\x5b\x5d-\x7e]*)")/y;
@@ -129,8 +132,8 @@ export function parseSignature(
 }
 
 /**
- * Steps 6 and 7. `publicKey` is the stored key of `parsed.keyid`; `rawBody` are the bytes as received, before any
- * decoding, empty when there were none. Takes some 0.15 ms of another thread's time.
+ * Steps 6 and 7. `publicKey` is the stored key of `parsed.keyid`; `rawBody` are the bytes as received, before
+ * any decoding, empty when there were none. Takes some 0.15 ms of another thread's time.
  */
 export async function verifySignature(
   parsed: ParsedSignature,
@@ -165,7 +168,10 @@ function invalid(detail: string): SignatureProblem {
   return signatureProblem('signature_invalid', detail);
 }
 
-/** The fields that matter, by lower-case name; a text that says why when one is repeated, too long or not ASCII. */
+/**
+ * The fields that matter, by lower-case name; a text that says why when one is repeated, too long or not
+ * ASCII.
+ */
 function collectFields(facts: RequestFacts): ReadonlyMap<string, string> | string {
   const fields = new Map<string, string>();
   for (const [rawName, value] of facts.headers) {
@@ -199,7 +205,9 @@ function expectedComponents(method: string, fields: ReadonlyMap<string, string>)
 
 type Params = Pick<ParsedSignature, 'created' | 'expires' | 'nonce' | 'keyid'>;
 
-/** Reads `sig1=(…);…`. The list is compared as text: another order, a repeat, `;req`, `;bs`, `;sf` all differ. */
+/**
+ * Reads `sig1=(…);…`. The list is compared as text: another order, a repeat, `;req`, `;bs`, `;sf` all differ.
+ */
 function readSignatureInput(input: string, components: readonly string[]): Params | string {
   const prefix = `${SIGNATURE_LABEL}=${serializeComponents(components)}`;
   if (!input.startsWith(prefix)) return `signature-input does not start with ${prefix}`;

@@ -1,6 +1,6 @@
 /**
- * The abuse suite of builds: runs every case of build-abuse/cases.ts with the engine of this machine, and checks what is refused where builds cannot be
- * contained.
+ * The abuse suite of builds: runs every case of build-abuse/cases.ts with the engine of this machine, and
+ * checks what is refused where builds cannot be contained.
  */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';

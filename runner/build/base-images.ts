@@ -1,8 +1,10 @@
 /**
- * The images that the operator gave this machine (`podman pull`, `podman load`), for every team's `FROM`: copied by their names into a store of their own,
- * which contained builds read and cannot change. The engine's own store stays hidden from builds, because it also holds the deployed images.
+ * The images that the operator gave this machine (`podman pull`, `podman load`), for every team's `FROM`:
+ * copied by their names into a store of their own, which contained builds read and cannot change. The
+ * engine's own store stays hidden from builds, because it also holds the deployed images.
  *
- * An image is copied when a build names it for the first time or after it has changed; one that the operator has removed is removed here.
+ * An image is copied when a build names it for the first time or after it has changed; one that the operator
+ * has removed is removed here.
  */
 import { chown, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -99,7 +101,10 @@ async function namedImages(engine: Engine, brought: readonly string[]): Promise<
   );
 }
 
-/** Compares the last part of the repository, which short names, digests and variables before it leave as it is. */
+/**
+ * Compares the last part of the repository, which short names, digests and variables before it leave as it
+ * is.
+ */
 export function mayMean(text: string, name: string): boolean {
   const repository = name.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
   return text.includes(repository.slice(repository.lastIndexOf('/') + 1));

@@ -3,9 +3,9 @@
  *
  *   cloning → building → publishing → deploying (a deploy of an image that exists: deploying alone)
  *
- * Each phase is announced before it is entered, and entered only when the control plane has confirmed it: a runner that cannot confirm may have lost the
- * build to another one, and must not push or deploy any more. Whatever ends the build, its processes, containers, clone and secrets are gone when `done`
- * resolves.
+ * Each phase is announced before it is entered, and entered only when the control plane has confirmed it: a
+ * runner that cannot confirm may have lost the build to another one, and must not push or deploy any more.
+ * Whatever ends the build, its processes, containers, clone and secrets are gone when `done` resolves.
  */
 import { MachineFailed, BuildFailed } from './failure.ts';
 import { monotonicMs } from '../platform/clock.ts';
@@ -89,7 +89,8 @@ class Build {
       runnerId: options.host.runnerId,
       env: options.env,
       caFile: options.caFile,
-      // The runner's own lines do not count towards the limit, so that the last one, which says how the build ended, is always stored.
+      // The runner's own lines do not count towards the limit, so that the last one, which says how the build
+      // ended, is always stored.
       writeLine: async (line) => await start.onOutput('runner', Buffer.from(`==> ${line}\n`)),
       async output(stream, chunk) {
         for (const piece of cap.take(chunk)) await start.onOutput(stream, piece);
@@ -113,12 +114,16 @@ class Build {
     this.#control.end();
     await this.#writeEnd(outcome);
     await this.#clean(outcome.exitCode === 0);
-    // The time of the clean-up counts: the control plane meters until the report comes, and a difference counts against this runner.
+    // The time of the clean-up counts: the control plane meters until the report comes, and a difference
+    // counts against this runner.
     const durationMs = Math.round(monotonicMs() - this.#begunMs);
     return { ...outcome, durationMs, build: this.#result };
   }
 
-  /** A cloned source is built where it cannot reach the machine; where that is impossible, a machine of the service's pool refuses it. */
+  /**
+   * A cloned source is built where it cannot reach the machine; where that is impossible, a machine of the
+   * service's pool refuses it.
+   */
   async #enterContainment(): Promise<void> {
     const { builder } = this.#options;
     const isolation = await this.#control.race(builder.isolation());
@@ -240,7 +245,8 @@ class Build {
     this.#phaseBegunMs = monotonicMs();
     const entered = this.#start.enter(phase);
     const written = this.#context.writeLine(`${phase}: ${line}`);
-    // Only phases with effects outside wait for the confirmation: before them a second grant of the build would do no harm.
+    // Only phases with effects outside wait for the confirmation: before them a second grant of the build
+    // would do no harm.
     if (phase === 'publishing' || phase === 'deploying') {
       await Promise.all([written, this.#control.race(entered)]);
       return;

@@ -1,4 +1,7 @@
-/** Decides how this runner builds images: contained where a real build has proved the containment, otherwise with a warning in the output, or not at all. */
+/**
+ * Decides how this runner builds images: contained where a real build has proved the containment, otherwise
+ * with a warning in the output, or not at all.
+ */
 import { errorText } from '../platform/errors.ts';
 import { runCommand } from '../executor/command.ts';
 import { BUILT_LABEL, createTeamImages, type TeamImages } from '../executor/team-images.ts';
@@ -35,7 +38,10 @@ export type Isolation =
       flaws?: string;
       unread?: string;
     }
-  /** `why` is the missing part; `flaws` is the advice about an engine that is known to let builds out; `unread` is what Dockerfiles must do without on this version. */
+  /**
+   * `why` is the missing part; `flaws` is the advice about an engine that is known to let builds out;
+   * `unread` is what Dockerfiles must do without on this version.
+   */
   | { contained: false; why: string; engine: string; flaws?: string; unread?: string };
 
 export interface BuilderOptions {
@@ -56,7 +62,10 @@ export interface BuilderOptions {
 export interface Builder {
   readonly allowUncontained: boolean;
   readonly images: TeamImages;
-  /** The reasons why it takes no builds any more: it was offered one that a machine which builds for many teams must refuse. */
+  /**
+   * The reasons why it takes no builds any more: it was offered one that a machine which builds for many
+   * teams must refuse.
+   */
   notReady(): string[];
   noteRefusal(reason: string): void;
   /** Detected once. */
@@ -64,7 +73,8 @@ export interface Builder {
   open(isolation: Isolation & { contained: true }, team: string): Promise<ContainedBuild>;
   /**
    * Cleans up after a build's processes and folders are gone: its image, and, when it ended badly and was the
-   * team's last, the containers and files that its team's builds left. Layers stay, within the limit of all stores.
+   * team's last, the containers and files that its team's builds left. Layers stay, within the limit of all
+   * stores.
    */
   close(contained: ContainedBuild, build: { tag: string; name: string; well: boolean }): Promise<void>;
 }
@@ -197,8 +207,8 @@ export async function forgetDeployed(engine: Engine, images: TeamImages): Promis
 }
 
 /**
- * Containers belong to builds that were killed, because no other build of the team runs. Layers stay for the team's
- * next build.
+ * Containers belong to builds that were killed, because no other build of the team runs. Layers stay for the
+ * team's next build.
  */
 const CLEAN_ALL = `p=$1; t=$2
 "$p" rmi --no-prune --force "$t" >/dev/null 2>&1

@@ -53,7 +53,10 @@ export interface BuildsOptions {
   log: Log;
 }
 
-/** Returns undefined when this runner takes no builds. Before that it kills and removes everything that builds of an earlier process left. */
+/**
+ * Returns undefined when this runner takes no builds. Before that it kills and removes everything that builds
+ * of an earlier process left.
+ */
 export async function openBuilds(options: BuildsOptions): Promise<Builds | undefined> {
   const { executor, deployers, settings, log, dataDir, runnerId } = options;
   const { buildEngine: engine } = executor;

@@ -1,6 +1,6 @@
 /**
- * What the engine says of an image that it has built: its platform, the type of its manifest, and the image that it was built on. Only what is certain is said, and a build
- * does not fail for want of it.
+ * What the engine says of an image that it has built: its platform, the type of its manifest, and the image
+ * that it was built on. Only what is certain is said, and a build does not fail for want of it.
  */
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import { errorText } from '../platform/errors.ts';
@@ -71,9 +71,11 @@ async function inspectWithDocker(context: BuildContext, tag: string): Promise<Bu
 }
 
 /**
- * podman notes the name and the digest of the image that the last stage begins with. Where that is an earlier stage, the digest is that stage's and the name its base's, so
- * both must be of one image. Only a store of the team alone tells that the image was pulled under this name: the operator's images may have been loaded or built under it,
- * and their digests are then those of no registry. In a build that keeps layers the digest is that of the step before the last: there the layers tell.
+ * podman notes the name and the digest of the image that the last stage begins with. Where that is an earlier
+ * stage, the digest is that stage's and the name its base's, so both must be of one image. Only a store of
+ * the team alone tells that the image was pulled under this name: the operator's images may have been loaded
+ * or built under it, and their digests are then those of no registry. In a build that keeps layers the digest
+ * is that of the step before the last: there the layers tell.
  *
  * @param onImage The built image, where its last stage begins with an image.
  */

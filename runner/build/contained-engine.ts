@@ -1,4 +1,7 @@
-/** Calls the engine inside the containment, for one build or for all: with a store, and with the network access that the call needs. */
+/**
+ * Calls the engine inside the containment, for one build or for all: with a store, and with the network
+ * access that the call needs.
+ */
 import { caEnv } from '../executor/ca-bundle.ts';
 import { engineArgv, type Engine } from '../executor/engine.ts';
 import type { ContainedCall, ContainedResult, Containment } from './containment.ts';
@@ -36,7 +39,10 @@ export interface EngineCall extends Pick<ProcessOptions, 'onOutput' | 'timeoutMs
   store: TeamStore;
   bases?: TeamStore;
   binds?: readonly Bind[];
-  /** The name of the build or task; only one call of a name runs at a time. The call's processes are found by it, too. */
+  /**
+   * The name of the build or task; only one call of a name runs at a time. The call's processes are found by
+   * it, too.
+   */
   name: string;
   caFile?: string | undefined;
   limits: { memoryMb: number; cpus: number };

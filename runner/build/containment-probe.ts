@@ -1,6 +1,7 @@
 /**
- * Proves that builds are contained on this machine: a real build attempts the attack of CVE-2024-1753 (a mount whose source is a symbolic link to the root)
- * and must neither see a file of the runner's data folder nor leave one there. The proof is repeated when the engine, the kernel or the runner has changed.
+ * Proves that builds are contained on this machine: a real build attempts the attack of CVE-2024-1753 (a
+ * mount whose source is a symbolic link to the root) and must neither see a file of the runner's data folder
+ * nor leave one there. The proof is repeated when the engine, the kernel or the runner has changed.
  */
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
@@ -117,7 +118,10 @@ async function tryDriver(options: ProofOptions, driver: StorageDriver): Promise<
   }
 }
 
-/** The last step fails, so that nothing of the build is kept. An engine without the flaw mounts the root of the first stage. */
+/**
+ * The last step fails, so that nothing of the build is kept. An engine without the flaw mounts the root of
+ * the first stage.
+ */
 function dockerfile(canary: string): string {
   const script = `echo 'svc-probe: ran'; [ ! -e '/mnt${canary}' ] || echo 'svc-probe: seen'; echo x >'/mnt${canary}.written'; exit 3`;
   return [

@@ -6,7 +6,8 @@
  *   SETUP   a fresh root in memory with nothing but programs, this team's store and what the call was given; pivots into it, and waits until
  *           the daemon has put its listeners into the network (`ready`, `go`)
  *
- * Then the engine runs below pid 1: when it ends, or the daemon dies, the kernel ends everything that it left. Descriptor 3 is a socket to the daemon.
+ * Then the engine runs below pid 1: when it ends, or the daemon dies, the kernel ends everything that it
+ * left. Descriptor 3 is a socket to the daemon.
  */
 import { quoteShell } from '../executor/launcher.ts';
 import { escapeFstab, TASK_PATH, type HostLayout } from '../executor/namespace-script.ts';
@@ -53,7 +54,10 @@ export function stageScript({ layout, binds }: ContainmentScripts): string {
   ].join('\n');
 }
 
-/** "$1" is SETUP, the rest the command. After `up` all namespaces exist, and init is the grandchild of this process. */
+/**
+ * "$1" is SETUP, the rest the command. After `up` all namespaces exist, and init is the grandchild of this
+ * process.
+ */
 export function enterScript(): string {
   return [
     'echo up >&3',
@@ -111,8 +115,8 @@ export function setupScript(scripts: ContainmentScripts): string {
     ),
     'mkdir tmp/svc-old; pivot_root . tmp/svc-old; cd /; umount -l /tmp/svc-old; rmdir /tmp/svc-old',
     'hostname build 2>/dev/null || :',
-    // Every address is local in this network: each connection arrives at the daemon's listeners, which see its destination
-    // (network/egress.ts).
+    // Every address is local in this network: each connection arrives at the daemon's listeners, which see
+    // its destination (network/egress.ts).
     'ip link set lo up; ip route add local default dev lo',
     'echo ready >&3',
     'IFS= read -r go <&3 && [ "$go" = go ] || exit 125',

@@ -1,10 +1,13 @@
 /**
- * Contains the engine's calls that handle untrusted input, whatever flaws the engine has: its whole process tree runs in namespaces of its own (users,
- * mounts, processes, network, ipc, host name, control groups), as a host user that nothing else uses, on a root that holds programs, this team's store and
- * the call's own files. A symbolic link or a `../` that misleads the engine still ends inside that root.
+ * Contains the engine's calls that handle untrusted input, whatever flaws the engine has: its whole process
+ * tree runs in namespaces of its own (users, mounts, processes, network, ipc, host name, control groups), as
+ * a host user that nothing else uses, on a root that holds programs, this team's store and the call's own
+ * files. A symbolic link or a `../` that misleads the engine still ends inside that root.
  *
- * Steps of a Dockerfile run with the isolation `chroot`, because the containment is the container: engine and step have the same limits, and the engine need
- * not set up control groups or a network. test/setup/runner/build-abuse/cases.ts, from which docs/sandbox.md is made, lists what this does not contain.
+ * Steps of a Dockerfile run with the isolation `chroot`, because the containment is the container: engine and
+ * step have the same limits, and the engine need not set up control groups or a network.
+ * test/setup/runner/build-abuse/cases.ts, from which docs/sandbox.md is made, lists what this does not
+ * contain.
  */
 import type { ChildProcess } from 'node:child_process';
 import { readFile, stat, writeFile } from 'node:fs/promises';
@@ -44,7 +47,9 @@ const PLACES = ['/mnt', '/media', '/srv', '/opt', '/tmp'];
 /** Enough for `up` and `ready`. */
 const HANDSHAKE_LENGTH_MAX = 64;
 
-/** The engine reads these files of /etc: authorities and the configuration of registries, without credentials. */
+/**
+ * The engine reads these files of /etc: authorities and the configuration of registries, without credentials.
+ */
 const ETC = [
   '/etc/ssl/certs',
   '/etc/ssl/cert.pem',
@@ -59,7 +64,10 @@ const ETC = [
 
 /** The host users that root and all other users of a build are mapped to. */
 export type Users =
-  /** The daemon is root and takes a block of ids that nothing else uses. `base` is 0 for root of a small namespace, which has none to spare. */
+  /**
+   * The daemon is root and takes a block of ids that nothing else uses. `base` is 0 for root of a small
+   * namespace, which has none to spare.
+   */
   | { kind: 'range'; base: number }
   /** The daemon's user and its subordinate ids, mapped by newuidmap. */
   | { kind: 'subordinate'; uid: [start: number, count: number]; gid: [start: number, count: number] };
@@ -246,7 +254,10 @@ async function initOf(child: ChildProcess): Promise<number | undefined> {
   return child.pid === undefined ? undefined : (await childrenOf(child.pid))[0];
 }
 
-/** Returns the host's user that is root in the containment, and so the owner of the files that the contained engine may write. */
+/**
+ * Returns the host's user that is root in the containment, and so the owner of the files that the contained
+ * engine may write.
+ */
 export function ownerOf(users: Users): { uid: number; gid: number } | undefined {
   return users.kind === 'range' && users.base !== 0 ? { uid: users.base, gid: users.base } : undefined;
 }

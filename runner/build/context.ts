@@ -101,7 +101,8 @@ export function engineEnv(context: BuildContext): Record<string, string> {
     ...base(context, ENGINE_NAMES),
     ...(home === undefined ? {} : { HOME: home }),
     DOCKER_BUILDKIT: '1',
-    // With its own attestations Docker pushes an index, whose digest is not that of the image that runs. Old ones ignore the name.
+    // With its own attestations Docker pushes an index, whose digest is not that of the image that runs. Old
+    // ones ignore the name.
     BUILDX_NO_DEFAULT_ATTESTATIONS: '1',
   };
 }
@@ -116,7 +117,10 @@ export async function call(
 const HTTPS_PORT = 443;
 const CHOWN_MS = 300_000;
 
-/** Gives files and folders of the build to the contained commands' user, where that is another one. Links are not followed. */
+/**
+ * Gives files and folders of the build to the contained commands' user, where that is another one. Links are
+ * not followed.
+ */
 export async function giveToContainment(context: BuildContext, paths: readonly string[]): Promise<void> {
   const owner = containedOwner(context);
   if (owner !== undefined) await chown(context, owner, paths);
@@ -147,7 +151,10 @@ export interface EngineCallOptions {
   args: readonly string[];
   /** Files and folders of the build that the call reads. */
   binds: readonly Bind[];
-  /** `public`: code of the build runs meanwhile; `registry`: none does, and the build's registry may be reached, too. */
+  /**
+   * `public`: code of the build runs meanwhile; `registry`: none does, and the build's registry may be
+   * reached, too.
+   */
   network: 'none' | 'public' | 'registry';
   /** Ports besides the usual ones. */
   ports?: readonly number[];
@@ -210,7 +217,10 @@ function rulesOf(
   return { ...rules, ports: [...(rules.ports ?? []), ...ports] };
 }
 
-/** Throws BuildFailed for a registry that a machine which builds for many teams may not reach: whatever is there, the text is the same. */
+/**
+ * Throws BuildFailed for a registry that a machine which builds for many teams may not reach: whatever is
+ * there, the text is the same.
+ */
 export function refuseUnreachable(
   { plan }: BuildContext,
   { isUnreachable }: EngineCallResult,
@@ -230,7 +240,8 @@ export function egressOf(
   const { plan, env } = context;
   const host = plan.image === undefined ? undefined : endpointOf(plan.image.host, HTTPS_PORT);
   const isRegistry = network === 'registry' && host !== undefined;
-  // In the service's pool a customer could name any address of the machine or its network as his registry: only the service's own, which is guarded, is meant so.
+  // In the service's pool a customer could name any address of the machine or its network as his registry:
+  // only the service's own, which is guarded, is meant so.
   const isTrusted = !plan.shared || plan.image?.guarded === true;
   return {
     allowed: [...contained.allowedEgress, ...(network === 'registry' ? registriesOf(contained) : [])],

@@ -1,6 +1,6 @@
 /**
- * Decides what ends a build: the deadline, the team, a lost lease and a failure of its own race for one variable, and the first to write it wins. This file
- * owns that variable and the one timer of the deadline.
+ * Decides what ends a build: the deadline, the team, a lost lease and a failure of its own race for one
+ * variable, and the first to write it wins. This file owns that variable and the one timer of the deadline.
  *
  *   running ── stop(reason, grace) ──→ `term` aborted ── after the grace ──→ `kill` aborted
  */

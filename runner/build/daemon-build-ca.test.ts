@@ -1,4 +1,7 @@
-/** 2.16 A private authority reaches the containers of builds: steps by a mount and the usual variables, image builds as a secret that they may ask for. */
+/**
+ * 2.16 A private authority reaches the containers of builds: steps by a mount and the usual variables, image
+ * builds as a secret that they may ask for.
+ */
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it, onTestFailed } from 'vitest';

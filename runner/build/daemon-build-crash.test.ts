@@ -1,4 +1,7 @@
-/** The daemon is killed in each phase of a build: the next one leaves nothing of it behind, and neither pushes nor deploys it again. */
+/**
+ * The daemon is killed in each phase of a build: the next one leaves nothing of it behind, and neither pushes
+ * nor deploys it again.
+ */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFailed } from 'vitest';
@@ -153,7 +156,8 @@ describe.runIf(there)('daemon killed with SIGKILL in a build', { timeout: 400_00
     const first = startDaemon();
     const good = cp.submitBuild({ source, image: { ...image, tag: '1' }, deploy });
     await untilReported(cp, good.id, BUILD_MS);
-    // The app stays up and never opens its port, so that the build is long enough in this phase to be killed there.
+    // The app stays up and never opens its port, so that the build is long enough in this phase to be killed
+    // there.
     git.commit('web', {
       Dockerfile: 'FROM scratch\nCOPY busybox /bin/busybox\nCMD ["/bin/busybox", "sleep", "600"]\n',
     });

@@ -1,4 +1,7 @@
-/** Builds of the released daemon that take layers of earlier builds: their own team's alone, and none that an older secret, file or variable has made. */
+/**
+ * Builds of the released daemon that take layers of earlier builds: their own team's alone, and none that an
+ * older secret, file or variable has made.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFailed } from 'vitest';

@@ -1,4 +1,7 @@
-/** The released daemon builds what a source names: a Dockerfile, the folder that it copies from, a stage, and a tag. */
+/**
+ * The released daemon builds what a source names: a Dockerfile, the folder that it copies from, a stage, and
+ * a tag.
+ */
 import { describe, expect, it, onTestFailed } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import {

@@ -1,4 +1,7 @@
-/** The released daemon builds with a real engine: from a repository on loopback to a registry on loopback and to a container that answers. */
+/**
+ * The released daemon builds with a real engine: from a repository on loopback to a registry on loopback and
+ * to a container that answers.
+ */
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFailed, onTestFinished } from 'vitest';

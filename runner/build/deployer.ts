@@ -1,4 +1,7 @@
-/** The interface between a build and the code that brings an image up on this machine; `deploy/` implements it, and the daemon passes it in. */
+/**
+ * The interface between a build and the code that brings an image up on this machine; `deploy/` implements
+ * it, and the daemon passes it in.
+ */
 import type { BuildContext } from './context.ts';
 import type { DeployPlan } from './plan.ts';
 
@@ -14,7 +17,10 @@ export interface DeployRequest {
   target: DeployPlan;
   /** A reference by digest where the image was published; its local tag where it was not. */
   image: string;
-  /** The image's name in the store of the build that made it; absent where the image exists elsewhere, or in the machine's engine. */
+  /**
+   * The image's name in the store of the build that made it; absent where the image exists elsewhere, or in
+   * the machine's engine.
+   */
   built?: string;
   /** Variables and secrets together. */
   env: Readonly<Record<string, string>>;
@@ -57,9 +63,14 @@ export interface Deployers {
   of(kind: DeployPlan['kind']): Deployer;
   /** Throws when the app must not be deployed here. `shared`: the machine is of many teams. */
   admit(target: DeployPlan, shared: boolean): Promise<Admission>;
-  /** The reasons why it takes no builds any more: it was offered a deploy that a machine of many teams must refuse. */
+  /**
+   * The reasons why it takes no builds any more: it was offered a deploy that a machine of many teams must
+   * refuse.
+   */
   notReady(): string[];
-  /** Runs after the start of a daemon and ends every deploy that an earlier process had begun. Never rejects. */
+  /**
+   * Runs after the start of a daemon and ends every deploy that an earlier process had begun. Never rejects.
+   */
   restore(): Promise<void>;
   /** Runs every few seconds: apps keep their rules, and those that have ended start again. Never rejects. */
   check(): Promise<void>;

@@ -1,4 +1,7 @@
-/** Chooses how the image is made, and from which folder, in the clone after the build steps. Every path is resolved and must lie in the clone. */
+/**
+ * Chooses how the image is made, and from which folder, in the clone after the build steps. Every path is
+ * resolved and must lie in the clone.
+ */
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { errorCode } from '../platform/errors.ts';
@@ -82,7 +85,10 @@ async function folderOf(clone: string, path: string, what: string): Promise<stri
   throw new BuildFailed(`${what} ${path} is no folder of the repository; it holds ${await listed(clone)}`);
 }
 
-/** Returns the real path of an entry of the clone; undefined when it does not exist. A path that leaves the clone fails the build. */
+/**
+ * Returns the real path of an entry of the clone; undefined when it does not exist. A path that leaves the
+ * clone fails the build.
+ */
 async function inside(clone: string, path: string, what: string): Promise<string | undefined> {
   const root = await realpath(clone);
   let real: string;

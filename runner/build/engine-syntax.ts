@@ -1,4 +1,7 @@
-/** What an engine reads in Dockerfiles only from some version on. An older one takes it for something else, and fails with a text that does not say so. */
+/**
+ * What an engine reads in Dockerfiles only from some version on. An older one takes it for something else,
+ * and fails with a text that does not say so.
+ */
 import type { Engine } from '../executor/engine.ts';
 import { engineVersion, isBelow, type Version } from './engine-floor.ts';
 import { BuildFailed } from './failure.ts';

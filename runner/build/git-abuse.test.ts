@@ -1,4 +1,7 @@
-/** The abuse suite of git: runs every case of build-abuse/git-cases.ts in the containment of this machine, as a machine of the service's pool does. */
+/**
+ * The abuse suite of git: runs every case of build-abuse/git-cases.ts in the containment of this machine, as
+ * a machine of the service's pool does.
+ */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';

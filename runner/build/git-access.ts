@@ -1,6 +1,6 @@
 /**
- * The environment of git and the files that it names. A token is passed by GIT_ASKPASS, a key by a file, both in the build's private folder; neither is ever in
- * an argument, an address or a log.
+ * The environment of git and the files that it names. A token is passed by GIT_ASKPASS, a key by a file, both
+ * in the build's private folder; neither is ever in an argument, an address or a log.
  */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -44,7 +44,10 @@ export async function gitAccess(
   return { env, files };
 }
 
-/** Answers the two questions of git and git-lfs, compared as whole texts, for the plan's own host and port only: a submodule or a redirect elsewhere gets nothing. */
+/**
+ * Answers the two questions of git and git-lfs, compared as whole texts, for the plan's own host and port
+ * only: a submodule or a redirect elsewhere gets nothing.
+ */
 async function writeAskpass(context: BuildContext, source: SourcePlan, place: Place): Promise<string> {
   const { workspace } = context;
   const answers = [];

@@ -1,6 +1,7 @@
 /**
- * Fetches what a repository keeps by Git LFS, with git's own access rules: its network, its credentials, its bounds of time and size. A pointer never reaches the
- * image in place of its file: where git-lfs is missing or leaves one, the build fails and names it.
+ * Fetches what a repository keeps by Git LFS, with git's own access rules: its network, its credentials, its
+ * bounds of time and size. A pointer never reaches the image in place of its file: where git-lfs is missing
+ * or leaves one, the build fails and names it.
  */
 import { quoteShell } from '../executor/launcher.ts';
 import type { BuildContext } from './context.ts';

@@ -1,7 +1,8 @@
 /**
- * Runs git for a build. A machine that builds for many teams runs it contained: its network leads to public addresses alone, whatever a repository names
- * (submodules, redirects, endpoints), and its folders have names that tell nothing of the machine. On a team's own machine git is a process of the host, because
- * it must reach what that team's network reaches.
+ * Runs git for a build. A machine that builds for many teams runs it contained: its network leads to public
+ * addresses alone, whatever a repository names (submodules, redirects, endpoints), and its folders have names
+ * that tell nothing of the machine. On a team's own machine git is a process of the host, because it must
+ * reach what that team's network reaches.
  */
 import { basename } from 'node:path';
 import { fileBind } from './containment-script.ts';

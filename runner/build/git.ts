@@ -1,7 +1,8 @@
 /**
  * Clones one commit of an untrusted repository.
  *
- * git gets an empty home, no system or user configuration, no hooks, no filters, no helpers, and only the protocols of the plan. It runs nothing of the clone.
+ * git gets an empty home, no system or user configuration, no hooks, no filters, no helpers, and only the
+ * protocols of the plan. It runs nothing of the clone.
  */
 import { runCommand } from '../executor/command.ts';
 import type { BuildContext } from './context.ts';
@@ -29,7 +30,8 @@ const SETTINGS = {
   'core.protectHFS': 'true',
   'core.protectNTFS': 'true',
   'credential.helper': '',
-  // Only the first request may be redirected to another host, as hosting services do for a renamed repository; the token is asked for by host.
+  // Only the first request may be redirected to another host, as hosting services do for a renamed
+  // repository; the token is asked for by host.
   'http.followRedirects': 'initial',
   'http.lowSpeedLimit': '1000',
   'http.lowSpeedTime': '60',
@@ -147,7 +149,10 @@ function describeRef(name: string): string {
   return `${kind === 'tags' ? 'tag' : 'branch'} ${short}`;
 }
 
-/** git fetches the tags of what it gets only where that gets a name. A tag has its own name, for what asks git for it. */
+/**
+ * git fetches the tags of what it gets only where that gets a name. A tag has its own name, for what asks git
+ * for it.
+ */
 function refspecOf(what: string, tags: boolean): string {
   if (what.startsWith('refs/tags/')) return `+${what}:${what}`;
   return tags ? `+${what}:refs/remotes/origin/${what.replace(/^refs\/heads\//, '')}` : what;

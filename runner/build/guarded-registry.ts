@@ -1,4 +1,7 @@
-/** Checks that a registry asks for credentials, before an image of one team is pushed to a place that other teams share. */
+/**
+ * Checks that a registry asks for credentials, before an image of one team is pushed to a place that other
+ * teams share.
+ */
 import { errorText } from '../platform/errors.ts';
 import { MachineFailed } from './failure.ts';
 import type { ImagePlan } from './plan.ts';

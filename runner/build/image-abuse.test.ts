@@ -1,4 +1,7 @@
-/** The abuse suite of images: runs every case of build-abuse/image-cases.ts with the released daemon, as a machine of the service's pool has it. */
+/**
+ * The abuse suite of images: runs every case of build-abuse/image-cases.ts with the released daemon, as a
+ * machine of the service's pool has it.
+ */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFailed } from 'vitest';
 import { has } from '../../test/setup/needs.ts';

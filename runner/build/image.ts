@@ -1,4 +1,7 @@
-/** Makes the image with the engine. Variables are build arguments; secrets are files of the private folder that only a step that asks for them sees. */
+/**
+ * Makes the image with the engine. Variables are build arguments; secrets are files of the private folder
+ * that only a step that asks for them sees.
+ */
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { CA_SECRET } from '../executor/ca-bundle.ts';
 import type { Engine } from '../executor/engine.ts';
@@ -34,7 +37,10 @@ export interface ImageArgsOptions {
   authFlags: readonly string[];
   /** Layers of earlier builds in the same store are taken, and those of this one are left for later ones. */
   reuseLayers?: boolean;
-  /** Limits that the engine sets for the build's containers; absent where the containment holds the limits itself. */
+  /**
+   * Limits that the engine sets for the build's containers; absent where the containment holds the limits
+   * itself.
+   */
   limits?: {
     memoryMb: number;
     cpus: number;
@@ -51,7 +57,8 @@ export function localTag(id: string, epoch: number): string {
 export function imageArgs(engine: Engine, options: ImageArgsOptions): string[] {
   return [
     'build',
-    // Present images are used and missing ones are fetched, which works the same in an engine without network. docker does so by default.
+    // Present images are used and missing ones are fetched, which works the same in an engine without
+    // network. docker does so by default.
     ...(engine.name === 'podman'
       ? ['--pull=missing', `--layers=${options.reuseLayers === true}`, '--force-rm']
       : ['--force-rm']),
@@ -90,7 +97,8 @@ export async function buildImage(
     secrets.push({ name, file: await writeSecret(workspace, { name: `secret-${name}`, text: value }) });
   if (context.caFile !== undefined) secrets.push({ name: CA_SECRET, file: context.caFile });
   if (engine.name === 'podman') secrets.push({ name: MARKER_SECRET, file: `${workspace.secrets}/marker` });
-  // The images of the team's own registry are fetched before: no step of the build comes near its credentials.
+  // The images of the team's own registry are fetched before: no step of the build comes near its
+  // credentials.
   if (contained !== undefined) await fetchBases(context, text);
   const access = await registryAccess(context, contained === undefined ? plan.image : undefined);
   const args = imageArgs(engine, {
@@ -139,7 +147,10 @@ async function dockerfileText(path: string): Promise<string> {
   return size > DOCKERFILE_BYTES_MAX ? '' : await readFile(path, 'utf8');
 }
 
-/** Fetches the images that the text may name: the operator's, and the team's own with the team's credentials, before any code of the build runs. */
+/**
+ * Fetches the images that the text may name: the operator's, and the team's own with the team's credentials,
+ * before any code of the build runs.
+ */
 async function fetchBases(context: BuildContext, text: string): Promise<void> {
   const { plan, contained } = context;
   const meant = [text, ...Object.values(plan.variables)].join('\n');
@@ -159,7 +170,8 @@ async function fetchBases(context: BuildContext, text: string): Promise<void> {
 }
 
 /**
- * Finds names of images in a text that begin so; a name with a variable is left to the engine, which asks without credentials.
+ * Finds names of images in a text that begin so; a name with a variable is left to the engine, which asks
+ * without credentials.
  * @param reach See reachOf; undefined for a build without a registry.
  */
 export function imagesOf(reach: string | undefined, text: string): string[] {

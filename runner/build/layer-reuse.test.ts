@@ -1,4 +1,7 @@
-/** Tests which Dockerfiles are built from the beginning, because the engine would take layers that something older has made. */
+/**
+ * Tests which Dockerfiles are built from the beginning, because the engine would take layers that something
+ * older has made.
+ */
 import { describe, expect, it } from 'vitest';
 import { beginsWithImage, mayReuseLayers } from './layer-reuse.ts';
 

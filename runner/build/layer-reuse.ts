@@ -1,14 +1,19 @@
 /**
- * Decides whether a build may take layers of its team's earlier builds. podman compares the text of a step, the values of the variables that its stage declares, and the
- * content that COPY and ADD bring. It compares neither secrets and files that a step mounts, nor the lines of a here-document, nor, outside of RUN, the values of variables:
- * with one of these in the Dockerfile, an image could hold what an earlier secret, file or value has made. Such a Dockerfile is built from the beginning.
+ * Decides whether a build may take layers of its team's earlier builds. podman compares the text of a step,
+ * the values of the variables that its stage declares, and the content that COPY and ADD bring. It compares
+ * neither secrets and files that a step mounts, nor the lines of a here-document, nor, outside of RUN, the
+ * values of variables: with one of these in the Dockerfile, an image could hold what an earlier secret, file
+ * or value has made. Such a Dockerfile is built from the beginning.
  */
 import { instructionsOf } from './references.ts';
 
 /** Nothing but the step itself writes there: what these mounts hold counts for no layer. */
 const HARMLESS_MOUNT =
   /--mount=type=(?:cache|tmpfs)(?:,(?:id|target|dst|destination|sharing|mode|uid|gid|size|tmpfs-size)=[\w./-]+)*(?=\s)/g;
-/** podman compares the values of variables in RUN; FROM names another layer to begin with; the last two are no part of a layer. */
+/**
+ * podman compares the values of variables in RUN; FROM names another layer to begin with; the last two are no
+ * part of a layer.
+ */
 const FOLLOWS_VARIABLES = new Set(['RUN', 'FROM', 'CMD', 'ENTRYPOINT']);
 
 export function mayReuseLayers(text: string): boolean {

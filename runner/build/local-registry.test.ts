@@ -37,7 +37,9 @@ async function listen(port = 0): Promise<{ server: Server; host: string; calls: 
   return { server, host: `127.0.0.1:${(server.address() as AddressInfo).port}`, calls: () => calls };
 }
 
-/** A process that listens and is stopped; its queue is full, so that the kernel drops whoever else connects. */
+/**
+ * A process that listens and is stopped; its queue is full, so that the kernel drops whoever else connects.
+ */
 async function silentHost(): Promise<string> {
   const script = `require('net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, function () {
     process.stdout.write(String(this.address().port), () => process.kill(process.pid, 'SIGSTOP'));

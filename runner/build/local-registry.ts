@@ -1,8 +1,8 @@
 /**
- * Checks that the service's local registry is reached from this machine, before a build begins whose image could not
- * be published. It is often on the loopback of the server's machine, and a runner on another one finds nothing there.
- * Only that registry is asked: an address that a team chose would make of a machine of the service's pool a scanner of
- * ports.
+ * Checks that the service's local registry is reached from this machine, before a build begins whose image
+ * could not be published. It is often on the loopback of the server's machine, and a runner on another one
+ * finds nothing there. Only that registry is asked: an address that a team chose would make of a machine of
+ * the service's pool a scanner of ports.
  */
 import { connect } from 'node:net';
 import { proxyFor } from '@svc/proto/proxy/proxy.ts';

@@ -1,6 +1,7 @@
 /**
- * Finds the processes of a build even when their parents are gone: a daemon that was killed leaves its children behind. Each carries the build's name, which
- * is unique on the machine: in its environment, or, inside of an engine's build container, in a mount of a file of the build's folder.
+ * Finds the processes of a build even when their parents are gone: a daemon that was killed leaves its
+ * children behind. Each carries the build's name, which is unique on the machine: in its environment, or,
+ * inside of an engine's build container, in a mount of a file of the build's folder.
  */
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';

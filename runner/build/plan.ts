@@ -1,6 +1,7 @@
 /**
- * Makes a plan of an offer and checks every text of it: they come from the control plane and end up in argument lists, paths, addresses and names of images.
- * The functions are pure; a text that passes can be read as nothing else than its kind.
+ * Makes a plan of an offer and checks every text of it: they come from the control plane and end up in
+ * argument lists, paths, addresses and names of images. The functions are pure; a text that passes can be
+ * read as nothing else than its kind.
  */
 import { checkImage, checkLimits, InvalidSpecError } from '../executor/spec.ts';
 import type {
@@ -25,7 +26,9 @@ const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const APP = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const ENVIRONMENT = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 const SCP_LIKE = /^([A-Za-z0-9._-]+)@([A-Za-z0-9.-]+):(?!\/\/)([^\s:][^\s]*)$/;
-/** A name or an address, with a port if any. The URL parser accepts `$ ( ) ; "` in the host of an ssh address. */
+/**
+ * A name or an address, with a port if any. The URL parser accepts `$ ( ) ; "` in the host of an ssh address.
+ */
 const GIT_HOST = /^(?!-)[A-Za-z0-9.:_[\]-]+$/;
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const REGISTRY_HOST = /^[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d{1,5})?$/;
@@ -263,7 +266,10 @@ export function tagOf({ tag, commitInTag }: ImagePlan, commit: string): string {
   return commitInTag ? `${tag}-${commit.slice(0, COMMIT_DIGITS)}` : tag;
 }
 
-/** What the names of images begin with for which the build may use its credentials: in a registry that teams share, its team's own. */
+/**
+ * What the names of images begin with for which the build may use its credentials: in a registry that teams
+ * share, its team's own.
+ */
 export function reachOf({ host, home, guarded }: ImagePlan): string {
   return `${guarded ? home : host}/`;
 }

@@ -1,6 +1,7 @@
 /**
- * Runs one command of a build on the host (git, the engine's client, pack): in a process group of its own, with its output streamed, ended when the build is
- * stopped. It runs without a shell, and with an explicit environment instead of an inherited one.
+ * Runs one command of a build on the host (git, the engine's client, pack): in a process group of its own,
+ * with its output streamed, ended when the build is stopped. It runs without a shell, and with an explicit
+ * environment instead of an inherited one.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { errorText } from '../platform/errors.ts';
@@ -22,7 +23,10 @@ export interface ProcessOptions {
   timeoutMs?: number;
   /** When aborted, this command alone is killed; the reason is the failure. */
   abort?: AbortSignal;
-  /** Exchanges messages with the command over its descriptor 3. When it rejects, the command is killed and has failed with that error. */
+  /**
+   * Exchanges messages with the command over its descriptor 3. When it rejects, the command is killed and has
+   * failed with that error.
+   */
   started?: (child: ChildProcess) => Promise<void>;
 }
 
@@ -74,7 +78,8 @@ export async function runProcess(options: ProcessOptions, control: BuildControl)
         await options.onOutput?.(stream, chunk);
       }
     } catch (error) {
-      // Either the runner closed the pipes, or the output could not be stored: then the command must not run on unrecorded.
+      // Either the runner closed the pipes, or the output could not be stored: then the command must not run
+      // on unrecorded.
       if (!control.term.aborted) fail(`output cannot be stored: ${String(error)}`);
       signalGroup(child, 'SIGKILL');
     }
@@ -121,7 +126,8 @@ function endOn({ child, fail }: StartedProcess, options: ProcessOptions, control
   const onTerm = () => signalGroup(child, 'SIGTERM');
   const onKill = () => {
     signalGroup(child, 'SIGKILL');
-    // A process that left the group may hold the pipes open: the clean-up finds it, so it is not waited for here.
+    // A process that left the group may hold the pipes open: the clean-up finds it, so it is not waited for
+    // here.
     child.stdout?.destroy();
     child.stderr?.destroy();
   };

@@ -1,4 +1,7 @@
-/** Pushes the image and returns the digest that the registry confirmed, and the type of the manifest behind it. */
+/**
+ * Pushes the image and returns the digest that the registry confirmed, and the type of the manifest behind
+ * it.
+ */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pause } from '../platform/clock.ts';
@@ -49,7 +52,8 @@ export async function pushImage(context: BuildContext, { tag, image, built }: Pu
     const tagged = await engineCall(context, { args: ['tag', tag, destination], binds: [], network: 'none' });
     if (tagged.code !== 0) throw new MachineFailed(`docker cannot tag the image: ${lastLines(tagged)}`);
   }
-  // podman falls back to another type by itself, and does not say so; of a type that is asked for by name it sends that one or fails.
+  // podman falls back to another type by itself, and does not say so; of a type that is asked for by name it
+  // sends that one or fails.
   let format = engine.name === 'podman' ? FORMATS[built.manifestType ?? ''] : undefined;
   const result = await withRetries(
     async () => {

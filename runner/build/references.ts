@@ -1,9 +1,11 @@
 /**
- * Checks the images that a Dockerfile names, before an engine reads it: only exact references, stages and `scratch` pass, and nothing that the engine could
- * take for the id of an image that another build left on the machine.
+ * Checks the images that a Dockerfile names, before an engine reads it: only exact references, stages and
+ * `scratch` pass, and nothing that the engine could take for the id of an image that another build left on
+ * the machine.
  *
- * This is no second parser of Dockerfiles. Engines differ in what they read (heredocs, variables of the platform), so each word is read in every way in which
- * one of them might read it, and must be harmless in all. What cannot be decided without executing the file is refused with a message. Triggers (ONBUILD) of
+ * This is no second parser of Dockerfiles. Engines differ in what they read (heredocs, variables of the
+ * platform), so each word is read in every way in which one of them might read it, and must be harmless in
+ * all. What cannot be decided without executing the file is refused with a message. Triggers (ONBUILD) of
  * base images are not seen here.
  */
 import { readFile, stat } from 'node:fs/promises';
@@ -170,7 +172,9 @@ class Stages {
   readonly #names = new Set<string>();
   count = 0;
 
-  /** @param heredocs The file may hold some: then lines that look like stages may be text, and no stage excuses what could be an id. */
+  /**
+   * @param heredocs The file may hold some: then lines that look like stages may be text, and no stage excuses what could be an id.
+   */
   constructor(heredocs: boolean) {
     this.#heredocs = heredocs;
   }
@@ -192,8 +196,8 @@ class Stages {
 }
 
 /**
- * Variables of FROM: those of the ARG lines above the first stage. Only a value that every engine fills in alike counts; undefined stands for one that cannot
- * be followed.
+ * Variables of FROM: those of the ARG lines above the first stage. Only a value that every engine fills in
+ * alike counts; undefined stands for one that cannot be followed.
  */
 class Variables {
   readonly #given: ReadonlyMap<string, string>;

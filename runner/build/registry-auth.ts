@@ -1,4 +1,7 @@
-/** Writes the credentials of one registry to a file of this build alone. The file is empty where the offer has none: builds never use the operator's own logins. */
+/**
+ * Writes the credentials of one registry to a file of this build alone. The file is empty where the offer has
+ * none: builds never use the operator's own logins.
+ */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BuildContext } from './context.ts';

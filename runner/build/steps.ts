@@ -1,4 +1,7 @@
-/** Runs the build steps in the clone, one container each. The first that fails ends the build with its exit code. */
+/**
+ * Runs the build steps in the clone, one container each. The first that fails ends the build with its exit
+ * code.
+ */
 import { CA_BUNDLE_IN_CONTAINER, caEnv } from '../executor/ca-bundle.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Executor } from '../executor/executor.ts';

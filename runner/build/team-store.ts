@@ -1,12 +1,14 @@
 /**
- * Stores of one team's images, layers and cache mounts, in a folder that no other team's builds see; and the images that the operator gave this machine, in a
- * store that everybody's builds may read. `storeOf` makes the configuration by which an engine's call uses them.
+ * Stores of one team's images, layers and cache mounts, in a folder that no other team's builds see; and the
+ * images that the operator gave this machine, in a store that everybody's builds may read. `storeOf` makes
+ * the configuration by which an engine's call uses them.
  *
- * <data>/stores/<team>/graph holds the engine's own storage, <data>/stores/<team>/cache the cache mounts and the engine's working files,
- * <data>/stores/.bases/graph the operator's images.
+ * <data>/stores/<team>/graph holds the engine's own storage, <data>/stores/<team>/cache the cache mounts and
+ * the engine's working files, <data>/stores/.bases/graph the operator's images.
  *
- * The layers that builds left there are reused by the team's later ones, see layer-reuse.ts. A store in which a build ended badly is cleaned up when the last build of
- * the team has ended; when all together are over their limit, the least recently used ones are removed whole.
+ * The layers that builds left there are reused by the team's later ones, see layer-reuse.ts. A store in which
+ * a build ended badly is cleaned up when the last build of the team has ended; when all together are over
+ * their limit, the least recently used ones are removed whole.
  */
 import { createHash } from 'node:crypto';
 import { chown, mkdir, rm, stat, utimes } from 'node:fs/promises';
@@ -53,15 +55,19 @@ export interface StoreLimits {
 }
 
 export interface Stores {
-  /** Returns the store of a team and makes it when it does not exist. It counts as held until it is given back. */
+  /**
+   * Returns the store of a team and makes it when it does not exist. It counts as held until it is given
+   * back.
+   */
   take(team: string): Promise<TeamStore>;
   /** Returns true when nobody else holds it: then it may be cleaned up. */
   giveBack(store: TeamStore): boolean;
   /** Returns the store of the operator's images. */
   bases(): Promise<TeamStore>;
   /**
-   * Returns the stores that must be removed for all together to stay within the limit: those that nobody holds, least recently used first. Where these are not
-   * enough, stores in use go as soon as nobody holds them: a later build of their team gets another one, so that each is given back at some time.
+   * Returns the stores that must be removed for all together to stay within the limit: those that nobody
+   * holds, least recently used first. Where these are not enough, stores in use go as soon as nobody holds
+   * them: a later build of their team gets another one, so that each is given back at some time.
    */
   surplus(limits: StoreLimits): Promise<TeamStore[]>;
   remove(store: TeamStore): Promise<void>;
@@ -125,7 +131,10 @@ interface Measured {
   mb: number;
 }
 
-/** Returns the stores to be removed now, and those when nobody holds them any more. Full ones that nobody holds go whatever the excess is. */
+/**
+ * Returns the stores to be removed now, and those when nobody holds them any more. Full ones that nobody
+ * holds go whatever the excess is.
+ */
 function leastLately(
   teams: readonly Measured[],
   excessMb: number,

@@ -1,4 +1,7 @@
-/** Brings an image from the team's store to the machine's engine, which runs deployed apps, under the same name and no other. */
+/**
+ * Brings an image from the team's store to the machine's engine, which runs deployed apps, under the same
+ * name and no other.
+ */
 import { lstat, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { failureText, runCommand } from '../executor/command.ts';
@@ -28,7 +31,10 @@ export async function handOver(context: BuildContext, tag: string): Promise<void
   await rm(archive, { force: true });
 }
 
-/** An archive names its images: another name would replace somebody else's image. Nothing in the containment runs any more. */
+/**
+ * An archive names its images: another name would replace somebody else's image. Nothing in the containment
+ * runs any more.
+ */
 async function holdName(archive: string, tag: string): Promise<void> {
   if (!(await lstat(archive)).isFile()) throw new MachineFailed('the image that was handed over is no file');
   const read = await runCommand(['tar', '--extract', '--to-stdout', `--file=${archive}`, 'manifest.json'], {

@@ -1,9 +1,10 @@
 /**
- * The folders of a build on this machine: one for its clone and temporary files, and one for its secrets, in memory where possible and closed to other users.
- * Both carry the build's name, and so does everything that must be removed with them.
+ * The folders of a build on this machine: one for its clone and temporary files, and one for its secrets, in
+ * memory where possible and closed to other users. Both carry the build's name, and so does everything that
+ * must be removed with them.
  *
- * `destroyWorkspace` owns the order: processes, the engine's leftovers, secrets, and the folder last, because as long as the folder exists the next start of
- * the daemon tries again.
+ * `destroyWorkspace` owns the order: processes, the engine's leftovers, secrets, and the folder last, because
+ * as long as the folder exists the next start of the daemon tries again.
  */
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +16,9 @@ import type { BuildEngine } from '../executor/executor.ts';
 import { killMarked, mountsBelow } from './marked.ts';
 
 const NAME = /^svc-build-[0-9a-f]{12}-([A-Za-z0-9_]+)-(\d+)$/;
-/** Id of a secret that no step mounts. It puts the build's name into the engine's records of its containers. */
+/**
+ * Id of a secret that no step mounts. It puts the build's name into the engine's records of its containers.
+ */
 export const MARKER_SECRET = 'svc.work';
 const CALL_MS = 30_000;
 
@@ -127,7 +130,10 @@ export async function destroyWorkspace(engine: BuildEngine | undefined, workspac
   await removeTree(workspace.folder);
 }
 
-/** Build steps leave folders without the write bit, as Go's module cache has them: only root can delete from these as they are. */
+/**
+ * Build steps leave folders without the write bit, as Go's module cache has them: only root can delete from
+ * these as they are.
+ */
 async function removeTree(folder: string): Promise<void> {
   const remove = async () => await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   try {
@@ -148,7 +154,10 @@ async function openFolders(folder: string): Promise<void> {
     if (entry.isDirectory()) await openFolders(join(folder, entry.name)).catch(() => undefined);
 }
 
-/** Removes containers in which a killed engine was building: they have no label, but the engine's records hold what they were given. */
+/**
+ * Removes containers in which a killed engine was building: they have no label, but the engine's records hold
+ * what they were given.
+ */
 async function removeEngineLeftovers(build: BuildEngine, workspace: Workspace): Promise<void> {
   const { engine } = build;
   if (engine.name !== 'podman') return;

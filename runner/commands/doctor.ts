@@ -1,4 +1,7 @@
-/** `svc-runner doctor`: checks everything that a working runner needs, one line each, with advice. Exit code 1 when a check fails. */
+/**
+ * `svc-runner doctor`: checks everything that a working runner needs, one line each, with advice. Exit code 1
+ * when a check fails.
+ */
 import type { CommandIo } from './command-io.ts';
 import { runChecks, type CheckResult } from '../doctor/checks.ts';
 import { flagsHelp, parseFlags, UsageError, type FlagSpec } from './flags.ts';

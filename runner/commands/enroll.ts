@@ -1,6 +1,7 @@
 /**
- * `svc-runner enroll`: makes the key on this machine and sends its public half only. It is safe to repeat: a key that an interrupted enrollment left is used
- * again, and the control plane answers the same token and key with the same runner.
+ * `svc-runner enroll`: makes the key on this machine and sends its public half only. It is safe to repeat: a
+ * key that an interrupted enrollment left is used again, and the control plane answers the same token and key
+ * with the same runner.
  */
 import { resolve } from 'node:path';
 import { existsSync, readFileSync, renameSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Strict command-line flags: an unknown flag, a missing value or a stray argument is an error with a suggestion. */
+/**
+ * Strict command-line flags: an unknown flag, a missing value or a stray argument is an error with a
+ * suggestion.
+ */
 
 export interface FlagSpec {
   /** Long name without dashes. */

@@ -1,4 +1,7 @@
-/** Settings of `svc-runner run`: each is taken from the flag, else the environment variable, else the config file, else the default, and checked here. */
+/**
+ * Settings of `svc-runner run`: each is taken from the flag, else the environment variable, else the config
+ * file, else the default, and checked here.
+ */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { RunSettings } from '../daemon/run-settings.ts';

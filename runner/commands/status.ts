@@ -1,4 +1,7 @@
-/** `svc-runner status`: asks the daemon through its unix socket, or reads its state file; it calls nobody over the network. Exit code 1 when no daemon runs here. */
+/**
+ * `svc-runner status`: asks the daemon through its unix socket, or reads its state file; it calls nobody over
+ * the network. Exit code 1 when no daemon runs here.
+ */
 import type { CommandIo } from './command-io.ts';
 import { flagsHelp, parseFlags, type FlagSpec } from './flags.ts';
 import { dataPaths, defaultDataDir, requireConfig } from '../disk/identity.ts';

@@ -1,9 +1,11 @@
 /**
- * The systemd unit of the daemon, as text. Every line has its reason beside it, for the operator who reads it when something is wrong.
+ * The systemd unit of the daemon, as text. Every line has its reason beside it, for the operator who reads it
+ * when something is wrong.
  *
- * Some options are left out on purpose, because they break podman or docker below the daemon: NoNewPrivileges and everything that implies it for a user
- * (newuidmap is setuid), RestrictSUIDSGID (images hold setuid files), Protect… and Private… options (a mount namespace of its own hides the engine's mounts
- * from the engine that people call, and a device policy takes /dev/fuse and /dev/net/tun away).
+ * Some options are left out on purpose, because they break podman or docker below the daemon: NoNewPrivileges
+ * and everything that implies it for a user (newuidmap is setuid), RestrictSUIDSGID (images hold setuid
+ * files), Protect… and Private… options (a mount namespace of its own hides the engine's mounts from the
+ * engine that people call, and a device policy takes /dev/fuse and /dev/net/tun away).
  */
 import { UsageError } from './flags.ts';
 import { EXIT } from '../daemon/shutdown.ts';
@@ -24,7 +26,10 @@ export interface UnitOptions {
 
 /** Time for last output and results after the drain. */
 const DELIVER_SECONDS = 60;
-/** It is longer than the longest silence of the heartbeat thread: 60 s between two beats while no runners are served, and 10 s for one. */
+/**
+ * It is longer than the longest silence of the heartbeat thread: 60 s between two beats while no runners are
+ * served, and 10 s for one.
+ */
 export const WATCHDOG_SECONDS_MIN = 90;
 
 export function unitText(options: UnitOptions): string {
@@ -77,7 +82,8 @@ WantedBy=multi-user.target
 
 function userLines(user: UnitOptions['user']): string {
   if (user === undefined) return '';
-  // Rootless podman keeps its state there; it exists without a login when lingering is on: loginctl enable-linger <user>.
+  // Rootless podman keeps its state there; it exists without a login when lingering is on: loginctl
+  // enable-linger <user>.
   const runtime =
     user.uid === undefined
       ? ''
@@ -85,7 +91,9 @@ function userLines(user: UnitOptions['user']): string {
   return `User=${user.name}\n${runtime}`;
 }
 
-/** Quotes one argument of ExecStart=: systemd gives `%` and `$` a meaning of its own, and splits at blanks. */
+/**
+ * Quotes one argument of ExecStart=: systemd gives `%` and `$` a meaning of its own, and splits at blanks.
+ */
 function quoted(word: string): string {
   if (/[\0\r\n]/.test(word)) throw new UsageError(`${JSON.stringify(word)} cannot stand in a unit`);
   const escaped = word.replace(/%/g, '%%').replace(/\$/g, '$$$$');

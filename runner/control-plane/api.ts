@@ -1,6 +1,7 @@
 /**
- * Signed calls. One attempt is one signature with a fresh nonce; a `clock_skew` answer corrects the shared clock offset and is followed by
- * exactly one more attempt. `callUntilAnswered` repeats until the control plane gave a definite answer.
+ * Signed calls. One attempt is one signature with a fresh nonce; a `clock_skew` answer corrects the shared
+ * clock offset and is followed by exactly one more attempt. `callUntilAnswered` repeats until the control
+ * plane gave a definite answer.
  */
 import { createNonce, type SigningKey } from '@svc/proto/signature/keys.ts';
 import { signRequest, targetOfUrl } from '@svc/proto/signature/sign.ts';
@@ -75,7 +76,10 @@ export interface Api {
     body: Calls[N]['request'],
     options?: CallOptions,
   ): Promise<Answer<Calls[N]['reply']>>;
-  /** Repeats while the verdict is `retry`; rejects with a CallError of any other verdict. `body` is asked anew for each attempt. */
+  /**
+   * Repeats while the verdict is `retry`; rejects with a CallError of any other verdict. `body` is asked anew
+   * for each attempt.
+   */
   callUntilAnswered<N extends CallName>(
     name: N,
     body: () => Calls[N]['request'],

@@ -1,6 +1,7 @@
 /**
- * The delay before the next try: the first retry comes at once (most failures are one reset connection), the later ones with full jitter over
- * 1 s · 2^n, at most 60 s, so that a fleet that lost its control plane does not come back as one wave.
+ * The delay before the next try: the first retry comes at once (most failures are one reset connection), the
+ * later ones with full jitter over 1 s · 2^n, at most 60 s, so that a fleet that lost its control plane does
+ * not come back as one wave.
  */
 
 export const BACKOFF_BASE_MS = 1_000;
@@ -8,7 +9,10 @@ export const BACKOFF_MAX_MS = 60_000;
 /** A server may ask for more patience than our own cap, within reason. */
 export const RETRY_AFTER_MAX_MS = 300_000;
 
-/** Least delay between tries at a control plane that serves no runners: staff switch features by the minute, not by the second. */
+/**
+ * Least delay between tries at a control plane that serves no runners: staff switch features by the minute,
+ * not by the second.
+ */
 export const UNSERVED_MIN_MS = 5_000;
 
 export interface BackoffOptions {
@@ -32,7 +36,10 @@ export function nextDelayMs(failures: number, retryAfterMs?: number, options: Ba
   return random() * ceiling;
 }
 
-/** The same after answers of a control plane that serves no runners at present: full jitter between 5 s and a ceiling of 10 s, 20 s, 40 s, 60 s. */
+/**
+ * The same after answers of a control plane that serves no runners at present: full jitter between 5 s and a
+ * ceiling of 10 s, 20 s, 40 s, 60 s.
+ */
 export function unservedDelayMs(failures: number, options: BackoffOptions = {}): number {
   const random = options.random ?? Math.random;
   const ceiling = Math.min(UNSERVED_MIN_MS * 2 ** Math.min(failures, 30), BACKOFF_MAX_MS);

@@ -1,9 +1,11 @@
 /**
- * The heartbeat: reports to the control plane every 15 s that this process lives and which leases it holds, and takes the state of each lease from the reply.
+ * The heartbeat: reports to the control plane every 15 s that this process lives and which leases it holds,
+ * and takes the state of each lease from the reply.
  *
- * Runs in its own thread, so that neither a busy main thread nor a slow disk can make a lease run out. It owns the lease book. Two independent
- * clocks: the beat (one call at a time, at once when an offer arrived) and the giving up of leases, which must happen on time
- * even while a call hangs. Every result is posted to the main thread; the loop never touches a task itself.
+ * Runs in its own thread, so that neither a busy main thread nor a slow disk can make a lease run out. It
+ * owns the lease book. Two independent clocks: the beat (one call at a time, at once when an offer arrived)
+ * and the giving up of leases, which must happen on time even while a call hangs. Every result is posted to
+ * the main thread; the loop never touches a task itself.
  */
 import type { Api } from './api.ts';
 import { nextDelayMs, unservedDelayMs } from './backoff.ts';
@@ -15,7 +17,10 @@ import { CallError } from './retryable.ts';
 import type { HeartbeatReply, HeartbeatRequest, WireDiagnostics, WireLease } from './wire.ts';
 import { refKey } from './work-ref.ts';
 
-/** A beat under way for longer than this is given up when an offer waits for its acceptance: an offer stands for 15 s only. */
+/**
+ * A beat under way for longer than this is given up when an offer waits for its acceptance: an offer stands
+ * for 15 s only.
+ */
 const HANGING_MS = 2_000;
 /** Time limit of the last beat, which delays the end of the process. */
 const LAST_BEAT_MS = 3_000;
@@ -247,7 +252,10 @@ function afterFailure(options: HeartbeatLoopOptions, state: State, error: unknow
   return Math.min(nextDelayMs(state.failures, failure.retryAfterMs), state.intervals.heartbeatMs);
 }
 
-/** While a lease can still be renewed, the beat keeps its interval; without one, or after the last has run out at the control plane, it may wait longer. */
+/**
+ * While a lease can still be renewed, the beat keeps its interval; without one, or after the last has run out
+ * at the control plane, it may wait longer.
+ */
 function afterUnserved(options: HeartbeatLoopOptions, state: State): number {
   const { count, sinceMs } = (state.unserved ??= { count: 0, sinceMs: monotonicMs() });
   state.unserved.count = count + 1;

@@ -12,7 +12,10 @@ import type {
 } from './wire.ts';
 import type { WorkRef } from './work-ref.ts';
 
-/** The heartbeat thread's start data. The thread reads the key file itself: key objects and secrets are not passed between threads. */
+/**
+ * The heartbeat thread's start data. The thread reads the key file itself: key objects and secrets are not
+ * passed between threads.
+ */
 export interface HeartbeatSetup {
   baseUrl: string;
   runnerId: string;

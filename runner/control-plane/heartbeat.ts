@@ -1,5 +1,6 @@
 /**
- * The main thread's side of the heartbeat: starts the thread, passes messages on, and calls back. It owns the listeners of each lease.
+ * The main thread's side of the heartbeat: starts the thread, passes messages on, and calls back. It owns the
+ * listeners of each lease.
  */
 import { Worker } from 'node:worker_threads';
 import type { FromHeartbeat, HeartbeatSetup, LeaseState, ToHeartbeat } from './heartbeat-protocol.ts';
@@ -16,7 +17,10 @@ const STOP_MS_MAX = 5_000;
 export type OnLeaseState = (state: LeaseState, phase?: BuildPhase) => void;
 
 export interface Heartbeat {
-  /** Every heartbeat from now on names the work, and the first is sent at once. `leaseMs` is the offer's; undefined when only a report is outstanding. */
+  /**
+   * Every heartbeat from now on names the work, and the first is sent at once. `leaseMs` is the offer's;
+   * undefined when only a report is outstanding.
+   */
   hold(ref: WorkRef, leaseMs: number | undefined, onState: OnLeaseState): void;
   /** Every heartbeat from now on names the phase of the build, and the first is sent at once. */
   enter(ref: WorkRef, entered: EnteredPhase): void;
@@ -120,7 +124,8 @@ function startWorker(setup: HeartbeatSetup): Worker {
   const options = { workerData: setup, name: 'heartbeat' };
   if (!import.meta.url.endsWith('.ts'))
     return new Worker(new URL('./heartbeat.worker.js', import.meta.url), { ...options, execArgv: [] });
-  // A thread cannot be started from a TypeScript file, so it starts from a line that brings the loader of the checkout in first.
+  // A thread cannot be started from a TypeScript file, so it starts from a line that brings the loader of the
+  // checkout in first.
   const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'));
   const entry = JSON.stringify(new URL('./heartbeat.worker.ts', import.meta.url).href);
   const code = `import(${loader}).then(({ register }) => { register(); return import(${entry}); })`;

@@ -1,7 +1,7 @@
 /**
- * Entry of the heartbeat thread: reads the key, runs the heartbeat loop, and watches the main thread. A main thread that is stuck for good
- * would leave a process that renews its leases forever and does nothing for them: it is killed, loudly, so that the service manager starts a
- * new one, which reaps what is left.
+ * Entry of the heartbeat thread: reads the key, runs the heartbeat loop, and watches the main thread. A main
+ * thread that is stuck for good would leave a process that renews its leases forever and does nothing for
+ * them: it is killed, loudly, so that the service manager starts a new one, which reaps what is left.
  */
 import { readFileSync, writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -13,7 +13,10 @@ import type { FromHeartbeat, HeartbeatSetup, ToHeartbeat } from './heartbeat-pro
 import { createHttpClient } from './http-client.ts';
 import type { Log, LogFields } from '../platform/log.ts';
 
-/** The main thread's silence is counted in checks of this thread, not in time: a machine that slept or a stopped process has not lost its main thread. */
+/**
+ * The main thread's silence is counted in checks of this thread, not in time: a machine that slept or a
+ * stopped process has not lost its main thread.
+ */
 const WATCH_MS = 5_000;
 const SILENT_CHECKS_MAX = 24;
 

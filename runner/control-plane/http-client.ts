@@ -1,6 +1,7 @@
 /**
- * HTTP for the daemon: outbound only, kept-alive connections, a private CA, proxies from the environment, and three bounds that the
- * platform's own fetch does not offer together: a deadline for the whole exchange, a cap on the reply, and an abort.
+ * HTTP for the daemon: outbound only, kept-alive connections, a private CA, proxies from the environment, and
+ * three bounds that the platform's own fetch does not offer together: a deadline for the whole exchange, a
+ * cap on the reply, and an abort.
  */
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { createOutbound } from '@svc/proto/proxy/outbound.ts';
@@ -126,7 +127,8 @@ async function exchange(request: HttpRequest, open: Open): Promise<HttpReply> {
     outgoing.once('error', (error: NodeJS.ErrnoException) =>
       fail(error.code ?? 'request_failed', messageOf(error), error),
     );
-    // After the first error a second one (a reset of the destroyed socket) has no listener left and would end the process.
+    // After the first error a second one (a reset of the destroyed socket) has no listener left and would end
+    // the process.
     outgoing.on('error', () => undefined);
     outgoing.end(request.body);
   });

@@ -1,4 +1,7 @@
-/** The server steers the intervals; the runner keeps them within its own bounds, so that no answer can make it silent or make it spin. */
+/**
+ * The server steers the intervals; the runner keeps them within its own bounds, so that no answer can make it
+ * silent or make it spin.
+ */
 import type { WireIntervals } from './wire.ts';
 
 export interface Intervals {
@@ -9,7 +12,9 @@ export interface Intervals {
 
 export const DEFAULT_INTERVALS: Intervals = { heartbeatMs: 15_000, pollWaitMs: 30_000, leaseMs: 60_000 };
 
-/** The lower bounds leave room for tests with short leases; a real server never asks for less than seconds. */
+/**
+ * The lower bounds leave room for tests with short leases; a real server never asks for less than seconds.
+ */
 const BOUNDS: Readonly<Record<keyof Intervals, readonly [min: number, max: number]>> = {
   heartbeatMs: [200, 30_000],
   pollWaitMs: [1_000, 50_000],

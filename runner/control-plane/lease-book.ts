@@ -1,9 +1,11 @@
 /**
- * The leases that this process holds, and when each must be given up: pure state of the heartbeat thread, without timers or calls.
+ * The leases that this process holds, and when each must be given up: pure state of the heartbeat thread,
+ * without timers or calls.
  *
- * A lease counts from the moment when the request that renewed it was sent, on the monotonic clock, so it never outlives the control plane's. It is given
- * up a margin before its end, so that the task is dead before anybody else may start it: 5 s, or a sixth of a lease shorter than 30 s.
- * An offer counts from its arrival: its poll was sent long before, and the heartbeat that accepts it is checked over there.
+ * A lease counts from the moment when the request that renewed it was sent, on the monotonic clock, so it
+ * never outlives the control plane's. It is given up a margin before its end, so that the task is dead before
+ * anybody else may start it: 5 s, or a sixth of a lease shorter than 30 s. An offer counts from its arrival:
+ * its poll was sent long before, and the heartbeat that accepts it is checked over there.
  */
 import type { EnteredPhase, WireLease } from './wire.ts';
 import { refKey, type WorkRef } from './work-ref.ts';
@@ -18,7 +20,10 @@ export function leaseMarginMs(leaseMs: number): number {
 }
 
 export interface HeldLease extends WorkRef {
-  /** When to give the lease up. Infinity: the work has ended, only its report is outstanding; nothing is left to be killed. */
+  /**
+   * When to give the lease up. Infinity: the work has ended, only its report is outstanding; nothing is left
+   * to be killed.
+   */
   giveUpAtMs: number;
   /** It is an offer that no heartbeat has accepted yet. */
   offered: boolean;
@@ -29,7 +34,10 @@ export interface HeldLease extends WorkRef {
 export interface LeaseBook {
   /** A fresh offer, or (leaseMs undefined) finished work whose report is outstanding. */
   hold(ref: WorkRef, leaseMs: number | undefined, nowMs: number): void;
-  /** Only moves the end later: an answer that was overtaken changes nothing. The first renewal replaces the end of the offer. */
+  /**
+   * Only moves the end later: an answer that was overtaken changes nothing. The first renewal replaces the
+   * end of the offer.
+   */
   renew(ref: WorkRef, sentAtMs: number, leaseMs: number): void;
   /** The build is about to enter this phase: every beat from now on names it. */
   enter(ref: WorkRef, entered: EnteredPhase): void;

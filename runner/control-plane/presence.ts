@@ -1,6 +1,7 @@
 /**
- * Tracks whether the control plane serves runners at present. It does not when the platform feature is off or the address is wrong: on purpose both look
- * like an unknown route, and the runner can mend neither. So it keeps its state, asks at growing intervals, and resumes by itself.
+ * Tracks whether the control plane serves runners at present. It does not when the platform feature is off or
+ * the address is wrong: on purpose both look like an unknown route, and the runner can mend neither. So it
+ * keeps its state, asks at growing intervals, and resumes by itself.
  *
  *   served ── unknown route on heartbeat or poll ──→ away ── an answer to either ──→ served
  *

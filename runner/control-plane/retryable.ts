@@ -1,7 +1,8 @@
 /**
- * The one place that decides what a failed call means. Everything that does not come from the control plane itself, or that may pass, is tried
- * again; only an answer that carries the control plane's own error code can be final. A wrong clock is never taken for a revocation: each
- * has its own code, and the daemon stops for good on the latter alone.
+ * The one place that decides what a failed call means. Everything that does not come from the control plane
+ * itself, or that may pass, is tried again; only an answer that carries the control plane's own error code
+ * can be final. A wrong clock is never taken for a revocation: each has its own code, and the daemon stops
+ * for good on the latter alone.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { UNKNOWN_ROUTE } from '@svc/proto/http/unknown-route.ts';
@@ -11,8 +12,9 @@ import { TransportError } from './http-client.ts';
 import type { ErrorReply } from './wire.ts';
 
 /**
- * `retry`: later, as it is. `skew`: once more at once, with a corrected clock. `refused`: the answer is final for this call. `revoked` and
- * `boot_superseded`: final for the whole process. `aborted`: we ended it ourselves.
+ * `retry`: later, as it is. `skew`: once more at once, with a corrected clock. `refused`: the answer is final
+ * for this call. `revoked` and `boot_superseded`: final for the whole process. `aborted`: we ended it
+ * ourselves.
  */
 export type Verdict = 'retry' | 'skew' | 'refused' | 'revoked' | 'boot_superseded' | 'aborted';
 
@@ -25,7 +27,10 @@ export interface Failure {
   retryAfterMs?: number;
   requestId?: string;
   details?: Readonly<Record<string, unknown>>;
-  /** Set when the control plane answered that the route is unknown (presence.ts); its other 404 answers do not count. */
+  /**
+   * Set when the control plane answered that the route is unknown (presence.ts); its other 404 answers do not
+   * count.
+   */
   unserved?: true;
 }
 
@@ -47,7 +52,10 @@ export class CallError extends Error {
   }
 }
 
-/** Statuses that pass by themselves, each with the reason why. All of 5xx belongs to them too: the fault is on the far side. */
+/**
+ * Statuses that pass by themselves, each with the reason why. All of 5xx belongs to them too: the fault is on
+ * the far side.
+ */
 const RETRYABLE_STATUS: ReadonlyMap<number, string> = new Map([
   [404, 'runners are switched off there, or a proxy routes wrongly: both end without us'],
   [407, 'the proxy wants credentials: somebody can set them while we wait'],
@@ -64,7 +72,8 @@ const VERDICT_OF_CODE: ReadonlyMap<string, Verdict> = new Map<string, Verdict>([
   ['clock_skew', 'skew'],
   // A proxy sent our request twice and the other copy won: a fresh nonce is right.
   ['replayed', 'retry'],
-  // A proxy changed the request, or PUBLIC_URLS lacks the name that we use: somebody can mend it, and work would be lost by giving up.
+  // A proxy changed the request, or PUBLIC_URLS lacks the name that we use: somebody can mend it, and work
+  // would be lost by giving up.
   ['signature_invalid', 'retry'],
   ['signature_missing', 'retry'],
   // A restored database or a replica that lags may not know us for a while. Revocation has its own code.
@@ -126,7 +135,10 @@ export function judgeReply(reply: JudgedReply): { value: object } | { failure: F
   };
 }
 
-/** Something between us and the control plane answered: a captive portal, a load balancer, a wrong address. It may pass. */
+/**
+ * Something between us and the control plane answered: a captive portal, a load balancer, a wrong address. It
+ * may pass.
+ */
 function foreign(reply: JudgedReply, what: string): Failure {
   const start = redact(reply.body.toString('utf8', 0, 120)).replace(/\s+/g, ' ');
   const retryAfterMs = retryAfter(reply.headers['retry-after']);

@@ -1,4 +1,7 @@
-/** Compares the hand-written JSON shapes with the contract: every field and enum value that the daemon sends or reads must exist there. */
+/**
+ * Compares the hand-written JSON shapes with the contract: every field and enum value that the daemon sends
+ * or reads must exist there.
+ */
 import { fromJsonString, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
 import * as runner from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
@@ -38,7 +41,9 @@ import type {
 } from './wire.ts';
 import { wireJson } from './wire.ts';
 
-/** Samples of each shape with every field set: `Required` makes the compiler complain when one is forgotten. */
+/**
+ * Samples of each shape with every field set: `Required` makes the compiler complain when one is forgotten.
+ */
 const enroll: Required<EnrollRequest> = {
   token: 't',
   name: 'n',

@@ -1,7 +1,8 @@
 /**
- * The JSON that goes over the wire, as svc.runner.v1 spells it: lowerCamel fields, enums in their short words, bytes in base64. Written out by hand
- * rather than taken from the generated messages, because the daemon needs eight small shapes and should start in an instant; a
- * test holds them against the contract. What a reply may leave out is optional here: an absent field is its zero value.
+ * The JSON that goes over the wire, as svc.runner.v1 spells it: lowerCamel fields, enums in their short
+ * words, bytes in base64. Written out by hand rather than taken from the generated messages, because the
+ * daemon needs eight small shapes and should start in an instant; a test holds them against the contract.
+ * What a reply may leave out is optional here: an absent field is its zero value.
  */
 
 /** Phases of a build, in order. */
@@ -312,12 +313,16 @@ export type WorkKind = keyof typeof WORK_CALLS;
 
 export type CallName = keyof Calls;
 
-/** The JSON escapes of NUL and of halves of surrogate pairs. It also matches a text that holds the escape itself, which then stays as it is. */
+/**
+ * The JSON escapes of NUL and of halves of surrogate pairs. It also matches a text that holds the escape
+ * itself, which then stays as it is.
+ */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
 
 /**
- * A request as it is sent. The control plane refuses a request in which any text holds U+0000 or half of a surrogate pair, because its database
- * cannot store them; what a task printed, or a cut through it, may hold both, and must not cost the result. Lengths stay as they are.
+ * A request as it is sent. The control plane refuses a request in which any text holds U+0000 or half of a
+ * surrogate pair, because its database cannot store them; what a task printed, or a cut through it, may hold
+ * both, and must not cost the result. Lengths stay as they are.
  */
 export function wireJson(body: object): string {
   const json = JSON.stringify(body);

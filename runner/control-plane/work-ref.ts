@@ -1,4 +1,7 @@
-/** A grant of work: the id says what, the epoch says which grant of it. Together they name every file and every message about it. */
+/**
+ * A grant of work: the id says what, the epoch says which grant of it. Together they name every file and
+ * every message about it.
+ */
 
 export interface WorkRef {
   readonly id: string;
@@ -9,7 +12,9 @@ export function refKey(ref: WorkRef): string {
   return `${ref.id}-${ref.epoch}`;
 }
 
-/** Ids come from the control plane and become file names, so nothing is accepted that a path could be made of. */
+/**
+ * Ids come from the control plane and become file names, so nothing is accepted that a path could be made of.
+ */
 const ID = /^[A-Za-z0-9][A-Za-z0-9_]{0,39}$/;
 
 export function isWorkRef(ref: WorkRef): boolean {

@@ -31,7 +31,10 @@ const KIND: Partial<Record<CallName, string>> = {
   'build-report': 'build',
 };
 
-/** Wraps the calls and counts them: polls and offers by kind, and ended work by the result that the control plane accepted. */
+/**
+ * Wraps the calls and counts them: polls and offers by kind, and ended work by the result that the control
+ * plane accepted.
+ */
 export function countCalls(api: Api, counters: Counters): Api {
   const noteReport = (name: CallName, request: object, outcome?: string): void => {
     if (!name.endsWith('report')) return;

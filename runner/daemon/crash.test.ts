@@ -1,4 +1,7 @@
-/** The daemon is killed at every step of a run; the next process must neither lose a result nor run or report anything twice. */
+/**
+ * The daemon is killed at every step of a run; the next process must neither lose a result nor run or report
+ * anything twice.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

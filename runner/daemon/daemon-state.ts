@@ -1,6 +1,6 @@
 /**
- * The daemon's table of runs and the control plane's latest directives, and how both reach the log and the state file. daemon.ts owns the `Parts` that
- * everything here works on.
+ * The daemon's table of runs and the control plane's latest directives, and how both reach the log and the
+ * state file. daemon.ts owns the `Parts` that everything here works on.
  */
 import type { Api } from '../control-plane/api.ts';
 import type { Builds } from '../build/builds.ts';

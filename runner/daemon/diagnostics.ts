@@ -1,4 +1,7 @@
-/** The runner's self-diagnostics (`svc runners diagnose --live`): versions and free disk, no paths and no values. */
+/**
+ * The runner's self-diagnostics (`svc runners diagnose --live`): versions and free disk, no paths and no
+ * values.
+ */
 import { freeMb } from '../disk/free-space.ts';
 import { findProgram, runCommand } from '../executor/command.ts';
 import type { Executor } from '../executor/executor.ts';
@@ -15,7 +18,8 @@ export async function collectDiagnostics(
   dataDir: string,
   find: (name: string) => string | undefined = findProgram,
 ): Promise<WireDiagnostics> {
-  // The engine in use is asked for its version; where none works, the installed one, which is what the reader looks for then.
+  // The engine in use is asked for its version; where none works, the installed one, which is what the reader
+  // looks for then.
   const engine =
     executor.name === 'namespaces' ? CONTAINER_CLIS.find((name) => find(name) !== undefined) : executor.name;
   const [containerCliVersion, deployCliVersion, workspaceFreeMb] = await Promise.all([

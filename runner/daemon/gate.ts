@@ -1,4 +1,7 @@
-/** A limit with hysteresis: what closes at one value opens again only at a better one, so that a value that hovers there does not flap. */
+/**
+ * A limit with hysteresis: what closes at one value opens again only at a better one, so that a value that
+ * hovers there does not flap.
+ */
 
 export interface Gate {
   /** Looks at the value; true while closed. */

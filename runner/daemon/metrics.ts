@@ -1,4 +1,7 @@
-/** The Prometheus text file (format 0.0.4) for node_exporter's textfile collector: no port is opened for it. Replaced as a whole every 15 s. */
+/**
+ * The Prometheus text file (format 0.0.4) for node_exporter's textfile collector: no port is opened for it.
+ * Replaced as a whole every 15 s.
+ */
 import { rename, writeFile } from 'node:fs/promises';
 import type { Counters, Labels } from './counters.ts';
 import type { DaemonState } from './state-file.ts';
@@ -94,7 +97,10 @@ function escaped(value: string): string {
   return value.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n');
 }
 
-/** The file is readable by all, because node_exporter is another user. The temporary name does not end with .prom, so that half a file is never collected. */
+/**
+ * The file is readable by all, because node_exporter is another user. The temporary name does not end with
+ * .prom, so that half a file is never collected.
+ */
 export async function writeMetrics(path: string, text: string): Promise<void> {
   await writeFile(`${path}.tmp`, text, { mode: 0o644 });
   await rename(`${path}.tmp`, path);

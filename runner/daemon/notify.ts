@@ -1,7 +1,8 @@
 /**
- * Notifies systemd of this process's state: `READY=1`, `WATCHDOG=1`, `STATUS=…`, `STOPPING=1`. Node has no datagram socket for that, so each message is sent
- * by systemd's own `systemd-notify`. That is another process than the daemon, hence `NotifyAccess=all` in the unit; it waits until systemd has read the
- * message, because a sender that has ended cannot be matched with the unit.
+ * Notifies systemd of this process's state: `READY=1`, `WATCHDOG=1`, `STATUS=…`, `STOPPING=1`. Node has no
+ * datagram socket for that, so each message is sent by systemd's own `systemd-notify`. That is another
+ * process than the daemon, hence `NotifyAccess=all` in the unit; it waits until systemd has read the message,
+ * because a sender that has ended cannot be matched with the unit.
  */
 import { failureText, runCommand } from '../executor/command.ts';
 import { monotonicMs } from '../platform/clock.ts';
@@ -29,8 +30,8 @@ export interface NotifierOptions {
 }
 
 /**
- * Takes the variables out of the environment: podman would hand the socket into containers, where a task could send messages in the daemon's name. Without a
- * socket it sends nothing.
+ * Takes the variables out of the environment: podman would hand the socket into containers, where a task
+ * could send messages in the daemon's name. Without a socket it sends nothing.
  */
 export function createNotifier(options: NotifierOptions): Notifier {
   const { env, log, send = sendBySystemd } = options;

@@ -1,4 +1,7 @@
-/** Tests the interfaces for operators: status, metrics, versions, an upgrade while work is under way. The daemon is the process that users start. */
+/**
+ * Tests the interfaces for operators: status, metrics, versions, an upgrade while work is under way. The
+ * daemon is the process that users start.
+ */
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';

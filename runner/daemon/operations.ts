@@ -1,6 +1,7 @@
 /**
- * The daemon's outputs for operators of this machine besides its log: the status socket, the metrics file, systemd's view; and the end of a version that is
- * given no work any more. No work depends on it: whatever fails here is logged only.
+ * The daemon's outputs for operators of this machine besides its log: the status socket, the metrics file,
+ * systemd's view; and the end of a version that is given no work any more. No work depends on it: whatever
+ * fails here is logged only.
  */
 import { snapshot, type DaemonParts } from './daemon-state.ts';
 import { errorText } from '../platform/errors.ts';

@@ -1,4 +1,6 @@
-/** Stories of a daemon that is cut off, frozen or half deaf for a while, and of what it leaves on its disk. */
+/**
+ * Stories of a daemon that is cut off, frozen or half deaf for a while, and of what it leaves on its disk.
+ */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** 2.16 The daemon behind a proxy and a private authority: every call of both its threads goes through, and nothing goes past. */
+/**
+ * 2.16 The daemon behind a proxy and a private authority: every call of both its threads goes through, and
+ * nothing goes past.
+ */
 import { describe, expect, it } from 'vitest';
 import { makeCertificates } from '../../test/setup/runner/certificates.ts';
 import { makeHome, startFakeDaemon, untilReported } from '../../test/setup/runner/daemon-process.ts';

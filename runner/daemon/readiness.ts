@@ -1,6 +1,7 @@
 /**
- * Decides whether this runner can take work. Each poll carries the reasons against it, so that the team sees them instead of a silent runner. Each limit
- * opens again only when things are clearly better, so that a disk that is nearly full does not make the runner come and go.
+ * Decides whether this runner can take work. Each poll carries the reasons against it, so that the team sees
+ * them instead of a silent runner. Each limit opens again only when things are clearly better, so that a disk
+ * that is nearly full does not make the runner come and go.
  */
 import { stat } from 'node:fs/promises';
 import { monotonicMs } from '../platform/clock.ts';
@@ -39,7 +40,10 @@ export interface Readiness {
 export interface ReadinessOptions {
   dataDir: string;
   spoolFolder: string;
-  /** `maxSpoolMb` limits the output that waits for delivery, `maxOutbox` the results without a definite answer: more work would only add to them. */
+  /**
+   * `maxSpoolMb` limits the output that waits for delivery, `maxOutbox` the results without a definite
+   * answer: more work would only add to them.
+   */
   limits: Pick<RunSettings, 'minFreeMb' | 'maxSpoolMb' | 'maxOutbox'>;
   executor: Pick<Executor, 'reap' | 'name' | 'storageFolder'>;
   isLive: (ref: WorkRef) => boolean;

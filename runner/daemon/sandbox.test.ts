@@ -1,4 +1,7 @@
-/** The released daemon with its real executors: what a task prints, how it is ended, and that nothing of it outlives its daemon's restart. */
+/**
+ * The released daemon with its real executors: what a task prints, how it is ended, and that nothing of it
+ * outlives its daemon's restart.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -37,7 +40,10 @@ function processesWith(mark: string): number[] {
     .map(Number);
 }
 
-/** Without slots for builds, because a daemon that takes them makes one first, as the proof of its containment. */
+/**
+ * Without slots for builds, because a daemon that takes them makes one first, as the proof of its
+ * containment.
+ */
 function startDaemon(home: RunnerHome, executor: string, ...args: string[]): DaemonProcess {
   const own = ['--data-dir', home.dataDir, '--executor', executor, '--build-slots', '0'];
   return startProcess(bundle().main, ['run', ...own, ...args]);
@@ -90,7 +96,8 @@ for (const { name, there } of EXECUTORS) {
 
     it('2.9 kills what a killed daemon left behind before it takes work again', async () => {
       const cp = await controlPlane();
-      // With podman the lease is given back; a sandbox of namespaces may not be on record, so its lease runs out.
+      // With podman the lease is given back; a sandbox of namespaces may not be on record, so its lease runs
+      // out.
       cp.intervals.leaseMs = name === 'podman' ? 600_000 : 2_000;
       const home = makeHome(cp);
       const first = startDaemon(home, name);

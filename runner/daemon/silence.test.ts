@@ -1,6 +1,6 @@
 /**
- * The daemon is outbound only: it never listens on the network, whatever it does; its one unix socket is for people on this machine. Looked up in the
- * kernel's own tables, by the inodes of its open files.
+ * The daemon is outbound only: it never listens on the network, whatever it does; its one unix socket is for
+ * people on this machine. Looked up in the kernel's own tables, by the inodes of its open files.
  */
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** The daemon's state for people and tools on this machine: a file, because the daemon listens on no port. Replaced as a whole, a few times a minute. */
+/**
+ * The daemon's state for people and tools on this machine: a file, because the daemon listens on no port.
+ * Replaced as a whole, a few times a minute.
+ */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { pause } from '../platform/clock.ts';
@@ -52,7 +55,10 @@ export interface DaemonState {
 /** Changes come in bursts when many short runs are done; nobody reads the file faster. */
 const WRITE_PAUSE_MS = 200;
 
-/** Writes one state at a time, a few times a second at most. Resolves when a state not older than the call is written. */
+/**
+ * Writes one state at a time, a few times a second at most. Resolves when a state not older than the call is
+ * written.
+ */
 export function createStateWriter(path: string, snapshot: () => Promise<DaemonState>): () => Promise<void> {
   let next: Promise<void> | undefined;
   let last: Promise<void> = Promise.resolve();

@@ -1,6 +1,7 @@
 /**
- * Serves the daemon's state to people on this machine: `GET /status` on a unix socket in the data folder. Nothing on the network can reach it, and of this
- * machine's users only the one that may enter the folder. `curl --unix-socket <data-dir>/status.sock http://svc-runner/status` works, too.
+ * Serves the daemon's state to people on this machine: `GET /status` on a unix socket in the data folder.
+ * Nothing on the network can reach it, and of this machine's users only the one that may enter the folder.
+ * `curl --unix-socket <data-dir>/status.sock http://svc-runner/status` works, too.
  */
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
@@ -18,7 +19,10 @@ export interface StatusSocketOptions {
   log: Log;
 }
 
-/** Returns undefined when the socket cannot be made (a path longer than the system's 107 bytes): the state file holds the same, a little later. */
+/**
+ * Returns undefined when the socket cannot be made (a path longer than the system's 107 bytes): the state
+ * file holds the same, a little later.
+ */
 export async function openStatusSocket(options: StatusSocketOptions): Promise<StatusSocket | undefined> {
   const { path, log } = options;
   const server = createServer((incoming, response) => {
@@ -37,7 +41,8 @@ export async function openStatusSocket(options: StatusSocketOptions): Promise<St
       });
   });
   try {
-    // A socket file that is there belongs to a process that has ended: the caller holds the lock of the folder.
+    // A socket file that is there belongs to a process that has ended: the caller holds the lock of the
+    // folder.
     await rm(path, { force: true });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);

@@ -1,4 +1,7 @@
-/** Stories of a daemon whose control plane serves no runners for a while: the platform feature is off and on again. */
+/**
+ * Stories of a daemon whose control plane serves no runners for a while: the platform feature is off and on
+ * again.
+ */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {

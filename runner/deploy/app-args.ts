@@ -1,4 +1,7 @@
-/** What an app gets as runs and builds do: users of its own, the system-call filter of runs, and a network of its own (network/app-network.ts). */
+/**
+ * What an app gets as runs and builds do: users of its own, the system-call filter of runs, and a network of
+ * its own (network/app-network.ts).
+ */
 import { resolve } from 'node:path';
 import type { Engine } from '../executor/engine.ts';
 import { RANGE_IDS } from '../executor/user-range.ts';
@@ -6,7 +9,10 @@ import { RANGE_IDS } from '../executor/user-range.ts';
 /** Marks the apps that the runner starts again when they have ended (app-keeper.ts). */
 export const keptLabel = 'svc.kept';
 
-/** The arguments of an app's container. `network` is what AppNetworks.enter returned; without it the app has the engine's own network. */
+/**
+ * The arguments of an app's container. `network` is what AppNetworks.enter returned; without it the app has
+ * the engine's own network.
+ */
 export function isolationArgs(engine: Engine, network: readonly string[] = []): string[] {
   return [
     ...usersArgs(engine),
@@ -20,7 +26,8 @@ function usersArgs({ ownUsers }: Engine): string[] {
   return [
     `--userns=auto:size=${RANGE_IDS}`,
     ...hooksArgs(ownUsers),
-    // podman 4.3.1 cannot start a container again by itself that has both users of its own and a network; what it would start again had no hook either.
+    // podman 4.3.1 cannot start a container again by itself that has both users of its own and a network;
+    // what it would start again had no hook either.
     '--restart=no',
     `--label=${keptLabel}=runner`,
   ];

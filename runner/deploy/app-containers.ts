@@ -1,5 +1,6 @@
 /**
- * The containers of an app on this machine, and what is done with them. An app has at most three, told apart by name, because labels cannot be changed:
+ * The containers of an app on this machine, and what is done with them. An app has at most three, told apart
+ * by name, because labels cannot be changed:
  *
  *   svc-app-<app>        the one that serves
  *   svc-app-<app>.next   is being tried
@@ -21,7 +22,10 @@ const IN_CLEANUP = /device or resource busy/i;
 /** Time from SIGTERM to SIGKILL of an app. */
 export const STOP_SECONDS = 10;
 
-/** The environment that an app belongs to. Names are unique on a machine, which may serve several environments and teams. */
+/**
+ * The environment that an app belongs to. Names are unique on a machine, which may serve several environments
+ * and teams.
+ */
 export const environmentLabel = 'svc.environment';
 
 export interface AppNames {
@@ -39,7 +43,10 @@ export async function engineCall(engine: Engine, ...args: string[]): Promise<Com
   return await runCommand(engineArgv(engine, ...args), { timeoutMs: CALL_MS + STOP_SECONDS * 1_000 });
 }
 
-/** Returns the containers that the app has, with the environment of each; empty for one without the label, which is of an earlier version and belongs to nobody. */
+/**
+ * Returns the containers that the app has, with the environment of each; empty for one without the label,
+ * which is of an earlier version and belongs to nobody.
+ */
 export async function containersOf(engine: Engine, names: AppNames): Promise<Map<string, string>> {
   const format = `--format={{.Name}} {{index .Config.Labels "${environmentLabel}"}}`;
   const found = await engineCall(engine, 'inspect', '--type=container', format, ...Object.values(names));
@@ -55,7 +62,10 @@ export async function containersOf(engine: Engine, names: AppNames): Promise<Map
   return new Map([...lines].map(([, name = '', environment = '']) => [name, environment]));
 }
 
-/** Returns an environment other than this one that has a container of the app. Names are unique on a machine, which may serve several environments and teams. */
+/**
+ * Returns an environment other than this one that has a container of the app. Names are unique on a machine,
+ * which may serve several environments and teams.
+ */
 export function otherHolder(
   containers: ReadonlyMap<string, string>,
   environment: string,
@@ -75,7 +85,10 @@ async function retire(engine: Engine, name: string): Promise<void> {
   await removeContainer(engine, name);
 }
 
-/** The engine cleans up after a container that has just ended by itself, and fails a removal that comes meanwhile. */
+/**
+ * The engine cleans up after a container that has just ended by itself, and fails a removal that comes
+ * meanwhile.
+ */
 export async function removeContainer(engine: Engine, name: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     const removed = await engineCall(engine, 'rm', '--force', '--volumes', name);
@@ -87,8 +100,9 @@ export async function removeContainer(engine: Engine, name: string): Promise<voi
 }
 
 /**
- * `next` takes the place of `current`, which becomes `old` and goes. Each step leaves a state that `restoreApps` understands. Returns why `old` is
- * still there, if it is: `next` serves all the same, and `restore` tries again before the next deploy.
+ * `next` takes the place of `current`, which becomes `old` and goes. Each step leaves a state that
+ * `restoreApps` understands. Returns why `old` is still there, if it is: `next` serves all the same, and
+ * `restore` tries again before the next deploy.
  */
 export async function promote(engine: Engine, names: AppNames): Promise<string | undefined> {
   const there = await containersOf(engine, names);
@@ -98,7 +112,10 @@ export async function promote(engine: Engine, names: AppNames): Promise<string |
   return await retire(engine, names.old).then(() => undefined, errorText);
 }
 
-/** The new container failed: the one that served before serves again. `there` is what containersOf found; returns whether the app serves. */
+/**
+ * The new container failed: the one that served before serves again. `there` is what containersOf found;
+ * returns whether the app serves.
+ */
 export async function restore(
   engine: Engine,
   names: AppNames,
@@ -121,7 +138,10 @@ export interface Restored {
   problem?: string;
 }
 
-/** Runs after the start of a daemon: ends every change of an app that an earlier process had begun, each one whatever becomes of the others. */
+/**
+ * Runs after the start of a daemon: ends every change of an app that an earlier process had begun, each one
+ * whatever becomes of the others.
+ */
 export async function restoreApps(engine: Engine, runnerId: string): Promise<Restored[]> {
   const listed = await must(
     engine,

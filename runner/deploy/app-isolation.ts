@@ -7,7 +7,9 @@ import { proveApps, type ProofOptions } from './app-proof.ts';
 /** Whether apps are contained on this machine. */
 export type AppIsolation =
   | { contained: true; detail: string }
-  /** `why` is the missing part; with `filtered` it is the users alone, and apps have networks of their own. */
+  /**
+   * `why` is the missing part; with `filtered` it is the users alone, and apps have networks of their own.
+   */
   | { contained: false; why: string; filtered?: true };
 
 export async function detectAppIsolation(options: ProofOptions): Promise<AppIsolation> {

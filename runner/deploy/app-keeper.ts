@@ -1,7 +1,8 @@
 /**
- * Starts apps again that have ended. The runner does it, and not the engine, because it does so after the rules of their networks are made: an app is never
- * up without them, after a reboot of the machine neither. podman does not say reliably whether somebody stopped a container, so it starts those too: an app
- * is held by `podman pause`, and ended by the removal of its container.
+ * Starts apps again that have ended. The runner does it, and not the engine, because it does so after the
+ * rules of their networks are made: an app is never up without them, after a reboot of the machine neither.
+ * podman does not say reliably whether somebody stopped a container, so it starts those too: an app is held
+ * by `podman pause`, and ended by the removal of its container.
  */
 import { engineArgv, type Engine } from '../executor/engine.ts';
 import { failureText, runCommand } from '../executor/command.ts';
@@ -66,7 +67,10 @@ export function createKeeper({ engine, runnerId, isBusy, log }: KeeperOptions): 
   };
 }
 
-/** Apps that serve outside of a network of their own: of an earlier version, or deployed where none can be made. */
+/**
+ * Apps that serve outside of a network of their own: of an earlier version, or deployed where none can be
+ * made.
+ */
 export async function appsOutside(engine: Engine, runnerId: string): Promise<string[]> {
   return (await listApps(engine, runnerId)).flatMap(({ Names, Labels, Networks }) => {
     const app = Labels?.[appLabel] ?? '';

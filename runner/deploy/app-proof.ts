@@ -1,8 +1,11 @@
 /**
- * Proves that apps are contained on this machine: a container with all that an app gets must be no user of the machine (where there are users to give), have no IPv6, and not reach a server
- * of the machine, which it does reach while a rule allows it. The proof is repeated when the engine, the kernel, iptables or the runner has changed.
+ * Proves that apps are contained on this machine: a container with all that an app gets must be no user of
+ * the machine (where there are users to give), have no IPv6, and not reach a server of the machine, which it
+ * does reach while a rule allows it. The proof is repeated when the engine, the kernel, iptables or the
+ * runner has changed.
  *
- * The engine prepares the container and starts nothing in it, so the image need hold no program but a shell, which is not run.
+ * The engine prepares the container and starts nothing in it, so the image need hold no program but a shell,
+ * which is not run.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -55,7 +58,8 @@ async function circumstances(engine: Engine): Promise<string> {
 
 async function prove(options: ProofOptions): Promise<void> {
   const { engine } = options.buildEngine;
-  // Its own and always the same, so that apps keep their rules meanwhile, and a proof takes what one that was killed has left.
+  // Its own and always the same, so that apps keep their rules meanwhile, and a proof takes what one that was
+  // killed has left.
   const name = `svc-proof-${options.runnerId}`;
   const own = { ...options, engine, runnerId: name, allowed: [] };
   const closed = createAppNetworks(own);

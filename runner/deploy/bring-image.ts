@@ -1,8 +1,9 @@
 /**
  * Brings the image of a deploy into the machine's engine and returns what it is run by.
  *
- * On a machine that works for many teams the engine serves everybody's apps and runs, so nothing is pulled into it: an image comes from the store of its team,
- * contained, and gets a name of ours. It got into that store because a build of the team made it, or because the team's own credentials opened its registry. Its
+ * On a machine that works for many teams the engine serves everybody's apps and runs, so nothing is pulled
+ * into it: an image comes from the store of its team, contained, and gets a name of ours. It got into that
+ * store because a build of the team made it, or because the team's own credentials opened its registry. Its
  * other names are noted for the team. The engine of a team's own machine pulls by itself.
  */
 import {
@@ -97,8 +98,8 @@ async function fetchIntoStore(context: BuildContext, image: string, name: string
 }
 
 /**
- * An image that a team's own engine has already is not pulled. On a machine that works for many teams, being there proves no right to it, so that its registry
- * is asked each time.
+ * An image that a team's own engine has already is not pulled. On a machine that works for many teams, being
+ * there proves no right to it, so that its registry is asked each time.
  */
 async function pullByMachine(context: BuildContext, image: string): Promise<void> {
   const { engine } = context.engine;

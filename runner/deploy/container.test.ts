@@ -1,4 +1,7 @@
-/** Tests deploys as a container, with a program in the engine's place that keeps containers as files: name and environment. */
+/**
+ * Tests deploys as a container, with a program in the engine's place that keeps containers as files: name and
+ * environment.
+ */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { availableParallelism } from 'node:os';

@@ -1,10 +1,12 @@
 /**
  * Runs the image as a container of this machine's engine.
  *
- *   bring the image → try it as `next` on a free port → healthy → take the place of the earlier one → remove that
+ *   bring the image → try it as `next` on a free port → healthy → take the place of the earlier one → remove
+ *   that
  *
- * The earlier container is not touched before the new one has proved itself. Only where a fixed port of the host is wanted, which two cannot have at a
- * time, it is stopped for the moment in which the new one is started on that port, and started again when that fails.
+ * The earlier container is not touched before the new one has proved itself. Only where a fixed port of the
+ * host is wanted, which two cannot have at a time, it is stopped for the moment in which the new one is
+ * started on that port, and started again when that fails.
  */
 import { createConnection } from 'node:net';
 import { availableParallelism } from 'node:os';
@@ -34,7 +36,10 @@ import { isolationArgs } from './app-args.ts';
 import { ownedByAnother } from './app-owner.ts';
 import { bringImage } from './bring-image.ts';
 
-/** A container whose port does not accept counts as healthy after it stayed up for so long: a worker has no port. */
+/**
+ * A container whose port does not accept counts as healthy after it stayed up for so long: a worker has no
+ * port.
+ */
 const STAY_UP_MS = 15_000;
 const LOOK_MS = 200;
 const CONNECT_MS = 1_000;
@@ -55,7 +60,8 @@ export const containerDeployer: Deployer = {
     try {
       return await replace(context, request, { names, serves });
     } catch (error) {
-      // Another environment may have begun at the same time and come first: its containers must not be touched.
+      // Another environment may have begun at the same time and come first: its containers must not be
+      // touched.
       const there = await ownContainers(context, request, names);
       await context.writeLine(`the deploy failed, ${request.target.app} stays as it was`);
       await restore(engine, names, there);
@@ -161,7 +167,10 @@ async function run(
     throw new BuildFailed(`${app} cannot be started: ${lastLines(started, 3)}`, started.code ?? 125);
 }
 
-/** Passes variables by a file; a value with several lines, which the file cannot hold, by the environment of the engine's client. */
+/**
+ * Passes variables by a file; a value with several lines, which the file cannot hold, by the environment of
+ * the engine's client.
+ */
 async function variablesOf(
   context: BuildContext,
   env: Readonly<Record<string, string>>,
@@ -219,7 +228,8 @@ async function prove(context: BuildContext, request: DeployRequest, name: string
     }
     const bound = (JSON.parse(ports) as BoundPorts)?.[`${containerPort}/tcp`]?.[0]?.HostPort;
     if (bound === undefined) throw new MachineFailed(`the engine says no port for ${name}: ${ports}`);
-    // An engine's proxy may accept before the app does, so the container's own address is tried where there is one.
+    // An engine's proxy may accept before the app does, so the container's own address is tried where there
+    // is one.
     const [host, port] = ip === '' ? [request.bindAddress, Number(bound)] : [ip, containerPort];
     accepted = (await accepts(host, port)) ? accepted + 1 : 0;
     // It must accept twice: a process that opens its port and dies has not come up.

@@ -1,4 +1,7 @@
-/** Tests which deploys a machine takes, and what it does about apps that have ended, with a program in the engine's place. */
+/**
+ * Tests which deploys a machine takes, and what it does about apps that have ended, with a program in the
+ * engine's place.
+ */
 import { describe, expect, it } from 'vitest';
 import { testContext, testDeployers } from '../../test/setup/runner/build-context.ts';
 import { collectedLog } from '../../test/setup/runner/collected-log.ts';

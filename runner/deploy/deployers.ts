@@ -14,7 +14,10 @@ import { containerDeployer } from './container.ts';
 import { dokkuDeployer } from './dokku.ts';
 
 const DEPLOYERS = { container: containerDeployer, dokku: dokkuDeployer };
-/** Rules are looked at with each check; the engine is asked so often, which costs more, and only where there are apps. */
+/**
+ * Rules are looked at with each check; the engine is asked so often, which costs more, and only where there
+ * are apps.
+ */
 const ENGINE_MS = 10_000;
 
 export interface DeployersOptions {
@@ -198,7 +201,10 @@ export function refusalOf(
   return `${stateOf(isolation)}, and a machine that many teams deploy to refuses them: its operator runs svc-runner doctor, or allows it with --allow-uncontained-apps`;
 }
 
-/** Dokku makes the containers and networks of its apps itself, and fetches images into the machine's engine, where they are anybody's. */
+/**
+ * Dokku makes the containers and networks of its apps itself, and fetches images into the machine's engine,
+ * where they are anybody's.
+ */
 function admitDokku(shared: boolean): Admission {
   if (shared)
     throw new BuildFailed(

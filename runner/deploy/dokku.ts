@@ -1,8 +1,9 @@
 /**
- * Deploys to the Dokku of this machine. Dokku keeps the earlier container until its own health checks have passed and takes care of ports and names.
+ * Deploys to the Dokku of this machine. Dokku keeps the earlier container until its own health checks have
+ * passed and takes care of ports and names.
  *
- * It takes variables by argument only, so for a moment they are in the process list of this machine. That is why they are passed in base64; on a machine
- * with other users the `container` target is the better one.
+ * It takes variables by argument only, so for a moment they are in the process list of this machine. That is
+ * why they are passed in base64; on a machine with other users the `container` target is the better one.
  */
 import { call, cleanEnv, type BuildContext } from '../build/context.ts';
 import { BuildFailed, MachineFailed } from '../build/failure.ts';
@@ -13,9 +14,10 @@ import { ownedByAnother } from './app-owner.ts';
 
 const QUICK_MS = 60_000;
 /**
- * Two variables that a deploy adds to the app's own configuration: the names of the variables that it set, between spaces, and its environment.
- * Dokku only adds variables, and those that a person or a plugin set (a database's address) must stay: a variable that is in this list and not in the
- * deploy any more is unset, and no other. An app without the list was deployed by an earlier version: nothing is unset at first.
+ * Two variables that a deploy adds to the app's own configuration: the names of the variables that it set,
+ * between spaces, and its environment. Dokku only adds variables, and those that a person or a plugin set (a
+ * database's address) must stay: a variable that is in this list and not in the deploy any more is unset, and
+ * no other. An app without the list was deployed by an earlier version: nothing is unset at first.
  */
 const VARIABLES = 'SVC_DEPLOYED_VARIABLES';
 const ENVIRONMENT = 'SVC_DEPLOYED_ENVIRONMENT';

@@ -1,9 +1,15 @@
-/** Files that survive a crash: a write that has resolved is on the disk, and a reader sees the old text or the new one, never half. */
+/**
+ * Files that survive a crash: a write that has resolved is on the disk, and a reader sees the old text or the
+ * new one, never half.
+ */
 import { open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isMissing } from '../platform/errors.ts';
 
-/** Replaces a file as a whole: written beside it, synced, renamed, and the folder synced, so that the name itself is durable. */
+/**
+ * Replaces a file as a whole: written beside it, synced, renamed, and the folder synced, so that the name
+ * itself is durable.
+ */
 export async function writeDurably(path: string, text: string | Uint8Array, mode = 0o600): Promise<void> {
   const temporary = `${path}.${process.pid}.tmp`;
   const file = await open(temporary, 'w', mode);

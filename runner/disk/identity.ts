@@ -1,6 +1,7 @@
 /**
- * The identity of this runner: its data folder, its private key, and the result of its enrollment. The folder is 0700 and the files are 0600; anything looser
- * is refused rather than repaired, because somebody may have read the key already.
+ * The identity of this runner: its data folder, its private key, and the result of its enrollment. The folder
+ * is 0700 and the files are 0600; anything looser is refused rather than repaired, because somebody may have
+ * read the key already.
  */
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import { link, open, unlink } from 'node:fs/promises';
@@ -67,7 +68,9 @@ export interface DataPaths {
   statusSocket: string;
 }
 
-/** @param folder May be relative to the working directory; the paths are not, because commands that are given them run elsewhere. */
+/**
+ * @param folder May be relative to the working directory; the paths are not, because commands that are given them run elsewhere.
+ */
 export function dataPaths(folder: string): DataPaths {
   const dataDir = resolve(folder);
   return {

@@ -1,11 +1,13 @@
 /**
- * Records what this daemon did with each grant of work for a later process: one JSON line an event, synced before the step that it announces.
+ * Records what this daemon did with each grant of work for a later process: one JSON line an event, synced
+ * before the step that it announces.
  *
  *   offered → accepted → started → (phase …) → ended → reported
  *        \________\_________\________\___→ dropped   (declined, superseded, lease lost, or the daemon died)
  *
- * The journal owns its file; writes go through one queue, so lines are whole and in order. A grant that was ever started is never started
- * again. The last line of a killed process may be torn: it is left out, since the step that it announced was not taken.
+ * The journal owns its file; writes go through one queue, so lines are whole and in order. A grant that was
+ * ever started is never started again. The last line of a killed process may be torn: it is left out, since
+ * the step that it announced was not taken.
  */
 import { open, readFile, type FileHandle } from 'node:fs/promises';
 import { writeDurably } from './durable-file.ts';

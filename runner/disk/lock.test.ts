@@ -31,7 +31,8 @@ describe('lock, 2.7 a crash leaves the identity free and a living daemon keeps i
 
   it('takes over from a process that was killed and that its parent has not noticed yet', async () => {
     const dir = tempDir();
-    // The shell becomes a sleep that never waits for its child; the child dies only then, or the shell itself would notice.
+    // The shell becomes a sleep that never waits for its child; the child dies only then, or the shell itself
+    // would notice.
     const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });

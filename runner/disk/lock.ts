@@ -1,9 +1,10 @@
 /**
- * One daemon a data folder: a lock file that names its holder. Node has no flock(2), so the holder proves that it lives by its process id
- * together with that process's start time (ids are reused), and, where ids cannot be compared because the folder is shared between containers,
- * by touching the file every few seconds.
+ * One daemon a data folder: a lock file that names its holder. Node has no flock(2), so the holder proves
+ * that it lives by its process id together with that process's start time (ids are reused), and, where ids
+ * cannot be compared because the folder is shared between containers, by touching the file every few seconds.
  *
- * Should two processes still end up with one identity, the control plane's boot id lets only the newer one go on.
+ * Should two processes still end up with one identity, the control plane's boot id lets only the newer one go
+ * on.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { link, readFile, stat, utimes, writeFile } from 'node:fs/promises';
@@ -33,7 +34,10 @@ export interface LockHolder {
 
 /** A process, of whichever machine. */
 export interface ProcessMark extends Pick<LockHolder, 'pid' | 'startTime' | 'space'> {
-  /** The kernel's id of this start of the machine: it tells the machine from one to which the data folder was copied. */
+  /**
+   * The kernel's id of this start of the machine: it tells the machine from one to which the data folder was
+   * copied.
+   */
   machineBoot: string;
   /** The engine that it used, and as whom: another one does not see its containers. */
   engine: string;
@@ -45,7 +49,10 @@ export function ownMark(of: Pick<ProcessMark, 'machineBoot' | 'engine'>): Proces
   return startTime === undefined ? undefined : { ...of, space: processSpace(), pid: process.pid, startTime };
 }
 
-/** True if the process was one of this start of the machine, with the same engine, and is proven to be dead. Of any other one nobody here can know. */
+/**
+ * True if the process was one of this start of the machine, with the same engine, and is proven to be dead.
+ * Of any other one nobody here can know.
+ */
 export function isDeadHere(mark: ProcessMark | undefined, own: ProcessMark | undefined): boolean {
   if (mark?.startTime === undefined || own === undefined) return false;
   if (mark.machineBoot !== own.machineBoot || mark.space !== own.space || mark.engine !== own.engine)
@@ -110,8 +117,9 @@ async function requireDead(path: string): Promise<void> {
 }
 
 /**
- * Deletes a dead holder's file. Only the owner of the guard file may, and it checks once more under the guard: otherwise a slow contender could delete the
- * fresh lock of a fast one. Without the guard this does nothing, and the caller tries again.
+ * Deletes a dead holder's file. Only the owner of the guard file may, and it checks once more under the
+ * guard: otherwise a slow contender could delete the fresh lock of a fast one. Without the guard this does
+ * nothing, and the caller tries again.
  */
 async function removeStale(temporary: string, path: string): Promise<void> {
   const guard = `${path}.guard`;
@@ -132,7 +140,8 @@ async function removeStale(temporary: string, path: string): Promise<void> {
 function holdLock(path: string, own: LockHolder): Lock {
   const touch = setInterval(() => {
     const now = new Date();
-    // A lock file that somebody deleted is not a reason to stop: the boot id protects against a second process.
+    // A lock file that somebody deleted is not a reason to stop: the boot id protects against a second
+    // process.
     void utimes(path, now, now).catch(() => undefined);
   }, TOUCH_MS);
   touch.unref();
@@ -149,7 +158,8 @@ async function readHolder(path: string): Promise<LockHolder | undefined> {
     const holder = JSON.parse(await readFile(path, 'utf8')) as LockHolder;
     return typeof holder.pid === 'number' ? holder : undefined;
   } catch (error) {
-    // Lock files are created by link, whole, so an unreadable file was made by something else: nobody holds it.
+    // Lock files are created by link, whole, so an unreadable file was made by something else: nobody holds
+    // it.
     if (isMissing(error) || error instanceof SyntaxError) return undefined;
     throw error;
   }
@@ -175,8 +185,8 @@ export function processExists(pid: number): boolean {
 }
 
 /**
- * Reads /proc/<pid>/stat: field 22 is the start in clock ticks since the machine started; field 3 tells a process that has ended and only waits for its
- * parent. The name before them may hold spaces and brackets.
+ * Reads /proc/<pid>/stat: field 22 is the start in clock ticks since the machine started; field 3 tells a
+ * process that has ended and only waits for its parent. The name before them may hold spaces and brackets.
  */
 function startTimeOf(pid: number): { startTime?: string } {
   try {

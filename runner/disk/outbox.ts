@@ -1,6 +1,7 @@
 /**
- * Reports without a definite answer, one file each. A report is on the disk before it is sent for the first time and before the run's slot is given to other
- * work, and stays there until the control plane has accepted or refused it, across restarts of the daemon.
+ * Reports without a definite answer, one file each. A report is on the disk before it is sent for the first
+ * time and before the run's slot is given to other work, and stays there until the control plane has accepted
+ * or refused it, across restarts of the daemon.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -17,7 +18,10 @@ export interface OutboxEntry {
   /** Older versions wrote runs only, without this field. */
   kind?: WorkKind;
   report: Omit<ReportRequest, 'waitedMs'>;
-  /** The time of `put`, on both clocks; the monotonic one is valid as long as the machine has not been restarted. */
+  /**
+   * The time of `put`, on both clocks; the monotonic one is valid as long as the machine has not been
+   * restarted.
+   */
   putAtMs: number;
   putMonotonicMs: number;
   machineBoot: string;
@@ -36,7 +40,10 @@ export function newReportId(): string {
   return randomUUID();
 }
 
-/** Time that a report has waited: by the monotonic clock within one start of the machine, else by the wall clock, never negative. */
+/**
+ * Time that a report has waited: by the monotonic clock within one start of the machine, else by the wall
+ * clock, never negative.
+ */
 export function waitedMs(entry: OutboxEntry, machineBoot: string): number {
   const waited =
     entry.machineBoot === machineBoot ? monotonicMs() - entry.putMonotonicMs : wallMs() - entry.putAtMs;

@@ -127,7 +127,8 @@ describe('registry check', () => {
     expect(odd).toMatchObject({ status: 'fail', detail: '"not a host" is no registry host' });
     expect(await run(registry, contextOf())).toMatchObject([{ status: 'skip' }]);
 
-    // Without a name the last build's registry is checked. Its credentials came with the offer, so a refusal of this user is no failure.
+    // Without a name the last build's registry is checked. Its credentials came with the offer, so a refusal
+    // of this user is no failure.
     const context = contextOf();
     await noteRegistry(context.paths.dataDir, { host, name: `${host}/acme/team/web` });
     const [last] = await run(registry, context);

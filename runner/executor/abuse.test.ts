@@ -1,4 +1,7 @@
-/** The abuse suite: runs every case of sandbox-abuse/cases.ts on each executor that this machine has, with a real engine and real namespaces. */
+/**
+ * The abuse suite: runs every case of sandbox-abuse/cases.ts on each executor that this machine has, with a
+ * real engine and real namespaces.
+ */
 import { readFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
@@ -10,7 +13,10 @@ import { detectExecutor } from './detect.ts';
 import { RUNNER_ID, makeDataDir } from '../../test/setup/runner/executor-fixtures.ts';
 import { waitFor } from '../../test/setup/wait-for.ts';
 
-/** Time limit of one case, with the check of the host and the next task; it takes two seconds on an idle machine. */
+/**
+ * Time limit of one case, with the check of the host and the next task; it takes two seconds on an idle
+ * machine.
+ */
 const CASE_MS = 90_000;
 
 const KINDS: { kind: Kind; there: boolean }[] = [

@@ -1,7 +1,8 @@
 /**
- * The image of runs that name none: made once, from this machine's own tools, without a network. It holds a static busybox when there is one, otherwise a
- * shell and the small tools with the libraries that they link. Its name is a digest of its content, so a changed tool gives a new image and an unchanged one
- * is found again.
+ * The image of runs that name none: made once, from this machine's own tools, without a network. It holds a
+ * static busybox when there is one, otherwise a shell and the small tools with the libraries that they link.
+ * Its name is a digest of its content, so a changed tool gives a new image and an unchanged one is found
+ * again.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
@@ -56,7 +57,8 @@ const FOLDERS: TarEntry[] = [
     path,
     mode: 0o755,
   })),
-  // The engine's tmpfs takes the mode of the folder that it covers; with a stricter one the task could not write there.
+  // The engine's tmpfs takes the mode of the folder that it covers; with a stricter one the task could not
+  // write there.
   ...['tmp', 'workspace'].map((path): TarEntry => ({ type: 'directory', path, mode: 0o1777 })),
   file('etc/passwd', 'root:x:0:0:root:/:/bin/sh\ntask:x:65532:65532:task:/workspace:/bin/sh\n'),
   file('etc/group', 'root:x:0:\ntask:x:65532:\n'),
@@ -74,7 +76,9 @@ export async function findStaticBusybox(): Promise<string | undefined> {
   return isStaticElf(await readFile(program)) ? program : undefined;
 }
 
-/** An ELF program without an interpreter segment needs no loader and no libraries. 64-bit little-endian only. */
+/**
+ * An ELF program without an interpreter segment needs no loader and no libraries. 64-bit little-endian only.
+ */
 export function isStaticElf(bytes: Buffer): boolean {
   if (bytes.length < 64 || bytes.readUInt32BE(0) !== 0x7f45_4c46 || bytes[4] !== 2 || bytes[5] !== 1)
     return false;
@@ -92,8 +96,9 @@ export function isStaticElf(bytes: Buffer): boolean {
 }
 
 /**
- * Makes a root filesystem for what this text runs, as an archive. Of busybox's links it holds the shell and those that the text names: an engine takes longer to unpack and
- * to commit the hundreds of others than to run a step.
+ * Makes a root filesystem for what this text runs, as an archive. Of busybox's links it holds the shell and
+ * those that the text names: an engine takes longer to unpack and to commit the hundreds of others than to
+ * run a step.
  */
 export async function baseRootTar(text: string): Promise<Buffer> {
   const entries = await rootEntries(true);
@@ -104,7 +109,10 @@ export async function baseRootTar(text: string): Promise<Buffer> {
   );
 }
 
-/** Returns the tag of the base image in the engine's local storage; builds it when it does not exist. Tests alone use it without busybox. */
+/**
+ * Returns the tag of the base image in the engine's local storage; builds it when it does not exist. Tests
+ * alone use it without busybox.
+ */
 export async function ensureBaseImage(engine: string, dataDir: string, useBusybox = true): Promise<string> {
   if (process.platform !== 'linux')
     throw new Error('the base image is made of Linux programs; configure a default image');
@@ -171,7 +179,10 @@ async function librariesOf(program: string): Promise<string[]> {
   return parseLdd(listed.stdout);
 }
 
-/** Reads lines like `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x…)` and `/lib64/ld-linux-x86-64.so.2 (0x…)`. */
+/**
+ * Reads lines like `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x…)` and `/lib64/ld-linux-x86-64.so.2
+ * (0x…)`.
+ */
 export function parseLdd(text: string): string[] {
   return text
     .split('\n')

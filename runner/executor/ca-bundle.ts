@@ -1,6 +1,7 @@
 /**
- * Certificate authorities for the programs that the daemon starts. git, pack and an engine's client take one file *instead of* their own list, so a private
- * authority alone would exclude the public ones: this file has both. Certificates are public, so containers may read it.
+ * Certificate authorities for the programs that the daemon starts. git, pack and an engine's client take one
+ * file *instead of* their own list, so a private authority alone would exclude the public ones: this file has
+ * both. Certificates are public, so containers may read it.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,8 +22,9 @@ export const CA_BUNDLE_IN_CONTAINER = '/run/svc/ca.pem';
 export const CA_SECRET = 'svc-ca';
 
 /**
- * Writes the file and returns its path; returns undefined when the operator named no authority: then every program uses its own list. `NODE_EXTRA_CA_CERTS`
- * counts like `--ca-file`, because the daemon itself trusts what is in it, and a clone without it would fail where the daemon works.
+ * Writes the file and returns its path; returns undefined when the operator named no authority: then every
+ * program uses its own list. `NODE_EXTRA_CA_CERTS` counts like `--ca-file`, because the daemon itself trusts
+ * what is in it, and a clone without it would fail where the daemon works.
  */
 export async function writeCaBundle(
   dataDir: string,

@@ -1,4 +1,7 @@
-/** Tests the rules of version 2 on a tree of plain files; the namespaces tests use version 1 where the machine has it. */
+/**
+ * Tests the rules of version 2 on a tree of plain files; the namespaces tests use version 1 where the machine
+ * has it.
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

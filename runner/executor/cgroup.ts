@@ -1,9 +1,10 @@
 /**
  * Limits by control groups, where this process may make them: version 2, version 1, or the hybrid of both.
  *
- * Every sandbox gets a group of its own below `svc-runner`, in the daemon's own group when that is possible (then a limit on the daemon's service holds for
- * its tasks too), otherwise at the top. In version 2 a group that holds processes cannot have limited children, so a daemon that is alone in its group (a
- * service with Delegate=yes) moves into a leaf first.
+ * Every sandbox gets a group of its own below `svc-runner`, in the daemon's own group when that is possible
+ * (then a limit on the daemon's service holds for its tasks too), otherwise at the top. In version 2 a group
+ * that holds processes cannot have limited children, so a daemon that is alone in its group (a service with
+ * Delegate=yes) moves into a leaf first.
  */
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -83,7 +84,9 @@ async function stepDown(parent: string, pid: number): Promise<void> {
   await writeFile(join(leaf, 'cgroup.procs'), String(pid));
 }
 
-/** Enables only controllers that the group itself has: a delegated tree often has memory and pids but no cpu. */
+/**
+ * Enables only controllers that the group itself has: a delegated tree often has memory and pids but no cpu.
+ */
 async function enable(group: string): Promise<void> {
   const available = words(await readText(join(group, 'cgroup.controllers')));
   const already = await enabled(group);
@@ -213,7 +216,10 @@ export async function removeGroup(group: string): Promise<void> {
   }
 }
 
-/** Some kernels are built without swap accounting or CPU bandwidth: a missing file is a limit that cannot be set. */
+/**
+ * Some kernels are built without swap accounting or CPU bandwidth: a missing file is a limit that cannot be
+ * set.
+ */
 async function writeIfThere(path: string, value: string): Promise<void> {
   try {
     await readFile(path);
@@ -235,7 +241,9 @@ function words(text: string | undefined): string[] {
   return (text ?? '').split(/\s+/).filter((word) => word !== '');
 }
 
-/** Returns the path relative to the mounted part of the tree: in a container the mount may show only a part. */
+/**
+ * Returns the path relative to the mounted part of the tree: in a container the mount may show only a part.
+ */
 function relative(own: string, mountRoot: string): string {
   if (mountRoot === '/' || mountRoot === '') return own;
   return own === mountRoot || own.startsWith(`${mountRoot}/`) ? own.slice(mountRoot.length) : '/';

@@ -3,7 +3,10 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The limit is above any expected answer; a command that exceeds it is killed before it fills the daemon's memory. */
+/**
+ * The limit is above any expected answer; a command that exceeds it is killed before it fills the daemon's
+ * memory.
+ */
 const OUTPUT_BYTES_MAX = 16 * 1_048_576;
 
 export interface CommandResult {

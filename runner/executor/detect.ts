@@ -1,4 +1,6 @@
-/** Finds the executors that work on this machine. Each candidate must have run a task here before it is taken. */
+/**
+ * Finds the executors that work on this machine. Each candidate must have run a task here before it is taken.
+ */
 import { createDockerExecutor } from './docker.ts';
 import { probe } from './engine-setup.ts';
 import type { BuildEngine, DetectOptions, Executor, ExecutorName } from './executor.ts';

@@ -1,4 +1,7 @@
-/** The executor for docker, whose daemon chooses the runtime; its built-in seccomp filter already refuses namespaces without CAP_SYS_ADMIN. */
+/**
+ * The executor for docker, whose daemon chooses the runtime; its built-in seccomp filter already refuses
+ * namespaces without CAP_SYS_ADMIN.
+ */
 import { failureText, findProgram, runCommand } from './command.ts';
 import { ENGINE_TIMEOUTS } from './engine.ts';
 import { EngineExecutor } from './engine-executor.ts';

@@ -1,6 +1,6 @@
 /**
- * The arguments that create a task's container, in one place, so that podman and docker set the same limits. They are never joined and never pass through a
- * shell.
+ * The arguments that create a task's container, in one place, so that podman and docker set the same limits.
+ * They are never joined and never pass through a shell.
  */
 import { CA_BUNDLE_IN_CONTAINER } from './ca-bundle.ts';
 import { engineArgv, type Engine } from './engine.ts';
@@ -14,7 +14,10 @@ export const SHELL_PATH = '/run/svc/sh';
 const OPEN_FILES = 1024;
 /** Largest file that a build step may write. */
 const CLONE_FILE_BYTES_MAX = 4 * 1_073_741_824;
-/** The engine's own time limit only matters when the daemon has died. It is well after the daemon's, so that the two never race. */
+/**
+ * The engine's own time limit only matters when the daemon has died. It is well after the daemon's, so that
+ * the two never race.
+ */
 const ENGINE_DEADLINE_SLACK_SECONDS = 60;
 
 export interface CreateOptions {
@@ -66,7 +69,8 @@ function labels({ spec, nowMs }: CreateOptions): string[] {
 
 function isolation(engine: Engine, spec: SandboxSpec): string[] {
   return [
-    // Without the option the container has the engine's own network, from which this machine's loopback cannot be reached.
+    // Without the option the container has the engine's own network, from which this machine's loopback
+    // cannot be reached.
     ...networkArgs(spec.network),
     '--read-only',
     `--user=${spec.clone?.user ?? TASK_USER}`,
@@ -126,7 +130,10 @@ function mounts(engine: Engine, { spec, launchFile, resolverFile }: CreateOption
   ];
 }
 
-/** tmpfs counts as the task's memory: the sizes leave room, so that a full disk is "no space left" and not a memory kill. */
+/**
+ * tmpfs counts as the task's memory: the sizes leave room, so that a full disk is "no space left" and not a
+ * memory kill.
+ */
 function workspaceMb(memoryMb: number): number {
   return Math.max(1, Math.min(1024, Math.floor(memoryMb / 2)));
 }

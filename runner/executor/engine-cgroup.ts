@@ -1,10 +1,11 @@
 /**
- * Evidence that a container was killed because its memory limit was reached, for engines that put containers into control groups themselves (podman with the
- * cgroupfs manager, as root).
+ * Evidence that a container was killed because its memory limit was reached, for engines that put containers
+ * into control groups themselves (podman with the cgroupfs manager, as root).
  *
- * The engine's own `OOMKilled` is written by its monitor when it is notified of the event; on control groups version 1 that races with the end of the
- * container and is often missed. A container's own group is gone by the time its end is known, but a parent group of the runner is not: version 2 counts the
- * kills of children in it, version 1 keeps the highest usage of the whole tree.
+ * The engine's own `OOMKilled` is written by its monitor when it is notified of the event; on control groups
+ * version 1 that races with the end of the container and is often missed. A container's own group is gone by
+ * the time its end is known, but a parent group of the runner is not: version 2 counts the kills of children
+ * in it, version 1 keeps the highest usage of the whole tree.
  */
 import { readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** The executor for container engines: naming, the set of running containers, and what earlier daemons left behind. */
+/**
+ * The executor for container engines: naming, the set of running containers, and what earlier daemons left
+ * behind.
+ */
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { WorkRef } from '../control-plane/work-ref.ts';
@@ -144,7 +147,8 @@ export class EngineExecutor implements Executor {
     for (const name of (await readdir(launchFolder)).filter(dead))
       await rm(join(launchFolder, name), { recursive: true, force: true });
     for (const name of ((await cgroups?.leftovers()) ?? []).filter(dead)) {
-      // Only empty groups can be removed: one whose container the engine has not quite ended is removed in the next round.
+      // Only empty groups can be removed: one whose container the engine has not quite ended is removed in
+      // the next round.
       await cgroups
         ?.remove(name)
         .catch((error: Error) =>

@@ -1,8 +1,9 @@
 /**
  * One run in a container: create, start attached, inspect, remove.
  *
- * `create` and `start` are separate calls so that the engine's own errors (image missing) never mix with the task's output, and the container is not removed
- * by the engine, because its state is read after its end. Every call has a time limit; an engine that hangs makes an `engine_error`, not a stuck runner.
+ * `create` and `start` are separate calls so that the engine's own errors (image missing) never mix with the
+ * task's output, and the container is not removed by the engine, because its state is read after its end.
+ * Every call has a time limit; an engine that hangs makes an `engine_error`, not a stuck runner.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -69,7 +70,8 @@ export class EngineSandbox implements Sandbox {
     const { team, shared = false } = spec;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const launchFile = join(folder, 'launch');
-    // The file is 0444 in a folder of 0700: the task's user inside the container can read it, nobody else on the host can reach it.
+    // The file is 0444 in a folder of 0700: the task's user inside the container can read it, nobody else on
+    // the host can reach it.
     await writeReadable(launchFile, launchScript(spec.env, spec.workdir ?? '/workspace'));
     const network = typeof spec.network === 'object' ? spec.network : undefined;
     const resolverFile = join(folder, 'resolv.conf');
@@ -77,7 +79,8 @@ export class EngineSandbox implements Sandbox {
     const argv = createArgv(engine, {
       spec,
       name,
-      // An image that the operator configured may have any name that the engine knows; one that a task asks for may not.
+      // An image that the operator configured may have any name that the engine knows; one that a task asks
+      // for may not.
       image:
         spec.image === undefined ? image : await resolveImage(engine, spec.image, { images, team, shared }),
       launchFile,
@@ -103,7 +106,8 @@ export class EngineSandbox implements Sandbox {
       name,
     );
     const child = spawn(program, args, {
-      // podman's monitor writes a file `oom` to its working directory when the kernel kills for memory; this folder is removed with the sandbox.
+      // podman's monitor writes a file `oom` to its working directory when the kernel kills for memory; this
+      // folder is removed with the sandbox.
       cwd: folder,
       stdio: [spec.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       detached: true,
@@ -199,7 +203,8 @@ export class EngineSandbox implements Sandbox {
     const signal = signalOfExitCode(exitCode);
     const facts = { exitCode, ...(signal === undefined ? {} : { signal }) };
     if (state.Status === 'running') {
-      // The attached client has ended without the container: the output is lost from here on, so the run cannot count.
+      // The attached client has ended without the container: the output is lost from here on, so the run
+      // cannot count.
       return {
         reason: 'engine_error',
         message: `lost the connection to the container (client exit ${exit.code ?? exit.signal})`,
@@ -239,8 +244,8 @@ export class EngineSandbox implements Sandbox {
   }
 
   /**
-   * The engine gave the clone to a user of the container, and the build goes on with it as this user. No process that could place links into its paths runs
-   * any more.
+   * The engine gave the clone to a user of the container, and the build goes on with it as this user. No
+   * process that could place links into its paths runs any more.
    */
   async #takeBackClone(): Promise<void> {
     const { engine, spec } = this.#options;

@@ -1,4 +1,7 @@
-/** The preparation that both engines need before the first run: a folder for launch scripts, a shell to read them, a proof that the engine works. */
+/**
+ * The preparation that both engines need before the first run: a folder for launch scripts, a shell to read
+ * them, a proof that the engine works.
+ */
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, lstat, mkdir, rename, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,11 +15,15 @@ const PROBE_SECONDS = 30;
 const PROCESSES_PER_USER_MAX = 16_384;
 const PROBE_TEXT = 'sandbox-probe';
 
-/** Returns undefined when the host has no static busybox: then the image's own /bin/sh reads the launch script. */
+/**
+ * Returns undefined when the host has no static busybox: then the image's own /bin/sh reads the launch
+ * script.
+ */
 export async function prepareShell(dataDir: string): Promise<string | undefined> {
   const busybox = await findStaticBusybox();
   if (busybox === undefined) return undefined;
-  // The shell is copied: a mounted file must not change under tasks when the host is upgraded, nor carry the host's labels.
+  // The shell is copied: a mounted file must not change under tasks when the host is upgraded, nor carry the
+  // host's labels.
   const path = join(dataDir, 'task-shell');
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await copyFile(busybox, `${path}.new`);
@@ -26,9 +33,9 @@ export async function prepareShell(dataDir: string): Promise<string | undefined>
 }
 
 /**
- * Makes the folder with the hook that opens a task's pipes to it. The runtime gives the pipes to the task's user, but for a container with users of its own
- * it may not, and then /dev/stdout cannot be opened by its name. Only the task's own processes can reach the pipes, so opening them to others gives no
- * access.
+ * Makes the folder with the hook that opens a task's pipes to it. The runtime gives the pipes to the task's
+ * user, but for a container with users of its own it may not, and then /dev/stdout cannot be opened by its
+ * name. Only the task's own processes can reach the pipes, so opening them to others gives no access.
  */
 export async function prepareHooks(dataDir: string): Promise<string> {
   const folder = join(dataDir, 'hooks');
@@ -46,7 +53,10 @@ export async function prepareHooks(dataDir: string): Promise<string> {
   return folder;
 }
 
-/** Launch scripts hold the tasks' environment, so the folder is in memory where a tmpfs can be had, and closed to other users. */
+/**
+ * Launch scripts hold the tasks' environment, so the folder is in memory where a tmpfs can be had, and closed
+ * to other users.
+ */
 export async function prepareLaunchFolder(dataDir: string, runnerId: string): Promise<string> {
   const uid = process.geteuid?.() ?? 0;
   // Two runners on one machine never share a folder, nor does one runner with another data folder.
@@ -86,8 +96,9 @@ async function claim(path: string, uid: number): Promise<boolean> {
 }
 
 /**
- * The rlimit counts all processes of one user of the host, and all tasks of an engine share that user: too low a value would let one
- * task starve another, which the pids limit of each container is there to prevent. A runner that is not root cannot go above its own.
+ * The rlimit counts all processes of one user of the host, and all tasks of an engine share that user: too
+ * low a value would let one task starve another, which the pids limit of each container is there to prevent.
+ * A runner that is not root cannot go above its own.
  */
 export async function taskProcessesMax(): Promise<number> {
   const hard = /^Max processes\s+\S+\s+(\d+)/m.exec((await readText('/proc/self/limits')) ?? '')?.[1];
@@ -95,8 +106,8 @@ export async function taskProcessesMax(): Promise<number> {
 }
 
 /**
- * Returns the image of runs that name none: the configured one, otherwise one made from this machine's tools. A machine without usable tools (macOS) works
- * with a configured image.
+ * Returns the image of runs that name none: the configured one, otherwise one made from this machine's tools.
+ * A machine without usable tools (macOS) works with a configured image.
  */
 export async function chooseImage(
   program: string,
@@ -113,8 +124,9 @@ export async function chooseImage(
 }
 
 /**
- * Runs a task with all limits set; returns why it does not work, or nothing. It runs a second one when the task ended well and its output was missing: podman
- * 4.3.1 was seen to do that, once, on an overloaded machine (docs/sandbox.md), and a daemon that takes it for broken ends.
+ * Runs a task with all limits set; returns why it does not work, or nothing. It runs a second one when the
+ * task ended well and its output was missing: podman 4.3.1 was seen to do that, once, on an overloaded
+ * machine (docs/sandbox.md), and a daemon that takes it for broken ends.
  */
 export async function probe(executor: Executor, runnerId: string): Promise<string | undefined> {
   const first = await runProbe(executor, runnerId);

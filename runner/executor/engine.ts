@@ -15,7 +15,10 @@ export interface Engine {
   timeouts: EngineTimeouts;
   /** Hard limit of processes for the task's user, see taskProcessesMax. */
   processesPerUser: number;
-  /** Each container has users of the host for itself, allocated by the engine. Without it, containers share the host's own users. */
+  /**
+   * Each container has users of the host for itself, allocated by the engine. Without it, containers share
+   * the host's own users.
+   */
   ownUsers?: { hooksFolder: string };
   /** Parent group for evidence of memory kills, see engine-cgroup.ts. */
   cgroupParentOf?: (containerName: string) => string;
@@ -30,7 +33,9 @@ export interface EngineTimeouts {
   startMs: number;
 }
 
-/** Creating may copy up a large image's layers on a busy disk; the rest is quick on an engine that is alive. */
+/**
+ * Creating may copy up a large image's layers on a busy disk; the rest is quick on an engine that is alive.
+ */
 export const ENGINE_TIMEOUTS: EngineTimeouts = {
   createMs: 60_000,
   callMs: 10_000,

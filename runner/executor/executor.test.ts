@@ -1,4 +1,6 @@
-/** Tests the rules for every sandbox on each kind that this machine has: a real engine and real namespaces. */
+/**
+ * Tests the rules for every sandbox on each kind that this machine has: a real engine and real namespaces.
+ */
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

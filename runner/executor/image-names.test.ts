@@ -1,4 +1,7 @@
-/** Tests the order of calls with a program in the engine's place that changes names as podman does: reads them all, writes them all. */
+/**
+ * Tests the order of calls with a program in the engine's place that changes names as podman does: reads them
+ * all, writes them all.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,7 @@
 /**
- * Calls that change the names of images in the machine's engine come one after the other: podman reads the names of an image, adds one and writes them all, so
- * that of two calls at once for the same image (two teams deploy it) the later one takes away the name that the earlier one gave.
+ * Calls that change the names of images in the machine's engine come one after the other: podman reads the
+ * names of an image, adds one and writes them all, so that of two calls at once for the same image (two teams
+ * deploy it) the later one takes away the name that the earlier one gave.
  */
 import { runCommand, type CommandResult } from './command.ts';
 import { engineArgv, type Engine } from './engine.ts';

@@ -1,10 +1,11 @@
 /**
  * Passes the environment to a task without showing it to anybody else.
  *
- * A variable given to an engine by `-e` or `--env-file` shows up in `inspect`; one given as `env NAME=value` shows up in the process list. So a small POSIX
- * shell script, read from a file or a pipe that only the task can read, exports the variables and then execs the command. It execs a path found in PATH (not
- * a name), because busybox's shell would otherwise run its own applet instead of the image's program; that also gives 127 and 126 the same meaning in every
- * sandbox.
+ * A variable given to an engine by `-e` or `--env-file` shows up in `inspect`; one given as `env NAME=value`
+ * shows up in the process list. So a small POSIX shell script, read from a file or a pipe that only the task
+ * can read, exports the variables and then execs the command. It execs a path found in PATH (not a name),
+ * because busybox's shell would otherwise run its own applet instead of the image's program; that also gives
+ * 127 and 126 the same meaning in every sandbox.
  */
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -27,12 +28,16 @@ const SHELL_OWNED = new Set([
   'RANDOM',
 ]);
 
-/** Script text that replaces the shell by the command in "$@". Nothing but the variables' values depends on the caller. */
+/**
+ * Script text that replaces the shell by the command in "$@". Nothing but the variables' values depends on
+ * the caller.
+ */
 export function launchScript(env: Readonly<Record<string, string>>, workdir: string): string {
   const entries = Object.entries(env);
   const plain = entries.filter(([name]) => IDENTIFIER.test(name) && !SHELL_OWNED.has(name));
   const odd = entries.filter(([name]) => !IDENTIFIER.test(name) || SHELL_OWNED.has(name));
-  // A name that no shell can export goes through env(1), whose argument list is visible for the instant before it execs.
+  // A name that no shell can export goes through env(1), whose argument list is visible for the instant
+  // before it execs.
   const prefix =
     odd.length === 0 ? '' : `env ${odd.map(([name, value]) => quoteShell(`${name}=${value}`)).join(' ')} `;
   return [

@@ -1,6 +1,7 @@
 /**
- * The memory limit where no control group can be had: samples the memory of the sandbox's processes and its tmpfs mounts. A task that allocates faster than
- * the sampling can exceed the limit for one interval; a control group cannot be exceeded at all.
+ * The memory limit where no control group can be had: samples the memory of the sandbox's processes and its
+ * tmpfs mounts. A task that allocates faster than the sampling can exceed the limit for one interval; a
+ * control group cannot be exceeded at all.
  */
 import { statfs } from 'node:fs/promises';
 import { ownMemoryBytes, treeOf } from './procfs.ts';

@@ -1,8 +1,9 @@
 /**
  * One run in Linux namespaces: the daemon's half of the protocol with the scripts in namespace-script.ts.
  *
- * The daemon owns the folder of the run (two FIFOs and a record for the reaper), the control group, and the two processes it can name: `unshare`, which stays
- * outside and waits, and the sandbox's init. Both die with the daemon (parent-death signal).
+ * The daemon owns the folder of the run (two FIFOs and a record for the reaper), the control group, and the
+ * two processes it can name: `unshare`, which stays outside and waits, and the sandbox's init. Both die with
+ * the daemon (parent-death signal).
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -29,7 +30,9 @@ const LAST_MESSAGES_MS = 1_000;
 /** Limit of the scripts' messages before the task runs; errors are short. */
 const MESSAGE_BYTES_MAX = 16_384;
 
-/** Host ids that become root and the task inside; one id each, so nothing else of the host is even nameable. */
+/**
+ * Host ids that become root and the task inside; one id each, so nothing else of the host is even nameable.
+ */
 export interface IdMap {
   rootUid: number;
   rootGid: number;
@@ -99,7 +102,8 @@ export class NamespaceSandbox implements Sandbox {
   }
 
   async start(abort: Abort): Promise<StartedProcess> {
-    // The pipes are FIFOs rather than Node's sockets: a task may open /dev/stdout and /dev/stderr, which a socket refuses.
+    // The pipes are FIFOs rather than Node's sockets: a task may open /dev/stdout and /dev/stderr, which a
+    // socket refuses.
     const stdout = await this.#openPipe('stdout');
     const stderr = await this.#openPipe('stderr');
     const child = this.#spawn(stdout.writeFd, stderr.writeFd);
@@ -135,7 +139,8 @@ export class NamespaceSandbox implements Sandbox {
 
   async verdict(): Promise<Verdict> {
     await this.#awaitClose();
-    // Without its last message init was killed, by the daemon or by a reaper: unshare's own exit code then means nothing.
+    // Without its last message init was killed, by the daemon or by a reaper: unshare's own exit code then
+    // means nothing.
     const exitCode = Number(/^exit (\d+)$/m.exec(this.#messages)?.[1] ?? 128 + 9);
     const signal = signalOfExitCode(exitCode);
     const facts = { exitCode, ...(signal === undefined ? {} : { signal }) };
@@ -286,7 +291,10 @@ export class NamespaceSandbox implements Sandbox {
     throw new SandboxError(`the sandbox ${why}: ${errors === '' ? 'no error reported' : errors}`);
   }
 
-  /** Runs between `up` and `go`: maps the users, limits the group, writes a record; nothing of the task has run yet. */
+  /**
+   * Runs between `up` and `go`: maps the users, limits the group, writes a record; nothing of the task has
+   * run yet.
+   */
   async #admit(child: ChildProcess): Promise<void> {
     const { ids, spec, folder } = this.#options;
     const [initPid] = child.pid === undefined ? [] : await childrenOf(child.pid);
@@ -340,7 +348,8 @@ function killIfThere(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-// Plain descriptors are used because a FileHandle would close the number again when it is collected, under the socket that owns it by then.
+// Plain descriptors are used because a FileHandle would close the number again when it is collected, under
+// the socket that owns it by then.
 const openFd = promisify(open);
 const closeFd = promisify(close);
 

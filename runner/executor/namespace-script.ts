@@ -1,14 +1,16 @@
 /**
  * The shell scripts that build a sandbox from the inside, with util-linux alone.
  *
- * Order of events: `unshare` makes all namespaces and forks the init (pid 1). ENTER waits until the daemon has written the
- * user mapping and the control group, and becomes root of the new user namespace: an unprivileged user of the host. SETUP
- * builds a read-only root on a tmpfs, pivots into it, forbids further user namespaces, and runs TASK in the foreground with no
- * capability, no way back to one, its limits and its own user. It then waits as pid 1, reaping orphans; when the task ends, it
- * ends, and with it everything that is still alive in the namespace, however often it forked or called setsid.
+ * Order of events: `unshare` makes all namespaces and forks the init (pid 1). ENTER waits until the daemon
+ * has written the user mapping and the control group, and becomes root of the new user namespace: an
+ * unprivileged user of the host. SETUP builds a read-only root on a tmpfs, pivots into it, forbids further
+ * user namespaces, and runs TASK in the foreground with no capability, no way back to one, its limits and its
+ * own user. It then waits as pid 1, reaping orphans; when the task ends, it ends, and with it everything that
+ * is still alive in the namespace, however often it forked or called setsid.
  *
- * Descriptor 3 is a socket to the daemon: signals and errors out (`up`, `started`, `exit 0`), `go` and the launch script in. Descriptor 4 is the
- * task's stderr; 2 belongs to unshare and the set-up, whose errors go to the daemon. The task has neither.
+ * Descriptor 3 is a socket to the daemon: signals and errors out (`up`, `started`, `exit 0`), `go` and the
+ * launch script in. Descriptor 4 is the task's stderr; 2 belongs to unshare and the set-up, whose errors go
+ * to the daemon. The task has neither.
  */
 import { lstat, stat } from 'node:fs/promises';
 import { quoteShell } from './launcher.ts';
@@ -33,7 +35,10 @@ const ETC_BINDS = [
 ];
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom'];
 const DEVICE_LINKS = ['/dev/fd', '/dev/stdin', '/dev/stdout', '/dev/stderr'];
-/** Files about the machine as a whole rather than about the sandbox: the list that container runtimes mask, and some more. */
+/**
+ * Files about the machine as a whole rather than about the sandbox: the list that container runtimes mask,
+ * and some more.
+ */
 const PROC_MASKED = [
   'kcore',
   'keys',
@@ -58,7 +63,10 @@ const PROC_MASKED = [
 ];
 const PROC_HIDDEN_DIRS = ['acpi', 'scsi', 'asound', 'driver'];
 const PROC_READ_ONLY = ['bus', 'fs', 'irq', 'sys'];
-/** Folders that every user may enter, one of which carries the new root; their contents on the host are hidden then. */
+/**
+ * Folders that every user may enter, one of which carries the new root; their contents on the host are hidden
+ * then.
+ */
 const MOUNT_POINTS = ['/tmp', '/mnt', '/media', '/srv'];
 
 /** The layout of this machine's root, read once. */
@@ -138,9 +146,13 @@ export interface ScriptOptions {
 /** It is in the sandbox's own root: nothing of it lies on the host. */
 const FILTER = 'svc-filter';
 
-/** "$1" is SETUP, the rest the command. After `up` all namespaces exist, and init is the grandchild of this process. */
+/**
+ * "$1" is SETUP, the rest the command. After `up` all namespaces exist, and init is the grandchild of this
+ * process.
+ */
 export function enterScript(options: ScriptOptions): string {
-  // Without a mapped range the kernel forbids setgroups, so the runner's own groups stay; none of what they open is mounted.
+  // Without a mapped range the kernel forbids setgroups, so the runner's own groups stay; none of what they
+  // open is mounted.
   const groups = options.mappedRange ? '--clear-groups' : '--keep-groups';
   return [
     'exec 2>&3; echo up >&3',
@@ -169,7 +181,8 @@ export function setupScript(options: ScriptOptions): string {
   return [
     'set -e',
     'echo 500 >/proc/self/oom_score_adj',
-    // The limit counts from here on: the task gets no user namespace of its own. Without a mapped range one more is needed to become TASK_ID.
+    // The limit counts from here on: the task gets no user namespace of its own. Without a mapped range one
+    // more is needed to become TASK_ID.
     `echo ${options.mappedRange ? 0 : 1} >/proc/sys/user/max_user_namespaces`,
     `mount -t tmpfs -o mode=0755,size=1m,nr_inodes=1024,nosuid,nodev svc-root ${root}`,
     `cd ${root}`,
@@ -178,7 +191,8 @@ export function setupScript(options: ScriptOptions): string {
     ...(layout.links.length === 0 ? [] : [`cp -P ${layout.links.map(quoteShell).join(' ')} .`]),
     ...(layout.deviceLinks.length === 0 ? [] : [`cp -P ${layout.deviceLinks.join(' ')} dev/`]),
     ...Object.entries(ETC_FILES).map(([name, text]) => `printf %s ${quoteShell(text)} >etc/${name}`),
-    // The table lies below the tmpfs that is about to cover it. One process makes all mounts, because each program started here costs a millisecond.
+    // The table lies below the tmpfs that is about to cover it. One process makes all mounts, because each
+    // program started here costs a millisecond.
     `printf %s ${quoteShell(fstab(options))} >tmp/fstab; mount -a -T tmp/fstab`,
     ...layout.submounts.map(
       (mount) =>
@@ -197,7 +211,10 @@ export function setupScript(options: ScriptOptions): string {
   ].join('\n');
 }
 
-/** Runs as the task's user: takes the launch script (environment, folder, command) from the daemon and becomes the command. */
+/**
+ * Runs as the task's user: takes the launch script (environment, folder, command) from the daemon and becomes
+ * the command.
+ */
 const TASK_SCRIPT = 'echo started >&3; svc_script=$(cat <&3); exec 2>&4 3>&- 4>&-; eval "$svc_script"';
 
 function dropPrivileges({ mappedRange, limits }: ScriptOptions): string {
@@ -209,7 +226,10 @@ function dropPrivileges({ mappedRange, limits }: ScriptOptions): string {
   return `${user} prlimit --core=0:0 --nofile=1024:1024 --nproc=${limits.pids}:${limits.pids} --fsize=${fileBytes}:${fileBytes}`;
 }
 
-/** tmpfs counts as the task's memory, so the sizes leave room: the task sees "no space left" before it is killed. */
+/**
+ * tmpfs counts as the task's memory, so the sizes leave room: the task sees "no space left" before it is
+ * killed.
+ */
 export function workspaceMb(limits: SandboxLimits): number {
   return Math.max(1, Math.min(1024, Math.floor(limits.memoryMb / 2)));
 }

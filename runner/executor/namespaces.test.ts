@@ -37,7 +37,10 @@ describe.runIf(there)('namespaces executor', () => {
     await dataDir.remove();
   });
 
-  /** Bundles a program that runs one task in a process of its own, so that it can have another user or be killed. */
+  /**
+   * Bundles a program that runs one task in a process of its own, so that it can have another user or be
+   * killed.
+   */
   async function bundleRunner(): Promise<string> {
     const outfile = join(dataDir.path, 'run.mjs');
     await build({

@@ -1,14 +1,15 @@
 /**
  * Sandboxes from Linux namespaces with util-linux alone, for machines without a container engine.
  *
- * As in a container there are: own user, mount, pid, network, ipc, uts and cgroup namespaces; a read-only root that holds programs and libraries only; a user
- * that exists nowhere else on the host; no capability and no way to one; no new privileges; no further user namespaces; limits; an emptied environment;
- * everything dies with pid 1.
+ * As in a container there are: own user, mount, pid, network, ipc, uts and cgroup namespaces; a read-only
+ * root that holds programs and libraries only; a user that exists nowhere else on the host; no capability and
+ * no way to one; no new privileges; no further user namespaces; limits; an emptied environment; everything
+ * dies with pid 1.
  *
  * A system-call filter is loaded by a small program of the runner (seccomp-loader.ts), on x86-64.
  *
- * test/setup/runner/sandbox-abuse/cases.ts, from which docs/sandbox.md is made, lists what a container withstands and this does not. A team that needs more
- * asks for isolation `container`.
+ * test/setup/runner/sandbox-abuse/cases.ts, from which docs/sandbox.md is made, lists what a container
+ * withstands and this does not. A team that needs more asks for isolation `container`.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -41,9 +42,14 @@ const TOOLS = [
   'rm',
   'sh',
 ];
-/** `--keep-caps` and `--map-user` are needed; a release that lacks one fails the probe with its own message. */
+/**
+ * `--keep-caps` and `--map-user` are needed; a release that lacks one fails the probe with its own message.
+ */
 const VERSION_MIN = { major: 2, minor: 36 };
-/** The first id is above the range of systemd's containers (up to 0x6fffffff) and below 2^31, because some tools read higher ones as negative. */
+/**
+ * The first id is above the range of systemd's containers (up to 0x6fffffff) and below 2^31, because some
+ * tools read higher ones as negative.
+ */
 const ID_BASE = 0x7000_0000;
 /** Used by a runner that is root in a namespace of 65536 users. */
 const ID_BASE_SMALL = 60_000;
@@ -83,7 +89,10 @@ export async function createNamespacesExecutor(options: NamespacesOptions): Prom
   return new NamespacesExecutor(options, host, nextIds);
 }
 
-/** On another processor than the loader's, or in a kernel made without filters, sandboxes run without one, and describe() says so. */
+/**
+ * On another processor than the loader's, or in a kernel made without filters, sandboxes run without one, and
+ * describe() says so.
+ */
 async function canFilter(): Promise<boolean> {
   return process.arch === 'x64' && (await readText('/proc/sys/kernel/seccomp/actions_avail')) !== undefined;
 }
@@ -202,8 +211,8 @@ async function killRecorded(record: SandboxRecord): Promise<void> {
 }
 
 /**
- * Root gives every sandbox two users that nothing else on the host has, so that one task's processes and files mean nothing to
- * another's. Anybody else may map only itself.
+ * Root gives every sandbox two users that nothing else on the host has, so that one task's processes and
+ * files mean nothing to another's. Anybody else may map only itself.
  */
 async function idAllocator(): Promise<() => IdMap> {
   const [uid, gid] = [process.geteuid?.() ?? -1, process.getegid?.() ?? -1];

@@ -1,4 +1,6 @@
-/** The executor for podman: picks an OCI runtime that works here by running a container with all limits set. */
+/**
+ * The executor for podman: picks an OCI runtime that works here by running a container with all limits set.
+ */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { failureText, findProgram, runCommand } from './command.ts';

@@ -35,7 +35,10 @@ async function childrenByScan(pid: number): Promise<number[]> {
   return pids.filter((_, index) => parents[index] === String(pid));
 }
 
-/** The process and everything below it. Inside a pid namespace orphans go to its init, so init's tree is the namespace. */
+/**
+ * The process and everything below it. Inside a pid namespace orphans go to its init, so init's tree is the
+ * namespace.
+ */
 export async function treeOf(pid: number): Promise<number[]> {
   const found = [pid];
   for (const parent of found) found.push(...(await childrenOf(parent)));
@@ -47,15 +50,19 @@ export async function startTimeOf(pid: number): Promise<string | undefined> {
   return (await statFields(pid))?.[19];
 }
 
-/** Fields of /proc/pid/stat after the name, which may itself hold spaces and brackets; [0] is the state, [1] the parent. */
+/**
+ * Fields of /proc/pid/stat after the name, which may itself hold spaces and brackets; [0] is the state, [1]
+ * the parent.
+ */
 async function statFields(pid: number): Promise<string[] | undefined> {
   const text = await readText(`/proc/${pid}/stat`);
   return text?.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
 /**
- * Memory that is the process's own: anonymous and shared-memory pages. Mapped files are left out, because the page cache gives them back under pressure;
- * pages shared after a fork are counted in each process, so the sum errs upwards.
+ * Memory that is the process's own: anonymous and shared-memory pages. Mapped files are left out, because the
+ * page cache gives them back under pressure; pages shared after a fork are counted in each process, so the
+ * sum errs upwards.
  */
 export async function ownMemoryBytes(pid: number): Promise<number> {
   const status = (await readText(`/proc/${pid}/status`)) ?? '';
@@ -70,8 +77,8 @@ export async function bootId(): Promise<string> {
 const O_CLOEXEC = 0o2_000_000;
 
 /**
- * Descriptors that this process inherited and would pass on to every child. Node opens its own as close-on-exec and marks inherited ones, but stops looking
- * at the first gap after 15.
+ * Descriptors that this process inherited and would pass on to every child. Node opens its own as
+ * close-on-exec and marks inherited ones, but stops looking at the first gap after 15.
  */
 export async function inheritedDescriptors(): Promise<number[]> {
   const found: number[] = [];

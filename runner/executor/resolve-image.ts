@@ -1,9 +1,11 @@
 /**
- * Resolves the name of an image to its full id, by which it is then run. The engine is only asked for full names, which it takes for no id, and its answer
- * must bear that very name: engines also look for the beginnings of ids, and podman for the endings of names.
+ * Resolves the name of an image to its full id, by which it is then run. The engine is only asked for full
+ * names, which it takes for no id, and its answer must bear that very name: engines also look for the
+ * beginnings of ids, and podman for the endings of names.
  *
- * A team's own images come first, by the names that are noted for it. Of what else is in the engine, a machine that works for many teams gives only what its
- * operator put there; every other image is as one that does not exist.
+ * A team's own images come first, by the names that are noted for it. Of what else is in the engine, a
+ * machine that works for many teams gives only what its operator put there; every other image is as one that
+ * does not exist.
  */
 import { fullName, parseImage } from '@svc/proto/images/reference.ts';
 import { failureText, runCommand } from './command.ts';

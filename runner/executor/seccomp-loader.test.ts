@@ -1,4 +1,7 @@
-/** abuse.test.ts asks the kernel what the filter does; its answer to 32-bit calls is tested here too, because not every kernel has such calls. */
+/**
+ * abuse.test.ts asks the kernel what the filter does; its answer to 32-bit calls is tested here too, because
+ * not every kernel has such calls.
+ */
 import { describe, expect, it } from 'vitest';
 import { isStaticElf } from './base-image.ts';
 import { ABSENT, REFUSED } from './seccomp.ts';

@@ -1,9 +1,11 @@
 /**
- * The system-call filter of sandboxes that have no container engine to load one: a static program of some 800 bytes that loads the filter and becomes the
- * program in its arguments. No tool of util-linux below 2.39 can do that.
+ * The system-call filter of sandboxes that have no container engine to load one: a static program of some 800
+ * bytes that loads the filter and becomes the program in its arguments. No tool of util-linux below 2.39 can
+ * do that.
  *
- * The engine's profile lists what is allowed; this one lists what is refused (seccomp.ts), because the programs of a whole host run under it. Calls that are
- * newer than the list are answered as absent, so that a new kernel opens nothing by itself.
+ * The engine's profile lists what is allowed; this one lists what is refused (seccomp.ts), because the
+ * programs of a whole host run under it. Calls that are newer than the list are answered as absent, so that a
+ * new kernel opens nothing by itself.
  *
  * It exists for x86-64 alone: the filter knows calls by their numbers, which differ elsewhere.
  */
@@ -99,7 +101,10 @@ const ARCH_X64 = 0xc000_003e;
 const load = (offset: number): Instruction => [0x20, 0, 0, offset];
 const answer = (value: number): Instruction => [0x06, 0, 0, value];
 const ALLOW = answer(0x7fff_0000);
-/** 32-bit programs are killed: their numbers are others, and the answer to a wrong one could not be understood. */
+/**
+ * 32-bit programs are killed: their numbers are others, and the answer to a wrong one could not be
+ * understood.
+ */
 const KILL = answer(0x8000_0000);
 const refuse = (errno: number): Instruction => answer(0x0005_0000 + errno);
 const when = (operation: number, value: number, then: readonly Instruction[]): Instruction[] => [
@@ -133,7 +138,10 @@ export function filter(): Instruction[] {
   ];
 }
 
-/** Makes `loader program argument…`, with the program by its path. It exits with 126 when there is no filter or no such program. */
+/**
+ * Makes `loader program argument…`, with the program by its path. It exits with 126 when there is no filter
+ * or no such program.
+ */
 export function seccompLoader(): Buffer {
   const instructions = filter();
   const code = (programAt: number) =>

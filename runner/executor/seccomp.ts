@@ -1,10 +1,14 @@
 /**
- * A tighter system-call filter, derived at run time from the profile that the engine's packages installed: its maintainers know this machine's kernel and
- * libraries, and the runner only removes calls. podman's default lets a task without capabilities make user namespaces, from where much more of the kernel
- * can be reached.
+ * A tighter system-call filter, derived at run time from the profile that the engine's packages installed:
+ * its maintainers know this machine's kernel and libraries, and the runner only removes calls. podman's
+ * default lets a task without capabilities make user namespaces, from where much more of the kernel can be
+ * reached.
  */
 
-/** Refused with EPERM: nothing that a build or a test needs; each has been part of a container escape or a local root. */
+/**
+ * Refused with EPERM: nothing that a build or a test needs; each has been part of a container escape or a
+ * local root.
+ */
 export const REFUSED = [
   'unshare',
   'setns',
@@ -65,8 +69,8 @@ export const REFUSED = [
 ] as const;
 
 /**
- * Refused with ENOSYS, on which libraries fall back to other calls: io_uring to epoll, clone3 to clone, socketcall (which no filter can look
- * into) to socket.
+ * Refused with ENOSYS, on which libraries fall back to other calls: io_uring to epoll, clone3 to clone,
+ * socketcall (which no filter can look into) to socket.
  */
 export const ABSENT = [
   'io_uring_setup',
@@ -77,8 +81,9 @@ export const ABSENT = [
 ] as const;
 
 /**
- * AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK, which a sandbox's network namespace needs, and no more: AF_VSOCK would reach the machine below a virtual one
- * from every namespace, and AF_ALG and rare protocols have been ways into the kernel.
+ * AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK, which a sandbox's network namespace needs, and no more: AF_VSOCK
+ * would reach the machine below a virtual one from every namespace, and AF_ALG and rare protocols have been
+ * ways into the kernel.
  */
 export const SOCKET_FAMILIES = [1, 2, 10, 16] as const;
 const AF_NETLINK = 16;
@@ -126,7 +131,8 @@ export function tightenProfile(source: SeccompProfile): SeccompProfile {
       { names: [...REFUSED], action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
       { names: [...ABSENT], action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
       {
-        // On s390 the flags are the second argument; there namespaces stay closed by the missing capability only.
+        // On s390 the flags are the second argument; there namespaces stay closed by the missing capability
+        // only.
         names: ['clone'],
         action: 'SCMP_ACT_ALLOW',
         args: [{ index: 0, value: NAMESPACE_FLAGS, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }],

@@ -1,6 +1,6 @@
 /**
- * Refuses a spec that could never run, or of which an engine would read a part as something else than a name: every text of it ends up in an argument list, a
- * path or a label.
+ * Refuses a spec that could never run, or of which an engine would read a part as something else than a name:
+ * every text of it ends up in an argument list, a path or a label.
  */
 import { problemOfImage } from '@svc/proto/images/reference.ts';
 import type { SandboxLimits, SandboxSpec } from './executor.ts';

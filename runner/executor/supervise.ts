@@ -1,12 +1,14 @@
 /**
  * Takes one run from its start to a clean host, the same for every kind of sandbox.
  *
- * prepare -> started -> (exit | stop: SIGTERM -> grace -> SIGKILL) -> output drained -> verdict -> cleaned up -> done
+ * prepare -> started -> (exit | stop: SIGTERM -> grace -> SIGKILL) -> output drained -> verdict -> cleaned up
+ * -> done
  *
- * These race: the process's own exit, the deadline, kill() from the daemon, the memory watchdog, a failing consumer. They all write one variable, `cause`,
- * through `claim`; the first writer wins and nobody overwrites it, so "timeout" and "exit" in the same tick give one of the two, never a mix. This function
- * owns that variable, the deadline timer and the signalling loop. It must always hold that `done` resolves, cleanup has been attempted, and no timer is left
- * behind.
+ * These race: the process's own exit, the deadline, kill() from the daemon, the memory watchdog, a failing
+ * consumer. They all write one variable, `cause`, through `claim`; the first writer wins and nobody
+ * overwrites it, so "timeout" and "exit" in the same tick give one of the two, never a mix. This function
+ * owns that variable, the deadline timer and the signalling loop. It must always hold that `done` resolves,
+ * cleanup has been attempted, and no timer is left behind.
  */
 import type { Readable } from 'node:stream';
 import type { EndReason, KillReason, OnOutput, Outcome, Running } from './executor.ts';
@@ -142,7 +144,10 @@ class Run {
     return this.#outcome(await this.#sandbox.verdict(exit), durationMs);
   }
 
-  /** The only place that sends signals. It sleeps until the cause is set, then escalates until the process is gone. */
+  /**
+   * The only place that sends signals. It sleeps until the cause is set, then escalates until the process is
+   * gone.
+   */
   async #signalUntilGone(process: StartedProcess): Promise<void> {
     while (!this.#exited) {
       const changed = this.#changed;

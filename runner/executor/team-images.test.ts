@@ -1,4 +1,7 @@
-/** Tests whose image a name means, with a program in the engine's place that has images as files: the name is the file's, its text what the engine says. */
+/**
+ * Tests whose image a name means, with a program in the engine's place that has images as files: the name is
+ * the file's, its text what the engine says.
+ */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,8 +1,10 @@
 /**
- * The images of teams in the machine's engine: deploys bring them there. Each has one name in the engine, which says nothing of where it is from; the names by which
- * its team knows it are noted here, in one file of the data folder, and count for that team alone. So no team's work can name another team's image.
+ * The images of teams in the machine's engine: deploys bring them there. Each has one name in the engine,
+ * which says nothing of where it is from; the names by which its team knows it are noted here, in one file of
+ * the data folder, and count for that team alone. So no team's work can name another team's image.
  *
- * Deploys of earlier versions brought images under their own names. Those that apps run from are noted once, when the file is made.
+ * Deploys of earlier versions brought images under their own names. Those that apps run from are noted once,
+ * when the file is made.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,7 +42,10 @@ export interface TeamImages {
   /** Returns what is noted; the engine may have lost it. */
   find(team: string, reference: string): Promise<TeamImage | undefined>;
   add(team: string, references: readonly string[], image: TeamImage): Promise<void>;
-  /** Removes images from the engine that nothing runs and that were not deployed for so long; the notes go with them. */
+  /**
+   * Removes images from the engine that nothing runs and that were not deployed for so long; the notes go
+   * with them.
+   */
   forget(engine: Engine, unusedMs: number): Promise<void>;
   /** Names in the engine that are some team's. */
   brought(): Promise<readonly string[]>;
@@ -111,7 +116,10 @@ async function forgetUnused(engine: Engine, { teams }: Notes, beforeMs: number):
     }
 }
 
-/** Returns the names of the images that containers of apps were made of: those of the same repository with a digest, by which they were pulled. */
+/**
+ * Returns the names of the images that containers of apps were made of: those of the same repository with a
+ * digest, by which they were pulled.
+ */
 async function broughtByApps(engine: Engine): Promise<string[]> {
   const listed = await call(
     engine,

@@ -1,11 +1,17 @@
-/** Makes static x86-64 programs of a few hundred bytes, which need no loader, no libraries and no installation. */
+/**
+ * Makes static x86-64 programs of a few hundred bytes, which need no loader, no libraries and no
+ * installation.
+ */
 
 const HEADERS_BYTES = 64 + 56;
 const LOAD_ADDRESS = 0x40_0000;
 /** The address of the first byte of the code at run time. */
 export const CODE_ADDRESS = LOAD_ADDRESS + HEADERS_BYTES;
 
-/** The program is one segment, readable and executable; it runs from the first byte of `code`, with the kernel's stack (argc, argv, environment). */
+/**
+ * The program is one segment, readable and executable; it runs from the first byte of `code`, with the
+ * kernel's stack (argc, argv, environment).
+ */
 export function staticElf(code: Uint8Array): Buffer {
   const size = HEADERS_BYTES + code.length;
   const headers = Buffer.alloc(HEADERS_BYTES);

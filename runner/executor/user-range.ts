@@ -1,6 +1,7 @@
 /**
- * Containers with users of their own: inside, a task has the user that the image names; on the host it is one of 65,536 users that nothing else has, nor any
- * other container at that time. podman as root takes them from the range of the user `containers`.
+ * Containers with users of their own: inside, a task has the user that the image names; on the host it is one
+ * of 65,536 users that nothing else has, nor any other container at that time. podman as root takes them from
+ * the range of the user `containers`.
  */
 import { readText } from './procfs.ts';
 
@@ -21,7 +22,10 @@ export function withoutRange(files: Readonly<Record<string, string | undefined>>
   );
 }
 
-/** Explains why tasks of podman as root share users of the host, with advice. `failure` is that of a probe with users of its own. */
+/**
+ * Explains why tasks of podman as root share users of the host, with advice. `failure` is that of a probe
+ * with users of its own.
+ */
 export async function adviceForPodman(failure: string): Promise<string> {
   const texts = await Promise.all(FILES.map(readText));
   const missing = withoutRange(Object.fromEntries(FILES.map((path, at) => [path, texts[at]])));

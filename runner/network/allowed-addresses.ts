@@ -1,4 +1,7 @@
-/** The operator's exceptions as addresses: the kernel filters no names, so names are looked up again and again. */
+/**
+ * The operator's exceptions as addresses: the kernel filters no names, so names are looked up again and
+ * again.
+ */
 import { lookup } from 'node:dns/promises';
 import { isIP, isIPv4 } from 'node:net';
 import { monotonicMs } from '../platform/clock.ts';

@@ -1,4 +1,7 @@
-/** Tests what the rules of apps are made of; that the kernel holds them is tested with real apps (deploy/abuse.test.ts). */
+/**
+ * Tests what the rules of apps are made of; that the kernel holds them is tested with real apps
+ * (deploy/abuse.test.ts).
+ */
 import { writeFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
 import { join } from 'node:path';

@@ -1,6 +1,8 @@
 /**
- * The networks of this runner's apps. Each app has one of its own, whose packets the kernel filters (app-rules.ts): out to public addresses, and in by the
- * published port alone. Rules are made before a network's first container, looked at every few seconds (a reload of a firewall takes them away), and put back.
+ * The networks of this runner's apps. Each app has one of its own, whose packets the kernel filters
+ * (app-rules.ts): out to public addresses, and in by the published port alone. Rules are made before a
+ * network's first container, looked at every few seconds (a reload of a firewall takes them away), and put
+ * back.
  *
  * This file owns the networks and the rules: changes come one after the other.
  */
@@ -30,7 +32,10 @@ const LIST_MS = 30_000;
 const IPV6_SETTINGS = '/proc/sys/net/ipv6';
 
 export interface AppNetworks {
-  /** Makes the app's network, where there is none, and its rules; returns the arguments of a container in it. It stays until `leave`. */
+  /**
+   * Makes the app's network, where there is none, and its rules; returns the arguments of a container in it.
+   * It stays until `leave`.
+   */
   enter(app: string): Promise<string[]>;
   /** Ends what `enter` began: a network without containers goes. Never rejects. */
   leave(app: string): Promise<void>;
@@ -112,7 +117,8 @@ class Networks {
     return [
       `--network=${network.name}`,
       `--volume=${this.#resolvFile}:/etc/resolv.conf:ro,z`,
-      // The address that the kernel gives every interface by itself is a way to this machine, past the rules of IPv4.
+      // The address that the kernel gives every interface by itself is a way to this machine, past the rules
+      // of IPv4.
       ...(existsSync(IPV6_SETTINGS)
         ? ['all', 'default'].map((which) => `--sysctl=net.ipv6.conf.${which}.disable_ipv6=1`)
         : []),

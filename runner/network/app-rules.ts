@@ -1,10 +1,10 @@
 /**
- * The rules by which the kernel filters the networks of apps. The kernel does it, and not the daemon as for builds, because an app must keep its connections
- * while the daemon restarts.
+ * The rules by which the kernel filters the networks of apps. The kernel does it, and not the daemon as for
+ * builds, because an app must keep its connections while the daemon restarts.
  *
- * They stand in the table `mangle`, chain PREROUTING, which a packet passes before the tables in which engines and firewalls accept, and before the address
- * of a published port is exchanged. Each runner has two chains of its own: the first picks packets of its networks, the second decides about what an app
- * sends.
+ * They stand in the table `mangle`, chain PREROUTING, which a packet passes before the tables in which
+ * engines and firewalls accept, and before the address of a published port is exchanged. Each runner has two
+ * chains of its own: the first picks packets of its networks, the second decides about what an app sends.
  */
 import { NON_PUBLIC_NETWORKS } from './egress-address.ts';
 

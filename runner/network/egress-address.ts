@@ -1,7 +1,10 @@
 /** Tells public addresses from those that IANA has reserved for machines, sites, tests and translations. */
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
-/** IANA's registries of special addresses, 2024. Translated addresses are excluded, because their IPv4 address is checked itself. */
+/**
+ * IANA's registries of special addresses, 2024. Translated addresses are excluded, because their IPv4 address
+ * is checked itself.
+ */
 const NOT_PUBLIC_4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -46,7 +49,10 @@ const global6 = listOf([GLOBAL_6], 'ipv6');
 const notPublic6 = listOf(NOT_PUBLIC_6, 'ipv6');
 const metadata6 = listOf(METADATA_6, 'ipv6');
 
-/** Returns false for every text that is no public address. IPv4 in IPv6, in any form, is not public: it is asked for as IPv4. */
+/**
+ * Returns false for every text that is no public address. IPv4 in IPv6, in any form, is not public: it is
+ * asked for as IPv4.
+ */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !notPublic4.check(address, 'ipv4');
   if (!isIPv6(address) || address.includes('%')) return false;

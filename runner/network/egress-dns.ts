@@ -1,6 +1,7 @@
 /**
- * The name server of a build's network. It answers with a unique address of 198.18.0.0/15, which is reserved for tests, for each name, so that a connection
- * to that address identifies the name. The daemon then resolves, checks and dials the name in one step (egress.ts).
+ * The name server of a build's network. It answers with a unique address of 198.18.0.0/15, which is reserved
+ * for tests, for each name, so that a connection to that address identifies the name. The daemon then
+ * resolves, checks and dials the name in one step (egress.ts).
  */
 
 /** The addresses start at the second network of 198.18.0.0/15; the first holds the name server. */

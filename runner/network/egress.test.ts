@@ -1,4 +1,7 @@
-/** Tests the egress of a build's network: the addresses that it dials, by names and without, and that no packet breaks its name server. */
+/**
+ * Tests the egress of a build's network: the addresses that it dials, by names and without, and that no
+ * packet breaks its name server.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, connect, type AddressInfo } from 'node:net';

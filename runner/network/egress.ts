@@ -1,9 +1,10 @@
 /**
- * The only egress of a build's network: every connection arrives at a listener of the daemon, whatever its address. The daemon resolves the name, checks the
- * address and dials it itself, so a name that changes its address between check and use gains nothing.
+ * The only egress of a build's network: every connection arrives at a listener of the daemon, whatever its
+ * address. The daemon resolves the name, checks the address and dials it itself, so a name that changes its
+ * address between check and use gains nothing.
  *
- * Allowed are public addresses, the operator's exceptions, and, in calls in which no code of the build runs (pull, push), the build's registry. TCP alone, to
- * the ports of PORTS: mail and the like do not leave.
+ * Allowed are public addresses, the operator's exceptions, and, in calls in which no code of the build runs
+ * (pull, push), the build's registry. TCP alone, to the ports of PORTS: mail and the like do not leave.
  */
 import { spawn } from 'node:child_process';
 import type { Socket as DatagramSocket } from 'node:dgram';
@@ -17,7 +18,10 @@ import type { Network } from '../executor/executor.ts';
 import { isLoopbackAddress, isMetadataAddress, isPublicAddress } from './egress-address.ts';
 import { createNames, replyTo, type Exists } from './egress-dns.ts';
 
-/** Ports of ssh, http, https, git and key servers. They are few because a build step cannot listen itself on a port that the egress uses. */
+/**
+ * Ports of ssh, http, https, git and key servers. They are few because a build step cannot listen itself on a
+ * port that the egress uses.
+ */
 export const PORTS: readonly number[] = [22, 80, 443, 9418, 11371];
 const DNS_PORT = 53;
 const CONNECTIONS_MAX = 512;
@@ -39,7 +43,10 @@ export interface EgressRules {
   allowed: readonly Endpoint[];
   /** The registry of this build, for calls in which no code of the build runs. */
   registry?: Endpoint & {
-    /** The registry may be on an address of this machine or its site. An address at which the machine's cloud hands out credentials is never allowed. */
+    /**
+     * The registry may be on an address of this machine or its site. An address at which the machine's cloud
+     * hands out credentials is never allowed.
+     */
     privateToo: boolean;
   };
   /** Ports besides the usual ones. */
@@ -47,8 +54,8 @@ export interface EgressRules {
   /** The daemon's environment, for its proxies. */
   env: NodeJS.ProcessEnv;
   /**
-   * Takes a line for people. `forbidden`: no address that may be reached, and nothing was sent; the line is the same whatever is there. `failed`: an address
-   * that may be reached, and the connection was not made.
+   * Takes a line for people. `forbidden`: no address that may be reached, and nothing was sent; the line is
+   * the same whatever is there. `failed`: an address that may be reached, and the connection was not made.
    */
   refused: (line: string, why: Refusal) => void;
   /** Replaced in tests. */
@@ -58,7 +65,10 @@ export interface EgressRules {
 export type Refusal = 'forbidden' | 'failed';
 
 export interface HostNetwork {
-  /** Resolves to no addresses when the name has none; rejects when no server answers. `known` marks a name of the operator's, which may be in the hosts file. */
+  /**
+   * Resolves to no addresses when the name has none; rejects when no server answers. `known` marks a name of
+   * the operator's, which may be in the hosts file.
+   */
   resolve(name: string, known: boolean): Promise<string[]>;
   dial(endpoint: Endpoint): Socket;
 }
@@ -179,7 +189,8 @@ class EgressGate {
   readonly #exists: Exists = async (name) => {
     if (this.#known(name) || this.#proxyFor({ host: name, port: 443 }) !== undefined) return 'yes';
     try {
-      // A name of private addresses alone is answered as one that does not exist: whether it does is nobody's business.
+      // A name of private addresses alone is answered as one that does not exist: whether it does is nobody's
+      // business.
       return (await this.#hostNetwork.resolve(name, false)).some(isPublicAddress) ? 'yes' : 'no';
     } catch (error) {
       this.#noteRefusal(`${name} is not looked up: ${errorText(error)}`, 'failed');
@@ -230,7 +241,10 @@ class EgressGate {
     return registry.privateToo;
   }
 
-  /** A name of the operator's, or of a team on its own machine: the service's machines look no stranger's name up in their hosts file. */
+  /**
+   * A name of the operator's, or of a team on its own machine: the service's machines look no stranger's name
+   * up in their hosts file.
+   */
   #known(name: string): boolean {
     const { allowed, registry } = this.#rules;
     if (allowed.some(({ host }) => host === name)) return true;
@@ -302,7 +316,10 @@ async function tunnel(proxy: URL, { host, port }: Endpoint): Promise<Socket> {
   });
 }
 
-/** Only known names are looked up in the hosts file: that way occupies one of the daemon's few threads until the answer comes. */
+/**
+ * Only known names are looked up in the hosts file: that way occupies one of the daemon's few threads until
+ * the answer comes.
+ */
 function createHostNetwork(): HostNetwork {
   const resolver = new Resolver({ timeout: 5_000, tries: 2 });
   const absent = (error: unknown) => /ENOTFOUND|ENODATA/.test((error as NodeJS.ErrnoException).code ?? '');
@@ -325,7 +342,10 @@ function createHostNetwork(): HostNetwork {
   };
 }
 
-/** Runs in the build's network and ends as soon as the daemon has its listeners. It is a text because a bundle has no second program for it. */
+/**
+ * Runs in the build's network and ends as soon as the daemon has its listeners. It is a text because a bundle
+ * has no second program for it.
+ */
 const LISTENER = `
 const net = require('net'), dgram = require('dgram');
 const ports = process.argv.slice(1).map(Number);

@@ -3,9 +3,15 @@ import { failureText, runCommand, type CommandResult } from '../executor/command
 import { engineArgv, type Engine } from '../executor/engine.ts';
 
 const CALL_MS = 30_000;
-/** Half of what is reserved for tests of networks (RFC 2544), so that it collides with no site's own. Builds use the other half, in namespaces of their own. */
+/**
+ * Half of what is reserved for tests of networks (RFC 2544), so that it collides with no site's own. Builds
+ * use the other half, in namespaces of their own.
+ */
 const POOL = '198.19';
-/** Addresses of one network: the gateway, the containers of a deploy, and some that an engine may have failed to give back. */
+/**
+ * Addresses of one network: the gateway, the containers of a deploy, and some that an engine may have failed
+ * to give back.
+ */
 const SUBNET_SIZE = 16;
 const SUBNETS = 65_536 / SUBNET_SIZE;
 /** Another runner of this machine may take a network between the look and the attempt. */

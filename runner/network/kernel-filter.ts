@@ -1,4 +1,7 @@
-/** Puts the rules of app networks into the kernel, with the programs of iptables, and takes them out. Each change is one transaction. */
+/**
+ * Puts the rules of app networks into the kernel, with the programs of iptables, and takes them out. Each
+ * change is one transaction.
+ */
 import { failureText, findProgram, runCommand } from '../executor/command.ts';
 import { chainsOf, rulesOf, type AppRules } from './app-rules.ts';
 
@@ -22,8 +25,8 @@ export interface HeldRules {
 }
 
 /**
- * Makes the rules what they should be, if they are not. `last` is what the call before returned: the same object comes back when nothing had to be done.
- * Throws when they cannot be made.
+ * Makes the rules what they should be, if they are not. `last` is what the call before returned: the same
+ * object comes back when nothing had to be done. Throws when they cannot be made.
  */
 export async function holdRules(rules: AppRules, last?: HeldRules): Promise<HeldRules> {
   const { pick, decide } = chainsOf(rules.owner);

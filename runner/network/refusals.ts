@@ -1,10 +1,15 @@
-/** Tells, of one call with an egress, whether a connection failed because its destination may not be reached. */
+/**
+ * Tells, of one call with an egress, whether a connection failed because its destination may not be reached.
+ */
 import type { EgressRules } from './egress.ts';
 
 /** One text for all destinations that may not be reached, whatever is or is not there. */
 export const UNREACHABLE = 'no public address that may be reached answers there';
 
-/** Nothing listens in the call's network for a connection that is not even begun: neither its name nor its port is one that may be reached. */
+/**
+ * Nothing listens in the call's network for a connection that is not even begun: neither its name nor its
+ * port is one that may be reached.
+ */
 const NOT_BEGUN =
   /could not resolve|no such host|failed to connect|couldn't connect|connect to (?:host|address)|connection refused|unreachable|no route to host|cannot assign requested address/i;
 

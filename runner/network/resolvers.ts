@@ -1,4 +1,7 @@
-/** The name servers of this machine, which its apps ask too: a container cannot reach one that listens on loopback. */
+/**
+ * The name servers of this machine, which its apps ask too: a container cannot reach one that listens on
+ * loopback.
+ */
 import { readFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { isLoopbackAddress } from './egress-address.ts';

@@ -1,10 +1,11 @@
 /**
  * Sends one run's spool to the control plane.
  *
- * One loop a run, one call at a time. The offset that the last answer named is the only truth about what is stored: it goes forward with an
- * append, and backward when the control plane lost something. The first output goes out after 100 ms, then a call a second or a full batch
- * at once. The last call carries length and digest of everything; until that is answered the output counts as not delivered.
- * The loop ends when it is delivered, when the control plane refuses it for good, or when it is stopped.
+ * One loop a run, one call at a time. The offset that the last answer named is the only truth about what is
+ * stored: it goes forward with an append, and backward when the control plane lost something. The first
+ * output goes out after 100 ms, then a call a second or a full batch at once. The last call carries length
+ * and digest of everything; until that is answered the output counts as not delivered. The loop ends when it
+ * is delivered, when the control plane refuses it for good, or when it is stopped.
  */
 import { nextDelayMs, unservedDelayMs } from '../control-plane/backoff.ts';
 import { monotonicMs, pause } from '../platform/clock.ts';
@@ -21,14 +22,20 @@ const FIRST_BYTE_MS = 100;
 const INTERVAL_MS = 1_000;
 /** The spool wakes an idle sender; this limit only covers a lost wake-up. */
 const IDLE_MS = 60_000;
-/** After so long a control plane that is in contact and refuses logs no longer keeps the result from being reported. */
+/**
+ * After so long a control plane that is in contact and refuses logs no longer keeps the result from being
+ * reported.
+ */
 const BLOCKED_MS_MAX = 600_000;
 /** Sending everything again can help once. */
 const DIGEST_RETRIES_MAX = 1;
 /** So many answers in a row may leave the offset where it is; no recovery takes more. */
 const STANDSTILLS_MAX = 20;
 
-/** `complete`: stored and checked. `refused`: it will never be stored. `superseded`: the epoch is over. `stopped`: another process resumes it. */
+/**
+ * `complete`: stored and checked. `refused`: it will never be stored. `superseded`: the epoch is over.
+ * `stopped`: another process resumes it.
+ */
 export type LogsOutcome = 'complete' | 'refused' | 'superseded' | 'stopped';
 
 export interface LogSenderOptions {
@@ -154,8 +161,8 @@ async function send(options: LogSenderOptions, batch: SpoolBatch, final: boolean
 }
 
 /**
- * This machine lost what it had written, and the control plane has more of it. An end at the shorter length would make it discard its copy, so it gets a
- * chunk that marks the rest as missing, and no end.
+ * This machine lost what it had written, and the control plane has more of it. An end at the shorter length
+ * would make it discard its copy, so it gets a chunk that marks the rest as missing, and no end.
  */
 async function leaveAsStored(options: LogSenderOptions, stored: number): Promise<LogsOutcome> {
   const line = Buffer.from("\n[output may be missing from here on: the runner's copy of it was lost]\n");
@@ -171,7 +178,10 @@ async function leaveAsStored(options: LogSenderOptions, stored: number): Promise
   );
 }
 
-/** Limits the answer's offset to what exists: an answer beyond it is a fault of the control plane and must not make the sender skip output. */
+/**
+ * Limits the answer's offset to what exists: an answer beyond it is a fault of the control plane and must not
+ * make the sender skip output.
+ */
 function plausibleOffset(options: LogSenderOptions, reply: LogsReply, batch: SpoolBatch): number {
   const claimed = reply.nextOffset ?? 0;
   if (claimed <= options.spool.bytes) return claimed;
@@ -206,7 +216,8 @@ async function afterFailure(
       'output cannot be delivered, trying again',
     );
   if (failure.unserved === true) {
-    // The call was not refused: nobody serves the route. A long absence must not count as a refusal when it ends.
+    // The call was not refused: nobody serves the route. A long absence must not count as a refusal when it
+    // ends.
     delete state.failingSinceMs;
     await (options.presence?.pause ?? pause)(unservedDelayMs(state.failures), options.signal);
     return undefined;
@@ -259,7 +270,10 @@ function undeliverable(options: LogSenderOptions, problem: string): LogsOutcome 
 
 interface Wake {
   notify: () => void;
-  /** Resolves after `ms`, when the condition has become true, or when the signal is aborted. One sleeper at a time. */
+  /**
+   * Resolves after `ms`, when the condition has become true, or when the signal is aborted. One sleeper at a
+   * time.
+   */
   sleep(ms: number, until: () => boolean): Promise<void>;
 }
 

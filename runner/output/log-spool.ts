@@ -1,12 +1,14 @@
 /**
  * Keeps a run's masked output on this machine's disk until the control plane has stored it.
  *
- * There is one file for each grant, a sequence of frames: kind (1 byte), length (4 bytes, big-endian), data. Offsets on the wire count the data of all
- * streams together, in this order. The writer and the one reader work on the same open file; appends go through one queue. Unreadable data at the end of a
- * reopened file (half a frame that a killed process left, or damage) is cut off.
+ * There is one file for each grant, a sequence of frames: kind (1 byte), length (4 bytes, big-endian), data.
+ * Offsets on the wire count the data of all streams together, in this order. The writer and the one reader
+ * work on the same open file; appends go through one queue. Unreadable data at the end of a reopened file
+ * (half a frame that a killed process left, or damage) is cut off.
  *
- * When the disk is full the run goes on. Bytes that could not be written or were cut off are counted, and as soon as there is room a frame of its own records
- * how many are missing, as a line for people and as a number for the control plane. No loss goes unreported.
+ * When the disk is full the run goes on. Bytes that could not be written or were cut off are counted, and as
+ * soon as there is room a frame of its own records how many are missing, as a line for people and as a number
+ * for the control plane. No loss goes unreported.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { open, readdir, stat, type FileHandle } from 'node:fs/promises';
@@ -29,7 +31,10 @@ const READ_BYTES = 131_072;
 
 /** Most data in one call, by contract. */
 export const BATCH_BYTES_MAX = 262_144;
-/** The body of a call may be 393,216 bytes; base64 takes four characters for three bytes, a chunk about 40 around them. */
+/**
+ * The body of a call may be 393,216 bytes; base64 takes four characters for three bytes, a chunk about 40
+ * around them.
+ */
 const BATCH_ENCODED_MAX = 380_000;
 const CHUNK_OVERHEAD = 48 + 26;
 /** Most chunks in one call, by contract. */
@@ -63,7 +68,10 @@ export interface Spool {
   readonly ref: WorkRef;
   /** Data written so far, all streams together. */
   readonly bytes: number;
-  /** Resolves when the data is in the file (not necessarily on the disk). Rejects only for errors other than a full disk. */
+  /**
+   * Resolves when the data is in the file (not necessarily on the disk). Rejects only for errors other than a
+   * full disk.
+   */
   append(stream: WireLogStream, data: Uint8Array): Promise<void>;
   /** Ends the output: syncs the file. Never rejects. */
   end(): Promise<SpoolEnd>;
@@ -172,7 +180,10 @@ function createSpool(state: OpenFile): Spool {
   };
 }
 
-/** Writes each append as a whole or not at all; bytes that a full disk refuses are counted, and a frame before the next append that fits records them. */
+/**
+ * Writes each append as a whole or not at all; bytes that a full disk refuses are counted, and a frame before
+ * the next append that fits records them.
+ */
 function createWriter(state: OpenFile): (stream: WireLogStream, data: Uint8Array) => Promise<void> {
   const { file, hash, lost } = state;
   return async (stream, data) => {
@@ -253,7 +264,8 @@ function frameIn(buffer: Buffer): Frame | undefined {
   const kind = buffer.readUInt8(0);
   const length = buffer.readUInt32BE(1);
   const fileBytes = HEADER_BYTES + length;
-  // An empty frame is never written, but a crash of the machine can leave a tail of zeros, which would read as endless empty frames.
+  // An empty frame is never written, but a crash of the machine can leave a tail of zeros, which would read
+  // as endless empty frames.
   if (length === 0 || length > FRAME_BYTES_MAX || buffer.length < fileBytes) return undefined;
   if (kind === LOST_KIND) {
     if (length <= LOST_BYTES) return undefined;
@@ -266,7 +278,10 @@ function frameIn(buffer: Buffer): Frame | undefined {
     : { stream, data: buffer.subarray(HEADER_BYTES, fileBytes), fileBytes };
 }
 
-/** Reads batches; remembers where the last one ended, so that going on costs no search. A rewind walks from the start. */
+/**
+ * Reads batches; remembers where the last one ended, so that going on costs no search. A rewind walks from
+ * the start.
+ */
 function createReader(file: FileHandle): (offset: number, end: number) => Promise<SpoolBatch> {
   /** A frame boundary: its place in the file, and the offset of the frame's first byte. */
   let mark = { position: 0, offset: 0 };
@@ -297,7 +312,10 @@ function createReader(file: FileHandle): (offset: number, end: number) => Promis
   };
 }
 
-/** A batch under construction. Pieces are joined once at the end: joining them one by one would cost the square of their number. */
+/**
+ * A batch under construction. Pieces are joined once at the end: joining them one by one would cost the
+ * square of their number.
+ */
 interface Batch {
   chunks: { stream: WireLogStream; parts: Buffer[]; missing?: number }[];
   nextOffset: number;

@@ -1,9 +1,10 @@
 /**
  * Masks secrets in a task's output before it is written anywhere.
  *
- * The stream may be cut anywhere: the end of a chunk that could begin a secret (or a UTF-8 character) is held back until the next one, never more than the
- * longest spelling of a secret. Each secret is looked for as it is, in base64 at each of its three alignments, in hexadecimal, percent-encoded in any way and
- * escaped as in JSON; each line of a secret with several lines counts as a secret too. Overlapping finds are masked as one.
+ * The stream may be cut anywhere: the end of a chunk that could begin a secret (or a UTF-8 character) is held
+ * back until the next one, never more than the longest spelling of a secret. Each secret is looked for as it
+ * is, in base64 at each of its three alignments, in hexadecimal, percent-encoded in any way and escaped as in
+ * JSON; each line of a secret with several lines counts as a secret too. Overlapping finds are masked as one.
  */
 
 import { exactPattern, percentPattern, PREFIX_BYTES, type Pattern } from './patterns.ts';
@@ -49,7 +50,10 @@ function patternsOf(secrets: Iterable<string>): Pattern[] {
   return [...bytesOf(parts).map(percentPattern), ...bytesOf(spellings).map(exactPattern)];
 }
 
-/** Returns the secret as a whole and, where it has several lines, each line: a program may print them one by one. */
+/**
+ * Returns the secret as a whole and, where it has several lines, each line: a program may print them one by
+ * one.
+ */
 function partsOf(secret: string): string[] {
   const lines = secret.split(/\r?\n/).map((line) => line.trim());
   const parts =
@@ -82,8 +86,9 @@ function hexSpellingsOf(secret: string): string[] {
 }
 
 /**
- * Base64 of a secret inside of a longer text depends on where it begins within a group of three bytes. The characters at the
- * edges also hold bits of the neighbours and are left out; what remains is the same in every text.
+ * Base64 of a secret inside of a longer text depends on where it begins within a group of three bytes. The
+ * characters at the edges also hold bits of the neighbours and are left out; what remains is the same in
+ * every text.
  */
 function base64SpellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
@@ -92,7 +97,8 @@ function base64SpellingsOf(secret: string): string[] {
     const text = Buffer.concat([Buffer.alloc(shift), bytes])
       .toString('base64')
       .replace(/=+$/, '');
-    // The first character(s) depend on the bytes before; the last one on the bytes behind, unless the groups end with the secret.
+    // The first character(s) depend on the bytes before; the last one on the bytes behind, unless the groups
+    // end with the secret.
     const inner = text.slice(shift === 0 ? 0 : shift + 1, (shift + bytes.length) % 3 === 0 ? undefined : -1);
     // A spelling of less than six characters (four bytes) is too common to be masked.
     if (inner.length >= 6) spellings.push(inner, inner.replaceAll('+', '-').replaceAll('/', '_'));
@@ -132,7 +138,10 @@ function buildIndex(patterns: readonly Pattern[]): PatternIndex {
 
 function createStream(index: PatternIndex): StreamMasker {
   let held: Buffer = Buffer.alloc(0);
-  /** So many of the held bytes belong to a find whose mask has been passed on; they only wait for a find that overlaps them. */
+  /**
+   * So many of the held bytes belong to a find whose mask has been passed on; they only wait for a find that
+   * overlaps them.
+   */
   let maskedBytes = 0;
 
   const advance = (data: Buffer, final: boolean): Buffer => {
@@ -174,7 +183,9 @@ function createStream(index: PatternIndex): StreamMasker {
   };
 }
 
-/** Finds the next place from `at` on where a pattern may begin: nearly all of the time is spent in this loop. */
+/**
+ * Finds the next place from `at` on where a pattern may begin: nearly all of the time is spent in this loop.
+ */
 function nextCandidate({ firstPair, secondPair }: PatternIndex, data: Buffer, at: number): number {
   const last = data.length - PREFIX_BYTES;
   if (at > last) return at;
@@ -195,7 +206,9 @@ interface Input {
   final: boolean;
 }
 
-/** Length of the longest pattern at this place, 0 for none; `unfinished` when a longer one may still follow. */
+/**
+ * Length of the longest pattern at this place, 0 for none; `unfinished` when a longer one may still follow.
+ */
 function matchAt(index: PatternIndex, { data, final }: Input, at: number): number | 'unfinished' {
   const left = data.length - at;
   if (left < PREFIX_BYTES)
@@ -210,7 +223,10 @@ function matchAt(index: PatternIndex, { data, final }: Input, at: number): numbe
   return longest;
 }
 
-/** Moves `end` back to where no character is cut in two; at most three bytes, and never for bytes that are no UTF-8. */
+/**
+ * Moves `end` back to where no character is cut in two; at most three bytes, and never for bytes that are no
+ * UTF-8.
+ */
 export function characterBoundary(data: Uint8Array, from: number, end: number): number {
   for (let back = 1; back <= 3 && end - back >= from; back += 1) {
     const byte = data[end - back] ?? 0;

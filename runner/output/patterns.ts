@@ -21,7 +21,10 @@ export function exactPattern(bytes: Buffer): Pattern {
   };
 }
 
-/** Encoders differ about which characters they encode, and in which case, so each byte counts in each spelling: as it is, as `%2A` and `%2a`, a space as `+`. */
+/**
+ * Encoders differ about which characters they encode, and in which case, so each byte counts in each
+ * spelling: as it is, as `%2A` and `%2a`, a space as `+`.
+ */
 export function percentPattern(bytes: Buffer): Pattern {
   return { prefixes: prefixesOf(bytes), at: (data, from) => matchEncoded(bytes, data, from) };
 }

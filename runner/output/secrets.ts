@@ -1,4 +1,7 @@
-/** Finds the credentials in the daemon's own environment, which must never appear in a task's output or in a message. */
+/**
+ * Finds the credentials in the daemon's own environment, which must never appear in a task's output or in a
+ * message.
+ */
 
 const NAMES = /(?:PASSWORD|SECRET|TOKEN|PRIVATE_KEY|ACCESS_KEY|API_KEY|CREDENTIALS)$/i;
 const PROXY = /^(?:https?|all)_proxy$/i;

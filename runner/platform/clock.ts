@@ -1,6 +1,7 @@
 /**
- * Time, in the two kinds that must never be mixed: the monotonic clock for leases and durations, the wall clock for signatures
- * and for people. Both are the same for the main thread and the heartbeat thread (`performance.now()` is not: each thread has its own zero).
+ * Time, in the two kinds that must never be mixed: the monotonic clock for leases and durations, the wall
+ * clock for signatures and for people. Both are the same for the main thread and the heartbeat thread
+ * (`performance.now()` is not: each thread has its own zero).
  */
 
 /** Milliseconds on the machine's monotonic clock, with fractions. */
@@ -15,8 +16,9 @@ export function wallMs(): number {
 }
 
 /**
- * The difference between the server's clock and the wall clock, in milliseconds. It is one number for the whole process: the two threads share it, so that a
- * skew that one of them learned does not cost the other a refused request.
+ * The difference between the server's clock and the wall clock, in milliseconds. It is one number for the
+ * whole process: the two threads share it, so that a skew that one of them learned does not cost the other a
+ * refused request.
  */
 export interface ClockOffset {
   get(): number;
@@ -24,7 +26,10 @@ export interface ClockOffset {
   readonly shared: SharedArrayBuffer;
 }
 
-/** An offset beyond 32 bits (24 days) is clipped; such a reply is not believed anyway (proto/signature/skew.ts). */
+/**
+ * An offset beyond 32 bits (24 days) is clipped; such a reply is not believed anyway
+ * (proto/signature/skew.ts).
+ */
 const OFFSET_MS_MAX = 2 ** 31 - 1;
 
 export function createClockOffset(shared = new SharedArrayBuffer(4)): ClockOffset {

@@ -1,10 +1,12 @@
 /**
- * Delivers ended work: its last output, then its result, then the end of the lease, in this order, because the control plane may take no more output
- * of a run after its report.
+ * Delivers ended work: its last output, then its result, then the end of the lease, in this order, because
+ * the control plane may take no more output of a run after its report.
  *
- *   in the outbox → output delivered → report answered → journal `reported` | `dropped` → files deleted, lease released
+ *   in the outbox → output delivered → report answered → journal `reported` | `dropped` → files deleted,
+ *   lease released
  *
- * Each delivery repeats until it has a definite answer, however long that takes. When the process ends first, the outbox holds it for the next one.
+ * Each delivery repeats until it has a definite answer, however long that takes. When the process ends first,
+ * the outbox holds it for the next one.
  */
 import type { Api } from '../control-plane/api.ts';
 import { monotonicMs, pause } from '../platform/clock.ts';
@@ -90,7 +92,8 @@ async function deliverOne(
   const outcome = await item.logs;
   if (outcome === 'stopped' || !(await turns.take(options.signal))) return await leave(item);
   try {
-    // A run whose grant is over belongs to somebody else. A build may have pushed or deployed already: the control plane keeps its late report.
+    // A run whose grant is over belongs to somebody else. A build may have pushed or deployed already: the
+    // control plane keeps its late report.
     const skipped = outcome === 'superseded' && item.entry.kind !== 'build';
     const dropped = skipped ? 'superseded' : await deliverReport(options, item, outcome);
     if (dropped === 'left') return await leave(item);
@@ -101,8 +104,9 @@ async function deliverOne(
 }
 
 /**
- * Returns undefined when the report was accepted, now or by an earlier call; `left` without a definite answer; otherwise the code of the refusal. A report
- * that breaks a rule of the contract is sent once more without its message, so that a message cannot cost the result.
+ * Returns undefined when the report was accepted, now or by an earlier call; `left` without a definite
+ * answer; otherwise the code of the refusal. A report that breaks a rule of the contract is sent once more
+ * without its message, so that a message cannot cost the result.
  */
 async function deliverReport(
   options: DeliveryOptions,
@@ -126,7 +130,8 @@ async function sendReport(
   report: OutboxEntry['report'],
 ): Promise<string | undefined> {
   const { id, epoch } = report;
-  // The state of the lease does not count any more: the task is dead, and only the answer to the report is definite.
+  // The state of the lease does not count any more: the task is dead, and only the answer to the report is
+  // definite.
   try {
     const { value } = await options.api.callUntilAnswered(
       WORK_CALLS[entry.kind ?? 'run'].report,
@@ -160,7 +165,10 @@ async function sendReport(
   }
 }
 
-/** Writes the journal first: when the process dies in between, the next one finds the outbox file of a closed grant and deletes it. */
+/**
+ * Writes the journal first: when the process dies in between, the next one finds the outbox file of a closed
+ * grant and deletes it.
+ */
 async function close(
   options: DeliveryOptions,
   item: DeliveryItem,

@@ -1,4 +1,6 @@
-/** One grant of work as the main thread sees it: the state of its lease and the listener for the next change. */
+/**
+ * One grant of work as the main thread sees it: the state of its lease and the listener for the next change.
+ */
 import type { LeaseState } from '../control-plane/heartbeat-protocol.ts';
 import type { Heartbeat } from '../control-plane/heartbeat.ts';
 import type { BuildPhase, EnteredPhase } from '../control-plane/wire.ts';
@@ -6,17 +8,24 @@ import type { WorkRef } from '../control-plane/work-ref.ts';
 
 export interface Lease {
   readonly ref: WorkRef;
-  /** Undefined before the first answer. It only goes from `ok` over `cancelled` and `lost` to `superseded`: the last two end everything, `cancelled` ends the task. */
+  /**
+   * Undefined before the first answer. It only goes from `ok` over `cancelled` and `lost` to `superseded`:
+   * the last two end everything, `cancelled` ends the task.
+   */
   readonly state: LeaseState | undefined;
-  /** Calls the listener at every change from now on, and at once when there is a state already. There is one listener: a later one replaces it. */
+  /**
+   * Calls the listener at every change from now on, and at once when there is a state already. There is one
+   * listener: a later one replaces it.
+   */
   onChange(listener: (state: LeaseState) => void): void;
   /** Resolves with the first state. */
   readonly firstState: Promise<LeaseState>;
   /** Takes over a state that the answer to another call carried. */
   update(state: LeaseState, sentMonotonicMs?: number): void;
   /**
-   * Announces a phase of a build. Resolves when a heartbeat that named it was answered `ok`: only then does the control plane know, and will not
-   * give the build to somebody else by itself. Never resolves when the lease ends before; whoever waits must watch the lease, too.
+   * Announces a phase of a build. Resolves when a heartbeat that named it was answered `ok`: only then does
+   * the control plane know, and will not give the build to somebody else by itself. Never resolves when the
+   * lease ends before; whoever waits must watch the lease, too.
    */
   enter(entered: EnteredPhase): Promise<void>;
   finished(): void;

@@ -1,9 +1,12 @@
 /**
- * Takes over what the last process left: results in the outbox are delivered, all other work that was begun is closed.
+ * Takes over what the last process left: results in the outbox are delivered, all other work that was begun
+ * is closed.
  *
- * A task whose daemon died was killed by the reaping before this; nothing is reported for it, because nobody saw how it ended: its lease
- * is given back where the death is proven, or runs out, and the work goes back to the queue. Its output is not sent any more either: an append would renew that lease. The output of a build is sent:
- * a person may have to judge by it what was pushed or deployed, and one renewal only puts the end of the lease off a little.
+ * A task whose daemon died was killed by the reaping before this; nothing is reported for it, because nobody
+ * saw how it ended: its lease is given back where the death is proven, or runs out, and the work goes back to
+ * the queue. Its output is not sent any more either: an append would renew that lease. The output of a build
+ * is sent: a person may have to judge by it what was pushed or deployed, and one renewal only puts the end of
+ * the lease off a little.
  */
 import type { Deliveries } from './delivery.ts';
 import { removeIfThere } from '../disk/durable-file.ts';
@@ -38,8 +41,8 @@ const DIED = { reason: 'daemon_died' };
 const DIED_LINE = Buffer.from("\n==> the runner's daemon died here\n");
 
 /**
- * Closes the work that cannot be resumed; afterwards `redeliver` may be called for the rest. Runs before the first heartbeat. Returns the builds whose
- * output is still to be sent, and the runs.
+ * Closes the work that cannot be resumed; afterwards `redeliver` may be called for the rest. Runs before the
+ * first heartbeat. Returns the builds whose output is still to be sent, and the runs.
  */
 export async function closeLeftovers(
   options: Pick<RecoverOptions, 'journal' | 'outbox' | 'spoolFolder' | 'log'>,
@@ -67,7 +70,8 @@ export async function closeLeftovers(
         ? `the last daemon died during this build while it was ${phase}; it is not done again here, the control plane decides`
         : 'the last daemon died during this work; it goes back to the queue',
     );
-    // Builds alone have phases. They stay open until their output has a definite answer: this process may die before it, too.
+    // Builds alone have phases. They stay open until their output has a definite answer: this process may die
+    // before it, too.
     if (phase !== undefined) builds.push({ id: entry.id, epoch: entry.epoch });
     else {
       await journal.record('dropped', entry, DIED);
@@ -82,8 +86,8 @@ export async function closeLeftovers(
 }
 
 /**
- * Tells the control plane that nothing runs of these any more, so that it does not wait for their leases to run out. A control plane that does not know
- * the word refuses it, and waits. Resolves at a definite answer.
+ * Tells the control plane that nothing runs of these any more, so that it does not wait for their leases to
+ * run out. A control plane that does not know the word refuses it, and waits. Resolves at a definite answer.
  */
 export async function giveBack(
   {

@@ -1,4 +1,7 @@
-/** Runs as a kind of work: makes the executor's spec of an offer. The server fills in every limit; the defaults here are the server's, for an offer without them. */
+/**
+ * Runs as a kind of work: makes the executor's spec of an offer. The server fills in every limit; the
+ * defaults here are the server's, for an offer without them.
+ */
 import type { Executor, SandboxSpec } from '../executor/executor.ts';
 import { InvalidSpecError } from '../executor/spec.ts';
 import type { Work } from './run-work.ts';

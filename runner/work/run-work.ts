@@ -1,13 +1,17 @@
 /**
- * Takes one grant of work, a run or a build, from offer to result. The differences between the two come in as `Work`.
+ * Takes one grant of work, a run or a build, from offer to result. The differences between the two come in as
+ * `Work`.
  *
- *   offered ── heartbeat ──→ accepted ──→ task runs ──→ ended ──→ result in the outbox ──→ delivery (delivery.ts)
+ *   offered ── heartbeat ──→ accepted ──→ task runs ──→ ended ──→ result in the outbox ──→ delivery
+ *   (delivery.ts)
  *      │                        │             │
- *      └── superseded, lost ────┴─────────────┴──→ task killed, nothing reported; the lease ends by itself or has ended
+ *      └── superseded, lost ────┴─────────────┴──→ task killed, nothing reported; the lease ends by itself or
+ *      has ended
  *
- * The slot is given back as soon as the result is on the disk. What must hold: the task never runs before the journal says `started`, a grant is
- * started at most once, and nothing but the executor decides how the task ended. `cancelled` kills and is reported; every other end of
- * the lease, and the end of this process, kills and is not: the work then goes back to the queue.
+ * The slot is given back as soon as the result is on the disk. What must hold: the task never runs before the
+ * journal says `started`, a grant is started at most once, and nothing but the executor decides how the task
+ * ended. `cancelled` kills and is reported; every other end of the lease, and the end of this process, kills
+ * and is not: the work then goes back to the queue.
  */
 import type { Api } from '../control-plane/api.ts';
 import type { Deliveries } from './delivery.ts';
@@ -58,8 +62,8 @@ export interface StartContext {
   /** Takes output like an executor's, and also the lines that the runner itself writes. */
   onOutput: (stream: WireLogStream, chunk: Uint8Array) => Promise<void>;
   /**
-   * Records the phase in the journal, then announces it to the control plane: resolves when both know that this phase comes next. Never resolves when the
-   * lease ends before: then the work is killed.
+   * Records the phase in the journal, then announces it to the control plane: resolves when both know that
+   * this phase comes next. Never resolves when the lease ends before: then the work is killed.
    */
   enter: (phase: BuildPhase) => Promise<void>;
 }
@@ -73,7 +77,10 @@ export interface Work<O extends Offer> {
   kind: WorkKind;
   /** Values that are masked in its output. */
   secretsOf: (offer: O) => string[];
-  /** Throws InvalidSpecError, without an effect on the machine, when it can never run. The result is called at most once. */
+  /**
+   * Throws InvalidSpecError, without an effect on the machine, when it can never run. The result is called at
+   * most once.
+   */
   prepare: (offer: O) => (context: StartContext) => Promise<RunningWork>;
 }
 
@@ -239,7 +246,8 @@ async function execute<O extends Offer>(
 
 /** Kills the task when its lease or this process ends; returns how to stop watching. */
 function killOnLeaseEnd(running: RunningWork, lease: Lease, options: WorkOptions): () => void {
-  // The task must be dead before the lease ends: the lease is given up a margin before, and half of that is the task's own time to end.
+  // The task must be dead before the lease ends: the lease is given up a margin before, and half of that is
+  // the task's own time to end.
   const lossGraceMs = leaseMarginMs(options.leaseMs()) / 2;
   const kill = (reason: KillReason, graceMs: number, why: string) => {
     options.log.warn({ ...lease.ref, why }, 'killing the task');
@@ -309,7 +317,8 @@ function reportOf(ref: WorkRef, outcome: WorkOutcome, masker: Masker): Omit<Repo
     reportId: newReportId(),
     // `output` is reserved by the executor and means that the task went on.
     reason: outcome.reason === 'output' ? 'exit' : outcome.reason,
-    // By contract only a command that ended by itself has an exit code: the 137 of a kill is the runner's doing.
+    // By contract only a command that ended by itself has an exit code: the 137 of a kill is the runner's
+    // doing.
     ...(exitCode === undefined || outcome.reason !== 'exit' ? {} : { exitCode: exitCode & 0xff }),
     ...(message === undefined ? {} : { message: masker.text(message).slice(0, MESSAGE_LENGTH_MAX) }),
     durationMs: Math.max(0, Math.round(outcome.durationMs)),

@@ -1,4 +1,7 @@
-/** Limits how much work this runner does at a time. A slot is taken before work is asked for, so an offer always has one. */
+/**
+ * Limits how much work this runner does at a time. A slot is taken before work is asked for, so an offer
+ * always has one.
+ */
 
 export interface Slots {
   readonly total: number;

@@ -38,7 +38,10 @@ export function readAzure(reading: Reading): readonly DefinedPipeline[] {
   ];
 }
 
-/** Stages, jobs or steps of the file, or of what it gives to the template that it extends; false where there are none. */
+/**
+ * Stages, jobs or steps of the file, or of what it gives to the template that it extends; false where there
+ * are none.
+ */
 function readParts(root: Node, found: ReadPipeline): boolean {
   const stages = at(root, 'stages');
   // Once, jobs were phases.

@@ -36,7 +36,10 @@ export function decode(bytes: Uint8Array): Decoded {
   }
 }
 
-/** UTF-8 that is broken, or the older encodings of one byte a character, in which comments are written at times: they are read with a warning. */
+/**
+ * UTF-8 that is broken, or the older encodings of one byte a character, in which comments are written at
+ * times: they are read with a warning.
+ */
 function decodeOther(bytes: Uint8Array): Decoded {
   const offset = firstInvalid(bytes);
   const place = placeOf(bytes, offset);

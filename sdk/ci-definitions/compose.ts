@@ -1,17 +1,24 @@
 /**
- * Text to documents of YAML, in bounded time whatever the text is: the number of tokens and the depth are limited before anything is composed,
- * and the first error ends it. The composer of `yaml` makes an error with its stack for each place, which takes seconds for half a megabyte.
+ * Text to documents of YAML, in bounded time whatever the text is: the number of tokens and the depth are
+ * limited before anything is composed, and the first error ends it. The composer of `yaml` makes an error
+ * with its stack for each place, which takes seconds for half a megabyte.
  */
 import { Composer, isScalar, Lexer, Parser } from 'yaml';
 import type { Document, YAMLParseError } from 'yaml';
 import { shorten } from './lines.ts';
 
 export const DEPTH_MAX = 64;
-/** Words, signs, spaces and line ends: 300 KB of ordinary YAML, and up to half a second where nearly every character is one. */
+/**
+ * Words, signs, spaces and line ends: 300 KB of ordinary YAML, and up to half a second where nearly every
+ * character is one.
+ */
 const TOKENS_MAX = 100_000;
 /** What opens a list or a map costs as much as so many others. */
 const OPENING_WEIGHT = 8;
-/** Of the lexer itself, which stand for nothing in the text: a document begins, brackets end too early, a scalar comes. */
+/**
+ * Of the lexer itself, which stand for nothing in the text: a document begins, brackets end too early, a
+ * scalar comes.
+ */
 const MARKS = new Set(['\x02', '\x18', '\x1f']);
 
 /** Why a file is not read, and where. */
@@ -27,8 +34,9 @@ export class Refused extends Error {
 }
 
 /**
- * Throws `Refused`. The library libyaml, by which CI systems read, minds no indentation between quotes and brackets; `yaml` does, as the
- * standard says: where that is what is wrong, the text is read once more without.
+ * Throws `Refused`. The library libyaml, by which CI systems read, minds no indentation between quotes and
+ * brackets; `yaml` does, as the standard says: where that is what is wrong, the text is read once more
+ * without.
  */
 export function composeYaml(text: string): readonly Document.Parsed[] {
   const strict = tokensOf(text, new Lexer());
@@ -80,7 +88,8 @@ interface ComposerInside {
 function compose(text: string, tokens: readonly string[]): readonly Document.Parsed[] {
   const composer = new Composer({ uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
   let refused: Refused | undefined;
-  // Thrown from within: an error that is only kept is followed by as many as there are tokens. Some are caught there, and told once more.
+  // Thrown from within: an error that is only kept is followed by as many as there are tokens. Some are
+  // caught there, and told once more.
   (composer as unknown as ComposerInside).onError = (...[source, code, message, isWarning]) => {
     if (isWarning === true) return;
     const offset =

@@ -1,6 +1,6 @@
 /**
- * No file costs much more to read than an ordinary one: a generated family of hostile files, at several sizes up to the limit, each against
- * ordinary YAML of the largest size that is taken, read in the same run.
+ * No file costs much more to read than an ordinary one: a generated family of hostile files, at several sizes
+ * up to the limit, each against ordinary YAML of the largest size that is taken, read in the same run.
  */
 import { expect, it } from 'vitest';
 import { BYTES_MAX, CI_DEFINITION_PROVIDERS, discoverDefinition, parseDefinition } from './index.ts';

@@ -266,7 +266,10 @@ describe('time', () => {
   );
 });
 
-/** Measures processor time, and takes the best of three unless the first is good enough: the machine may be busy with other things. */
+/**
+ * Measures processor time, and takes the best of three unless the first is good enough: the machine may be
+ * busy with other things.
+ */
 function timeOf(run: () => void): number {
   let best = Number.POSITIVE_INFINITY;
   for (let time = 0; time < 3 && best >= TIME_MAX_MS; time++) {

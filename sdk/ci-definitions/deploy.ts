@@ -9,7 +9,10 @@ const EVIDENCE_MAX = 50;
 const TEXT_MAX = 200;
 /** Characters of a command that are looked at. */
 const COMMAND_MAX = 2000;
-/** Characters of a name, an action or an image that are looked at: jobs by the thousand may inherit the same long one. */
+/**
+ * Characters of a name, an action or an image that are looked at: jobs by the thousand may inherit the same
+ * long one.
+ */
 export const NAME_MAX = 500;
 
 /** Actions, tasks and orbs that deploy, whatever their version. */
@@ -30,12 +33,16 @@ const DEPLOYING_PARTS: readonly RegExp[] = [
   /^atlassian\/(?:[\w-]*deploy[\w-]*|aws-s3-deploy|kubectl-run|heroku-deploy|rsync-deploy|scp-deploy|ssh-run)\b/i,
 ];
 
-/** Flags looked at between two words of a command: without a limit, time grows with the square of their number. */
+/**
+ * Flags looked at between two words of a command: without a limit, time grows with the square of their
+ * number.
+ */
 const FLAGS_MAX = 20;
 
 /**
- * A tool, of any version, and the words that follow it, with flags before each. A flag takes the next word as its value
- * unless that is the awaited one: with a single way to read each flag, no line takes exponential time.
+ * A tool, of any version, and the words that follow it, with flags before each. A flag takes the next word as
+ * its value unless that is the awaited one: with a single way to read each flag, no line takes exponential
+ * time.
  */
 function words(tool: string, ...verbs: readonly string[]): string {
   const spelled = verbs.map((verb) => {
@@ -214,7 +221,10 @@ function withoutSaid(command: string): string {
   return (command.replace(/'[^']*'/g, '').match(/\$\([^()]*/g) ?? []).join(' ');
 }
 
-/** Lines of the file that a text stands on, those that go on in the next one joined, each with the line it begins at. */
+/**
+ * Lines of the file that a text stands on, those that go on in the next one joined, each with the line it
+ * begins at.
+ */
 function* commandsOf(signs: Signs, node: ScalarNode): Generator<[line: number, command: string]> {
   if (node.line === node.endLine) {
     yield [node.line, node.text];

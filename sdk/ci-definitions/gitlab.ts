@@ -295,7 +295,10 @@ function conditionOf(rule: Node): readonly string[] {
   return unique((hasBrackets ? [text] : text.split('||')).flatMap(sourcesOf)).slice(0, WORDS_MAX);
 }
 
-/** By the source that is compared; where none is, by the variables that are asked for, of which each source has its own. */
+/**
+ * By the source that is compared; where none is, by the variables that are asked for, of which each source
+ * has its own.
+ */
 function sourcesOf(condition: string): readonly string[] {
   const compared = [
     ...condition.matchAll(/\$CI_PIPELINE_SOURCE\s*==\s*["'](\w+)["']/g),

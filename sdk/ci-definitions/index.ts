@@ -1,7 +1,7 @@
 /**
- * `@svc/sdk/ci-definitions`: what the files of eight CI systems define, read without asking anybody. Needs the package
- * `yaml` and nothing of Node; the server's discovery and `svc ci validate` are the same code. The time that a file takes is
- * bounded, whatever it holds: half a second for the largest.
+ * `@svc/sdk/ci-definitions`: what the files of eight CI systems define, read without asking anybody. Needs
+ * the package `yaml` and nothing of Node; the server's discovery and `svc ci validate` are the same code. The
+ * time that a file takes is bounded, whatever it holds: half a second for the largest.
  *
  *     const { pipelines, problems } = parseDefinition({ path: '.github/workflows/ci.yml', text });
  */

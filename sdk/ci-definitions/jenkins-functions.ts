@@ -1,4 +1,7 @@
-/** Functions and variables of a Jenkinsfile: what is run, and what a name stands for. Takes time in proportion to the number of tokens. */
+/**
+ * Functions and variables of a Jenkinsfile: what is run, and what a name stands for. Takes time in proportion
+ * to the number of tokens.
+ */
 import type { Token, Tokens } from './jenkins-tokens.ts';
 
 export interface Functions {
@@ -78,7 +81,9 @@ interface Places {
   readonly byName: ReadonlyMap<string, readonly number[]>;
 }
 
-/** A name that is only mentioned counts as a call: it may be handed on, or stand in a text, `"${deploy()}"`. */
+/**
+ * A name that is only mentioned counts as a call: it may be handed on, or stand in a text, `"${deploy()}"`.
+ */
 function calledFrom(tokens: readonly Token[], { outside, inside, byName }: Places): ReadonlySet<string> {
   const called = new Set<string>();
   const look = (indices: readonly number[]): void => {

@@ -1,4 +1,7 @@
-/** Words, strings and signs of a Jenkinsfile. Groovy is not parsed: comments and strings are told from code, and brackets are paired. */
+/**
+ * Words, strings and signs of a Jenkinsfile. Groovy is not parsed: comments and strings are told from code,
+ * and brackets are paired.
+ */
 import { Lines } from './lines.ts';
 
 export interface Token {
@@ -121,8 +124,8 @@ function lineEnd(text: string, from: number): number {
 }
 
 /**
- * Where `quote` comes next, or -1: not behind a backslash and, within double quotes, not inside of `${…}`, in which code stands that has strings
- * of its own.
+ * Where `quote` comes next, or -1: not behind a backslash and, within double quotes, not inside of `${…}`, in
+ * which code stands that has strings of its own.
  */
 function endOfString(text: string, from: number, quote: string): number {
   /** What is open, the innermost last: a string by its quotes, code by how many braces are open in it. */

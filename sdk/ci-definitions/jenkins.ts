@@ -43,7 +43,10 @@ const DEPLOYING_CLASSES = new Set(
     HerokuDeployArtifact
   `),
 );
-/** Steps by which a Jenkinsfile without stages shows that it is one, with whatever space before their brackets. */
+/**
+ * Steps by which a Jenkinsfile without stages shows that it is one, with whatever space before their
+ * brackets.
+ */
 const STEPS = new Set(
   wordsIn(`
     bat build checkout dir echo error git input junit library load lock mail milestone node parallel
@@ -57,7 +60,10 @@ const STAGES_MAX = 2000;
 /** Tokens of one call. */
 const ARGUMENTS_MAX = 500;
 
-/** Tokens of functions and variables that one file's triggers may lead to: each assignment may name the next one. */
+/**
+ * Tokens of functions and variables that one file's triggers may lead to: each assignment may name the next
+ * one.
+ */
 const LOOKED_MAX = 100_000;
 
 interface ReadJenkinsfile extends Tokens {
@@ -164,7 +170,9 @@ function readTokens(found: ReadJenkinsfile): void {
 
 type Opens = Omit<Opened, 'outside'>;
 
-/** The first word of a line, or behind a `{` or a `;`; not one that goes on with what the line before began. */
+/**
+ * The first word of a line, or behind a `{` or a `;`; not one that goes on with what the line before began.
+ */
 function beginsStatement(tokens: readonly Token[], index: number): boolean {
   const [before, token] = [tokens[index - 1], tokens[index]];
   if (before?.kind === 'sign' && /^[{;]$/.test(before.text)) return true;

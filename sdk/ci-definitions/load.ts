@@ -1,6 +1,6 @@
 /**
- * Reads YAML as CI systems write it: several documents, merge keys, tags of their own, keys that are given twice. What
- * comes from a repository is not trusted: depth and size are limited before anything is expanded.
+ * Reads YAML as CI systems write it: several documents, merge keys, tags of their own, keys that are given
+ * twice. What comes from a repository is not trusted: depth and size are limited before anything is expanded.
  */
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import type { ParsedNode, YAMLMap } from 'yaml';

@@ -1,4 +1,7 @@
-/** YAML as plain nodes that know where they stand. Aliases and merge keys are gone: an alias is the very node it names. */
+/**
+ * YAML as plain nodes that know where they stand. Aliases and merge keys are gone: an alias is the very node
+ * it names.
+ */
 
 interface Place {
   /** 1-based. */

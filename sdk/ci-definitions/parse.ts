@@ -15,7 +15,10 @@ import { newSigns, pipelineOf, type Read, type Reading } from './reading.ts';
 import { guessProvider, isOf } from './sniff.ts';
 import type { CiDefinitionProvider, DefinitionProblem, ParsedDefinition } from './types.ts';
 
-/** Raised with each change by which the same file is read otherwise: what was read before it is not taken for an answer. */
+/**
+ * Raised with each change by which the same file is read otherwise: what was read before it is not taken for
+ * an answer.
+ */
 export const READERS_VERSION = 3;
 
 /** Characters of a message: it may quote what is wrong. */
@@ -52,9 +55,9 @@ export function parseDefinition(file: DefinitionFile): ParsedDefinition {
 }
 
 /**
- * The same, as a search through a repository takes it. Undefined when the file is not worth a record: at a path whose name says that it is a
- * definition, or where a setting says whose it is, it always is; elsewhere the content decides, of a helper of a pipeline as of any YAML file at
- * the root.
+ * The same, as a search through a repository takes it. Undefined when the file is not worth a record: at a
+ * path whose name says that it is a definition, or where a setting says whose it is, it always is; elsewhere
+ * the content decides, of a helper of a pipeline as of any YAML file at the root.
  */
 export function discoverDefinition(file: DefinitionFile): ParsedDefinition | undefined {
   const { path, provider } = file;
@@ -63,7 +66,8 @@ export function discoverDefinition(file: DefinitionFile): ParsedDefinition | und
   const isTold = isOwnName(path) || (provider !== undefined && provider !== byPath);
   return guarded(known, () => {
     const opened = open(file);
-    // What cannot be read may well be a pipeline where a CI system looks for one; elsewhere it is nobody's loss.
+    // What cannot be read may well be a pipeline where a CI system looks for one; elsewhere it is nobody's
+    // loss.
     if (isFailure(opened)) return isTold || byPath !== undefined ? settle(known, [], opened) : undefined;
     if (isTold) return parse(file, known, opened);
     const loaded = loadYaml(opened.text);
@@ -136,8 +140,8 @@ function errorAt(line: number, message: string): DefinitionProblem {
 }
 
 /**
- * GitHub and Azure refuse a key that is given twice, in whatever case, but not conditions such as `${{ else }}`, and Azure anchors too. The others
- * take the last one, so that it is a mistake all the same.
+ * GitHub and Azure refuse a key that is given twice, in whatever case, but not conditions such as `${{ else
+ * }}`, and Azure anchors too. The others take the last one, so that it is a mistake all the same.
  */
 function refusedBy(
   provider: CiDefinitionProvider,
@@ -213,7 +217,8 @@ function program(reading: Reading): ParsedDefinition {
 }
 
 function looksLikeJenkins(text: string): boolean {
-  // No `\s`: it takes line ends too, and a file of empty lines would be gone through once for each of them; nor spaces in two ways.
+  // No `\s`: it takes line ends too, and a file of empty lines would be gone through once for each of them;
+  // nor spaces in two ways.
   return /^[ \t]*(?:pipeline|node(?:[ \t]*\([^)\n]*\))?)[ \t]*(?:\n[ \t]*)?\{|^[ \t]*@Library[ \t]*\(/m.test(
     text,
   );

@@ -13,7 +13,10 @@ const PATTERNS: readonly (readonly [CiDefinitionProvider, RegExp])[] = [
   ['jenkins', /^(?:ci\/)?Jenkinsfile$|^Jenkinsfile\.[^/]+$|^[^/]+\.jenkinsfile$/],
 ];
 
-/** The folders that a listing has to look into, beside the root; a listing without recursion is enough for each. */
+/**
+ * The folders that a listing has to look into, beside the root; a listing without recursion is enough for
+ * each.
+ */
 const FOLDER = /^(?:\.github\/workflows|\.circleci|\.buildkite|\.azure[^/]*|\.pipelines|ci)$/;
 
 /** Folders on the way to those that are looked into. */
@@ -34,14 +37,21 @@ const OTHERS: readonly (readonly [system: string, RegExp])[] = [
   ['Docker Compose', /^(?:docker-)?compose\.ya?ml$/],
 ];
 
-/** Names that no other file has. Others in the folders of CI systems may be of helpers, such as `docker-compose.yml`. */
+/**
+ * Names that no other file has. Others in the folders of CI systems may be of helpers, such as
+ * `docker-compose.yml`.
+ */
 const OWN_NAME =
   /^(?!\.(?:circleci|buildkite|azure[^/]*|pipelines)\/)|^\.circleci\/config\.|^\.buildkite\/pipeline[^/]*$|^\.(?:azure[^/]*|pipelines)\/azure-pipelines[^/]*$/;
 
-/** Any other YAML file at the root may be one of Azure, which lets the name be chosen: its content decides. */
+/**
+ * Any other YAML file at the root may be one of Azure, which lets the name be chosen: its content decides.
+ */
 const ROOT_YAML = /^[^/]+\.ya?ml$/;
 
-/** `undefined` when the path is not one of a CI system; the content may still say so when `isCandidatePath`. */
+/**
+ * `undefined` when the path is not one of a CI system; the content may still say so when `isCandidatePath`.
+ */
 export function providerOfPath(path: string): CiDefinitionProvider | undefined {
   return PATTERNS.find(([, pattern]) => pattern.test(path))?.[0];
 }
@@ -71,7 +81,10 @@ export function leadsTo(folder: string): string | undefined {
   return Object.hasOwn(LEADS_TO, folder) ? LEADS_TO[folder] : undefined;
 }
 
-/** Of a file, of a folder that is looked into, or of one on the way: what stands there matters, even when it cannot be read. */
+/**
+ * Of a file, of a folder that is looked into, or of one on the way: what stands there matters, even when it
+ * cannot be read.
+ */
 export function isPlace(path: string): boolean {
   return providerOfPath(path) !== undefined || isDefinitionFolder(path) || leadsTo(path) !== undefined;
 }

@@ -31,7 +31,9 @@ export interface DefinedJob {
   readonly stage?: string;
   /** The one definition becomes several jobs. */
   readonly matrix?: true;
-  /** What the job runs instead of steps of its own: a reusable workflow, a child pipeline, another pipeline. */
+  /**
+   * What the job runs instead of steps of its own: a reusable workflow, a child pipeline, another pipeline.
+   */
   readonly calls?: string;
   /** Never runs, such as `if: false`. */
   readonly disabled?: true;

@@ -2,7 +2,10 @@
 import { loadYaml } from './load.ts';
 import type { Node } from './node.ts';
 
-/** Throws an error that says where the text is wrong. The limits of `loadYaml` hold: depth, aliases and all that they stand for. */
+/**
+ * Throws an error that says where the text is wrong. The limits of `loadYaml` hold: depth, aliases and all
+ * that they stand for.
+ */
 export function readYamlValue(text: string): unknown {
   const { documents, problems, repeated } = loadYaml(text);
   const [problem] = problems;

@@ -8,8 +8,9 @@ export interface WithResponse<T> {
 }
 
 /**
- * Every call returns one: a promise of the data that can also show the answer it came from. The request is under way
- * as soon as the method is called; the data is decoded when somebody asks for it, so `asResponse` works for any body.
+ * Every call returns one: a promise of the data that can also show the answer it came from. The request is
+ * under way as soon as the method is called; the data is decoded when somebody asks for it, so `asResponse`
+ * works for any body.
  */
 export class ApiPromise<T> extends Promise<T> {
   readonly #reply: Promise<Reply>;

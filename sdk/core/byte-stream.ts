@@ -1,6 +1,6 @@
 /**
- * An answer of raw bytes as it comes, over one connection: a byte has no id to resume from, so what breaks off is an error. Leaving the loop
- * closes the connection.
+ * An answer of raw bytes as it comes, over one connection: a byte has no id to resume from, so what breaks
+ * off is an error. Leaving the loop closes the connection.
  */
 import { STREAM_IDLE_MS } from './event-stream.ts';
 import { connectionError, type OpenAnswer } from './send.ts';
@@ -27,7 +27,10 @@ export class ByteStream implements AsyncIterable<Uint8Array> {
     this.#controller.abort(reason);
   }
 
-  /** Content type of the bytes, such as `text/plain`. Connects; a stream that is then not wanted is to be aborted. */
+  /**
+   * Content type of the bytes, such as `text/plain`. Connects; a stream that is then not wanted is to be
+   * aborted.
+   */
   async contentType(): Promise<string> {
     const { response } = await this.#connected();
     return response.headers.get('content-type') ?? 'application/octet-stream';

@@ -43,8 +43,8 @@ export interface ClientOptions {
   /** Logs every attempt, without secrets, to `logger` or the console. */
   readonly debug?: boolean | undefined;
   /**
-   * Time limit of one attempt, in milliseconds. Default: 8000; of the few operations for which the server takes longer, as long as it may take. With two retries a call of 8 s takes at most about
-   * 25.5 s.
+   * Time limit of one attempt, in milliseconds. Default: 8000; of the few operations for which the server
+   * takes longer, as long as it may take. With two retries a call of 8 s takes at most about 25.5 s.
    */
   readonly timeoutMs?: number | undefined;
   /** Further attempts after the first. Default: 2. */
@@ -56,7 +56,10 @@ export interface ClientOptions {
 }
 
 export interface CallOptions {
-  /** Instead of a fresh value, for calls other than GET: repeat a call with the same key and its effect happens once. */
+  /**
+   * Instead of a fresh value, for calls other than GET: repeat a call with the same key and its effect
+   * happens once.
+   */
   readonly idempotencyKey?: string | undefined;
   /** Ends the call at once, also while it waits between two attempts. */
   readonly signal?: AbortSignal | undefined;
@@ -101,7 +104,10 @@ export class Client {
     return new ApiPromise(this.#send(operation, input, options), ({ bytes }) => new Uint8Array(bytes));
   }
 
-  /** An answer of bytes, taken as they come. `timeoutMs` limits connecting; it is given up after 45 s of silence. */
+  /**
+   * An answer of bytes, taken as they come. `timeoutMs` limits connecting; it is given up after 45 s of
+   * silence.
+   */
   byteStream(operation: Operation, input: Input = {}, options: CallOptions = {}): ByteStream {
     return new ByteStream({
       label: labelOf(operation),

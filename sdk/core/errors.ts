@@ -1,6 +1,7 @@
 /**
- * Everything a call can fail with. One base class, so that one `catch` sees all; subclasses for the cases that callers
- * treat differently. The server's words are kept: `code` is stable and meant for programs, `message` for people.
+ * Everything a call can fail with. One base class, so that one `catch` sees all; subclasses for the cases
+ * that callers treat differently. The server's words are kept: `code` is stable and meant for programs,
+ * `message` for people.
  */
 
 /** The server's answer, as far as it could be read. */
@@ -16,7 +17,9 @@ interface ErrorFields {
 export class SvcApiError extends Error {
   /** HTTP status; 0 when no answer came. */
   readonly status: number;
-  /** Stable lower_snake word of the server (`not_found`, `feature_disabled`), or of this client (`timeout`). */
+  /**
+   * Stable lower_snake word of the server (`not_found`, `feature_disabled`), or of this client (`timeout`).
+   */
   readonly code: string;
   /** Parsed JSON body, else the text as received, else undefined. */
   readonly body: unknown;
@@ -103,7 +106,9 @@ export interface ErrorBody {
   readonly status?: number;
 }
 
-/** The inner object of `{"error": {...}}` with the fields that have the right type; empty for any other body. */
+/**
+ * The inner object of `{"error": {...}}` with the fields that have the right type; empty for any other body.
+ */
 export function readErrorBody(body: unknown): ErrorBody {
   const error = isRecord(body) ? body['error'] : undefined;
   if (!isRecord(error)) return {};

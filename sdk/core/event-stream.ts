@@ -1,10 +1,10 @@
 /**
  * A server stream over SSE as an async iterable that survives broken connections.
  *
- * One loop: connect (with retries), read events until `done`, `error`, end of file or an error of the connection; on the
- * last two wait and connect again from the last event id. What must hold: no event is given twice or left out, so a
- * stream whose events carry no id is not resumed once an event was given out; at most `maxRetries` reconnections in a row
- * bring nothing; leaving the loop closes the connection.
+ * One loop: connect (with retries), read events until `done`, `error`, end of file or an error of the
+ * connection; on the last two wait and connect again from the last event id. What must hold: no event is
+ * given twice or left out, so a stream whose events carry no id is not resumed once an event was given out;
+ * at most `maxRetries` reconnections in a row bring nothing; leaving the loop closes the connection.
  */
 import { apiError, isRecord, readErrorBody, SvcApiError, SvcConnectionError } from './errors.ts';
 import { backoffMs } from './retry.ts';
@@ -13,7 +13,9 @@ import { sleep } from './scope.ts';
 import { SseDecoder, type SseEvent } from './sse.ts';
 import type { Runtime } from './runtime.ts';
 
-/** The server sends a comment every 15 s; three missed ones mean that the connection is dead without a word. */
+/**
+ * The server sends a comment every 15 s; three missed ones mean that the connection is dead without a word.
+ */
 export const STREAM_IDLE_MS = 45_000;
 
 export interface StreamSource {
@@ -46,7 +48,9 @@ export class EventStream<T> implements AsyncIterable<T> {
     for await (const event of this.events()) yield parseData<T>(event, this.#source.label);
   }
 
-  /** Calls `onEvent` for every event, one after the other, waiting for each; resolves when the stream is done. */
+  /**
+   * Calls `onEvent` for every event, one after the other, waiting for each; resolves when the stream is done.
+   */
   async forEach(onEvent: (data: T, event: SseEvent) => unknown): Promise<void> {
     for await (const event of this.events()) await onEvent(parseData<T>(event, this.#source.label), event);
   }
@@ -136,7 +140,9 @@ async function* readEvents(answer: OpenAnswer, label: string): AsyncGenerator<Ss
   }
 }
 
-/** Undefined at the end of the body and when the connection broke or fell silent; throws only for an abort. */
+/**
+ * Undefined at the end of the body and when the connection broke or fell silent; throws only for an abort.
+ */
 async function readChunk(
   read: () => Promise<{ readonly value?: Uint8Array | undefined }>,
   label: string,

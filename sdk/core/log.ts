@@ -1,4 +1,7 @@
-/** Debug output. It names operations by their path template and headers by an allow-list, so no secret can slip in. */
+/**
+ * Debug output. It names operations by their path template and headers by an allow-list, so no secret can
+ * slip in.
+ */
 
 export interface Logger {
   debug(message: string, details?: Readonly<Record<string, unknown>>): void;

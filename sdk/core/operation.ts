@@ -3,13 +3,19 @@ export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path with JSON field names as variables: `/teams/{teamId}/runners/{runnerId}`. */
   readonly path: string;
-  /** `'*'`: every field that is not in the path; a name: that field alone; absent: the rest goes into the query. */
+  /**
+   * `'*'`: every field that is not in the path; a name: that field alone; absent: the rest goes into the
+   * query.
+   */
   readonly body?: string;
   /** Set for lists: the response field that holds the items; `limit` and `cursor` are the paging fields. */
   readonly items?: string;
   /** Set for server streams (SSE): the request field that Last-Event-ID resumes. */
   readonly stream?: { readonly resume?: string };
-  /** The server may take this long: the time limit of an attempt unless the caller sets one, which the server is told. */
+  /**
+   * The server may take this long: the time limit of an attempt unless the caller sets one, which the server
+   * is told.
+   */
   readonly timeoutMs?: number;
   /** The answer is bytes, not JSON. */
   readonly raw?: true;

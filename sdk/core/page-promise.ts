@@ -9,8 +9,8 @@ export interface Page<T> {
 type FetchPage<T> = (cursor: string | undefined) => Promise<Page<T>>;
 
 /**
- * Lazy: nothing is requested before it is awaited or iterated, because only then is it known whether all pages are
- * wanted. Awaiting twice requests once; every iteration starts anew.
+ * Lazy: nothing is requested before it is awaited or iterated, because only then is it known whether all
+ * pages are wanted. Awaiting twice requests once; every iteration starts anew.
  */
 export class PagePromise<T> implements Promise<T[]>, AsyncIterable<T> {
   readonly #fetchPage: FetchPage<T>;

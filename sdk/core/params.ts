@@ -1,4 +1,7 @@
-/** Parameters of a call, among which its options may stand: there is no field of a request with a name of theirs. */
+/**
+ * Parameters of a call, among which its options may stand: there is no field of a request with a name of
+ * theirs.
+ */
 import type { CallOptions } from './client.ts';
 
 const OPTIONS: Readonly<Record<keyof CallOptions, true>> = {
@@ -11,7 +14,10 @@ const OPTIONS: Readonly<Record<keyof CallOptions, true>> = {
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** Input and options of a call: `builds.create(id, { idempotencyKey })` has no parameter and one option. Where both say something, `options` counts. */
+/**
+ * Input and options of a call: `builds.create(id, { idempotencyKey })` has no parameter and one option. Where
+ * both say something, `options` counts.
+ */
 export function withParams(
   args: Input,
   params: object | undefined,

@@ -1,4 +1,7 @@
-/** Everything that the core needs from its surroundings beside `fetch`. Not public: tests put their own clock in. */
+/**
+ * Everything that the core needs from its surroundings beside `fetch`. Not public: tests put their own clock
+ * in.
+ */
 
 export interface Runtime {
   /** Milliseconds since 1970. */

@@ -1,8 +1,8 @@
 /**
  * The time limits of one attempt: the caller's signal and a timer, both ending in one abort.
  *
- * `race` also settles when the injected `fetch` ignores its signal, so no call can outlive its limit. `close` must be
- * called on every way out: it takes back the timer and the listener on the caller's signal.
+ * `race` also settles when the injected `fetch` ignores its signal, so no call can outlive its limit. `close`
+ * must be called on every way out: it takes back the timer and the listener on the caller's signal.
  */
 import { SvcAbortError, SvcTimeoutError, type SvcApiError } from './errors.ts';
 import type { Runtime } from './runtime.ts';

@@ -1,6 +1,7 @@
 /**
- * One call over all its attempts. What must hold: every attempt carries the same Idempotency-Key, no attempt outlives
- * `timeoutMs`, there are at most `maxRetries + 1` of them, and an abort ends the call at once, also between attempts.
+ * One call over all its attempts. What must hold: every attempt carries the same Idempotency-Key, no attempt
+ * outlives `timeoutMs`, there are at most `maxRetries + 1` of them, and an abort ends the call at once, also
+ * between attempts.
  */
 import { apiError, readErrorBody, SvcApiError, SvcConnectionError } from './errors.ts';
 import { printableHeaders, type Logger } from './log.ts';
@@ -190,7 +191,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The data of a successful answer. Only JSON (and CSV, as text) is data: a proxy's HTML page with status 200 is not. */
+/**
+ * The data of a successful answer. Only JSON (and CSV, as text) is data: a proxy's HTML page with status 200
+ * is not.
+ */
 export function decodeReply(reply: Reply): unknown {
   if (reply.bytes.byteLength === 0) return undefined;
   const type = (reply.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';

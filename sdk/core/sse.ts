@@ -1,7 +1,7 @@
 /**
- * Decoder of text/event-stream (WHATWG HTML 9.2), fed with bytes in pieces of any size. It owns the unfinished line and
- * the unfinished event; what must hold is that the cut of the pieces never changes what comes out. `retry:` is ignored:
- * pauses follow the backoff of all other calls.
+ * Decoder of text/event-stream (WHATWG HTML 9.2), fed with bytes in pieces of any size. It owns the
+ * unfinished line and the unfinished event; what must hold is that the cut of the pieces never changes what
+ * comes out. `retry:` is ignored: pauses follow the backoff of all other calls.
  */
 
 export interface SseEvent {
@@ -13,7 +13,9 @@ export interface SseEvent {
   readonly id: string | undefined;
 }
 
-/** One line or one event may not hold more characters: a peer that never ends a line must not fill the memory. */
+/**
+ * One line or one event may not hold more characters: a peer that never ends a line must not fill the memory.
+ */
 export const EVENT_LENGTH_MAX = 8 * 1024 * 1024;
 
 export class SseDecoder {

@@ -37,7 +37,9 @@ function pathSegment(name: string, value: unknown, operation: Operation): string
   return encodeURIComponent(text);
 }
 
-/** `?a=1&b=2`, or empty. Arrays repeat their name; undefined and null are left out; objects use dotted names. */
+/**
+ * `?a=1&b=2`, or empty. Arrays repeat their name; undefined and null are left out; objects use dotted names.
+ */
 function queryString(entries: readonly (readonly [string, unknown])[]): string {
   const search = new URLSearchParams();
   for (const [name, value] of entries) appendQuery(search, name, value);

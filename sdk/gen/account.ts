@@ -36,8 +36,8 @@ export class Account {
   }
 
   /**
-   * Begins TOTP enrollment: a fresh secret that counts only after `totpConfirm`. Calling it again before that replaces the secret.
-   * Errors: `totp_already_enrolled` (409).
+   * Begins TOTP enrollment: a fresh secret that counts only after `totpConfirm`. Calling it again before that
+   * replaces the secret. Errors: `totp_already_enrolled` (409).
    *
    * Needs: a session token instead of an API key.
    */
@@ -46,8 +46,8 @@ export class Account {
   }
 
   /**
-   * Ends TOTP enrollment with a first code; from now on sign-in asks for one. Answers ten recovery codes, shown once.
-   * Errors: `totp_invalid` (401), `totp_not_pending` (409).
+   * Ends TOTP enrollment with a first code; from now on sign-in asks for one. Answers ten recovery codes,
+   * shown once. Errors: `totp_invalid` (401), `totp_not_pending` (409).
    *
    * Needs: a session token instead of an API key.
    */
@@ -56,10 +56,12 @@ export class Account {
   }
 
   /**
-   * Turns the one-time code off and forgets the secret and the recovery codes. A session that began with password and one-time code within the last
-   * ten minutes is proof enough. With any other the current password or a code goes with it, and wrong ones count like those at sign-in. Does
-   * nothing more when none is enrolled. A new secret is enrolled after the old one was turned off.
-   * Errors: `proof_required` (403, neither was sent, and the session is older or began without a code), `credentials_invalid` (401, password), `totp_invalid` (401, code), `rate_limited` (429).
+   * Turns the one-time code off and forgets the secret and the recovery codes. A session that began with
+   * password and one-time code within the last ten minutes is proof enough. With any other the current
+   * password or a code goes with it, and wrong ones count like those at sign-in. Does nothing more when none
+   * is enrolled. A new secret is enrolled after the old one was turned off. Errors: `proof_required` (403,
+   * neither was sent, and the session is older or began without a code), `credentials_invalid` (401,
+   * password), `totp_invalid` (401, code), `rate_limited` (429).
    *
    * Needs: a session token instead of an API key.
    *
@@ -71,16 +73,18 @@ export class Account {
   }
 
   /**
-   * Makes the verified account of an address with a claim from staff. An unverified account that holds the address gives way: its sessions and
-   * API keys end, it leaves its teams, and its invitations end with it; a team that it owned alone passes to the new account.
-   * Errors: `claim_invalid` (404), `state_conflict` (409, the address was verified meanwhile), `username_taken` (409), `password_weak` (400).
+   * Makes the verified account of an address with a claim from staff. An unverified account that holds the
+   * address gives way: its sessions and API keys end, it leaves its teams, and its invitations end with it; a
+   * team that it owned alone passes to the new account. Errors: `claim_invalid` (404), `state_conflict` (409,
+   * the address was verified meanwhile), `username_taken` (409), `password_weak` (400).
    */
   claimEmail(token: string, username: string, password: string, options?: CallOptions): ApiPromise<AccountClaimEmailResponse> {
     return this.#client.call({ method: 'POST', path: '/account/claim', body: '*' }, { token, username, password }, options);
   }
 
   /**
-   * Changes the password and ends every other session of the account. Errors: `credentials_invalid` (401), `password_weak` (400).
+   * Changes the password and ends every other session of the account. Errors: `credentials_invalid` (401),
+   * `password_weak` (400).
    *
    * Needs: a session token instead of an API key.
    */
@@ -105,9 +109,13 @@ export interface AccountClaimEmailResponse {
   readonly email: string;
 }
 
-/** Plan of the account, and its limits: those of the installation, or of the plan where that has lower ones. */
+/**
+ * Plan of the account, and its limits: those of the installation, or of the plan where that has lower ones.
+ */
 export interface AccountPlanResponse {
-  /** Id of the plan, as `plans.list` has it: `self_hosted` on an installation without a provider of payments. */
+  /**
+   * Id of the plan, as `plans.list` has it: `self_hosted` on an installation without a provider of payments.
+   */
   readonly name: string;
   /** Requests a minute for each API key and session. */
   readonly requestsPerMinute: number;
@@ -172,13 +180,16 @@ export interface AccountWhoamiResponse {
   /** Kind of credential that authenticated the call. */
   readonly credential: CredentialKind;
   /**
-   * Scopes of the API key, or all that a session may hold (not `ci:write`, which is for CI credentials). What counts on a team is the part that the
-   * person's role also grants.
+   * Scopes of the API key, or all that a session may hold (not `ci:write`, which is for CI credentials). What
+   * counts on a team is the part that the person's role also grants.
    */
   readonly scopes: readonly string[];
   /** Teams of the account with the role in each. */
   readonly teams: readonly Membership[];
-  /** True if the e-mail address is known to be the account's. An unverified account founds no team, and joins another one only when that confirms it. */
+  /**
+   * True if the e-mail address is known to be the account's. An unverified account founds no team, and joins
+   * another one only when that confirms it.
+   */
   readonly emailVerified: boolean;
 }
 

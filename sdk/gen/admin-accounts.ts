@@ -2,9 +2,10 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 
 /**
- * Accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, or when its owner uses a claim that staff made;
- * an account that was made by accepting an invitation is unverified, because whoever made the invitation saw its token. It reaches the
- * inviting team alone, founds no team, and another team confirms it before it is a member there.
+ * Accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, or when its
+ * owner uses a claim that staff made; an account that was made by accepting an invitation is unverified,
+ * because whoever made the invitation saw its token. It reaches the inviting team alone, founds no team, and
+ * another team confirms it before it is a member there.
  */
 export class AdminAccounts {
   readonly #client: Client;
@@ -23,8 +24,8 @@ export class AdminAccounts {
   }
 
   /**
-   * Vouches for the address of an account: whoever holds the account owns the address. Needs a session of staff. Doing so again changes
-   * nothing. Errors: `not_found` (404).
+   * Vouches for the address of an account: whoever holds the account owns the address. Needs a session of
+   * staff. Doing so again changes nothing. Errors: `not_found` (404).
    *
    * Needs: scope `staff`, a session token instead of an API key.
    */
@@ -33,9 +34,9 @@ export class AdminAccounts {
   }
 
   /**
-   * Makes a claim of an address, for the person whom staff know to own it; hand the token over yourself. It is good for 7 days, once, and as
-   * long as whoever made it is staff; a new one replaces the open one. Needs a session of staff.
-   * Errors: `state_conflict` (409, the address belongs to a verified account).
+   * Makes a claim of an address, for the person whom staff know to own it; hand the token over yourself. It
+   * is good for 7 days, once, and as long as whoever made it is staff; a new one replaces the open one. Needs
+   * a session of staff. Errors: `state_conflict` (409, the address belongs to a verified account).
    *
    * Needs: scope `staff`, a session token instead of an API key.
    */

@@ -3,7 +3,10 @@ import type { ApiPromise, CallOptions, Client, EventStream, PagePromise } from '
 import type { AuditEntry, ChainReport, ExportLine } from './audit.ts';
 import { withParams } from '../core/params.ts';
 
-/** The ledger of the whole installation, for staff: the chain `platform` (features, regions, staff acts) and every team's. */
+/**
+ * The ledger of the whole installation, for staff: the chain `platform` (features, regions, staff acts) and
+ * every team's.
+ */
 export class AdminAudit {
   readonly #client: Client;
 
@@ -45,7 +48,8 @@ export class AdminAudit {
   /**
    * Streams every entry of the chain `platform`, oldest first, and at the end a signed checkpoint to keep.
    *
-   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the
+   * stream ends.
    *
    * Needs: a staff account.
    */

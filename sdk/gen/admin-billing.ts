@@ -12,7 +12,8 @@ export class AdminBilling {
   }
 
   /**
-   * Lists prices, those that begin last first: of each meter the first that has begun is in force for what is claimed now.
+   * Lists prices, those that begin last first: of each meter the first that has begun is in force for what is
+   * claimed now.
    *
    * Needs: a staff account.
    */
@@ -21,7 +22,8 @@ export class AdminBilling {
   }
 
   /**
-   * Publishes a price for what is claimed from then on; what was claimed before keeps its own. Prices are never changed and never deleted. Errors: `validation_failed` (400, a beginning less than a minute ahead),
+   * Publishes a price for what is claimed from then on; what was claimed before keeps its own. Prices are
+   * never changed and never deleted. Errors: `validation_failed` (400, a beginning less than a minute ahead),
    * `state_conflict` (409, the meter has a price from that very moment).
    *
    * Needs: a staff account.
@@ -31,7 +33,8 @@ export class AdminBilling {
   }
 
   /**
-   * Grants a team credit that nobody paid for. Errors: `not_found` (404), `validation_failed` (400, an amount that is not whole, an end in the past).
+   * Grants a team credit that nobody paid for. Errors: `not_found` (404), `validation_failed` (400, an amount
+   * that is not whole, an end in the past).
    *
    * Needs: a staff account.
    */
@@ -40,7 +43,9 @@ export class AdminBilling {
   }
 
   /**
-   * Takes back what is left of a grant that was a mistake; what a statement used of it stays used. Said again it changes nothing. Errors: `not_found` (404, no grant of this team), `state_conflict` (409, nothing is left of it).
+   * Takes back what is left of a grant that was a mistake; what a statement used of it stays used. Said again
+   * it changes nothing. Errors: `not_found` (404, no grant of this team), `state_conflict` (409, nothing is
+   * left of it).
    *
    * Needs: a staff account.
    */
@@ -49,8 +54,10 @@ export class AdminBilling {
   }
 
   /**
-   * Begins to close the months that have ended for an hour, oldest first, as the server does by itself; with `dry_run` nothing is written. The work goes on by itself, and the answer is its beginning: `adminBilling.getTask` has its
-   * progress and its end. While one of the same kind is at work, that one is returned. Errors: `state_conflict` (409, reports of the month are not published yet).
+   * Begins to close the months that have ended for an hour, oldest first, as the server does by itself; with
+   * `dry_run` nothing is written. The work goes on by itself, and the answer is its beginning:
+   * `adminBilling.getTask` has its progress and its end. While one of the same kind is at work, that one is
+   * returned. Errors: `state_conflict` (409, reports of the month are not published yet).
    *
    * Needs: a staff account.
    */
@@ -59,7 +66,9 @@ export class AdminBilling {
   }
 
   /**
-   * Begins to ask the provider about everything that is open here, as the server does by itself from time to time, for notices that got lost. The answer is the beginning, as with `close`. Errors: `billing_unconfigured` (503).
+   * Begins to ask the provider about everything that is open here, as the server does by itself from time to
+   * time, for notices that got lost. The answer is the beginning, as with `close`. Errors:
+   * `billing_unconfigured` (503).
    *
    * Needs: a staff account.
    */
@@ -99,8 +108,8 @@ export interface AdminBillingPublishPriceParams {
 /** Parameters of `adminBilling.grantCredit`. */
 export interface AdminBillingGrantCreditParams {
   /**
-   * Amount in minor units, whole, 1 to 1,000,000. In a currency of three decimals a multiple of 10, and in `isk` and
-   * `ugx` of 100, since it pays what the provider takes in such steps.
+   * Amount in minor units, whole, 1 to 1,000,000. In a currency of three decimals a multiple of 10, and in
+   * `isk` and `ugx` of 100, since it pays what the provider takes in such steps.
    */
   amountCents: number;
   /** Reason, which the team sees. */
@@ -143,7 +152,10 @@ export interface BillingTask {
   readonly done: number;
   /** All parts as far as they are known. */
   readonly total: number;
-  /** Months that were closed, or would be, oldest first, once it has ended. Empty: none has ended that is open. */
+  /**
+   * Months that were closed, or would be, oldest first, once it has ended. Empty: none has ended that is
+   * open.
+   */
   readonly months: readonly ClosedMonth[];
   /** Things that the provider is asked about. */
   readonly looks?: BillingLooks;
@@ -169,7 +181,8 @@ export type BillingTaskKind = 'close' | 'rehearse' | 'reconcile';
  *
  * - `running`: A server works on it. When that one dies another goes on.
  * - `done`: It has ended.
- * - `failed`: It ended without its result; `problem` says why. What it did stays, and the same act begun anew goes on from there.
+ * - `failed`: It ended without its result; `problem` says why. What it did stays, and the same act begun anew
+ * goes on from there.
  */
 export type BillingTaskState = 'running' | 'done' | 'failed';
 

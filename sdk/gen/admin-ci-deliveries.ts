@@ -34,8 +34,9 @@ export class AdminCiDeliveries {
   }
 
   /**
-   * Reads a stored delivery again, as if it had just come; what it says is joined to what is known, so that a second reading of the same
-   * changes nothing. One that waits to be read is left as it is. Errors: `not_found` (404).
+   * Reads a stored delivery again, as if it had just come; what it says is joined to what is known, so that a
+   * second reading of the same changes nothing. One that waits to be read is left as it is. Errors:
+   * `not_found` (404).
    *
    * Needs: a staff account, the platform feature `host.ci`.
    */

@@ -3,8 +3,9 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Effects of events (usage, notifications, deliveries of webhooks …). Each is done once, by one statement for many teams. An effect that cannot take an event waits for it alone, is
- * tried again up to ten times, and is dead then until it is played again.
+ * Effects of events (usage, notifications, deliveries of webhooks …). Each is done once, by one statement for
+ * many teams. An effect that cannot take an event waits for it alone, is tried again up to ten times, and is
+ * dead then until it is played again.
  */
 export class AdminEvents {
   readonly #client: Client;
@@ -23,7 +24,8 @@ export class AdminEvents {
   }
 
   /**
-   * Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter it is all of them. It has no error of its own.
+   * Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter
+   * it is all of them. It has no error of its own.
    *
    * Needs: scope `staff`, a staff account.
    *
@@ -79,7 +81,9 @@ export interface WaitingEvent {
   readonly createdAt: string;
   /** State. */
   readonly state: EventState;
-  /** Attempts that failed. What failed because of others (a lock that was held, a deadlock) is not counted. */
+  /**
+   * Attempts that failed. What failed because of others (a lock that was held, a deadlock) is not counted.
+   */
   readonly attempts: number;
   /** Time of the next attempt; of the last one when it is dead. */
   readonly dueAt: string;

@@ -3,9 +3,11 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Keys of the service, for staff. Everybody reads their public halves at `/signing-keys`, at `/signing-keys/<id>.pem` and, as a JWK set, at
- * `/.well-known/jwks.json`. A key is published 15 minutes before it is used, so that nobody meets a signature of a key that a cache does not know yet.
- * One key of each purpose is in use; the ones before it verify for ever. A key older than `SIGNING_KEY_MAX_AGE_DAYS` is replaced by itself.
+ * Keys of the service, for staff. Everybody reads their public halves at `/signing-keys`, at
+ * `/signing-keys/<id>.pem` and, as a JWK set, at `/.well-known/jwks.json`. A key is published 15 minutes
+ * before it is used, so that nobody meets a signature of a key that a cache does not know yet. One key of
+ * each purpose is in use; the ones before it verify for ever. A key older than `SIGNING_KEY_MAX_AGE_DAYS` is
+ * replaced by itself.
  */
 export class AdminSigningKeys {
   readonly #client: Client;
@@ -24,8 +26,8 @@ export class AdminSigningKeys {
   }
 
   /**
-   * Publishes a new key of a purpose, which takes over in 15 minutes. While one is published already, that one is the answer and nothing is changed.
-   * Errors: `unavailable` (503, the key store does not answer).
+   * Publishes a new key of a purpose, which takes over in 15 minutes. While one is published already, that
+   * one is the answer and nothing is changed. Errors: `unavailable` (503, the key store does not answer).
    *
    * Needs: scope `staff`, a staff account.
    *
@@ -37,9 +39,11 @@ export class AdminSigningKeys {
   }
 
   /**
-   * Revokes a key for ever: what it signed is shown as `key_revoked`, except what the ledger has from before `compromised_since`. When it was in use, a new
-   * one is published and takes over in 15 minutes; until then the one before it signs, and nothing of its purpose is signed if there is none. Revoked already:
-   * it stays as it is. Errors: `not_found` (404), `unavailable` (503, the key store does not answer: the key is revoked; repeat the call for a new one).
+   * Revokes a key for ever: what it signed is shown as `key_revoked`, except what the ledger has from before
+   * `compromised_since`. When it was in use, a new one is published and takes over in 15 minutes; until then
+   * the one before it signs, and nothing of its purpose is signed if there is none. Revoked already: it stays
+   * as it is. Errors: `not_found` (404), `unavailable` (503, the key store does not answer: the key is
+   * revoked; repeat the call for a new one).
    *
    * Needs: scope `staff`, a session token instead of an API key, a staff account.
    */
@@ -60,7 +64,10 @@ export interface AdminSigningKeysRotateParams {
 export interface AdminSigningKeysRevokeParams {
   /** Reason, for the ledger and for everybody who meets the key. */
   reason: string;
-  /** Time, not after now, before which the key was safe: statements that the ledger has from before stay valid. Default: none stays valid. */
+  /**
+   * Time, not after now, before which the key was safe: statements that the ledger has from before stay
+   * valid. Default: none stays valid.
+   */
   compromisedSince?: string;
 }
 
@@ -69,7 +76,8 @@ export interface AdminSigningKeysRevokeParams {
  *
  * - `build_service`: Provenance of builds that runners of the service's pool executed.
  * - `build_customer`: Provenance of builds that runners of customers executed.
- * - `platform`: Everything that the control plane itself states: releases, evaluations, references to package lists, packages of evidence.
+ * - `platform`: Everything that the control plane itself states: releases, evaluations, references to package
+ * lists, packages of evidence.
  */
 export type KeyPurpose = 'build_service' | 'build_customer' | 'platform';
 

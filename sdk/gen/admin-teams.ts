@@ -11,9 +11,9 @@ export class AdminTeams {
   }
 
   /**
-   * Assigns a team's region. With a region whose operator is `customer` the team becomes customer-operated: its queued work, and all
-   * that comes, goes to its own runners alone. Work that is offered or running stays where it is.
-   * Errors: `not_found` (404, team), `region_unknown` (400).
+   * Assigns a team's region. With a region whose operator is `customer` the team becomes customer-operated:
+   * its queued work, and all that comes, goes to its own runners alone. Work that is offered or running stays
+   * where it is. Errors: `not_found` (404, team), `region_unknown` (400).
    *
    * Needs: scope `staff`, a staff account.
    */

@@ -4,10 +4,11 @@ import type { Scope } from './common.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team. Keys are managed with a
- * session, or with a key that holds the scope `key:manage`. A key that was made with another one is its child: it holds no more scopes,
- * no more teams and no more time than its parent, and ends with it. A key without the scope `staff` neither sees nor touches one that
- * holds it; one that is narrowed to a team manages the keys of that team alone.
+ * API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team.
+ * Keys are managed with a session, or with a key that holds the scope `key:manage`. A key that was made with
+ * another one is its child: it holds no more scopes, no more teams and no more time than its parent, and ends
+ * with it. A key without the scope `staff` neither sees nor touches one that holds it; one that is narrowed
+ * to a team manages the keys of that team alone.
  */
 export class ApiKeys {
   readonly #client: Client;
@@ -17,8 +18,8 @@ export class ApiKeys {
   }
 
   /**
-   * Lists all keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again. Errors: `scope_missing`
-   * (403).
+   * Lists all keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never
+   * shown again. Errors: `scope_missing` (403).
    *
    * Needs: scope `key:manage`.
    */
@@ -27,8 +28,9 @@ export class ApiKeys {
   }
 
   /**
-   * Creates a key and answers its secret once. A key that is made with a key is bounded by it and ends with it, however long it asked for.
-   * Errors: `scope_missing` (403), `not_found` (404, team), `limit_reached` (409).
+   * Creates a key and answers its secret once. A key that is made with a key is bounded by it and ends with
+   * it, however long it asked for. Errors: `scope_missing` (403), `not_found` (404, team), `limit_reached`
+   * (409).
    *
    * Needs: scope `key:manage`.
    *
@@ -40,8 +42,9 @@ export class ApiKeys {
   }
 
   /**
-   * Revokes a key at once, and with it every key that was made with it; calls made with them answer `credentials_invalid` (401). Revoking it
-   * again changes nothing. Errors: `scope_missing` (403), `not_found` (404).
+   * Revokes a key at once, and with it every key that was made with it; calls made with them answer
+   * `credentials_invalid` (401). Revoking it again changes nothing. Errors: `scope_missing` (403),
+   * `not_found` (404).
    *
    * Needs: scope `key:manage`.
    */
@@ -52,7 +55,10 @@ export class ApiKeys {
 
 /** Parameters of `apiKeys.create`. */
 export interface ApiKeysCreateParams {
-  /** Scopes of the key. Default: everything the caller may do, without `staff`, `key:manage` and `release:approve`. */
+  /**
+   * Scopes of the key. Default: everything the caller may do, without `staff`, `key:manage` and
+   * `release:approve`.
+   */
   scopes?: readonly Scope[];
   /** Narrows the key to one team. */
   teamId?: string;

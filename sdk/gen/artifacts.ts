@@ -4,9 +4,10 @@ import type { JsonValue } from './json.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Artifacts of a team, each known by its digest: the same bytes seen again are one more source of the same artifact. Images that builds publish are recorded
- * by themselves, with provenance that the service signs; CI runs report theirs, and what was made elsewhere can be declared. The bytes themselves are not stored here. Artifacts and what is
- * stated about them outlive the builds, environments and projects that they came from.
+ * Artifacts of a team, each known by its digest: the same bytes seen again are one more source of the same
+ * artifact. Images that builds publish are recorded by themselves, with provenance that the service signs; CI
+ * runs report theirs, and what was made elsewhere can be declared. The bytes themselves are not stored here.
+ * Artifacts and what is stated about them outlive the builds, environments and projects that they came from.
  */
 export class Artifacts {
   readonly #client: Client;
@@ -41,7 +42,8 @@ export class Artifacts {
   }
 
   /**
-   * Returns one artifact with its sources, by its id or by its digest (`sha256:…`). Errors: `not_found` (404).
+   * Returns one artifact with its sources, by its id or by its digest (`sha256:…`). Errors: `not_found`
+   * (404).
    *
    * Needs: scope `artifact:read`.
    */
@@ -50,8 +52,10 @@ export class Artifacts {
   }
 
   /**
-   * Declares an artifact that was made elsewhere: the word of whoever calls, and recorded as that. A digest that is known already is the same artifact with one more source. Errors:
-   * `validation_failed` (400), `not_found` (404: project, or an image in another team's namespace of the local registry), `limit_reached` (409, 200,000 a team).
+   * Declares an artifact that was made elsewhere: the word of whoever calls, and recorded as that. A digest
+   * that is known already is the same artifact with one more source. Errors: `validation_failed` (400),
+   * `not_found` (404: project, or an image in another team's namespace of the local registry),
+   * `limit_reached` (409, 200,000 a team).
    *
    * Needs: scope `artifact:write`.
    *
@@ -63,7 +67,8 @@ export class Artifacts {
   }
 
   /**
-   * Lists what is stated about an artifact, newest first. What each statement is worth is found out from its bytes at each read. Errors: `not_found` (404).
+   * Lists what is stated about an artifact, newest first. What each statement is worth is found out from its
+   * bytes at each read. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -74,7 +79,8 @@ export class Artifacts {
   }
 
   /**
-   * Lists what is stated about an artifact, newest first. What each statement is worth is found out from its bytes at each read. Errors: `not_found` (404).
+   * Lists what is stated about an artifact, newest first. What each statement is worth is found out from its
+   * bytes at each read. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -85,9 +91,13 @@ export class Artifacts {
   }
 
   /**
-   * Stores a statement that somebody else signed: a Sigstore bundle 0.1 to 0.3 around a DSSE envelope, or the envelope alone, with a statement of in-toto about the artifact. Without a signature of
-   * a trusted key it is kept as `unverified`, which no policy counts. It is at each of its subjects, also at those that are declared later. The same bundle again is the same attestation, and so is the same statement of the same trusted key in other bytes. Errors: `not_found` (404),
-   * `attestation_invalid` (400), `attestation_subject_mismatch` (400), `limit_reached` (409, 1,000 an artifact of those that are signed by a trusted key, and as many of the others; 10,000 of the others a team, with 100,000 subjects).
+   * Stores a statement that somebody else signed: a Sigstore bundle 0.1 to 0.3 around a DSSE envelope, or the
+   * envelope alone, with a statement of in-toto about the artifact. Without a signature of a trusted key it
+   * is kept as `unverified`, which no policy counts. It is at each of its subjects, also at those that are
+   * declared later. The same bundle again is the same attestation, and so is the same statement of the same
+   * trusted key in other bytes. Errors: `not_found` (404), `attestation_invalid` (400),
+   * `attestation_subject_mismatch` (400), `limit_reached` (409, 1,000 an artifact of those that are signed by
+   * a trusted key, and as many of the others; 10,000 of the others a team, with 100,000 subjects).
    *
    * Needs: scope `artifact:write`.
    */
@@ -96,8 +106,11 @@ export class Artifacts {
   }
 
   /**
-   * Removes a statement that somebody brought or stated: one that is not verified by its uploader or an admin; one that is, or an evaluation, which is evidence, by the session of an admin, never by a key. It goes from each of its subjects. The ledger keeps
-   * its SHA-256. What the service states by itself, as the provenance of a build, stays. Errors: `not_found` (404, the artifact or the statement), `role_insufficient` (403), `session_required` (403), `state_conflict` (409, a statement of the service).
+   * Removes a statement that somebody brought or stated: one that is not verified by its uploader or an
+   * admin; one that is, or an evaluation, which is evidence, by the session of an admin, never by a key. It
+   * goes from each of its subjects. The ledger keeps its SHA-256. What the service states by itself, as the
+   * provenance of a build, stays. Errors: `not_found` (404, the artifact or the statement),
+   * `role_insufficient` (403), `session_required` (403), `state_conflict` (409, a statement of the service).
    *
    * Needs: scope `artifact:write`.
    */
@@ -106,8 +119,10 @@ export class Artifacts {
   }
 
   /**
-   * Lists what an artifact is made of, in the order of package URLs: every package as each list of the artifact states it, with `listedBy`. What two lists say otherwise of a package stands there twice.
-   * Errors: `not_found` (404, the artifact, or nothing is known of its packages: `sbom` of the artifact says why).
+   * Lists what an artifact is made of, in the order of package URLs: every package as each list of the
+   * artifact states it, with `listedBy`. What two lists say otherwise of a package stands there twice.
+   * Errors: `not_found` (404, the artifact, or nothing is known of its packages: `sbom` of the artifact says
+   * why).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -118,8 +133,10 @@ export class Artifacts {
   }
 
   /**
-   * Lists what an artifact is made of, in the order of package URLs: every package as each list of the artifact states it, with `listedBy`. What two lists say otherwise of a package stands there twice.
-   * Errors: `not_found` (404, the artifact, or nothing is known of its packages: `sbom` of the artifact says why).
+   * Lists what an artifact is made of, in the order of package URLs: every package as each list of the
+   * artifact states it, with `listedBy`. What two lists say otherwise of a package stands there twice.
+   * Errors: `not_found` (404, the artifact, or nothing is known of its packages: `sbom` of the artifact says
+   * why).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -130,10 +147,14 @@ export class Artifacts {
   }
 
   /**
-   * Tells what a digest, a commit or a package is part of, beginning with what runs now: environments whose current deployment has it, releases that hold it, artifacts, newest first, each at most 100 with
-   * their count. Exactly one of the three is given. Nothing found is no error: `answer` says whether that means anything, as of an artifact without a list of packages nobody knows. A package is given by its name as people write it (`openssl`,
-   * `@scope/name`, `group:artifact`, `group/artifact`, `vendor/name`, or the last parts of it: `log4j-core`; of npm a name without its scope is another package) or by its package URL, each with `@version` or without. Upper and lower case are the same;
-   * packages of deb and apk are found by the name of their source as well. Errors: `validation_failed` (400: not exactly one, or no name).
+   * Tells what a digest, a commit or a package is part of, beginning with what runs now: environments whose
+   * current deployment has it, releases that hold it, artifacts, newest first, each at most 100 with their
+   * count. Exactly one of the three is given. Nothing found is no error: `answer` says whether that means
+   * anything, as of an artifact without a list of packages nobody knows. A package is given by its name as
+   * people write it (`openssl`, `@scope/name`, `group:artifact`, `group/artifact`, `vendor/name`, or the last
+   * parts of it: `log4j-core`; of npm a name without its scope is another package) or by its package URL,
+   * each with `@version` or without. Upper and lower case are the same; packages of deb and apk are found by
+   * the name of their source as well. Errors: `validation_failed` (400: not exactly one, or no name).
    *
    * Needs: scope `artifact:read`.
    *
@@ -145,7 +166,9 @@ export class Artifacts {
   }
 
   /**
-   * Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases, promotions and deployments behind it, the newest 100 of each. Computed at the call. Errors: `not_found` (404).
+   * Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases,
+   * promotions and deployments behind it, the newest 100 of each. Computed at the call. Errors: `not_found`
+   * (404).
    *
    * Needs: scope `artifact:read`.
    */
@@ -154,8 +177,9 @@ export class Artifacts {
   }
 
   /**
-   * Returns the passport of an artifact: everything that is known of it in one signed document, made by a job two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404, the
-   * job has not run yet).
+   * Returns the passport of an artifact: everything that is known of it in one signed document, made by a job
+   * two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404, the job
+   * has not run yet).
    *
    * Needs: scope `artifact:read`.
    */
@@ -164,9 +188,12 @@ export class Artifacts {
   }
 
   /**
-   * Says what an artifact is made of: a document of CycloneDX (JSON, 1.4 to 1.7) or SPDX (JSON, 2.2, 2.3, 3.0). It stands beside what the runner of a build listed and what others uploaded, and replaces none of them: policies see the packages and
-   * licences of all lists, so that a document can add and never take away. `sbom.lists` of the answer says how it differs from the runner's list. The same document again changes nothing. Errors: `not_found` (404), `validation_failed` (400, the
-   * document cannot be read), `limit_reached` (409, 10 documents an artifact, 3 of them of one account, with 10,000 packages in all).
+   * Says what an artifact is made of: a document of CycloneDX (JSON, 1.4 to 1.7) or SPDX (JSON, 2.2, 2.3,
+   * 3.0). It stands beside what the runner of a build listed and what others uploaded, and replaces none of
+   * them: policies see the packages and licences of all lists, so that a document can add and never take
+   * away. `sbom.lists` of the answer says how it differs from the runner's list. The same document again
+   * changes nothing. Errors: `not_found` (404), `validation_failed` (400, the document cannot be read),
+   * `limit_reached` (409, 10 documents an artifact, 3 of them of one account, with 10,000 packages in all).
    *
    * Needs: scope `artifact:write`.
    */
@@ -175,12 +202,15 @@ export class Artifacts {
   }
 
   /**
-   * Returns a document about an artifact byte for byte as it came, gzipped or not: its SHA-256 is that of `sbom.lists`, and of a runner's that which the signed statement about it names. Errors: `not_found` (404, the artifact, or it has no such
-   * document).
+   * Returns a document about an artifact byte for byte as it came, gzipped or not: its SHA-256 is that of
+   * `sbom.lists`, and of a runner's that which the signed statement about it names. Errors: `not_found` (404,
+   * the artifact, or it has no such document).
    *
-   * The bytes as they come, by `for await`; `text()` and `bytes()` give all of them at once, `contentType()` says what they are.
+   * The bytes as they come, by `for await`; `text()` and `bytes()` give all of them at once, `contentType()`
+   * says what they are.
    *
-   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the
+   * stream ends.
    *
    * Needs: scope `artifact:read`.
    *
@@ -195,7 +225,8 @@ export class Artifacts {
   }
 
   /**
-   * Removes a document that was uploaded. It is evidence: it takes the session of an admin. What a runner listed stays. Errors: `not_found` (404, the artifact, or no such document was uploaded).
+   * Removes a document that was uploaded. It is evidence: it takes the session of an admin. What a runner
+   * listed stays. Errors: `not_found` (404, the artifact, or no such document was uploaded).
    *
    * Needs: scope `artifact:write`, role `admin` on the team, a session token instead of an API key.
    */
@@ -204,27 +235,35 @@ export class Artifacts {
   }
 
   /**
-   * Reports an artifact that a CI run made: the word of the run, and recorded as that, with what is known of the run. A digest that is known already is the same artifact with one more source. Errors: `not_found` (404,
-   * CI run, or an image in another team's namespace of the local registry), `ci_connection_paused` (409), `limit_reached` (409, 200,000 a team).
+   * Reports an artifact that a CI run made: the word of the run, and recorded as that, with what is known of
+   * the run. A digest that is known already is the same artifact with one more source. Errors: `not_found`
+   * (404, CI run, or an image in another team's namespace of the local registry), `ci_connection_paused`
+   * (409), `limit_reached` (409, 200,000 a team).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    *
    * @example From a job: the image that it pushed
-   * await sdk.artifacts.reportForRun('cir_01', { name: 'registry.example.com/acme/web', kind: 'image', digest });
+   * await sdk.artifacts.reportForRun('cir_01', { name: 'registry.example.com/acme/web', kind: 'image', digest
+   * });
    */
   reportForRun(runId: string, params: ArtifactsReportForRunParams & CallOptions, options?: CallOptions): ApiPromise<Artifact> {
     return this.#client.call({ method: 'POST', path: '/ci/runs/{runId}/artifacts', body: '*' }, ...withParams({ runId }, params, options));
   }
 
   /**
-   * Records how an artifact did in an evaluation, as a statement that the service signs: it vouches for who said so and when, and not for the result, so its `assuranceLevel` is `self_attested`. A sandbox run of the team that is named is a
-   * reference, with its exit code and runner, and changes nothing of that. Another evaluation is another statement; the same one again is the one before. Policies count the newest of each account and suite, of the ten suites that the account stated
-   * last. Errors: `not_found` (404, the artifact or the sandbox run), `validation_failed` (400), `limit_reached` (409, 1,000 evaluations an artifact, 200 of them of one account).
+   * Records how an artifact did in an evaluation, as a statement that the service signs: it vouches for who
+   * said so and when, and not for the result, so its `assuranceLevel` is `self_attested`. A sandbox run of
+   * the team that is named is a reference, with its exit code and runner, and changes nothing of that.
+   * Another evaluation is another statement; the same one again is the one before. Policies count the newest
+   * of each account and suite, of the ten suites that the account stated last. Errors: `not_found` (404, the
+   * artifact or the sandbox run), `validation_failed` (400), `limit_reached` (409, 1,000 evaluations an
+   * artifact, 200 of them of one account).
    *
    * Needs: scope `artifact:write`.
    *
    * @example A benchmark of a model, run in a sandbox of the team
-   * await sdk.artifacts.attestEvaluation('team_01', 'art_01', { suiteId: 'mmlu', suiteName: 'MMLU', score: 0.71, evaluatedAt, methodologyVersion: '3', caseResults: [] });
+   * await sdk.artifacts.attestEvaluation('team_01', 'art_01', { suiteId: 'mmlu', suiteName: 'MMLU', score:
+   * 0.71, evaluatedAt, methodologyVersion: '3', caseResults: [] });
    */
   attestEvaluation(teamId: string, artifactId: string, params: ArtifactsAttestEvaluationParams & CallOptions, options?: CallOptions): ApiPromise<Attestation> {
     return this.#client.call({ method: 'POST', path: '/teams/{teamId}/artifacts/{artifactId}/evaluations', body: '*' }, ...withParams({ teamId, artifactId }, params, options));
@@ -280,8 +319,10 @@ export interface ArtifactsAttestationsPageParams {
 /** Parameters of `artifacts.upload`. */
 export interface ArtifactsUploadParams {
   /**
-   * The file as it is: a Sigstore bundle or a DSSE envelope, JSON, at most 2,359,296 bytes; or base64 of its gzip, at most 2,359,296 characters, which unpacks to at most 6,291,456 bytes: the command packs what is longer by itself. A statement has at
-   * most 1,048,576 bytes; one of CycloneDX or SPDX has at most 4,194,304.
+   * The file as it is: a Sigstore bundle or a DSSE envelope, JSON, at most 2,359,296 bytes; or base64 of its
+   * gzip, at most 2,359,296 characters, which unpacks to at most 6,291,456 bytes: the command packs what is
+   * longer by itself. A statement has at most 1,048,576 bytes; one of CycloneDX or SPDX has at most
+   * 4,194,304.
    */
   bundle: string;
 }
@@ -362,7 +403,10 @@ export interface Artifact {
   readonly name: string;
   /** Address of its bytes, as far as it is known. */
   readonly uri?: string;
-  /** Media type; of an image of a build that of the manifest which its registry confirmed, such as `application/vnd.oci.image.manifest.v1+json`. Absent: not known. */
+  /**
+   * Media type; of an image of a build that of the manifest which its registry confirmed, such as
+   * `application/vnd.oci.image.manifest.v1+json`. Absent: not known.
+   */
   readonly mediaType?: string;
   /** Time at which it was first seen. */
   readonly createdAt: string;
@@ -370,7 +414,10 @@ export interface Artifact {
   readonly sources: readonly ArtifactSource[];
   /** State of the list of its packages. Of a list of artifacts: absent. */
   readonly sbom?: ArtifactSbom;
-  /** Platform of an image of a build: operating system, architecture and, where it is known, the variant, such as `linux/amd64`. Absent: not known. */
+  /**
+   * Platform of an image of a build: operating system, architecture and, where it is known, the variant, such
+   * as `linux/amd64`. Absent: not known.
+   */
   readonly platform?: string;
 }
 
@@ -416,19 +463,30 @@ export interface ArtifactPassport {
   readonly artifactId: string;
   /** Number of the document, from 1: one more with each change. */
   readonly revision: number;
-  /** The document: `artifact`, `sources`, `sbom`, `attestations`, `evaluations` (the latest of each suite), `releases`, `promotions`, `deployments`, each at most 100, and `gaps`: what is missing, in words. */
+  /**
+   * The document: `artifact`, `sources`, `sbom`, `attestations`, `evaluations` (the latest of each suite),
+   * `releases`, `promotions`, `deployments`, each at most 100, and `gaps`: what is missing, in words.
+   */
   readonly document: Readonly<Record<string, JsonValue>>;
-  /** Sigstore bundle of the service: a statement about the artifact, whose predicate is the document with its revision. */
+  /**
+   * Sigstore bundle of the service: a statement about the artifact, whose predicate is the document with its
+   * revision.
+   */
   readonly bundle: Readonly<Record<string, JsonValue>>;
   /** Time at which it was made. */
   readonly createdAt: string;
 }
 
-/** State of the lists of an artifact's packages. Its own fields are those of the first list: what a runner listed comes before what was uploaded. */
+/**
+ * State of the lists of an artifact's packages. Its own fields are those of the first list: what a runner
+ * listed comes before what was uploaded.
+ */
 export interface ArtifactSbom {
   /** Number of packages; absent: not known. */
   readonly packages?: number;
-  /** Parts of the image that were not read, and entries without a usable name: the list does not have them. */
+  /**
+   * Parts of the image that were not read, and entries without a usable name: the list does not have them.
+   */
   readonly unread: readonly string[];
   /** Reason for which its runner made no list. */
   readonly problem?: string;
@@ -454,7 +512,10 @@ export interface ArtifactSource {
   readonly environmentName?: string;
   /** Repository, as its build or run named it. */
   readonly repository?: string;
-  /** Branch, as its run named it, or of its build. Absent of a build that named its commit: nobody looked whether the branch has it. */
+  /**
+   * Branch, as its run named it, or of its build. Absent of a build that named its commit: nobody looked
+   * whether the branch has it.
+   */
   readonly branch?: string;
   /** Commit. */
   readonly commit?: string;
@@ -488,9 +549,15 @@ export interface ArtifactsImpactResponse {
   readonly truncated: boolean;
   /** Answer in one word. */
   readonly answer: ImpactAnswer;
-  /** Count of what is not known, of a question after a package; absent for a digest and for a commit, of which everything is known. */
+  /**
+   * Count of what is not known, of a question after a package; absent for a digest and for a commit, of which
+   * everything is known.
+   */
   readonly unknown?: ImpactUnknown;
-  /** Names of packages of the team that are spelled much like the one that was not found, at most 10, the nearest first. */
+  /**
+   * Names of packages of the team that are spelled much like the one that was not found, at most 10, the
+   * nearest first.
+   */
   readonly nearNames: readonly string[];
 }
 
@@ -528,11 +595,20 @@ export interface Attestation {
   readonly predicateType: string;
   /** Result of its verification. */
   readonly verification: Verification;
-  /** The statement of in-toto; absent if it cannot be read, and of one above 1,048,576 bytes: the bundle has it. */
+  /**
+   * The statement of in-toto; absent if it cannot be read, and of one above 1,048,576 bytes: the bundle has
+   * it.
+   */
   readonly statement: Readonly<Record<string, JsonValue>>;
-  /** The Sigstore bundle or DSSE envelope, which verifies without this service: with the keys of `/signing-keys`. One that was uploaded as a gzip is here unpacked. */
+  /**
+   * The Sigstore bundle or DSSE envelope, which verifies without this service: with the keys of
+   * `/signing-keys`. One that was uploaded as a gzip is here unpacked.
+   */
   readonly bundle: Readonly<Record<string, JsonValue>>;
-  /** SHA-256 of the bundle as it was made or uploaded, of one that was uploaded as a gzip that of what it unpacks to: 64 hexadecimal digits. */
+  /**
+   * SHA-256 of the bundle as it was made or uploaded, of one that was uploaded as a gzip that of what it
+   * unpacks to: 64 hexadecimal digits.
+   */
   readonly sha256: string;
   /** Entry of the ledger that has this SHA-256. */
   readonly ledger: LedgerPlace;
@@ -673,7 +749,10 @@ export interface SbomList {
   readonly unread: readonly string[];
   /** Time at which it was recorded. */
   readonly at: string;
-  /** Differences from the first list, if that is a runner's; absent: it is the first, or no runner listed anything. */
+  /**
+   * Differences from the first list, if that is a runner's; absent: it is the first, or no runner listed
+   * anything.
+   */
   readonly difference?: SbomDifference;
 }
 
@@ -691,7 +770,10 @@ export interface Verification {
   readonly status: VerificationStatus;
   /** Reason for which it is not valid; absent if it is. */
   readonly problem?: string;
-  /** Key that signed it: `sgk_…` of the service, `tky_…` of the team's trusted keys, `tid_…` of its trusted identities; absent: nobody known. */
+  /**
+   * Key that signed it: `sgk_…` of the service, `tky_…` of the team's trusted keys, `tid_…` of its trusted
+   * identities; absent: nobody known.
+   */
   readonly keyId?: string;
   /** Name of the signer, for people. */
   readonly signer?: string;
@@ -700,7 +782,8 @@ export interface Verification {
 /**
  * Result of the verification of a statement.
  *
- * - `valid`: A key of the service, or one that the team trusts for it, signed exactly this about exactly this artifact.
+ * - `valid`: A key of the service, or one that the team trusts for it, signed exactly this about exactly this
+ * artifact.
  * - `unverified`: Nobody whom the team trusts for it signed it.
  * - `invalid`: The signature, the subject, the type or the purpose of the key is wrong.
  * - `key_revoked`: Its key was revoked.

@@ -4,9 +4,10 @@ import type { JsonValue } from './json.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * A team's ledger. Each entry carries the hash of the one before it: `hash = SHA-256("audit.v1\n" + chain + "\n" + seq + "\n" + previousHash +
- * "\n" + JCS(entry))`, where `JCS(entry)` is `{action, actor: {display, id, kind}, at, details, requestId, target}` in RFC 8785 canonical JSON with
- * `at` in milliseconds since 1970. Entries are never changed and never removed.
+ * A team's ledger. Each entry carries the hash of the one before it: `hash = SHA-256("audit.v1\n" + chain +
+ * "\n" + seq + "\n" + previousHash + "\n" + JCS(entry))`, where `JCS(entry)` is `{action, actor: {display,
+ * id, kind}, at, details, requestId, target}` in RFC 8785 canonical JSON with `at` in milliseconds since
+ * 1970. Entries are never changed and never removed.
  */
 export class Audit {
   readonly #client: Client;
@@ -47,10 +48,11 @@ export class Audit {
   }
 
   /**
-   * Streams every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` each is one line of
-   * JSON.
+   * Streams every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept:
+   * application/x-ndjson` each is one line of JSON.
    *
-   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the
+   * stream ends.
    *
    * Needs: scope `audit:read`.
    */
@@ -88,7 +90,10 @@ export interface AuditExportParams {
 export interface AuditActor {
   /** Kind. */
   readonly kind: AuditActorKind;
-  /** Account id, key id, runner id, `<provider>:<repository id>:<run id>:<attempt>` of a CI job, or the name of the part of the service. */
+  /**
+   * Account id, key id, runner id, `<provider>:<repository id>:<run id>:<attempt>` of a CI job, or the name
+   * of the part of the service.
+   */
   readonly id: string;
   /** Name to show to people. */
   readonly display: string;
@@ -105,7 +110,10 @@ export interface AuditActor {
  */
 export type AuditActorKind = 'user' | 'api_key' | 'runner' | 'system' | 'ci_job';
 
-/** A signed statement that a chain ended so at that time. Kept outside of the database, it shows a later cut or rewrite. */
+/**
+ * A signed statement that a chain ended so at that time. Kept outside of the database, it shows a later cut
+ * or rewrite.
+ */
 export interface AuditCheckpoint {
   /** Chain. */
   readonly chain: string;
@@ -117,7 +125,10 @@ export interface AuditCheckpoint {
   readonly at: string;
   /** Ed25519 public key, base64url of 32 bytes. */
   readonly publicKey: string;
-  /** Ed25519 signature of `"audit-checkpoint.v1\n" + chain + "\n" + seq + "\n" + hash + "\n" + milliseconds`, base64url. */
+  /**
+   * Ed25519 signature of `"audit-checkpoint.v1\n" + chain + "\n" + seq + "\n" + hash + "\n" + milliseconds`,
+   * base64url.
+   */
   readonly signature: string;
 }
 
@@ -153,7 +164,8 @@ export interface AuditEntry {
  * - `entry_missing`: An entry is missing in the middle.
  * - `order_broken`: An entry does not follow the one before it: entries were put in or exchanged.
  * - `entry_duplicated`: Two entries have the same place.
- * - `tail_missing`: Entries that a checkpoint has seen are gone from the end: the tail was cut off, or an old backup was restored.
+ * - `tail_missing`: Entries that a checkpoint has seen are gone from the end: the tail was cut off, or an old
+ * backup was restored.
  * - `rewritten`: The chain is whole in itself but not the one that a checkpoint has seen: it was rewritten.
  * - `checkpoint_invalid`: A checkpoint's own signature is wrong.
  */

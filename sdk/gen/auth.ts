@@ -11,17 +11,19 @@ export class Auth {
   }
 
   /**
-   * Opens a session with e-mail and password, and a one-time code when the account has TOTP enrolled. The token is sent as
-   * `Authorization: Bearer` afterwards; a browser also receives it as an HttpOnly cookie. A session ends after 12 hours without use,
-   * after 7 days in any case (staff: 30 minutes, 12 hours), or with `logout`.
-   * Errors: `credentials_invalid` (401), `totp_required` (401), `totp_invalid` (401), `rate_limited` (429).
+   * Opens a session with e-mail and password, and a one-time code when the account has TOTP enrolled. The
+   * token is sent as `Authorization: Bearer` afterwards; a browser also receives it as an HttpOnly cookie. A
+   * session ends after 12 hours without use, after 7 days in any case (staff: 30 minutes, 12 hours), or with
+   * `logout`. Errors: `credentials_invalid` (401), `totp_required` (401), `totp_invalid` (401),
+   * `rate_limited` (429).
    */
   login(email: string, password: string, params?: AuthLoginParams & CallOptions, options?: CallOptions): ApiPromise<AuthLoginResponse> {
     return this.#client.call({ method: 'POST', path: '/auth/login', body: '*' }, ...withParams({ email, password }, params, options));
   }
 
   /**
-   * Ends the session of the calling token. Calling it again with the same token answers `credentials_invalid` (401).
+   * Ends the session of the calling token. Calling it again with the same token answers `credentials_invalid`
+   * (401).
    *
    * Needs: a session token instead of an API key.
    */

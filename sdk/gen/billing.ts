@@ -5,9 +5,10 @@ import type { Statement, TeamBilling } from './teams.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Plans are bought, changed and cancelled at the provider of payments, on its own pages: a call makes an address there, for a person to open. Addresses
- * to come back to are `https://` of an origin in `PUBLIC_URLS` or `BILLING_RETURN_ORIGINS` (`http://` for loopback alone), at most 2,048 characters,
- * without `\` and `@`. Without a provider (`STRIPE_SECRET_KEY`) the answer is `billing_unconfigured` (503).
+ * Plans are bought, changed and cancelled at the provider of payments, on its own pages: a call makes an
+ * address there, for a person to open. Addresses to come back to are `https://` of an origin in `PUBLIC_URLS`
+ * or `BILLING_RETURN_ORIGINS` (`http://` for loopback alone), at most 2,048 characters, without `\` and `@`.
+ * Without a provider (`STRIPE_SECRET_KEY`) the answer is `billing_unconfigured` (503).
  */
 export class Billing {
   readonly #client: Client;
@@ -17,9 +18,11 @@ export class Billing {
   }
 
   /**
-   * Begins the purchase of a plan for the calling account. Called again while a purchase of the same plan is open, it returns that one; one of another plan is given up. An account that
-   * has a subscription gets a page where it changes to the plan (`kind` is `portal`). Errors: `plan_unknown` (400), `plan_current` (409), `validation_failed` (400, an
-   * address), `scope_missing` (403, a key narrowed to a team), `billing_unconfigured` (503), `unavailable` (503, the provider does not answer).
+   * Begins the purchase of a plan for the calling account. Called again while a purchase of the same plan is
+   * open, it returns that one; one of another plan is given up. An account that has a subscription gets a
+   * page where it changes to the plan (`kind` is `portal`). Errors: `plan_unknown` (400), `plan_current`
+   * (409), `validation_failed` (400, an address), `scope_missing` (403, a key narrowed to a team),
+   * `billing_unconfigured` (503), `unavailable` (503, the provider does not answer).
    *
    * Needs: scope `billing:manage`.
    */
@@ -28,8 +31,9 @@ export class Billing {
   }
 
   /**
-   * Makes an address of the provider's portal, where the calling account sees its invoices, changes its card and cancels. Errors: `billing_not_started`
-   * (409, nothing was bought yet), `validation_failed` (400), `scope_missing` (403), `billing_unconfigured` (503), `unavailable` (503).
+   * Makes an address of the provider's portal, where the calling account sees its invoices, changes its card
+   * and cancels. Errors: `billing_not_started` (409, nothing was bought yet), `validation_failed` (400),
+   * `scope_missing` (403), `billing_unconfigured` (503), `unavailable` (503).
    *
    * Needs: scope `billing:manage`.
    */
@@ -60,7 +64,8 @@ export class Billing {
   }
 
   /**
-   * Makes the calling account the one that pays for the team, from now on; the team's month up to now is settled with it too. Errors: `not_found` (404).
+   * Makes the calling account the one that pays for the team, from now on; the team's month up to now is
+   * settled with it too. Errors: `not_found` (404).
    *
    * Needs: scope `billing:manage`, role `owner` on the team.
    */

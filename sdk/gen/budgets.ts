@@ -3,10 +3,11 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Budgets measure the net costs of their scope in the UTC month, all of it, whenever they were made. Admins and owners are told at 50, 80 and 100 % and
- * when the forecast passes the limit, once each; of several that are passed at once the highest. With `enforcement` `hold` new runs and builds of the
- * scope are refused from 100 % on (`spend_refused`, 402); what is queued or running goes on. Raising the limit, switching the budget off or a new month lets work
- * in again, within 15 seconds.
+ * Budgets measure the net costs of their scope in the UTC month, all of it, whenever they were made. Admins
+ * and owners are told at 50, 80 and 100 % and when the forecast passes the limit, once each; of several that
+ * are passed at once the highest. With `enforcement` `hold` new runs and builds of the scope are refused from
+ * 100 % on (`spend_refused`, 402); what is queued or running goes on. Raising the limit, switching the budget
+ * off or a new month lets work in again, within 15 seconds.
  */
 export class Budgets {
   readonly #client: Client;
@@ -25,9 +26,11 @@ export class Budgets {
   }
 
   /**
-   * Sets the budget of a scope: makes it, or gives the one that is there these values; what is not named keeps its value. With `id` the scope is left out or the same as before. Errors: `validation_failed` (400, a limit that is not
-   * whole in minor units, another scope than the budget of `id` has, an environment of another project), `currency_unsupported` (400), `not_found` (404, also a project or environment of another team),
-   * `limit_reached` (409, 100 a team).
+   * Sets the budget of a scope: makes it, or gives the one that is there these values; what is not named
+   * keeps its value. With `id` the scope is left out or the same as before. Errors: `validation_failed` (400,
+   * a limit that is not whole in minor units, another scope than the budget of `id` has, an environment of
+   * another project), `currency_unsupported` (400), `not_found` (404, also a project or environment of
+   * another team), `limit_reached` (409, 100 a team).
    *
    * Needs: scope `billing:manage`.
    *
@@ -54,9 +57,15 @@ export interface BudgetsSetParams {
   id?: string;
   /** Project of the team whose costs it measures. Default: the whole team's. */
   projectId?: string;
-  /** Environment of the team whose costs it measures. Together with a project it must be one of that project's. */
+  /**
+   * Environment of the team whose costs it measures. Together with a project it must be one of that
+   * project's.
+   */
   environmentId?: string;
-  /** Limit of a UTC month in major units, 0 to 1,000,000,000, whole in minor units: 12.34 is fine, 12.345 is not. */
+  /**
+   * Limit of a UTC month in major units, 0 to 1,000,000,000, whole in minor units: 12.34 is fine, 12.345 is
+   * not.
+   */
   monthlyLimit: number;
   /** The installation's own, as a check, in upper or lower case. Default: that. */
   currency?: string;
@@ -76,7 +85,10 @@ export interface Budget {
   readonly projectId?: string;
   /** Environment whose costs it measures. */
   readonly environmentId?: string;
-  /** Limit of a UTC month in major units of the currency: 200 is 200 dollars. 0: nothing beyond included time; with `hold` and nothing included the first run is refused. */
+  /**
+   * Limit of a UTC month in major units of the currency: 200 is 200 dollars. 0: nothing beyond included time;
+   * with `hold` and nothing included the first run is refused.
+   */
   readonly monthlyLimit: number;
   /** ISO 4217 code, in lower case. */
   readonly currency: string;
@@ -86,7 +98,10 @@ export interface Budget {
   readonly enforcement: BudgetEnforcement;
   /** Net costs of the scope in this month, exact: decimal text with twelve places. */
   readonly spent: string;
-  /** Spent of the limit in percent, with one decimal, rounded down. With a limit of 0: 0, or 100 once anything is spent. */
+  /**
+   * Spent of the limit in percent, with one decimal, rounded down. With a limit of 0: 0, or 100 once anything
+   * is spent.
+   */
   readonly percentUsed: number;
   /** Net costs that the month is likely to come to; absent before its third day. */
   readonly forecast?: string;
@@ -98,7 +113,10 @@ export interface Budget {
   readonly createdAt: string;
   /** Time of the last change. */
   readonly updatedAt: string;
-  /** True if the project or environment whose costs it measures was deleted. Then it is bound to nothing and holds nothing; what was spent there stays. */
+  /**
+   * True if the project or environment whose costs it measures was deleted. Then it is bound to nothing and
+   * holds nothing; what was spent there stays.
+   */
   readonly scopeDeleted: boolean;
 }
 

@@ -2,7 +2,8 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 
 /**
- * Build steps of environments, in order. The first that fails ends the build. Where approvals or an enforced policy guard the environment, admins and owners alone change them: others are refused with
+ * Build steps of environments, in order. The first that fails ends the build. Where approvals or an enforced
+ * policy guard the environment, admins and owners alone change them: others are refused with
  * `role_insufficient` (403).
  */
 export class BuildSteps {
@@ -13,7 +14,8 @@ export class BuildSteps {
   }
 
   /**
-   * Lists steps of an environment in the order in which they run, at most 50. Errors: `not_found` (404, the environment).
+   * Lists steps of an environment in the order in which they run, at most 50. Errors: `not_found` (404, the
+   * environment).
    *
    * Needs: scope `project:read`.
    */
@@ -43,7 +45,8 @@ export class BuildSteps {
   }
 
   /**
-   * Moves a step by one place. The first one up and the last one down stay. Answers all steps in their order. Errors: `not_found` (404).
+   * Moves a step by one place. The first one up and the last one down stay. Answers all steps in their order.
+   * Errors: `not_found` (404).
    *
    * Needs: scope `project:write`.
    */

@@ -6,8 +6,8 @@ import type { Waiting } from './runners.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Builds of an environment. They run one after the other: the next begins when the one before has ended. A customer-operated team's builds
- * run on its own runners, a service-operated team's in the service's pool.
+ * Builds of an environment. They run one after the other: the next begins when the one before has ended. A
+ * customer-operated team's builds run on its own runners, a service-operated team's in the service's pool.
  */
 export class Builds {
   readonly #client: Client;
@@ -17,8 +17,9 @@ export class Builds {
   }
 
   /**
-   * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end.
-   * Errors: `not_found` (404, the environment), `validation_failed` (400, a page and a cursor).
+   * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no
+   * cursor and is empty past the end. Errors: `not_found` (404, the environment), `validation_failed` (400, a
+   * page and a cursor).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -29,8 +30,9 @@ export class Builds {
   }
 
   /**
-   * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end.
-   * Errors: `not_found` (404, the environment), `validation_failed` (400, a page and a cursor).
+   * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no
+   * cursor and is empty past the end. Errors: `not_found` (404, the environment), `validation_failed` (400, a
+   * page and a cursor).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -50,9 +52,12 @@ export class Builds {
   }
 
   /**
-   * Submits a build of a commit, or of the head of the environment's branch. Durable when the call answers. Errors:
-   * `environment_incomplete` (409, no repository, or nowhere to put the image: neither the team nor the installation has a registry), `limit_reached` (409, queued builds of the environment, or different selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the deploy), `role_insufficient` (403, other runners than the
-   * environment's, which approvals or an enforced policy guard).
+   * Submits a build of a commit, or of the head of the environment's branch. Durable when the call answers.
+   * Errors: `environment_incomplete` (409, no repository, or nowhere to put the image: neither the team nor
+   * the installation has a registry), `limit_reached` (409, queued builds of the environment, or different
+   * selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the
+   * deploy), `role_insufficient` (403, other runners than the environment's, which approvals or an enforced
+   * policy guard).
    *
    * Needs: scope `project:write`.
    *
@@ -64,8 +69,9 @@ export class Builds {
   }
 
   /**
-   * Asks for a build to end. A queued one, or one that waits for approval, ends at once. One that is publishing or deploying may end as it
-   * was going to. Cancelling an ended build changes nothing and answers it. Errors: `not_found` (404).
+   * Asks for a build to end. A queued one, or one that waits for approval, ends at once. One that is
+   * publishing or deploying may end as it was going to. Cancelling an ended build changes nothing and answers
+   * it. Errors: `not_found` (404).
    *
    * Needs: scope `project:write`.
    */
@@ -74,9 +80,10 @@ export class Builds {
   }
 
   /**
-   * Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing. Errors:
-   * `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target), `environment_protected` (409: the environment takes promotions alone,
-   * and no promotion deployed this image there), `policy_denied` (403).
+   * Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and
+   * publishing. Errors: `not_found` (404), `build_not_deployable` (409: it did not succeed, published no
+   * image, or the environment has no deploy target), `environment_protected` (409: the environment takes
+   * promotions alone, and no promotion deployed this image there), `policy_denied` (403).
    *
    * Needs: scope `project:write`.
    */
@@ -94,8 +101,9 @@ export class Builds {
   }
 
   /**
-   * Frees an environment whose builds are held up. Without `force` only when the build that holds it has ended or lost its runner; with
-   * `force` that build is cancelled first. Answers what was freed. Errors: `environment_locked` (409, details name the build).
+   * Frees an environment whose builds are held up. Without `force` only when the build that holds it has
+   * ended or lost its runner; with `force` that build is cancelled first. Answers what was freed. Errors:
+   * `environment_locked` (409, details name the build).
    *
    * Needs: scope `project:write`.
    */
@@ -104,8 +112,9 @@ export class Builds {
   }
 
   /**
-   * Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now, or no approval of who submitted the build),
-   * `policy_denied` (403, the build goes on waiting).
+   * Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting`
+   * (409), `environment_protected` (409: the environment takes promotions alone by now, or no approval of who
+   * submitted the build), `policy_denied` (403, the build goes on waiting).
    *
    * Needs: scope `release:approve`, role `admin` on the team.
    */
@@ -114,10 +123,12 @@ export class Builds {
   }
 
   /**
-   * Streams output and phases of a build as they come, from the start or from where a client left off; ends with the build. When a build is run again
-   * after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).
+   * Streams output and phases of a build as they come, from the start or from where a client left off; ends
+   * with the build. When a build is run again after a lost runner, the output of the new attempt follows with
+   * a higher `attempt`. Errors: `not_found` (404).
    *
-   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the
+   * stream ends.
    *
    * Needs: scope `project:read`.
    */
@@ -139,13 +150,25 @@ export interface BuildsListPageParams {
 
 /** Parameters of `builds.create`. */
 export interface BuildsCreateParams {
-  /** Commit, 40 or 64 hexadecimal digits. Default: the head of the environment's branch when the runner clones. */
+  /**
+   * Commit, 40 or 64 hexadecimal digits. Default: the head of the environment's branch when the runner
+   * clones.
+   */
   commit?: string;
-  /** The runners that may have it: those of the group that have all of the labels. Default: the environment's; an empty object takes any. */
+  /**
+   * The runners that may have it: those of the group that have all of the labels. Default: the environment's;
+   * an empty object takes any.
+   */
   runner?: WorkSelectorInput;
-  /** Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It moves nothing of other teams. Default: 0. */
+  /**
+   * Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It
+   * moves nothing of other teams. Default: 0.
+   */
   priority?: number;
-  /** Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails with the reason `queue_timeout`. Default: for as long as it takes. */
+  /**
+   * Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails
+   * with the reason `queue_timeout`. Default: for as long as it takes.
+   */
   queueTimeoutSeconds?: number;
   /** Attempts, 1 to 10: one that loses its runner goes back to the queue while some are left. Default: 3. */
   maxAttempts?: number;
@@ -155,7 +178,10 @@ export interface BuildsCreateParams {
 
 /** Parameters of `builds.rollback`. */
 export interface BuildsRollbackParams {
-  /** Go on although a policy says no. Of owners alone; where the deploy waits for approval, it belongs to that. It is set in a session, never with an API key. */
+  /**
+   * Go on although a policy says no. Of owners alone; where the deploy waits for approval, it belongs to
+   * that. It is set in a session, never with an API key.
+   */
   override?: BuildOverride;
 }
 
@@ -195,7 +221,9 @@ export interface Build {
   readonly trigger: BuildTrigger;
   /** Build whose image it deploys again; absent unless it is a rollback. */
   readonly rollbackOf?: string;
-  /** Branch of the environment. Empty where a commit was asked for: nobody looked whether the branch has it. */
+  /**
+   * Branch of the environment. Empty where a commit was asked for: nobody looked whether the branch has it.
+   */
   readonly branch: string;
   /** Commit; absent until the runner resolved it, when none was asked for. */
   readonly commit?: string;
@@ -219,7 +247,10 @@ export interface Build {
   readonly exitCode?: number;
   /** Message that says what went wrong and, where that is known, what to do about it. */
   readonly message?: string;
-  /** True if a person must decide whether it is run again, because it had begun to publish or deploy when its runner was lost. */
+  /**
+   * True if a person must decide whether it is run again, because it had begun to publish or deploy when its
+   * runner was lost.
+   */
   readonly needsDecision: boolean;
   /** Time at which it was submitted. */
   readonly createdAt: string;
@@ -237,7 +268,10 @@ export interface Build {
   readonly waiting?: Waiting;
   /** Bytes of output that were lost on the runner's machine and are missing in what is stored. */
   readonly logMissingBytes: number;
-  /** True if the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice. */
+  /**
+   * True if the stored output is not the one that the runner announced at its end (length and SHA-256), after
+   * it was sent twice.
+   */
   readonly logMismatch: boolean;
   /** The runners that may have it; absent when any may. */
   readonly runner?: WorkSelector;
@@ -248,8 +282,9 @@ export interface Build {
   /** Attempts that it has. */
   readonly maxAttempts: number;
   /**
-   * Tag of the image, `<number>-<first 7 digits of the commit>` of the build that published it: `6-5a2b7f2`; the number alone where an older runner published
-   * the head of a branch. Absent until published, of a promotion, and of a build that was published before the service kept it.
+   * Tag of the image, `<number>-<first 7 digits of the commit>` of the build that published it: `6-5a2b7f2`;
+   * the number alone where an older runner published the head of a branch. Absent until published, of a
+   * promotion, and of a build that was published before the service kept it.
    */
   readonly tag?: string;
 }
@@ -264,13 +299,19 @@ export interface BuildEvent {
   readonly text?: string;
   /** Stream of the output. */
   readonly stream?: LogStream;
-  /** State of the build; present on the first event of a build that has not ended, when it changes, and on the last event. An end is told once, last. */
+  /**
+   * State of the build; present on the first event of a build that has not ended, when it changes, and on the
+   * last event. An end is told once, last.
+   */
   readonly state?: BuildState;
   /** Phase that begins here. */
   readonly phase?: Phase;
   /** Bytes of output that are missing before this event; absent when nothing is. */
   readonly missingBytes?: number;
-  /** Time at which the control plane stored the output, or learned of the phase; absent on events that say where the build stands. */
+  /**
+   * Time at which the control plane stored the output, or learned of the phase; absent on events that say
+   * where the build stands.
+   */
   readonly at?: string;
 }
 
@@ -318,7 +359,10 @@ export type BuildState =
 export interface BuildTrace {
   /** W3C trace id, 32 hexadecimal digits. */
   readonly traceId: string;
-  /** Address at which a person can look at the trace: the trace viewer of the installation (`TRACE_VIEWER_URL`), or the build's page in the console. */
+  /**
+   * Address at which a person can look at the trace: the trace viewer of the installation
+   * (`TRACE_VIEWER_URL`), or the build's page in the console.
+   */
   readonly url: string;
 }
 

@@ -3,8 +3,8 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import { withParams } from '../core/params.ts';
 
 /**
- * External CI: connections of repositories, the pipelines found there, their runs and jobs. Wherever a run id is asked for, the run's name at
- * its provider does as well: `<ciConnectionId>:<attempt>:<externalRunId>`.
+ * External CI: connections of repositories, the pipelines found there, their runs and jobs. Wherever a run id
+ * is asked for, the run's name at its provider does as well: `<ciConnectionId>:<attempt>:<externalRunId>`.
  */
 export class Ci {
   readonly #client: Client;
@@ -36,9 +36,10 @@ export class Ci {
   }
 
   /**
-   * Connects a repository of a CI system. For a repository that the team has connected at this provider already it answers that connection,
-   * unchanged, with 200 instead of 201; case, `.git` and slashes at the ends make no difference. `notTaken` names what was given and is
-   * otherwise there, `nextSteps` what is missing. Errors: `not_found` (404, team or project), `limit_reached` (409).
+   * Connects a repository of a CI system. For a repository that the team has connected at this provider
+   * already it answers that connection, unchanged, with 200 instead of 201; case, `.git` and slashes at the
+   * ends make no difference. `notTaken` names what was given and is otherwise there, `nextSteps` what is
+   * missing. Errors: `not_found` (404, team or project), `limit_reached` (409).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -56,9 +57,9 @@ export class Ci {
   }
 
   /**
-   * Changes branch, ingest mode, status or policies of a connection, and sets its project once: its newest 1,000 runs that stand in no
-   * environment come into those of the project that build their branches. Errors: `not_found` (404, connection or project), `state_conflict`
-   * (409, it has another project).
+   * Changes branch, ingest mode, status or policies of a connection, and sets its project once: its newest
+   * 1,000 runs that stand in no environment come into those of the project that build their branches. Errors:
+   * `not_found` (404, connection or project), `state_conflict` (409, it has another project).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -76,9 +77,10 @@ export class Ci {
   }
 
   /**
-   * Stores a token of the repository's host, encrypted, for what this service asks there: discovery, webhook subscriptions, commit statuses,
-   * runs without any report. It is never shown again. Errors: `not_found` (404), `validation_failed` (400, an API address that is not
-   * public https, or a host whose kind must be named).
+   * Stores a token of the repository's host, encrypted, for what this service asks there: discovery, webhook
+   * subscriptions, commit statuses, runs without any report. It is never shown again. Errors: `not_found`
+   * (404), `validation_failed` (400, an API address that is not public https, or a host whose kind must be
+   * named).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    *
@@ -99,8 +101,8 @@ export class Ci {
   }
 
   /**
-   * Takes back the pin of a connection to the repository that its first id_token named, so that the next one pins it anew: after a repository
-   * was moved or made again. Errors: `not_found` (404).
+   * Takes back the pin of a connection to the repository that its first id_token named, so that the next one
+   * pins it anew: after a repository was moved or made again. Errors: `not_found` (404).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -109,11 +111,12 @@ export class Ci {
   }
 
   /**
-   * Looks for CI definitions in the connection's default branch, in the background: one bounded listing, at most 2,000 entries, no clone. It
-   * shows the definitions of every CI system that it finds; those of the connection's own one become its pipelines, for `generic` all do: of
-   * another system's pipelines no run would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without
-   * runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a new one. Errors: `not_found` (404),
-   * `ci_connection_paused` (409).
+   * Looks for CI definitions in the connection's default branch, in the background: one bounded listing, at
+   * most 2,000 entries, no clone. It shows the definitions of every CI system that it finds; those of the
+   * connection's own one become its pipelines, for `generic` all do: of another system's pipelines no run
+   * would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without
+   * runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a
+   * new one. Errors: `not_found` (404), `ci_connection_paused` (409).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -122,8 +125,8 @@ export class Ci {
   }
 
   /**
-   * Returns the latest search of a connection: that which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was
-   * none yet).
+   * Returns the latest search of a connection: that which waits or runs, else what the last one found.
+   * Errors: `not_found` (404, also when there was none yet).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
@@ -132,10 +135,12 @@ export class Ci {
   }
 
   /**
-   * Tells where the provider's webhooks go and how they are set up. They go to `POST /ci/webhooks/{hook}`, at most 5 MiB, which answers 202 `{id}`
-   * once the delivery is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came
-   * before; 200 `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's
-   * secret in the connection's scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).
+   * Tells where the provider's webhooks go and how they are set up. They go to `POST /ci/webhooks/{hook}`, at
+   * most 5 MiB, which answers 202 `{id}` once the delivery is stored, which is read behind that; 202 `{id,
+   * held}` while the connection is paused; 200 `{id, duplicate}` for one that came before; 200 `{id,
+   * ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not
+   * proved by the connection's secret in the connection's scheme, `not_found` (404) where there is no webhook
+   * or no secret, `body_too_large` (413). Errors: `not_found` (404).
    *
    * Needs: scope `ci:read`, the platform feature `host.ci`.
    */
@@ -144,9 +149,10 @@ export class Ci {
   }
 
   /**
-   * Makes a new secret for the connection's webhook, shown once, for providers at which it is set up by hand; for 24 hours the one before is
-   * taken too, unless another scheme is chosen, which counts at once. A subscription that this service made is given the new secret.
-   * Errors: `not_found` (404), `validation_failed` (400, a scheme that the provider does not have).
+   * Makes a new secret for the connection's webhook, shown once, for providers at which it is set up by hand;
+   * for 24 hours the one before is taken too, unless another scheme is chosen, which counts at once. A
+   * subscription that this service made is given the new secret. Errors: `not_found` (404),
+   * `validation_failed` (400, a scheme that the provider does not have).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -155,9 +161,9 @@ export class Ci {
   }
 
   /**
-   * Makes or repairs the subscription at the provider, in the background; done by itself when a connection that takes webhooks gets a token.
-   * GitHub, GitLab and Bitbucket alone. Errors: `not_found` (404), `state_conflict` (409: no token, another provider, or an ingest mode
-   * without webhooks).
+   * Makes or repairs the subscription at the provider, in the background; done by itself when a connection
+   * that takes webhooks gets a token. GitHub, GitLab and Bitbucket alone. Errors: `not_found` (404),
+   * `state_conflict` (409: no token, another provider, or an ingest mode without webhooks).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */
@@ -166,7 +172,8 @@ export class Ci {
   }
 
   /**
-   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors:
+   * `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -177,7 +184,8 @@ export class Ci {
   }
 
   /**
-   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors:
+   * `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -188,7 +196,8 @@ export class Ci {
   }
 
   /**
-   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).
+   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported
+   * for. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -199,7 +208,8 @@ export class Ci {
   }
 
   /**
-   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).
+   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported
+   * for. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -232,7 +242,8 @@ export class Ci {
   }
 
   /**
-   * Lists runs of a connection, of all its pipelines, newest first: those that stand in no timeline too. Errors: `not_found` (404).
+   * Lists runs of a connection, of all its pipelines, newest first: those that stand in no timeline too.
+   * Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -243,7 +254,8 @@ export class Ci {
   }
 
   /**
-   * Lists runs of a connection, of all its pipelines, newest first: those that stand in no timeline too. Errors: `not_found` (404).
+   * Lists runs of a connection, of all its pipelines, newest first: those that stand in no timeline too.
+   * Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -285,11 +297,12 @@ export class Ci {
   }
 
   /**
-   * Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered
-   * with 200 instead of 201, moved on by what is new. A status that lies behind the run's own (late, or out of order) changes nothing. A run that
-   * ended does not change: the same end again is answered with 200, and takes what is new. Errors: `not_found` (404, connection
-   * or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them),
-   * `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
+   * Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that
+   * is known already is answered with 200 instead of 201, moved on by what is new. A status that lies behind
+   * the run's own (late, or out of order) changes nothing. A run that ended does not change: the same end
+   * again is answered with 200, and takes what is new. Errors: `not_found` (404, connection or environment),
+   * `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name
+   * them), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    *
@@ -301,8 +314,9 @@ export class Ci {
   }
 
   /**
-   * Updates status and duration of a run. A status that lies behind the run's own changes nothing; of a run that ended the duration stays, unless
-   * there was none. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
+   * Updates status and duration of a run. A status that lies behind the run's own changes nothing; of a run
+   * that ended the duration stays, unless there was none. Errors: `not_found` (404), `ci_connection_paused`
+   * (409), `state_conflict` (409, the run ended otherwise).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -311,8 +325,9 @@ export class Ci {
   }
 
   /**
-   * Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At most 500 a call and 5,000 a
-   * run. Errors: `not_found` (404), `ci_connection_paused` (409), `limit_reached` (409, jobs of the run).
+   * Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At
+   * most 500 a call and 5,000 a run. Errors: `not_found` (404), `ci_connection_paused` (409), `limit_reached`
+   * (409, jobs of the run).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -321,9 +336,10 @@ export class Ci {
   }
 
   /**
-   * Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before
-   * the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409),
-   * `state_conflict` (409, the run ended otherwise; `unknown` is no end, and gives way to any).
+   * Says how a run ended, and that is how it stays. Repeating it changes nothing. Given
+   * `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before the first report, and makes
+   * the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused`
+   * (409), `state_conflict` (409, the run ended otherwise; `unknown` is no end, and gives way to any).
    *
    * Needs: scope `ci:write`, the platform feature `host.ci`.
    */
@@ -332,12 +348,14 @@ export class Ci {
   }
 
   /**
-   * Exchanges an id_token of GitHub Actions or GitLab.com for a token of this service that may report the one run that the id_token names, for
-   * as long as the id_token's job may live, at most an hour. For jobs that make several calls with an id_token that is made once (GitLab); an
-   * id_token may also be sent itself, as the bearer of one call to `/ci/runs` and what lies below it. Either way it is used up. The token ends
-   * with the connection, with its pin and with a policy that it does not meet. Errors: `id_token_invalid` (401), `id_token_refused` (403, it
-   * names another repository than the connection, or of what its policy does not allow), `id_token_used` (401), `not_found` (404),
-   * `ci_connection_paused` (409), `unavailable` (503, the issuer's keys cannot be read).
+   * Exchanges an id_token of GitHub Actions or GitLab.com for a token of this service that may report the one
+   * run that the id_token names, for as long as the id_token's job may live, at most an hour. For jobs that
+   * make several calls with an id_token that is made once (GitLab); an id_token may also be sent itself, as
+   * the bearer of one call to `/ci/runs` and what lies below it. Either way it is used up. The token ends
+   * with the connection, with its pin and with a policy that it does not meet. Errors: `id_token_invalid`
+   * (401), `id_token_refused` (403, it names another repository than the connection, or of what its policy
+   * does not allow), `id_token_used` (401), `not_found` (404), `ci_connection_paused` (409), `unavailable`
+   * (503, the issuer's keys cannot be read).
    *
    * Needs: the platform feature `host.ci`.
    */
@@ -390,15 +408,24 @@ export interface CiUpdateConnectionParams {
 
 /** Parameters of `ci.setConnectionToken`. */
 export interface CiSetConnectionTokenParams {
-  /** Kind of the repository's host. Default: what the host or the connection's provider says; needed for a host of one's own that neither tells. */
+  /**
+   * Kind of the repository's host. Default: what the host or the connection's provider says; needed for a
+   * host of one's own that neither tells.
+   */
   forge?: Forge;
-  /** Base address of the host's API, such as `https://git.example.com/api/v4`. Default: the usual one of the host. */
+  /**
+   * Base address of the host's API, such as `https://git.example.com/api/v4`. Default: the usual one of the
+   * host.
+   */
   apiUrl?: string;
 }
 
 /** Parameters of `ci.rotateWebhookSecret`. */
 export interface CiRotateWebhookSecretParams {
-  /** Scheme by which the webhook is to prove where it comes from. Default: the present one; at first `signature` where the provider can sign. */
+  /**
+   * Scheme by which the webhook is to prove where it comes from. Default: the present one; at first
+   * `signature` where the provider can sign.
+   */
   scheme?: WebhookScheme;
 }
 
@@ -458,7 +485,10 @@ export interface CiReportParams {
   commitSha?: string;
   /** Branch, as the CI system names it. */
   branch?: string;
-  /** Environment in whose timeline it stands, and in no other. Default: each of the connection's project that builds this branch. */
+  /**
+   * Environment in whose timeline it stands, and in no other. Default: each of the connection's project that
+   * builds this branch.
+   */
   environmentId?: string;
   /** Page of the run at the CI system. */
   externalUrl?: string;
@@ -475,8 +505,9 @@ export interface CiReportParams {
   /** Time at which it ended. */
   finishedAt?: string;
   /**
-   * Base branch of the merge queue or merge train that the run is of: it is then a run of that branch. Where the name of `branch` tells it (GitHub's
-   * `gh-readonly-queue/…`) it need not be given; of a job with an id_token it is not taken, since no claim tells it.
+   * Base branch of the merge queue or merge train that the run is of: it is then a run of that branch. Where
+   * the name of `branch` tells it (GitHub's `gh-readonly-queue/…`) it need not be given; of a job with an
+   * id_token it is not taken, since no claim tells it.
    */
   mergeQueueOf?: string;
 }
@@ -523,7 +554,10 @@ export interface CiConnection {
   readonly hasToken: boolean;
   /** Setting that decides whether the ends of runs are shown at commits. */
   readonly commitStatusMode: CommitStatusMode;
-  /** Refusal of the host because of which commits show no status although they should; absent when all is well. */
+  /**
+   * Refusal of the host because of which commits show no status although they should; absent when all is
+   * well.
+   */
   readonly commitStatusDetail?: string;
   /** Repository that id_tokens are taken from, pinned by the first one; absent before. */
   readonly oidcPin?: OidcPin;
@@ -531,11 +565,14 @@ export interface CiConnection {
   readonly oidcPolicy?: OidcPolicy;
   /** Mapping of webhooks of the provider `generic`; absent when they come in the shape of this service. */
   readonly genericMapping?: GenericMapping;
-  /** In the answer to CreateConnection alone, for a repository that was connected already: what was given and is otherwise there. */
+  /**
+   * In the answer to CreateConnection alone, for a repository that was connected already: what was given and
+   * is otherwise there.
+   */
   readonly notTaken: readonly NotTaken[];
   /**
-   * In the answers to CreateConnection, and to an UpdateConnection that changed mode or project: what is to be done for its runs to be seen, a sentence
-   * each, with the command.
+   * In the answers to CreateConnection, and to an UpdateConnection that changed mode or project: what is to
+   * be done for its runs to be seen, a sentence each, with the command.
    */
   readonly nextSteps: readonly string[];
 }
@@ -566,7 +603,10 @@ export interface CiDelivery {
   readonly processedAt?: string;
   /** Number of times that the provider sent it again. */
   readonly repeats: number;
-  /** Change that it made, such as `running → success; finishedAt; 2 jobs`, or the reason why it made none; absent unless it was processed. */
+  /**
+   * Change that it made, such as `running → success; finishedAt; 2 jobs`, or the reason why it made none;
+   * absent unless it was processed.
+   */
   readonly changed?: string;
 }
 
@@ -575,7 +615,8 @@ export interface CiDelivery {
  *
  * - `received`: Stored, to be read.
  * - `processed`: Its content was taken over.
- * - `ignored`: It says nothing about a run or names another repository, contradicts the end of a run, or came while the connection took direct reports alone; `detail` says what.
+ * - `ignored`: It says nothing about a run or names another repository, contradicts the end of a run, or came
+ * while the connection took direct reports alone; `detail` says what.
  * - `failed`: It cannot be read; `detail` says why.
  * - `held`: Stored, to be read when the connection is no longer paused.
  */
@@ -600,10 +641,11 @@ export interface CiDiscovery {
   /** Reason why something may be missing; absent when all was read. */
   readonly incompleteReason?: string;
   /**
-   * Reason of the failure, absent otherwise: a word, a colon and a sentence. The words are `unauthorised` (the token is not taken), `forbidden` (it
-   * may not read the repository), `repository_not_found` (also one that may not be seen), `branch_not_found`, `rate_limited`, `provider_unavailable`
-   * (no answer, or an error of the host, three times), `unsupported_host` (of no kind that is known, or at an address that may not be called),
-   * `answer_invalid` (an answer that the host's API does not give), `internal`.
+   * Reason of the failure, absent otherwise: a word, a colon and a sentence. The words are `unauthorised`
+   * (the token is not taken), `forbidden` (it may not read the repository), `repository_not_found` (also one
+   * that may not be seen), `branch_not_found`, `rate_limited`, `provider_unavailable` (no answer, or an error
+   * of the host, three times), `unsupported_host` (of no kind that is known, or at an address that may not be
+   * called), `answer_invalid` (an answer that the host's API does not give), `internal`.
    */
   readonly error?: string;
   /** Pipelines that were found, of every CI system. */
@@ -630,7 +672,10 @@ export interface CiJob {
   readonly index: number;
   /** Stage; absent when it belongs to none. */
   readonly stage?: string;
-  /** Status. A job that was still open when its run ended has the run's status, with the reason `run_ended`; one that waits for a person stays. */
+  /**
+   * Status. A job that was still open when its run ended has the run's status, with the reason `run_ended`;
+   * one that waits for a person stays.
+   */
   readonly status: CiStatus;
   /** Status in the provider's own words. */
   readonly providerStatus?: string;
@@ -710,7 +755,10 @@ export interface CiPipeline {
   readonly deployDetected: boolean;
   /** Time at which it became known. */
   readonly createdAt: string;
-  /** True if the latest discovery found its definition. False for one that is known by its runs alone, or whose file is gone. */
+  /**
+   * True if the latest discovery found its definition. False for one that is known by its runs alone, or
+   * whose file is gone.
+   */
   readonly defined: boolean;
 }
 
@@ -764,7 +812,10 @@ export interface CiRun {
   readonly blocked: boolean;
   /** Something failed that was allowed to. */
   readonly soft: boolean;
-  /** More about the status: `skipped`, `timed_out`, `approval`, `lost` and others; absent when there is nothing to say. */
+  /**
+   * More about the status: `skipped`, `timed_out`, `approval`, `lost` and others; absent when there is
+   * nothing to say.
+   */
   readonly reason?: string;
   /** Trigger that started it. */
   readonly trigger?: string;
@@ -774,7 +825,10 @@ export interface CiRun {
   readonly branch?: string;
   /** Tag. */
   readonly tag?: string;
-  /** Environment in whose timeline it stands: the one that its report names, or the oldest that builds its branch. */
+  /**
+   * Environment in whose timeline it stands: the one that its report names, or the oldest that builds its
+   * branch.
+   */
   readonly environmentId?: string;
   /** Page of the run at the CI system. */
   readonly externalUrl?: string;
@@ -792,11 +846,19 @@ export interface CiRun {
   readonly createdAt: string;
   /** Time of the latest news of it. */
   readonly updatedAt: string;
-  /** All environments in whose timelines it stands: the one that its report names, or each that builds its branch. */
+  /**
+   * All environments in whose timelines it stands: the one that its report names, or each that builds its
+   * branch.
+   */
   readonly environmentIds: readonly string[];
-  /** It is of a merge queue (GitHub) or merge train (GitLab), and `branch` is the base that is merged into. */
+  /**
+   * It is of a merge queue (GitHub) or merge train (GitLab), and `branch` is the base that is merged into.
+   */
   readonly mergeQueue: boolean;
-  /** Reason why it stands in no timeline, and what to do; in the answers to reports and to the question for one run. */
+  /**
+   * Reason why it stands in no timeline, and what to do; in the answers to reports and to the question for
+   * one run.
+   */
   readonly unplaced?: string;
 }
 
@@ -808,7 +870,8 @@ export interface CiRun {
  * - `success`: Ended well.
  * - `failed`: Ended badly.
  * - `cancelled`: Cancelled, or skipped (`reason` says so).
- * - `unknown`: Not known: nothing more was reported, or its provider used a status that is not known here. Never stands for failed.
+ * - `unknown`: Not known: nothing more was reported, or its provider used a status that is not known here.
+ * Never stands for failed.
  */
 export type CiStatus = 'queued' | 'running' | 'success' | 'failed' | 'cancelled' | 'unknown';
 
@@ -820,7 +883,10 @@ export interface CiWebhook {
   readonly ciConnectionId: string;
   /** CI system. */
   readonly provider: CiProvider;
-  /** Address that the provider is to send to. Absent for Jenkins, whose secret is part of it: RotateWebhookSecret shows it. */
+  /**
+   * Address that the provider is to send to. Absent for Jenkins, whose secret is part of it:
+   * RotateWebhookSecret shows it.
+   */
   readonly url?: string;
   /** Scheme by which the webhook proves where it comes from. */
   readonly scheme: WebhookScheme;
@@ -851,7 +917,8 @@ export interface CiWebhookWithSecret {
 /**
  * Setting that decides whether the ends of runs are shown at commits of the repository.
  *
- * - `auto`: Runs of systems that do not tell the repository's host themselves: all but GitHub Actions on GitHub, GitLab CI on GitLab and so on.
+ * - `auto`: Runs of systems that do not tell the repository's host themselves: all but GitHub Actions on
+ * GitHub, GitLab CI on GitLab and so on.
  * - `always`: Every run.
  * - `never`: None.
  */
@@ -861,8 +928,11 @@ export type CommitStatusMode = 'auto' | 'always' | 'never';
  * State of a connection.
  *
  * - `active`: Takes what comes.
- * - `paused`: Switched off by a person, at once: reports are refused with `ci_connection_paused` (409), of known runs too; webhooks, also those that came before and were not read yet, are held and read when it is active again, the oldest first.
- * - `error`: Something is wrong with it, such as a subscription that the provider refused; it still takes what comes.
+ * - `paused`: Switched off by a person, at once: reports are refused with `ci_connection_paused` (409), of
+ * known runs too; webhooks, also those that came before and were not read yet, are held and read when it is
+ * active again, the oldest first.
+ * - `error`: Something is wrong with it, such as a subscription that the provider refused; it still takes
+ * what comes.
  */
 export type ConnectionStatus = 'active' | 'paused' | 'error';
 
@@ -945,24 +1015,32 @@ export type Forge = 'github' | 'gitlab' | 'bitbucket' | 'azure';
 /** Mapping of a generic webhook: the places of its fields, and the meaning of its statuses. */
 export interface GenericMapping {
   /**
-   * JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`, `trigger`, `actor`, `environment_id`,
-   * `queued_at`, `started_at`, `finished_at`, `updated_at` (what orders the events of a run), `duration_ms`, `repository`, `jobs` (a list in
-   * the shape of ReportedJob). A field without one is looked for under its name in ReportRequest.
+   * JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`,
+   * `trigger`, `actor`, `environment_id`, `queued_at`, `started_at`, `finished_at`, `updated_at` (what orders
+   * the events of a run), `duration_ms`, `repository`, `jobs` (a list in the shape of ReportedJob). A field
+   * without one is looked for under its name in ReportRequest.
    */
   readonly pointers: Readonly<Record<string, string>>;
-  /** Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's own. One without an entry is `unknown`. */
+  /**
+   * Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's own. One without an
+   * entry is `unknown`.
+   */
   readonly words: Readonly<Record<string, string>>;
 }
 
 /** Mapping of a generic webhook: the places of its fields, and the meaning of its statuses. */
 export interface GenericMappingInput {
   /**
-   * JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`, `trigger`, `actor`, `environment_id`,
-   * `queued_at`, `started_at`, `finished_at`, `updated_at` (what orders the events of a run), `duration_ms`, `repository`, `jobs` (a list in
-   * the shape of ReportedJob). A field without one is looked for under its name in ReportRequest.
+   * JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`,
+   * `trigger`, `actor`, `environment_id`, `queued_at`, `started_at`, `finished_at`, `updated_at` (what orders
+   * the events of a run), `duration_ms`, `repository`, `jobs` (a list in the shape of ReportedJob). A field
+   * without one is looked for under its name in ReportRequest.
    */
   pointers?: Record<string, string>;
-  /** Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's own. One without an entry is `unknown`. */
+  /**
+   * Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's own. One without an
+   * entry is `unknown`.
+   */
   words?: Record<string, string>;
 }
 
@@ -997,18 +1075,23 @@ export interface OidcPin {
   readonly ownerId?: string;
   /** Time at which the first id_token came. */
   readonly pinnedAt: string;
-  /** Name that the repository had in the latest id_token. It may differ from the connection's: a renamed repository is the same one. */
+  /**
+   * Name that the repository had in the latest id_token. It may differ from the connection's: a renamed
+   * repository is the same one.
+   */
   readonly repositoryPath: string;
 }
 
 /** Conditions for id_tokens. An empty list asks for nothing. */
 export interface OidcPolicy {
   /**
-   * Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull request at GitHub the ref is
-   * `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.
+   * Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull
+   * request at GitHub the ref is `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.
    */
   readonly refs: readonly string[];
-  /** Files of workflows or CI configurations, such as `.github/workflows/ci.yml`, of the repository itself. */
+  /**
+   * Files of workflows or CI configurations, such as `.github/workflows/ci.yml`, of the repository itself.
+   */
   readonly files: readonly string[];
   /** Names of deployment environments. */
   readonly environments: readonly string[];
@@ -1017,11 +1100,13 @@ export interface OidcPolicy {
 /** Conditions for id_tokens. An empty list asks for nothing. */
 export interface OidcPolicyInput {
   /**
-   * Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull request at GitHub the ref is
-   * `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.
+   * Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull
+   * request at GitHub the ref is `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.
    */
   refs?: readonly string[];
-  /** Files of workflows or CI configurations, such as `.github/workflows/ci.yml`, of the repository itself. */
+  /**
+   * Files of workflows or CI configurations, such as `.github/workflows/ci.yml`, of the repository itself.
+   */
   files?: readonly string[];
   /** Names of deployment environments. */
   environments?: readonly string[];

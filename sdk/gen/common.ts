@@ -38,7 +38,10 @@ export interface Limits {
   readonly cpus?: number;
   /** Processes, 8 to 4,096. Default: 256. */
   readonly pids?: number;
-  /** Stored output in bytes, 1,024 to 268,435,456; what exceeds it is cut off with a visible line. Default: 16,777,216. */
+  /**
+   * Stored output in bytes, 1,024 to 268,435,456; what exceeds it is cut off with a visible line. Default:
+   * 16,777,216.
+   */
   readonly outputBytes?: number;
 }
 
@@ -84,19 +87,23 @@ export type Role = 'viewer' | 'developer' | 'admin' | 'owner';
  * - `ci:manage`: Create, change and delete CI connections.
  * - `staff`: Everything a staff account may do on the platform. Only staff accounts can hold it.
  * - `audit:read`: Read and verify a team's audit ledger.
- * - `key:manage`: List, create and revoke API keys of the account. Never given unless it is asked for by name; no other scope includes it.
+ * - `key:manage`: List, create and revoke API keys of the account. Never given unless it is asked for by
+ * name; no other scope includes it.
  * - `artifact:read`: Read artifacts, what is stated about them and what they are made of.
  * - `artifact:write`: Declare artifacts, upload statements about them, record evaluations.
  * - `release:read`: Read releases, promotions and deployments.
- * - `release:write`: Create releases, ask for promotions, say how deploys elsewhere ended. It approves nothing.
+ * - `release:write`: Create releases, ask for promotions, say how deploys elsewhere ended. It approves
+ * nothing.
  * - `policy:read`: Read policies and what they decided, and try them on what past gates saw.
  * - `policy:manage`: Create, change, enable and disable policies.
  * - `compliance:read`: Read compliance packages and export those that were reviewed.
  * - `compliance:manage`: Assemble compliance packages. Marking one as reviewed needs the role owner besides.
  * - `cost:read`: Read what metered work costs.
  * - `billing:read`: Read statements, credit and exports of costs.
- * - `billing:manage`: Set budgets, buy plans and credit. Spending money of a team needs the role owner besides.
- * - `release:approve`: Approve and reject promotions and deploys of builds. Never given to a key unless it is asked for by name; no other scope includes it.
+ * - `billing:manage`: Set budgets, buy plans and credit. Spending money of a team needs the role owner
+ * besides.
+ * - `release:approve`: Approve and reject promotions and deploys of builds. Never given to a key unless it is
+ * asked for by name; no other scope includes it.
  */
 export type Scope =
   | 'team:read'

@@ -3,8 +3,10 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import { withParams } from '../core/params.ts';
 
 /**
- * Compliance packages of a team. A package holds the ledger of a period, the whole population of deployments with what was approved and decided about each, releases, promotions, artifacts with
- * their signed statements, policies, members and keys, in a tar file whose manifest is signed. It is evidence for controls; whether a control is met is for an assessor to say.
+ * Compliance packages of a team. A package holds the ledger of a period, the whole population of deployments
+ * with what was approved and decided about each, releases, promotions, artifacts with their signed
+ * statements, policies, members and keys, in a tar file whose manifest is signed. It is evidence for
+ * controls; whether a control is met is for an assessor to say.
  */
 export class Compliance {
   readonly #client: Client;
@@ -36,7 +38,9 @@ export class Compliance {
   }
 
   /**
-   * Begins to assemble a package. While one of the same period is being assembled, that one is the answer. Errors: `validation_failed` (400), `limit_reached` (409, 100 a team, failed ones not counted: delete those that are not needed any more).
+   * Begins to assemble a package. While one of the same period is being assembled, that one is the answer.
+   * Errors: `validation_failed` (400), `limit_reached` (409, 100 a team, failed ones not counted: delete
+   * those that are not needed any more).
    *
    * Needs: scope `compliance:manage`.
    *
@@ -57,7 +61,9 @@ export class Compliance {
   }
 
   /**
-   * Says that a lawyer of the team, or who stands in for one, has read the package and lets it go out. Said again it changes nothing. Errors: `not_found` (404), `state_conflict` (409: it is being assembled, or it failed).
+   * Says that a lawyer of the team, or who stands in for one, has read the package and lets it go out. Said
+   * again it changes nothing. Errors: `not_found` (404), `state_conflict` (409: it is being assembled, or it
+   * failed).
    *
    * Needs: scope `compliance:manage`, role `owner` on the team, a session token instead of an API key.
    */
@@ -66,7 +72,8 @@ export class Compliance {
   }
 
   /**
-   * Returns the package, or a part of it, as a tar file. Each export has an entry in the ledger. Errors: `not_found` (404), `legal_review_required` (403).
+   * Returns the package, or a part of it, as a tar file. Each export has an entry in the ledger. Errors:
+   * `not_found` (404), `legal_review_required` (403).
    *
    * The bytes as they are; the `content-type` of `withResponse()` says what they are.
    *
@@ -77,7 +84,9 @@ export class Compliance {
   }
 
   /**
-   * Deletes a package that is not needed any more, exported or not. What it was assembled from stays, and so do its entries in the ledger, to which one with its SHA-256 is added: a file of it that somebody has is verified as before. Errors: `not_found` (404), `state_conflict` (409: it is being assembled).
+   * Deletes a package that is not needed any more, exported or not. What it was assembled from stays, and so
+   * do its entries in the ledger, to which one with its SHA-256 is added: a file of it that somebody has is
+   * verified as before. Errors: `not_found` (404), `state_conflict` (409: it is being assembled).
    *
    * Needs: scope `compliance:manage`, role `owner` on the team, a session token instead of an API key.
    */
@@ -168,6 +177,7 @@ export type CompliancePackageState = 'assembling' | 'assembled' | 'failed' | 'le
  * Part of a package.
  *
  * - `package`: All of it.
- * - `manifest`: MANIFEST.json, which names each file of the package with its SHA-256, and manifest.sigstore.json, its signature.
+ * - `manifest`: MANIFEST.json, which names each file of the package with its SHA-256, and
+ * manifest.sigstore.json, its signature.
  */
 export type CompliancePart = 'package' | 'manifest';

@@ -2,7 +2,10 @@
 import type { ApiPromise, ByteStream, CallOptions, Client, PagePromise } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
-/** Costs of metered work: its time, as `UsageService` says, times the price that was in force when it was claimed. Amounts are decimal texts with twelve places, exact. */
+/**
+ * Costs of metered work: its time, as `UsageService` says, times the price that was in force when it was
+ * claimed. Amounts are decimal texts with twelve places, exact.
+ */
 export class Costs {
   readonly #client: Client;
 
@@ -11,8 +14,9 @@ export class Costs {
   }
 
   /**
-   * Sums up the costs of a time, from `since` on and before `until`, with what a plan includes and, of the current month, a forecast. Each list of parts sums to the whole, to the last
-   * decimal and in minor units. Errors: `validation_failed` (400, no day of the calendar, or more than 366 days).
+   * Sums up the costs of a time, from `since` on and before `until`, with what a plan includes and, of the
+   * current month, a forecast. Each list of parts sums to the whole, to the last decimal and in minor units.
+   * Errors: `validation_failed` (400, no day of the calendar, or more than 366 days).
    *
    * Needs: scope `cost:read`.
    */
@@ -21,8 +25,9 @@ export class Costs {
   }
 
   /**
-   * Lists days of the last 30 complete ones on which the team or one of its projects cost far more than on that weekday before, newest first: more than `threshold_pct` percent above
-   * the median, by three times the usual spread, and by one major unit at least.
+   * Lists days of the last 30 complete ones on which the team or one of its projects cost far more than on
+   * that weekday before, newest first: more than `threshold_pct` percent above the median, by three times the
+   * usual spread, and by one major unit at least.
    *
    * Needs: scope `cost:read`.
    */
@@ -31,12 +36,15 @@ export class Costs {
   }
 
   /**
-   * Streams costs by the FOCUS 1.2 columns, a JSON object a line; the last line is `{"rows", "totals"}`. A file without it was cut off. At most two exports of a caller run at once. Errors:
-   * `validation_failed` (400), `too_many_streams` (429).
+   * Streams costs by the FOCUS 1.2 columns, a JSON object a line; the last line is `{"rows", "totals"}`. A
+   * file without it was cut off. At most two exports of a caller run at once. Errors: `validation_failed`
+   * (400), `too_many_streams` (429).
    *
-   * The bytes as they come, by `for await`; `text()` and `bytes()` give all of them at once, `contentType()` says what they are.
+   * The bytes as they come, by `for await`; `text()` and `bytes()` give all of them at once, `contentType()`
+   * says what they are.
    *
-   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the
+   * stream ends.
    *
    * Needs: scope `billing:read`.
    */
@@ -48,12 +56,15 @@ export class Costs {
   }
 
   /**
-   * Streams the same as CSV (RFC 4180, UTF-8, header first). Free text that a spreadsheet could take for a formula begins with `'`. An answer that fails is broken off, without its end.
-   * Errors: `validation_failed` (400), `too_many_streams` (429).
+   * Streams the same as CSV (RFC 4180, UTF-8, header first). Free text that a spreadsheet could take for a
+   * formula begins with `'`. An answer that fails is broken off, without its end. Errors: `validation_failed`
+   * (400), `too_many_streams` (429).
    *
-   * The bytes as they come, by `for await`; `text()` and `bytes()` give all of them at once, `contentType()` says what they are.
+   * The bytes as they come, by `for await`; `text()` and `bytes()` give all of them at once, `contentType()`
+   * says what they are.
    *
-   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the
+   * stream ends.
    *
    * Needs: scope `billing:read`.
    */
@@ -65,8 +76,8 @@ export class Costs {
   }
 
   /**
-   * Recomputes what the team's costs are made of, and names what differs: events against days, days against closed statements, statements against the ledger of credit, and the ledger's own
-   * sums and balances.
+   * Recomputes what the team's costs are made of, and names what differs: events against days, days against
+   * closed statements, statements against the ledger of credit, and the ledger's own sums and balances.
    *
    * Needs: scope `billing:read`.
    */
@@ -106,8 +117,10 @@ export class Costs {
   }
 
   /**
-   * Begins the purchase of credit for the team: an address of the provider, for a person to pay at. The credit is there when the provider says that it is paid. Called again while a purchase of the same
-   * amount is open, it returns that one. Errors: `validation_failed` (400, an address, or an amount that is not whole or not from 500 to 1,000,000), `billing_unconfigured` (503), `unavailable` (503).
+   * Begins the purchase of credit for the team: an address of the provider, for a person to pay at. The
+   * credit is there when the provider says that it is paid. Called again while a purchase of the same amount
+   * is open, it returns that one. Errors: `validation_failed` (400, an address, or an amount that is not
+   * whole or not from 500 to 1,000,000), `billing_unconfigured` (503), `unavailable` (503).
    *
    * Needs: scope `billing:manage`, role `owner` on the team.
    */
@@ -116,7 +129,8 @@ export class Costs {
   }
 
   /**
-   * Returns the receipt of one run or build, a moment after its report, also when its environment is deleted. Errors: `not_found` (404, nothing of that id was metered in the team).
+   * Returns the receipt of one run or build, a moment after its report, also when its environment is deleted.
+   * Errors: `not_found` (404, nothing of that id was metered in the team).
    *
    * Needs: scope `cost:read`.
    */
@@ -164,8 +178,8 @@ export interface CostsListCreditLedgerPageParams {
 /** Parameters of `costs.createCreditCheckout`. */
 export interface CostsCreateCreditCheckoutParams {
   /**
-   * Amount in minor units, whole, 500 to 1,000,000. In a currency of three decimals a multiple of 10, and in `isk` and
-   * `ugx` of 100, since the provider takes no other payments.
+   * Amount in minor units, whole, 500 to 1,000,000. In a currency of three decimals a multiple of 10, and in
+   * `isk` and `ugx` of 100, since the provider takes no other payments.
    */
   amountCents: number;
   /** Address to come back to when it is paid. */
@@ -194,7 +208,10 @@ export interface CheckoutSession {
   readonly expiresAt?: string;
 }
 
-/** One day on which something cost far more than it usually does. Amounts are list prices, decimal texts with twelve places; what is expected is at the prices of that day, so that a new price is no anomaly. */
+/**
+ * One day on which something cost far more than it usually does. Amounts are list prices, decimal texts with
+ * twelve places; what is expected is at the prices of that day, so that a new price is no anomaly.
+ */
 export interface CostAnomaly {
   /** UTC day, `YYYY-MM-DD`. */
   readonly day: string;
@@ -271,7 +288,8 @@ export interface CostDifference {
 /**
  * Rows of an export.
  *
- * - `days`: By day, meter, price, project, environment and runner, with what was included and paid from credit.
+ * - `days`: By day, meter, price, project, environment and runner, with what was included and paid from
+ * credit.
  * - `items`: For each accepted report one row, or several where it was paid in different ways.
  */
 export type CostExportDetail = 'days' | 'items';
@@ -340,7 +358,10 @@ export interface CostSummary {
   readonly byRunner: readonly CostPart[];
   /** Costs by meter, greatest first. */
   readonly byMeter: readonly CostPart[];
-  /** Forecast of the whole month, if `since` is its first day and `until` is not stated; absent before its third day. */
+  /**
+   * Forecast of the whole month, if `since` is its first day and `until` is not stated; absent before its
+   * third day.
+   */
   readonly forecast?: CostForecast;
   /** Decimals of the currency's minor unit: 2 for cents. */
   readonly decimals: number;
@@ -366,7 +387,10 @@ export interface CostsCreditBalanceResponse {
   readonly pendingCents: number;
   /** Balance less pending, not below 0. */
   readonly availableCents: number;
-  /** Blocks with something left, in the order in which they are used: earliest end first, granted before bought, older first. */
+  /**
+   * Blocks with something left, in the order in which they are used: earliest end first, granted before
+   * bought, older first.
+   */
   readonly blocks: readonly CreditBlock[];
   /** Decimals of the currency's minor unit: 2 for cents. */
   readonly decimals: number;
@@ -448,7 +472,8 @@ export interface CreditEntry {
  * - `usage_returned`: A statement that it had paid was voided.
  * - `grant_revoked`: A grant that was a mistake was taken back.
  * - `statement_refund`: The payment of a statement was given back; it changes no credit.
- * - `statement_dispute_lost`: The payment of a statement was disputed, and the dispute was lost; it changes no credit.
+ * - `statement_dispute_lost`: The payment of a statement was disputed, and the dispute was lost; it changes
+ * no credit.
  */
 export type CreditKind =
   | 'purchase'
@@ -480,7 +505,10 @@ export interface Receipt {
   readonly currency: string;
   /** Sum of the lines. */
   readonly cost: string;
-  /** One for each accepted report, oldest first. A build has a second one when its deploy was approved and executed. */
+  /**
+   * One for each accepted report, oldest first. A build has a second one when its deploy was approved and
+   * executed.
+   */
   readonly lines: readonly ReceiptLine[];
 }
 

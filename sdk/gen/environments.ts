@@ -3,8 +3,11 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Environments of projects. One is guarded when one of its approval fields is set (`deployApproval`, `requiredApprovals` above 1, `promotionsOnly`, `allowSelfApproval` off), or when an enabled policy in mode `enforce`, a budget
- * with hold or a CI connection of its project reaches it. Admins and owners alone then delete it or change any field of it but `buildTimeoutSeconds`; others are refused with `role_insufficient` (403), what guards it in `details.guards`.
+ * Environments of projects. One is guarded when one of its approval fields is set (`deployApproval`,
+ * `requiredApprovals` above 1, `promotionsOnly`, `allowSelfApproval` off), or when an enabled policy in mode
+ * `enforce`, a budget with hold or a CI connection of its project reaches it. Admins and owners alone then
+ * delete it or change any field of it but `buildTimeoutSeconds`; others are refused with `role_insufficient`
+ * (403), what guards it in `details.guards`.
  */
 export class Environments {
   readonly #client: Client;
@@ -32,8 +35,9 @@ export class Environments {
   }
 
   /**
-   * Creates an environment. Errors: `role_insufficient` (403, a port of the host that a guarded environment of the team deploys to), `name_taken` (409: the name in the project, or the app of the deploy in the team, with the environment that has
-   * it in `details.environmentId`), `limit_reached` (409).
+   * Creates an environment. Errors: `role_insufficient` (403, a port of the host that a guarded environment
+   * of the team deploys to), `name_taken` (409: the name in the project, or the app of the deploy in the
+   * team, with the environment that has it in `details.environmentId`), `limit_reached` (409).
    *
    * Needs: scope `project:write`.
    */
@@ -42,9 +46,11 @@ export class Environments {
   }
 
   /**
-   * Changes the named fields and leaves the others. Held git credentials stay with their host: a repository on another scheme, host or port is refused
-   * unless the same request sends `gitCredentials`, new ones or an empty object that clears them. Errors: `not_found` (404), `role_insufficient` (403, it is guarded), `name_taken` (409,
-   * as for a new one), `validation_failed` (400, with the field `gitCredentials`: they belong to another host).
+   * Changes the named fields and leaves the others. Held git credentials stay with their host: a repository
+   * on another scheme, host or port is refused unless the same request sends `gitCredentials`, new ones or an
+   * empty object that clears them. Errors: `not_found` (404), `role_insufficient` (403, it is guarded),
+   * `name_taken` (409, as for a new one), `validation_failed` (400, with the field `gitCredentials`: they
+   * belong to another host).
    *
    * Needs: scope `project:write`.
    */
@@ -53,8 +59,9 @@ export class Environments {
   }
 
   /**
-   * Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404), `role_insufficient` (403, it is guarded), `in_use` (409: a build of it has not
-   * ended; cancel it or wait for its end, because its runner would go on with what nobody could see or stop any more).
+   * Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404),
+   * `role_insufficient` (403, it is guarded), `in_use` (409: a build of it has not ended; cancel it or wait
+   * for its end, because its runner would go on with what nobody could see or stop any more).
    *
    * Needs: scope `project:write`.
    */
@@ -67,11 +74,20 @@ export class Environments {
 export interface EnvironmentsCreateParams {
   /** Name, 1 to 63 characters: lower-case letters, digits and dashes, beginning with a letter or digit. */
   name: string;
-  /** Address of the repository, `https://…`, `http://…`, `ssh://…` or `git@host:path`. Credentials do not belong into it. */
+  /**
+   * Address of the repository, `https://…`, `http://…`, `ssh://…` or `git@host:path`. Credentials do not
+   * belong into it.
+   */
   repository?: string;
-  /** Branch or tag that is built: `main`, `v1.2.0`, `refs/tags/v1.2.0`. Of a name without `refs/` the branch comes first, and then the tag. Default: `main`. */
+  /**
+   * Branch or tag that is built: `main`, `v1.2.0`, `refs/tags/v1.2.0`. Of a name without `refs/` the branch
+   * comes first, and then the tag. Default: `main`.
+   */
   branch?: string;
-  /** Folder of the repository that is built, relative: where the Dockerfile is looked for, and what it copies from, unless those are set apart. Default: `.`. */
+  /**
+   * Folder of the repository that is built, relative: where the Dockerfile is looked for, and what it copies
+   * from, unless those are set apart. Default: `.`.
+   */
   buildPath?: string;
   /** Build type. Default: `auto`. */
   buildType?: BuildType;
@@ -85,21 +101,36 @@ export interface EnvironmentsCreateParams {
   buildTimeoutSeconds?: number;
   /** Credentials for the repository. Default: none. */
   gitCredentials?: GitCredentials;
-  /** The runners that may have its builds and deploys: those of the group that have all of the labels. Default: any. */
+  /**
+   * The runners that may have its builds and deploys: those of the group that have all of the labels.
+   * Default: any.
+   */
   runner?: WorkSelectorInput;
   /** Number of people who must approve a promotion, 1 to 5. Default: 1. */
   requiredApprovals?: number;
-  /** True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted. Default: true. */
+  /**
+   * True if people may approve what is their own: promotions that they asked for, releases that they created,
+   * and promotions and deploys of builds that they submitted. Default: true.
+   */
   allowSelfApproval?: boolean;
   /** True if promotions alone are deployed. Default: false. */
   promotionsOnly?: boolean;
-  /** Path of the Dockerfile in the repository, such as `services/api/Dockerfile` or `Dockerfile.prod`. Default: the one at the build path. Nothing to buildpacks. */
+  /**
+   * Path of the Dockerfile in the repository, such as `services/api/Dockerfile` or `Dockerfile.prod`.
+   * Default: the one at the build path. Nothing to buildpacks.
+   */
   dockerfile?: string;
-  /** Folder of the repository that a Dockerfile copies from, `.` for the root. Default: the build path. Nothing to buildpacks. */
+  /**
+   * Folder of the repository that a Dockerfile copies from, `.` for the root. Default: the build path.
+   * Nothing to buildpacks.
+   */
   context?: string;
   /** Stage of the Dockerfile that is built. Default: the last one. Nothing to buildpacks. */
   target?: string;
-  /** Number of commits of the history that are cloned, 1 to 10,000. More than one is for what reads the history, such as `git describe`. Default: 1. */
+  /**
+   * Number of commits of the history that are cloned, 1 to 10,000. More than one is for what reads the
+   * history, such as `git describe`. Default: 1.
+   */
   cloneDepth?: number;
   /** True if the tags of the commits that are cloned are fetched. Default: false. */
   tags?: boolean;
@@ -109,7 +140,10 @@ export interface EnvironmentsCreateParams {
 export interface EnvironmentsUpdateParams {
   /** New name. */
   name?: string;
-  /** New repository address. On another scheme, host or port than before, credentials that are held are not kept: send `git_credentials` with it. */
+  /**
+   * New repository address. On another scheme, host or port than before, credentials that are held are not
+   * kept: send `git_credentials` with it.
+   */
   repository?: string;
   /** New branch or tag. */
   branch?: string;
@@ -131,7 +165,10 @@ export interface EnvironmentsUpdateParams {
   runner?: WorkSelectorInput;
   /** Number of people who must approve a promotion, 1 to 5. */
   requiredApprovals?: number;
-  /** True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted. */
+  /**
+   * True if people may approve what is their own: promotions that they asked for, releases that they created,
+   * and promotions and deploys of builds that they submitted.
+   */
   allowSelfApproval?: boolean;
   /** True if promotions alone are deployed, from the next build on. */
   promotionsOnly?: boolean;
@@ -150,20 +187,25 @@ export interface EnvironmentsUpdateParams {
 /**
  * Way in which a build of the environment is made.
  *
- * - `auto`: The Dockerfile if there is one, else buildpacks; decided by the runner after cloning. An environment that names its Dockerfile has one.
+ * - `auto`: The Dockerfile if there is one, else buildpacks; decided by the runner after cloning. An
+ * environment that names its Dockerfile has one.
  * - `dockerfile`: The Dockerfile that the environment names, else the one at the build path.
  * - `buildpack`: Buildpacks.
  */
 export type BuildType = 'auto' | 'dockerfile' | 'buildpack';
 
-/** Target to which builds of an environment are deployed. It is always on the side of the runner; the control plane never connects to it. */
+/**
+ * Target to which builds of an environment are deployed. It is always on the side of the runner; the control
+ * plane never connects to it.
+ */
 export interface Deploy {
   /** Way in which the image is brought up. */
   readonly kind: DeployMethod;
   /**
-   * Name of the app: lower-case letters, digits and dashes, 1 to 63. Also the name under which an earlier container is found and replaced, so no
-   * two environments of a team have the same with one kind. In the service's own pool, which has apps of many teams, the app goes by at most 42
-   * characters of it, a dash and 20 digits that are the team's own. Default: the environment's id with a dash.
+   * Name of the app: lower-case letters, digits and dashes, 1 to 63. Also the name under which an earlier
+   * container is found and replaced, so no two environments of a team have the same with one kind. In the
+   * service's own pool, which has apps of many teams, the app goes by at most 42 characters of it, a dash and
+   * 20 digits that are the team's own. Default: the environment's id with a dash.
    */
   readonly app?: string;
   /** Port that the container listens on, 1 to 65,535. Default: 8080. */
@@ -193,9 +235,15 @@ export interface Environment {
   readonly name: string;
   /** Address of the repository, `https://…`, `ssh://…` or `git@host:path`. */
   readonly repository?: string;
-  /** Branch or tag that is built: `main`, `v1.2.0`, `refs/tags/v1.2.0`. Of a name without `refs/` the branch comes first, and then the tag. */
+  /**
+   * Branch or tag that is built: `main`, `v1.2.0`, `refs/tags/v1.2.0`. Of a name without `refs/` the branch
+   * comes first, and then the tag.
+   */
   readonly branch: string;
-  /** Folder of the repository that is built, relative, without `..`: where the Dockerfile is looked for, and what it copies from, unless those are set apart. */
+  /**
+   * Folder of the repository that is built, relative, without `..`: where the Dockerfile is looked for, and
+   * what it copies from, unless those are set apart.
+   */
   readonly buildPath: string;
   /** Build type. */
   readonly buildType: BuildType;
@@ -217,11 +265,20 @@ export interface Environment {
   readonly runner?: WorkSelector;
   /** Number of people who must approve a promotion. */
   readonly requiredApprovals: number;
-  /** True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted. */
+  /**
+   * True if people may approve what is their own: promotions that they asked for, releases that they created,
+   * and promotions and deploys of builds that they submitted.
+   */
   readonly allowSelfApproval: boolean;
-  /** True if promotions alone are deployed: builds end when their image is published, and rollbacks go to what a promotion deployed here. */
+  /**
+   * True if promotions alone are deployed: builds end when their image is published, and rollbacks go to what
+   * a promotion deployed here.
+   */
   readonly promotionsOnly: boolean;
-  /** Path of the Dockerfile in the repository, such as `services/api/Dockerfile` or `Dockerfile.prod`; absent: the one at the build path. */
+  /**
+   * Path of the Dockerfile in the repository, such as `services/api/Dockerfile` or `Dockerfile.prod`; absent:
+   * the one at the build path.
+   */
   readonly dockerfile?: string;
   /** Folder of the repository that a Dockerfile copies from, `.` for the root; absent: the build path. */
   readonly context?: string;
@@ -231,13 +288,16 @@ export interface Environment {
   readonly cloneDepth: number;
   /** True if the tags of the commits that are cloned are fetched. */
   readonly tags: boolean;
-  /** Reason why builds of the environment cannot succeed, and the ways out: the team has no registry, and the installation has none of its own. Absent where nothing does, and in lists. */
+  /**
+   * Reason why builds of the environment cannot succeed, and the ways out: the team has no registry, and the
+   * installation has none of its own. Absent where nothing does, and in lists.
+   */
   readonly notice?: string;
 }
 
 /**
- * Credentials for reading the repository. They are stored encrypted, given to the runner of a build and never shown again. With all fields absent
- * none are held.
+ * Credentials for reading the repository. They are stored encrypted, given to the runner of a build and never
+ * shown again. With all fields absent none are held.
  */
 export interface GitCredentials {
   /** User name for HTTPS. Default: `git`, when there is a token. */
@@ -250,7 +310,10 @@ export interface GitCredentials {
   knownHosts?: string;
 }
 
-/** Choice of the runners that may have an item of work: those of the group that have all of the labels. Empty: any. */
+/**
+ * Choice of the runners that may have an item of work: those of the group that have all of the labels. Empty:
+ * any.
+ */
 export interface WorkSelector {
   /** Name of a runner group. */
   readonly group?: string;
@@ -258,7 +321,10 @@ export interface WorkSelector {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Choice of the runners that may have an item of work: those of the group that have all of the labels. Empty: any. */
+/**
+ * Choice of the runners that may have an item of work: those of the group that have all of the labels. Empty:
+ * any.
+ */
 export interface WorkSelectorInput {
   /** Name of a runner group. */
   group?: string;

@@ -2,12 +2,14 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 
 /**
- * Nodes and edges: a team contains projects, a project contains environments and releases, a team ran sandbox runs, an environment ran builds. Artifacts are in releases, and promotions lead from releases to environments. Runs of external CI
- * systems hang on the environments in whose timelines they stand; there are none while the feature `host.ci` is off. A sandbox run is also connected to an
- * environment or a commit when its labels say so: `environment` with the id of an environment of the same team, `commit` with the
- * full SHA. Each node is authorised like the resource that it stands for; what the caller may not see is not in the answer, and asking for it
- * reads like asking for what does not exist. A credential without the scope of a
- * resource sees none of its nodes.
+ * Nodes and edges: a team contains projects, a project contains environments and releases, a team ran sandbox
+ * runs, an environment ran builds. Artifacts are in releases, and promotions lead from releases to
+ * environments. Runs of external CI systems hang on the environments in whose timelines they stand; there are
+ * none while the feature `host.ci` is off. A sandbox run is also connected to an environment or a commit when
+ * its labels say so: `environment` with the id of an environment of the same team, `commit` with the full
+ * SHA. Each node is authorised like the resource that it stands for; what the caller may not see is not in
+ * the answer, and asking for it reads like asking for what does not exist. A credential without the scope of
+ * a resource sees none of its nodes.
  */
 export class Graph {
   readonly #client: Client;
@@ -17,7 +19,9 @@ export class Graph {
   }
 
   /**
-   * Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run without `run:read`, a CI run without `ci:read`, an artifact without `artifact:read`, a release or promotion without `release:read`).
+   * Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run
+   * without `run:read`, a CI run without `ci:read`, an artifact without `artifact:read`, a release or
+   * promotion without `release:read`).
    *
    * Needs: scope `project:read`, the platform feature `host.graph`.
    *
@@ -30,7 +34,8 @@ export class Graph {
   }
 
   /**
-   * Returns a node with what is around it, in both directions of the edges. Errors: `not_found` (404) and `scope_missing` (403), as of `node`.
+   * Returns a node with what is around it, in both directions of the edges. Errors: `not_found` (404) and
+   * `scope_missing` (403), as of `node`.
    *
    * Needs: scope `project:read`, the platform feature `host.graph`.
    *
@@ -41,8 +46,9 @@ export class Graph {
   }
 
   /**
-   * Returns the builds, CI runs and sandbox runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that
-   * were made of it, each of them that the credential may read. Errors: `not_found` (404, nothing visible carries the commit).
+   * Returns the builds, CI runs and sandbox runs of a commit, over all teams of the caller, the environments
+   * that they are connected to, and the artifacts that were made of it, each of them that the credential may
+   * read. Errors: `not_found` (404, nothing visible carries the commit).
    *
    * Needs: the platform feature `host.graph`.
    *
@@ -69,8 +75,8 @@ export interface GraphCommitResponse {
   /** The SHA in lower case. */
   readonly sha: string;
   /**
-   * The newest builds of the commit, then CI runs, then sandbox runs, at most 50 of each; the environments that they are connected to; the newest artifacts, at
-   * most 50.
+   * The newest builds of the commit, then CI runs, then sandbox runs, at most 50 of each; the environments
+   * that they are connected to; the newest artifacts, at most 50.
    */
   readonly nodes: readonly GraphNode[];
   /** Edges from the environments to the builds and runs. */
@@ -97,7 +103,10 @@ export interface GraphEdgesResponse {
   readonly edges: readonly GraphEdge[];
   /** Steps that were walked at most: the depth after clamping. */
   readonly depth: number;
-  /** True if there is more than fits: at most 200 nodes, and of one step the newest 50 builds, runs, CI runs, artifacts, releases or promotions. */
+  /**
+   * True if there is more than fits: at most 200 nodes, and of one step the newest 50 builds, runs, CI runs,
+   * artifacts, releases or promotions.
+   */
   readonly truncated: boolean;
 }
 
@@ -112,11 +121,14 @@ export interface GraphNode {
   /** Team that it is, or that it belongs to. */
   readonly teamId: string;
   /**
-   * Name for people; of a run the first word of its command, of a build `build` and its number, of a CI run the name of its pipeline, of a release and a
-   * promotion the version.
+   * Name for people; of a run the first word of its command, of a build `build` and its number, of a CI run
+   * the name of its pipeline, of a release and a promotion the version.
    */
   readonly name: string;
-  /** State of a build or run (`queued`, `running`, `succeeded` …), status of a CI run, state of a promotion (`pending`, `approved` …); absent for all else. */
+  /**
+   * State of a build or run (`queued`, `running`, `succeeded` …), status of a CI run, state of a promotion
+   * (`pending`, `approved` …); absent for all else.
+   */
   readonly state?: string;
   /** Time at which it was created. */
   readonly createdAt: string;

@@ -3,9 +3,10 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import { withParams } from '../core/params.ts';
 
 /**
- * Incidents of environments. `open` becomes `mitigated`; both become `resolved` or `dismissed`, which are final. Nothing of the platform finds
- * incidents in this version: there is a table and a function inside of the server that opens one, but no caller of it, so that lists are
- * empty until a detector is built. While the feature is off, what is stored is shown and changed as ever, and nothing is found or told.
+ * Incidents of environments. `open` becomes `mitigated`; both become `resolved` or `dismissed`, which are
+ * final. Nothing of the platform finds incidents in this version: there is a table and a function inside of
+ * the server that opens one, but no caller of it, so that lists are empty until a detector is built. While
+ * the feature is off, what is stored is shown and changed as ever, and nothing is found or told.
  */
 export class Incidents {
   readonly #client: Client;
@@ -58,8 +59,8 @@ export class Incidents {
   }
 
   /**
-   * Says that the effect is contained while the cause remains. On a mitigated incident it changes nothing. Errors: `not_found` (404),
-   * `state_conflict` (409, resolved or dismissed).
+   * Says that the effect is contained while the cause remains. On a mitigated incident it changes nothing.
+   * Errors: `not_found` (404), `state_conflict` (409, resolved or dismissed).
    *
    * Needs: scope `project:write`.
    *
@@ -72,7 +73,8 @@ export class Incidents {
   }
 
   /**
-   * Says that it is over. On a resolved incident it changes nothing. Errors: `not_found` (404), `state_conflict` (409, dismissed).
+   * Says that it is over. On a resolved incident it changes nothing. Errors: `not_found` (404),
+   * `state_conflict` (409, dismissed).
    *
    * Needs: scope `project:write`.
    *
@@ -85,7 +87,8 @@ export class Incidents {
   }
 
   /**
-   * Says that it was none. On a dismissed incident it changes nothing. Errors: `not_found` (404), `state_conflict` (409, resolved).
+   * Says that it was none. On a dismissed incident it changes nothing. Errors: `not_found` (404),
+   * `state_conflict` (409, resolved).
    *
    * Needs: scope `project:write`.
    *

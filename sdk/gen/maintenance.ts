@@ -3,9 +3,11 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import { withParams } from '../core/params.ts';
 
 /**
- * Settings and tasks of a repository's maintenance. Inert in this version: both are stored and shown, and nothing more. There is no agent that takes
- * tasks on, so that a task stays `proposed`; and since nothing is spent, neither the switch nor the budget of a category is held against it.
- * While the feature is off, a task says that it waits for it, and switching it on starts none of these. A repository is whatever the team calls it: repositories are not a resource of their own yet.
+ * Settings and tasks of a repository's maintenance. Inert in this version: both are stored and shown, and
+ * nothing more. There is no agent that takes tasks on, so that a task stays `proposed`; and since nothing is
+ * spent, neither the switch nor the budget of a category is held against it. While the feature is off, a task
+ * says that it waits for it, and switching it on starts none of these. A repository is whatever the team
+ * calls it: repositories are not a resource of their own yet.
  */
 export class Maintenance {
   readonly #client: Client;
@@ -15,13 +17,15 @@ export class Maintenance {
   }
 
   /**
-   * Tasks of a repository, newest first; empty for a repository that nobody has named before. It has no error of its own.
+   * Tasks of a repository, newest first; empty for a repository that nobody has named before. It has no error
+   * of its own.
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
    * Needs: scope `project:read`.
    *
-   * Answered also while the platform feature `host.automation.maintenance` is off: what is behind it does nothing then.
+   * Answered also while the platform feature `host.automation.maintenance` is off: what is behind it does
+   * nothing then.
    *
    * @experimental
    */
@@ -30,13 +34,15 @@ export class Maintenance {
   }
 
   /**
-   * Tasks of a repository, newest first; empty for a repository that nobody has named before. It has no error of its own.
+   * Tasks of a repository, newest first; empty for a repository that nobody has named before. It has no error
+   * of its own.
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
    * Needs: scope `project:read`.
    *
-   * Answered also while the platform feature `host.automation.maintenance` is off: what is behind it does nothing then.
+   * Answered also while the platform feature `host.automation.maintenance` is off: what is behind it does
+   * nothing then.
    *
    * @experimental
    */
@@ -45,12 +51,13 @@ export class Maintenance {
   }
 
   /**
-   * Changes the named settings of one category and leaves the others; a category that has none yet begins switched off and without a budget.
-   * Errors: `limit_reached` (409, 100 categories a repository).
+   * Changes the named settings of one category and leaves the others; a category that has none yet begins
+   * switched off and without a budget. Errors: `limit_reached` (409, 100 categories a repository).
    *
    * Needs: scope `project:write`, role `admin` on the team.
    *
-   * Answered also while the platform feature `host.automation.maintenance` is off: what is behind it does nothing then.
+   * Answered also while the platform feature `host.automation.maintenance` is off: what is behind it does
+   * nothing then.
    *
    * @experimental
    */
@@ -63,7 +70,8 @@ export class Maintenance {
    *
    * Needs: scope `project:write`.
    *
-   * Answered also while the platform feature `host.automation.maintenance` is off: what is behind it does nothing then.
+   * Answered also while the platform feature `host.automation.maintenance` is off: what is behind it does
+   * nothing then.
    *
    * @experimental
    */
@@ -146,7 +154,10 @@ export interface MaintenanceTask {
   readonly createdBy: string;
   /** Time at which it was asked for. */
   readonly createdAt: string;
-  /** Reason for which it is not taken on, seen at the moment of the call; absent when nothing stands in its way. */
+  /**
+   * Reason for which it is not taken on, seen at the moment of the call; absent when nothing stands in its
+   * way.
+   */
   readonly waitingFor?: MaintenanceWaiting;
 }
 

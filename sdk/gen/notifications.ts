@@ -3,8 +3,8 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Notifications of the calling account, about every team where it can act on them (admins and owners). They are kept for 90 days. An API key reads and
- * marks those whose content its scopes let it read elsewhere.
+ * Notifications of the calling account, about every team where it can act on them (admins and owners). They
+ * are kept for 90 days. An API key reads and marks those whose content its scopes let it read elsewhere.
  */
 export class Notifications {
   readonly #client: Client;
@@ -13,7 +13,10 @@ export class Notifications {
     this.#client = client;
   }
 
-  /** Lists notifications of the account, newest first. A credential that is narrowed to one team sees that team's alone. */
+  /**
+   * Lists notifications of the account, newest first. A credential that is narrowed to one team sees that
+   * team's alone.
+   */
   list(params?: NotificationsListParams & CallOptions, options?: CallOptions): ApiPromise<Notification[]> {
     return this.#client.call({ method: 'GET', path: '/notifications', returns: 'notifications' }, ...withParams({}, params, options));
   }

@@ -3,8 +3,9 @@ import type { ApiPromise, CallOptions, Client, EventStream, PagePromise } from '
 import { withParams } from '../core/params.ts';
 
 /**
- * Platform features of the whole installation. A feature has its own switch and depends on others; it is enabled when its switch
- * and all that it depends on are. Switches are global: one state a key, for every team.
+ * Platform features of the whole installation. A feature has its own switch and depends on others; it is
+ * enabled when its switch and all that it depends on are. Switches are global: one state a key, for every
+ * team.
  */
 export class PlatformFeatures {
   readonly #client: Client;
@@ -14,8 +15,9 @@ export class PlatformFeatures {
   }
 
   /**
-   * Tells which features are switched on. Staff see every feature with the reason of its state; everybody else sees `true` for each feature that is
-   * enabled and public, and nothing of the others. The answer carries an ETag of its very body; `If-None-Match` gives 304.
+   * Tells which features are switched on. Staff see every feature with the reason of its state; everybody
+   * else sees `true` for each feature that is enabled and public, and nothing of the others. The answer
+   * carries an ETag of its very body; `If-None-Match` gives 304.
    *
    * @example What this installation offers
    * await sdk.platformFeatures.resolved();
@@ -25,7 +27,8 @@ export class PlatformFeatures {
   }
 
   /**
-   * Lists every feature with its own switch, its effective state and its last change, in the order of the manifest.
+   * Lists every feature with its own switch, its effective state and its last change, in the order of the
+   * manifest.
    *
    * Needs: a staff account.
    */
@@ -34,7 +37,8 @@ export class PlatformFeatures {
   }
 
   /**
-   * Returns one feature. The ETag of the answer is what a change takes as `If-Match`. Errors: `feature_unknown` (404).
+   * Returns one feature. The ETag of the answer is what a change takes as `If-Match`. Errors:
+   * `feature_unknown` (404).
    *
    * Needs: a staff account.
    */
@@ -65,25 +69,28 @@ export class PlatformFeatures {
   }
 
   /**
-   * Switches a feature on or off. With `If-Match` (or `revision`) the change is refused when somebody else changed the feature in the
-   * meantime. Setting the state that it has already changes nothing and leaves no history. With `dryRun` nothing is written: the answer
-   * tells which features would change. Errors, in the order of the checks: `feature_unknown` (404), `reason_required` (400),
-   * `feature_not_toggleable` (409), `precondition_failed` (412, details hold the `current` feature).
+   * Switches a feature on or off. With `If-Match` (or `revision`) the change is refused when somebody else
+   * changed the feature in the meantime. Setting the state that it has already changes nothing and leaves no
+   * history. With `dryRun` nothing is written: the answer tells which features would change. Errors, in the
+   * order of the checks: `feature_unknown` (404), `reason_required` (400), `feature_not_toggleable` (409),
+   * `precondition_failed` (412, details hold the `current` feature).
    *
    * Needs: a staff account.
    *
    * @example Switch CI off while a provider misbehaves
-   * await sdk.platformFeatures.setState('host.ci', { state: 'disabled', reason: 'webhook storm, see INC-12' });
+   * await sdk.platformFeatures.setState('host.ci', { state: 'disabled', reason: 'webhook storm, see INC-12'
+   * });
    */
   setState(key: string, params: PlatformFeaturesSetStateParams & CallOptions, options?: CallOptions): ApiPromise<PlatformFeaturesSetStateResponse> {
     return this.#client.call({ method: 'PATCH', path: '/admin/platform-features/{key}', body: '*' }, ...withParams({ key }, params, options));
   }
 
   /**
-   * Tells of each new revision of the features as it comes, and first of the present one. Events say that something changed, not
-   * what: read the list again.
+   * Tells of each new revision of the features as it comes, and first of the present one. Events say that
+   * something changed, not what: read the list again.
    *
-   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the
+   * stream ends.
    *
    * Needs: a staff account.
    */
@@ -116,7 +123,10 @@ export interface PlatformFeaturesHistoryPageParams {
 export interface PlatformFeaturesSetStateParams {
   /** New state of the switch. */
   state: SwitchState;
-  /** Reason, 1 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none. */
+  /**
+   * Reason, 1 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs
+   * none.
+   */
   reason?: string;
   /** Refuses the change unless the feature is at this revision; the same as the header `If-Match`. */
   revision?: number;
@@ -271,7 +281,10 @@ export interface PlatformFeature {
   readonly reason: FeatureReason;
   /** Keys of the features it directly depends on that are not enabled. */
   readonly blockedBy: readonly string[];
-  /** Keys of the features whose own switches are off (or that form a cycle) at the end of the chains that block this one. */
+  /**
+   * Keys of the features whose own switches are off (or that form a cycle) at the end of the chains that
+   * block this one.
+   */
   readonly rootCauses: readonly string[];
   /** True if its switch can be moved here. */
   readonly toggleable: boolean;
@@ -294,8 +307,8 @@ export interface PlatformFeaturesHistoryResponse {
 /** Effect of the change, or of what would change. */
 export interface PlatformFeaturesSetStateResponse {
   /**
-   * The feature as it is now; in a dry run as it would be, still with its present revision, which is what the change itself takes,
-   * and its present last change.
+   * The feature as it is now; in a dry run as it would be, still with its present revision, which is what the
+   * change itself takes, and its present last change.
    */
   readonly feature: PlatformFeature;
   /** Every feature whose effective state changed (or would), in the order of the manifest. */
@@ -305,8 +318,9 @@ export interface PlatformFeaturesSetStateResponse {
 }
 
 /**
- * A feature as the resolver shows it. Callers who are not staff see the bare value `true` for what is enabled, and nothing else. Staff
- * see an object, which says by `enabled` whether the feature can be used; that it is there says nothing.
+ * A feature as the resolver shows it. Callers who are not staff see the bare value `true` for what is
+ * enabled, and nothing else. Staff see an object, which says by `enabled` whether the feature can be used;
+ * that it is there says nothing.
  */
 export type ResolvedFeature = boolean | {
   /** True if it can be used. */
@@ -314,8 +328,8 @@ export type ResolvedFeature = boolean | {
   /** Reason of the state. Staff only. */
   readonly reason?: FeatureReason;
   /**
-   * Keys of the features it directly depends on that are not enabled, in the order of the manifest. Empty unless `reason` is
-   * `dependency_disabled` or `cycle_detected`. Staff only.
+   * Keys of the features it directly depends on that are not enabled, in the order of the manifest. Empty
+   * unless `reason` is `dependency_disabled` or `cycle_detected`. Staff only.
    */
   readonly blockedBy: readonly string[];
   /** Maturity. Staff only. */

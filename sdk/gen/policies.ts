@@ -4,12 +4,17 @@ import type { JsonValue } from './json.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Policies of a team. A document names the acts that it is about (`on`: `build.create`, `release.create`, `promotion.create`, `promotion.approve`, `deploy`), what
- * happens when a rule fails (`mode`: `enforce`, `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether there are policies or not: what the gate saw is kept for 90
- * days, so that a policy can be tried on what has happened before it is enabled. What cannot be judged is refused under `enforce`.
+ * Policies of a team. A document names the acts that it is about (`on`: `build.create`, `release.create`,
+ * `promotion.create`, `promotion.approve`, `deploy`), what happens when a rule fails (`mode`: `enforce`,
+ * `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether there are policies or
+ * not: what the gate saw is kept for 90 days, so that a policy can be tried on what has happened before it is
+ * enabled. What cannot be judged is refused under `enforce`.
  *
- * Each deploy passes one gate `deploy`, when it is decided: a build that deploys by itself when it is submitted, one that waits for approval when that is given, a rollback and a promotion when they make their
- * build. `artifacts` is the one image then. Of a build that has yet to make it, it has a branch, and the commit that was asked for, but no `digest`, statements or packages, so that a rule that asks for these fails.
+ * Each deploy passes one gate `deploy`, when it is decided: a build that deploys by itself when it is
+ * submitted, one that waits for approval when that is given, a rollback and a promotion when they make their
+ * build. `artifacts` is the one image then. Of a build that has yet to make it, it has a branch, and the
+ * commit that was asked for, but no `digest`, statements or packages, so that a rule that asks for these
+ * fails.
  */
 export class Policies {
   readonly #client: Client;
@@ -37,20 +42,23 @@ export class Policies {
   }
 
   /**
-   * Creates a policy, which is disabled until `enable`. Errors: `policy_document_invalid` (400, `details.problems` has all of them), `not_found` (404, project, environment), `name_taken` (409),
+   * Creates a policy, which is disabled until `enable`. Errors: `policy_document_invalid` (400,
+   * `details.problems` has all of them), `not_found` (404, project, environment), `name_taken` (409),
    * `limit_reached` (409, 200 a team).
    *
    * Needs: scope `policy:manage`.
    *
    * @example Builds of main alone
-   * await sdk.policies.create('team_01', { name: 'main-only', document: { on: ['build.create'], rules: [{ id: 'main', message: 'build main', require: "build.branch == 'main'" }] } });
+   * await sdk.policies.create('team_01', { name: 'main-only', document: { on: ['build.create'], rules: [{ id:
+   * 'main', message: 'build main', require: "build.branch == 'main'" }] } });
    */
   create(teamId: string, params: PoliciesCreateParams & CallOptions, options?: CallOptions): ApiPromise<Policy> {
     return this.#client.call({ method: 'POST', path: '/teams/{teamId}/policies', body: '*' }, ...withParams({ teamId }, params, options));
   }
 
   /**
-   * Replaces the document, which is the next revision and in force at once. The same content makes no revision. Errors: `policy_document_invalid` (400), `not_found` (404), `limit_reached` (409, 524,288 bytes
+   * Replaces the document, which is the next revision and in force at once. The same content makes no
+   * revision. Errors: `policy_document_invalid` (400), `not_found` (404), `limit_reached` (409, 524,288 bytes
    * of documents of enabled policies a team).
    *
    * Needs: scope `policy:manage`.
@@ -60,8 +68,9 @@ export class Policies {
   }
 
   /**
-   * Puts a policy in force. On an enabled policy it changes nothing. Errors: `not_found` (404), `state_conflict` (409, the project or environment that it is about was deleted), `limit_reached` (409, 524,288 bytes of
-   * documents of enabled policies a team).
+   * Puts a policy in force. On an enabled policy it changes nothing. Errors: `not_found` (404),
+   * `state_conflict` (409, the project or environment that it is about was deleted), `limit_reached` (409,
+   * 524,288 bytes of documents of enabled policies a team).
    *
    * Needs: scope `policy:manage`.
    */
@@ -79,8 +88,10 @@ export class Policies {
   }
 
   /**
-   * Judges again what the last gates of the policy's acts and scope saw, by its document or by a draft, and says what would be otherwise. It changes nothing, and takes 10 seconds at most. Errors:
-   * `policy_document_invalid` (400, the draft), `not_found` (404), `unavailable` (503, two simulations run already).
+   * Judges again what the last gates of the policy's acts and scope saw, by its document or by a draft, and
+   * says what would be otherwise. It changes nothing, and takes 10 seconds at most. Errors:
+   * `policy_document_invalid` (400, the draft), `not_found` (404), `unavailable` (503, two simulations run
+   * already).
    *
    * Needs: scope `policy:read`.
    *
@@ -185,7 +196,10 @@ export interface Policy {
   readonly document?: Readonly<Record<string, JsonValue>>;
   /** Time at which it was created. */
   readonly createdAt: string;
-  /** True if the project or environment that it is about was deleted. Then it is bound to nothing and guards nothing, enabled or not. */
+  /**
+   * True if the project or environment that it is about was deleted. Then it is bound to nothing and guards
+   * nothing, enabled or not.
+   */
   readonly scopeDeleted: boolean;
 }
 
@@ -252,17 +266,26 @@ export interface SimulatedGate {
   readonly newlyDenied: boolean;
 }
 
-/** Result of a document that was tried on past gates. Each that was judged again counts as one of `newlyDenied`, `newlyAllowed` and `unchanged`. */
+/**
+ * Result of a document that was tried on past gates. Each that was judged again counts as one of
+ * `newlyDenied`, `newlyAllowed` and `unchanged`.
+ */
 export interface Simulation {
   /** Gates that were judged again. */
   readonly replayed: number;
-  /** Gates that this policy let pass, or was not asked about, and would refuse, also because it could not judge them. */
+  /**
+   * Gates that this policy let pass, or was not asked about, and would refuse, also because it could not
+   * judge them.
+   */
   readonly newlyDenied: number;
   /** Gates that this policy refused and would let pass. */
   readonly newlyAllowed: number;
   /** Gates that it would treat as before. */
   readonly unchanged: number;
-  /** Gates that it could not judge. Under `enforce` they would be refused, and count as such in `newlyDenied` or `unchanged`. */
+  /**
+   * Gates that it could not judge. Under `enforce` they would be refused, and count as such in `newlyDenied`
+   * or `unchanged`.
+   */
   readonly errors: number;
   /** Time of the oldest gate that was judged again; absent if there was none. */
   readonly oldestAt?: string;

@@ -11,8 +11,8 @@ export class Projects {
   }
 
   /**
-   * Lists projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
-   * named while spaces are off).
+   * Lists projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space),
+   * `feature_disabled` (403, a space is named while spaces are off).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -23,8 +23,8 @@ export class Projects {
   }
 
   /**
-   * Lists projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
-   * named while spaces are off).
+   * Lists projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space),
+   * `feature_disabled` (403, a space is named while spaces are off).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -35,8 +35,8 @@ export class Projects {
   }
 
   /**
-   * Returns one project. Errors: `not_found` (404), `state_conflict` (409, projects of several of the caller's teams have the slug; `details.projects`
-   * names them).
+   * Returns one project. Errors: `not_found` (404), `state_conflict` (409, projects of several of the
+   * caller's teams have the slug; `details.projects` names them).
    *
    * Needs: scope `project:read`.
    */
@@ -45,7 +45,8 @@ export class Projects {
   }
 
   /**
-   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken). Errors: `not_found` (404, the team).
+   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is
+   * taken). Errors: `not_found` (404, the team).
    *
    * Needs: scope `project:write`.
    */
@@ -54,8 +55,8 @@ export class Projects {
   }
 
   /**
-   * Deletes a project with its environments. Errors: `not_found` (404), `in_use` (409: a build of one of them has not ended; cancel it or
-   * wait for its end).
+   * Deletes a project with its environments. Errors: `not_found` (404), `in_use` (409: a build of one of them
+   * has not ended; cancel it or wait for its end).
    *
    * Needs: scope `project:write`, role `admin` on the team.
    */

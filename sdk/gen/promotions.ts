@@ -4,12 +4,19 @@ import type { ArtifactKind } from './artifacts.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Promotions of releases to environments. A promotion is `pending` until as many people as the environment asks for have approved it. The last approval makes it `approved`, which is the approval of its deploy too, and, where that is possible, makes the build that
- * deploys the release's image by its digest; the end of this build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved` until whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects it,
- * when a newer one of its environment is approved, and after 30 days. Promotions outlive environments, releases and builds.
+ * Promotions of releases to environments. A promotion is `pending` until as many people as the environment
+ * asks for have approved it. The last approval makes it `approved`, which is the approval of its deploy too,
+ * and, where that is possible, makes the build that deploys the release's image by its digest; the end of
+ * this build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved`
+ * until whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects
+ * it, when a newer one of its environment is approved, and after 30 days. Promotions outlive environments,
+ * releases and builds.
  *
- * An approval is given to what was seen: the release and its image, the target (name, repository, branch, deploy target, runner, region, variables and approval rules of the environment), and the revisions of the policies that apply. `fingerprint` names all of it. When any of it changes,
- * there and back included, the approvals so far are void and the count starts anew. An approval also counts no longer once its person is no admin or owner of the team, has left it, or the API key that it was given with has ended.
+ * An approval is given to what was seen: the release and its image, the target (name, repository, branch,
+ * deploy target, runner, region, variables and approval rules of the environment), and the revisions of the
+ * policies that apply. `fingerprint` names all of it. When any of it changes, there and back included, the
+ * approvals so far are void and the count starts anew. An approval also counts no longer once its person is
+ * no admin or owner of the team, has left it, or the API key that it was given with has ended.
  */
 export class Promotions {
   readonly #client: Client;
@@ -50,8 +57,9 @@ export class Promotions {
   }
 
   /**
-   * Returns what a promotion changes: what its environment runs now, what it brings and what differs, and, while it is pending, what the policies would say if the caller gave the last approval now. Computed at the call; nothing is kept of it.
-   * Errors: `not_found` (404).
+   * Returns what a promotion changes: what its environment runs now, what it brings and what differs, and,
+   * while it is pending, what the policies would say if the caller gave the last approval now. Computed at
+   * the call; nothing is kept of it. Errors: `not_found` (404).
    *
    * Needs: scope `release:read`.
    *
@@ -63,7 +71,8 @@ export class Promotions {
   }
 
   /**
-   * Returns what runs now in each environment of a project, since when, and how it came there. An environment in which nothing is known to run is left out. Errors: `not_found` (404).
+   * Returns what runs now in each environment of a project, since when, and how it came there. An environment
+   * in which nothing is known to run is left out. Errors: `not_found` (404).
    *
    * Needs: scope `release:read`.
    *
@@ -75,8 +84,10 @@ export class Promotions {
   }
 
   /**
-   * Asks for a release of the environment's project to go to the environment. It is `pending` at first, also where nothing can be deployed, and says what it waits for and what the policies would say. Errors: `not_found` (404: environment, release or artifact),
-   * `validation_failed` (400: the artifact is no image), `limit_reached` (409, 100 pending ones an environment).
+   * Asks for a release of the environment's project to go to the environment. It is `pending` at first, also
+   * where nothing can be deployed, and says what it waits for and what the policies would say. Errors:
+   * `not_found` (404: environment, release or artifact), `validation_failed` (400: the artifact is no image),
+   * `limit_reached` (409, 100 pending ones an environment).
    *
    * Needs: scope `release:write`.
    *
@@ -88,8 +99,13 @@ export class Promotions {
   }
 
   /**
-   * Approves a promotion as it is now; with `fingerprint`, only as it was when the caller saw it. The same person again changes nothing, by whichever credential. The last approval passes the policies, and the deploy that it makes passes them as well; what they refuse is not approved, unless an owner overrides them with a reason. Errors: `not_found` (404), `promotion_not_pending` (409), `state_conflict` (409: `fingerprint` is not the present one, or what is approved changed meanwhile), `environment_protected` (409: the environment takes no approval of
-   * who asked for it, created its release or submitted a build of it), `policy_denied` (403), `limit_reached` (409, open builds of the environment).
+   * Approves a promotion as it is now; with `fingerprint`, only as it was when the caller saw it. The same
+   * person again changes nothing, by whichever credential. The last approval passes the policies, and the
+   * deploy that it makes passes them as well; what they refuse is not approved, unless an owner overrides
+   * them with a reason. Errors: `not_found` (404), `promotion_not_pending` (409), `state_conflict` (409:
+   * `fingerprint` is not the present one, or what is approved changed meanwhile), `environment_protected`
+   * (409: the environment takes no approval of who asked for it, created its release or submitted a build of
+   * it), `policy_denied` (403), `limit_reached` (409, open builds of the environment).
    *
    * Needs: scope `release:approve`, role `admin` on the team.
    */
@@ -107,7 +123,9 @@ export class Promotions {
   }
 
   /**
-   * Says how the deploy of an approved promotion ended that no build of the platform makes. The same again changes nothing. Errors: `not_found` (404), `state_conflict` (409: it is not approved, a build decides how it ends, or it ended otherwise).
+   * Says how the deploy of an approved promotion ended that no build of the platform makes. The same again
+   * changes nothing. Errors: `not_found` (404), `state_conflict` (409: it is not approved, a build decides
+   * how it ends, or it ended otherwise).
    *
    * Needs: scope `release:write`.
    */
@@ -134,7 +152,10 @@ export interface PromotionsCreateParams {
 export interface PromotionsApproveParams {
   /** Go on although a policy says no. Of owners alone. It is set in a session, never with an API key. */
   override?: PromotionOverride;
-  /** `fingerprint` of the promotion as the caller saw it: it is approved only if that is what it would approve now. */
+  /**
+   * `fingerprint` of the promotion as the caller saw it: it is approved only if that is what it would approve
+   * now.
+   */
   fingerprint?: string;
 }
 
@@ -204,9 +225,16 @@ export interface Promotion {
   readonly approvedAt?: string;
   /** Time at which it ended; absent before. */
   readonly endedAt?: string;
-  /** Word of the policies on `promotion.create`, and about its approval and the deploy that this makes, as `preview` has it; of the answer of `create` alone. */
+  /**
+   * Word of the policies on `promotion.create`, and about its approval and the deploy that this makes, as
+   * `preview` has it; of the answer of `create` alone.
+   */
   readonly policyPreview?: PromotionPolicyPreview;
-  /** SHA-256 of what an approval is given to, `sha256:<hex>`: while it is pending, of what would be approved now; later, of what was. Absent if there is no count, and on promotions that were decided before there were fingerprints. */
+  /**
+   * SHA-256 of what an approval is given to, `sha256:<hex>`: while it is pending, of what would be approved
+   * now; later, of what was. Absent if there is no count, and on promotions that were decided before there
+   * were fingerprints.
+   */
   readonly fingerprint?: string;
   /** Number of approvals that are missing; absent unless it is pending. */
   readonly missingApprovals?: number;
@@ -218,7 +246,10 @@ export interface PromotionApproval {
   readonly userId: string;
   /** Time. */
   readonly at: string;
-  /** Reason why it does not count: what changed since, from what to what, or what its person or key has lost. Absent: it counts, or counted when the promotion was decided. */
+  /**
+   * Reason why it does not count: what changed since, from what to what, or what its person or key has lost.
+   * Absent: it counts, or counted when the promotion was decided.
+   */
   readonly voidReason?: string;
   /** `fingerprint` that it was given to; absent if it was given before approvals were bound to one. */
   readonly fingerprint?: string;
@@ -236,7 +267,10 @@ export interface PromotionArtifactChange {
   readonly after?: string;
 }
 
-/** Image that an environment runs, or that a promotion brings to it, and where it came from. What is absent is not known, or there is none. */
+/**
+ * Image that an environment runs, or that a promotion brings to it, and where it came from. What is absent is
+ * not known, or there is none.
+ */
 export interface PromotionImage {
   /** Release that it came with. Of what runs and came with none: the newest of the project that holds it. */
   readonly releaseId?: string;
@@ -304,11 +338,17 @@ export interface PromotionPolicyPreview {
 export interface PromotionPreview {
   /** The promotion. */
   readonly promotion: Promotion;
-  /** Image that the environment runs now: the one that the platform deployed there last or, if that was later, the one that somebody said to have deployed elsewhere. Absent: nothing is known to run. */
+  /**
+   * Image that the environment runs now: the one that the platform deployed there last or, if that was later,
+   * the one that somebody said to have deployed elsewhere. Absent: nothing is known to run.
+   */
   readonly running?: PromotionImage;
   /** Image that the promotion brings. */
   readonly brought: PromotionImage;
-  /** Artifacts that differ: those of the release against those of the release that runs or, where what runs came with none, against its image. */
+  /**
+   * Artifacts that differ: those of the release against those of the release that runs or, where what runs
+   * came with none, against its image.
+   */
   readonly artifacts: readonly PromotionArtifactChange[];
   /** Packages of the two images that differ; absent where they are not compared. */
   readonly packages?: PromotionPackageChanges;
@@ -318,9 +358,16 @@ export interface PromotionPreview {
   readonly approvals: number;
   /** Number that the environment asks for. */
   readonly requiredApprovals: number;
-  /** Word of the policies about its approval and the deploy that this makes, with the approvals that count now, that of the caller, if it would count, and for each that is still missing one of nobody (an empty id); absent unless it is pending. */
+  /**
+   * Word of the policies about its approval and the deploy that this makes, with the approvals that count
+   * now, that of the caller, if it would count, and for each that is still missing one of nobody (an empty
+   * id); absent unless it is pending.
+   */
   readonly policies?: PromotionPolicyPreview;
-  /** Parts that an approval is given to, by name; `fingerprint` of the promotion is their SHA-256. Empty unless it is pending. */
+  /**
+   * Parts that an approval is given to, by name; `fingerprint` of the promotion is their SHA-256. Empty
+   * unless it is pending.
+   */
   readonly subject: readonly PromotionSubject[];
 }
 
@@ -405,7 +452,10 @@ export interface PromotionsListResponse {
  */
 export type RunningHow = 'promotion' | 'approved' | 'direct' | 'rollback' | 'elsewhere';
 
-/** Image that an environment runs: the one that the platform deployed there last or, if that was later, the one that somebody said to have deployed elsewhere. */
+/**
+ * Image that an environment runs: the one that the platform deployed there last or, if that was later, the
+ * one that somebody said to have deployed elsewhere.
+ */
 export interface RunningImage {
   /** Environment. */
   readonly environmentId: string;

@@ -3,9 +3,10 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Container registries that a team brings itself. Builds publish to the default one; a team without a default goes by the service's own local
- * registry, which customer-operated machines need not reach. A rollback and an approved deploy pull from the registry that the image lies in, the
- * default or not: that of its host with the longest namespace that the image's name begins with.
+ * Container registries that a team brings itself. Builds publish to the default one; a team without a default
+ * goes by the service's own local registry, which customer-operated machines need not reach. A rollback and
+ * an approved deploy pull from the registry that the image lies in, the default or not: that of its host with
+ * the longest namespace that the image's name begins with.
  */
 export class Registries {
   readonly #client: Client;
@@ -24,9 +25,9 @@ export class Registries {
   }
 
   /**
-   * Adds a registry. The first one becomes the default; a later one does with `default`, and the one before it no longer is. Takes effect with the
-   * next build that a runner takes. Errors: `name_taken` (409, the same host and namespace), `limit_reached` (409, 50 a team),
-   * `validation_failed` (400).
+   * Adds a registry. The first one becomes the default; a later one does with `default`, and the one before
+   * it no longer is. Takes effect with the next build that a runner takes. Errors: `name_taken` (409, the
+   * same host and namespace), `limit_reached` (409, 50 a team), `validation_failed` (400).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    *
@@ -38,8 +39,9 @@ export class Registries {
   }
 
   /**
-   * Makes a registry the default of its team, or with `default` false ends that it is: builds then go by the service's own local registry until another
-   * one is made the default. Takes effect with the next build that a runner takes. Nothing changes when it is so already. Errors: `not_found` (404).
+   * Makes a registry the default of its team, or with `default` false ends that it is: builds then go by the
+   * service's own local registry until another one is made the default. Takes effect with the next build that
+   * a runner takes. Nothing changes when it is so already. Errors: `not_found` (404).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    *
@@ -51,8 +53,8 @@ export class Registries {
   }
 
   /**
-   * Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `in_use` (409: a build of the
-   * team that has not ended publishes to it or pulls from it, or may).
+   * Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404),
+   * `in_use` (409: a build of the team that has not ended publishes to it or pulls from it, or may).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    */
@@ -63,15 +65,23 @@ export class Registries {
 
 /** Parameters of `registries.add`. */
 export interface RegistriesAddParams {
-  /** Path below the host that images are put under: lower-case letters, digits and `._-` in parts separated by `/`, at most 128. */
+  /**
+   * Path below the host that images are put under: lower-case letters, digits and `._-` in parts separated by
+   * `/`, at most 128.
+   */
   namespace?: string;
   /** True if builds go there from now on. Default: no, and yes for the first registry of a team. */
   default?: boolean;
   /** User name; with a password alone. */
   username?: string;
-  /** Password or token; with a user name alone. Stored encrypted, handed to the runners of the team with a build, never shown. */
+  /**
+   * Password or token; with a user name alone. Stored encrypted, handed to the runners of the team with a
+   * build, never shown.
+   */
   password?: string;
-  /** Plain HTTP. Only for a loopback host, and for hosts that the installation lists in INSECURE_REGISTRIES. */
+  /**
+   * Plain HTTP. Only for a loopback host, and for hosts that the installation lists in INSECURE_REGISTRIES.
+   */
   insecure?: boolean;
 }
 

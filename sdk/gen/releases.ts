@@ -4,8 +4,10 @@ import type { ArtifactKind } from './artifacts.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Releases of a project. A release names artifacts under a version and never changes: there is no update and no deletion. The service signs a statement about it, which hangs on each of its artifacts
- * (`artifacts.attestations`); what is stated about an artifact later changes no release. Releases outlive their project.
+ * Releases of a project. A release names artifacts under a version and never changes: there is no update and
+ * no deletion. The service signs a statement about it, which hangs on each of its artifacts
+ * (`artifacts.attestations`); what is stated about an artifact later changes no release. Releases outlive
+ * their project.
  */
 export class Releases {
   readonly #client: Client;
@@ -46,7 +48,9 @@ export class Releases {
   }
 
   /**
-   * Creates a release. Errors: `not_found` (404: the project, an artifact that the team does not have, or an image of another team), `version_taken` (409: upper and lower case are the same), `policy_denied` (403), `limit_reached` (409, 10,000 a project).
+   * Creates a release. Errors: `not_found` (404: the project, an artifact that the team does not have, or an
+   * image of another team), `version_taken` (409: upper and lower case are the same), `policy_denied` (403),
+   * `limit_reached` (409, 10,000 a project).
    *
    * Needs: scope `release:write`.
    *
@@ -68,7 +72,10 @@ export interface ReleasesListPageParams {
 
 /** Parameters of `releases.create`. */
 export interface ReleasesCreateParams {
-  /** Version, 1 to 128 characters: letters, digits, `.`, `+`, `_` and dashes, beginning with a letter or digit. */
+  /**
+   * Version, 1 to 128 characters: letters, digits, `.`, `+`, `_` and dashes, beginning with a letter or
+   * digit.
+   */
   version: string;
   /** Notes, at most 65,536 bytes. Default: none. */
   notes?: string;
@@ -90,7 +97,10 @@ export interface Release {
   readonly version: string;
   /** Notes; empty when there are none. */
   readonly notes: string;
-  /** SHA-256, `sha256:<64 hexadecimal digits>`, of the canonical JSON (RFC 8785) `{"artifacts":[digests in order],"projectId":…,"version":…}`. */
+  /**
+   * SHA-256, `sha256:<64 hexadecimal digits>`, of the canonical JSON (RFC 8785) `{"artifacts":[digests in
+   * order],"projectId":…,"version":…}`.
+   */
   readonly digest: string;
   /** Account that made it. */
   readonly createdBy: string;

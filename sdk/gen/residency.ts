@@ -4,9 +4,11 @@ import type { Operator } from './regions.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Attestations of environments and of artifacts. Each one records what is known at that moment, of an environment the region that the team's work goes to, of an artifact where it was built,
- * where it is stored and where it runs, and names the digest of the one before it, so that none can be changed or taken out of the middle without its being seen. It is this service's own record: the hop into the companion
- * service is not built.
+ * Attestations of environments and of artifacts. Each one records what is known at that moment, of an
+ * environment the region that the team's work goes to, of an artifact where it was built, where it is stored
+ * and where it runs, and names the digest of the one before it, so that none can be changed or taken out of
+ * the middle without its being seen. It is this service's own record: the hop into the companion service is
+ * not built.
  */
 export class Residency {
   readonly #client: Client;
@@ -22,7 +24,8 @@ export class Residency {
    *
    * Needs: scope `project:read`.
    *
-   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does nothing then.
+   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does
+   * nothing then.
    *
    * @experimental
    */
@@ -37,7 +40,8 @@ export class Residency {
    *
    * Needs: scope `project:read`.
    *
-   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does nothing then.
+   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does
+   * nothing then.
    *
    * @experimental
    */
@@ -46,12 +50,14 @@ export class Residency {
   }
 
   /**
-   * Records where the environment's work goes now, as the next link of the environment's chain. While the feature is off, nothing is recorded: the answer is 200 with the
-   * newest attestation that is stored, or an empty object. Errors: `not_found` (404).
+   * Records where the environment's work goes now, as the next link of the environment's chain. While the
+   * feature is off, nothing is recorded: the answer is 200 with the newest attestation that is stored, or an
+   * empty object. Errors: `not_found` (404).
    *
    * Needs: scope `project:write`, role `admin` on the team.
    *
-   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does nothing then.
+   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does
+   * nothing then.
    *
    * @experimental
    */
@@ -66,7 +72,8 @@ export class Residency {
    *
    * Needs: scope `artifact:read`.
    *
-   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does nothing then.
+   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does
+   * nothing then.
    *
    * @experimental
    */
@@ -81,7 +88,8 @@ export class Residency {
    *
    * Needs: scope `artifact:read`.
    *
-   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does nothing then.
+   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does
+   * nothing then.
    *
    * @experimental
    */
@@ -90,12 +98,15 @@ export class Residency {
   }
 
   /**
-   * Records where the artifact was built, where it is stored and where it runs now, as the next link of the artifact's chain. The service signs it a moment later, as a statement about the artifact.
-   * While the feature is off, nothing is recorded: the answer is 200 with the newest attestation that is stored, or an empty object. Errors: `not_found` (404).
+   * Records where the artifact was built, where it is stored and where it runs now, as the next link of the
+   * artifact's chain. The service signs it a moment later, as a statement about the artifact. While the
+   * feature is off, nothing is recorded: the answer is 200 with the newest attestation that is stored, or an
+   * empty object. Errors: `not_found` (404).
    *
    * Needs: scope `artifact:write`, role `admin` on the team.
    *
-   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does nothing then.
+   * Answered also while the platform feature `host.compliance.residency_chain` is off: what is behind it does
+   * nothing then.
    *
    * @experimental
    */
@@ -132,7 +143,10 @@ export interface ArtifactResidencyAttestation {
   readonly artifactDigest: string;
   /** Place in the artifact's chain, from 1, without gaps. */
   readonly sequence: number;
-  /** Regions of the builds that published it, as `<region id> <operator>` and as they were recorded when each build ended. Sorted; empty if no build of the platform did. */
+  /**
+   * Regions of the builds that published it, as `<region id> <operator>` and as they were recorded when each
+   * build ended. Sorted; empty if no build of the platform did.
+   */
   readonly builtIn: readonly string[];
   /** Hosts of the registries that it is stored in, as far as they are known. Sorted. */
   readonly storedIn: readonly string[];
@@ -145,8 +159,10 @@ export interface ArtifactResidencyAttestation {
   /** `digest` of the attestation before; absent on the first one. */
   readonly previousDigest?: string;
   /**
-   * SHA-256 in hexadecimal digits of the lines `svc-residency-artifact-v1`, `id`, `teamId`, `artifactId`, `artifactDigest`, `sequence`, `builtIn`, `storedIn`, `deployedIn` (each joined by commas), `attestedBy`,
-   * `attestedAt` (RFC 3339 with milliseconds) and `previousDigest` (empty on the first one), joined by line feeds.
+   * SHA-256 in hexadecimal digits of the lines `svc-residency-artifact-v1`, `id`, `teamId`, `artifactId`,
+   * `artifactDigest`, `sequence`, `builtIn`, `storedIn`, `deployedIn` (each joined by commas), `attestedBy`,
+   * `attestedAt` (RFC 3339 with milliseconds) and `previousDigest` (empty on the first one), joined by line
+   * feeds.
    */
   readonly digest: string;
 }
@@ -172,8 +188,9 @@ export interface ResidencyAttestation {
   /** `digest` of the attestation before; absent on the first one. */
   readonly previousDigest?: string;
   /**
-   * SHA-256 in hexadecimal digits of the lines `svc-residency-v1`, `id`, `teamId`, `environmentId`, `sequence`, `regionId`, `operator`,
-   * `attestedBy`, `attestedAt` (RFC 3339 with milliseconds) and `previousDigest` (empty on the first one), joined by line feeds.
+   * SHA-256 in hexadecimal digits of the lines `svc-residency-v1`, `id`, `teamId`, `environmentId`,
+   * `sequence`, `regionId`, `operator`, `attestedBy`, `attestedAt` (RFC 3339 with milliseconds) and
+   * `previousDigest` (empty on the first one), joined by line feeds.
    */
   readonly digest: string;
 }

@@ -3,8 +3,9 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Groups of runners. Work names the group, or labels, that its runner must have; a runner is put into a group with `runners.update`. A group's labels win over those of
- * its runners, and a runner outside of the group that claims one of their keys by itself is taken to have said nothing of it.
+ * Groups of runners. Work names the group, or labels, that its runner must have; a runner is put into a group
+ * with `runners.update`. A group's labels win over those of its runners, and a runner outside of the group
+ * that claims one of their keys by itself is taken to have said nothing of it.
  */
 export class RunnerGroups {
   readonly #client: Client;
@@ -44,8 +45,8 @@ export class RunnerGroups {
   }
 
   /**
-   * Changes the named fields and leaves the others. What waits goes by it at once; what a runner holds already it finishes. Errors: `not_found` (404), `name_taken` (409),
-   * `limit_reached` (409, 16 labels).
+   * Changes the named fields and leaves the others. What waits goes by it at once; what a runner holds
+   * already it finishes. Errors: `not_found` (404), `name_taken` (409), `limit_reached` (409, 16 labels).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    */
@@ -54,7 +55,8 @@ export class RunnerGroups {
   }
 
   /**
-   * Deletes a group without runners. Errors: `not_found` (404), `in_use` (409, runners are in it, revoked ones aside).
+   * Deletes a group without runners. Errors: `not_found` (404), `in_use` (409, runners are in it, revoked
+   * ones aside).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    */

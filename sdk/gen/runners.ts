@@ -12,7 +12,8 @@ export class Runners {
   }
 
   /**
-   * Lists runners of a team with their health, ordered by name, at most 500. Revoked ones are left out unless asked for.
+   * Lists runners of a team with their health, ordered by name, at most 500. Revoked ones are left out unless
+   * asked for.
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
@@ -21,8 +22,9 @@ export class Runners {
   }
 
   /**
-   * Streams the roster and the team's health as they change: at once as they are, then each time something is not as it was, within a second or two;
-   * the times of the last contact alone are sent every 10 seconds. Ends with the caller, and with an error when the caller may no longer read it.
+   * Streams the roster and the team's health as they change: at once as they are, then each time something is
+   * not as it was, within a second or two; the times of the last contact alone are sent every 10 seconds.
+   * Ends with the caller, and with an error when the caller may no longer read it.
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
@@ -40,7 +42,8 @@ export class Runners {
   }
 
   /**
-   * Issues a one-shot enrollment token: good once, for 15 minutes, shown once. Errors: `limit_reached` (409, runners of the team).
+   * Issues a one-shot enrollment token: good once, for 15 minutes, shown once. Errors: `limit_reached` (409,
+   * runners of the team).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    *
@@ -52,9 +55,9 @@ export class Runners {
   }
 
   /**
-   * Revokes a runner at once: its next call is refused (401 `runner_revoked`), a held poll ends, and every run it holds goes back to the
-   * queue. Builds that waited for it, because it deployed their environment last, may be taken by any other one. Revoking it again changes nothing.
-   * Errors: `not_found` (404).
+   * Revokes a runner at once: its next call is refused (401 `runner_revoked`), a held poll ends, and every
+   * run it holds goes back to the queue. Builds that waited for it, because it deployed their environment
+   * last, may be taken by any other one. Revoking it again changes nothing. Errors: `not_found` (404).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    */
@@ -63,9 +66,10 @@ export class Runners {
   }
 
   /**
-   * Returns a redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never
-   * its values, keys or tokens. With `live`, asks every enrolled runner for self-diagnostics and waits for one answer, up to 20 seconds and
-   * no longer than the header `connect-timeout-ms` allows.
+   * Returns a redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes,
+   * and whether configuration is set, never its values, keys or tokens. With `live`, asks every enrolled
+   * runner for self-diagnostics and waits for one answer, up to 20 seconds and no longer than the header
+   * `connect-timeout-ms` allows.
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
@@ -74,9 +78,10 @@ export class Runners {
   }
 
   /**
-   * Tells whether work of the team is stuck because no runner takes it, since when, and which work. A team becomes degraded when work has waited for
-   * 60 seconds and none of its runners is in contact, ready and free to receive work; it recovers when one is again, in two calls. Runners that the
-   * team paused itself do not make it degraded while they are in contact.
+   * Tells whether work of the team is stuck because no runner takes it, since when, and which work. A team
+   * becomes degraded when work has waited for 60 seconds and none of its runners is in contact, ready and
+   * free to receive work; it recovers when one is again, in two calls. Runners that the team paused itself do
+   * not make it degraded while they are in contact.
    *
    * Needs: scope `runner:read`, the platform feature `host.runners`.
    */
@@ -85,7 +90,8 @@ export class Runners {
   }
 
   /**
-   * Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in it. Errors: `not_found` (404).
+   * Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in
+   * it. Errors: `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -96,7 +102,8 @@ export class Runners {
   }
 
   /**
-   * Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in it. Errors: `not_found` (404).
+   * Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in
+   * it. Errors: `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -107,7 +114,8 @@ export class Runners {
   }
 
   /**
-   * Clears a runner's divergence flag and strikes, so that it receives work again. Team owners only. Errors: `not_found` (404).
+   * Clears a runner's divergence flag and strikes, so that it receives work again. Team owners only. Errors:
+   * `not_found` (404).
    *
    * Needs: scope `runner:manage`, role `owner` on the team, the platform feature `host.runners`.
    */
@@ -125,7 +133,8 @@ export class Runners {
   }
 
   /**
-   * Pauses a runner: it stays enrolled and finishes what it holds, and receives nothing new. Errors: `not_found` (404).
+   * Pauses a runner: it stays enrolled and finishes what it holds, and receives nothing new. Errors:
+   * `not_found` (404).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    */
@@ -134,8 +143,9 @@ export class Runners {
   }
 
   /**
-   * Puts a runner into a group or takes it out, and sets labels of it. What waits goes by it at once; what the runner holds already it finishes. Errors: `not_found` (404,
-   * the runner or the group), `limit_reached` (409, 32 labels).
+   * Puts a runner into a group or takes it out, and sets labels of it. What waits goes by it at once; what
+   * the runner holds already it finishes. Errors: `not_found` (404, the runner or the group), `limit_reached`
+   * (409, 32 labels).
    *
    * Needs: scope `runner:manage`, the platform feature `host.runners`.
    *
@@ -188,7 +198,10 @@ export interface RunnersPauseParams {
 export interface RunnersUpdateParams {
   /** Runner group to put it into; empty takes it out of its group. */
   groupId?: string;
-  /** Labels to set, which win over what the daemon declares; one with an empty value is taken away, and those that are not named stay. */
+  /**
+   * Labels to set, which win over what the daemon declares; one with an empty value is taken away, and those
+   * that are not named stay.
+   */
   labels?: Record<string, string>;
 }
 
@@ -203,7 +216,8 @@ export interface RunnersUpdateParams {
  * - `not_ready`: In contact, and cannot take work: `not_ready` says why.
  * - `flagged`: Refused new work after divergence strikes.
  * - `revoked`: Revoked.
- * - `version_too_old`: In contact, with a version below the least that is served: it finishes what it holds and receives nothing new until it is upgraded.
+ * - `version_too_old`: In contact, with a version below the least that is served: it finishes what it holds
+ * and receives nothing new until it is upgraded.
  */
 export type Health =
   | 'never_seen'
@@ -224,7 +238,9 @@ export interface Lease {
   readonly kind: string;
   /** Number of the grant of that item, from 1; grants that nobody accepted count too. */
   readonly epoch: number;
-  /** Outcome: `succeeded`, `failed`, `cancelled` as reported, or `expired`, `revoked` when it was taken away. */
+  /**
+   * Outcome: `succeeded`, `failed`, `cancelled` as reported, or `expired`, `revoked` when it was taken away.
+   */
   readonly outcome: string;
   /** Time at which it was granted, by the control plane's clock. */
   readonly grantedAt: string;
@@ -250,7 +266,10 @@ export interface Runner {
   readonly name: string;
   /** Health in one word. */
   readonly health: Health;
-  /** Labels that work is given to it by: those of its group, then those that a person set, then those that the daemon declares. */
+  /**
+   * Labels that work is given to it by: those of its group, then those that a person set, then those that the
+   * daemon declares.
+   */
   readonly labels: Readonly<Record<string, string>>;
   /** Runs and builds that it holds. */
   readonly leases: number;
@@ -299,8 +318,9 @@ export interface RunnerEvent {
   /** Runner id; empty for what concerns the team's runners together. */
   readonly runnerId: string;
   /**
-   * Kind of the event: `runner.enrolled`, `runner.revoked`, `runner.paused`, `runner.resumed`, `runner.lease_expired`, `runner.duration_divergence`,
-   * `runner.divergence_cleared`, `runner.version_too_old`, `runner.degraded`, `runner.recovered`.
+   * Kind of the event: `runner.enrolled`, `runner.revoked`, `runner.paused`, `runner.resumed`,
+   * `runner.lease_expired`, `runner.duration_divergence`, `runner.divergence_cleared`,
+   * `runner.version_too_old`, `runner.degraded`, `runner.recovered`.
    */
   readonly kind: string;
   /** One sentence about it. */
@@ -329,7 +349,10 @@ export interface RunnersDiagnoseResponse {
   readonly queued: number;
   /** Latest runner events of the team, newest first, at most 100. */
   readonly events: readonly RunnerEvent[];
-  /** For each variable of the server that matters to runners, true if it is set, whatever to; false if the default holds. Values are never shown. */
+  /**
+   * For each variable of the server that matters to runners, true if it is set, whatever to; false if the
+   * default holds. Values are never shown.
+   */
   readonly configured: Readonly<Record<string, boolean>>;
   /** True if a runner answered in time, when `live` was asked for. */
   readonly liveAnswered?: boolean;
@@ -412,7 +435,8 @@ export interface Waiting {
  * - `pool_off`: The service's own runners are switched off.
  * - `environment_busy`: Another build of its environment is at work.
  * - `no_matching_runner`: No runner has the group and the labels that it asks for.
- * - `team_at_limit`: A limit of the team, or of the runner group, is reached: it starts when some of what is running has ended.
+ * - `team_at_limit`: A limit of the team, or of the runner group, is reached: it starts when some of what is
+ * running has ended.
  * - `turn_of_others`: Other teams have their turns before it.
  * - `runners_off`: Runners are switched off, the team's own and the service's.
  */

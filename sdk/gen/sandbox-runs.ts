@@ -5,7 +5,10 @@ import type { Waiting } from './runners.ts';
 import type { WorkSelector, WorkSelectorInput } from './environments.ts';
 import { withParams } from '../core/params.ts';
 
-/** Sandbox runs of a team. A customer-operated team's runs go to its own runners, a service-operated team's to the service's pool. */
+/**
+ * Sandbox runs of a team. A customer-operated team's runs go to its own runners, a service-operated team's to
+ * the service's pool.
+ */
 export class SandboxRuns {
   readonly #client: Client;
 
@@ -14,9 +17,10 @@ export class SandboxRuns {
   }
 
   /**
-   * Submits a run. It is durable when the call answers, and runs once: a run whose runner is lost goes back to the queue, at most
-   * five attempts unless it says otherwise. Errors: `validation_failed` (400), `not_found` (404, an image in another team's namespace of the local
-   * registry), `limit_reached` (409, queued runs of the team, or different selections of runners).
+   * Submits a run. It is durable when the call answers, and runs once: a run whose runner is lost goes back
+   * to the queue, at most five attempts unless it says otherwise. Errors: `validation_failed` (400),
+   * `not_found` (404, an image in another team's namespace of the local registry), `limit_reached` (409,
+   * queued runs of the team, or different selections of runners).
    *
    * Needs: scope `run:write`.
    *
@@ -59,10 +63,12 @@ export class SandboxRuns {
   }
 
   /**
-   * Streams output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed again after
-   * a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).
+   * Streams output of a run as it comes, from the start or from where a client left off, and ends with the
+   * run. When the run is executed again after a lost runner, the output of the new attempt follows with a
+   * higher `epoch`. Errors: `not_found` (404).
    *
-   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the
+   * stream ends.
    *
    * Needs: scope `run:read`.
    */
@@ -74,8 +80,9 @@ export class SandboxRuns {
   }
 
   /**
-   * Asks for a run to end. A queued run ends at once; an offered or running one when its runner has killed it, or after its lease.
-   * Cancelling an ended run changes nothing and answers it. Errors: `not_found` (404).
+   * Asks for a run to end. A queued run ends at once; an offered or running one when its runner has killed
+   * it, or after its lease. Cancelling an ended run changes nothing and answers it. Errors: `not_found`
+   * (404).
    *
    * Needs: scope `run:write`.
    */
@@ -89,13 +96,20 @@ export interface SandboxRunsCreateParams {
   /** Purpose. Default: `agent_task`. */
   purpose?: Purpose;
   /**
-   * Image by its exact name, with a tag or a digest: `alpine:3.20`, `registry.example/app@sha256:<64 digits>`. Never by an id: a word of hexadecimal digits
-   * alone is refused, and is written with its tag if it is a name. Default: the runner's own. Never pulled while running.
+   * Image by its exact name, with a tag or a digest: `alpine:3.20`, `registry.example/app@sha256:<64
+   * digits>`. Never by an id: a word of hexadecimal digits alone is refused, and is written with its tag if
+   * it is a name. Default: the runner's own. Never pulled while running.
    */
   image?: string;
-  /** Command line, 1 to 256 words of at most 32,768 bytes, together at most 131,072; not passed through a shell. */
+  /**
+   * Command line, 1 to 256 words of at most 32,768 bytes, together at most 131,072; not passed through a
+   * shell.
+   */
   command: readonly string[];
-  /** Environment variables, at most 128: names of letters, digits and underscore, values of at most 32,768 bytes. */
+  /**
+   * Environment variables, at most 128: names of letters, digits and underscore, values of at most 32,768
+   * bytes.
+   */
   env?: Record<string, string>;
   /** Absolute working directory. Default: `/workspace`. */
   workdir?: string;
@@ -111,9 +125,15 @@ export interface SandboxRunsCreateParams {
   labels?: Record<string, string>;
   /** The runners that may have it: those of the group that have all of the labels. Default: any. */
   runner?: WorkSelectorInput;
-  /** Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It moves nothing of other teams. Default: 0. */
+  /**
+   * Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It
+   * moves nothing of other teams. Default: 0.
+   */
   priority?: number;
-  /** Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails with the reason `queue_timeout`. Default: for as long as it takes. */
+  /**
+   * Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails
+   * with the reason `queue_timeout`. Default: for as long as it takes.
+   */
   queueTimeoutSeconds?: number;
   /** Attempts, 1 to 10: one that loses its runner goes back to the queue while some are left. Default: 5. */
   maxAttempts?: number;
@@ -135,7 +155,10 @@ export interface SandboxRunsListPageParams extends SandboxRunsListParams {
 
 /** Parameters of `sandboxRuns.streamLogs`. */
 export interface SandboxRunsStreamLogsParams {
-  /** `position` of the last event that the client has; the stream goes on behind it. Last-Event-ID does the same. */
+  /**
+   * `position` of the last event that the client has; the stream goes on behind it. Last-Event-ID does the
+   * same.
+   */
   after?: string;
   /** If true, the stream waits for more while the run is not over. Default: true. */
   follow?: boolean;
@@ -155,7 +178,10 @@ export interface LogEvent {
   readonly epoch: number;
   /** Time at which the control plane stored it. */
   readonly at: string;
-  /** Bytes of output that were lost before this event, for example because the runner's disk was full; absent when nothing was. */
+  /**
+   * Bytes of output that were lost before this event, for example because the runner's disk was full; absent
+   * when nothing was.
+   */
   readonly missingBytes?: number;
 }
 
@@ -232,7 +258,10 @@ export interface SandboxRun {
   readonly startedAt?: string;
   /** Time at which its end was reported or decided (lease ends). */
   readonly finishedAt?: string;
-  /** Metered time in milliseconds: `finished_at` less `claimed_at` of the lease that reported, by the control plane's clock. */
+  /**
+   * Metered time in milliseconds: `finished_at` less `claimed_at` of the lease that reported, by the control
+   * plane's clock.
+   */
   readonly meteredMs?: number;
   /** Duration that the runner measured itself, in milliseconds, for reconciliation only. */
   readonly selfReportedMs?: number;
@@ -244,7 +273,10 @@ export interface SandboxRun {
   readonly waiting?: Waiting;
   /** Bytes of output that were lost on the runner's machine and are missing in what is stored. */
   readonly logMissingBytes: number;
-  /** True if the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice. */
+  /**
+   * True if the stored output is not the one that the runner announced at its end (length and SHA-256), after
+   * it was sent twice.
+   */
   readonly logMismatch: boolean;
   /** The runners that may have it; absent when any may. */
   readonly runner?: WorkSelector;

@@ -4,9 +4,10 @@ import type { Role } from './common.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Spaces of the caller. A space belongs to its members, not to a team, and gives nobody a right: of the projects in it each member
- * sees those of the own teams and no others. For anybody who is not a member it does not exist. An API key that is narrowed to one team sees
- * the spaces of its account that hold a project of that team, and can neither create nor change one.
+ * Spaces of the caller. A space belongs to its members, not to a team, and gives nobody a right: of the
+ * projects in it each member sees those of the own teams and no others. For anybody who is not a member it
+ * does not exist. An API key that is narrowed to one team sees the spaces of its account that hold a project
+ * of that team, and can neither create nor change one.
  */
 export class Spaces {
   readonly #client: Client;
@@ -27,9 +28,10 @@ export class Spaces {
   }
 
   /**
-   * Creates a space that the caller owns, with further members. Each of them must share a team with the caller; an account that does not
-   * reads like one that does not exist. Errors: `not_found` (404, account), `limit_reached` (409, spaces that the account owns),
-   * `session_required` (403, an owner or admin with an API key), `scope_missing` (403, a key without `project:read`).
+   * Creates a space that the caller owns, with further members. Each of them must share a team with the
+   * caller; an account that does not reads like one that does not exist. Errors: `not_found` (404, account),
+   * `limit_reached` (409, spaces that the account owns), `session_required` (403, an owner or admin with an
+   * API key), `scope_missing` (403, a key without `project:read`).
    *
    * Needs: scope `project:write`, the platform feature `host.spaces`.
    *
@@ -40,8 +42,8 @@ export class Spaces {
   }
 
   /**
-   * Changes the named fields and leaves the others. Needs the role `admin` in the space. Errors: `not_found` (404),
-   * `role_insufficient` (403).
+   * Changes the named fields and leaves the others. Needs the role `admin` in the space. Errors: `not_found`
+   * (404), `role_insufficient` (403).
    *
    * Needs: scope `project:write`, the platform feature `host.spaces`.
    *
@@ -52,7 +54,8 @@ export class Spaces {
   }
 
   /**
-   * Deletes a space; the projects in it stay. Needs the role `owner` in the space. Errors: `not_found` (404), `role_insufficient` (403).
+   * Deletes a space; the projects in it stay. Needs the role `owner` in the space. Errors: `not_found` (404),
+   * `role_insufficient` (403).
    *
    * Needs: scope `project:write`, the platform feature `host.spaces`.
    *
@@ -63,10 +66,12 @@ export class Spaces {
   }
 
   /**
-   * Adds a member, who must share a team with the caller, or changes the role of one. Needs the role `admin` in the space, and `owner` to change
-   * an admin or an owner; nobody gives a role above the own one, and a space keeps at least one owner. Owners and admins are made with a session, and
-   * a key gives no role without `project:read`. Errors: `not_found` (404, space or account), `role_insufficient` (403), `session_required` (403),
-   * `scope_missing` (403), `last_owner` (409), `limit_reached` (409, 100 members a space).
+   * Adds a member, who must share a team with the caller, or changes the role of one. Needs the role `admin`
+   * in the space, and `owner` to change an admin or an owner; nobody gives a role above the own one, and a
+   * space keeps at least one owner. Owners and admins are made with a session, and a key gives no role
+   * without `project:read`. Errors: `not_found` (404, space or account), `role_insufficient` (403),
+   * `session_required` (403), `scope_missing` (403), `last_owner` (409), `limit_reached` (409, 100 members a
+   * space).
    *
    * Needs: scope `project:write`, the platform feature `host.spaces`.
    *
@@ -77,8 +82,8 @@ export class Spaces {
   }
 
   /**
-   * Removes a member, or lets the caller leave, whatever the role. Otherwise as `setMember`. Errors: `not_found` (404, space or member),
-   * `role_insufficient` (403), `last_owner` (409).
+   * Removes a member, or lets the caller leave, whatever the role. Otherwise as `setMember`. Errors:
+   * `not_found` (404, space or member), `role_insufficient` (403), `last_owner` (409).
    *
    * Needs: scope `project:write`, the platform feature `host.spaces`.
    *
@@ -89,9 +94,9 @@ export class Spaces {
   }
 
   /**
-   * Puts a project into a space; doing so again changes nothing. A project may be in several spaces. Needs the role `developer` in the space
-   * and in the project's team. Errors: `not_found` (404, space or project), `role_insufficient` (403), `limit_reached` (409, 500 projects
-   * a space).
+   * Puts a project into a space; doing so again changes nothing. A project may be in several spaces. Needs
+   * the role `developer` in the space and in the project's team. Errors: `not_found` (404, space or project),
+   * `role_insufficient` (403), `limit_reached` (409, 500 projects a space).
    *
    * Needs: scope `project:write`, the platform feature `host.spaces`.
    *
@@ -102,8 +107,9 @@ export class Spaces {
   }
 
   /**
-   * Takes a project out of a space; the project itself stays. Needs the role `developer` in the space and in the project's team.
-   * Errors: `not_found` (404, also for a project that is not in the space), `role_insufficient` (403).
+   * Takes a project out of a space; the project itself stays. Needs the role `developer` in the space and in
+   * the project's team. Errors: `not_found` (404, also for a project that is not in the space),
+   * `role_insufficient` (403).
    *
    * Needs: scope `project:write`, the platform feature `host.spaces`.
    *
@@ -114,8 +120,9 @@ export class Spaces {
   }
 
   /**
-   * Finds projects and environments of the space by a part of their name, upper and lower case alike; projects also by their slug. Exact names come first,
-   * then beginnings, then the rest by name; at most 50. Errors: `not_found` (404).
+   * Finds projects and environments of the space by a part of their name, upper and lower case alike;
+   * projects also by their slug. Exact names come first, then beginnings, then the rest by name; at most 50.
+   * Errors: `not_found` (404).
    *
    * Needs: scope `project:read`, the platform feature `host.spaces`.
    *
@@ -126,7 +133,8 @@ export class Spaces {
   }
 
   /**
-   * Returns the members of a space, and how much is in it of what the caller may see. Errors: `not_found` (404).
+   * Returns the members of a space, and how much is in it of what the caller may see. Errors: `not_found`
+   * (404).
    *
    * Needs: scope `project:read`, the platform feature `host.spaces`.
    *
@@ -137,8 +145,9 @@ export class Spaces {
   }
 
   /**
-   * Asks an AI model about the space. No model can be configured in this version, so that after authorisation it answers
-   * `unavailable` (503, not retryable). Errors: `not_found` (404), `unavailable` (503, AI is not configured).
+   * Asks an AI model about the space. No model can be configured in this version, so that after authorisation
+   * it answers `unavailable` (503, not retryable). Errors: `not_found` (404), `unavailable` (503, AI is not
+   * configured).
    *
    * Needs: scope `project:read`, the platform feature `host.spaces`.
    *

@@ -3,8 +3,9 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Shares of teams in the service's own pool, set by staff. Teams whose work waits there take turns by weight; a team at its limit is passed over until some of its work
- * has ended. Runners of a team's own are not concerned.
+ * Shares of teams in the service's own pool, set by staff. Teams whose work waits there take turns by weight;
+ * a team at its limit is passed over until some of its work has ended. Runners of a team's own are not
+ * concerned.
  */
 export class TeamShares {
   readonly #client: Client;
@@ -23,7 +24,8 @@ export class TeamShares {
   }
 
   /**
-   * Sets the shares of a team: what is not given is the default. Takes effect with the next grant. Errors: `not_found` (404, team).
+   * Sets the shares of a team: what is not given is the default. Takes effect with the next grant. Errors:
+   * `not_found` (404, team).
    *
    * Needs: scope `staff`, a staff account.
    *

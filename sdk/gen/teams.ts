@@ -6,8 +6,9 @@ import type { Role } from './common.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a role above the own one, owners
- * and admins are made with a session alone, and an API key gives a role only when it holds every scope that the role grants.
+ * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a
+ * role above the own one, owners and admins are made with a session alone, and an API key gives a role only
+ * when it holds every scope that the role grants.
  */
 export class Teams {
   readonly #client: Client;
@@ -35,8 +36,9 @@ export class Teams {
   }
 
   /**
-   * Creates a team that the caller owns, and invites the named members as `inviteMember` does. It is service-operated until staff assign it
-   * a region whose operator is `customer`. Errors: `email_unverified` (403), `limit_reached` (409), `session_required` (403, a role that an API key cannot give),
+   * Creates a team that the caller owns, and invites the named members as `inviteMember` does. It is
+   * service-operated until staff assign it a region whose operator is `customer`. Errors: `email_unverified`
+   * (403), `limit_reached` (409), `session_required` (403, a role that an API key cannot give),
    * `scope_missing` (403).
    *
    * Needs: scope `team:manage`.
@@ -55,7 +57,8 @@ export class Teams {
   }
 
   /**
-   * Deletes a team with everything in it; its runners are revoked and its open runs cancelled first. Errors: `not_found` (404).
+   * Deletes a team with everything in it; its runners are revoked and its open runs cancelled first. Errors:
+   * `not_found` (404).
    *
    * Needs: scope `team:manage`, role `owner` on the team.
    */
@@ -82,9 +85,10 @@ export class Teams {
   }
 
   /**
-   * Changes the role of a member. Nobody can give a role above the own one, owners and admins are made with a session, an API key gives a
-   * role only when it holds all of its scopes, and a team keeps at least one owner. Open invitations that the member made and may not make with
-   * the new role end. Errors: `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).
+   * Changes the role of a member. Nobody can give a role above the own one, owners and admins are made with a
+   * session, an API key gives a role only when it holds all of its scopes, and a team keeps at least one
+   * owner. Open invitations that the member made and may not make with the new role end. Errors: `not_found`
+   * (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).
    *
    * Needs: scope `team:manage`.
    */
@@ -93,8 +97,9 @@ export class Teams {
   }
 
   /**
-   * Removes a member, or lets the caller leave. Open invitations that the member made, or that are for the member's address, end with it,
-   * and so do enrollment tokens. Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).
+   * Removes a member, or lets the caller leave. Open invitations that the member made, or that are for the
+   * member's address, end with it, and so do enrollment tokens. Errors: `not_found` (404),
+   * `role_insufficient` (403), `last_owner` (409).
    *
    * Needs: scope `team:manage`.
    */
@@ -112,10 +117,11 @@ export class Teams {
   }
 
   /**
-   * Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7 days and no longer than whoever
-   * made it could make it again: it ends when the maker leaves the team or falls below `admin` or the given role, and with the API key
-   * that it was made with. Inviting the same address again replaces the open invitation.
-   * Errors: `already_member` (409), `role_insufficient` (403), `session_required` (403, an owner or admin with an API key), `scope_missing` (403).
+   * Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7
+   * days and no longer than whoever made it could make it again: it ends when the maker leaves the team or
+   * falls below `admin` or the given role, and with the API key that it was made with. Inviting the same
+   * address again replaces the open invitation. Errors: `already_member` (409), `role_insufficient` (403),
+   * `session_required` (403, an owner or admin with an API key), `scope_missing` (403).
    *
    * Needs: scope `team:manage`.
    */
@@ -133,8 +139,9 @@ export class Teams {
   }
 
   /**
-   * Lets in somebody with an unverified address who accepted an invitation of the team and waits. The address may be held by somebody else
-   * than its owner: ask the person before. Gives a role like `inviteMember`, with its errors; `not_found` (404), `state_conflict` (409, nobody waits).
+   * Lets in somebody with an unverified address who accepted an invitation of the team and waits. The address
+   * may be held by somebody else than its owner: ask the person before. Gives a role like `inviteMember`,
+   * with its errors; `not_found` (404), `state_conflict` (409, nobody waits).
    *
    * Needs: scope `team:manage`.
    */
@@ -143,11 +150,12 @@ export class Teams {
   }
 
   /**
-   * Joins the team of an invitation. Without an account, `username` and `password` create one with the invited e-mail address and no
-   * credential is needed; the address of that account is unverified. Otherwise the caller's e-mail address must be the invited one, and the
-   * credential a session; when the address is not verified, the answer is `pending`, and the person is a member once an admin or owner of the
-   * team confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing` (401, the
-   * address has an account), `username_taken` (409), `password_weak` (400).
+   * Joins the team of an invitation. Without an account, `username` and `password` create one with the
+   * invited e-mail address and no credential is needed; the address of that account is unverified. Otherwise
+   * the caller's e-mail address must be the invited one, and the credential a session; when the address is
+   * not verified, the answer is `pending`, and the person is a member once an admin or owner of the team
+   * confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403),
+   * `credentials_missing` (401, the address has an account), `username_taken` (409), `password_weak` (400).
    */
   acceptInvite(token: string, params?: TeamsAcceptInviteParams & CallOptions, options?: CallOptions): ApiPromise<TeamsAcceptInviteResponse> {
     return this.#client.call({ method: 'POST', path: '/invites/accept', body: '*' }, ...withParams({ token }, params, options));
@@ -196,7 +204,10 @@ export interface Invite {
   readonly expiresAt: string;
   /** Time at which it was made. */
   readonly createdAt: string;
-  /** Person who accepted it with an unverified address and waits for `confirmInvite`; absent while nobody does. */
+  /**
+   * Person who accepted it with an unverified address and waits for `confirmInvite`; absent while nobody
+   * does.
+   */
   readonly awaiting?: Awaiting;
 }
 
@@ -212,7 +223,10 @@ export interface Member {
   readonly role: Role;
   /** Time at which the person joined. */
   readonly joinedAt: string;
-  /** True if the e-mail address is known to be the person's; false for an account that was made by accepting an invitation. */
+  /**
+   * True if the e-mail address is known to be the person's; false for an account that was made by accepting
+   * an invitation.
+   */
   readonly emailVerified: boolean;
 }
 
@@ -268,7 +282,10 @@ export interface Statement {
 
 /** Time of one meter at one price. */
 export interface StatementLine {
-  /** Kind and executor: `run.runner`, `run.service`, `build.runner`, `build.service`; `credit.shortfall` for credit that was refunded after it was used. */
+  /**
+   * Kind and executor: `run.runner`, `run.service`, `build.runner`, `build.service`; `credit.shortfall` for
+   * credit that was refunded after it was used.
+   */
   readonly meter: string;
   /** Version of the price; empty for a shortfall. */
   readonly priceId: string;
@@ -280,7 +297,10 @@ export interface StatementLine {
   readonly list: string;
   /** The same of what is included. */
   readonly included: string;
-  /** List in minor units, rounded once, half up: in a currency of three decimals to 10 of them, in `isk` and `ugx` to 100. */
+  /**
+   * List in minor units, rounded once, half up: in a currency of three decimals to 10 of them, in `isk` and
+   * `ugx` to 100.
+   */
   readonly listCents: number;
   /** The same of what is not included. */
   readonly netCents: number;

@@ -5,8 +5,8 @@ import type { CiProvider, CiStatus } from './ci.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Builds of this service and runs of external CI systems, side by side; builds alone while the feature `host.ci` is off. Any credential of a member of the
- * team reads them, whatever its scopes are.
+ * Builds of this service and runs of external CI systems, side by side; builds alone while the feature
+ * `host.ci` is off. Any credential of a member of the team reads them, whatever its scopes are.
  */
 export class Timeline {
   readonly #client: Client;
@@ -16,9 +16,10 @@ export class Timeline {
   }
 
   /**
-   * Returns one page of an environment's timeline, computed as it is asked for. Entries of one commit stand together; the commit with the newest
-   * entry comes first, and of each commit its newest entry. A page is made of the newest entries before the cursor: a commit that also has older ones
-   * comes again on a later page. Errors: `not_found` (404).
+   * Returns one page of an environment's timeline, computed as it is asked for. Entries of one commit stand
+   * together; the commit with the newest entry comes first, and of each commit its newest entry. A page is
+   * made of the newest entries before the cursor: a commit that also has older ones comes again on a later
+   * page. Errors: `not_found` (404).
    *
    * @example The last fifty entries
    * await sdk.timeline.get('env_01');
@@ -28,11 +29,13 @@ export class Timeline {
   }
 
   /**
-   * Streams entries of an environment's timeline as they come and change: first the newest ones, then each that is new or not as it was, within a
-   * second or two. Ends with the caller, and with an error when the environment is deleted or the caller may no longer read it. A stream that is
-   * opened again begins anew. Errors: `not_found` (404).
+   * Streams entries of an environment's timeline as they come and change: first the newest ones, then each
+   * that is new or not as it was, within a second or two. Ends with the caller, and with an error when the
+   * environment is deleted or the caller may no longer read it. A stream that is opened again begins anew.
+   * Errors: `not_found` (404).
    *
-   * With a function in place of the parameters, it is called for every event; the promise is kept when the stream ends.
+   * With a function in place of the parameters, it is called for every event; the promise is kept when the
+   * stream ends.
    */
   watch(environmentId: string, params?: TimelineWatchParams & CallOptions, options?: CallOptions): EventStream<TimelineEvent>;
   watch(environmentId: string, onEvent: (event: TimelineEvent) => unknown, options?: CallOptions): Promise<void>;
@@ -44,7 +47,10 @@ export class Timeline {
 
 /** Parameters of `timeline.get`. */
 export interface TimelineGetParams {
-  /** Only entries before this ISO 8601 time, or behind the entry that `nextCursor` of the page before names. Default: the newest. */
+  /**
+   * Only entries before this ISO 8601 time, or behind the entry that `nextCursor` of the page before names.
+   * Default: the newest.
+   */
   cursor?: string;
   /** Entries per page, 1 to 200. Default: 50. */
   limit?: number;
@@ -112,7 +118,10 @@ export interface TimelineEntry {
   readonly finishedAt?: string;
   /** Duration in milliseconds. */
   readonly durationMs?: number;
-  /** The run is of a merge queue (GitHub) or merge train (GitLab), and `branch` is the base that is merged into. */
+  /**
+   * The run is of a merge queue (GitHub) or merge train (GitLab), and `branch` is the base that is merged
+   * into.
+   */
   readonly mergeQueue: boolean;
 }
 
@@ -120,7 +129,10 @@ export interface TimelineEntry {
 export interface TimelineEvent {
   /** Name of this state of the watched entries; the same when nothing changed. */
   readonly position: string;
-  /** Entries that are new or changed, newest first; at first all that are watched. An entry with a known `id` takes the place of the one before. */
+  /**
+   * Entries that are new or changed, newest first; at first all that are watched. An entry with a known `id`
+   * takes the place of the one before.
+   */
   readonly entries: readonly TimelineEntry[];
   /** Ids of entries that are watched no longer: deleted, or pushed out by newer ones. */
   readonly gone: readonly string[];
@@ -131,8 +143,8 @@ export interface TimelinePage {
   /** Grouped by commit, newest first. */
   readonly entries: readonly TimelineEntry[];
   /**
-   * Cursor of the next page, an ISO 8601 time with `~` and the id of the entry there, which tells apart what has the same time; absent on
-   * the last page.
+   * Cursor of the next page, an ISO 8601 time with `~` and the id of the entry there, which tells apart what
+   * has the same time; absent on the last page.
    */
   readonly nextCursor?: string;
 }

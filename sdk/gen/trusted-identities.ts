@@ -3,8 +3,12 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Identities that sign without a key of their own: a Sigstore authority gives out a certificate for a few minutes to whoever an issuer knows, and the signature stands in a transparency log. A statement that is uploaded with such a certificate is `valid` when the certificate names one of these
- * identities, and `unverified` when it names another one. Authorities and logs are those of the file that SIGSTORE_TRUSTED_ROOT names; without it no certificate counts. What an identity is worth is decided each time that a statement is read.
+ * Identities that sign without a key of their own: a Sigstore authority gives out a certificate for a few
+ * minutes to whoever an issuer knows, and the signature stands in a transparency log. A statement that is
+ * uploaded with such a certificate is `valid` when the certificate names one of these identities, and
+ * `unverified` when it names another one. Authorities and logs are those of the file that
+ * SIGSTORE_TRUSTED_ROOT names; without it no certificate counts. What an identity is worth is decided each
+ * time that a statement is read.
  */
 export class TrustedIdentities {
   readonly #client: Client;
@@ -23,12 +27,15 @@ export class TrustedIdentities {
   }
 
   /**
-   * Adds an identity. Errors: `validation_failed` (400), `name_taken` (409), `limit_reached` (409, 20 a team).
+   * Adds an identity. Errors: `validation_failed` (400), `name_taken` (409), `limit_reached` (409, 20 a
+   * team).
    *
    * Needs: scope `team:manage`.
    *
    * @example Believe what one workflow says, on whichever branch it runs
-   * await sdk.trustedIdentities.add('team_01', { name: 'scans', issuer: 'https://token.actions.githubusercontent.com', identity: 'https://github.com/acme/web/.github/workflows/scan.yml@*' });
+   * await sdk.trustedIdentities.add('team_01', { name: 'scans', issuer:
+   * 'https://token.actions.githubusercontent.com', identity:
+   * 'https://github.com/acme/web/.github/workflows/scan.yml@*' });
    */
   add(teamId: string, params: TrustedIdentitiesAddParams & CallOptions, options?: CallOptions): ApiPromise<TrustedIdentity> {
     return this.#client.call({ method: 'POST', path: '/teams/{teamId}/trusted-identities', body: '*' }, ...withParams({ teamId }, params, options));
@@ -50,7 +57,10 @@ export interface TrustedIdentitiesAddParams {
   name: string;
   /** Issuer of the token that the certificate is given out for, exactly as the certificate has it. */
   issuer: string;
-  /** Subject of the certificate: the address of a workflow, or of a mail box. A `*` at its end, behind a `/` or an `@`, stands for anything. */
+  /**
+   * Subject of the certificate: the address of a workflow, or of a mail box. A `*` at its end, behind a `/`
+   * or an `@`, stands for anything.
+   */
   identity: string;
   /** Types of predicates that it is trusted for, at most 50. Default: whatever it signs. */
   predicateTypes?: readonly string[];

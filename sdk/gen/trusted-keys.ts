@@ -3,8 +3,9 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Public keys of others: a statement that is uploaded for an artifact is `valid` when one of them signed it, and `unverified` when none did. What a key is worth is decided
- * each time that a statement is read: a key that is removed takes its statements' worth along.
+ * Public keys of others: a statement that is uploaded for an artifact is `valid` when one of them signed it,
+ * and `unverified` when none did. What a key is worth is decided each time that a statement is read: a key
+ * that is removed takes its statements' worth along.
  */
 export class TrustedKeys {
   readonly #client: Client;
@@ -23,13 +24,15 @@ export class TrustedKeys {
   }
 
   /**
-   * Adds a key. Errors: `validation_failed` (400, no public key in PEM, or of another kind than ECDSA P-256, P-384, RSA from 2,048 bits and Ed25519), `name_taken` (409, its name, or the
-   * key itself), `limit_reached` (409, 20 a team).
+   * Adds a key. Errors: `validation_failed` (400, no public key in PEM, or of another kind than ECDSA P-256,
+   * P-384, RSA from 2,048 bits and Ed25519), `name_taken` (409, its name, or the key itself), `limit_reached`
+   * (409, 20 a team).
    *
    * Needs: scope `team:manage`.
    *
    * @example Believe what the security team's scanner says of vulnerabilities
-   * await sdk.trustedKeys.add('team_01', { name: 'scanner', publicKey: pem, predicateTypes: ['https://in-toto.io/attestation/vulns/v0.1'] });
+   * await sdk.trustedKeys.add('team_01', { name: 'scanner', publicKey: pem, predicateTypes:
+   * ['https://in-toto.io/attestation/vulns/v0.1'] });
    */
   add(teamId: string, params: TrustedKeysAddParams & CallOptions, options?: CallOptions): ApiPromise<TrustedKey> {
     return this.#client.call({ method: 'POST', path: '/teams/{teamId}/trusted-keys', body: '*' }, ...withParams({ teamId }, params, options));

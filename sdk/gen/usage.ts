@@ -3,8 +3,9 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Metered time, from lease timings of the control plane alone: from the claim to the report, on the UTC day of the report. Work counts once,
- * a moment after its report, also when its environment is deleted by then; work that ended without one is not metered. What runners say of themselves stands beside it, for
+ * Metered time, from lease timings of the control plane alone: from the claim to the report, on the UTC day
+ * of the report. Work counts once, a moment after its report, also when its environment is deleted by then;
+ * work that ended without one is not metered. What runners say of themselves stands beside it, for
  * reconciliation only.
  */
 export class Usage {
@@ -15,7 +16,8 @@ export class Usage {
   }
 
   /**
-   * Returns the usage of a team between two days, both included. Errors: `validation_failed` (400, `from` after `to`, or more than 366 days).
+   * Returns the usage of a team between two days, both included. Errors: `validation_failed` (400, `from`
+   * after `to`, or more than 366 days).
    *
    * Needs: scope `team:read`.
    */

@@ -3,9 +3,10 @@ import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Variables of environments. Plain ones are build arguments, and the environment of build steps and of the deployed container. Secret ones are
- * never build arguments: they reach the build as secrets of the engine, are stored encrypted and are never shown again. Where approvals or an enforced policy guard the environment, admins and owners alone change
- * them: others are refused with `role_insufficient` (403).
+ * Variables of environments. Plain ones are build arguments, and the environment of build steps and of the
+ * deployed container. Secret ones are never build arguments: they reach the build as secrets of the engine,
+ * are stored encrypted and are never shown again. Where approvals or an enforced policy guard the
+ * environment, admins and owners alone change them: others are refused with `role_insufficient` (403).
  */
 export class Variables {
   readonly #client: Client;
@@ -15,7 +16,8 @@ export class Variables {
   }
 
   /**
-   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. Errors: `not_found` (404, the environment).
+   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent.
+   * Errors: `not_found` (404, the environment).
    *
    * Needs: scope `project:read`.
    */
@@ -24,8 +26,8 @@ export class Variables {
   }
 
   /**
-   * Sets a variable by its name: makes it, or replaces its value. Takes effect with the next build that is submitted. Errors:
-   * `limit_reached` (409, 500 variables or 1 MiB of values in the environment).
+   * Sets a variable by its name: makes it, or replaces its value. Takes effect with the next build that is
+   * submitted. Errors: `limit_reached` (409, 500 variables or 1 MiB of values in the environment).
    *
    * Needs: scope `project:write`.
    *

@@ -2,9 +2,11 @@
 import type { ApiPromise, CallOptions, Client } from '../core/client.ts';
 
 /**
- * Domains that a team proves once and uses everywhere, such as `example.com`. The proof is a TXT record with the name and the value that the domain
- * shows; other records may stand beside it. A verified domain covers all names below it, except those below a domain that is verified on its own:
- * the nearest verified domain counts, whichever team has it. It stays verified when the record is removed, until another team proves the same domain.
+ * Domains that a team proves once and uses everywhere, such as `example.com`. The proof is a TXT record with
+ * the name and the value that the domain shows; other records may stand beside it. A verified domain covers
+ * all names below it, except those below a domain that is verified on its own: the nearest verified domain
+ * counts, whichever team has it. It stays verified when the record is removed, until another team proves the
+ * same domain.
  */
 export class VerifiedDomains {
   readonly #client: Client;
@@ -32,8 +34,9 @@ export class VerifiedDomains {
   }
 
   /**
-   * Adds a domain, which is `pending` until it is verified, and answers with the record to set. Nothing is looked up yet. Any number of teams may add
-   * the same domain. Errors: `validation_failed` (400, no domain name), `name_taken` (409, the team has it), `limit_reached` (409, 100 a team).
+   * Adds a domain, which is `pending` until it is verified, and answers with the record to set. Nothing is
+   * looked up yet. Any number of teams may add the same domain. Errors: `validation_failed` (400, no domain
+   * name), `name_taken` (409, the team has it), `limit_reached` (409, 100 a team).
    *
    * Needs: scope `team:manage`.
    *
@@ -45,10 +48,11 @@ export class VerifiedDomains {
   }
 
   /**
-   * Looks the record up and answers with what was found: `verified`, or the reason in `lastProblem`. One look-up in 5 seconds for each domain of a
-   * team. One team at a time has a domain verified: a domain of another team goes over to this one when this team's record is found and the other
-   * team's is not; both ledgers say so. An Idempotency-Key is ignored. Errors: `not_found` (404), `name_taken` (409, another team has verified the
-   * domain, and its record is still there), `rate_limited` (429).
+   * Looks the record up and answers with what was found: `verified`, or the reason in `lastProblem`. One
+   * look-up in 5 seconds for each domain of a team. One team at a time has a domain verified: a domain of
+   * another team goes over to this one when this team's record is found and the other team's is not; both
+   * ledgers say so. An Idempotency-Key is ignored. Errors: `not_found` (404), `name_taken` (409, another team
+   * has verified the domain, and its record is still there), `rate_limited` (429).
    *
    * Needs: scope `team:manage`.
    */
@@ -78,7 +82,10 @@ export interface VerifiedDomain {
   readonly state: VerifiedDomainState;
   /** Name of the TXT record that proves it: `_svc-challenge.<domain>`. */
   readonly recordName: string;
-  /** Value of that record. It is always the same for the team and the domain, and another one for every other team. */
+  /**
+   * Value of that record. It is always the same for the team and the domain, and another one for every other
+   * team.
+   */
   readonly recordValue: string;
   /** Time at which it was added. */
   readonly createdAt: string;
@@ -86,7 +93,10 @@ export interface VerifiedDomain {
   readonly verifiedAt?: string;
   /** Time at which the record was last looked up; absent if it never was. */
   readonly lastCheckedAt?: string;
-  /** Reason why the last look-up proved nothing: no record, other values, or no answer from the DNS. Absent if it proved the domain. */
+  /**
+   * Reason why the last look-up proved nothing: no record, other values, or no answer from the DNS. Absent if
+   * it proved the domain.
+   */
   readonly lastProblem?: string;
 }
 

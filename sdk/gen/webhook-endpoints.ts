@@ -3,10 +3,11 @@ import type { ApiPromise, CallOptions, Client, PagePromise } from '../core/clien
 import { withParams } from '../core/params.ts';
 
 /**
- * Outgoing webhooks by the Standard Webhooks rules: a POST with `webhook-id` (the same in every attempt), `webhook-timestamp` and
- * `webhook-signature` (`v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`; two signatures while a secret is being replaced). A
- * delivery that is not answered with 2xx within 10 seconds is tried again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 24 h. Redirects are not
- * followed. An endpoint that answered nothing well for 5 days is disabled; one that answers 410 at once.
+ * Outgoing webhooks by the Standard Webhooks rules: a POST with `webhook-id` (the same in every attempt),
+ * `webhook-timestamp` and `webhook-signature` (`v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`;
+ * two signatures while a secret is being replaced). A delivery that is not answered with 2xx within 10
+ * seconds is tried again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 24 h. Redirects are not followed. An
+ * endpoint that answered nothing well for 5 days is disabled; one that answers 410 at once.
  */
 export class WebhookEndpoints {
   readonly #client: Client;
@@ -34,22 +35,26 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Adds an endpoint; its secret is shown once. An API key names only events that it could read itself: `run.finished` with `run:read`,
-   * `build.finished` with `project:read`, `artifact.created` with `artifact:read`, those of runners with the scope that reads runners. Errors: `validation_failed` (400, an address that is not
-   * public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a team).
+   * Adds an endpoint; its secret is shown once. An API key names only events that it could read itself:
+   * `run.finished` with `run:read`, `build.finished` with `project:read`, `artifact.created` with
+   * `artifact:read`, those of runners with the scope that reads runners. Errors: `validation_failed` (400, an
+   * address that is not public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a
+   * team).
    *
    * Needs: scope `team:manage`.
    *
    * @example Be told when no runner takes work
-   * await sdk.webhookEndpoints.create('team_01', 'https://hooks.example.com/svc', { events: ['runner.degraded'] });
+   * await sdk.webhookEndpoints.create('team_01', 'https://hooks.example.com/svc', { events:
+   * ['runner.degraded'] });
    */
   create(teamId: string, url: string, params: WebhookEndpointsCreateParams & CallOptions, options?: CallOptions): ApiPromise<EndpointWithSecret> {
     return this.#client.call({ method: 'POST', path: '/teams/{teamId}/webhook-endpoints', body: '*' }, ...withParams({ teamId, url }, params, options));
   }
 
   /**
-   * Changes the named fields and leaves the others. Enabling starts afresh: nothing that was missed is sent. As for `create`, an API key must
-   * be able to read every event that is sent from then on. Errors: `not_found` (404), `validation_failed` (400), `scope_missing` (403).
+   * Changes the named fields and leaves the others. Enabling starts afresh: nothing that was missed is sent.
+   * As for `create`, an API key must be able to read every event that is sent from then on. Errors:
+   * `not_found` (404), `validation_failed` (400), `scope_missing` (403).
    *
    * Needs: scope `team:manage`.
    */
@@ -67,7 +72,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Makes a new secret, shown once; for 24 hours the old one signs too, so that receivers can change over. Errors: `not_found` (404).
+   * Makes a new secret, shown once; for 24 hours the old one signs too, so that receivers can change over.
+   * Errors: `not_found` (404).
    *
    * Needs: scope `team:manage`.
    */
@@ -76,7 +82,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Sends an event `webhook.test` to an endpoint, which must be enabled. Errors: `not_found` (404), `state_conflict` (409, disabled).
+   * Sends an event `webhook.test` to an endpoint, which must be enabled. Errors: `not_found` (404),
+   * `state_conflict` (409, disabled).
    *
    * Needs: scope `team:manage`.
    */
@@ -85,7 +92,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors:
+   * `not_found` (404).
    *
    * Awaited, it is every item of all pages; `for await` takes the items one by one as pages come.
    *
@@ -96,7 +104,8 @@ export class WebhookEndpoints {
   }
 
   /**
-   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors:
+   * `not_found` (404).
    *
    * One page: pass `nextCursor` as `cursor` for the next one; it is absent on the last.
    *
@@ -109,7 +118,10 @@ export class WebhookEndpoints {
 
 /** Parameters of `webhookEndpoints.create`. */
 export interface WebhookEndpointsCreateParams {
-  /** Events that are told, 1 to 64: any that the platform declares for webhook endpoints, which the reference page of events lists. */
+  /**
+   * Events that are told, 1 to 64: any that the platform declares for webhook endpoints, which the reference
+   * page of events lists.
+   */
   events: readonly string[];
   /** Purpose, at most 200 characters. */
   description?: string;

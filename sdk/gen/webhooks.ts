@@ -4,8 +4,8 @@ import type { CiDelivery, CiWebhook } from './ci.ts';
 import { withParams } from '../core/params.ts';
 
 /**
- * Webhooks that are sent to the service, of the CI connections whose runs can stand in an environment's timeline: those of its project. For
- * webhooks that the service sends see `webhookEndpoints`.
+ * Webhooks that are sent to the service, of the CI connections whose runs can stand in an environment's
+ * timeline: those of its project. For webhooks that the service sends see `webhookEndpoints`.
  */
 export class Webhooks {
   readonly #client: Client;
@@ -24,8 +24,8 @@ export class Webhooks {
   }
 
   /**
-   * Takes back a webhook: its secret is forgotten, its subscription at the provider removed in the background, and its connection takes direct
-   * reports alone. Errors: `not_found` (404).
+   * Takes back a webhook: its secret is forgotten, its subscription at the provider removed in the
+   * background, and its connection takes direct reports alone. Errors: `not_found` (404).
    *
    * Needs: scope `ci:manage`, the platform feature `host.ci`.
    */

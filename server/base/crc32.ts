@@ -1,4 +1,6 @@
-/** CRC-32 (IEEE 802.3, reflected), as in zip and Ethernet. Node 20 has it in no version that we can count on. */
+/**
+ * CRC-32 (IEEE 802.3, reflected), as in zip and Ethernet. Node 20 has it in no version that we can count on.
+ */
 const TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
   let value = n;
   for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;

@@ -35,7 +35,10 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** The database that the server starts takes its log in pieces of this size, and ends where there is no room for one. */
+/**
+ * The database that the server starts takes its log in pieces of this size, and ends where there is no room
+ * for one.
+ */
 const ROOM_BYTES_MIN = 16 * 1024 * 1024;
 
 /** Says so while the disk of the server's own database is full. */

@@ -1,6 +1,6 @@
 /**
- * A Prometheus histogram of call durations. prom-client's own sorts and hashes the labels at every observation, which showed in
- * the profile of a plain GET; here one map look-up finds the row of counts.
+ * A Prometheus histogram of call durations. prom-client's own sorts and hashes the labels at every
+ * observation, which showed in the profile of a plain GET; here one map look-up finds the row of counts.
  */
 import type { Metric, MetricObjectWithValues, MetricValue } from 'prom-client';
 

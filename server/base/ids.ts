@@ -1,6 +1,7 @@
 /**
- * Ids: `<prefix>_<26 characters>`, a UUIDv7 in Crockford base32, lower-case. They sort by time of creation, to the
- * millisecond, and those of one process also within it, and never contain `:`. Secrets are never made here: an id is public.
+ * Ids: `<prefix>_<26 characters>`, a UUIDv7 in Crockford base32, lower-case. They sort by time of creation,
+ * to the millisecond, and those of one process also within it, and never contain `:`. Secrets are never made
+ * here: an id is public.
  */
 import { randomBytes } from 'node:crypto';
 
@@ -39,7 +40,10 @@ const COUNTER_MAX = 0xfff;
 let countedMs = Number.NaN;
 let counter = 0;
 
-/** Begins anew in each millisecond, at random in the lower half. Beyond the last one (2,048 ids in a millisecond) only their order is lost. */
+/**
+ * Begins anew in each millisecond, at random in the lower half. Beyond the last one (2,048 ids in a
+ * millisecond) only their order is lost.
+ */
 function nextCount(nowMs: number, random: number): number {
   counter = nowMs === countedMs ? Math.min(counter + 1, COUNTER_MAX) : random & (COUNTER_MAX >> 1);
   countedMs = nowMs;
@@ -66,8 +70,9 @@ export function uuidv7Bytes(nowMs: number): Uint8Array {
 }
 
 /**
- * The beginning of ids that a statement makes for several rows at once: the time, in 10 characters. The statement appends 16 characters of a random
- * UUID: `${idHead('evt')} || substr(replace(gen_random_uuid()::text, '-', ''), 17, 16)`.
+ * The beginning of ids that a statement makes for several rows at once: the time, in 10 characters. The
+ * statement appends 16 characters of a random UUID: `${idHead('evt')} ||
+ * substr(replace(gen_random_uuid()::text, '-', ''), 17, 16)`.
  */
 export function idHead(prefix: string): string {
   return newId(prefix).slice(0, prefix.length + 11);

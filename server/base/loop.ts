@@ -1,6 +1,7 @@
 /**
- * Work that repeats: the first run at once, one run at a time, at once again while there is more to do, otherwise after a pause with ±20 % of jitter so
- * that several servers spread out. A failed run is reported and the next one comes as usual.
+ * Work that repeats: the first run at once, one run at a time, at once again while there is more to do,
+ * otherwise after a pause with ±20 % of jitter so that several servers spread out. A failed run is reported
+ * and the next one comes as usual.
  */
 
 export interface Loop {

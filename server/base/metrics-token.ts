@@ -1,4 +1,7 @@
-/** The credential for /metrics of an installation that sets none: of its key, so that all of its servers have the same, and in a file for whoever reads figures. */
+/**
+ * The credential for /metrics of an installation that sets none: of its key, so that all of its servers have
+ * the same, and in a file for whoever reads figures.
+ */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Secrets } from './secrets.ts';

@@ -1,7 +1,8 @@
 /**
- * Passwords: scrypt in the PHC string format. One hash takes about 0.4 s and 128 MiB on the thread pool, so two run at a time
- * and a bounded number waits: sign-in under attack gets slow or refused, the process does not run out of memory. Strangers have few places for each
- * network, and wait behind whoever is no stranger, so that they keep neither those nor each other out.
+ * Passwords: scrypt in the PHC string format. One hash takes about 0.4 s and 128 MiB on the thread pool, so
+ * two run at a time and a bounded number waits: sign-in under attack gets slow or refused, the process does
+ * not run out of memory. Strangers have few places for each network, and wait behind whoever is no stranger,
+ * so that they keep neither those nor each other out.
  */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -26,8 +27,8 @@ const HASH_BYTES = 32;
 export interface Passwords {
   hash(password: string): Promise<string>;
   /**
-   * False also for nobody (`stored` undefined), after the same work. `stale`: hash it again with the cost of today. `stranger`: the network of a caller who has
-   * shown nothing yet.
+   * False also for nobody (`stored` undefined), after the same work. `stale`: hash it again with the cost of
+   * today. `stranger`: the network of a caller who has shown nothing yet.
    */
   verify(
     password: string,
@@ -116,7 +117,10 @@ interface Waiting {
   begin(): void;
 }
 
-/** Lets `RUNNING_MAX` through at a time: who is no stranger first, then first come, first served. Refuses when too many wait. */
+/**
+ * Lets `RUNNING_MAX` through at a time: who is no stranger first, then first come, first served. Refuses when
+ * too many wait.
+ */
 export function createTurnstile(): <T>(stranger: string | undefined, work: () => Promise<T>) => Promise<T> {
   let running = 0;
   const waiting: Waiting[] = [];
@@ -151,7 +155,10 @@ export function createTurnstile(): <T>(stranger: string | undefined, work: () =>
   };
 }
 
-/** Throws `password_weak` with the reason. The length is checked by the contract already; this is for internal callers too. */
+/**
+ * Throws `password_weak` with the reason. The length is checked by the contract already; this is for internal
+ * callers too.
+ */
 export function checkPasswordStrength(
   password: string,
   own: { readonly email: string; readonly username: string },

@@ -1,7 +1,8 @@
 /**
- * Requests to addresses that a customer named. Nothing of ours may be reached through them, so: https on two ports, a name is resolved once, every
- * address that it has must be public, and the connection goes to the very address that was checked, so that a name which answers differently a
- * moment later gains nothing. No redirects, no proxy of the environment, no decompression, a limit in time and in bytes.
+ * Requests to addresses that a customer named. Nothing of ours may be reached through them, so: https on two
+ * ports, a name is resolved once, every address that it has must be public, and the connection goes to the
+ * very address that was checked, so that a name which answers differently a moment later gains nothing. No
+ * redirects, no proxy of the environment, no decompression, a limit in time and in bytes.
  */
 import { lookup as systemLookup } from 'node:dns/promises';
 import { unlessAborted } from '@svc/proto/http/abort.ts';
@@ -23,7 +24,10 @@ export class SafeFetchError extends Error {
 }
 
 export interface SafeFetchRules {
-  /** For tests and machines of developers: http, any port, loopback and private networks. Link-local stays blocked. Default: false. */
+  /**
+   * For tests and machines of developers: http, any port, loopback and private networks. Link-local stays
+   * blocked. Default: false.
+   */
   readonly allowPrivate?: boolean;
   /** Default: the system's resolver. */
   readonly lookup?: (host: string) => Promise<ReadonlyArray<{ readonly address: string }>>;
@@ -76,7 +80,10 @@ const PRIVATE = blockList(
   ['::1/128', 'fc00::/7'],
 );
 
-/** What no customer's server can be at: this network, link-local (the clouds' metadata), shared, test and reserved addresses, multicast. */
+/**
+ * What no customer's server can be at: this network, link-local (the clouds' metadata), shared, test and
+ * reserved addresses, multicast.
+ */
 const NEVER = blockList(
   [
     '0.0.0.0/8',
@@ -145,7 +152,9 @@ export function isAllowedAddress(address: string, allowPrivate = false): boolean
   return (bytes[0]! & 0xe0) === 0x20; // 2000::/3 is all that was ever given out as global unicast.
 }
 
-/** Why the address cannot be called, as far as it can be told without resolving its name. Undefined: it can. */
+/**
+ * Why the address cannot be called, as far as it can be told without resolving its name. Undefined: it can.
+ */
 export function urlProblem(text: string, allowPrivate = false): string | undefined {
   if (!URL.canParse(text)) return 'it is not an address';
   const url = new URL(text);
@@ -204,7 +213,8 @@ async function send(
     host: address,
     port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
     path: `${url.pathname}${url.search}`,
-    // A connection of its own: none that somebody else's request had opened, and no agent that knows of proxies.
+    // A connection of its own: none that somebody else's request had opened, and no agent that knows of
+    // proxies.
     agent: false as const,
     signal,
     headers: {

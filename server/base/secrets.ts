@@ -1,7 +1,8 @@
 /**
- * Envelope encryption of stored secrets, AES-256-GCM. One key-encryption key per installation wraps nothing but data keys;
- * a data key is derived for each purpose with HKDF, so that the two uses never share one. The text form is
- * `v1.<kekId>.<iv>.<ciphertext>.<tag>`; the additional data binds it to its column and row: moved elsewhere, it does not open.
+ * Envelope encryption of stored secrets, AES-256-GCM. One key-encryption key per installation wraps nothing
+ * but data keys; a data key is derived for each purpose with HKDF, so that the two uses never share one. The
+ * text form is `v1.<kekId>.<iv>.<ciphertext>.<tag>`; the additional data binds it to its column and row:
+ * moved elsewhere, it does not open.
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** One question at a time, and whatever happens in the thread, the asker is told and the next question is answered. */
+/**
+ * One question at a time, and whatever happens in the thread, the asker is told and the next question is
+ * answered.
+ */
 import { afterAll, expect, it } from 'vitest';
 import { createThread } from './thread.ts';
 

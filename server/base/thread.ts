@@ -1,6 +1,7 @@
 /**
- * A worker thread that answers one question at a time: for work that would hold up the event loop, on what may be anybody's. A question that takes too long
- * or too much memory ends the thread, its asker is told why, and the next question starts a new one. Owns the thread.
+ * A worker thread that answers one question at a time: for work that would hold up the event loop, on what
+ * may be anybody's. A question that takes too long or too much memory ends the thread, its asker is told why,
+ * and the next question starts a new one. Owns the thread.
  */
 import { Worker } from 'node:worker_threads';
 import type { ResourceLimits } from 'node:worker_threads';
@@ -77,7 +78,10 @@ export function createThread<Question, Answer>(options: ThreadOptions): Thread<Q
   };
 }
 
-/** Starts the entry from beside this file in the bundle, where it is JavaScript, and from its source in a checkout. */
+/**
+ * Starts the entry from beside this file in the bundle, where it is JavaScript, and from its source in a
+ * checkout.
+ */
 export function startWorker({ entry, memoryMb }: Pick<ThreadOptions, 'entry' | 'memoryMb'>): Worker {
   const resourceLimits: ResourceLimits = {
     maxOldGenerationSizeMb: memoryMb,
@@ -92,7 +96,8 @@ export function startWorker({ entry, memoryMb }: Pick<ThreadOptions, 'entry' | '
       resourceLimits,
       execArgv: [],
     });
-  // A thread cannot be started from a TypeScript file, so it starts from a line that brings the loader of the checkout in first.
+  // A thread cannot be started from a TypeScript file, so it starts from a line that brings the loader of the
+  // checkout in first.
   const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'));
   const code = `import(${loader}).then(({ register }) => { register(); return import(${JSON.stringify(entry.href)}); })`;
   return new Worker(code, { name, resourceLimits, eval: true, execArgv: ['--conditions=source'] });

@@ -20,7 +20,8 @@ export const client = new Client({
   },
 });
 
-// Single resources instead of `createSvcSDK`: what no page uses stays out of the bundle, and what one page uses is in that page's.
+// Single resources instead of `createSvcSDK`: what no page uses stays out of the bundle, and what one page
+// uses is in that page's.
 export const account = new Account(client);
 export const auth = new Auth(client);
 export const platformFeatures = new PlatformFeatures(client);

@@ -1,4 +1,7 @@
-/** Asks before something is done: what it does stands in it, the button says the verb, and a refusal is shown where it was asked. */
+/**
+ * Asks before something is done: what it does stands in it, the button says the verb, and a refusal is shown
+ * where it was asked.
+ */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { announce } from './announce.ts';
@@ -10,7 +13,9 @@ export interface AskProps {
   readonly title: string;
   readonly verb: string;
   readonly danger?: boolean;
-  /** It is to be read before it is answered: the focus is at its heading first, and its buttons stay in view. */
+  /**
+   * It is to be read before it is answered: the focus is at its heading first, and its buttons stay in view.
+   */
   readonly long?: boolean;
   /** It cannot be done as things are; why stands in it. */
   readonly blocked?: boolean;

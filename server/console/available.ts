@@ -1,4 +1,7 @@
-/** Pages that are in the navigation only when the server answers what they show: nobody learns of others that they could exist. */
+/**
+ * Pages that are in the navigation only when the server answers what they show: nobody learns of others that
+ * they could exist.
+ */
 import { signal } from '@preact/signals';
 import type { ConsolePage } from './page.ts';
 import { onForget } from './session.ts';

@@ -1,6 +1,6 @@
 /**
- * Bundles the console into a folder of files with hashed names, an index.html that names them, and a manifest of the addresses that
- * the page is served at: one for each folder in pages/.
+ * Bundles the console into a folder of files with hashed names, an index.html that names them, and a manifest
+ * of the addresses that the page is served at: one for each folder in pages/.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
@@ -11,7 +11,10 @@ import { build } from 'esbuild';
 const here = dirname(fileURLToPath(import.meta.url));
 const ASSETS = '/console/assets/';
 
-/** Everything that is served, by file name, and `manifest.json`. Source maps are made, and then served, only when asked for. */
+/**
+ * Everything that is served, by file name, and `manifest.json`. Source maps are made, and then served, only
+ * when asked for.
+ */
 export async function bundleConsole({ sourcemap = false } = {}) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: here,
@@ -63,7 +66,10 @@ async function documentOf(assets, scripts) {
   });
 }
 
-/** Writes the manifest last: a folder that has one is complete. A server that starts meanwhile finds each file whole, as it was or as it is now. */
+/**
+ * Writes the manifest last: a folder that has one is complete. A server that starts meanwhile finds each file
+ * whole, as it was or as it is now.
+ */
 export async function buildConsole({ outDir, sourcemap = false }) {
   const files = await bundleConsole({ sourcemap });
   await mkdir(outDir, { recursive: true });

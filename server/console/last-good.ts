@@ -1,6 +1,6 @@
 /**
- * Data read from the server of which the last good state is kept: when reading fails, the page goes on showing it, says since when
- * it is no longer known to be true, and tries again by itself.
+ * Data read from the server of which the last good state is kept: when reading fails, the page goes on
+ * showing it, says since when it is no longer known to be true, and tries again by itself.
  */
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
@@ -15,7 +15,10 @@ export interface LastGood<T> {
   readonly loading: ReadonlySignal<boolean>;
   /** Undefined while the data can be trusted. */
   readonly unknown: ReadonlySignal<{ readonly sinceMs: number; readonly why: string } | undefined>;
-  /** Reads again; a call during a reading has one more done after it, because that one may have begun too early. Never rejects. */
+  /**
+   * Reads again; a call during a reading has one more done after it, because that one may have begun too
+   * early. Never rejects.
+   */
   load(): Promise<void>;
   /** What is known from elsewhere, such as the answer of a change. */
   set(data: T): void;

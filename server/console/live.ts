@@ -1,6 +1,7 @@
 /**
- * Follows a stream while a page is open and in view. Each event has its listener called, and so has the first event of a new connection,
- * because nobody knows what was missed. A browser has six connections to a server over HTTP/1.1, and forgotten tabs would take them all.
+ * Follows a stream while a page is open and in view. Each event has its listener called, and so has the first
+ * event of a new connection, because nobody knows what was missed. A browser has six connections to a server
+ * over HTTP/1.1, and forgotten tabs would take them all.
  */
 import { computed, signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';

@@ -1,4 +1,7 @@
-/** A native modal dialog: focus is kept inside, Escape closes it, and focus returns to where it was, or to the part of the page that this was in. */
+/**
+ * A native modal dialog: focus is kept inside, Escape closes it, and focus returns to where it was, or to the
+ * part of the page that this was in.
+ */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 

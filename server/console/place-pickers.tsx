@@ -1,4 +1,7 @@
-/** Chooses the environment that a page is about. Another one is another address, with nothing in it of what was chosen on the page before. */
+/**
+ * Chooses the environment that a page is about. Another one is another address, with nothing in it of what
+ * was chosen on the page before.
+ */
 import type { Place } from './place.ts';
 import { navigate, path } from './router.ts';
 

@@ -1,4 +1,6 @@
-/** The address bar as a signal. Everything that a colleague should see too when given the link is kept in it. */
+/**
+ * The address bar as a signal. Everything that a colleague should see too when given the link is kept in it.
+ */
 import { computed, signal } from '@preact/signals';
 
 const current = signal(new URL(window.location.href));
@@ -45,7 +47,10 @@ function go(url: URL, replace: boolean): void {
   current.value = url;
 }
 
-/** For `onClick` of links: the page changes without loading, every other way of opening a link stays the browser's. */
+/**
+ * For `onClick` of links: the page changes without loading, every other way of opening a link stays the
+ * browser's.
+ */
 export function follow(event: MouseEvent): void {
   const link = event.currentTarget;
   if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented) return;

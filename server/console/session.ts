@@ -1,10 +1,13 @@
 /**
- * Who is signed in. The session itself is a cookie that scripts cannot read, so the only way to know is to ask.
+ * Who is signed in. The session itself is a cookie that scripts cannot read, so the only way to know is to
+ * ask.
  *
- *     checking → in | out | unreachable;  in → out (signed out, or the session ended) | unreachable;  out → in | unreachable;  unreachable → in | out
+ *     checking → in | out | unreachable;  in → out (signed out, or the session ended) | unreachable;  out →
+ *     in | unreachable;  unreachable → in | out
  *
- * A session that ends in mid-use takes nothing away: the address and what pages hold in memory stay as they are, so that the same
- * person goes on where they were. Signing out, and signing in as somebody else, clears it all.
+ * A session that ends in mid-use takes nothing away: the address and what pages hold in memory stay as they
+ * are, so that the same person goes on where they were. Signing out, and signing in as somebody else, clears
+ * it all.
  */
 import { signal } from '@preact/signals';
 import { SvcApiError } from '@svc/sdk';

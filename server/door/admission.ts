@@ -1,10 +1,11 @@
 /**
- * Authentication, rate limits and the credential's own scope: what happens to a call before its body is looked at. `countIdToken` counts, as a wrong credential,
- * an id_token that only the request showed to be wrong.
+ * Authentication, rate limits and the credential's own scope: what happens to a call before its body is
+ * looked at. `countIdToken` counts, as a wrong credential, an id_token that only the request showed to be
+ * wrong.
  *
- * What counts by address counts by network (networkOf). Wrong credentials from a network bound what else of unknown credentials from there is
- * looked at, and nothing more: one that was good at its last look is taken from there as from anywhere, because others, good and bad, may
- * share the address.
+ * What counts by address counts by network (networkOf). Wrong credentials from a network bound what else of
+ * unknown credentials from there is looked at, and nothing more: one that was good at its last look is taken
+ * from there as from anywhere, because others, good and bad, may share the address.
  */
 import { networkOf } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';

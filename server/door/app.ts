@@ -1,6 +1,7 @@
 /**
- * The pipeline of the server's public RPCs: feature gate, authentication and rate limit (admission.ts), scope and role, then
- * idempotency, then the implementation. The door does the protocol around it: parsing, validation, deadline, error bodies.
+ * The pipeline of the server's public RPCs: feature gate, authentication and rate limit (admission.ts), scope
+ * and role, then idempotency, then the implementation. The door does the protocol around it: parsing,
+ * validation, deadline, error bodies.
  */
 import type { Message } from '@bufbuild/protobuf';
 import type { App, CallContext, RpcGate } from '@svc/proto/http/call.ts';
@@ -64,7 +65,10 @@ export function createApp(deps: AppDeps): App<Caller> {
     clock: deps.clock,
     cursors: deps.cursors,
   });
-  /** What a job may do shows with the request, and its id_token is used up by it: one transaction with the call's own effect. */
+  /**
+   * What a job may do shows with the request, and its id_token is used up by it: one transaction with the
+   * call's own effect.
+   */
   const invokeForJob = async (call: CallContext, caller: CiJobCaller, request: Message): Promise<Message> => {
     const { clock } = deps;
     const work = async (db: Database): Promise<Message> => {

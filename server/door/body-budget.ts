@@ -1,4 +1,7 @@
-/** How many bytes of bodies callers may have read, with their compression undone: each costs the server what it unpacks to and not what was sent. */
+/**
+ * How many bytes of bodies callers may have read, with their compression undone: each costs the server what
+ * it unpacks to and not what was sent.
+ */
 import { networkOf } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import type { Limits } from '../base/settings.ts';
@@ -13,7 +16,10 @@ const MIB = 1_048_576;
 const OF_NETWORK = 4;
 const OF_NOBODY = 1 / 20;
 
-/** Counts a body that was read. Throws `rate_limited` when the budget of its caller or of the network is used up. */
+/**
+ * Counts a body that was read. Throws `rate_limited` when the budget of its caller or of the network is used
+ * up.
+ */
 export type SpendBody = (call: CallContext, caller: Caller, bytes: number) => void;
 
 export function createBodyBudget(clock: Clock, { bodyMibPerMinute }: Limits): SpendBody {

@@ -1,6 +1,6 @@
 /**
- * Serves the console: its pages at real addresses, all of them the same document, and its files under names that change with their
- * content. Everything is read at the start and answered from memory.
+ * Serves the console: its pages at real addresses, all of them the same document, and its files under names
+ * that change with their content. Everything is read at the start and answered from memory.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';

@@ -1,9 +1,10 @@
 /**
- * `/openapi.json` as it is at the moment: what a hidden feature hides is not in it, and the next request after a switch was moved shows it. The full
- * document lies in the repository for whoever works on the service.
+ * `/openapi.json` as it is at the moment: what a hidden feature hides is not in it, and the next request
+ * after a switch was moved shows it. The full document lies in the repository for whoever works on the
+ * service.
  *
- * Hiding takes out the operations, and with them whatever nothing else uses: paths, tags, schemas, ways to authenticate, scopes. Which feature is
- * behind a visible operation is told of public features alone.
+ * Hiding takes out the operations, and with them whatever nothing else uses: paths, tags, schemas, ways to
+ * authenticate, scopes. Which feature is behind a visible operation is told of public features alone.
  */
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
@@ -26,7 +27,10 @@ const INTERNAL: ReadonlySet<string> = new Set<string>(
   MANIFEST.filter(({ visibility }) => visibility === 'internal').map(({ key }) => key),
 );
 
-/** The gate is asked for each request; a document is made once for each way in which the gates stand, the first at the start. */
+/**
+ * The gate is asked for each request; a document is made once for each way in which the gates stand, the
+ * first at the start.
+ */
 export function createContractPage(text: string, gate: FeatureGate): Page {
   const full = JSON.parse(text) as JsonObject;
   const hiddenNow = (): readonly string[] =>
@@ -70,7 +74,10 @@ interface Operation {
   readonly feature: string | undefined;
 }
 
-/** By path and verb, not by what the document says of features: a gate without its mark must hide all the same. What is no RPC has the mark alone. */
+/**
+ * By path and verb, not by what the document says of features: a gate without its mark must hide all the
+ * same. What is no RPC has the mark alone.
+ */
 function operationsOf(full: JsonObject): Operation[] {
   const byRoute = new Map(rpcs.flatMap((rpc) => rpc.routes.map((route) => [routeKey(route), rpc] as const)));
   return Object.entries(full['paths'] as Record<string, JsonObject>).flatMap(([path, item]) =>
@@ -99,7 +106,10 @@ function withoutInternal(operation: JsonObject): JsonObject {
   return rest;
 }
 
-/** Takes out what the operations that are gone used and no other does. What none ever used stays: it is not theirs. */
+/**
+ * Takes out what the operations that are gone used and no other does. What none ever used stays: it is not
+ * theirs.
+ */
 function withoutOrphans(
   shown: JsonObject,
   kept: readonly Operation[],

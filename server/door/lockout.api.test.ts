@@ -1,4 +1,7 @@
-/** Strangers who send wrong credentials from the same address take nothing away from those who have a right one. */
+/**
+ * Strangers who send wrong credentials from the same address take nothing away from those who have a right
+ * one.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
 import { newKey, stranger } from '../../test/setup/people.ts';

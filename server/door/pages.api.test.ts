@@ -49,7 +49,10 @@ describe.skipIf(!postgresHere)('the contract page', () => {
         .end();
     });
 
-  /** CPU of this process in milliseconds, for connections that ask so many times at once and do not read. Ends when nothing more happens. */
+  /**
+   * CPU of this process in milliseconds, for connections that ask so many times at once and do not read. Ends
+   * when nothing more happens.
+   */
   async function unread(asks: number): Promise<number> {
     const before = process.cpuUsage();
     const requests = 'GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(asks);

@@ -74,7 +74,10 @@ export interface PagesDeps {
   isUntrustedProxySeen(): boolean;
 }
 
-/** Live while the event loop turns; ready while a database answers that takes writes, and no disk is full. Without the broker work is slower, not lost: that is a metric. */
+/**
+ * Live while the event loop turns; ready while a database answers that takes writes, and no disk is full.
+ * Without the broker work is slower, not lost: that is a metric.
+ */
 export function createPages(deps: PagesDeps): Pages {
   const { metrics, metricsToken, gate, ...state } = deps;
   const contract = findContract();
@@ -82,7 +85,8 @@ export function createPages(deps: PagesDeps): Pages {
   const databaseProblem = askOnce(deps.db);
   return {
     ...limited(deps, { ...createConsolePages(), ...contractPages }),
-    // Never refused: whoever is behind the same address as a stranger's flood would take a healthy server for a dead one. They cost next to nothing.
+    // Never refused: whoever is behind the same address as a stranger's flood would take a healthy server for
+    // a dead one. They cost next to nothing.
     '/healthz': () => ({ headers: TEXT, body: 'ok\n' }),
     '/readyz': async () => {
       if (state.isStopping()) return { status: 503, headers: TEXT, body: 'stopping\n' };

@@ -1,4 +1,6 @@
-/** A page whose bytes are known before it is asked for: made once, plain and compressed, and only handed out. */
+/**
+ * A page whose bytes are known before it is asked for: made once, plain and compressed, and only handed out.
+ */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { holdsTag } from '@svc/proto/http/etag.ts';

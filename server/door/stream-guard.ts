@@ -1,9 +1,11 @@
 /**
- * Ends streams that would be refused if they were opened now: their feature was switched off, their credential was revoked or has run out, their
- * caller lost the team, the role or the scope. What a stream may show is decided when it is opened, so one whose caller lost anything
- * at all ends too, with an error that may be retried: whoever still may see it opens another.
+ * Ends streams that would be refused if they were opened now: their feature was switched off, their
+ * credential was revoked or has run out, their caller lost the team, the role or the scope. What a stream may
+ * show is decided when it is opened, so one whose caller lost anything at all ends too, with an error that
+ * may be retried: whoever still may see it opens another.
  *
- * Gates are looked at in memory every second; credentials when something about them is announced, and every half a minute for what only time brings about.
+ * Gates are looked at in memory every second; credentials when something about them is announced, and every
+ * half a minute for what only time brings about.
  */
 import type { Message } from '@bufbuild/protobuf';
 import type { StreamCall } from '@svc/proto/http/call.ts';

@@ -1,6 +1,6 @@
 /**
- * How many streams a caller, an account and a connection hold at once. A stream costs memory and looks at the database for as long as it is
- * open, which no rate of calls bounds.
+ * How many streams a caller, an account and a connection hold at once. A stream costs memory and looks at the
+ * database for as long as it is open, which no rate of calls bounds.
  */
 import { networkOf, readAddress } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';

@@ -1,7 +1,7 @@
 /**
- * Scope and role: who may do what on which team. Makes the TeamScope that stores demand. The order of answers is fixed: what the
- * credential may not do on any team is refused first, from the head of the request; then a team that is not the caller's is 404; a
- * role that is too low is told only to those who may see the team.
+ * Scope and role: who may do what on which team. Makes the TeamScope that stores demand. The order of answers
+ * is fixed: what the credential may not do on any team is refused first, from the head of the request; then a
+ * team that is not the caller's is 404; a role that is too low is told only to those who may see the team.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
@@ -31,7 +31,9 @@ export function authoriseCredential(rpc: RpcInfo, caller: Caller): void {
   if (rpc.scope !== undefined) requireCredentialScope(caller, rpc.scope);
 }
 
-/** The same and the role on the team that the path names, which is all that is known of the request so far. */
+/**
+ * The same and the role on the team that the path names, which is all that is known of the request so far.
+ */
 export function authorisePath(rpc: RpcInfo, caller: Caller, teamId: string | undefined): TeamScope {
   authoriseCredential(rpc, caller);
   const scope = teamScope(rpc, caller, teamId);
@@ -114,7 +116,10 @@ function roleInsufficient(message: string, details: Readonly<Record<string, unkn
   return apiError('role_insufficient', message, { details });
 }
 
-/** For what the system does by itself to one team, and for jobs that were bound to it: nothing is refused there. */
+/**
+ * For what the system does by itself to one team, and for jobs that were bound to it: nothing is refused
+ * there.
+ */
 export function systemScope(teamId: string): TeamScope {
   const scope: Omit<TeamScope, symbol> = {
     teamIds: [teamId],

@@ -57,23 +57,26 @@ export interface Caller {
 declare const madeByAuthorisation: unique symbol;
 
 /**
- * The teams that a call may touch. Only authorisation makes one (kit/authorise.ts); stores demand it and filter with
- * `where team_id = any(scope.teamIds)`, so that another team's row is the same as a missing one.
+ * The teams that a call may touch. Only authorisation makes one (kit/authorise.ts); stores demand it and
+ * filter with `where team_id = any(scope.teamIds)`, so that another team's row is the same as a missing one.
  */
 export interface TeamScope {
   readonly [madeByAuthorisation]: true;
   /** The path's team if the RPC names one, else every team visible to the caller. */
   readonly teamIds: readonly string[];
   /**
-   * Call it with the team of the row that was found, before acting on it. Throws `not_found` when the team is not visible,
-   * `scope_missing` or `role_insufficient` (403) when it is and the caller may not do this there.
+   * Call it with the team of the row that was found, before acting on it. Throws `not_found` when the team is
+   * not visible, `scope_missing` or `role_insufficient` (403) when it is and the caller may not do this
+   * there.
    */
   require(teamId: string): void;
   /** Role of the caller in a visible team; undefined for staff who are not members. */
   role(teamId: string): Role | undefined;
 }
 
-/** Of a call with an Idempotency-Key on an RPC that stores it in its own statement. See kit/idempotency.ts. */
+/**
+ * Of a call with an Idempotency-Key on an RPC that stores it in its own statement. See kit/idempotency.ts.
+ */
 export interface IdempotencyClaim {
   /** `user:<id>`, `user:<id>/<team id>` of a narrowed key, `ci_job:<credential id>` */
   readonly principal: string;

@@ -1,6 +1,7 @@
 /**
- * Tells every server that what it remembers about a credential is out of date: revoked, signed out, another role, another
- * team. In this process at once after the commit; in the others by NOTIFY, which is sent by the commit itself.
+ * Tells every server that what it remembers about a credential is out of date: revoked, signed out, another
+ * role, another team. In this process at once after the commit; in the others by NOTIFY, which is sent by the
+ * commit itself.
  */
 import type { Database } from '../base/db/index.ts';
 
@@ -32,7 +33,8 @@ export function createCredentialChanges(): CredentialChanges {
     },
     onChange: (listener) => void listeners.push(listener),
     start: async (db) => {
-      // What was sent while the connection was down is lost: after each (re)connect anything may have changed.
+      // What was sent while the connection was down is lost: after each (re)connect anything may have
+      // changed.
       const listener = await db.listen(
         CREDENTIAL_CHANNEL,
         (payload) => publish(parse(payload)),

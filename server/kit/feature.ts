@@ -1,7 +1,8 @@
 /**
- * A feature declares itself once, with all that the rest must know of it: on which features it stands, its settings, prefixes of ids, events and
- * tables that others may use. Whoever starts the system, reads settings or prints documents knows features by these declarations alone. What a
- * feature hands to the system when it starts is a record, and a port is how a higher feature gives something to a lower one.
+ * A feature declares itself once, with all that the rest must know of it: on which features it stands, its
+ * settings, prefixes of ids, events and tables that others may use. Whoever starts the system, reads settings
+ * or prints documents knows features by these declarations alone. What a feature hands to the system when it
+ * starts is a record, and a port is how a higher feature gives something to a lower one.
  */
 import type { App } from '@svc/proto/http/call.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -36,7 +37,10 @@ export interface System {
   /** Where people reach the console, and providers the service. */
   publicUrl(): string;
   publicUrls(): readonly string[];
-  /** Returns what the features above have filled a port with, in the order in which they started. All is there once the system runs. */
+  /**
+   * Returns what the features above have filled a port with, in the order in which they started. All is there
+   * once the system runs.
+   */
   filled<T>(port: Port<T>): readonly T[];
   /** A word for whoever operates the installation. */
   warn(word: string): void;
@@ -76,8 +80,9 @@ export interface Running {
 }
 
 /**
- * What a feature does with events, once for each: a CTE with a name of its own that reads the CTE `published` (id, team_id, kind, dedupe_key,
- * payload, created_at). By the name of its first CTE it is known where it waits for an event that it could not take, so that the name stays.
+ * What a feature does with events, once for each: a CTE with a name of its own that reads the CTE `published`
+ * (id, team_id, kind, dedupe_key, payload, created_at). By the name of its first CTE it is known where it
+ * waits for an event that it could not take, so that the name stays.
  */
 export type EventEffect = (sql: SqlTag) => Fragment;
 
@@ -109,13 +114,19 @@ export interface SettingsCheck {
 export interface Declared<F extends Feature = Feature, S extends SettingsTable = SettingsTable> {
   /** The word of its contract, its folder, its commands. */
   readonly name: string;
-  /** Features on which it stands: it imports them, reads their open tables and uses their contracts, and they start before it. */
+  /**
+   * Features on which it stands: it imports them, reads their open tables and uses their contracts, and they
+   * start before it.
+   */
   readonly on: Readonly<Record<string, Declared>>;
   readonly settings: S;
   /** Prefixes of ids that no table of a plain resource declares. */
   readonly prefixes: readonly string[];
   readonly events: EventKinds;
-  /** Folders of `proto/svc` that are its own: unless it says otherwise, the one of its name. They import those of features on which it stands. */
+  /**
+   * Folders of `proto/svc` that are its own: unless it says otherwise, the one of its name. They import those
+   * of features on which it stands.
+   */
   readonly contracts: readonly string[];
   /** Tables that it owns although the kit describes them, or nobody does. */
   readonly owns: readonly string[];

@@ -1,12 +1,16 @@
 /**
- * What a credential gives to others is bounded by what it may do itself. Owners and admins are made by people alone; an API key gives a role
- * only when it holds every scope that the role brings, so that nobody gets through somebody else what the key was not trusted with.
+ * What a credential gives to others is bounded by what it may do itself. Owners and admins are made by people
+ * alone; an API key gives a role only when it holds every scope that the role brings, so that nobody gets
+ * through somebody else what the key was not trusted with.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Caller, Role } from './context.ts';
 import { roleAtLeast, scopesOf } from './scopes.ts';
 
-/** Of the credential alone; whether the person's own role allows it is asked beside it. `brings`: what the role grants, where that is not a team's. */
+/**
+ * Of the credential alone; whether the person's own role allows it is asked beside it. `brings`: what the
+ * role grants, where that is not a team's.
+ */
 export function assertMayGrantRole(
   caller: Caller,
   role: Role,

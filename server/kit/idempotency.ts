@@ -1,8 +1,9 @@
 /**
- * Idempotency-Key: a repeated call gets the first call's answer. The row with the answer is written in the transaction of the
- * effect, so that there is never one without the other. What runs here for a keyed call, in one transaction: an advisory lock
- * on (principal, rpc, key), tried and never waited for, which holds while the first call runs; a look for a stored answer; the
- * implementation; the store. A definite refusal (404, 409 …) has no effect, so it is stored after the rollback.
+ * Idempotency-Key: a repeated call gets the first call's answer. The row with the answer is written in the
+ * transaction of the effect, so that there is never one without the other. What runs here for a keyed call,
+ * in one transaction: an advisory lock on (principal, rpc, key), tried and never waited for, which holds
+ * while the first call runs; a look for a stored answer; the implementation; the store. A definite refusal
+ * (404, 409 …) has no effect, so it is stored after the rollback.
  */
 import { createHash } from 'node:crypto';
 import { fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
@@ -42,7 +43,10 @@ export function idempotencyKey(call: CallContext): string | undefined {
   );
 }
 
-/** A key that is narrowed to a team is somebody else than its person: it must not be told what another credential did in another team. */
+/**
+ * A key that is narrowed to a team is somebody else than its person: it must not be told what another
+ * credential did in another team.
+ */
 function principalOf({ kind, credentialId, userId, onlyTeamId }: Caller): string {
   // Of a job its run's: a repeated call may come with another id_token than the first.
   if (kind === 'ci_job') return `ci_job:${credentialId}`;
@@ -60,7 +64,10 @@ export function claimFor({ rpc, caller, key, request }: KeyedRequest): Idempoten
   return { principal: principalOf(caller), rpc: rpc.id, key, fingerprint: fingerprint(rpc, request) };
 }
 
-/** The same over every protocol: the message's JSON with sorted names, since maps and optional fields have no order on the wire. */
+/**
+ * The same over every protocol: the message's JSON with sorted names, since maps and optional fields have no
+ * order on the wire.
+ */
 function fingerprint(rpc: RpcInfo, request: Message): Uint8Array {
   const json = JSON.stringify(toJson(rpc.desc.input, request), (_name, value: unknown) =>
     value !== null && typeof value === 'object' && !Array.isArray(value)
@@ -147,7 +154,10 @@ async function store(
       where idempotency_keys.created_at <= ${oldest}`;
 }
 
-/** The stored answer as if it were made now: the message, or the error thrown again. Also for RPCs that store in their own statement. */
+/**
+ * The stored answer as if it were made now: the message, or the error thrown again. Also for RPCs that store
+ * in their own statement.
+ */
 export function replay(call: CallContext, claim: IdempotencyClaim, stored: StoredAnswer): Message {
   if (!Buffer.from(stored.fingerprint).equals(claim.fingerprint)) {
     throw apiError(

@@ -1,4 +1,6 @@
-/** Keyset pages: ask for one row more than the page holds; the extra row only says that there is a next page. */
+/**
+ * Keyset pages: ask for one row more than the page holds; the extra row only says that there is a next page.
+ */
 import type { Ctx } from './context.ts';
 import type { CursorKey } from './cursor.ts';
 

@@ -1,4 +1,6 @@
-/** The closed list of scopes, and which of them each role grants on its team. The one place where this stands. */
+/**
+ * The closed list of scopes, and which of them each role grants on its team. The one place where this stands.
+ */
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 import type { Role } from '@svc/proto/http/rpc.ts';
 import { RoleSchema, ScopeSchema } from '@svc/proto/gen/svc/options/v1/options_pb.ts';

@@ -1,23 +1,28 @@
 /**
- * Streams of how something stands, for any number of watchers in this process. Those who watch the same thing share one look at the database: it is
- * made every second while somebody watches, and never otherwise. Looking, rather than being told, is what sees every change, whichever process
- * and whichever statement made it.
+ * Streams of how something stands, for any number of watchers in this process. Those who watch the same thing
+ * share one look at the database: it is made every second while somebody watches, and never otherwise.
+ * Looking, rather than being told, is what sees every change, whichever process and whichever statement made
+ * it.
  *
- * The loop of a room owns its state: looking → resting → looking … until the last watcher has left or a look has failed. Whoever comes is answered from a look
- * that began after their coming, so that a stream never opens with less than a call at that moment would have read.
+ * The loop of a room owns its state: looking → resting → looking … until the last watcher has left or a look
+ * has failed. Whoever comes is answered from a look that began after their coming, so that a stream never
+ * opens with less than a call at that moment would have read.
  */
 import { hash } from 'node:crypto';
 
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * What there is to see for these watchers, who are never none. `before` is what the last look of the room saw: answered again, it means that nothing
- * changed. What it throws ends the streams of them all.
+ * What there is to see for these watchers, who are never none. `before` is what the last look of the room
+ * saw: answered again, it means that nothing changed. What it throws ends the streams of them all.
  */
 export type Look<W, S> = (watchers: readonly W[], before: S | undefined) => Promise<S>;
 
 export interface Watches<W, S> {
-  /** The present state, and then each that differs from the one before; who reads slowly is spared those in between. Ends with the signal. */
+  /**
+   * The present state, and then each that differs from the one before; who reads slowly is spared those in
+   * between. Ends with the signal.
+   */
   watch(key: string, watcher: W, signal: AbortSignal): AsyncGenerator<S>;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Features whose switch is where the worker's environment says. The worker's variable counts, because the worker is what acts on
- * it; the other processes read the switch. Several workers that say different things would each write their own at their start.
+ * Features whose switch is where the worker's environment says. The worker's variable counts, because the
+ * worker is what acts on it; the other processes read the switch. Several workers that say different things
+ * would each write their own at their start.
  */
 import type { SwitchState } from '@svc/proto/features/definition.ts';
 import type { Clock } from '../base/clock.ts';

@@ -5,7 +5,10 @@ import type { FeatureReason } from './snapshot.ts';
 export type ActorKind = 'user' | 'api_key' | 'environment';
 export type ChangeSource = 'console' | 'api' | 'cli' | 'boot';
 
-/** A feature whose effective state changes with a switch. Stored as it is, for ever: fields are only ever added. */
+/**
+ * A feature whose effective state changes with a switch. Stored as it is, for ever: fields are only ever
+ * added.
+ */
 export interface Affected {
   readonly key: string;
   readonly enabledBefore: boolean;

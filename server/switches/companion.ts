@@ -1,7 +1,7 @@
 /**
- * Features of the companion service, as it answered last. Read when somebody looks, at most every 10 s, and never longer than 2 s:
- * the page beside it must not wait for a service that is away. A failed try keeps the last good answer and says that it did.
- * Owner of the last answer is this closure.
+ * Features of the companion service, as it answered last. Read when somebody looks, at most every 10 s, and
+ * never longer than 2 s: the page beside it must not wait for a service that is away. A failed try keeps the
+ * last good answer and says that it did. Owner of the last answer is this closure.
  */
 import type { DescEnum, MessageInitShape } from '@bufbuild/protobuf';
 import { unlessAborted } from '@svc/proto/http/abort.ts';

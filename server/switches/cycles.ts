@@ -1,11 +1,14 @@
-/** Tarjan's strongly connected components. Without recursion, because a chain of dependencies may be longer than the stack is deep. */
+/**
+ * Tarjan's strongly connected components. Without recursion, because a chain of dependencies may be longer
+ * than the stack is deep.
+ */
 
 /** Nodes are numbers from 0; `edges[n]` are the nodes that `n` points at. */
 export type Edges = readonly (readonly number[])[];
 
 /**
- * Groups of nodes that reach each other, every group after all groups that it points at. A node outside of any cycle is a group of
- * its own; linear in nodes and edges.
+ * Groups of nodes that reach each other, every group after all groups that it points at. A node outside of
+ * any cycle is a group of its own; linear in nodes and edges.
  */
 export function stronglyConnected(edges: Edges): number[][] {
   const groups: number[][] = [];
@@ -57,7 +60,10 @@ export function isCycle(group: readonly number[], edges: Edges): boolean {
   return group.length > 1 || (first !== undefined && edges[first]!.includes(first));
 }
 
-/** A shortest way from a node of a cycle back to itself, both ends named; within `group`, ignoring edges from a node to itself. */
+/**
+ * A shortest way from a node of a cycle back to itself, both ends named; within `group`, ignoring edges from
+ * a node to itself.
+ */
 export function shortestCycle(group: readonly number[], edges: Edges): number[] {
   const start = Math.min(...group);
   const members = new Set(group);

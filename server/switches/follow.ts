@@ -1,8 +1,8 @@
 /**
- * The present view of one process. The one pointer to it is owned by this closure and moves in two ways: by `install`, when this
- * process itself has committed a change, and by `refresh`, when the database turns out to hold another revision. That is noticed
- * by NOTIFY at once, and by looking twice a second, because what is sent while the listening connection is down is lost. While the
- * database is away the last view stays.
+ * The present view of one process. The one pointer to it is owned by this closure and moves in two ways: by
+ * `install`, when this process itself has committed a change, and by `refresh`, when the database turns out
+ * to hold another revision. That is noticed by NOTIFY at once, and by looking twice a second, because what is
+ * sent while the listening connection is down is lost. While the database is away the last view stays.
  */
 import { startLoop } from '../base/loop.ts';
 import type { Database } from '../base/db/index.ts';
@@ -12,7 +12,10 @@ import type { StoredStates } from './store.ts';
 import { createView } from './view.ts';
 import type { View } from './view.ts';
 
-/** With NOTIFY lost every process is up to date within this time and one read: below the second that is promised. */
+/**
+ * With NOTIFY lost every process is up to date within this time and one read: below the second that is
+ * promised.
+ */
 const LOOK_EVERY_MS = 500;
 
 export interface Follower {
@@ -118,7 +121,10 @@ export async function startFollowing({ db, rules, onError }: FollowDeps): Promis
   };
 }
 
-/** Who asks while a run is under way gets another one behind it, since what they know of may have come too late for the first. */
+/**
+ * Who asks while a run is under way gets another one behind it, since what they know of may have come too
+ * late for the first.
+ */
 function oneAtATime(work: (again: () => void) => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let wanted = false;

@@ -23,7 +23,10 @@ export interface PlatformFeaturesDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'mac'>;
-  /** What this process's environment says, by the names of variables in the manifest; a variable that is not set has its default. */
+  /**
+   * What this process's environment says, by the names of variables in the manifest; a variable that is not
+   * set has its default.
+   */
   readonly variables: Readonly<Record<string, boolean>>;
   /** Whether this process has the role `worker`, whose environment decides `always` features. */
   readonly worker: boolean;

@@ -1,6 +1,7 @@
 /**
- * What is wrong with a manifest. The resolver lives with every mistake; this is what keeps them out of a release: a test runs it on
- * the manifest and every process that resolves features refuses to start on one with errors.
+ * What is wrong with a manifest. The resolver lives with every mistake; this is what keeps them out of a
+ * release: a test runs it on the manifest and every process that resolves features refuses to start on one
+ * with errors.
  */
 import type { FeatureDefinition, Lifecycle } from '@svc/proto/features/definition.ts';
 import { shortestCycle, stronglyConnected } from './cycles.ts';
@@ -29,7 +30,10 @@ const KEY = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
 const VERSION = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/;
 const VARIABLE = /^[A-Z][A-Z0-9_]*$/;
 
-/** All problems, feature by feature in the order of the manifest; cycles last. `previous` adds what a release may not take back. */
+/**
+ * All problems, feature by feature in the order of the manifest; cycles last. `previous` adds what a release
+ * may not take back.
+ */
 export function lintManifest(
   manifest: readonly FeatureDefinition[],
   previous: readonly EarlierDefinition[] = [],

@@ -1,4 +1,7 @@
-/** One move of one switch, inside of the transaction that holds the lock: state, history, audit, revision and the word to others. */
+/**
+ * One move of one switch, inside of the transaction that holds the lock: state, history, audit, revision and
+ * the word to others.
+ */
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
 import { appendAudit, PLATFORM_CHAIN } from '../kit/ledger/index.ts';
 import type { AuditActor } from '../kit/ledger/index.ts';
@@ -31,7 +34,10 @@ const KINDS: Readonly<Record<AuditActor['kind'], ActorKind>> = {
   ci_job: 'environment', // nor do the jobs of CI systems
 };
 
-/** What all features would be if this switch stood there. Its revision and its last change are still the present ones. */
+/**
+ * What all features would be if this switch stood there. Its revision and its last change are still the
+ * present ones.
+ */
 export function foresee(
   rules: Rules,
   before: Effective,

@@ -1,11 +1,12 @@
 /**
- * Platform features by the OpenFeature Remote Evaluation Protocol (OFREP 0.3), so that any OpenFeature SDK can read them: one flag of
- * type boolean a feature. Who sees what is the rule of `GET /platform-features/resolved`: staff every feature with its value and why,
- * everybody else the enabled public ones alone. Any other key is the same `FLAG_NOT_FOUND`, whether there is such a feature or not.
+ * Platform features by the OpenFeature Remote Evaluation Protocol (OFREP 0.3), so that any OpenFeature SDK
+ * can read them: one flag of type boolean a feature. Who sees what is the rule of `GET
+ * /platform-features/resolved`: staff every feature with its value and why, everybody else the enabled public
+ * ones alone. Any other key is the same `FLAG_NOT_FOUND`, whether there is such a feature or not.
  *
- * The paths are no RPCs of the contracts, because their bodies are another standard's. They pass the same admission as the RPC of the
- * resolver: the same credentials, the same limits, counted together. The evaluation context is checked and then not looked at:
- * switches are global.
+ * The paths are no RPCs of the contracts, because their bodies are another standard's. They pass the same
+ * admission as the RPC of the resolver: the same credentials, the same limits, counted together. The
+ * evaluation context is checked and then not looked at: switches are global.
  */
 import { createHash } from 'node:crypto';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
@@ -168,8 +169,9 @@ function flagsOf(flags: readonly Flag[]): Flags {
 }
 
 /**
- * A feature that is off has a value, `false`, and not the code's own default: the server refuses its routes whatever the code
- * thinks. Metadata of OpenFeature are plain values, so the list of what blocks it is one text.
+ * A feature that is off has a value, `false`, and not the code's own default: the server refuses its routes
+ * whatever the code thinks. Metadata of OpenFeature are plain values, so the list of what blocks it is one
+ * text.
  */
 function flagForStaff({ key, enabled, reason, blockedBy, lifecycle, visibility }: ResolvedFeature): Flag {
   return {

@@ -1,4 +1,6 @@
-/** Platform features that the installation switches, and the companion whose features are shown beside them. */
+/**
+ * Platform features that the installation switches, and the companion whose features are shown beside them.
+ */
 import { address, flag, optional } from '@svc/proto/process/settings.ts';
 
 export const settings = {

@@ -4,7 +4,9 @@ import { apiError } from '@svc/proto/http/errors.ts';
 /** What a change asks of the revision that it meets. */
 export type Precondition = (revision: number) => boolean;
 
-/** `"3"`, `W/"3"`: an entity tag, whose opaque part holds anything but quotes, blanks and control characters. */
+/**
+ * `"3"`, `W/"3"`: an entity tag, whose opaque part holds anything but quotes, blanks and control characters.
+ */
 const TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
 const HEADER_CHARS_MAX = 1_000;
 
@@ -13,8 +15,9 @@ export function entityTag(revision: number): string {
 }
 
 /**
- * The header and the field `revision` say the same thing, so both together must not disagree. Compared strongly, as RFC 9110 has
- * it: a weak tag never matches. Throws `request_invalid` for what is no list of entity tags.
+ * The header and the field `revision` say the same thing, so both together must not disagree. Compared
+ * strongly, as RFC 9110 has it: a weak tag never matches. Throws `request_invalid` for what is no list of
+ * entity tags.
  */
 export function readPrecondition(
   ifMatch: string | undefined,

@@ -1,4 +1,7 @@
-/** What holds for every manifest, however odd: random graphs of up to 300 features with cycles, unknown keys and repeated ones. */
+/**
+ * What holds for every manifest, however odd: random graphs of up to 300 features with cycles, unknown keys
+ * and repeated ones.
+ */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
@@ -33,8 +36,9 @@ function after(ring: readonly number[], n: number): number[] {
 }
 
 /**
- * Edges go forward, so that chains and diamonds form; up to three rings of up to eight beside them, so that some graphs have cycles
- * and are not one great cycle; some edges to keys that nobody declares; few switches off, so that much is left to be blocked.
+ * Edges go forward, so that chains and diamonds form; up to three rings of up to eight beside them, so that
+ * some graphs have cycles and are not one great cycle; some edges to keys that nobody declares; few switches
+ * off, so that much is left to be blocked.
  */
 const anyWorld: fc.Arbitrary<World> = fc.integer({ min: 1, max: 300 }).chain((size) => {
   const node = fc.nat(size - 1);

@@ -1,16 +1,18 @@
 /**
- * Effective state of every feature. Total: whatever the manifest and the switches say, there is an answer, and a mistake in one
- * corner of the manifest reaches only the features that depend on it. Each feature is looked at once, so that diamonds cost nothing.
+ * Effective state of every feature. Total: whatever the manifest and the switches say, there is an answer,
+ * and a mistake in one corner of the manifest reaches only the features that depend on it. Each feature is
+ * looked at once, so that diamonds cost nothing.
  *
  * The first of these that holds is the reason:
- * 1. `disabled`: the feature's own switch is off, whatever it depends on, even when it is a member of a cycle. Whoever reads the
- *    answer is told the nearest thing they can move.
- * 2. `cycle_detected`: its dependencies lead back to itself. A property of the manifest alone: a member whose switch is off does not
- *    open the cycle for the others.
+ * 1. `disabled`: the feature's own switch is off, whatever it depends on, even when it is a member of a
+ *    cycle. Whoever reads the answer is told the nearest thing they can move.
+ * 2. `cycle_detected`: its dependencies lead back to itself. A property of the manifest alone: a member whose
+ *    switch is off does not open the cycle for the others.
  * 3. `dependency_disabled`: something it depends on is not enabled, or not in the manifest.
  * 4. `enabled`.
  *
- * Switches of keys that are not in the manifest are ignored, and so is the second definition of a key (`lintManifest` refuses it).
+ * Switches of keys that are not in the manifest are ignored, and so is the second definition of a key
+ * (`lintManifest` refuses it).
  */
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
 import type { Affected } from './change.ts';
@@ -42,7 +44,8 @@ function resolveGroup(
 ): void {
   const { graph, resolved } = work;
   const cycle = isCycle(group, graph.edges);
-  // No member of a cycle is enabled: that is all that its neighbours need to know of it, whichever comes first.
+  // No member of a cycle is enabled: that is all that its neighbours need to know of it, whichever comes
+  // first.
   for (const index of group) {
     const definition = graph.definitions[index]!;
     const state = states.get(definition.key) ?? definition.default;
@@ -118,8 +121,9 @@ export function publicFeatures(snapshot: Snapshot): ResolvedFeature[] {
 }
 
 /**
- * Features whose effective state differs: enabled or reason. In the order of `after`, then those that only `before` has. A feature
- * that merely has other blockers than before is not affected: it stays as unusable as it was, for the same reason.
+ * Features whose effective state differs: enabled or reason. In the order of `after`, then those that only
+ * `before` has. A feature that merely has other blockers than before is not affected: it stays as unusable as
+ * it was, for the same reason.
  */
 export function affectedBy(before: Snapshot, after: Snapshot): Affected[] {
   const gone = before.features.filter(({ key }) => after.get(key).reason === 'unknown_feature');

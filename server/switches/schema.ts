@@ -3,8 +3,8 @@ import { check, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/p
 import { id, instant } from '../base/db/columns.ts';
 
 /**
- * One row: the number of the present state of all switches. Whoever moves a switch locks it first, so that changes have one order
- * and each of them is computed on the state that it really changes.
+ * One row: the number of the present state of all switches. Whoever moves a switch locks it first, so that
+ * changes have one order and each of them is computed on the state that it really changes.
  */
 export const platformFeatureRevision = pgTable(
   'platform_feature_revision',
@@ -15,7 +15,10 @@ export const platformFeatureRevision = pgTable(
   (t) => [check('platform_feature_revision_one', sql`${t.one} = 1`)],
 );
 
-/** Append-only: triggers refuse every change, see the migration. `affected`: what the switch did to every feature, in the spelling of the API. */
+/**
+ * Append-only: triggers refuse every change, see the migration. `affected`: what the switch did to every
+ * feature, in the spelling of the API.
+ */
 export const platformFeatureChanges = pgTable(
   'platform_feature_changes',
   {

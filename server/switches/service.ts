@@ -83,7 +83,10 @@ function unknown(key: string): Error {
   );
 }
 
-/** The present one, and each that comes. Whoever comes back with a position is told the present one as well: it reads everything again anyway. */
+/**
+ * The present one, and each that comes. Whoever comes back with a position is told the present one as well:
+ * it reads everything again anyway.
+ */
 async function* revisions(follower: Follower, signal: AbortSignal) {
   for (let told: number | undefined; !signal.aborted;) {
     const { revision } = follower.view();

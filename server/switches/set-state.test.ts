@@ -1,4 +1,7 @@
-/** What needs no database: refusals before the transaction, what a move would do, and who says where it came from. */
+/**
+ * What needs no database: refusals before the transaction, what a move would do, and who says where it came
+ * from.
+ */
 import { create } from '@bufbuild/protobuf';
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import {

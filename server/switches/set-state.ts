@@ -1,6 +1,7 @@
 /**
- * Moves a switch for a person or a program. What can be refused without the database is refused before the transaction; the rest is
- * decided under the lock, on the state that is really changed. The order of the checks is part of the contract.
+ * Moves a switch for a person or a program. What can be refused without the database is refused before the
+ * transaction; the rest is decided under the lock, on the state that is really changed. The order of the
+ * checks is part of the contract.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';

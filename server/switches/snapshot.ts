@@ -18,9 +18,15 @@ export interface ResolvedFeature {
   readonly key: string;
   readonly enabled: boolean;
   readonly reason: FeatureReason;
-  /** Direct dependencies that are not enabled, in the order of the manifest; empty unless a dependency or a cycle is the reason. */
+  /**
+   * Direct dependencies that are not enabled, in the order of the manifest; empty unless a dependency or a
+   * cycle is the reason.
+   */
   readonly blockedBy: readonly string[];
-  /** Where the chains of `blockedBy` end: features whose own switch is off, unknown keys, members of cycles. Manifest order. */
+  /**
+   * Where the chains of `blockedBy` end: features whose own switch is off, unknown keys, members of cycles.
+   * Manifest order.
+   */
   readonly rootCauses: readonly string[];
   /** Absent for an unknown key. */
   readonly lifecycle?: Lifecycle;

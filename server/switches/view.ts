@@ -1,6 +1,7 @@
 /**
- * What a process answers from: one state of all switches, resolved, with the answers of the hot paths made ready. A view never
- * changes; a new state makes a new view, and swapping the one pointer to it changes everything at once.
+ * What a process answers from: one state of all switches, resolved, with the answers of the hot paths made
+ * ready. A view never changes; a new state makes a new view, and swapping the one pointer to it changes
+ * everything at once.
  */
 import { createHash } from 'node:crypto';
 import { ResolvedResponseSchema } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';

@@ -1,6 +1,7 @@
 /**
- * What is stated about one artifact: a passport beside one run, a page of statements beside the bare verification of the same signatures, and a statement that is signed and stored beside a bare
- * signature and an insert.
+ * What is stated about one artifact: a passport beside one run, a page of statements beside the bare
+ * verification of the same signatures, and a statement that is signed and stored beside a bare signature and
+ * an insert.
  */
 import { generateKeyPairSync, randomUUID, sign, verify } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
@@ -173,7 +174,10 @@ const statementOf = (n: number) => ({
   predicate: { suiteId: `suite-${n}`, score: String(n), caseResults: [{ name: 'algebra', passed: true }] },
 });
 
-/** One after the other, with all that belongs to it: what was stated before, the key, the ledger, the subjects. */
+/**
+ * One after the other, with all that belongs to it: what was stated before, the key, the ledger, the
+ * subjects.
+ */
 async function signing(): Promise<Figure> {
   await using database = await freshDatabase();
   const db = openDatabase({ url: database.url, max: 4 });

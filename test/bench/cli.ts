@@ -1,4 +1,7 @@
-/** How long a person waits for `svc --version`, beside the shortest thing that node can do. Interleaved, so that both see the same machine. */
+/**
+ * How long a person waits for `svc --version`, beside the shortest thing that node can do. Interleaved, so
+ * that both see the same machine.
+ */
 import { execFileSync } from 'node:child_process';
 import { figure, median, type Figure } from './figure.ts';
 

@@ -1,4 +1,6 @@
-/** Signed and unsigned JSON calls over kept-alive connections, cheap enough not to drown what they measure. */
+/**
+ * Signed and unsigned JSON calls over kept-alive connections, cheap enough not to drown what they measure.
+ */
 import { connect, type Socket } from 'node:net';
 import { createNonce, generateSigningKey, type SigningKey } from '@svc/proto/signature/keys.ts';
 import { signRequest } from '@svc/proto/signature/sign.ts';
@@ -63,7 +65,10 @@ interface Line {
   fail(error: Error): void;
 }
 
-/** HTTP/1.1 over bare sockets, one request in flight on each: node's own client costs as much as what is measured. */
+/**
+ * HTTP/1.1 over bare sockets, one request in flight on each: node's own client costs as much as what is
+ * measured.
+ */
 function createWire(baseUrl: string, connections: number): Wire {
   const { hostname, port, host } = new URL(baseUrl);
   const idle: Line[] = [];

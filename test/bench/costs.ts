@@ -1,6 +1,8 @@
 /**
- * Costs of two teams of one shape, one with 10,000 events in a month and one with a million: the summary, which reads rows of days, and the export of the million, beside what psql copies
- * of the same columns. Rows of days are as metering sums them; with few events not every environment is on every runner each day, so that the small team has fewer of them.
+ * Costs of two teams of one shape, one with 10,000 events in a month and one with a million: the summary,
+ * which reads rows of days, and the export of the million, beside what psql copies of the same columns. Rows
+ * of days are as metering sums them; with few events not every environment is on every runner each day, so
+ * that the small team has fewer of them.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -130,7 +132,10 @@ async function exported({ sdk, server }: Platform, { teamId, events }: FilledTea
   return { rate: events / ((performance.now() - began) / 1_000), firstByteMs, most };
 }
 
-/** Beside the memory of the server after an export of the short team: code, and the space in which what is young lives. */
+/**
+ * Beside the memory of the server after an export of the short team: code, and the space in which what is
+ * young lives.
+ */
 async function exports(
   platform: Platform,
   url: string,

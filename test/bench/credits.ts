@@ -1,4 +1,7 @@
-/** The ledger of credit: the balance of a team with a long history and of one with a short one, in turn; and posts over many teams beside the same rows without a ledger's rules. */
+/**
+ * The ledger of credit: the balance of a team with a long history and of one with a short one, in turn; and
+ * posts over many teams beside the same rows without a ledger's rules.
+ */
 import { performance } from 'node:perf_hooks';
 import postgres from 'postgres';
 import type { Database } from '../../server/base/db/index.ts';
@@ -19,7 +22,9 @@ const AT_ONCE = 16;
 const POSTS = 2_000;
 const ROUNDS = 4;
 
-/** Blocks of 49 cents, each used up cent by cent, but for the newest. References are not checked, and right. */
+/**
+ * Blocks of 49 cents, each used up cent by cent, but for the newest. References are not checked, and right.
+ */
 async function fill(owner: postgres.Sql, teamId: string, entries: number): Promise<void> {
   await owner`
     insert into credit_transfers (id, team_id, kind, source, "from", "to", cents, block_id, created_at)

@@ -1,6 +1,7 @@
 /**
- * Dispatch latency: from the moment a developer's submit request is sent until the runner holds the offer, one at a time, through HTTP, a signature
- * check and the queue; embedded and on RabbitMQ. Beside it graphile-worker, which crosses none of them.
+ * Dispatch latency: from the moment a developer's submit request is sent until the runner holds the offer,
+ * one at a time, through HTTP, a signature check and the queue; embedded and on RabbitMQ. Beside it
+ * graphile-worker, which crosses none of them.
  */
 import { figure, percentile, type Figure } from './figure.ts';
 import { createJsonClient, enrollBenchRunner, type BenchRunner, type JsonClient } from './client.ts';
@@ -22,7 +23,8 @@ async function oneRun(
   { runner, teamId }: { readonly runner: BenchRunner; readonly teamId: string },
 ): Promise<Sample> {
   const polled = runner.call('poll', { waitMs: 30_000 });
-  // The poll is parked when this comes back: what is measured is the hint's way, not the poll's own first look.
+  // The poll is parked when this comes back: what is measured is the hint's way, not the poll's own first
+  // look.
   await runner.call('heartbeat', {});
   const startedAt = performance.now();
   const submitted = client.post(

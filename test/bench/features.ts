@@ -1,7 +1,8 @@
 /**
- * Platform features: the check that every gated request makes, beside the bare look-up that it cannot be faster than, and the
- * resolution of a large manifest, beside the recursion that one would write first. The manifest is a ladder of diamonds, because
- * that is what tells the two apart: each rung doubles the ways to the bottom.
+ * Platform features: the check that every gated request makes, beside the bare look-up that it cannot be
+ * faster than, and the resolution of a large manifest, beside the recursion that one would write first. The
+ * manifest is a ladder of diamonds, because that is what tells the two apart: each rung doubles the ways to
+ * the bottom.
  */
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import { MANIFEST, type FeatureKey } from '@svc/proto/features/manifest.ts';
@@ -11,10 +12,16 @@ import { figure, median, type Figure } from './figure.ts';
 const CHECK_NS_MAX = 50;
 const RESOLVE_US_MAX = 50;
 const MANIFEST_SIZE = 64;
-/** Features that form the ladder; the others stand in chains of four. At 18 levels the recursion alone would take milliseconds a key. */
+/**
+ * Features that form the ladder; the others stand in chains of four. At 18 levels the recursion alone would
+ * take milliseconds a key.
+ */
 const LADDER_LEVELS = 10;
 
-/** Nanoseconds a call of `work`, which makes `calls`; the median of the better half of many rounds, since the others were disturbed. */
+/**
+ * Nanoseconds a call of `work`, which makes `calls`; the median of the better half of many rounds, since the
+ * others were disturbed.
+ */
 function nanoseconds(calls: number, work: () => number): number {
   const rounds: number[] = [];
   let sum = 0;
@@ -79,7 +86,10 @@ function manifest(): FeatureDefinition[] {
   return [...rungs, ...chains];
 }
 
-/** Whether each feature is enabled, as one would write it first: by asking every dependency again. Knows neither reasons nor cycles. */
+/**
+ * Whether each feature is enabled, as one would write it first: by asking every dependency again. Knows
+ * neither reasons nor cycles.
+ */
 function naively(
   definitions: readonly FeatureDefinition[],
   states: ReadonlyMap<string, string>,

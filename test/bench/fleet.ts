@@ -8,7 +8,10 @@ const SECONDS = 20;
 const WARM_UP_SECONDS = 6;
 
 export interface Fleet {
-  /** Milliseconds of each item, once what came before is settled: engines compile, and what opened thousands of polls leaves garbage behind. */
+  /**
+   * Milliseconds of each item, once what came before is settled: engines compile, and what opened thousands
+   * of polls leaves garbage behind.
+   */
   dispatch(): Promise<number[]>;
   close(): void;
 }

@@ -1,6 +1,7 @@
 /**
- * What a gate of ten policies costs over an artifact of 400 packages, once its thread is warm: through the runner, which prints the input, hands it over, makes the values and gives verdicts, beside
- * the same expressions as plans of the library, run here on values that were made once.
+ * What a gate of ten policies costs over an artifact of 400 packages, once its thread is warm: through the
+ * runner, which prints the input, hands it over, makes the values and gives verdicts, beside the same
+ * expressions as plans of the library, run here on values that were made once.
  */
 import { parse, plan } from '@bufbuild/cel';
 import { performance } from 'node:perf_hooks';

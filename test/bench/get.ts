@@ -1,6 +1,6 @@
 /**
- * GET of one resource, authorised, one indexed read: the product beside fastify with postgres.js reading the same row of the
- * same database. Each server is its own process with its own turn, in alternating rounds.
+ * GET of one resource, authorised, one indexed read: the product beside fastify with postgres.js reading the
+ * same row of the same database. Each server is its own process with its own turn, in alternating rounds.
  */
 import { figure, median, type Figure } from './figure.ts';
 import { applyLoad } from './load.ts';

@@ -1,6 +1,6 @@
 /**
- * What a heartbeat with one lease writes, beside what it wrote when the expiry of a lease stood in the item's row and in an index of it: bytes of write-ahead log, and how
- * many updates touch no index.
+ * What a heartbeat with one lease writes, beside what it wrote when the expiry of a lease stood in the item's
+ * row and in an index of it: bytes of write-ahead log, and how many updates touch no index.
  */
 import { createWorld } from '../setup/work/world.ts';
 import type { World } from '../setup/work/world.ts';
@@ -40,7 +40,8 @@ async function holdLeases(world: World): Promise<readonly Lease[]> {
 async function walBytes(world: World, run: () => Promise<unknown>): Promise<number> {
   const { sql } = world.db;
   await sql`checkpoint`;
-  // The first change of a page after a checkpoint logs all of it, which is the disk's affair and not the statement's.
+  // The first change of a page after a checkpoint logs all of it, which is the disk's affair and not the
+  // statement's.
   await run();
   const [before] = await sql<Array<{ lsn: string }>>`select pg_current_wal_lsn()::text as lsn`;
   for (let round = 0; round < ROUNDS; round += 1) await run();

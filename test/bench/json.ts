@@ -1,4 +1,6 @@
-/** The compiled JSON codec beside protobuf-es and JSON.stringify/parse, on the message that clients read most. */
+/**
+ * The compiled JSON codec beside protobuf-es and JSON.stringify/parse, on the message that clients read most.
+ */
 import { create, fromJson, toJson } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Isolation, Network } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';

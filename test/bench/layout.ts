@@ -4,7 +4,10 @@ import { AMQP_URL } from '../setup/needs.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { startProgram, type Program } from '../e2e/processes.ts';
 
-/** Server and gateway in one process, which is the default, or a gateway of its own that reaches its server by gRPC and RabbitMQ. */
+/**
+ * Server and gateway in one process, which is the default, or a gateway of its own that reaches its server by
+ * gRPC and RabbitMQ.
+ */
 export type Layout = 'one process' | 'gateway of its own';
 
 export interface Running {

@@ -1,4 +1,7 @@
-/** A load generator on bare sockets, so that it costs little beside what it measures: one request in flight a connection, HTTP/1.1 keep-alive. */
+/**
+ * A load generator on bare sockets, so that it costs little beside what it measures: one request in flight a
+ * connection, HTTP/1.1 keep-alive.
+ */
 import { connect } from 'node:net';
 
 export interface Load {
@@ -13,7 +16,10 @@ export interface LoadResult {
   readonly statuses: ReadonlyMap<number, number>;
 }
 
-/** Complete responses at the start of `buffer`: their statuses and the bytes they take. Needs content-length on each but 304. */
+/**
+ * Complete responses at the start of `buffer`: their statuses and the bytes they take. Needs content-length
+ * on each but 304.
+ */
 function takeResponses(buffer: string): { statuses: number[]; rest: string } {
   const statuses: number[] = [];
   let rest = buffer;

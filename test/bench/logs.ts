@@ -1,7 +1,8 @@
 /**
- * Log lines through one gateway and one server, each a process of its own, into PostgreSQL: signed appends of 256 KiB of four runs at once, as daemons
- * send them. Beside it, in the same run, the same bytes inserted as they are by postgres.js, one row an append. Memory is looked at
- * while they pass, and the tail of a log of 1 GB is read beside that of one of 10 MB.
+ * Log lines through one gateway and one server, each a process of its own, into PostgreSQL: signed appends of
+ * 256 KiB of four runs at once, as daemons send them. Beside it, in the same run, the same bytes inserted as
+ * they are by postgres.js, one row an append. Memory is looked at while they pass, and the tail of a log of 1
+ * GB is read beside that of one of 10 MB.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -25,7 +26,10 @@ const PASSED_BYTES = 512 * MEBIBYTE;
 const TAIL_BYTES = 65_536;
 const TAIL_READS = 300;
 
-/** As a build prints them: a time, a level, words, a path; a tenth of each line is noise that no compression shortens. */
+/**
+ * As a build prints them: a time, a level, words, a path; a tenth of each line is noise that no compression
+ * shortens.
+ */
 function logLines(bytes: number): Buffer {
   let text = '';
   for (let line = 0; text.length < bytes; line += 1) {
@@ -161,7 +165,10 @@ async function pass(stand: Stand, chunk: Buffer, bytes: number): Promise<Passed>
   };
 }
 
-/** A run with so much output, put into the database by itself: through the front door it would take as long as everything else. */
+/**
+ * A run with so much output, put into the database by itself: through the front door it would take as long as
+ * everything else.
+ */
 async function runWithOutput(url: string, { platform, teamId }: Stand, bytes: number): Promise<string> {
   const { id } = await platform.sdk.sandboxRuns.create(teamId, { command: ['true'] });
   const sql = postgres(url, { max: 1, onnotice: () => undefined });
@@ -224,7 +231,10 @@ function rateOf(chunk: Buffer, work: (chunk: Buffer) => unknown): number {
   return bytes / 1e6 / ((performance.now() - startedAt) / 1000);
 }
 
-/** Masking and cutting of lines as the daemon does it, beside the SHA-256 that it computes of the same bytes anyway. */
+/**
+ * Masking and cutting of lines as the daemon does it, beside the SHA-256 that it computes of the same bytes
+ * anyway.
+ */
 function masking(): Figure {
   const secrets = Array.from({ length: SECRETS }, () => randomBytes(24).toString('base64'));
   const piece = logLines(65_536);

@@ -1,6 +1,6 @@
 /**
- * `npm run bench [name…]`: every figure of the design beside its reference, measured in the same run. One JSON line a
- * figure as it comes, a table at the end; exit code 1 when a target is missed.
+ * `npm run bench [name…]`: every figure of the design beside its reference, measured in the same run. One
+ * JSON line a figure as it comes, a table at the end; exit code 1 when a target is missed.
  */
 import { printTable, type Figure } from './figure.ts';
 

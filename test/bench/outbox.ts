@@ -1,4 +1,7 @@
-/** Events of ended work that a worker publishes in a second: each metered, rated and summed up by its place, beside one counter a team and day. */
+/**
+ * Events of ended work that a worker publishes in a second: each metered, rated and summed up by its place,
+ * beside one counter a team and day.
+ */
 import type { SqlTag } from '../../server/base/db/index.ts';
 import type { EventEffect } from '../../server/kit/feature.ts';
 import { publish } from '../../server/kit/events/index.ts';

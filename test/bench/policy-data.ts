@@ -1,4 +1,7 @@
-/** Ten rules as people write them, and the artifact of 400 packages that they are asked about: all of them hold. */
+/**
+ * Ten rules as people write them, and the artifact of 400 packages that they are asked about: all of them
+ * hold.
+ */
 import { emptyArtifact, emptyInput } from '../../server/delivery/policies/engine/input.ts';
 import type { PolicyArtifact, PolicyInput } from '../../server/delivery/policies/engine/input.ts';
 

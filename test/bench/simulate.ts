@@ -1,4 +1,7 @@
-/** A simulation of 1,000 gates over HTTP, beside the bare plans on values that were made before; and how late the server's event loop is meanwhile. */
+/**
+ * A simulation of 1,000 gates over HTTP, beside the bare plans on values that were made before; and how late
+ * the server's event loop is meanwhile.
+ */
 import { parse, plan } from '@bufbuild/cel';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** What budgets and plans cost: submissions, which read gates and limits, and the evaluation of a thousand payers. */
+/**
+ * What budgets and plans cost: submissions, which read gates and limits, and the evaluation of a thousand
+ * payers.
+ */
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import { createSubmit } from '../../server/engine/work/submit.ts';
 import type { Submit } from '../../server/engine/work/submit.ts';

@@ -1,6 +1,7 @@
 /**
- * The supply chain of one team, inserted as rows. Ten artifacts share a set of ten packages, one in a hundred is in a release, each project has a thousand, three come from one commit, and twenty
- * environments run the newest ones. So whatever is asked has an answer of the same size, however many artifacts there are.
+ * The supply chain of one team, inserted as rows. Ten artifacts share a set of ten packages, one in a hundred
+ * is in a release, each project has a thousand, three come from one commit, and twenty environments run the
+ * newest ones. So whatever is asked has an answer of the same size, however many artifacts there are.
  */
 import { createHash } from 'node:crypto';
 import type postgres from 'postgres';

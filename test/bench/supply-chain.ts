@@ -1,4 +1,7 @@
-/** Artifacts of a team that has few and of one that has many, in one database, asked in turn over HTTP; and one artifact beside one run. */
+/**
+ * Artifacts of a team that has few and of one that has many, in one database, asked in turn over HTTP; and
+ * one artifact beside one run.
+ */
 import { performance } from 'node:perf_hooks';
 import postgres from 'postgres';
 import { startPlatform, type Platform, type Sdk } from '../e2e/platform.ts';

@@ -1,6 +1,6 @@
 /**
- * Items a second through submit, claim and report, 50 at once, each over HTTP and the last two signed, in one process and with a gateway of its own; beside graphile-worker and beside three bare
- * commits a item.
+ * Items a second through submit, claim and report, 50 at once, each over HTTP and the last two signed, in one
+ * process and with a gateway of its own; beside graphile-worker and beside three bare commits a item.
  */
 import { randomUUID } from 'node:crypto';
 import postgres from 'postgres';

@@ -1,4 +1,7 @@
-/** Complaints about work that is lost, doubled, stuck or forgotten; told from the side of who submitted it. Numbers are those of the list of complaints. */
+/**
+ * Complaints about work that is lost, doubled, stuck or forgotten; told from the side of who submitted it.
+ * Numbers are those of the list of complaints.
+ */
 import { writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { offerOf, script, TIMES, useWorld, waitFor } from './world.ts';

@@ -1,4 +1,7 @@
-/** Complaints about what people see and do not see: logs, secrets, reasons, pauses, versions, time. Numbers are those of the list of complaints. */
+/**
+ * Complaints about what people see and do not see: logs, secrets, reasons, pauses, versions, time. Numbers
+ * are those of the list of complaints.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';

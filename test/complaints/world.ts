@@ -1,6 +1,6 @@
 /**
- * What the complaints share: one real server and gateway with short times, real daemons whose executor is played, runners whose every word is written by
- * the test, and a bad network between them.
+ * What the complaints share: one real server and gateway with short times, real daemons whose executor is
+ * played, runners whose every word is written by the test, and a bad network between them.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

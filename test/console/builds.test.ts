@@ -1,4 +1,7 @@
-/** The page of builds: the list, one build with its phases and its followed output, and what can be done with it. */
+/**
+ * The page of builds: the list, one build with its phases and its followed output, and what can be done with
+ * it.
+ */
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

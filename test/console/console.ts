@@ -16,7 +16,10 @@ export interface Console {
   passTime(ms: number): void;
   /** A tab of its own browser profile; every complaint of the browser about it is collected. */
   open(path: string, options?: BrowserContextOptions): Promise<Tab>;
-  /** The same, signed in: by the form the first time, and then by the cookie of that session as long as it holds. */
+  /**
+   * The same, signed in: by the form the first time, and then by the cookie of that session as long as it
+   * holds.
+   */
   openAs(
     path: string,
     who: Pick<Person, 'email' | 'password'>,
@@ -174,7 +177,10 @@ async function addStaff(server: TestServer): Promise<Person> {
 
 const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED';
 
-/** Opens a page with all that it fetches first. Containers of other stories bring interfaces of this machine up and down, upon which Chromium breaks off what it is fetching: that is fetched again. */
+/**
+ * Opens a page with all that it fetches first. Containers of other stories bring interfaces of this machine
+ * up and down, upon which Chromium breaks off what it is fetching: that is fetched again.
+ */
 async function openWhole(page: Page, at: string): Promise<void> {
   let isBroken = false;
   const noted = (request: Request): void => {

@@ -1,4 +1,7 @@
-/** The page of costs: the month, its days, what stands out, budgets, and for who may pay credit, statements and plans. */
+/**
+ * The page of costs: the month, its days, what stands out, budgets, and for who may pay credit, statements
+ * and plans.
+ */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { seedDays } from '../../server/money/costs/testing/days.ts';
@@ -17,7 +20,9 @@ const here = (await has('postgres')) && (await has('chromium'));
 const DAY = 24 * 60 * 60_000;
 const HOUR = 60 * 60_000;
 
-/** Noon of the 20th of the month before this one: a month with days behind and before, whenever the test runs. */
+/**
+ * Noon of the 20th of the month before this one: a month with days behind and before, whenever the test runs.
+ */
 function twentieth(): Date {
   const now = new Date();
   return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 20, 12));

@@ -1,4 +1,7 @@
-/** Staff's table of platform features: what it shows, how a switch is moved, and what happens when two people do it at once. */
+/**
+ * Staff's table of platform features: what it shows, how a switch is moved, and what happens when two people
+ * do it at once.
+ */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';

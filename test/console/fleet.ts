@@ -72,7 +72,10 @@ export async function startFleet(console_: Console, name = 'builders'): Promise<
   };
 }
 
-/** Has the page look again now instead of in some seconds: it does so when the machine says that it is online again. */
+/**
+ * Has the page look again now instead of in some seconds: it does so when the machine says that it is online
+ * again.
+ */
 export const LOOK = 'window.dispatchEvent(new Event("online"))';
 
 /** The tab goes out of view and comes back, which ends its streams and begins others. */

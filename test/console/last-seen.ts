@@ -1,4 +1,7 @@
-/** What a browser showed and waited for when its test failed: a timeout alone does not say whether a page was slow, empty or refused. */
+/**
+ * What a browser showed and waited for when its test failed: a timeout alone does not say whether a page was
+ * slow, empty or refused.
+ */
 import type { BrowserContext, Page, Request } from 'playwright-core';
 import { onTestFailed } from 'vitest';
 

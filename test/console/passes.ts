@@ -1,4 +1,6 @@
-/** What every view must hold: axe finds nothing, targets are large enough, nothing is wider than the window. */
+/**
+ * What every view must hold: axe finds nothing, targets are large enough, nothing is wider than the window.
+ */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -24,7 +26,10 @@ async function violations(page: Page): Promise<string[]> {
   );
 }
 
-/** Buttons, fields and links that stand alone; links inside of a sentence may be as high as it is, and a box has its label. */
+/**
+ * Buttons, fields and links that stand alone; links inside of a sentence may be as high as it is, and a box
+ * has its label.
+ */
 async function smallTargets(page: Page): Promise<string[]> {
   return (await page.evaluate(`[...document.querySelectorAll('button, input:not([type=checkbox]), label.check, select, textarea, summary, nav a, a.button, a.brand, a.back')]
     .filter((each) => each.checkVisibility() && !each.matches('.button-inline'))

@@ -1,4 +1,7 @@
-/** What is asked before a promotion is approved or rejected: what changes, what policies say, and where the focus goes. */
+/**
+ * What is asked before a promotion is approved or rejected: what changes, what policies say, and where the
+ * focus goes.
+ */
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../setup/needs.ts';

@@ -18,12 +18,16 @@ describe.skipIf(!here)('signing in', () => {
   });
   afterAll(async () => await console_.stop());
 
-  /** The session ends while the dialog is open. The page notices by the click, or has noticed before it, because its stream of features ends as well. */
+  /**
+   * The session ends while the dialog is open. The page notices by the click, or has noticed before it,
+   * because its stream of features ends as well.
+   */
   const endSession = async (page: Page): Promise<void> => {
     const confirm = page.getByRole('button', { name: 'Turn off' });
     await confirm.click({ trial: true });
     console_.passTime(STAFF_IDLE_MS + 60_000);
-    // A click by Playwright would wait for a button that is gone by then, and press the one of the next dialog.
+    // A click by Playwright would wait for a button that is gone by then, and press the one of the next
+    // dialog.
     await confirm.evaluateAll((buttons) => buttons.forEach((button) => button.click()));
     await page.getByText('Your session has ended. Sign in again to go on where you were.').waitFor();
   };

@@ -56,7 +56,10 @@ function decode(png: Buffer): Picture {
   return { width, height, rgb };
 }
 
-/** PNG, section 9: each byte was stored as its difference from what the bytes left, above and above left foretell. */
+/**
+ * PNG, section 9: each byte was stored as its difference from what the bytes left, above and above left
+ * foretell.
+ */
 function unfilter(
   raw: Buffer,
   stride: number,

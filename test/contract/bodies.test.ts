@@ -1,6 +1,7 @@
 /**
- * What a body may cost. Every public RPC, through every door, is sent bodies made to be expensive; the processor time that the server spends on
- * each is held to three times what JSON.parse takes for 1 MiB of ordinary JSON, measured in the same run.
+ * What a body may cost. Every public RPC, through every door, is sent bodies made to be expensive; the
+ * processor time that the server spends on each is held to three times what JSON.parse takes for 1 MiB of
+ * ordinary JSON, measured in the same run.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
@@ -55,7 +56,9 @@ interface Sent {
 
 interface Case extends Sent {
   readonly name: string;
-  /** The body of the same request without anything in it: what the RPC does with that is not the body's cost. */
+  /**
+   * The body of the same request without anything in it: what the RPC does with that is not the body's cost.
+   */
   readonly empty: Buffer;
   readonly http2: boolean;
   /** The answer to `empty` ends by itself: a stream that was let in does not. */
@@ -238,8 +241,9 @@ async function msOf(sent: Case): Promise<{ ms: number; status: number }> {
 }
 
 /**
- * Returns what a body costs in references. From the second try on the reference is of that moment, and what the RPC does with an empty body is taken off:
- * only where the RPC ran, because a body that was refused pays for itself.
+ * Returns what a body costs in references. From the second try on the reference is of that moment, and what
+ * the RPC does with an empty body is taken off: only where the RPC ran, because a body that was refused pays
+ * for itself.
  */
 async function costOf(sent: Case): Promise<{ cost: number; status: number }> {
   let { ms, status } = await msOf(sent);

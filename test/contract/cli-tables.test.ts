@@ -1,11 +1,13 @@
-/** The generator leaves out of cli/gen/ what cli/tables.ts takes for granted: of every command they say together what its contract says. */
+/**
+ * The generator leaves out of cli/gen/ what cli/tables.ts takes for granted: of every command they say
+ * together what its contract says.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CommandSpec, FieldSpec } from '../../cli/command.ts';
 import { buildModel } from '../../proto/generators/build-model.ts';
 import { loadImage } from '../../proto/generators/image.ts';
 import type { CliFieldModel, RpcModel } from '../../proto/generators/model.ts';
 import { createFixtureWorkspace } from '../../proto/generators/testdata/workspace.ts';
-import { paragraphs } from '../../proto/generators/text.ts';
 import { printedGroups } from './printed-tables.ts';
 
 const workspace = createFixtureWorkspace();
@@ -23,7 +25,7 @@ afterAll(() => workspace.remove());
 /** As the contract has it. */
 function fieldOf(model: CliFieldModel): Partial<FieldSpec> {
   const { field: _field, path: name, rest, description, ...same } = model;
-  return { name, ...same, description: paragraphs(description), ...(rest && { rest }) };
+  return { name, ...same, description: description, ...(rest && { rest }) };
 }
 
 describe('a printed table', () => {
@@ -42,7 +44,7 @@ describe('a printed table', () => {
         ({ group, words }) => group === cli?.group && words.join(' ') === cli.words.join(' '),
       );
       expect(spec, rpc.id).toMatchObject({
-        description: paragraphs(rpc.comment),
+        description: rpc.comment,
         destructive: rpc.destructive,
         stream: rpc.serverStreaming,
         columns: rpc.columns,

@@ -1,7 +1,8 @@
 /**
- * Every RPC that belongs to a platform feature, with the feature off. An internal feature must look as if it had never been there: whole answers are held
- * against those of paths that nobody serves, byte for byte, whatever is sent. A public one says 403 `feature_disabled` and nothing else. What SPEC 4.6 lets
- * succeed is answered. The rows are made from the contract, so that a new RPC is tested by being there.
+ * Every RPC that belongs to a platform feature, with the feature off. An internal feature must look as if it
+ * had never been there: whole answers are held against those of paths that nobody serves, byte for byte,
+ * whatever is sent. A public one says 403 `feature_disabled` and nothing else. What SPEC 4.6 lets succeed is
+ * answered. The rows are made from the contract, so that a new RPC is tested by being there.
  */
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
@@ -75,8 +76,9 @@ describe.runIf(await has('postgres'))('gates of platform features', () => {
   });
 
   /**
-   * Submitting a run is not the surface of runners: SPEC 1.5 sends a service-operated team's work to the service's own pool, and 4.2 lists what is the
-   * runners' own. So work is taken in while runners are off, and waits.
+   * Submitting a run is not the surface of runners: SPEC 1.5 sends a service-operated team's work to the
+   * service's own pool, and 4.2 lists what is the runners' own. So work is taken in while runners are off,
+   * and waits.
    */
   it('has rows for every call of and about runners, and none for the runs that they execute', () => {
     const featuresOf = (service: string) =>

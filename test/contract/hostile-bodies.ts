@@ -1,6 +1,7 @@
 /**
- * Bodies made to cost, from a contract alone: lists and maps far beyond their bounds, fields that nobody knows, nesting, groups, and one that is full
- * up to the limit. Each fills what a request may unpack to; compressed they are a thousandth of that.
+ * Bodies made to cost, from a contract alone: lists and maps far beyond their bounds, fields that nobody
+ * knows, nesting, groups, and one that is full up to the limit. Each fills what a request may unpack to;
+ * compressed they are a thousandth of that.
  */
 import { ScalarType, type DescField, type DescMessage } from '@bufbuild/protobuf';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';

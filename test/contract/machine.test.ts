@@ -1,6 +1,7 @@
 /**
- * The same matrix for those who are not people: every machine RPC without a signature, with a bearer key instead, with a foreign key, in another runner's
- * name and after revocation; every internal RPC without and with the wrong token. Made from the contract as well.
+ * The same matrix for those who are not people: every machine RPC without a signature, with a bearer key
+ * instead, with a foreign key, in another runner's name and after revocation; every internal RPC without and
+ * with the wrong token. Made from the contract as well.
  */
 import { createServer, type AddressInfo } from 'node:net';
 import * as grpc from '@grpc/grpc-js';

@@ -1,4 +1,7 @@
-/** The manifest of platform features against the one that customers have: lifecycles go forward only. Skipped without git. */
+/**
+ * The manifest of platform features against the one that customers have: lifecycles go forward only. Skipped
+ * without git.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,7 +34,10 @@ async function manifestAt(commit: string): Promise<readonly FeatureDefinition[] 
 }
 
 const baseline = findBaseline(root);
-/** A baseline from before the manifest says nothing; the last commit at least shows what is about to be committed. */
+/**
+ * A baseline from before the manifest says nothing; the last commit at least shows what is about to be
+ * committed.
+ */
 const released = (baseline && (await manifestAt(baseline.commit))) ?? (await manifestAt('HEAD'));
 
 it.skipIf(released === undefined)('takes back no lifecycle that has been announced', () => {

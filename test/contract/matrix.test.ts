@@ -1,8 +1,10 @@
 /**
- * Every public RPC of the contract, called by nobody, with garbage, with an expired and a revoked key, by a member of another team, without
- * the scope, and by the right caller. Refused calls must change no row; another team's resource must read like a missing one; nobody may hold more after a
- * call than the credential of the call does, or longer; whoever is guarded takes no guard away. The matrix is made from the contract: an RPC without a valid request in the *.requests.ts of its
- * feature, with what it gives, fails it, and so does one that a developer may call and that does not say what guards it changes.
+ * Every public RPC of the contract, called by nobody, with garbage, with an expired and a revoked key, by a
+ * member of another team, without the scope, and by the right caller. Refused calls must change no row;
+ * another team's resource must read like a missing one; nobody may hold more after a call than the credential
+ * of the call does, or longer; whoever is guarded takes no guard away. The matrix is made from the contract:
+ * an RPC without a valid request in the *.requests.ts of its feature, with what it gives, fails it, and so
+ * does one that a developer may call and that does not say what guards it changes.
  */
 import { existsSync } from 'node:fs';
 import type { DescField } from '@bufbuild/protobuf';

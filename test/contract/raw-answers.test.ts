@@ -1,6 +1,7 @@
 /**
- * Answers of raw bytes from end to end: a contract whose RPCs answer google.api.HttpBody, through the generator, the door on a real socket, the SDK's
- * client and the command line. The contract is one of the generator's fixtures.
+ * Answers of raw bytes from end to end: a contract whose RPCs answer google.api.HttpBody, through the
+ * generator, the door on a real socket, the SDK's client and the command line. The contract is one of the
+ * generator's fixtures.
  */
 import { create, type Message } from '@bufbuild/protobuf';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';

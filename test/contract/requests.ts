@@ -1,29 +1,42 @@
 /**
- * One valid request for every public RPC, by RPC id, from the files `*.requests.ts` beside the features. An RPC without one fails the matrix.
+ * One valid request for every public RPC, by RPC id, from the files `*.requests.ts` beside the features. An
+ * RPC without one fails the matrix.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { World } from './world.ts';
 
 export interface ValidRequest {
-  /** Fields of the message by their JSON names; the matrix puts them into the path, the query and the body. */
+  /**
+   * Fields of the message by their JSON names; the matrix puts them into the path, the query and the body.
+   */
   readonly fields: (world: World) => Record<string, unknown> | Promise<Record<string, unknown>>;
-  /** Status for the right caller; default: the RPC's success status. Some calls are right and still refused, with this code. */
+  /**
+   * Status for the right caller; default: the RPC's success status. Some calls are right and still refused,
+   * with this code.
+   */
   readonly status?: number;
   /** Which credential is the right one; default: by the RPC's declaration. */
   readonly as?: 'session' | 'staff_session' | 'nobody';
-  /** The right caller acts behind all others, since it takes away what they need: those with a lower number first, which is how much hangs on what goes. */
+  /**
+   * The right caller acts behind all others, since it takes away what they need: those with a lower number
+   * first, which is how much hangs on what goes.
+   */
   readonly last?: number;
   /** What somebody holds after the call that nobody held before. */
   readonly gives: Gives | 'nothing';
   /**
-   * Whether it changes what guards something, or what such a guard goes by. Of whatever writes and has no answer here the matrix sees that it is for admins and owners alone, so that it may change any guard; developers may call
-   * it only if it says `nothing`, or what they are refused.
+   * Whether it changes what guards something, or what such a guard goes by. Of whatever writes and has no
+   * answer here the matrix sees that it is for admins and owners alone, so that it may change any guard;
+   * developers may call it only if it says `nothing`, or what they are refused.
    */
   readonly guards?: 'nothing' | Guarded;
 }
 
-/** May this credential, by this call, gain or give more than it holds, or outlive its end? The matrix fails for any call of an API key by which anybody holds more than the key does. */
+/**
+ * May this credential, by this call, gain or give more than it holds, or outlive its end? The matrix fails
+ * for any call of an API key by which anybody holds more than the key does.
+ */
 export interface Gives {
   readonly what: string;
   /** Why that is no more than the caller may do, and when it ends. */

@@ -1,6 +1,7 @@
 /**
- * Every operation of SPEC 4.6 that is built, called exactly as it stands there: positional arguments, objects and options in their places, and all features as they
- * are after the first start. What is asked of an answer is that there is one.
+ * Every operation of SPEC 4.6 that is built, called exactly as it stands there: positional arguments, objects
+ * and options in their places, and all features as they are after the first start. What is asked of an answer
+ * is that there is one.
  */
 import { randomBytes } from 'node:crypto';
 import type { SvcSDK } from '@svc/sdk';

@@ -1,4 +1,7 @@
-/** Every command of SPEC 4.1 to 4.6, word for word, in a script: there is no terminal, nobody answers a question, and no flag stands that SPEC does not write. */
+/**
+ * Every command of SPEC 4.1 to 4.6, word for word, in a script: there is no terminal, nobody answers a
+ * question, and no flag stands that SPEC does not write.
+ */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

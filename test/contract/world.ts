@@ -1,6 +1,7 @@
 /**
- * The people, teams and rows that the contract matrix plays with: a team with an owner, a stranger with a team of its own, and one credential of
- * every kind. Everything is made through the public API; only what time would do (an expired key) is done in SQL.
+ * The people, teams and rows that the contract matrix plays with: a team with an owner, a stranger with a
+ * team of its own, and one credential of every kind. Everything is made through the public API; only what
+ * time would do (an expired key) is done in SQL.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { ApiKeysCreateParams } from '@svc/sdk';
@@ -73,7 +74,10 @@ async function newAccount(
   return { session, userId, sdk: createSvcSDK({ baseUrl: platform.url, token: session }) };
 }
 
-/** Features that are off by default; a gate that is shut would answer before anything that the matrix looks at. */
+/**
+ * Features that are off by default; a gate that is shut would answer before anything that the matrix looks
+ * at.
+ */
 const SWITCHED_ON = ['host.incidents', 'host.compliance.residency_chain', 'host.automation.maintenance'];
 
 export async function makeWorld(platform: Platform, databaseUrl: string): Promise<World> {

@@ -1,6 +1,7 @@
 /**
- * `npm run demo`: the whole main job on this machine, in one transcript, ending by itself. It starts the platform and
- * two runner daemons as their own processes, and uses nothing that a customer could not use: the commands and the SDK.
+ * `npm run demo`: the whole main job on this machine, in one transcript, ending by itself. It starts the
+ * platform and two runner daemons as their own processes, and uses nothing that a customer could not use: the
+ * commands and the SDK.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -132,7 +133,8 @@ async function revokeInMidRun(demo, first) {
   for await (const event of sdk.sandboxRuns.streamLogs(id)) {
     say.output(event.text);
     if (position !== undefined) continue;
-    // The first output is here: the run is in full swing. What follows comes from wherever it is executed then.
+    // The first output is here: the run is in full swing. What follows comes from wherever it is executed
+    // then.
     position = event.position;
     const running = await sdk.sandboxRuns.get(id);
     say.line(

@@ -1,4 +1,7 @@
-/** What the demo prints: numbered steps with the time since the start, indented lines, and output of runs set apart. */
+/**
+ * What the demo prints: numbered steps with the time since the start, indented lines, and output of runs set
+ * apart.
+ */
 
 export function createTranscript() {
   const startedAt = performance.now();

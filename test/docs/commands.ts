@@ -7,7 +7,10 @@ import { commandTree } from '../../cli/shell/tree.ts';
 import type { Command } from '../../runner/commands/command-io.ts';
 import { parseFlags, UsageError as RunnerUsageError, type FlagSpec } from '../../runner/commands/flags.ts';
 
-/** In a block a command line is whole; in a sentence it may be the beginning of one, and name a group of commands alone. */
+/**
+ * In a block a command line is whole; in a sentence it may be the beginning of one, and name a group of
+ * commands alone.
+ */
 export interface Shown {
   readonly words: readonly string[];
   readonly whole: boolean;

@@ -1,4 +1,7 @@
-/** What the checks of the documents look at in a page: its code, its links and its headings, each with its line. */
+/**
+ * What the checks of the documents look at in a page: its code, its links and its headings, each with its
+ * line.
+ */
 
 export interface Page {
   /** From the root of the repository. */

@@ -1,4 +1,7 @@
-/** Enough of a shell's grammar to find the commands that a document shows: quotes, comments, substitutions, pipes and redirections. */
+/**
+ * Enough of a shell's grammar to find the commands that a document shows: quotes, comments, substitutions,
+ * pipes and redirections.
+ */
 
 interface Command {
   readonly words: readonly string[];
@@ -7,7 +10,10 @@ interface Command {
 /** Programs and shell words that may stand before the command itself. */
 const WRAPPERS = new Set(['npx', 'sudo', 'exec', 'time', '$', 'if', 'then', 'while', 'until', 'do', '!']);
 
-/** Every simple command of a text, those inside of `$(…)` included. Backslashes at the ends of lines join them. */
+/**
+ * Every simple command of a text, those inside of `$(…)` included. Backslashes at the ends of lines join
+ * them.
+ */
 export function commandsOf(text: string): readonly Command[] {
   const found: Command[] = [];
   let words: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * A broker of three nodes under two gateways and a server: whatever happens to a node, hints arrive again by themselves. The same under load, partitions included,
- * is `npm run faults -- --row broker-node`.
+ * A broker of three nodes under two gateways and a server: whatever happens to a node, hints arrive again by
+ * themselves. The same under load, partitions included, is `npm run faults -- --row broker-node`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * Builds from end to end with what users run: the server, a real daemon with podman, a repository by `git http-backend` and a real registry, all on loopback.
- * A person deploys by the SDK, follows the output, opens the address, and rolls back.
+ * Builds from end to end with what users run: the server, a real daemon with podman, a repository by `git
+ * http-backend` and a real registry, all on loopback. A person deploys by the SDK, follows the output, opens
+ * the address, and rolls back.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

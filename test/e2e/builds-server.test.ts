@@ -1,6 +1,7 @@
 /**
- * The whole server side of builds with the programs as they are shipped: a person with the SDK and the CLI on one side, on the other a runner written from the
- * protocol alone, whose every word this file writes. What a real daemon makes of an offer is told elsewhere.
+ * The whole server side of builds with the programs as they are shipped: a person with the SDK and the CLI on
+ * one side, on the other a runner written from the protocol alone, whose every word this file writes. What a
+ * real daemon makes of an offer is told elsewhere.
  */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,7 +14,10 @@ const CANARY = `canary-${randomBytes(8).toString('hex')}`;
 const IMAGE = '127.0.0.1:5000/acme/web';
 const DIGEST = `sha256:${'d'.repeat(64)}`;
 const COMMIT = 'c'.repeat(40);
-/** Long enough for a machine that is busy with other things: between two words of the test's runner lies a call or two. */
+/**
+ * Long enough for a machine that is busy with other things: between two words of the test's runner lies a
+ * call or two.
+ */
 const LEASE_MS = 15_000;
 
 interface Offer {

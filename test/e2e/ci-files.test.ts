@@ -1,6 +1,6 @@
 /**
- * Files of CI systems as they come: `ci validate` in a working tree and discovery at the repository's host say the same of each, and what one team's
- * repositories hold delays nobody else.
+ * Files of CI systems as they come: `ci validate` in a working tree and discovery at the repository's host
+ * say the same of each, and what one team's repositories hold delays nobody else.
  */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -104,7 +104,8 @@ describe.skipIf(!(await has('postgres')))('files of CI systems', () => {
     const there = problems.map(
       ({ path, message, fatal }) => `${path} ${fatal ? 'error' : 'warning'}: ${message}`,
     );
-    // Where the host tells the size, it is told; where it does not, or here, that there are more bytes than the limit.
+    // Where the host tells the size, it is told; where it does not, or here, that there are more bytes than
+    // the limit.
     const plain = (said: readonly string[]): readonly string[] =>
       said.map((one) => one.replace(/has (?:\d+|more than \d+) bytes/, 'has too many bytes')).sort();
     expect(plain(here)).toEqual(plain(there));

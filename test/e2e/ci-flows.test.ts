@@ -1,6 +1,7 @@
 /**
- * Whole flows of external CI against a running platform: webhooks that the provider's own subscription sends, direct reports and id_tokens, mixed, out of
- * order, delivered twice, with a retry and a re-run, and a build of the service beside them. However they arrive, one right timeline comes of it.
+ * Whole flows of external CI against a running platform: webhooks that the provider's own subscription sends,
+ * direct reports and id_tokens, mixed, out of order, delivered twice, with a retry and a re-run, and a build
+ * of the service beside them. However they arrive, one right timeline comes of it.
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';

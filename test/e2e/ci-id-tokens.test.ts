@@ -1,4 +1,6 @@
-/** `svc ci report` as it is shipped, in jobs without a key, against a real server and issuers of id_tokens. */
+/**
+ * `svc ci report` as it is shipped, in jobs without a key, against a real server and issuers of id_tokens.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleCli, type BundledCli, type Ended } from '../../cli/testing/bundle.ts';

@@ -41,7 +41,10 @@ describe.skipIf(!postgresHere)('platform features on the command line', () => {
   const staff = async (...words: string[]): Promise<Ended> =>
     await svc('staff', server.first.staffApiKey, words);
 
-  /** A gated command whose check was made: on a busy machine the resolver's answer may come too late, and the command rightly proceeds. */
+  /**
+   * A gated command whose check was made: on a busy machine the resolver's answer may come too late, and the
+   * command rightly proceeds.
+   */
   const checked = async (person: string, credential: string, words: readonly string[]): Promise<Ended> => {
     for (let tries = 1; ; tries += 1) {
       const ended = await svc(person, credential, [...words, '--verbose']);
@@ -108,7 +111,8 @@ describe.skipIf(!postgresHere)('platform features on the command line', () => {
       expect(stderr).not.toContain('request req_');
     }
     await staff('features', 'set', 'host.spaces', 'enabled', '--reason', REASON);
-    // Staff moved the switch, so their own command line has forgotten what it knew; nobody else waits longer than a minute.
+    // Staff moved the switch, so their own command line has forgotten what it knew; nobody else waits longer
+    // than a minute.
     expect((await staff('spaces', 'list')).code).toBe(0);
     expect((await svc('newcomer', server.first.apiKey, ['spaces', 'list'])).code).toBe(0);
   });

@@ -1,4 +1,7 @@
-/** Who gives what to whom, as people type it and as programs call it by gRPC: keys and their children, an unverified address, its owner's claim. */
+/**
+ * Who gives what to whom, as people type it and as programs call it by gRPC: keys and their children, an
+ * unverified address, its owner's claim.
+ */
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { ApiKeysService } from '@svc/proto/gen/svc/apikeys/v1/apikeys_pb.ts';

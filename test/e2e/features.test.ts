@@ -1,6 +1,7 @@
 /**
- * Two server processes on one database, as an operator runs them: they agree about platform features within a second, with the
- * database's notifications and without; and what needs no database is still answered while there is none.
+ * Two server processes on one database, as an operator runs them: they agree about platform features within a
+ * second, with the database's notifications and without; and what needs no database is still answered while
+ * there is none.
  */
 import { join } from 'node:path';
 import { createSvcSDK } from '@svc/sdk';
@@ -79,7 +80,10 @@ interface End {
   readonly staff: Sdk;
 }
 
-/** Moves a switch to and fro by the one server, which shows it at once; how long after its answer the other one does. */
+/**
+ * Moves a switch to and fro by the one server, which shows it at once; how long after its answer the other
+ * one does.
+ */
 async function measureLags(writer: End, reader: End): Promise<number[]> {
   const lags: number[] = [];
   for (let change = 0; change < CHANGES; change += 1) {
@@ -174,7 +178,8 @@ describe.runIf(await has('postgres'))('two servers on one database whose notific
   const notifications: string[] = [];
 
   beforeAll(async () => {
-    // Each session finds this function before the real one, so that the word about features is lost on every way, always.
+    // Each session finds this function before the real one, so that the word about features is lost on every
+    // way, always.
     pair = await startPair(async (url) => {
       const admin = postgres(url, { max: 1, onnotice: () => undefined });
       await admin.unsafe(`

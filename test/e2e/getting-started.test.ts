@@ -1,7 +1,8 @@
 /**
- * docs/getting-started.md as it stands. Blocks marked `sh server` and `sh runner` are typed into terminals of their own, all others into one shell, in the
- * order of the page. The folder is a clone of links, so that `.svc` is a new one. What the environment settles: a free port, a fresh database instead of one
- * that is made first, namespaces instead of containers, and that `npm ci` has been done.
+ * docs/getting-started.md as it stands. Blocks marked `sh server` and `sh runner` are typed into terminals of
+ * their own, all others into one shell, in the order of the page. The folder is a clone of links, so that
+ * `.svc` is a new one. What the environment settles: a free port, a fresh database instead of one that is
+ * made first, namespaces instead of containers, and that `npm ci` has been done.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * A runner written from the description of the protocol alone: RFC 9421, RFC 9530 and RFC 7638 by hand on node:crypto,
- * without one line of the product. If this program can work as a runner, so can anybody's.
+ * A runner written from the description of the protocol alone: RFC 9421, RFC 9530 and RFC 7638 by hand on
+ * node:crypto, without one line of the product. If this program can work as a runner, so can anybody's.
  */
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 

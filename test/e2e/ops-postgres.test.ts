@@ -1,4 +1,7 @@
-/** The scripts of ops/compose.yaml, run as the image runs them: a primary, two standbys that copy it, and commits that one of them must have. */
+/**
+ * The scripts of ops/compose.yaml, run as the image runs them: a primary, two standbys that copy it, and
+ * commits that one of them must have.
+ */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** A server that starts its own registry (`LOCAL_REGISTRY=auto`) and a runner on the same machine; the server dies, and the images are there for the next one. */
+/**
+ * A server that starts its own registry (`LOCAL_REGISTRY=auto`) and a runner on the same machine; the server
+ * dies, and the images are there for the next one.
+ */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';

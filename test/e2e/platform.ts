@@ -1,4 +1,7 @@
-/** A running platform for the stories: its processes, the bootstrap accounts, and a team that runs its own work. */
+/**
+ * A running platform for the stories: its processes, the bootstrap accounts, and a team that runs its own
+ * work.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,8 +45,9 @@ export interface Platform {
 }
 
 /**
- * Without a DATABASE_URL the server makes a cluster of its own, which costs more than all else of its start. `machine`: a database at the machine's
- * PostgreSQL instead, where there is one; for stories that are not about that.
+ * Without a DATABASE_URL the server makes a cluster of its own, which costs more than all else of its start.
+ * `machine`: a database at the machine's PostgreSQL instead, where there is one; for stories that are not
+ * about that.
  */
 export async function startPlatform(
   env: Record<string, string> = {},

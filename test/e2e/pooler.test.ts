@@ -1,6 +1,7 @@
 /**
- * The server behind a PgBouncer in session mode: what dispatch needs of a session holds there, from the submission to the output, and LISTEN too. `SVC_TEST_POOLER=1` puts one before every test
- * database, so that any other test file can be run through it.
+ * The server behind a PgBouncer in session mode: what dispatch needs of a session holds there, from the
+ * submission to the output, and LISTEN too. `SVC_TEST_POOLER=1` puts one before every test database, so that
+ * any other test file can be run through it.
  */
 import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -15,7 +15,10 @@ export interface Program {
   readonly exited: Promise<number | null>;
 }
 
-/** Environment of a program under test: this one's, less what would make it read another installation's settings. */
+/**
+ * Environment of a program under test: this one's, less what would make it read another installation's
+ * settings.
+ */
 function cleanEnvironment(extra: Record<string, string>): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>

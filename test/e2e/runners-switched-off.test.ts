@@ -1,6 +1,7 @@
 /**
- * Runners switched off under work, and on again: with the programs as they are shipped, a real daemon and real tasks. What must hold: nothing is lost and
- * nothing counts twice, the daemon neither ends nor enrolls anew, and nobody has to touch it.
+ * Runners switched off under work, and on again: with the programs as they are shipped, a real daemon and
+ * real tasks. What must hold: nothing is lost and nothing counts twice, the daemon neither ends nor enrolls
+ * anew, and nobody has to touch it.
  */
 import { readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -183,7 +184,8 @@ describe.runIf(splitPossible)('runners switched off at gateways of their own', (
       });
       await set(platform, 'disabled');
       const switchedMs = performance.now();
-      // One that asks at this very moment, as when its queue has just been bound, is told nothing: the next one gets the gate's own answer.
+      // One that asks at this very moment, as when its queue has just been bound, is told nothing: the next
+      // one gets the gate's own answer.
       const answer = await held;
       if (answer.status === 200) expect(answer.body).toEqual({});
       else expect(answer).toMatchObject(unknown);

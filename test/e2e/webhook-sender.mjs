@@ -1,8 +1,10 @@
 /**
- * A storm of GitHub's webhooks from a process of its own: so many a second whatever the answers take (each waits from the moment at which it was due, so that a
- * slow server cannot slow its load down), each sent once, as GitHub does. What the server acknowledged goes to a file, a summary to standard output.
+ * A storm of GitHub's webhooks from a process of its own: so many a second whatever the answers take (each
+ * waits from the moment at which it was due, so that a slow server cannot slow its load down), each sent
+ * once, as GitHub does. What the server acknowledged goes to a file, a summary to standard output.
  *
- * node webhook-sender.mjs '{"url","secret","repository","perSecond","seconds","from","connections","acknowledged"}'
+ * node webhook-sender.mjs
+ * '{"url","secret","repository","perSecond","seconds","from","connections","acknowledged"}'
  */
 import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Storms of webhooks at a server that may be killed in the middle, and what became of each that it acknowledged. */
+/**
+ * Storms of webhooks at a server that may be killed in the middle, and what became of each that it
+ * acknowledged.
+ */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';

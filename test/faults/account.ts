@@ -1,4 +1,7 @@
-/** What a rig needs of the platform before it begins: two teams, enrollment tokens, and environments that builds are submitted for. */
+/**
+ * What a rig needs of the platform before it begins: two teams, enrollment tokens, and environments that
+ * builds are submitted for.
+ */
 import { readFileSync } from 'node:fs';
 import { createSvcSDK } from '@svc/sdk';
 import { SETUP_PROJECT } from './entries.ts';

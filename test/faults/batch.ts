@@ -1,7 +1,8 @@
 /**
- * Many short schedules with rising seeds, several at once, each worker with a broker, a PostgreSQL and a rig of its own. A rig carries some schedules, one after the
- * other, and only what their faults killed is started again; each has teams, runners, journals and a verdict of its own. After a broken one the rig is thrown away,
- * so that nothing of it is held against the next.
+ * Many short schedules with rising seeds, several at once, each worker with a broker, a PostgreSQL and a rig
+ * of its own. A rig carries some schedules, one after the other, and only what their faults killed is started
+ * again; each has teams, runners, journals and a verdict of its own. After a broken one the rig is thrown
+ * away, so that nothing of it is held against the next.
  */
 import { describeViolations } from './checker.ts';
 import { playOn, seconds, startRigFor } from './scenario.ts';
@@ -27,9 +28,14 @@ export interface Batch {
   readonly keep: boolean;
 }
 
-/** Bounds what a rig has lived through when something breaks; its start costs about as much as one schedule. */
+/**
+ * Bounds what a rig has lived through when something breaks; its start costs about as much as one schedule.
+ */
 const SCHEDULES_PER_RIG = 20;
-/** A schedule that was late on a starved machine is played again, on a new rig; the last time counts whatever the machine does. */
+/**
+ * A schedule that was late on a starved machine is played again, on a new rig; the last time counts whatever
+ * the machine does.
+ */
 const TRIES_MAX = 4;
 
 export async function runBatch(batch: Batch, tally: Tally, say: (line: string) => void): Promise<void> {
@@ -41,7 +47,8 @@ export async function runBatch(batch: Batch, tally: Tally, say: (line: string) =
     taken += count;
     return Array.from({ length: count }, (_, i) => batch.firstSeed + taken - count + i);
   };
-  // One after the other: several brokers that start at once take the processors from each other and are all late.
+  // One after the other: several brokers that start at once take the processors from each other and are all
+  // late.
   let prepared: Promise<unknown> = Promise.resolve();
   const prepare = async (): Promise<SharedSurroundings> => {
     const own = prepared.then(

@@ -1,6 +1,7 @@
 /**
- * The RabbitMQ of the fault tests: nodes of our own, one or a cluster, which may be killed, frozen and cut off without anybody else noticing. Where no node can be
- * started, the machine's broker is used, and is left alone.
+ * The RabbitMQ of the fault tests: nodes of our own, one or a cluster, which may be killed, frozen and cut
+ * off without anybody else noticing. Where no node can be started, the machine's broker is used, and is left
+ * alone.
  */
 import { Connection } from 'rabbitmq-client';
 import { brokerScript, startBrokerNodes } from '../setup/broker-nodes.ts';
@@ -16,7 +17,10 @@ export interface Broker {
   readonly own: BrokerNodes | undefined;
   /** Takes away the exchanges, and with them every binding. False while the broker is down. */
   deleteExchanges(): Promise<boolean>;
-  /** Raises or ends the alarm that blocks every publisher; only at nodes of our own. False when it did not work. */
+  /**
+   * Raises or ends the alarm that blocks every publisher; only at nodes of our own. False when it did not
+   * work.
+   */
   alarm(on: boolean): Promise<boolean>;
   /** Hints as anybody could write them. False while the broker is down. */
   publish(hints: readonly Hint[]): Promise<boolean>;
@@ -29,7 +33,10 @@ export interface Hint {
   readonly count: number;
 }
 
-/** Bytes that any node uses more of: the alarm is on. And a share of the machine that it never reaches here: it is off. */
+/**
+ * Bytes that any node uses more of: the alarm is on. And a share of the machine that it never reaches here:
+ * it is off.
+ */
 const ALARM = { on: ['absolute', '1MB'], off: ['0.6'] } as const;
 
 export async function startBroker(folder: string, count: number): Promise<Broker> {

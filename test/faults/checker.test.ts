@@ -1,4 +1,6 @@
-/** A judge must be judged: a sound history passes, and each way of breaking a promise is found under its name. */
+/**
+ * A judge must be judged: a sound history passes, and each way of breaking a promise is found under its name.
+ */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { check, describeViolations, type Invariant } from './checker.ts';
@@ -23,8 +25,8 @@ interface Forged {
 }
 
 /**
- * run_1 lost its first runner (a, killed at 2,000), expired at 5,100, ran again on b and succeeded; run_2 is of one attempt on b; key-3 was refused; one project
- * was made.
+ * run_1 lost its first runner (a, killed at 2,000), expired at 5,100, ran again on b and succeeded; run_2 is
+ * of one attempt on b; key-3 was refused; one project was made.
  */
 function sound(): Forged {
   return {

@@ -1,6 +1,7 @@
 /**
- * Judges a history: which of the promises of dispatch was broken, with ids and evidence. It reads journals and rows only and knows
- * nothing of how the product works. The names I1 to I13 are those of the list of invariants that the faults were planned against.
+ * Judges a history: which of the promises of dispatch was broken, with ids and evidence. It reads journals
+ * and rows only and knows nothing of how the product works. The names I1 to I13 are those of the list of
+ * invariants that the faults were planned against.
  */
 import type { RunnerEntry, SubmitEntry } from './entries.ts';
 import { hasPublished, KEPT, recovered } from './checks.ts';
@@ -62,7 +63,9 @@ const REPORTED = ['succeeded', 'failed', 'cancelled'];
 const FINAL = [...REPORTED, 'dead'];
 
 export interface CheckOptions {
-  /** False: it was not waited for the end of everything; what must hold at any time is judged. Default: true. */
+  /**
+   * False: it was not waited for the end of everything; what must hold at any time is judged. Default: true.
+   */
   readonly atRest?: boolean;
 }
 
@@ -155,7 +158,9 @@ function oneReport(facts: Facts, item: ItemRow): Violation[] {
   return found;
 }
 
-/** I4, by the database's clock: leases of one item follow each other, and none is taken away before its time. */
+/**
+ * I4, by the database's clock: leases of one item follow each other, and none is taken away before its time.
+ */
 function leasesDisjoint(facts: Facts, item: ItemRow): Violation[] {
   const found: Violation[] = [];
   const wrong = (message: string, evidence: unknown): void =>
@@ -172,7 +177,8 @@ function leasesDisjoint(facts: Facts, item: ItemRow): Violation[] {
       wrong(`lease ${lease.epoch} began before lease ${before.epoch} ended`, { before, lease });
     }
     if (lease.endedAt === null || lease.endReason !== 'expired') return;
-    // What the holder was promised: an offer from its grant, a lease from when it sent the heartbeat that was answered `ok`.
+    // What the holder was promised: an offer from its grant, a lease from when it sent the heartbeat that was
+    // answered `ok`.
     const renewedAt = facts.renewedAt.get(keyOf(lease));
     const [since, atLeastMs] = renewedAt === undefined ? [lease.grantedAt, offerMs] : [renewedAt, leaseMs];
     if (lease.endedAt - since < atLeastMs - toleranceMs) {
@@ -212,7 +218,10 @@ function executionsDisjoint(facts: Facts, item: ItemRow): Violation[] {
   return found;
 }
 
-/** I5: every grant has its own lease row and raised the epoch, by one or into the next generation of the database. */
+/**
+ * I5: every grant has its own lease row and raised the epoch, by one or into the next generation of the
+ * database.
+ */
 function epochsRise(facts: Facts, item: ItemRow): Violation[] {
   const epochs = (facts.leases.get(item.id) ?? []).map(({ epoch }) => epoch);
   const rises = epochs.every((epoch, i) => epoch > (epochs[i - 1] ?? 0));
@@ -337,7 +346,10 @@ interface Submission {
   readonly entries: ReadonlyArray<SubmitEntry & Stamp>;
 }
 
-/** I1, I9, I13: acknowledged means there, refused means not there, one key means one row, and no row is without its key. */
+/**
+ * I1, I9, I13: acknowledged means there, refused means not there, one key means one row, and no row is
+ * without its key.
+ */
 function submissionsKept({ history }: Facts): Violation[] {
   const found: Violation[] = [];
   const submissions = submissionsOf(history.submits);
@@ -396,7 +408,8 @@ function submissionsOf(entries: ReadonlyArray<SubmitEntry & Stamp>): Map<string,
     const ids = new Set(
       outcomes.flatMap(({ id, outcome }) => (outcome === 'ok' && id !== undefined ? [id] : [])),
     );
-    // One intent entry per attempt: an attempt without an outcome was cut off by a kill and may have happened.
+    // One intent entry per attempt: an attempt without an outcome was cut off by a kill and may have
+    // happened.
     const refused = intents === outcomes.length && outcomes.every(({ outcome }) => outcome === 'fail');
     submissions.set(name, { kind: first.kind, key: first.key, ids, refused, entries: own });
   }

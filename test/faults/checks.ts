@@ -1,4 +1,7 @@
-/** What the checker judges beside dispatch itself: the ledger, the walls between teams, what is left running, and how soon it is well again. */
+/**
+ * What the checker judges beside dispatch itself: the ledger, the walls between teams, what is left running,
+ * and how soon it is well again.
+ */
 import { createHash } from 'node:crypto';
 import type { Violation } from './checker.ts';
 import { executionsOf, frozenSpans } from './executions.ts';
@@ -20,7 +23,10 @@ function hashOf({ chain, seq, previousHash, ...content }: Omit<AuditRow, 'hash'>
     .digest('hex');
 }
 
-/** I8: every chain is whole up to its head, and each project that was made has its one entry, as every entry has its project. */
+/**
+ * I8: every chain is whole up to its head, and each project that was made has its one entry, as every entry
+ * has its project.
+ */
 export function ledgerWhole({ audit, heads, projects }: History): Violation[] {
   if (audit === undefined || heads === undefined) return [];
   const found: Violation[] = [];
@@ -67,7 +73,10 @@ export function teamsApart({ teamOf, items, leases, runners }: History): Violati
   return found;
 }
 
-/** I12: whatever goes on although its lease has ended is over soon, not counting the time in which it was frozen. */
+/**
+ * I12: whatever goes on although its lease has ended is over soon, not counting the time in which it was
+ * frozen.
+ */
 export function executionsEndWithLeases(history: History): Violation[] {
   const { leases, times, rig } = history;
   const ends = new Map(leases.map(({ work, epoch, endedAt }) => [`${work} ${epoch}`, endedAt]));
@@ -114,7 +123,10 @@ function isPublishing(entry: {
   );
 }
 
-/** A build that published or deployed under one grant has no later grant: only a person may say so, and nobody does here. */
+/**
+ * A build that published or deployed under one grant has no later grant: only a person may say so, and nobody
+ * does here.
+ */
 export function publishedOnce({ phases = [], runners, leases }: History): Violation[] {
   const first = new Map<string, number>();
   const note = (work: string, epoch: number): void =>
@@ -129,7 +141,10 @@ export function publishedOnce({ phases = [], runners, leases }: History): Violat
   });
 }
 
-/** Whatever was killed: each report is metered once, days, statements and the ledger of credit are the sums of what they are made of. */
+/**
+ * Whatever was killed: each report is metered once, days, statements and the ledger of credit are the sums of
+ * what they are made of.
+ */
 export function moneyKept({ money = [] }: History): Violation[] {
   return money.map(({ table, row, problem }) => ({
     invariant: 'money' as const,

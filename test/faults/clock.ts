@@ -1,4 +1,7 @@
-/** Clocks that go wrong: what a program takes for the time of day moves by what a file says. Durations and the journals' own clock do not. */
+/**
+ * Clocks that go wrong: what a program takes for the time of day moves by what a file says. Durations and the
+ * journals' own clock do not.
+ */
 import { join } from 'node:path';
 
 /** Where the process with this name looks for how wrong its clock is, in milliseconds. */
@@ -7,8 +10,8 @@ export function clockFile(folder: string, name: string): string {
 }
 
 /**
- * Preload of a program under test. The simulators and the submitter read the file themselves, where they sign: their journals keep the right time.
- * Looking every 100 ms is a step as far as a program can tell.
+ * Preload of a program under test. The simulators and the submitter read the file themselves, where they
+ * sign: their journals keep the right time. Looking every 100 ms is a step as far as a program can tell.
  */
 export const CLOCK_SOURCE = `
 const { readFileSync } = require('node:fs');

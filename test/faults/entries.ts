@@ -58,13 +58,16 @@ export type RunnerEntry =
   | { readonly event: 'phase'; readonly work: string; readonly epoch: number; readonly phase: string }
   | { readonly event: 'fatal'; readonly message: string };
 
-/** Journal of the submitter. `run` is a sandbox run, `build` a build, `project` a call that stores its answer in a transaction. */
+/**
+ * Journal of the submitter. `run` is a sandbox run, `build` a build, `project` a call that stores its answer
+ * in a transaction.
+ */
 export type SubmitKind = 'run' | 'project' | 'build';
 export type SubmitEntry =
   | { readonly event: 'intent'; readonly kind: SubmitKind; readonly key: string }
   /**
-   * Of one attempt. ok: acknowledged with this id. fail: refused for good, nothing may have happened by this attempt. unknown: it may have happened or
-   * not.
+   * Of one attempt. ok: acknowledged with this id. fail: refused for good, nothing may have happened by this
+   * attempt. unknown: it may have happened or not.
    */
   | {
       readonly event: 'outcome';

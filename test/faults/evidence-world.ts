@@ -1,4 +1,7 @@
-/** Two servers with their keys in a Vault that counts what it signs: for stories in which a server is killed, or is late, or has a wrong clock, while it records evidence. */
+/**
+ * Two servers with their keys in a Vault that counts what it signs: for stories in which a server is killed,
+ * or is late, or has a wrong clock, while it records evidence.
+ */
 import { writeFileSync } from 'node:fs';
 import type { SvcSDK } from '@svc/sdk';
 import { IMAGE, scriptedRunner } from '../setup/builds/scripted-runner.ts';

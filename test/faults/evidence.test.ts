@@ -1,4 +1,7 @@
-/** Evidence under fire: servers that are killed while they record it, two that do the same at once, keys that follow each other, and clocks that are wrong. Each server is a process. */
+/**
+ * Evidence under fire: servers that are killed while they record it, two that do the same at once, keys that
+ * follow each other, and clocks that are wrong. Each server is a process.
+ */
 import { execFileSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
 import type { SvcApiError, SvcSDK } from '@svc/sdk';

@@ -1,4 +1,7 @@
-/** When each simulator really executed what, reconstructed from its journal and from what the rig did to its process. */
+/**
+ * When each simulator really executed what, reconstructed from its journal and from what the rig did to its
+ * process.
+ */
 import type { RigEntry, RunnerEntry } from './entries.ts';
 import type { History } from './history.ts';
 import type { Stamp } from './journal.ts';
@@ -54,7 +57,8 @@ function executionsOfOne(
     if (entry.event === 'boot') closeAll(entry.mono);
     else if (entry.event === 'start') {
       const key = keyOf(entry);
-      // A second start of the same grant in one process is kept as an execution of its own: it overlaps the first one.
+      // A second start of the same grant in one process is kept as an execution of its own: it overlaps the
+      // first one.
       const unique = open.has(key) ? `${key} again ${entry.mono}` : key;
       open.set(unique, { work: entry.work, epoch: entry.epoch, from: entry.mono });
     } else if (entry.event === 'stop')

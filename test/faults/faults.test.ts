@@ -1,6 +1,7 @@
 /**
- * Short schedules of faults on two servers, two gateways, one RabbitMQ and a PostgreSQL in two, and the proof that the judge can see: of the servers that are
- * wrong on purpose the one of today. great.test.ts has the great schedule and all others, and `npm run faults` more seeds.
+ * Short schedules of faults on two servers, two gateways, one RabbitMQ and a PostgreSQL in two, and the proof
+ * that the judge can see: of the servers that are wrong on purpose the one of today. great.test.ts has the
+ * great schedule and all others, and `npm run faults` more seeds.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ofToday } from '../nightly.ts';
@@ -28,7 +29,8 @@ describe.skipIf(!here)('faults', () => {
     await shared.stop();
   });
 
-  // Kinds of faults that the great schedule does not have; `npm run faults -- --schedules N` runs any number of all of them, as here several on one rig.
+  // Kinds of faults that the great schedule does not have; `npm run faults -- --schedules N` runs any number
+  // of all of them, as here several on one rig.
   describe('a few seconds of faults with builds and a second team → every promise is kept', () => {
     let rig: Rig;
     const rows = {

@@ -1,6 +1,7 @@
 /**
- * Ports for processes that must come back at the same address. They lie below the range that the system gives to outgoing connections, which would
- * otherwise take one while its process is down; nobody else on this machine is asked for them, so a clash is unlikely, not impossible.
+ * Ports for processes that must come back at the same address. They lie below the range that the system gives
+ * to outgoing connections, which would otherwise take one while its process is down; nobody else on this
+ * machine is asked for them, so a clash is unlikely, not impossible.
  */
 import { createServer } from 'node:net';
 

@@ -1,6 +1,6 @@
 /**
- * Everything that the checker may know: the journals of the clients and the rig, and what SQL says after it is over. Nothing of the
- * product is imported here, so that no mistake of the product can hide itself.
+ * Everything that the checker may know: the journals of the clients and the rig, and what SQL says after it
+ * is over. Nothing of the product is imported here, so that no mistake of the product can hide itself.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -135,7 +135,10 @@ export interface Times {
 
 const RUNNER_FILE = /^runner-.*\.jsonl$/;
 
-/** `judged`: teams of earlier scenarios in the same database. Whatever does not belong to them is looked at; of the ledger everything. */
+/**
+ * `judged`: teams of earlier scenarios in the same database. Whatever does not belong to them is looked at;
+ * of the ledger everything.
+ */
 export async function loadHistory(
   databaseUrl: string,
   folder: string,

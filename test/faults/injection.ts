@@ -237,7 +237,10 @@ async function drain(parts: Injectable, fault: Of<'drain'>, note: Note): Promise
   parts.handled.delete(one.name);
 }
 
-/** A frozen process cannot notice that this one has died; somebody else wakes it up then, and its leash ends it. */
+/**
+ * A frozen process cannot notice that this one has died; somebody else wakes it up then, and its leash ends
+ * it.
+ */
 function thawLater(pid: number, ms: number): void {
   spawn('sh', ['-c', `sleep ${ms / 1_000}; kill -CONT -- -${pid} 2>/dev/null`], {
     detached: true,
@@ -268,7 +271,10 @@ async function isolate(parts: Injectable, fault: Of<'broker-partition'>, note: N
   parts.handled.delete(one.name);
 }
 
-/** A fault of the broker is over when its nodes have found each other, of which some restart themselves to be rid of what they decided alone. */
+/**
+ * A fault of the broker is over when its nodes have found each other, of which some restart themselves to be
+ * rid of what they decided alone.
+ */
 async function whole({ broker, crashes }: Injectable, index: number): Promise<void> {
   if ((await broker.own?.whole(index)) === false)
     crashes.push('the nodes of the broker did not find each other again');

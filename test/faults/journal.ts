@@ -1,6 +1,7 @@
 /**
- * Append-only journals: one JSON object a line, written before `append` resolves, so that what a process knew is in the file whenever it is killed. Not synced:
- * processes die here, the machine does not. One writer per file.
+ * Append-only journals: one JSON object a line, written before `append` resolves, so that what a process knew
+ * is in the file whenever it is killed. Not synced: processes die here, the machine does not. One writer per
+ * file.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
@@ -34,7 +35,10 @@ export function openJournal<E extends object>(path: string): Journal<E> {
   };
 }
 
-/** Entries in order. A torn last line, left by a kill in mid-write, was never acknowledged to its writer and is left out. */
+/**
+ * Entries in order. A torn last line, left by a kill in mid-write, was never acknowledged to its writer and
+ * is left out.
+ */
 export function readJournal<E extends object>(path: string): Array<E & Stamp> {
   const text = readOrEmpty(path);
   const lines = text.split('\n');
@@ -48,7 +52,8 @@ function parseLine<E extends object>(path: string, line: string): E & Stamp {
   try {
     return JSON.parse(line) as E & Stamp;
   } catch (error) {
-    // A writer that was killed left a torn line and its successor wrote behind it: both halves are on one line.
+    // A writer that was killed left a torn line and its successor wrote behind it: both halves are on one
+    // line.
     const last = line.lastIndexOf('{"event":');
     if (last > 0) return JSON.parse(line.slice(last)) as E & Stamp;
     throw new Error(`${path} holds a line that is not JSON: ${line.slice(0, 200)}`, { cause: error });

@@ -1,4 +1,7 @@
-/** The connections between the parts, each behind a proxy of its own, so that any of them can be made bad alone. */
+/**
+ * The connections between the parts, each behind a proxy of its own, so that any of them can be made bad
+ * alone.
+ */
 import type { LinkFault, LinkName } from './schedule.ts';
 import { startTcpProxy } from '../setup/tcp-proxy.ts';
 import type { Impairment, TcpProxy } from '../setup/tcp-proxy.ts';

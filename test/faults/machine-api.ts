@@ -1,6 +1,6 @@
 /**
- * The machine protocol as a simulator speaks it: JSON, each attempt signed afresh. A call without an answer is told apart from a refused one, because the
- * first may have had its effect.
+ * The machine protocol as a simulator speaks it: JSON, each attempt signed afresh. A call without an answer
+ * is told apart from a refused one, because the first may have had its effect.
  */
 import { createNonce } from '@svc/proto/signature/keys.ts';
 import type { SigningKey } from '@svc/proto/signature/keys.ts';
@@ -23,10 +23,16 @@ export interface MachineApi {
   close(): void;
 }
 
-/** `replayed`: so are fresh signatures refused whose nonces a crash of the database may have taken away; the next one is good. */
+/**
+ * `replayed`: so are fresh signatures refused whose nonces a crash of the database may have taken away; the
+ * next one is good.
+ */
 const RETRYABLE_CODES = ['idempotency_in_progress', 'rate_limited', 'unavailable', 'replayed'];
 
-/** `wrongByMs`: how wrong this machine's clock is now. Signatures follow it until an answer tells the right time. */
+/**
+ * `wrongByMs`: how wrong this machine's clock is now. Signatures follow it until an answer tells the right
+ * time.
+ */
 export function createMachineApi(
   baseUrl: string,
   runnerId: string,

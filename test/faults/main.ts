@@ -1,13 +1,14 @@
 /**
- * `npm run faults -- [--seed N] [--runs N] [--minutes N] [--mutant name | --provoke name] [--keep]`
- * `npm run faults -- --schedules N | --row name [--at-once N] [--seed N] [--minutes N] [--keep]`
+ * `npm run faults -- [--seed N] [--runs N] [--minutes N] [--mutant name | --provoke name] [--keep]` `npm run
+ * faults -- --schedules N | --row name [--at-once N] [--seed N] [--minutes N] [--keep]`
  *
- * --schedules runs N short schedules of all kinds of faults with rising seeds, --at-once of them side by side (4), beginning none after --minutes, and prints what
- * was counted; --row takes one kind alone (README.md lists them), and one schedule unless --schedules says how many.
+ * --schedules runs N short schedules of all kinds of faults with rising seeds, --at-once of them side by side
+ * (4), beginning none after --minutes, and prints what was counted; --row takes one kind alone (README.md
+ * lists them), and one schedule unless --schedules says how many.
  *
- * One seeded schedule of faults, or with --minutes one after the other with rising seeds until the time is up. --mutant plants a mistake
- * into the server and succeeds when it is caught; --provoke runs the same load and faults against the sound server. --keep leaves journals and logs behind.
- * Exit 0: as expected.
+ * One seeded schedule of faults, or with --minutes one after the other with rising seeds until the time is
+ * up. --mutant plants a mistake into the server and succeeds when it is caught; --provoke runs the same load
+ * and faults against the sound server. --keep leaves journals and logs behind. Exit 0: as expected.
  */
 import { parseArgs } from 'node:util';
 import { runBatch } from './batch.ts';

@@ -1,6 +1,7 @@
 /**
- * Processes that are killed on purpose and never left behind. Each runs in a process group of its own; signals go to the group. When this process ends in any
- * way, its children end too: Node programs hang on a pipe (leash), others on a shell that reads one.
+ * Processes that are killed on purpose and never left behind. Each runs in a process group of its own;
+ * signals go to the group. When this process ends in any way, its children end too: Node programs hang on a
+ * pipe (leash), others on a shell that reads one.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -19,7 +20,10 @@ export interface ProcessSpec {
   /** Printed when it is ready; undefined: ready at once. */
   readonly readyPattern?: RegExp;
   readonly readyMs: number;
-  /** How it is tied to this process. `node`: preload of the leash on descriptor 3. `stdin`: it ends itself when its standard input ends. */
+  /**
+   * How it is tied to this process. `node`: preload of the leash on descriptor 3. `stdin`: it ends itself
+   * when its standard input ends.
+   */
   readonly leash: 'node' | 'stdin';
 }
 

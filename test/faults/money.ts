@@ -1,5 +1,6 @@
 /**
- * What must hold of money whatever was killed, stopped or deleted: over all teams, by SQL. Nothing of the product is imported here, so that no mistake of the product can hide itself.
+ * What must hold of money whatever was killed, stopped or deleted: over all teams, by SQL. Nothing of the
+ * product is imported here, so that no mistake of the product can hide itself.
  */
 export interface MoneyDifference {
   readonly table: string;

@@ -1,6 +1,7 @@
 /**
- * Ways to write the server wrongly, each planted into its source while it is bundled, and one to run it wrongly. Each is a mistake that a careful person makes, works without
- * faults, and must be found by the checker; the sound server must pass under the same load and faults.
+ * Ways to write the server wrongly, each planted into its source while it is bundled, and one to run it
+ * wrongly. Each is a mistake that a careful person makes, works without faults, and must be found by the
+ * checker; the sound server must pass under the same load and faults.
  */
 import type { Replacement } from './bundles.ts';
 import type { Violation } from './checker.ts';
@@ -50,9 +51,9 @@ const noEpochCheck: Mutant = {
 };
 
 /**
- * The item counts as delivered before it is granted: it leaves the queue first, so that no other hint or poll looks at it, and is granted by the next
- * statement. Whatever stops the server, the statement or the grant in between loses the item for ever: neither the relay nor a poll nor the sweeper sees
- * it again.
+ * The item counts as delivered before it is granted: it leaves the queue first, so that no other hint or poll
+ * looks at it, and is granted by the next statement. Whatever stops the server, the statement or the grant in
+ * between loses the item for ever: neither the relay nor a poll nor the sweeper sees it again.
  */
 const DELIVERED_EARLY_MS = 150;
 const earlyAck: Mutant = {
@@ -92,7 +93,10 @@ const SWEEP = `export async function sweep(
 ): Promise<readonly Swept[]> {
 `;
 
-/** What is found expired is taken away by a second statement, which does not look again whether it was renewed, reported or granted anew meanwhile. */
+/**
+ * What is found expired is taken away by a second statement, which does not look again whether it was
+ * renewed, reported or granted anew meanwhile.
+ */
 const scanThenUpdate: Mutant = {
   name: 'scan-then-update',
   what: 'the sweeper finds and changes in two statements',
@@ -120,7 +124,10 @@ const scanThenUpdate: Mutant = {
   ],
 };
 
-/** What is acknowledged inside of somebody else's transaction is gone when that one rolls back or loses its connection. */
+/**
+ * What is acknowledged inside of somebody else's transaction is gone when that one rolls back or loses its
+ * connection.
+ */
 const sharedConnection: Mutant = {
   name: 'shared-connection',
   what: 'statements are sent on a connection that a transaction has',
@@ -134,7 +141,10 @@ const sharedConnection: Mutant = {
   ],
 };
 
-/** The server is sound, and its operator lets commits be acknowledged before the standby has them: a promotion loses some. */
+/**
+ * The server is sound, and its operator lets commits be acknowledged before the standby has them: a promotion
+ * loses some.
+ */
 const asynchronousStandby: Mutant = {
   name: 'asynchronous-standby',
   what: 'commits do not wait for the standby',
@@ -142,7 +152,10 @@ const asynchronousStandby: Mutant = {
   replacements: [],
 };
 
-/** What such a promotion loses of grants is granted again, to somebody else and under the same epoch: neither can be told from the other. */
+/**
+ * What such a promotion loses of grants is granted again, to somebody else and under the same epoch: neither
+ * can be told from the other.
+ */
 const noGeneration: Mutant = {
   name: 'no-generation',
   what: 'an epoch is one more than the last, whatever history the database is on',

@@ -1,8 +1,10 @@
 /**
- * Fills the database connections of the servers to a chosen depth while nobody may write, adds one transaction, lets go, submits on, mixes runs with
- * transactions that roll back, and cuts all connections a moment later. A driver that loses track of a transaction which is the last one to fit on a
- * connection keeps that connection inside of it: what is acknowledged after that vanishes with the connection. The depth moves by one with each round, so
- * that one of the rounds meets it exactly. A server that sends others' statements on the connection of a transaction loses them when it rolls back.
+ * Fills the database connections of the servers to a chosen depth while nobody may write, adds one
+ * transaction, lets go, submits on, mixes runs with transactions that roll back, and cuts all connections a
+ * moment later. A driver that loses track of a transaction which is the last one to fit on a connection keeps
+ * that connection inside of it: what is acknowledged after that vanishes with the connection. The depth moves
+ * by one with each round, so that one of the rounds meets it exactly. A server that sends others' statements
+ * on the connection of a transaction loses them when it rolls back.
  */
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -25,7 +27,10 @@ export interface PileUp {
   readonly behind: number;
 }
 
-/** Different depths, from the first one on. A few other statements are in flight too, and how many is not known. */
+/**
+ * Different depths, from the first one on. A few other statements are in flight too, and how many is not
+ * known.
+ */
 const DEPTHS = 5;
 const TIMEOUT_MS = 8_000;
 const PATIENCE_MS = 15_000;

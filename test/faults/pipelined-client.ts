@@ -1,6 +1,7 @@
 /**
- * Many HTTP/1.1 requests on one connection without waiting for their answers, so that a server reads them in exactly this order. It comes as a proxy that the
- * server trusts, because a client's requests wait for each other. What has no answer when the connection ends is rejected.
+ * Many HTTP/1.1 requests on one connection without waiting for their answers, so that a server reads them in
+ * exactly this order. It comes as a proxy that the server trusts, because a client's requests wait for each
+ * other. What has no answer when the connection ends is rejected.
  */
 import { connect } from 'node:net';
 import { answerOf } from './http-client.ts';

@@ -1,6 +1,7 @@
 /**
- * PostgreSQL servers of our own, which may be killed, frozen and started again without anybody else noticing. A commit is acknowledged when it is written
- * (`synchronous_commit`), and not when the disk has it (`fsync`): these faults end processes, and the machine stays up.
+ * PostgreSQL servers of our own, which may be killed, frozen and started again without anybody else noticing.
+ * A commit is acknowledged when it is written (`synchronous_commit`), and not when the disk has it (`fsync`):
+ * these faults end processes, and the machine stays up.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
@@ -27,7 +28,10 @@ export interface Node {
   readonly process: ManagedProcess;
   /** To the postmaster and everything that it started; each of them is a group of its own. */
   signal(signal: NodeJS.Signals): void;
-  /** SIGKILL to the postmaster; what it started ends by itself. Resolves when it is dead and its shell has buried it. */
+  /**
+   * SIGKILL to the postmaster; what it started ends by itself. Resolves when it is dead and its shell has
+   * buried it.
+   */
   kill(): Promise<void>;
   /** Connections end, what was written is sent to the standby. Resolves when it has ended. */
   shutDown(): Promise<void>;
@@ -48,8 +52,9 @@ const STARTS_EVERY_MS = 100;
 const ACCOUNT = 'postgres';
 
 /**
- * A shell that reads the leash: when that ends, or when the shell is killed with its group, the program ends with it, and its children notice that at
- * once. The shell ends with the program: after a kill it may not start before the last of the old children has gone, and is tried again.
+ * A shell that reads the leash: when that ends, or when the shell is killed with its group, the program ends
+ * with it, and its children notice that at once. The shell ends with the program: after a kill it may not
+ * start before the last of the old children has gone, and is tried again.
  */
 export const LINE =
   'exec 3<&0; "$@" </dev/null 3<&- & main=$!; (read -r leash <&3; kill -KILL 0) & wait $main; kill -KILL 0';

@@ -1,6 +1,8 @@
 /**
- * A primary and a standby by streaming replication, over a link that can be held back, and an address that leads to the primary, whichever it is. Who decides about a failover in life (an
- * operator, Patroni) is played here: the standby is promoted, the old primary comes back behind it, and commits wait for the standby as long as there is one.
+ * A primary and a standby by streaming replication, over a link that can be held back, and an address that
+ * leads to the primary, whichever it is. Who decides about a failover in life (an operator, Patroni) is
+ * played here: the standby is promoted, the old primary comes back behind it, and commits wait for the
+ * standby as long as there is one.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +20,10 @@ export interface Pair {
   readonly primary: Node;
   /** Of the primary. */
   readonly address: TcpProxy;
-  /** Kills the primary and promotes the standby. For `lagMs` before that nothing reaches the standby. Resolves when it takes writes. */
+  /**
+   * Kills the primary and promotes the standby. For `lagMs` before that nothing reaches the standby. Resolves
+   * when it takes writes.
+   */
   promote(lagMs?: number): Promise<void>;
   /** The primary is shut down, the standby promoted, and the old primary comes back as the standby. */
   demote(): Promise<void>;
@@ -116,7 +121,10 @@ export async function startPair(installation: Installation, folder: string): Pro
   };
 }
 
-/** Nothing that it said as a primary holds: it would wait for a standby when it is promoted, and there is none at that moment. */
+/**
+ * Nothing that it said as a primary holds: it would wait for a standby when it is promoted, and there is none
+ * at that moment.
+ */
 function behind(standby: Node, link: TcpProxy | undefined): void {
   const settings = `primary_conninfo = 'host=127.0.0.1 port=${link?.port} user=postgres application_name=${standby.name.replace('-', '_')}'\n`;
   writeFileSync(join(standby.data, 'postgresql.auto.conf'), settings);

@@ -1,4 +1,7 @@
-/** The PostgreSQL of the fault tests: one server, or a pair of which one follows the other. Where none can be started, the machine's is used, and is left alone. */
+/**
+ * The PostgreSQL of the fault tests: one server, or a pair of which one follows the other. Where none can be
+ * started, the machine's is used, and is left alone.
+ */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import postgres from 'postgres';
@@ -21,7 +24,10 @@ export interface Cluster {
   readonly process: ManagedProcess | undefined;
   /** To the postmaster and everything that it started; each of them is a group of its own. */
   signal(signal: NodeJS.Signals): void;
-  /** SIGKILL to the postmaster; what it started ends by itself. Resolves when it is dead and its shell has buried it. */
+  /**
+   * SIGKILL to the postmaster; what it started ends by itself. Resolves when it is dead and its shell has
+   * buried it.
+   */
   kill(): Promise<void>;
   /** After a kill. */
   start(): Promise<void>;
@@ -84,7 +90,8 @@ export async function createDatabase({
   };
   await asAdmin(
     `create database ${name}`,
-    // At the machine's nothing is killed, so nothing that was committed can be lost by this, and its disk is not what is tested.
+    // At the machine's nothing is killed, so nothing that was committed can be lost by this, and its disk is
+    // not what is tested.
     ...(own === undefined ? [`alter database ${name} set synchronous_commit = off`] : []),
   );
   const url = new URL(adminUrl);

@@ -1,4 +1,6 @@
-/** Randomness of the fault tests: everything follows from one seed, so that a failing run can be had again. */
+/**
+ * Randomness of the fault tests: everything follows from one seed, so that a failing run can be had again.
+ */
 import { createHash } from 'node:crypto';
 
 export interface Random {

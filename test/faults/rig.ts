@@ -1,6 +1,7 @@
 /**
- * Two servers, two gateways, a database and the links between them, as real processes with one address in front of each kind. It stays up for one scenario
- * after the other, each of which brings what is its own (stage.ts); every process that is killed or frozen comes back by itself.
+ * Two servers, two gateways, a database and the links between them, as real processes with one address in
+ * front of each kind. It stays up for one scenario after the other, each of which brings what is its own
+ * (stage.ts); every process that is killed or frozen comes back by itself.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
@@ -20,7 +21,10 @@ import { openStage, teamsOf } from './stage.ts';
 import type { RigParts, Stage, StageOptions } from './stage.ts';
 import { createSupervisor } from './supervisor.ts';
 
-/** Milliseconds, told to the servers by their configuration. Short, so that what takes a minute in life takes seconds here. */
+/**
+ * Milliseconds, told to the servers by their configuration. Short, so that what takes a minute in life takes
+ * seconds here.
+ */
 export interface RigTimes {
   readonly leaseMs: number;
   readonly offerMs: number;
@@ -244,7 +248,8 @@ function serverOf(
       RUNNER_DURATION_DIVERGENCE_STRIKE_THRESHOLD: '1000',
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_SUBMITS_PER_MINUTE: '1000000',
-      // The pile-up executes nothing: at the default of 10,000 it would be refused from its eleventh round on.
+      // The pile-up executes nothing: at the default of 10,000 it would be refused from its eleventh round
+      // on.
       LIMIT_QUEUED_RUNS_PER_TEAM: '1000000',
       POLL_WAIT_MS: String(times.pollWaitMs),
       HEARTBEAT_MS: String(times.heartbeatMs),

@@ -1,10 +1,12 @@
 /**
- * A runner in a process of its own that speaks the machine protocol and executes nothing but time, so that thousands of runs cost little. It journals
- * what it does before it does it, keeps unanswered reports on disk, and obeys the rules of the protocol: work begins when the first heartbeat was
- * answered `ok`, and ends when the control plane says so or when the lease could have ended, by its own clock.
+ * A runner in a process of its own that speaks the machine protocol and executes nothing but time, so that
+ * thousands of runs cost little. It journals what it does before it does it, keeps unanswered reports on
+ * disk, and obeys the rules of the protocol: work begins when the first heartbeat was answered `ok`, and ends
+ * when the control plane says so or when the lease could have ended, by its own clock.
  *
- * This process owns the leases in `held`; the heartbeat loop alone renews them. Now and then, by the seed, a run loses its network: it is left out of
- * the heartbeats and its report is sent late, when the lease may have ended and the run may be somebody else's, or its own again.
+ * This process owns the leases in `held`; the heartbeat loop alone renews them. Now and then, by the seed, a
+ * run loses its network: it is left out of the heartbeats and its report is sent late, when the lease may
+ * have ended and the run may be somebody else's, or its own again.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import {
@@ -54,7 +56,10 @@ export interface SimConfig {
 interface HeldLease {
   readonly work: string;
   readonly epoch: number;
-  /** Builds only: that it is in or is about to enter, and the last one that a heartbeat which was answered `ok` named. */
+  /**
+   * Builds only: that it is in or is about to enter, and the last one that a heartbeat which was answered
+   * `ok` named.
+   */
   phase?: string;
   confirmed?: string;
   /** Monotonic; Infinity once the work is over and only its report is open. */
@@ -98,7 +103,10 @@ const backoffMs = (tries: number): number => Math.min(1_000, 50 * 2 ** tries) * 
 const keyOf = ({ work, epoch }: { readonly work: string; readonly epoch: number }): string =>
   `${work} ${epoch}`;
 
-/** Written to one side and moved into place, so that a kill leaves the old file or the new one. Not synced: this process dies, the machine does not. */
+/**
+ * Written to one side and moved into place, so that a kill leaves the old file or the new one. Not synced:
+ * this process dies, the machine does not.
+ */
 function writeWhole(path: string, text: string): void {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
@@ -436,7 +444,10 @@ async function sendOutput({ work, epoch, kind = 'run' }: OpenReport): Promise<vo
   }
 }
 
-/** What an earlier process left behind. Its leases are kept alive until the report is answered, as a real daemon does. */
+/**
+ * What an earlier process left behind. Its leases are kept alive until the report is answered, as a real
+ * daemon does.
+ */
 function resumeReports(): void {
   for (const file of readdirSync(outbox).filter((name) => name.endsWith('.json'))) {
     const report = JSON.parse(readFileSync(join(outbox, file), 'utf8')) as OpenReport;

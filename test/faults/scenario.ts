@@ -1,6 +1,6 @@
 /**
- * One run of the fault test: start everything, submit, do the faults at their times, let it heal and come to rest, then judge. The verdict
- * comes from the checker alone; what is counted here is for people.
+ * One run of the fault test: start everything, submit, do the faults at their times, let it heal and come to
+ * rest, then judge. The verdict comes from the checker alone; what is counted here is for people.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,12 +41,17 @@ export interface Scenario {
   readonly buildsPerHundred?: number;
   readonly sims: SimBehaviour;
   readonly databaseConnections: number;
-  /** How long everything has to come to rest after the last fault was healed. 0: it is not waited for, and runs need not have ended. */
+  /**
+   * How long everything has to come to rest after the last fault was healed. 0: it is not waited for, and
+   * runs need not have ended.
+   */
   readonly restMs: number;
 }
 
 export interface Rest {
-  /** `done`: nothing is left. `stuck`: something is, and nothing goes on any more. `late`: the time was up. */
+  /**
+   * `done`: nothing is left. `stuck`: something is, and nothing goes on any more. `late`: the time was up.
+   */
   readonly how: 'done' | 'stuck' | 'late';
   readonly ms: number;
 }
@@ -68,16 +73,25 @@ export interface Verdict {
   /** That were to be submitted. */
   readonly runs: number;
   readonly tookMs: number;
-  /** How many seconds a second of this process's work took: what it waited for a processor, and what it ran, by what it ran. */
+  /**
+   * How many seconds a second of this process's work took: what it waited for a processor, and what it ran,
+   * by what it ran.
+   */
   readonly slowness: number;
 }
 
 export const SERVERS = 2;
 export const GATEWAYS = 2;
-/** A lease that is over may be worked under for so long by a runner that is awake: it learns it by its next heartbeat or by its own clock. */
+/**
+ * A lease that is over may be worked under for so long by a runner that is awake: it learns it by its next
+ * heartbeat or by its own clock.
+ */
 const STALE_MS = RIG_TIMES.leaseMs;
 const TOLERANCE_MS = 100;
-/** After the last fault was healed: what was lost goes through a lease, the pause after several losses, and one more execution. */
+/**
+ * After the last fault was healed: what was lost goes through a lease, the pause after several losses, and
+ * one more execution.
+ */
 const RECOVER_MS = 60_000;
 const TIMES = {
   ...RIG_TIMES,
@@ -144,7 +158,10 @@ export async function playOn(
   return { violations, crashes: rig.takeCrashes(), history, rest, runs: scenario.runs, tookMs, slowness };
 }
 
-/** Of the main thread, in nanoseconds; waiting is being able to run and not being let. Zeros where the system does not say. */
+/**
+ * Of the main thread, in nanoseconds; waiting is being able to run and not being let. Zeros where the system
+ * does not say.
+ */
 function processorTimes(): { readonly ran: number; readonly waited: number } {
   const [ran = 0, waited = 0] = existsSync(SCHEDSTAT)
     ? readFileSync(SCHEDSTAT, 'utf8').split(' ').map(Number)
@@ -188,7 +205,10 @@ async function stress(
   await Promise.all([submitted(), ...healing]);
 }
 
-/** Without any change for so long, nothing will come: longer than an offer, a lease, and a sweep on a busy machine. */
+/**
+ * Without any change for so long, nothing will come: longer than an offer, a lease, and a sweep on a busy
+ * machine.
+ */
 const STUCK_MS = RIG_TIMES.leaseMs + RIG_TIMES.offerMs + 6_000;
 
 async function comeToRest(stage: Stage, withinMs: number): Promise<Rest> {

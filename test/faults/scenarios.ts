@@ -1,6 +1,7 @@
 /**
- * The loads and faults that are run: the great one, and one for each mutant that provokes what it does wrong within seconds. The smaller ones hold nothing that
- * the great one does not hold too; the sound server must pass all of them.
+ * The loads and faults that are run: the great one, and one for each mutant that provokes what it does wrong
+ * within seconds. The smaller ones hold nothing that the great one does not hold too; the sound server must
+ * pass all of them.
  */
 import type { MutantName } from './mutants.ts';
 import { RIG_TIMES } from './rig.ts';
@@ -68,7 +69,10 @@ const SHORT = { runs: 150, runsPerSecond: 40, faultEveryMs: 1_200 };
 /** One fault, and longer than a cluster takes to notice it. */
 const CLUSTER = { runs: 120, runsPerSecond: 8, faultEveryMs: 15_000 };
 
-/** A few seconds under three faults of all kinds, or of those that are named; a second team works beside the first. */
+/**
+ * A few seconds under three faults of all kinds, or of those that are named; a second team works beside the
+ * first.
+ */
 export function shortScenario(seed: number, rows: readonly FaultName[] = MIXED_ROWS, tries = 1): Scenario {
   const { runs, runsPerSecond, faultEveryMs } = needsCluster(rows) ? CLUSTER : SHORT;
   return {
@@ -166,7 +170,8 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         sims: { ...SIMS, longShare: 0, lateShare: 0, outputShare: 0 },
       };
     case 'no-generation':
-      // There is more work than runners, so that what is granted in the time that is lost had been submitted before.
+      // There is more work than runners, so that what is granted in the time that is lost had been submitted
+      // before.
       return {
         ...common,
         runs: 150,
@@ -178,7 +183,8 @@ export function mutantScenario(name: MutantName, seed: number): Scenario {
         restMs: 20_000,
       };
     case 'shared-connection':
-      // Connections are full to the brim when a transaction comes, others roll back, and all are cut soon after. What is acknowledged must be there; nobody executes it.
+      // Connections are full to the brim when a transaction comes, others roll back, and all are cut soon
+      // after. What is acknowledged must be there; nobody executes it.
       return {
         ...common,
         runs: 0,

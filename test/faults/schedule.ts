@@ -1,13 +1,13 @@
 /**
- * From a seed, what happens to which part and when. Faults come in rounds: each round holds every kind once, in an order of its own, so that a
- * short schedule has seen them all; the parts of a kind take turns.
+ * From a seed, what happens to which part and when. Faults come in rounds: each round holds every kind once,
+ * in an order of its own, so that a short schedule has seen them all; the parts of a kind take turns.
  */
 import { randomOf } from './random.ts';
 import type { Random } from './random.ts';
 
 /**
- * Who reaches whom: the runners the gateways, the gateways the servers, the servers their database, servers and gateways the broker, and the submitter the
- * servers. Each side that connects has a link of its own.
+ * Who reaches whom: the runners the gateways, the gateways the servers, the servers their database, servers
+ * and gateways the broker, and the submitter the servers. Each side that connects has a link of its own.
  */
 export const LINKS = ['runner', 'gateway', 'database', 'broker', 'public'] as const;
 export type LinkName = (typeof LINKS)[number];
@@ -65,7 +65,10 @@ export type Fault =
   /** Every new work item costs the database so much: a slow disk, behind which statements pile up. */
   | { readonly kind: 'slow'; readonly perRowMs: number; readonly forMs: number }
   | { readonly kind: 'terminate'; readonly backends: number }
-  /** The primary is killed and its standby promoted; for `lagMs` before that nothing had reached it. The old primary is made anew behind the new one. */
+  /**
+   * The primary is killed and its standby promoted; for `lagMs` before that nothing had reached it. The old
+   * primary is made anew behind the new one.
+   */
   | { readonly kind: 'promote'; readonly lagMs: number; readonly downMs: number }
   /** Primary and standby change places; the old primary is a standby at once. */
   | { readonly kind: 'demote' }
@@ -141,7 +144,10 @@ const CLUSTER_FAULTS: readonly FaultName[] = ['broker-node', 'broker-frozen', 'b
 export const needsCluster = (rows: readonly FaultName[]): boolean =>
   rows.some((row) => CLUSTER_FAULTS.includes(row));
 
-/** What is mixed when no row is named. A broken cluster takes half a minute to be whole again, so its rows are run by themselves. */
+/**
+ * What is mixed when no row is named. A broken cluster takes half a minute to be whole again, so its rows are
+ * run by themselves.
+ */
 export const MIXED_ROWS: readonly FaultName[] = ROWS.filter((row) => !CLUSTER_FAULTS.includes(row));
 
 export const BROKER_NODES = 3;
@@ -173,7 +179,10 @@ export function scheduleOf(options: ScheduleOptions): TimedFault[] {
   });
 }
 
-/** The broker takes part in every second round only: while it starts, the other faults would meet no hints at all. */
+/**
+ * The broker takes part in every second round only: while it starts, the other faults would meet no hints at
+ * all.
+ */
 function endlessRounds(random: Random, names: readonly FaultName[]): () => FaultName {
   let round = 0;
   let left: FaultName[] = [];
@@ -245,12 +254,14 @@ function faultOf(
     case 'slow':
       return { kind: 'slow', perRowMs: random.whole(5, 20), forMs: random.whole(500, 2_000) };
     case 'lock':
-      // Shorter than the servers' own limits on waiting for a lock, so that most of what waits goes through in the end.
+      // Shorter than the servers' own limits on waiting for a lock, so that most of what waits goes through
+      // in the end.
       return { kind: 'lock', forMs: random.whole(300, 1_500) };
     case 'terminate':
       return { kind: 'terminate', backends: random.whole(1, 8) };
     case 'freeze': {
-      // Longer than its lease and the pause before the sweep, so that its work is somebody else's when it wakes up.
+      // Longer than its lease and the pause before the sweep, so that its work is somebody else's when it
+      // wakes up.
       const forMs = Math.round(leaseMs * (1.2 + 0.6 * random.next()));
       return { kind: 'freeze', role: 'runner', index: turn('runner', runners), forMs };
     }

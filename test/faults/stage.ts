@@ -1,6 +1,7 @@
 /**
- * What one scenario adds to a rig that is up: teams, environments, runner simulators, a submitter and journals of its own. A rig may carry one scenario after the
- * other: what belongs to the teams of earlier ones has been judged, and everything else is this one's.
+ * What one scenario adds to a rig that is up: teams, environments, runner simulators, a submitter and
+ * journals of its own. A rig may carry one scenario after the other: what belongs to the teams of earlier
+ * ones has been judged, and everything else is this one's.
  */
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

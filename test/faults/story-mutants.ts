@@ -1,6 +1,7 @@
 /**
- * Mistakes that no fault brings to light, because they need a caller who asks for what is not his, or one bad item among good ones. Each is planted into the source
- * while a story of the suite runs, and that story must fail.
+ * Mistakes that no fault brings to light, because they need a caller who asks for what is not his, or one bad
+ * item among good ones. Each is planted into the source while a story of the suite runs, and that story must
+ * fail.
  */
 import { execFile } from 'node:child_process';
 import { expect } from 'vitest';

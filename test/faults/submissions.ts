@@ -1,4 +1,7 @@
-/** Single submissions over the public API, each attempt journalled: what is wanted before, what became of it after. */
+/**
+ * Single submissions over the public API, each attempt journalled: what is wanted before, what became of it
+ * after.
+ */
 import { createHash } from 'node:crypto';
 import { KEY_LABEL } from './entries.ts';
 import type { SubmitEntry, SubmitKind } from './entries.ts';
@@ -34,7 +37,10 @@ export interface Submissions {
   /** An environment of a project that does not exist: its transaction begins and is rolled back. */
   refused(i: number): Submission;
   build(i: number, environmentId: string): Submission;
-  /** Journals the intent and makes the call, for who sends it in a way of his own; `end` journals what became of it. */
+  /**
+   * Journals the intent and makes the call, for who sends it in a way of his own; `end` journals what became
+   * of it.
+   */
   begin(submission: Submission, timeoutMs: number): Promise<HttpCall>;
   end(submission: Submission, answer: Promise<HttpAnswer>): Promise<Pick<Outcome, 'outcome' | 'id'>>;
   /** One call. ok: acknowledged. fail: refused for good. unknown: it may have happened. */
@@ -118,7 +124,10 @@ export function createSubmissions({
   };
 }
 
-/** What an answer says about the effect. In flight elsewhere, too many, or broken inside: it may have happened. */
+/**
+ * What an answer says about the effect. In flight elsewhere, too many, or broken inside: it may have
+ * happened.
+ */
 function outcomeOf({ status, code, body }: HttpAnswer): Pick<Outcome, 'outcome' | 'id' | 'status' | 'code'> {
   const about = { status, ...(code === undefined ? {} : { code }) };
   const { id } = body;

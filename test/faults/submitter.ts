@@ -1,6 +1,7 @@
 /**
- * Submits at a steady rate, whatever the answers do. Every submission has its own Idempotency-Key and is repeated until it is acknowledged or refused for
- * good. Some are sent again after their answer, some twice at once, and some are wrong on purpose.
+ * Submits at a steady rate, whatever the answers do. Every submission has its own Idempotency-Key and is
+ * repeated until it is acknowledged or refused for good. Some are sent again after their answer, some twice
+ * at once, and some are wrong on purpose.
  */
 import { join } from 'node:path';
 import type { SubmitEntry } from './entries.ts';

@@ -1,4 +1,7 @@
-/** What a run of the fault test is summed up in: counts, latencies, and how long each fault was felt. Figures for people; the checker judges. */
+/**
+ * What a run of the fault test is summed up in: counts, latencies, and how long each fault was felt. Figures
+ * for people; the checker judges.
+ */
 import type { History } from './history.ts';
 import { seconds } from './scenario.ts';
 import type { Verdict } from './scenario.ts';
@@ -29,7 +32,10 @@ export function summarise({ history, rest, tookMs, violations, crashes }: Verdic
   ];
 }
 
-/** When each run was first acknowledged, when it was first offered, and when a runner first learned that its report counts. */
+/**
+ * When each run was first acknowledged, when it was first offered, and when a runner first learned that its
+ * report counts.
+ */
 function timesOf(history: History): {
   readonly submitted: ReadonlyMap<string, number>;
   readonly offered: ReadonlyMap<string, number>;
@@ -53,7 +59,10 @@ function timesOf(history: History): {
   return { submitted, offered, reported };
 }
 
-/** From the acknowledgement of each run until it was first offered: of those that came while a fault lasted, and of the others. An offer can be there before the answer is. */
+/**
+ * From the acknowledgement of each run until it was first offered: of those that came while a fault lasted,
+ * and of the others. An offer can be there before the answer is.
+ */
 export function dispatches(history: History): { readonly during: number[]; readonly apart: number[] } {
   const { submitted, offered } = timesOf(history);
   const faults = history.rig.flatMap((entry) =>
@@ -76,8 +85,9 @@ function latenciesOf(history: History): number[] {
 }
 
 /**
- * For each fault: from the fault until a run that was begun after it was reported and accepted: submitting, granting, heartbeats and reports work again.
- * How long a run waits in the queue behind others does not count.
+ * For each fault: from the fault until a run that was begun after it was reported and accepted: submitting,
+ * granting, heartbeats and reports work again. How long a run waits in the queue behind others does not
+ * count.
  */
 export function recoveries(history: History): Array<{
   readonly row: string;

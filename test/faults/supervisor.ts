@@ -1,6 +1,7 @@
 /**
- * Keeps the processes of a rig up, as whoever runs them in life would: what ends although nobody killed it is started again and remembered as a crash. What
- * happens is written to the journal of the scenario that is under way.
+ * Keeps the processes of a rig up, as whoever runs them in life would: what ends although nobody killed it is
+ * started again and remembered as a crash. What happens is written to the journal of the scenario that is
+ * under way.
  */
 import type { RigEntry } from './entries.ts';
 import type { Journal } from './journal.ts';
@@ -15,7 +16,10 @@ export interface Supervisor {
   journal: Journal<RigEntry> | undefined;
   /** Starts it, and again whenever it ends although nobody killed it. */
   up(one: ManagedProcess): Promise<void>;
-  /** A server whose connections are cut while it starts ends itself; whoever supervises it starts it again, as this does. */
+  /**
+   * A server whose connections are cut while it starts ends itself; whoever supervises it starts it again, as
+   * this does.
+   */
   startPatiently(one: ManagedProcess): Promise<void>;
   /** From now on nothing is started again. */
   stop(): void;

@@ -1,4 +1,7 @@
-/** What all scenarios of one process share: a folder, the bundles, the broker; taken down again whatever happens. */
+/**
+ * What all scenarios of one process share: a folder, the bundles, the broker; taken down again whatever
+ * happens.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

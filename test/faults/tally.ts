@@ -1,4 +1,7 @@
-/** What many schedules come to: how much was done, what was broken, and how long it took to recover, by the kind of fault. */
+/**
+ * What many schedules come to: how much was done, what was broken, and how long it took to recover, by the
+ * kind of fault.
+ */
 import type { Invariant } from './checker.ts';
 import type { SubmitKind } from './entries.ts';
 import { seconds } from './scenario.ts';
@@ -27,7 +30,10 @@ export function isClean(verdict: Verdict | Error): boolean {
 /** A second of work took so many seconds: programs waited for a processor most of the time. */
 const STARVED = 3;
 
-/** Nothing was done wrongly, it only took too long or was cut off, while programs waited for a processor longer than they ran. Then its time proves nothing. */
+/**
+ * Nothing was done wrongly, it only took too long or was cut off, while programs waited for a processor
+ * longer than they ran. Then its time proves nothing.
+ */
 export function isStarved(verdict: Verdict | Error): boolean {
   if (verdict instanceof Error) return false;
   const { violations, crashes, slowness } = verdict;
@@ -46,7 +52,10 @@ export function createTally(): Tally {
   const violations = new Map<Invariant, number>();
   const rests: number[] = [];
   const dispatched: Record<'during' | 'apart', number[]> = { during: [], apart: [] };
-  /** Recoveries by the kind of fault; undefined: nothing that was begun after it was reported before the schedule ended. */
+  /**
+   * Recoveries by the kind of fault; undefined: nothing that was begun after it was reported before the
+   * schedule ended.
+   */
   const byRow = new Map<string, Array<number | undefined>>();
 
   const addJudged = ({ history, rest, crashes, violations: found }: Verdict): void => {

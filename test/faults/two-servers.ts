@@ -1,4 +1,7 @@
-/** Two servers as processes of their own over one database, for stories in which a server is killed in the middle of something. A lock that the story holds stops a server at the place that it is about. */
+/**
+ * Two servers as processes of their own over one database, for stories in which a server is killed in the
+ * middle of something. A lock that the story holds stops a server at the place that it is about.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +29,10 @@ export interface TwoServers {
   signedInAt(n: 0 | 1): Promise<SvcSDK>;
   /** Holds a lock until it is called. */
   hold(statement: string): Promise<() => Promise<void>>;
-  /** So many statements wait for a lock that have this text in their beginning, which is all that the database shows. */
+  /**
+   * So many statements wait for a lock that have this text in their beginning, which is all that the database
+   * shows.
+   */
   untilWaiting(text: string, count: number): Promise<void>;
   /** Kills both. */
   stop(): Promise<void>;

@@ -1,8 +1,9 @@
 /**
- * `npm run migration`: exit code 1 when the tables of schema.ts are not what the migrations make.
- * `npm run migration expand_<name>`: writes the migration that brings them together. What drizzle cannot say (triggers, functions, partitions, rows) is
- * added to that file by hand. A change that takes away what the version before needs is a `contract_<name>`, one release later. Each migration is
- * frozen by its hash in the journal when the next one is written: databases have applied it.
+ * `npm run migration`: exit code 1 when the tables of schema.ts are not what the migrations make. `npm run
+ * migration expand_<name>`: writes the migration that brings them together. What drizzle cannot say
+ * (triggers, functions, partitions, rows) is added to that file by hand. A change that takes away what the
+ * version before needs is a `contract_<name>`, one release later. Each migration is frozen by its hash in the
+ * journal when the next one is written: databases have applied it.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Any text, for property tests: what the unit `binary` of fast-check gives, without the table of all million characters that it makes first. */
+/**
+ * Any text, for property tests: what the unit `binary` of fast-check gives, without the table of all million
+ * characters that it makes first.
+ */
 import fc from 'fast-check';
 
 /** Makes any character but half of a pair. */

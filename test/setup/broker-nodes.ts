@@ -1,9 +1,11 @@
 /**
- * RabbitMQ nodes of our own, one or a cluster, which may be killed, frozen and cut off from each other without anybody else noticing: own names, ports, cookie, data and
- * log folders, on loopback alone. They die with whoever started them.
+ * RabbitMQ nodes of our own, one or a cluster, which may be killed, frozen and cut off from each other
+ * without anybody else noticing: own names, ports, cookie, data and log folders, on loopback alone. They die
+ * with whoever started them.
  *
- * Each node has a port mapper of its own (the role of epmd), which can tell it of every other node the port of a proxy, so that the link between any two can be made
- * silent: a partition is that, and not a closed connection.
+ * Each node has a port mapper of its own (the role of epmd), which can tell it of every other node the port
+ * of a proxy, so that the link between any two can be made silent: a partition is that, and not a closed
+ * connection.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -26,7 +28,9 @@ export interface BrokerNode {
 
 export interface BrokerNodes {
   readonly nodes: readonly BrokerNode[];
-  /** Nothing passes between this node and the others until the answer is called; clients reach all of them. */
+  /**
+   * Nothing passes between this node and the others until the answer is called; clients reach all of them.
+   */
   isolate(index: number): () => void;
   /** This node sees every other one again. False when it does not within minutes. */
   whole(index: number): Promise<boolean>;
@@ -51,7 +55,10 @@ const READY_MS = 120_000;
 const DESCRIPTORS = 20_000;
 /** A tool needs seconds to start, and some of them wait for the cluster. */
 const CONTROL_MS = 60_000;
-/** How long nodes look for each other, restarts of some included. The tool fails at once at a node that is restarting itself. */
+/**
+ * How long nodes look for each other, restarts of some included. The tool fails at once at a node that is
+ * restarting itself.
+ */
 const WHOLE_MS = 90_000;
 const WHOLE_EVERY_MS = 1_000;
 /** A shell that reads the leash: when it ends, or when it is killed with its group, the node ends with it. */
@@ -66,7 +73,9 @@ interface Place {
 
 export interface BrokerNodesOptions {
   readonly count: number;
-  /** With links between the nodes that can be made silent. Each takes time from whatever the nodes agree on. */
+  /**
+   * With links between the nodes that can be made silent. Each takes time from whatever the nodes agree on.
+   */
   readonly links?: boolean;
 }
 

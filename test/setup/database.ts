@@ -60,7 +60,10 @@ export async function makeTemplate(prefix: string): Promise<void> {
   process.env[TEMPLATE] = name;
 }
 
-/** A copy of the template as if it were migrated itself; empty outside of a run, where whoever opens it migrates it. */
+/**
+ * A copy of the template as if it were migrated itself; empty outside of a run, where whoever opens it
+ * migrates it.
+ */
 export async function createMigratedDatabase(prefix = 'svc_test'): Promise<NewDatabase> {
   const template = process.env[TEMPLATE];
   const made = await createDatabase(prefix, template);

@@ -1,4 +1,7 @@
-/** A real name server (Debian's dnsmasq) on a free port of loopback, for the domain `example.com`, and servers that answer nothing of use. */
+/**
+ * A real name server (Debian's dnsmasq) on a free port of loopback, for the domain `example.com`, and servers
+ * that answer nothing of use.
+ */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -10,7 +13,10 @@ import { waitFor } from './wait-for.ts';
 export interface DnsServer {
   /** `127.0.0.1:<port>`. */
   readonly address: string;
-  /** Replaces all records: texts by name, and names that have an address alone. A record that is given as a list is sent in these chunks. */
+  /**
+   * Replaces all records: texts by name, and names that have an address alone. A record that is given as a
+   * list is sent in these chunks.
+   */
   set(
     texts: Readonly<Record<string, ReadonlyArray<string | readonly string[]>>>,
     addresses?: readonly string[],

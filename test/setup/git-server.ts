@@ -1,4 +1,6 @@
-/** Serves bare repositories over HTTP on loopback, by git's own `http-backend`, with or without a password. */
+/**
+ * Serves bare repositories over HTTP on loopback, by git's own `http-backend`, with or without a password.
+ */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * What the machine has. A test that needs a part that is not there is skipped loudly; under CI (`SVC_REQUIRE_ALL=1`)
- * a missing part is a failure, so that nothing is skipped unseen.
+ * What the machine has. A test that needs a part that is not there is skipped loudly; under CI
+ * (`SVC_REQUIRE_ALL=1`) a missing part is a failure, so that nothing is skipped unseen.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -74,7 +74,10 @@ function runs(command: string, ...args: string[]): boolean {
   }
 }
 
-/** True when the part is there. Prints what is missing and how to get it; throws instead under SVC_REQUIRE_ALL=1. */
+/**
+ * True when the part is there. Prints what is missing and how to get it; throws instead under
+ * SVC_REQUIRE_ALL=1.
+ */
 export async function has(part: Part): Promise<boolean> {
   const there =
     part === 'postgres'

@@ -1,6 +1,7 @@
 /**
- * GitHub's and GitLab's issuers of id_tokens on loopback: their keys, tokens with whatever claims and headers a test wants, and the address at which a
- * GitHub job asks for one. What they answer for their keys can be changed.
+ * GitHub's and GitLab's issuers of id_tokens on loopback: their keys, tokens with whatever claims and headers
+ * a test wants, and the address at which a GitHub job asks for one. What they answer for their keys can be
+ * changed.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -30,7 +30,10 @@ export async function firstSession(server: TestServer): Promise<string> {
   return (await signIn(server, staffEmail, staffPassword)).token;
 }
 
-/** In place of the first start's keys a session of their account: keys make neither keys nor owners and admins. */
+/**
+ * In place of the first start's keys a session of their account: keys make neither keys nor owners and
+ * admins.
+ */
 async function inPerson(server: TestServer, as: string): Promise<string> {
   const { apiKey, staffApiKey } = server.first;
   return as === apiKey || as === staffApiKey ? await firstSession(server) : as;
@@ -65,7 +68,9 @@ export async function join(
   return { email, username, password: PASSWORD, ...(await signIn(server, email)) };
 }
 
-/** A person with a verified address who owns a team of their own and belongs to no other: the other tenant. */
+/**
+ * A person with a verified address who owns a team of their own and belongs to no other: the other tenant.
+ */
 export async function stranger(server: TestServer): Promise<Person & { readonly teamId: string }> {
   const person = await join(server, server.first.apiKey, { teamId: server.first.teamId, role: 'viewer' });
   await verify(server, person.userId);

@@ -1,6 +1,6 @@
 /**
- * The part of Erlang's port mapper (epmd) that nodes and their tools need: they register, and ask where another node listens. Which port that is told
- * is the test's business.
+ * The part of Erlang's port mapper (epmd) that nodes and their tools need: they register, and ask where
+ * another node listens. Which port that is told is the test's business.
  *
  * Each message has its length before it in two bytes; a registration lasts as long as its connection.
  */

@@ -1,7 +1,7 @@
 /**
- * Keeps how much processor time each test file takes, that of processes that it started and waited for included: the reporter sums it up, the
- * sequencer begins with what is dear, and a file over the bound of its kind fails. Files of a process follow each other, so that what the
- * process used meanwhile is the file's.
+ * Keeps how much processor time each test file takes, that of processes that it started and waited for
+ * included: the reporter sums it up, the sequencer begins with what is dear, and a file over the bound of its
+ * kind fails. Files of a process follow each other, so that what the process used meanwhile is the file's.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 import { afterAll, expect } from 'vitest';
@@ -16,7 +16,8 @@ function usedSeconds(): number {
 
 function childrenSeconds(): number {
   try {
-    // Behind the name in brackets, which may hold anything: fields 16 and 17 of proc(5) are the 14th and 15th.
+    // Behind the name in brackets, which may hold anything: fields 16 and 17 of proc(5) are the 14th and
+    // 15th.
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1)?.split(' ') ?? [];
     return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND;
   } catch {

@@ -1,4 +1,7 @@
-/** A real registry (Debian's docker-registry) on a free port of loopback, with a door in front of it that counts and holds what passes. */
+/**
+ * A real registry (Debian's docker-registry) on a free port of loopback, with a door in front of it that
+ * counts and holds what passes.
+ */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The closing summary of `npm test`: what was skipped and how to have it run, then one line with the counts, alone at
- * the end, so that people and scripts read the same figures.
+ * The closing summary of `npm test`: what was skipped and how to have it run, then one line with the counts,
+ * alone at the end, so that people and scripts read the same figures.
  */
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
 import { keepTimes, timesOf } from './times.ts';
@@ -22,7 +22,8 @@ export class ClosingSummary implements Reporter {
         skippedByFile.set(file, (skippedByFile.get(file) ?? 0) + 1);
       }
     }
-    // A file that cannot be loaded, a hook that throws before or after tests, and an error outside of a test are failures as well.
+    // A file that cannot be loaded, a hook that throws before or after tests, and an error outside of a test
+    // are failures as well.
     const broken = modules.flatMap((module) => [module, ...module.children.allSuites()]);
     counts.failed += errors.length + broken.filter((each) => each.errors().length > 0).length;
     for (const [file, count] of skippedByFile)

@@ -1,4 +1,7 @@
-/** The whole server in this process: a fresh database, a free port, the real door, the real gateway. One for each test file. */
+/**
+ * The whole server in this process: a fresh database, a free port, the real door, the real gateway. One for
+ * each test file.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,7 +62,10 @@ export const FIGURES = { authorization: `Bearer ${METRICS_TOKEN}` };
 /** Cheap on purpose: the real cost has its own test. */
 export const TEST_PASSWORD_COST = { ln: 10, r: 8, p: 1 };
 
-/** All in one process, as `npm start` does it, from settings as in the environment. Port 0 on loopback unless they say otherwise. */
+/**
+ * All in one process, as `npm start` does it, from settings as in the environment. Port 0 on loopback unless
+ * they say otherwise.
+ */
 export async function startAllInOne(
   env: Readonly<Record<string, string | undefined>>,
   { log = silentLog, clock }: { readonly log?: Logger; readonly clock?: Clock } = {},

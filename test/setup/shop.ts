@@ -1,4 +1,7 @@
-/** A server whose payments go to the counterpart of Stripe, both on one clock that tests move, and people who buy. */
+/**
+ * A server whose payments go to the counterpart of Stripe, both on one clock that tests move, and people who
+ * buy.
+ */
 import type { Clock } from '@svc/proto/process/clock.ts';
 import { systemClock } from '@svc/proto/process/clock.ts';
 import { createLog } from '@svc/proto/process/log.ts';

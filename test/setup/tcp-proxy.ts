@@ -1,9 +1,10 @@
 /**
- * One address in front of several processes that come and go. Connections take the backends in turn, past those that do not answer; when
- * a backend dies, its connections are reset, as a real proxy's clients would see it. It never looks into the bytes.
+ * One address in front of several processes that come and go. Connections take the backends in turn, past
+ * those that do not answer; when a backend dies, its connections are reset, as a real proxy's clients would
+ * see it. It never looks into the bytes.
  *
- * It can be made a bad network: see `Impairment`. What is held back arrives in order when it heals, as a retransmission would, unless the connections are
- * reset with it.
+ * It can be made a bad network: see `Impairment`. What is held back arrives in order when it heals, as a
+ * retransmission would, unless the connections are reset with it.
  */
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
@@ -15,7 +16,10 @@ export type Direction = 'requests' | 'answers';
 export type Impairment =
   /** Nothing arrives this way, not even that a connection began or ended. Both ways: a partition. */
   | { readonly how: 'lost'; readonly directions: readonly Direction[] }
-  /** Each piece comes later by so much, and no faster than so many bytes a second in each connection and direction. */
+  /**
+   * Each piece comes later by so much, and no faster than so many bytes a second in each connection and
+   * direction.
+   */
   | { readonly how: 'slow'; readonly delayMs: number; readonly bytesPerSecond: number }
   /** The beginning of each piece comes byte by byte. */
   | { readonly how: 'sliced' }
@@ -42,7 +46,10 @@ export interface TcpProxy {
   lead(backends: readonly Backend[]): void;
   /** Connections that were reset because they came while all were refused. */
   refused(): number;
-  /** Sends bytes to every client as if they came from the backend: between two of its own messages that makes sense. */
+  /**
+   * Sends bytes to every client as if they came from the backend: between two of its own messages that makes
+   * sense.
+   */
   inject(bytes: Uint8Array): void;
   /** Resets what is open and stops listening. */
   close(): Promise<void>;
@@ -50,7 +57,10 @@ export interface TcpProxy {
 
 /** A backend on this machine answers or refuses at once; a busy machine may be late to tell. */
 const CONNECT_MS = 5_000;
-/** So many bytes of a piece come one by one when sliced: enough to cut through a head, few enough to come to an end. */
+/**
+ * So many bytes of a piece come one by one when sliced: enough to cut through a head, few enough to come to
+ * an end.
+ */
 const SLICED_BYTES = 64;
 
 interface Network {
@@ -206,7 +216,10 @@ function join(client: Socket, backend: Socket, network: Network): void {
   client.resume();
 }
 
-/** One direction of one connection. Its source stands still while a piece is on its way, so that order and ends are kept. */
+/**
+ * One direction of one connection. Its source stands still while a piece is on its way, so that order and
+ * ends are kept.
+ */
 function forward(
   { from, to }: { readonly from: Socket; readonly to: Socket },
   network: Network,

@@ -3,7 +3,9 @@
 export interface Waiting<T> {
   /** Default: anything but undefined and false. */
   readonly holds?: (value: T) => boolean;
-  /** Default 30 s: what a test waits for is there within milliseconds, and a busy machine gets some seconds. */
+  /**
+   * Default 30 s: what a test waits for is there within milliseconds, and a busy machine gets some seconds.
+   */
   readonly withinMs?: number | undefined;
 }
 
@@ -12,7 +14,10 @@ const POLL_MS = 5;
 /** Longest time between two looks. */
 const POLL_MS_MAX = 40;
 
-/** `what` is told of in the failure; a function is asked then. A look that fails is repeated, and its error is the failure's cause. */
+/**
+ * `what` is told of in the failure; a function is asked then. A look that fails is repeated, and its error is
+ * the failure's cause.
+ */
 export async function waitFor<T>(
   what: string | (() => unknown),
   look: () => T | Promise<T>,

@@ -1,6 +1,8 @@
 /**
- * A team of one's own in the one server of this process: people with their clients, a project, staff. For tests that need a platform and not a platform of their
- * own: what they make is theirs by its team, and nobody counts rows of the whole. A test that changes settings, features or the clock starts a server itself.
+ * A team of one's own in the one server of this process: people with their clients, a project, staff. For
+ * tests that need a platform and not a platform of their own: what they make is theirs by its team, and
+ * nobody counts rows of the whole. A test that changes settings, features or the clock starts a server
+ * itself.
  */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

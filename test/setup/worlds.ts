@@ -1,6 +1,6 @@
 /**
- * Makes the database that tests copy, and removes what the shared servers of worker processes leave: they live as long as the processes, which
- * end without a word.
+ * Makes the database that tests copy, and removes what the shared servers of worker processes leave: they
+ * live as long as the processes, which end without a word.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, rmSync } from 'node:fs';
@@ -21,7 +21,8 @@ const prefix = `svc_world_${randomBytes(4).toString('hex')}`;
 
 export async function setup(project: TestProject): Promise<void> {
   project.provide('worldPrefix', prefix);
-  // Inherited by the workers, which share what is made under this name, and write their processor times there.
+  // Inherited by the workers, which share what is made under this name, and write their processor times
+  // there.
   process.env['SVC_TEST_RUN'] ??= prefix;
   process.env['SVC_TEST_TIMES'] ??= join(tmpdir(), `${prefix}_times.jsonl`);
   await makeTemplate(prefix);

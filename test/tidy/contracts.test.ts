@@ -1,6 +1,6 @@
 /**
- * A contract imports those of its own feature and of the features on which that stands, and nothing that stands above (DESIGN 3). Features
- * say which contracts are theirs; the check says how many it read.
+ * A contract imports those of its own feature and of the features on which that stands, and nothing that
+ * stands above (DESIGN 3). Features say which contracts are theirs; the check says how many it read.
  */
 import { describe, expect, it } from 'vitest';
 import { FEATURES } from '../../server/areas.ts';

@@ -1,6 +1,6 @@
 /**
- * What linters do not see: who may import whom (DESIGN 3), sizes, banned words. Each check says how many files it read,
- * because a check that silently reads nothing is green for ever.
+ * What linters do not see: who may import whom (DESIGN 3), sizes, banned words. Each check says how many
+ * files it read, because a check that silently reads nothing is green for ever.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   test: ['test', 'docs', 'proto', 'server', 'server/console', 'gateway', 'runner', 'sdk', 'cli'],
 };
 
-/** Folders of the runner, each above those that it may import. Tests lie beside what they test and may wire the rest to it. */
+/**
+ * Folders of the runner, each above those that it may import. Tests lie beside what they test and may wire
+ * the rest to it.
+ */
 const RUNNER_FOLDERS = [
   'platform',
   'control-plane',
@@ -60,7 +63,8 @@ export function importViolations(files: readonly Source[]): string[] {
       if (folder === undefined || allowed.includes(folder)) return [];
       // The all-in-one starter holds the gateway in its own process; units may use the shared test set-up.
       if (file.path === 'server/main.ts' && target.startsWith('@svc/gateway')) return [];
-      // What `svc ci validate` reads offline the server reads by the same code, and by nothing else of the SDK.
+      // What `svc ci validate` reads offline the server reads by the same code, and by nothing else of the
+      // SDK.
       if (
         file.path === 'server/connect/providers/definitions/definitions.ts' &&
         target === '@svc/sdk/ci-definitions'
@@ -78,8 +82,8 @@ export function importViolations(files: readonly Source[]): string[] {
 }
 
 /**
- * Inside the server: base imports base, kit also kit, and a feature also what it stands on, through its index alone. A schema.ts refers to tables of
- * others. `area.ts` lists its features.
+ * Inside the server: base imports base, kit also kit, and a feature also what it stands on, through its index
+ * alone. A schema.ts refers to tables of others. `area.ts` lists its features.
  */
 export function storeyViolations(files: readonly Source[], storeys: Storeys): string[] {
   return files.flatMap((file) => {
@@ -100,7 +104,10 @@ export function storeyViolations(files: readonly Source[], storeys: Storeys): st
   });
 }
 
-/** Files of the server that import each other, directly or through others, types too: a reader of one would need them all. */
+/**
+ * Files of the server that import each other, directly or through others, types too: a reader of one would
+ * need them all.
+ */
 export function fileCircles(files: readonly Source[]): string[] {
   const own = files.filter(({ path }) => placeOf(path) !== undefined && !isTest(path));
   return circles(new Map(own.map((file) => [file.path, new Set(importsOf(file))])));
@@ -121,7 +128,10 @@ function circles(next: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   return [...next.keys()].flatMap((start) => wayBack(start, start, new Set())?.join(' → ') ?? []);
 }
 
-/** Inside the runner: a folder imports those before it in the list; `main.ts` beside them may import all, and nothing imports it. */
+/**
+ * Inside the runner: a folder imports those before it in the list; `main.ts` beside them may import all, and
+ * nothing imports it.
+ */
 export function runnerViolations(files: readonly Source[]): string[] {
   const rankOf = (path: string) => {
     const [program, folder, file] = path.split('/');

@@ -1,4 +1,7 @@
-/** Ids say by their prefix what they are of: each prefix is declared by one feature, with its table or by itself, and made by it alone. */
+/**
+ * Ids say by their prefix what they are of: each prefix is declared by one feature, with its table or by
+ * itself, and made by it alone.
+ */
 import { describe, expect, it } from 'vitest';
 import { BELOW, isTest, placeOf, sources } from './sources.ts';
 import type { Source } from './sources.ts';

@@ -1,6 +1,6 @@
 /**
- * The plain resource of docs/contributing.md, added in a copy of the repository by what the guide says and nothing else: what it touches is counted,
- * the generators print the rest, and the types of all of it agree.
+ * The plain resource of docs/contributing.md, added in a copy of the repository by what the guide says and
+ * nothing else: what it touches is counted, the generators print the rest, and the types of all of it agree.
  */
 import { execFileSync } from 'node:child_process';
 import {

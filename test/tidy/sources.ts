@@ -29,7 +29,10 @@ export function sources(patterns: readonly string[] = ['*.ts', '*.tsx', '*.mjs']
 
 export const isTest = (path: string): boolean => /\.(test|requests)\.ts$|\/testing\//.test(path);
 
-/** Returns what one file imports: package names, or paths from the root for relative imports. Type-only imports count too. */
+/**
+ * Returns what one file imports: package names, or paths from the root for relative imports. Type-only
+ * imports count too.
+ */
 export function importsOf({ path, text }: Source): string[] {
   const found = [
     ...text.matchAll(
@@ -48,8 +51,9 @@ export const BELOW: readonly string[] = ['base', 'kit'];
 const ABOVE: ReadonlySet<string> = new Set(['door', 'console', 'migrations', 'dist']);
 
 /**
- * `server/engine/runners/store.ts` is of the feature `engine/runners`, `server/kit/paging.ts` of `kit`, `server/switches/store.ts` of `switches`.
- * Files at the top and of the door belong to none: they put everything together.
+ * `server/engine/runners/store.ts` is of the feature `engine/runners`, `server/kit/paging.ts` of `kit`,
+ * `server/switches/store.ts` of `switches`. Files at the top and of the door belong to none: they put
+ * everything together.
  */
 export function placeOf(path: string): string | undefined {
   const [top, area = '', feature = '', file] = path.split('/');

@@ -1,4 +1,7 @@
-/** Whoever writes a statement by hand takes the teams that a call may touch, or stands in the list of the system's own. */
+/**
+ * Whoever writes a statement by hand takes the teams that a call may touch, or stands in the list of the
+ * system's own.
+ */
 import { describe, expect, it } from 'vitest';
 import { isTest, placeOf, sources } from './sources.ts';
 import type { Source } from './sources.ts';
@@ -30,7 +33,10 @@ export function statements(files: readonly Source[]): Statement[] {
     });
 }
 
-/** A file whose statements take no TeamScope says why, by one of these. Rows of base, kit and switches belong to no team. */
+/**
+ * A file whose statements take no TeamScope says why, by one of these. Rows of base, kit and switches belong
+ * to no team.
+ */
 const REASONS: readonly string[] = [
   'rows of an account, a credential or the installation, which belong to no team',
   'a chain of the ledger, whose right is checked by its name',

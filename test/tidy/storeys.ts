@@ -45,7 +45,10 @@ const areaOf = (place: string): string => place.split('/')[0] ?? '';
 export const haveOneSchema = (a: string, b: string): boolean =>
   areaOf(a) === 'engine' && areaOf(b) === 'engine';
 
-/** Returns the owner of each table: the place whose schema.ts describes it, unless a feature says that it owns it. */
+/**
+ * Returns the owner of each table: the place whose schema.ts describes it, unless a feature says that it owns
+ * it.
+ */
 export function ownersOf(files: readonly Source[], storeys: Storeys): Map<string, string> {
   const owners = new Map<string, string>();
   for (const { path, text } of files.filter((file) => file.path.endsWith('schema.ts') && !isTest(file.path)))

@@ -1,4 +1,7 @@
-/** Each table has one owner. Whoever else reads or writes it stands above the owner, which opens it: in SQL as in imports, nothing runs up and nothing grows together unseen. */
+/**
+ * Each table has one owner. Whoever else reads or writes it stands above the owner, which opens it: in SQL as
+ * in imports, nothing runs up and nothing grows together unseen.
+ */
 import { describe, expect, it } from 'vitest';
 import { BELOW, isTest, placeOf, sources } from './sources.ts';
 import type { Source } from './sources.ts';
@@ -13,7 +16,10 @@ interface Touch {
   readonly owner: string;
 }
 
-/** Tables of the kit that features may touch by hand: an event or an answer is kept in the one statement of its cause, and the ledger is shown and checked. */
+/**
+ * Tables of the kit that features may touch by hand: an event or an answer is kept in the one statement of
+ * its cause, and the ledger is shown and checked.
+ */
 const OPEN_IN_KIT: Readonly<Record<string, 'reads' | 'writes'>> = {
   audit_entries: 'reads',
   audit_heads: 'reads',

@@ -1,4 +1,7 @@
-/** Contracts that the product does not have (yet), compiled for a test: every rule of transcoding needs one that uses it. */
+/**
+ * Contracts that the product does not have (yet), compiled for a test: every rule of transcoding needs one
+ * that uses it.
+ */
 import { createFileRegistry, fromBinary, type DescMethod, type Registry } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { execFileSync } from 'node:child_process';

@@ -1,6 +1,7 @@
 /**
- * Requests as they lie on the wire, and answers with everything that a client can see of them: for tests that hold two answers against each
- * other. No client library in between, because each of them smooths something over: order and spelling of headers, trailers, resets.
+ * Requests as they lie on the wire, and answers with everything that a client can see of them: for tests that
+ * hold two answers against each other. No client library in between, because each of them smooths something
+ * over: order and spelling of headers, trailers, resets.
  */
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2';
 import { connect } from 'node:net';
@@ -26,7 +27,10 @@ export interface RawView {
   readonly reset: number;
 }
 
-/** An answer that does not come is an answer too slow: the request waits for something that it must not wait for. */
+/**
+ * An answer that does not come is an answer too slow: the request waits for something that it must not wait
+ * for.
+ */
 const ANSWER_MS = 5_000;
 
 function headersOf({ headers = {}, body, withhold }: RawRequest): Record<string, string> {
@@ -106,7 +110,10 @@ export interface RawHttp2 {
   close(): void;
 }
 
-/** A server counts the frames of streams that it has given up, and rightly ends a connection with too many of them. */
+/**
+ * A server counts the frames of streams that it has given up, and rightly ends a connection with too many of
+ * them.
+ */
 const STREAMS_MAX = 50;
 
 /** h2c: connections of many requests each, and one of its own for a body that the server may not want. */
@@ -169,7 +176,8 @@ async function onStream(session: ClientHttp2Session, request: RawRequest): Promi
     });
     stream.on('trailers', (fields) => (trailers = lines(fields)));
     stream.on('data', (chunk: Buffer) => parts.push(chunk));
-    // Of a body that the server does not take this side may never come to the end: the answer's end is the end.
+    // Of a body that the server does not take this side may never come to the end: the answer's end is the
+    // end.
     stream.on('end', () => {
       setImmediate(() => {
         if (!stream.closed) stream.close();

@@ -3,7 +3,9 @@
 export interface ByteStream {
   /** Fewer bytes than asked for only at the end of the stream. */
   take(count: number): Promise<Buffer>;
-  /** The next bytes in the pieces in which they come, at least one and at most `max`; undefined at the end. */
+  /**
+   * The next bytes in the pieces in which they come, at least one and at most `max`; undefined at the end.
+   */
   piece(max: number): Promise<Buffer | undefined>;
   /** Gives the stream back to its source. */
   close(): void;

@@ -1,4 +1,7 @@
-/** Gathers findings within bounds and names them in full once the distribution is known, which may come last in the stream. */
+/**
+ * Gathers findings within bounds and names them in full once the distribution is known, which may come last
+ * in the stream.
+ */
 import { setImmediate } from 'node:timers/promises';
 import { formatPurl, fullName, parsePurl, PURL_LENGTH_MAX, type Purl } from '@svc/proto/packages/purl.ts';
 import { isReadable, madeReadable, type Finding, type Findings } from './finding.ts';

@@ -1,4 +1,7 @@
-/** Prints a catalogue as CycloneDX 1.6 JSON. It holds no time and no random number, so that equal input gives equal bytes, and with them an equal digest. */
+/**
+ * Prints a catalogue as CycloneDX 1.6 JSON. It holds no time and no random number, so that equal input gives
+ * equal bytes, and with them an equal digest.
+ */
 import { createHash } from 'node:crypto';
 import { imagePurl } from '@svc/proto/packages/purl.ts';
 import type { Catalogue, FoundPackage } from './collection.ts';

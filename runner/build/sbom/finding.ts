@@ -25,7 +25,10 @@ export function* linesOf(text: string): Generator<string, void, undefined> {
   }
 }
 
-/** Fields of paragraphs that empty lines separate, such as `Package: dpkg`; only the wanted ones, the first of each name. Continued lines are left out. */
+/**
+ * Fields of paragraphs that empty lines separate, such as `Package: dpkg`; only the wanted ones, the first of
+ * each name. Continued lines are left out.
+ */
 export function* paragraphsOf(
   text: string,
   wanted: ReadonlySet<string>,

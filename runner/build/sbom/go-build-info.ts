@@ -1,7 +1,8 @@
 /**
- * Finds the modules of a program in what Go's linker writes into it since Go 1.18 (debug/buildinfo of Go's standard library): a header of 32 bytes, then the
- * version of Go and the list of modules, each behind its length. The header lies at a multiple of 16 bytes, anywhere in the file, so the whole file passes by
- * and at most the last mebibyte of it is held.
+ * Finds the modules of a program in what Go's linker writes into it since Go 1.18 (debug/buildinfo of Go's
+ * standard library): a header of 32 bytes, then the version of Go and the list of modules, each behind its
+ * length. The header lies at a multiple of 16 bytes, anywhere in the file, so the whole file passes by and at
+ * most the last mebibyte of it is held.
  *
  * Not found: programs that were packed, and modules of programs that were built without them.
  */
@@ -93,7 +94,10 @@ function readInfo(info: Buffer): Finding[] | undefined {
   return release === undefined ? found : [moduleOf('stdlib', release), ...found];
 }
 
-/** A text behind its length, seven bits a byte, the lowest first; a set eighth bit means that another one follows. */
+/**
+ * A text behind its length, seven bits a byte, the lowest first; a set eighth bit means that another one
+ * follows.
+ */
 function readText(info: Buffer, start: number): { text: string; end: number } | undefined {
   let length = 0;
   for (let at = start; at < start + 4; at += 1) {
@@ -106,7 +110,10 @@ function readText(info: Buffer, start: number): { text: string; end: number } | 
   return undefined;
 }
 
-/** Lines of `mod`, `dep` and, after the module that it replaces, `=>`: each with path, version and checksum behind tabs. */
+/**
+ * Lines of `mod`, `dep` and, after the module that it replaces, `=>`: each with path, version and checksum
+ * behind tabs.
+ */
 function modulesOf(list: string): Finding[] {
   const modules: [path: string, version: string][] = [];
   for (const line of linesOf(list)) {

@@ -1,4 +1,7 @@
-/** Reads images with the real engine, the machine's own and the contained one, and checks with one that is played what becomes of its failures. */
+/**
+ * Reads images with the real engine, the machine's own and the contained one, and checks with one that is
+ * played what becomes of its failures.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';

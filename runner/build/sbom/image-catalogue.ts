@@ -1,6 +1,7 @@
 /**
- * Lists the packages of an image of the build's engine: a container is created and never started, its files pass by as a tar stream, and it is removed whatever
- * happened. Nothing of the image runs, and nothing of it is written to the disk by this runner.
+ * Lists the packages of an image of the build's engine: a container is created and never started, its files
+ * pass by as a tar stream, and it is removed whatever happened. Nothing of the image runs, and nothing of it
+ * is written to the disk by this runner.
  */
 import { TransformStream } from 'node:stream/web';
 import { errorText } from '../../platform/errors.ts';
@@ -17,8 +18,9 @@ const MESSAGE_LENGTH_MAX = 1_000;
 /** Engines ask for a command where the image names none. It never starts, so it need not exist. */
 const NO_COMMAND = '/none';
 /**
- * podman opens /dev/stdout, which fails for the socket that Node gives to a process as its output, and works for a pipe. The exit code goes past the pipe by
- * descriptor 6; the engine does not get it, because a process that it leaves behind would hold it open.
+ * podman opens /dev/stdout, which fails for the socket that Node gives to a process as its output, and works
+ * for a pipe. The exit code goes past the pipe by descriptor 6; the engine does not get it, because a process
+ * that it leaves behind would hold it open.
  */
 const THROUGH_PIPE = `exec 5>&1
 code=$({ { "$@" 5>&- 6>&-; echo $? >&6; } | cat >&5 5>&-; } 6>&1)

@@ -27,7 +27,10 @@ function licenseName(value: unknown): string[] {
   return typeof name === 'string' ? [name] : [];
 }
 
-/** `x.dist-info/METADATA`, and `x.egg-info` of before: fields as in a letter, an empty line, and the description. */
+/**
+ * `x.dist-info/METADATA`, and `x.egg-info` of before: fields as in a letter, an empty line, and the
+ * description.
+ */
 export function* readPythonMetadata(text: string): Findings {
   const end = /\r?\n\r?\n/.exec(text)?.index ?? text.length;
   const head = text.slice(0, end);

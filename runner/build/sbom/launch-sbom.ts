@@ -1,4 +1,7 @@
-/** Reads the CycloneDX documents that buildpacks leave in an image, `layers/sbom/launch/<buildpack>/<layer>/sbom.cdx.json`. */
+/**
+ * Reads the CycloneDX documents that buildpacks leave in an image,
+ * `layers/sbom/launch/<buildpack>/<layer>/sbom.cdx.json`.
+ */
 import { parsePurl } from '@svc/proto/packages/purl.ts';
 import { jsonObject, recordOf, type Finding, type Findings } from './finding.ts';
 
@@ -18,7 +21,10 @@ export function* readLaunchSbom(text: string): Findings {
 
 type Component = Readonly<Record<string, unknown>>;
 
-/** Parents before their children; undefined stands for what is past a bound. It keeps a stack of its own, because a document nests as deep as it likes. */
+/**
+ * Parents before their children; undefined stands for what is past a bound. It keeps a stack of its own,
+ * because a document nests as deep as it likes.
+ */
 function* componentsOf(document: Component | undefined): Generator<Component | undefined, void, undefined> {
   const lists: { items: readonly unknown[]; next: number }[] = [];
   const enter = (parent: Component | undefined) => {

@@ -1,6 +1,7 @@
 /**
- * Reads the entries of a tar stream one after the other and keeps none of them: the formats ustar, GNU and pax, as `podman export` and `docker export` print
- * them. A body is read when it is asked for, while its entry is the current one, and skipped otherwise.
+ * Reads the entries of a tar stream one after the other and keeps none of them: the formats ustar, GNU and
+ * pax, as `podman export` and `docker export` print them. A body is read when it is asked for, while its
+ * entry is the current one, and skipped otherwise.
  */
 import { openByteStream, type ByteStream } from './byte-stream.ts';
 
@@ -36,7 +37,10 @@ export interface TarOptions {
   onDropped: () => void;
 }
 
-/** Throws when the stream is cut off or broken, or past a bound: what was read before it is right nevertheless. */
+/**
+ * Throws when the stream is cut off or broken, or past a bound: what was read before it is right
+ * nevertheless.
+ */
 export async function* readTar(
   source: AsyncIterable<Uint8Array>,
   { signal, onDropped }: TarOptions,
@@ -133,7 +137,10 @@ async function takeExactly(stream: ByteStream, count: number): Promise<Buffer> {
   return bytes;
 }
 
-/** Reads the header of the next entry with what the entries before it say about it; undefined at the end of the archive. */
+/**
+ * Reads the header of the next entry with what the entries before it say about it; undefined at the end of
+ * the archive.
+ */
 async function nextHeader(stream: ByteStream): Promise<Header | undefined> {
   let longName: string | undefined;
   let longLink: string | undefined;

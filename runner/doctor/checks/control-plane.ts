@@ -1,4 +1,7 @@
-/** Checks the connection to the control plane, step by step: name, proxy, TLS, answer, clock, identity, version. */
+/**
+ * Checks the connection to the control plane, step by step: name, proxy, TLS, answer, clock, identity,
+ * version.
+ */
 import { lookup } from 'node:dns/promises';
 import { proxyFor, unknownExemptions } from '@svc/proto/proxy/proxy.ts';
 import {
@@ -202,8 +205,9 @@ const SILENT: Log = {
 };
 
 /**
- * By a heartbeat without leases, which repeats whether the daemon drains. It has no boot id, which would take the runner over from its daemon. A poll would not do: one of a runner that
- * is not enrolled is empty as well.
+ * By a heartbeat without leases, which repeats whether the daemon drains. It has no boot id, which would take
+ * the runner over from its daemon. A poll would not do: one of a runner that is not enrolled is empty as
+ * well.
  */
 async function askIdentity(
   api: Api,

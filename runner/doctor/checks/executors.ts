@@ -144,7 +144,10 @@ export function appsFinding(isolation: AppIsolation, open: boolean, outside: rea
   return { status: 'ok', detail: isolation.detail };
 }
 
-/** Proves the containment as the daemon does before its first deploy, with rules and a network of the doctor's own. */
+/**
+ * Proves the containment as the daemon does before its first deploy, with rules and a network of the doctor's
+ * own.
+ */
 async function apps({ settings, paths, config }: CheckContext, engine: BuildEngine): Promise<Finding> {
   return await withScratch(async (scratch) => {
     const dataDir = existsSync(paths.dataDir) ? paths.dataDir : scratch;

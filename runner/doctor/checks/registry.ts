@@ -1,6 +1,7 @@
 /**
- * Checks the registry that builds push to: whether it is reachable, and whether this user may push there. An upload that is begun and discarded proves the
- * right to push and leaves nothing. With `--push-test` a tiny image is really pushed, under the name `svc-runner-doctor`.
+ * Checks the registry that builds push to: whether it is reachable, and whether this user may push there. An
+ * upload that is begun and discarded proves the right to push and leaves nothing. With `--push-test` a tiny
+ * image is really pushed, under the name `svc-runner-doctor`.
  */
 import { createHttpClient, type HttpClient } from '../../control-plane/http-client.ts';
 import { lastRegistry } from '../../disk/last-registry.ts';

@@ -1,4 +1,6 @@
-/** Checks whether this user may make user namespaces: rootless podman and the executor `namespaces` need them. */
+/**
+ * Checks whether this user may make user namespaces: rootless podman and the executor `namespaces` need them.
+ */
 import { readFile } from 'node:fs/promises';
 import { failureText, findProgram, runCommand } from '../../executor/command.ts';
 import type { CheckGroup, Finding } from '../check.ts';

@@ -1,4 +1,6 @@
-/** The part of the OCI distribution API that tells whether one may push: sign in, begin an upload, discard it. */
+/**
+ * The part of the OCI distribution API that tells whether one may push: sign in, begin an upload, discard it.
+ */
 import {
   TransportError,
   type HttpClient,
@@ -28,7 +30,10 @@ export interface RegistryClient {
   readonly repository: string;
   /** Signs in and proves the right to push; leaves nothing behind. */
   begin(): Promise<void>;
-  /** Makes a signed-in call about the repository. `path` is the part after `/v2/<repository>/`, or a whole address. */
+  /**
+   * Makes a signed-in call about the repository. `path` is the part after `/v2/<repository>/`, or a whole
+   * address.
+   */
   send(method: HttpRequest['method'], path: string, request?: SendOptions): Promise<HttpReply>;
 }
 

@@ -1,4 +1,7 @@
-/** Reads this user's own login at a registry from the files that podman login and docker login write. A credential helper is named, not run. */
+/**
+ * Reads this user's own login at a registry from the files that podman login and docker login write. A
+ * credential helper is named, not run.
+ */
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';

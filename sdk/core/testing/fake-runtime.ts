@@ -1,4 +1,6 @@
-/** A clock that does not wait: short timers fire in the next turn, the named ones only when the test says so. */
+/**
+ * A clock that does not wait: short timers fire in the next turn, the named ones only when the test says so.
+ */
 import type { Runtime } from '../runtime.ts';
 
 export interface FakeRuntime extends Runtime {

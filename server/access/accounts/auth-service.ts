@@ -26,7 +26,9 @@ export interface AuthDeps {
   readonly tries: Tries;
 }
 
-/** Also written in auth/presented.ts, which reads it; the prefix makes browsers insist on Secure and Path=/. */
+/**
+ * Also written in auth/presented.ts, which reads it; the prefix makes browsers insist on Secure and Path=/.
+ */
 const COOKIE = '__Host-sid';
 
 export function createAuthService(deps: AuthDeps): Handlers<Ctx> {

@@ -1,8 +1,8 @@
 /**
- * Claims of an address: staff know its owner and hand over a token, which makes the verified account. An unverified account that holds the
- * address gives way. It is not taken over but left behind: whoever made it knows its password and put into it what they liked, and what it did
- * stays its own in the ledger. It loses the address, its name, its credentials and its teams in the one transaction that makes
- * the new account.
+ * Claims of an address: staff know its owner and hand over a token, which makes the verified account. An
+ * unverified account that holds the address gives way. It is not taken over but left behind: whoever made it
+ * knows its password and put into it what they liked, and what it did stays its own in the ledger. It loses
+ * the address, its name, its credentials and its teams in the one transaction that makes the new account.
  */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { randomBytes } from 'node:crypto';
@@ -35,7 +35,10 @@ export interface TeamsOfAccount {
   ): Promise<ReadonlyArray<{ readonly teamId: string; readonly name: string; readonly role: Role }>>;
   /** Before the account's row is locked: who joins, invites or leaves locks the team first. */
   lock(db: Database, userId: string): Promise<void>;
-  /** `from` leaves all its teams; those that it owned alone pass to `to`. In the transaction of the claim, as `lock`. */
+  /**
+   * `from` leaves all its teams; those that it owned alone pass to `to`. In the transaction of the claim, as
+   * `lock`.
+   */
   handOver(tx: Ctx, who: Handover): Promise<void>;
 }
 
@@ -51,7 +54,10 @@ export interface ClaimDeps {
   readonly revokeKeys: RevokeKeys;
 }
 
-/** Revokes all keys of an account, in the transaction in which it gives way. Keys stand above accounts and fill this in. */
+/**
+ * Revokes all keys of an account, in the transaction in which it gives way. Keys stand above accounts and
+ * fill this in.
+ */
 export type RevokeKeys = (db: Database, userId: string, now: Date) => Promise<unknown>;
 
 export async function createClaim(

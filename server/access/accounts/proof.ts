@@ -1,6 +1,7 @@
 /**
- * That the person of a session is there, and not somebody who got hold of the session: the current password, a one-time code, or a sign-in with both
- * a moment ago. Asked before the account's own locks are changed. Wrong ones count as tries, like those at sign-in.
+ * That the person of a session is there, and not somebody who got hold of the session: the current password,
+ * a one-time code, or a sign-in with both a moment ago. Asked before the account's own locks are changed.
+ * Wrong ones count as tries, like those at sign-in.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -29,7 +30,10 @@ export interface Proof {
   readonly code?: string | undefined;
 }
 
-/** Throws `proof_required` when nothing was sent and the sign-in is no proof, `credentials_invalid` or `totp_invalid` when it is wrong, `rate_limited` after too many. */
+/**
+ * Throws `proof_required` when nothing was sent and the sign-in is no proof, `credentials_invalid` or
+ * `totp_invalid` when it is wrong, `rate_limited` after too many.
+ */
 export async function assertInPerson(
   deps: ProofDeps,
   ctx: Where & Pick<Ctx, 'caller'>,
@@ -58,7 +62,9 @@ async function checkCurrentPassword(
   tries.password.wasRight(user.email, call.remoteAddress);
 }
 
-/** A code of the app, or a recovery code. Throws `totp_invalid`, also for an account without a confirmed one. */
+/**
+ * A code of the app, or a recovery code. Throws `totp_invalid`, also for an account without a confirmed one.
+ */
 export async function checkCode(
   { tries, secrets }: ProofDeps,
   { db, call, clock }: Where,

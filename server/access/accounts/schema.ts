@@ -13,7 +13,10 @@ export const users = pgTable(
     passwordHash: text('password_hash').notNull(),
     staff: boolean('staff').notNull().default(false),
     createdAt: instant('created_at').notNull(),
-    /** When it was proved that the address is the holder's; null: whoever saw an invitation to it made the account. */
+    /**
+     * When it was proved that the address is the holder's; null: whoever saw an invitation to it made the
+     * account.
+     */
     emailVerifiedAt: instant('email_verified_at'),
   },
   (t) => [uniqueIndex('users_email').on(t.email), uniqueIndex('users_username').on(t.username)],

@@ -40,7 +40,10 @@ export async function openSession(
   return count === 1 ? { id, token, expiresAt } : undefined;
 }
 
-/** Whether it began after `since` and at a sign-in with a one-time code, which is asked for from the moment that one is confirmed. */
+/**
+ * Whether it began after `since` and at a sign-in with a one-time code, which is asked for from the moment
+ * that one is confirmed.
+ */
 export async function beganWithBothFactors(
   { orm }: Database,
   sessionId: string,

@@ -80,7 +80,10 @@ export async function setEmailVerified(
   return row;
 }
 
-/** The account lets go of its address and its name, and nobody knows its password. What it is called instead nobody can hold before it. */
+/**
+ * The account lets go of its address and its name, and nobody knows its password. What it is called instead
+ * nobody can hold before it.
+ */
 export async function retireUser(
   { orm }: Database,
   userId: string,

@@ -17,7 +17,9 @@ export function totpCode(secret: Uint8Array, step: number, digits = 6): string {
   return String(value % 10 ** digits).padStart(digits, '0');
 }
 
-/** The step that the code belongs to: the present one, the one before or the one after; undefined when none. */
+/**
+ * The step that the code belongs to: the present one, the one before or the one after; undefined when none.
+ */
 export function matchStep(secret: Uint8Array, code: string, now: Date): number | undefined {
   const given = Buffer.from(code);
   const present = stepAt(now);

@@ -1,8 +1,9 @@
 /**
- * How often an account may be guessed at, on top of the limit for each address in admission.ts. Tries count for the account and the network
- * that they come from together, so that a stranger elsewhere cannot use up those of the account's owner. Guessing from many networks at once
- * is slowed by a far higher count for the account: past it, a network that never signed in to the account gets few tries, and one that did
- * so lately keeps all of its own. In memory, for each process by itself.
+ * How often an account may be guessed at, on top of the limit for each address in admission.ts. Tries count
+ * for the account and the network that they come from together, so that a stranger elsewhere cannot use up
+ * those of the account's owner. Guessing from many networks at once is slowed by a far higher count for the
+ * account: past it, a network that never signed in to the account gets few tries, and one that did so lately
+ * keeps all of its own. In memory, for each process by itself.
  */
 import { networkOf } from '@svc/proto/http/address.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,8 +16,8 @@ const KNOWN_MAX = 100_000;
 
 export interface Guesses {
   /**
-   * Counts a try. Throws `rate_limited` when there were too many. `account` is the same text each time, existing or not. Answers whether the account was
-   * signed in to from this network lately.
+   * Counts a try. Throws `rate_limited` when there were too many. `account` is the same text each time,
+   * existing or not. Answers whether the account was signed in to from this network lately.
    */
   spend(account: string, address: string): boolean;
   /** It was right: the tries are given back, and the network is known. */
@@ -38,7 +39,8 @@ export function createTries(clock: Clock): Tries {
       fromAll: 100,
       fromStrangers: 2,
     }),
-    // Who guesses these has the password: of six digits not even a few tries for each of many networks may be given away.
+    // Who guesses these has the password: of six digits not even a few tries for each of many networks may be
+    // given away.
     code: createGuesses(clock, { what: 'one-time codes for this account', fromOne: 5, fromAll: 20 }),
   };
 }

@@ -1,10 +1,15 @@
-/** The bounds of what a caller may put into a key. A person gives what people may have; a key gives no more scopes, teams or time than it has itself. */
+/**
+ * The bounds of what a caller may put into a key. A person gives what people may have; a key gives no more
+ * scopes, teams or time than it has itself.
+ */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Caller } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';
 import { BY_NAME_ALONE, KEY_SCOPE, STAFF_SCOPE, TEAM_SCOPES } from '../../kit/scopes.ts';
 
-/** Nothing asked: all but what must be asked for by name. Throws `scope_missing` for more than the caller has. */
+/**
+ * Nothing asked: all but what must be asked for by name. Throws `scope_missing` for more than the caller has.
+ */
 export function boundedScopes(caller: Caller, asked: readonly string[]): readonly string[] {
   const most =
     caller.kind === 'session'
@@ -24,7 +29,10 @@ export function boundedScopes(caller: Caller, asked: readonly string[]): readonl
   return [...asked].sort();
 }
 
-/** A key that is narrowed to a team makes keys for that team alone. None of them is for staff, whose calls are about the whole platform. */
+/**
+ * A key that is narrowed to a team makes keys for that team alone. None of them is for staff, whose calls are
+ * about the whole platform.
+ */
 export function boundedTeam(
   caller: Caller,
   asked: string | undefined,

@@ -1,6 +1,7 @@
 /**
- * The text of an API key: `cpk_live_<kid:12>_<secret:32><crc:6>`, all base62. The kid finds the row, the secret proves, the
- * CRC lets a typo or a cut be refused without a look into the database (and lets scanners be sure of a find).
+ * The text of an API key: `cpk_live_<kid:12>_<secret:32><crc:6>`, all base62. The kid finds the row, the
+ * secret proves, the CRC lets a typo or a cut be refused without a look into the database (and lets scanners
+ * be sure of a find).
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { encodeBase62, randomBase62 } from '../../base/base62.ts';

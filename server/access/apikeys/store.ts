@@ -1,7 +1,7 @@
 /**
- * API keys in the database. A key that was made with another one is its child and ends with it: `endOfKey` decides that at every use, over the
- * whole line of parents. Keys of one account are made and revoked in turns, under the lock of the account's row, so that no child is
- * made beside the revocation of its parent.
+ * API keys in the database. A key that was made with another one is its child and ends with it: `endOfKey`
+ * decides that at every use, over the whole line of parents. Keys of one account are made and revoked in
+ * turns, under the lock of the account's row, so that no child is made beside the revocation of its parent.
  */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { and, desc, eq, gt, isNull, or, sql } from 'drizzle-orm';
@@ -17,9 +17,9 @@ export type KeyRow = typeof apiKeys.$inferSelect;
 const LIST_MAX = 500;
 
 /**
- * SQL for the moment when the key of this id (a column or a value) ends: its own end, or that of a key above it when it comes earlier. It is null
- * when there is no such key. A revoked one ended at the epoch, so that it does not matter whose clock said when. The number of keys that an account
- * may have bounds the line.
+ * SQL for the moment when the key of this id (a column or a value) ends: its own end, or that of a key above
+ * it when it comes earlier. It is null when there is no such key. A revoked one ended at the epoch, so that
+ * it does not matter whose clock said when. The number of keys that an account may have bounds the line.
  */
 export const endOfKey = (sql: SqlTag, id: ReturnType<SqlTag> | string) => sql`(
   with recursive line as (
@@ -87,7 +87,10 @@ export async function revokeLine({ sql }: Database, id: string, now: Date): Prom
   return count;
 }
 
-/** Ends the keys for the team alone of somebody who leaves it, so that none of them comes back with its person. */
+/**
+ * Ends the keys for the team alone of somebody who leaves it, so that none of them comes back with its
+ * person.
+ */
 export async function revokeKeysOfTeam(
   { orm }: Database,
   { userId, teamId }: { readonly userId: string; readonly teamId: string },

@@ -1,8 +1,9 @@
 /**
- * Who calls. Kinds of credential are told apart by their form: API keys, session tokens, and what jobs of CI systems show (ci/oidc). One that was
- * proven in the last second is answered from memory, else one indexed read finds the row together with the memberships. All refusals
- * are the same `credentials_invalid`: whether a key is unknown, revoked, expired or has a wrong secret is nobody's business. id_tokens
- * alone are told what is wrong, since they are no secret of ours.
+ * Who calls. Kinds of credential are told apart by their form: API keys, session tokens, and what jobs of CI
+ * systems show (ci/oidc). One that was proven in the last second is answered from memory, else one indexed
+ * read finds the row together with the memberships. All refusals are the same `credentials_invalid`: whether
+ * a key is unknown, revoked, expired or has a wrong secret is nobody's business. id_tokens alone are told
+ * what is wrong, since they are no secret of ours.
  */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import type { CallContext } from '@svc/proto/http/call.ts';
@@ -36,8 +37,9 @@ export interface AuthenticatorDeps {
 
 export interface Authenticator {
   /**
-   * Undefined when the call presents nothing; throws `credentials_invalid` when what it presents is not good. `beforeLook` runs before a look into
-   * the database for a credential that was not good at its last look, and may throw to refuse it.
+   * Undefined when the call presents nothing; throws `credentials_invalid` when what it presents is not good.
+   * `beforeLook` runs before a look into the database for a credential that was not good at its last look,
+   * and may throw to refuse it.
    */
   authenticate(call: CallContext, beforeLook?: () => void): Promise<Caller> | Caller | undefined;
   /** Writes when credentials were last used. Called every few seconds and at the stop. */
@@ -107,7 +109,10 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     cache.put(credential, proven, generation);
     return proven;
   };
-  /** Many calls at once with the same credential share one look; not one that began before a change, so the generation is part of the name. */
+  /**
+   * Many calls at once with the same credential share one look; not one that began before a change, so the
+   * generation is part of the name.
+   */
   const reading = new Map<string, Promise<Proven>>();
   const prove = async (call: CallContext, credential: string): Promise<Caller> => {
     const name = `${cache.generation()} ${call.rpc.idTokens === true} ${credential}`;

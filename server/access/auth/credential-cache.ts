@@ -1,11 +1,11 @@
 /**
- * Callers that were proven a moment ago, so that a call costs no look at its credential. Held for 1 s at most, dropped at once
- * when something about the credential changes (kit/credential-changes.ts). The key is the SHA-256 of the credential, so
- * that memory holds no secrets. `generation` closes the gap between reading a row and remembering it: what was read before a
- * change is not stored after it.
+ * Callers that were proven a moment ago, so that a call costs no look at its credential. Held for 1 s at
+ * most, dropped at once when something about the credential changes (kit/credential-changes.ts). The key is
+ * the SHA-256 of the credential, so that memory holds no secrets. `generation` closes the gap between reading
+ * a row and remembering it: what was read before a change is not stored after it.
  *
- * What was good at its last look within a day is remembered apart (`isTrusted`): it proves nothing, but tells a caller who was here
- * before from one who guesses.
+ * What was good at its last look within a day is remembered apart (`isTrusted`): it proves nothing, but tells
+ * a caller who was here before from one who guesses.
  */
 import { hash } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';

@@ -1,6 +1,7 @@
 /**
- * What a call presents to prove who it is: one bearer credential, or the session cookie of a browser. Two at once are
- * refused instead of chosen from: whoever put the second one there may not be the one who put the first.
+ * What a call presents to prove who it is: one bearer credential, or the session cookie of a browser. Two at
+ * once are refused instead of chosen from: whoever put the second one there may not be the one who put the
+ * first.
  */
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -15,7 +16,10 @@ export interface Presented {
   readonly from: 'bearer' | 'cookie';
 }
 
-/** Undefined when nothing is presented. Throws for two kinds, for another scheme, for an empty one; two Authorization lines do not get past the door. */
+/**
+ * Undefined when nothing is presented. Throws for two kinds, for another scheme, for an empty one; two
+ * Authorization lines do not get past the door.
+ */
 export function presented(call: CallContext): Presented | undefined {
   const bearer = bearerOf(call);
   const cookie = cookieOf(call.header('cookie'));

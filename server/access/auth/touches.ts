@@ -1,6 +1,7 @@
 /**
- * When a credential was last used, written in batches: at most once a minute for each credential, one statement for all.
- * Owner of the pending marks is this closure. A mark that is lost with the process costs a minute of precision.
+ * When a credential was last used, written in batches: at most once a minute for each credential, one
+ * statement for all. Owner of the pending marks is this closure. A mark that is lost with the process costs a
+ * minute of precision.
  */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import type { Clock } from '../../base/clock.ts';

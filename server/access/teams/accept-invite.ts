@@ -1,7 +1,7 @@
 /**
- * Joining a team by invitation: with the account that was invited, or by making it. Whoever made the invitation saw its token too, so that it
- * proves nothing about the address: the account that it makes is unverified, and an unverified account joins another team only when that
- * confirms it.
+ * Joining a team by invitation: with the account that was invited, or by making it. Whoever made the
+ * invitation saw its token too, so that it proves nothing about the address: the account that it makes is
+ * unverified, and an unverified account joins another team only when that confirms it.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { checkPasswordStrength } from '../../base/password.ts';

@@ -1,4 +1,6 @@
-/** Changes to a team, its members and its invitations, each in one transaction with its entry in the ledger. */
+/**
+ * Changes to a team, its members and its invitations, each in one transaction with its entry in the ledger.
+ */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type {
   TeamBilling as BillingMessage,
@@ -48,7 +50,9 @@ export interface TeamWork {
 
 /** Credit fills this in. */
 export interface TeamCredit {
-  /** Minor units of bought credit that are left. Purchases for the team wait until the transaction has ended. */
+  /**
+   * Minor units of bought credit that are left. Purchases for the team wait until the transaction has ended.
+   */
   boughtLeft(db: Database, teamId: string): Promise<number>;
 }
 
@@ -264,8 +268,8 @@ export async function revokeInvite(ctx: Ctx, which: InviteOfTeam): Promise<void>
 }
 
 /**
- * A team lets in somebody with an unverified address who accepted its invitation. It gives the role as inviting does, so that it asks the same of the
- * caller.
+ * A team lets in somebody with an unverified address who accepted its invitation. It gives the role as
+ * inviting does, so that it asks the same of the caller.
  */
 export async function confirmInvite(
   { changes }: Pick<TeamsDeps, 'changes'>,

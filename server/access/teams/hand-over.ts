@@ -1,4 +1,7 @@
-/** An account gives way to the verified one of its address: it leaves its teams, and what it alone owned passes on, and others pay. */
+/**
+ * An account gives way to the verified one of its address: it leaves its teams, and what it alone owned
+ * passes on, and others pay.
+ */
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
 import type { TeamsOfAccount, User } from '../accounts/index.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
@@ -36,7 +39,10 @@ export const ofAccount: TeamsOfAccount = {
   },
 };
 
-/** The first of the owners that are left: `to` where it took the team over. It does not pay for a team that it is not in, and of which it may know nothing. */
+/**
+ * The first of the owners that are left: `to` where it took the team over. It does not pay for a team that it
+ * is not in, and of which it may know nothing.
+ */
 async function payInstead(
   tx: Ctx,
   teamId: string,

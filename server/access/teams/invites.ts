@@ -1,7 +1,8 @@
 /**
- * Invitations: a token for 7 days, stored hashed, used once. One open invitation for each team and address. It is its maker's and holds no longer than
- * the maker could make it: it is deleted when the maker leaves the team or falls below it, and every look asks again, which covers
- * a key that it was made with and that ended meanwhile.
+ * Invitations: a token for 7 days, stored hashed, used once. One open invitation for each team and address.
+ * It is its maker's and holds no longer than the maker could make it: it is deleted when the maker leaves the
+ * team or falls below it, and every look asks again, which covers a key that it was made with and that ended
+ * meanwhile.
  */
 // No TeamScope: memberships and invitations, which a TeamScope is made of.
 import { randomBytes } from 'node:crypto';
@@ -118,8 +119,9 @@ export async function deleteInvite(
 }
 
 /**
- * Takes back what the member invited and may not invite any more with the role that is left, undefined for none; of one who leaves also what is
- * open for the own address. Under the lock of the team's row. Returns how many.
+ * Takes back what the member invited and may not invite any more with the role that is left, undefined for
+ * none; of one who leaves also what is open for the own address. Under the lock of the team's row. Returns
+ * how many.
  */
 export async function endInvitesOf(
   { sql }: Database,

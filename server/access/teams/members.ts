@@ -1,6 +1,6 @@
 /**
- * Who may change whom. Nobody gives or takes a role above the own one; admins are changed by owners alone; a team keeps at
- * least one owner. All of it runs under the lock of the team's row.
+ * Who may change whom. Nobody gives or takes a role above the own one; admins are changed by owners alone; a
+ * team keeps at least one owner. All of it runs under the lock of the team's row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { requireRole } from '../../kit/authorise.ts';
@@ -21,7 +21,10 @@ export function assertMayGive(actor: Member, role: Role): void {
   requireRole(actor.role, role, { act: `giving the role ${role}` });
 }
 
-/** The caller as a member. The team's row is locked from here to the end of the transaction; the role is read again under that lock. */
+/**
+ * The caller as a member. The team's row is locked from here to the end of the transaction; the role is read
+ * again under that lock.
+ */
 export async function lockedActor({ db, caller }: Ctx, teamId: string): Promise<Member> {
   const locked = await lockTeam(db, teamId);
   const actor = locked ? await findMember(db, { teamId, userId: caller.userId }) : undefined;

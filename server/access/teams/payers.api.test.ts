@@ -1,4 +1,7 @@
-/** Who pays for a team stays in it while there is a provider of payments, and bought credit keeps a team from being deleted. */
+/**
+ * Who pays for a team stays in it while there is a provider of payments, and bought credit keeps a team from
+ * being deleted.
+ */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

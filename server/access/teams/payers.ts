@@ -14,8 +14,10 @@ export async function payerOf(sql: SqlTag, teamId: string): Promise<string | nul
 }
 
 /**
- * From now on; the one who pays already changes nothing. False: that one does. The team's row is locked, so that of two at the same moment the second one comes after the first one, and an owner who leaves
- * meanwhile does not pay; what comes after is later by a millisecond at least, also by a clock that is behind. Throws `not_found`, and `role_insufficient` for who is no owner (any more).
+ * From now on; the one who pays already changes nothing. False: that one does. The team's row is locked, so
+ * that of two at the same moment the second one comes after the first one, and an owner who leaves meanwhile
+ * does not pay; what comes after is later by a millisecond at least, also by a clock that is behind. Throws
+ * `not_found`, and `role_insufficient` for who is no owner (any more).
  */
 export async function becomePayer(
   db: Database,

@@ -39,7 +39,10 @@ export const teamInvites = pgTable(
     createdAt: instant('created_at').notNull(),
     expiresAt: instant('expires_at').notNull(),
     acceptedAt: instant('accepted_at'),
-    /** The person whose invitation it is: it holds while that person could still make it. Null in rows that were accepted before it was noted. */
+    /**
+     * The person whose invitation it is: it holds while that person could still make it. Null in rows that
+     * were accepted before it was noted.
+     */
     invitedBy: id('invited_by').references(() => users.id, { onDelete: 'cascade' }),
     /** The API key that it was made with, which it ends with. */
     invitedWithKey: id('invited_with_key'),
@@ -55,7 +58,10 @@ export const teamInvites = pgTable(
   ],
 );
 
-/** Append-only by a trigger, and without a reference: who pays for a team from when. It is asked for months whose team is gone. */
+/**
+ * Append-only by a trigger, and without a reference: who pays for a team from when. It is asked for months
+ * whose team is gone.
+ */
 export const teamPayers = pgTable(
   'team_payers',
   {

@@ -49,7 +49,10 @@ export async function findTeam(db: Database, teamId: string): Promise<Team | und
   return row;
 }
 
-/** Makes changes to one team's members take turns, so that what was counted still holds when it is written. False: there is no such team. */
+/**
+ * Makes changes to one team's members take turns, so that what was counted still holds when it is written.
+ * False: there is no such team.
+ */
 export async function lockTeam({ orm }: Database, teamId: string): Promise<boolean> {
   const rows = await orm.select({ id: teams.id }).from(teams).where(eq(teams.id, teamId)).for('update');
   return rows.length === 1;
@@ -110,7 +113,9 @@ export async function findMemberByEmail(
   return row;
 }
 
-/** The teams of one account in the order of their ids, so that two that lock them do not wait for each other. */
+/**
+ * The teams of one account in the order of their ids, so that two that lock them do not wait for each other.
+ */
 export async function listMemberships(
   { orm }: Database,
   userId: string,

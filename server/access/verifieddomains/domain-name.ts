@@ -1,4 +1,7 @@
-/** Domain names in the one form in which they are stored and compared: lower case, ASCII, without the dot of the root. */
+/**
+ * Domain names in the one form in which they are stored and compared: lower case, ASCII, without the dot of
+ * the root.
+ */
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 
@@ -10,8 +13,9 @@ const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 export type ParsedDomain = { readonly domain: string } | { readonly problem: string };
 
 /**
- * Names of one label are refused. Other public suffixes (`co.uk`) are not known here: no list of them is kept, because whoever proves one has the
- * records of its zone, and the nearest verified domain counts for names below it.
+ * Names of one label are refused. Other public suffixes (`co.uk`) are not known here: no list of them is
+ * kept, because whoever proves one has the records of its zone, and the nearest verified domain counts for
+ * names below it.
  */
 export function parseDomain(text: string): ParsedDomain {
   if (/[\s/:@?#%\\[\]]/.test(text))

@@ -1,6 +1,6 @@
 /**
- * Verified domains: names that a team has proved to control, by a TXT record whose value is made for that team and that domain. One team at a time
- * has a domain verified.
+ * Verified domains: names that a team has proved to control, by a TXT record whose value is made for that
+ * team and that domain. One team at a time has a domain verified.
  *
  *     pending ──record found──> verified ──another team's record found, and this team's is gone──> pending
  */

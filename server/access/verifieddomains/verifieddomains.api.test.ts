@@ -1,4 +1,7 @@
-/** Verified domains over the real door, against a real name server: proofs, what stands in their way, and whose a domain is. */
+/**
+ * Verified domains over the real door, against a real name server: proofs, what stands in their way, and
+ * whose a domain is.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK, VerifiedDomain } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -1,5 +1,6 @@
 /**
- * What a repository is read with: encrypted as one text that is bound to its environment, opened only for the offer of a build, and shown to nobody.
+ * What a repository is read with: encrypted as one text that is bound to its environment, opened only for the
+ * offer of a build, and shown to nobody.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { GitCredentials as Message } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
@@ -31,7 +32,10 @@ export function gitHost(repository: string): string | undefined {
   return `${url.protocol}//${host.toLowerCase()}`;
 }
 
-/** Scheme, host and path. User names, passwords and queries are where people put tokens. Empty: the address cannot be read. */
+/**
+ * Scheme, host and path. User names, passwords and queries are where people put tokens. Empty: the address
+ * cannot be read.
+ */
 export function plainAddress(repository: string): string {
   const host = gitHost(repository);
   if (host === undefined) return '';
@@ -40,7 +44,10 @@ export function plainAddress(repository: string): string {
   return `${host}${path.replace(/[?#].*$/, '')}`;
 }
 
-/** Whoever may name another repository was not thereby given the credentials: they go to the host that they were given for. */
+/**
+ * Whoever may name another repository was not thereby given the credentials: they go to the host that they
+ * were given for.
+ */
 export function refuseOtherHost(
   before: Pick<Environment, 'repository' | 'hasGitCredentials'>,
   repository: string,

@@ -1,4 +1,7 @@
-/** What guards an environment, over the real door: a developer takes no guard away, by none of its fields, and not by a second environment in its place. */
+/**
+ * What guards an environment, over the real door: a developer takes no guard away, by none of its fields, and
+ * not by a second environment in its place.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { EnvironmentsCreateParams, SvcApiError, SvcSDK } from '@svc/sdk';
 import { UpdateRequestSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';

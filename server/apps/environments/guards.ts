@@ -1,9 +1,12 @@
 /**
- * What guards an environment, and who may change it then. A guard is an approval field of its own, or what a feature above says through the port `GuardsOf`: an enforced policy, a budget that
- * holds, a CI connection. Only admins and owners put those in force and out of it, so they alone change what a guard goes by: nobody takes away what guards against them.
+ * What guards an environment, and who may change it then. A guard is an approval field of its own, or what a
+ * feature above says through the port `GuardsOf`: an enforced policy, a budget that holds, a CI connection.
+ * Only admins and owners put those in force and out of it, so they alone change what a guard goes by: nobody
+ * takes away what guards against them.
  *
- * Of a guard and a change that come at once the second one sees the first: a refusal locks the team before it asks, in the transaction of the change, and whoever puts a guard in force holds the
- * same lock (`lockTeam`). The environment's own fields are read under the environment's lock, which is taken before the team's.
+ * Of a guard and a change that come at once the second one sees the first: a refusal locks the team before it
+ * asks, in the transaction of the change, and whoever puts a guard in force holds the same lock (`lockTeam`).
+ * The environment's own fields are read under the environment's lock, which is taken before the team's.
  */
 import { requireRole } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -29,13 +32,19 @@ export type GuardsOf = (
 export interface GuardedAct {
   /** As in "… needs admin". */
   readonly act: string;
-  /** `content`: what is built and deployed there, which approvals and policies decide and which is nothing to budgets and connections. Default: the environment itself. */
+  /**
+   * `content`: what is built and deployed there, which approvals and policies decide and which is nothing to
+   * budgets and connections. Default: the environment itself.
+   */
   readonly about?: 'environment' | 'content';
 }
 
 export interface Guards {
   of(who: Who, environment: Environment): Promise<readonly Guard[]>;
-  /** Throws `role_insufficient` for a role below admin if something guards the environment. In the transaction of what is refused; where its own fields change, under its lock. */
+  /**
+   * Throws `role_insufficient` for a role below admin if something guards the environment. In the transaction
+   * of what is refused; where its own fields change, under its lock.
+   */
   refuse(tx: Ctx, environment: Environment, act: GuardedAct): Promise<void>;
 }
 

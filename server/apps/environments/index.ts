@@ -143,7 +143,8 @@ async function update(ctx: Ctx, { guards, special }: Updating, request: UpdateRe
   const set = { ...environmentRows.changes(UpdateRequestSchema, request), ...special(id, request) };
   return await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
-    // Read under the lock: another change may bring credentials, or take the repository elsewhere, between reading and writing.
+    // Read under the lock: another change may bring credentials, or take the repository elsewhere, between
+    // reading and writing.
     const before = await environmentRows.lock(tx, id);
     const fields = changedFields(before, set);
     if (fields.length === 0) return before;

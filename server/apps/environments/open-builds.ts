@@ -17,8 +17,9 @@ export type OpenBuilds = (
 ) => Promise<readonly string[]>;
 
 /**
- * A build whose rows were gone would go on at its runner: nobody could see it, stop it, or be told how it ended. Takes the locks that submission takes, so that
- * no build appears before the caller's transaction ends. Returns the environments that go.
+ * A build whose rows were gone would go on at its runner: nobody could see it, stop it, or be told how it
+ * ended. Takes the locks that submission takes, so that no build appears before the caller's transaction
+ * ends. Returns the environments that go.
  */
 export async function refuseOpenBuilds(
   openBuilds: OpenBuilds,

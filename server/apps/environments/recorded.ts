@@ -1,4 +1,7 @@
-/** An environment as the ledger has it, before and after a change. Never secrets: of credentials that they are held, of an address what names the repository. */
+/**
+ * An environment as the ledger has it, before and after a change. Never secrets: of credentials that they are
+ * held, of an address what names the repository.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { Changes } from '../../kit/resource/index.ts';
 import { plainAddress } from './git-credentials.ts';

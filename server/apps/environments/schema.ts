@@ -48,7 +48,10 @@ export const environments = teamTable(
     allowSelfApproval: boolean('allow_self_approval').notNull().default(true),
     /** Builds publish and never deploy. */
     promotionsOnly: boolean('promotions_only').notNull().default(false),
-    /** How often that was changed which people approve deploys to: name, repository, branch, deploy, runner and the rules of approvals. A trigger counts. */
+    /**
+     * How often that was changed which people approve deploys to: name, repository, branch, deploy, runner
+     * and the rules of approvals. A trigger counts.
+     */
     targetRevision: integer('target_revision').notNull().default(0),
     /** Credentials for the repository, encrypted; bound to the row. */
     gitSealed: text('git_sealed'),
@@ -60,7 +63,8 @@ export const environments = teamTable(
   (t) => [
     check('environments_required_approvals', sql`${t.requiredApprovals} between 1 and 5`),
     uniqueIndex('environments_name').on(t.projectId, t.name),
-    // A runner finds what it replaces by the name of the app. In the service's pool the name is made the team's own when it is offered.
+    // A runner finds what it replaces by the name of the app. In the service's pool the name is made the
+    // team's own when it is offered.
     uniqueIndex('environments_deploy_app')
       .on(t.teamId, sql`(${t.deploy} ->> 'kind')`, sql`(${t.deploy} ->> 'app')`)
       .where(sql`${t.deploy} is not null`),

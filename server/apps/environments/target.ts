@@ -1,4 +1,7 @@
-/** No environment is deployed over another one: an app belongs to one environment, and a guarded one has its port of the host to itself. */
+/**
+ * No environment is deployed over another one: an app belongs to one environment, and a guarded one has its
+ * port of the host to itself.
+ */
 import { and, eq, ne, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -13,7 +16,10 @@ interface Targeted extends Pick<Environment, 'id' | 'teamId'> {
   readonly runner?: Environment['runner'] | undefined;
 }
 
-/** Another environment of the team that deploys this app. A statement that is refused by the index cannot ask any more, so it is asked before. */
+/**
+ * Another environment of the team that deploys this app. A statement that is refused by the index cannot ask
+ * any more, so it is asked before.
+ */
 export async function refuseTakenApp(tx: Ctx, { id, teamId, deploy }: Targeted): Promise<void> {
   if (deploy === null || deploy === undefined) return;
   const { kind, app } = deploy;
@@ -34,7 +40,10 @@ export async function refuseTakenApp(tx: Ctx, { id, teamId, deploy }: Targeted):
   );
 }
 
-/** Whoever answers at the port of a guarded environment is taken for it. Only on runners that may be those of the other one: elsewhere the port is another one. */
+/**
+ * Whoever answers at the port of a guarded environment is taken for it. Only on runners that may be those of
+ * the other one: elsewhere the port is another one.
+ */
 export async function refuseGuardedPort(
   tx: Ctx,
   guards: Guards,

@@ -22,8 +22,8 @@ export type Project = RowOf<typeof projects>;
 export type ProjectsInSpace = (ctx: Ctx, spaceId: string) => Promise<readonly string[]>;
 
 /**
- * Returns the environments that go with a project. In the transaction of its deletion; throws when something in them is in the way, and keeps
- * what would be from beginning.
+ * Returns the environments that go with a project. In the transaction of its deletion; throws when something
+ * in them is in the way, and keeps what would be from beginning.
  */
 export type ContentsOfProject = (
   tx: Ctx,

@@ -3,7 +3,10 @@ import type { Ctx } from '../../kit/context.ts';
 
 const CHARS_MAX = 48;
 
-/** `Überblick & Co.` is `uberblick-co`; a name without a usable letter is `project`. Never looks like an id, which has `_`. */
+/**
+ * `Überblick & Co.` is `uberblick-co`; a name without a usable letter is `project`. Never looks like an id,
+ * which has `_`.
+ */
 export function slugOf(name: string): string {
   const plain = name
     .normalize('NFKD')
@@ -22,8 +25,8 @@ export function freeSlug(slug: string, taken: ReadonlySet<string>): string {
 }
 
 /**
- * The first slug for a name that is free in the team, within the transaction that takes it. Names whose slugs differ in their numbers alone could get the same
- * one: they take turns until their transactions end.
+ * The first slug for a name that is free in the team, within the transaction that takes it. Names whose slugs
+ * differ in their numbers alone could get the same one: they take turns until their transactions end.
  */
 export async function nextFreeSlug(
   { db: { sql }, teams }: Pick<Ctx, 'db' | 'teams'>,

@@ -1,6 +1,6 @@
 /**
- * Variables of environments. A secret one is encrypted before it touches the database, bound to its row, and opened for a build's spec alone; no answer, no
- * ledger entry and no log line holds its value.
+ * Variables of environments. A secret one is encrypted before it touches the database, bound to its row, and
+ * opened for a build's spec alone; no answer, no ledger entry and no log line holds its value.
  */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -126,7 +126,10 @@ export async function openVariables(
   return { variables: plain, secrets: secret };
 }
 
-/** What tells whether the variables of an environment are still the same: each change of one gives it another time. By name. */
+/**
+ * What tells whether the variables of an environment are still the same: each change of one gives it another
+ * time. By name.
+ */
 export async function variableVersions(
   who: Who,
   environmentId: string,

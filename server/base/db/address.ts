@@ -1,6 +1,8 @@
 /**
- * The address of a database as libpq has it, `postgres://user:password@h1:5432,h2:5433/name?target_session_attrs=primary`: one host or several, each with a port if any. `URL` refuses more than
- * one port, and the driver takes what it does not know for settings of the session. No message repeats what may be a part of a password.
+ * The address of a database as libpq has it,
+ * `postgres://user:password@h1:5432,h2:5433/name?target_session_attrs=primary`: one host or several, each
+ * with a port if any. `URL` refuses more than one port, and the driver takes what it does not know for
+ * settings of the session. No message repeats what may be a part of a password.
  */
 import { isIPv6 } from 'node:net';
 import { Wrong } from '@svc/proto/process/settings.ts';
@@ -13,7 +15,10 @@ export interface Host {
   readonly path?: string;
 }
 
-/** Which hosts are taken: `primary` is one that is not in recovery, `read-write` one whose transactions write, `any` the first that answers. */
+/**
+ * Which hosts are taken: `primary` is one that is not in recovery, `read-write` one whose transactions write,
+ * `any` the first that answers.
+ */
 export type Target = 'primary' | 'read-write' | 'any';
 
 export interface DatabaseAddress {

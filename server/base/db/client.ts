@@ -1,5 +1,6 @@
 /**
- * A client of postgres.js that may dial once. The driver would connect again by itself, and a transaction that has lost its connection would go on there, each of its statements committed alone.
+ * A client of postgres.js that may dial once. The driver would connect again by itself, and a transaction
+ * that has lost its connection would go on there, each of its statements committed alone.
  */
 import type { Socket } from 'node:net';
 import postgres from 'postgres';
@@ -58,10 +59,12 @@ export function createClient(
     database,
     ssl,
     max: 1,
-    // With the default, acknowledged writes are lost when a transaction begins while a hundred statements are in flight.
+    // With the default, acknowledged writes are lost when a transaction begins while a hundred statements are
+    // in flight.
     max_pipeline: 1e9,
     max_lifetime: null,
-    // When the connection dies during the driver's query for types, that error is nobody's and ends the process.
+    // When the connection dies during the driver's query for types, that error is nobody's and ends the
+    // process.
     fetch_types: false,
     connect_timeout: null, // its own clock begins when the socket is there
     onnotice: () => undefined, // "relation already exists, skipping" and the like: nothing to act on

@@ -1,9 +1,11 @@
 /**
- * One connection to the database for all its life. When it is lost its client gets nothing any more and no second socket (client.ts), and what it was given and has not answered is rejected here: the
- * driver forgets some of that.
+ * One connection to the database for all its life. When it is lost its client gets nothing any more and no
+ * second socket (client.ts), and what it was given and has not answered is rejected here: the driver forgets
+ * some of that.
  *
- * It is opened once, at its first statement: host after host is dialled, each with a client of its own, until one is of the kind that is wanted and its session is as it must be (opening.ts).
- * Nobody's statement is sent before.
+ * It is opened once, at its first statement: host after host is dialled, each with a client of its own, until
+ * one is of the kind that is wanted and its session is as it must be (opening.ts). Nobody's statement is sent
+ * before.
  */
 import { CONNECT_TIMEOUT_MS, connectionError, createClient, sendOn } from './client.ts';
 import type { Client } from './client.ts';
@@ -36,7 +38,10 @@ export interface Connection {
   end(): Promise<void>;
 }
 
-/** The database takes no writes: a primary that was demoted under a pooler, or a standby that was asked for with `target_session_attrs=any`. */
+/**
+ * The database takes no writes: a primary that was demoted under a pooler, or a standby that was asked for
+ * with `target_session_attrs=any`.
+ */
 const READ_ONLY = '25006';
 
 /** Connects when it gets its first statement. */

@@ -1,4 +1,7 @@
-/** The database handle against a real PostgreSQL: values, transactions, waiting, listening, a database that goes away. */
+/**
+ * The database handle against a real PostgreSQL: values, transactions, waiting, listening, a database that
+ * goes away.
+ */
 import { and, arrayContains, eq, gt, sql as fragment } from 'drizzle-orm';
 import { bigint, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';

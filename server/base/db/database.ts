@@ -1,5 +1,6 @@
 /**
- * One database handle for the whole server: `sql` for statements that are written by hand, `orm` for typed ones by drizzle (both prepared), `transact` for several in one transaction.
+ * One database handle for the whole server: `sql` for statements that are written by hand, `orm` for typed
+ * ones by drizzle (both prepared), `transact` for several in one transaction.
  */
 import { drizzle } from 'drizzle-orm/postgres-js';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
@@ -24,24 +25,37 @@ export type Reads = Pick<Database, 'sql' | 'orm'>;
 
 export interface Database {
   readonly sql: SqlTag;
-  /** `await db.orm.select().from(table)`. A list of values belongs into one array parameter: each length of `inArray` is a text of its own, which the database prepares and keeps. */
+  /**
+   * `await db.orm.select().from(table)`. A list of values belongs into one array parameter: each length of
+   * `inArray` is a text of its own, which the database prepares and keeps.
+   */
   readonly orm: Orm;
-  /** For reads that owe nobody their own write: a replica where there is one at most 5 s behind, else this very database; see replica.ts. */
+  /**
+   * For reads that owe nobody their own write: a replica where there is one at most 5 s behind, else this
+   * very database; see replica.ts.
+   */
   readonly behind: Reads;
   /** True for the handle that `transact` passes. */
   readonly inTransaction: boolean;
-  /** All or nothing. Inside of a transaction it joins the one that runs. The callback must use the handle that it gets. */
+  /**
+   * All or nothing. Inside of a transaction it joins the one that runs. The callback must use the handle that
+   * it gets.
+   */
   transact<T>(work: (db: Database) => Promise<T>): Promise<T>;
-  /** Runs after the commit of the outermost transaction, not at all after a rollback; outside of one, at once. Must not throw. */
+  /**
+   * Runs after the commit of the outermost transaction, not at all after a rollback; outside of one, at once.
+   * Must not throw.
+   */
   afterCommit(action: () => void): void;
   /**
-   * Runs after a rollback of the outermost transaction, also one that nobody can be sure of, when its connection was given back and before the caller is told; not at all after a commit, nor outside of one.
+   * Runs after a rollback of the outermost transaction, also one that nobody can be sure of, when its
+   * connection was given back and before the caller is told; not at all after a commit, nor outside of one.
    * For what must stay of a refusal: it uses the database itself, and may find that its work was done.
    */
   afterRollback(action: () => Promise<void>): void;
   /**
-   * On a connection of its own, which comes back by itself. NOTIFY is a hint: what is sent while it is down is lost. `onReady` runs
-   * after each (re)connect, to read the state again. The channel is a plain name.
+   * On a connection of its own, which comes back by itself. NOTIFY is a hint: what is sent while it is down
+   * is lost. `onReady` runs after each (re)connect, to read the state again. The channel is a plain name.
    */
   listen(channel: string, onPayload: (payload: string) => void, onReady: () => void): Promise<Listener>;
   /** Waits `graceMs` for what runs, then cuts. */
@@ -71,9 +85,15 @@ export interface DatabaseOptions {
   readonly role?: string | undefined;
   /** Given: the database is asked for its generation at each connection; see generation.ts. */
   readonly onGeneration?: (generation: number) => void;
-  /** Given: it is asked of every connection, by whichever address, whether its database is of this installation; see opening.ts. */
+  /**
+   * Given: it is asked of every connection, by whichever address, whether its database is of this
+   * installation; see opening.ts.
+   */
   readonly installation?: string | undefined;
-  /** An `afterCommit` action that threw against its promise, an `afterRollback` action that failed, an address that leads to another database. */
+  /**
+   * An `afterCommit` action that threw against its promise, an `afterRollback` action that failed, an address
+   * that leads to another database.
+   */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -192,8 +212,8 @@ function handleOf(run: Run, after: After): Database {
 }
 
 /**
- * drizzle's builder, which asks its client for nothing but `unsafe`. It overwrites the parsers of a client of the driver, so that dates would come as text for everybody: this one
- * gives it some of its own to overwrite.
+ * drizzle's builder, which asks its client for nothing but `unsafe`. It overwrites the parsers of a client of
+ * the driver, so that dates would come as text for everybody: this one gives it some of its own to overwrite.
  */
 function createOrm(run: Run): Orm {
   const unsafe = (text: string, values: readonly unknown[]): unknown => ({

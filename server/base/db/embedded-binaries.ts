@@ -1,6 +1,7 @@
 /**
- * Where the embedded PostgreSQL's programs are. npm may have skipped install scripts (`--ignore-scripts`, or an allow-list): then
- * the shared libraries' version links are missing and the executable bits may be too; both are put right here.
+ * Where the embedded PostgreSQL's programs are. npm may have skipped install scripts (`--ignore-scripts`, or
+ * an allow-list): then the shared libraries' version links are missing and the executable bits may be too;
+ * both are put right here.
  */
 import { chmodSync, existsSync, lstatSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -58,7 +59,9 @@ function packageJsonOf(name: string): string {
   );
 }
 
-/** `native/pg-symlinks.json` lists links as paths from the package's folder; npm packages cannot carry links. */
+/**
+ * `native/pg-symlinks.json` lists links as paths from the package's folder; npm packages cannot carry links.
+ */
 function hydrateLinks(root: string): void {
   const list = join(root, 'pg-symlinks.json');
   if (!existsSync(list)) return;
@@ -71,7 +74,8 @@ function hydrateLinks(root: string): void {
     try {
       symlinkSync(relative(dirname(link), join(root, '..', source)), link);
     } catch (error) {
-      // Another process made it at this moment, or the folder is read-only and the program will say what it misses.
+      // Another process made it at this moment, or the folder is read-only and the program will say what it
+      // misses.
       if (!['EEXIST', 'EROFS', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }

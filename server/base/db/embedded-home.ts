@@ -1,8 +1,9 @@
 /**
- * As whom and from where the embedded PostgreSQL runs. It refuses to run as root: then the account `postgres` is used, made if it
- * is not there, or else `nobody`. That account may not be able to walk to the data folder (below /root, say). So the cluster's
- * folder is handed over as the working directory, which is entered before the account is changed, and PostgreSQL is told that
- * its data is at `/proc/self/cwd`. Programs cannot be handed over like that: unreachable ones are copied to /var/lib once.
+ * As whom and from where the embedded PostgreSQL runs. It refuses to run as root: then the account `postgres`
+ * is used, made if it is not there, or else `nobody`. That account may not be able to walk to the data folder
+ * (below /root, say). So the cluster's folder is handed over as the working directory, which is entered
+ * before the account is changed, and PostgreSQL is told that its data is at `/proc/self/cwd`. Programs cannot
+ * be handed over like that: unreachable ones are copied to /var/lib once.
  */
 import { execFileSync } from 'node:child_process';
 import { chownSync, cpSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
@@ -65,7 +66,10 @@ export function clusterHome(dataDir: string, binaries: Binaries, { uid, gid }: I
   return { home, programs: reachable(join(binaries.root, 'bin'), uid) ? binaries : copied(binaries) };
 }
 
-/** One copy for all data folders of this version; beside first, then in place at once, so that nobody meets half of it. */
+/**
+ * One copy for all data folders of this version; beside first, then in place at once, so that nobody meets
+ * half of it.
+ */
 function copied({ root, version }: Binaries): Binaries {
   const copy = join('/var/lib', `svc-postgres-programs-${version}`);
   if (!existsSync(copy)) {
@@ -86,7 +90,10 @@ function copied({ root, version }: Binaries): Binaries {
   };
 }
 
-/** Where PostgreSQL finds the folder that it is started in. Other systems than Linux have no such name: there the path must be reachable. */
+/**
+ * Where PostgreSQL finds the folder that it is started in. Other systems than Linux have no such name: there
+ * the path must be reachable.
+ */
 export function dataArgument(folder: string, { uid }: Identity): string {
   return uid !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : folder;
 }

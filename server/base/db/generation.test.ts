@@ -1,4 +1,7 @@
-/** A database that is not the one that it was: a dump that was put back, and a copy. A promotion has its own tests (failover.test.ts). */
+/**
+ * A database that is not the one that it was: a dump that was put back, and a copy. A promotion has its own
+ * tests (failover.test.ts).
+ */
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase, createTestDatabase } from '../../../test/setup/database.ts';

@@ -1,4 +1,7 @@
-/** The hosts of one address, for all connections of one handle: which one served last, and, when none did, until when nobody looks again. The closure owns both. */
+/**
+ * The hosts of one address, for all connections of one handle: which one served last, and, when none did,
+ * until when nobody looks again. The closure owns both.
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -9,7 +12,10 @@ import { isConnectionError } from './errors.ts';
 export interface Hosts {
   readonly address: DatabaseAddress;
   readonly target: Target;
-  /** The one that served last comes first. Waits a moment when none would do just now: a standby that is being promoted has other work than to refuse connections. */
+  /**
+   * The one that served last comes first. Waits a moment when none would do just now: a standby that is being
+   * promoted has other work than to refuse connections.
+   */
   inTurn(): Promise<readonly Host[]>;
   served(host: Host): void;
   noneServed(): void;
@@ -44,7 +50,10 @@ export function createHosts(url: string, target: Target, only?: string): Hosts {
 
 type Coded = Error & { readonly code?: string };
 
-/** What the first host gives that has it. Others are asked as long as the trouble is with the host, and not with a name, a password or a right. */
+/**
+ * What the first host gives that has it. Others are asked as long as the trouble is with the host, and not
+ * with a name, a password or a right.
+ */
 export async function reachOne<T>(hosts: Hosts, reach: (host: Host) => Promise<T>): Promise<T> {
   const failures: Array<readonly [Host, Coded]> = [];
   for (const host of await hosts.inTurn()) {
@@ -70,7 +79,10 @@ function noHost(failures: ReadonlyArray<readonly [Host, Coded]>): Error {
   return Object.assign(new Error(message, { cause }), { code: cause?.code });
 }
 
-/** The driver would leave Nagle's algorithm on, which holds small writes back. `onSocket` gets it before it is connected. */
+/**
+ * The driver would leave Nagle's algorithm on, which holds small writes back. `onSocket` gets it before it is
+ * connected.
+ */
 export async function dial({ name, port, path }: Host, onSocket: (socket: Socket) => void): Promise<Socket> {
   const socket = connect({ ...(path === undefined ? { host: name, port } : { path }), noDelay: true });
   onSocket(socket);

@@ -1,6 +1,8 @@
 /**
- * Which database an address leads to. Two settings that must lead to one database may lead to two, and nothing of what is sent by them would show it: migrations would run in the other one, and reads would
- * come from it. A primary and its standbys are one place: a cluster has its identifier from initdb, and a standby is a copy of it. A dump that was restored is another place with the same installation.
+ * Which database an address leads to. Two settings that must lead to one database may lead to two, and
+ * nothing of what is sent by them would show it: migrations would run in the other one, and reads would come
+ * from it. A primary and its standbys are one place: a cluster has its identifier from initdb, and a standby
+ * is a copy of it. A dump that was restored is another place with the same installation.
  */
 import { Wrong } from '@svc/proto/process/settings.ts';
 import { hostName, readAddress } from './address.ts';
@@ -26,7 +28,10 @@ export interface Way {
   readonly only?: string;
 }
 
-/** Every way into the database that the settings name, but the first one of DATABASE_URL when it is the only one. */
+/**
+ * Every way into the database that the settings name, but the first one of DATABASE_URL when it is the only
+ * one.
+ */
 export function waysOf({ databaseUrl, listenDatabaseUrl, replicaUrl }: Addresses): readonly Way[] {
   const settings: ReadonlyArray<readonly [Way['setting'], string | undefined]> = [
     ['DATABASE_URL', databaseUrl],
@@ -42,7 +47,10 @@ export function waysOf({ databaseUrl, listenDatabaseUrl, replicaUrl }: Addresses
   });
 }
 
-/** Throws where an address that answers leads elsewhere. One that does not answer is compared when it does (opening.ts, replica.ts). */
+/**
+ * Throws where an address that answers leads elsewhere. One that does not answer is compared when it does
+ * (opening.ts, replica.ts).
+ */
 export async function assertOneDatabase(addresses: Addresses): Promise<void> {
   const ways = waysOf(addresses);
   if (ways.length === 0) return;

@@ -1,6 +1,7 @@
 /**
- * LISTEN that comes back. The driver's own listener gives up for ever when the database is not there at the moment it tries again. Here a connection is opened, and a new one whenever it is
- * lost, until stopped: `current`, owned by this closure. A probe finds a peer that went away without a word.
+ * LISTEN that comes back. The driver's own listener gives up for ever when the database is not there at the
+ * moment it tries again. Here a connection is opened, and a new one whenever it is lost, until stopped:
+ * `current`, owned by this closure. A probe finds a peer that went away without a word.
  */
 import { connectionError } from './client.ts';
 import { openConnection } from './connection.ts';

@@ -1,7 +1,8 @@
 /**
- * The two ways in which postgres.js 3.4.9 leaks or loses writes, against a real PostgreSQL. Each runs twice: as the server
- * runs it, where nothing may be wrong, and as the driver comes, where the damage must show: so that this test cannot go
- * blind. When the second variant does no damage any more, the driver was fixed and the protection may go.
+ * The two ways in which postgres.js 3.4.9 leaks or loses writes, against a real PostgreSQL. Each runs twice:
+ * as the server runs it, where nothing may be wrong, and as the driver comes, where the damage must show: so
+ * that this test cannot go blind. When the second variant does no damage any more, the driver was fixed and
+ * the protection may go.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -174,7 +175,8 @@ describe.skipIf(!postgresHere)('acknowledged writes', () => {
         { length: 40 },
         async (_, n) => await db.sql`insert into burst values (${label}, ${n})`,
       );
-      // Of what has waited for its connection the driver sends a half, and what comes next before the other half.
+      // Of what has waited for its connection the driver sends a half, and what comes next before the other
+      // half.
       await Promise.race(plain);
       const failing = db.transact(async ({ sql }) => {
         await sql`insert into burst values (${label}, 1000)`;

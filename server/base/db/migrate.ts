@@ -1,4 +1,7 @@
-/** Applies server/migrations in order, all or nothing, under an advisory lock: any number of servers may start at once. */
+/**
+ * Applies server/migrations in order, all or nothing, under an advisory lock: any number of servers may start
+ * at once.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,8 +50,10 @@ function readMigrations(folder: string): readonly Migration[] {
 }
 
 /**
- * Throws for a database that this version cannot work on: tables of another line of versions, migrations that were applied with another text, and
- * migrations of a newer version that took away what this one needs (`NNNN_contract_…`). Others of a newer version only add (`NNNN_expand_…`): beside them this one works while it is being replaced.
+ * Throws for a database that this version cannot work on: tables of another line of versions, migrations that
+ * were applied with another text, and migrations of a newer version that took away what this one needs
+ * (`NNNN_contract_…`). Others of a newer version only add (`NNNN_expand_…`): beside them this one works while
+ * it is being replaced.
  */
 function refuseOthers(migrations: readonly Migration[], applied: readonly Applied[]): void {
   const known = new Map(migrations.map((migration) => [migration.at, migration]));
@@ -70,7 +75,10 @@ function refuseOthers(migrations: readonly Migration[], applied: readonly Applie
   }
 }
 
-/** As the tables' owner. Also makes the role of the running server and settles its rights. Returns how many were applied. */
+/**
+ * As the tables' owner. Also makes the role of the running server and settles its rights. Returns how many
+ * were applied.
+ */
 export async function migrate(db: Database, folder: string = migrationsFolder()): Promise<number> {
   const migrations = readMigrations(folder);
   const { role } = await prepareWorkRole(db);

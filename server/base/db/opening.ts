@@ -1,7 +1,8 @@
 /**
- * What every session begins with, before anybody's statement: its role and its limits, and whether its database is of the kind that is wanted and in the history that it was in. One message to the
- * database and one answer. The startup packet could carry the settings, and poolers refuse it then, or let it pass and forget what is in it; what is set here holds wherever a session is kept
- * (session.ts proves that it is).
+ * What every session begins with, before anybody's statement: its role and its limits, and whether its
+ * database is of the kind that is wanted and in the history that it was in. One message to the database and
+ * one answer. The startup packet could carry the settings, and poolers refuse it then, or let it pass and
+ * forget what is in it; what is set here holds wherever a session is kept (session.ts proves that it is).
  */
 import { isTableMissing } from './errors.ts';
 import type { Hosts } from './hosts.ts';
@@ -12,7 +13,10 @@ export interface SessionOptions {
   readonly statementTimeoutMs: number;
   /** Works under this role instead of as the user of the address; see role.ts. */
   readonly role?: string | undefined;
-  /** Given: a database that is on another history than its generation was made for begins the next one, and this is told; see generation.ts. */
+  /**
+   * Given: a database that is on another history than its generation was made for begins the next one, and
+   * this is told; see generation.ts.
+   */
   readonly onGeneration?: ((generation: number) => void) | undefined;
   /** Given: a database of another installation is refused, whenever it takes the place of this one. */
   readonly installation?: Installation | undefined;
@@ -30,8 +34,9 @@ export interface Installation {
 export const SESSION_LIMITS = { idle_in_transaction_session_timeout: 10_000, lock_timeout: 2_000 };
 
 /**
- * Every statement here is written for an index. The planner sees a table that is nearly empty, finds reading all of it as cheap, and the prepared statement keeps that plan while the table
- * grows, until something analyses it. A plan without an index costs so much on paper now that it would be compiled each time.
+ * Every statement here is written for an index. The planner sees a table that is nearly empty, finds reading
+ * all of it as cheap, and the prepared statement keeps that plan while the table grows, until something
+ * analyses it. A plan without an index costs so much on paper now that it would be compiled each time.
  */
 const PLANNING = { enable_seqscan: 'off', jit: 'off' };
 

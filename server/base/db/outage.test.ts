@@ -1,8 +1,9 @@
 /**
- * Connections cut again and again under load. Every statement settles soon and with its own answer, an acknowledged
- * transaction is there whole, a refused one is there whole or not at all, and work goes on at once when the database is back.
- * With a driver that connects again by itself (connection.ts) some statements hang behind connections that begin with stale bytes (most runs), and
- * with its query for types an unhandled rejection ends the process.
+ * Connections cut again and again under load. Every statement settles soon and with its own answer, an
+ * acknowledged transaction is there whole, a refused one is there whole or not at all, and work goes on at
+ * once when the database is back. With a driver that connects again by itself (connection.ts) some statements
+ * hang behind connections that begin with stale bytes (most runs), and with its query for types an unhandled
+ * rejection ends the process.
  */
 import { expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
@@ -53,8 +54,8 @@ it.skipIf(!(await has('postgres')))(
           (error: unknown) => (mapDatabaseError(error) as { code?: string }).code ?? String(error),
         );
         seen.slowestMs = Math.max(seen.slowestMs, performance.now() - began);
-        // A failure is followed by the next try in the same turn: while one connection's loss is handled, the next one, lost too
-        // and not known yet, takes a statement. That is what leaves stale bytes behind.
+        // A failure is followed by the next try in the same turn: while one connection's loss is handled, the
+        // next one, lost too and not known yet, takes a statement. That is what leaves stale bytes behind.
         if (failed !== undefined) seen.codes.add(failed);
         else {
           seen.ok += 1;
@@ -63,7 +64,10 @@ it.skipIf(!(await has('postgres')))(
       }
     };
     const workers = Array.from({ length: WORKERS }, async (_, which) => await worker(which));
-    /** A database may need 20 ms of a processor for each connection, and then has all that were cut to get through first. */
+    /**
+     * A database may need 20 ms of a processor for each connection, and then has all that were cut to get
+     * through first.
+     */
     const workGoesOn = async (): Promise<number> => {
       const before = seen.ok;
       const began = performance.now();

@@ -1,4 +1,6 @@
-/** Where a session is: the cluster and the database in it, and the timeline, on which a standby has no say. */
+/**
+ * Where a session is: the cluster and the database in it, and the timeline, on which a standby has no say.
+ */
 export interface Place {
   readonly place: string;
   readonly timeline: string | null;

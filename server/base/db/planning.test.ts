@@ -1,4 +1,7 @@
-/** A plan that was made while a table was nearly empty is good for when it is full: prepared statements keep theirs. */
+/**
+ * A plan that was made while a table was nearly empty is good for when it is full: prepared statements keep
+ * theirs.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';

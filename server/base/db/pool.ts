@@ -1,8 +1,10 @@
 /**
- * The connections of one database handle. A statement goes to the one with the least to do at the moment when it is sent; a transaction has one for itself. The pool of the driver is not used:
- * there a transaction lives on when its connection is gone, and finding a connection takes the longer the more statements it has run.
+ * The connections of one database handle. A statement goes to the one with the least to do at the moment when
+ * it is sent; a transaction has one for itself. The pool of the driver is not used: there a transaction lives
+ * on when its connection is gone, and finding a connection takes the longer the more statements it has run.
  *
- * The closure of createPool owns the state. What always holds: at most `max` connections are open, one of them is not in a transaction, and a lost one is out before anybody is told.
+ * The closure of createPool owns the state. What always holds: at most `max` connections are open, one of
+ * them is not in a transaction, and a lost one is out before anybody is told.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { connectionError } from './client.ts';
@@ -33,7 +35,10 @@ interface Member {
 }
 
 const WAITERS_MAX = 1_000;
-/** The driver keeps a slot for each statement until its connection has nothing to do: after so many it is left alone until then. */
+/**
+ * The driver keeps a slot for each statement until its connection has nothing to do: after so many it is left
+ * alone until then.
+ */
 const RAN_MAX = 10_000;
 const CLOSING_LOOKS_EVERY_MS = 5;
 
@@ -53,7 +58,10 @@ export function createPool({ max, waitMs, ...options }: PoolOptions): Pool {
     return member;
   };
 
-  /** The first one that has nothing to do, so that no more are opened than are needed; else the one with the least. */
+  /**
+   * The first one that has nothing to do, so that no more are opened than are needed; else the one with the
+   * least.
+   */
   const leastLoaded = (): Member => {
     let best: Member | undefined;
     let least = Number.POSITIVE_INFINITY;
@@ -88,7 +96,8 @@ export function createPool({ max, waitMs, ...options }: PoolOptions): Pool {
         const { connection } = (member = leastLoaded());
         return await new Promise((resolve, reject) => {
           member!.whenLost = reject;
-          // The driver does not always keep to the order in which it was given statements: a transaction begins when those before it are done.
+          // The driver does not always keep to the order in which it was given statements: a transaction
+          // begins when those before it are done.
           connection
             .idle()
             .then(async () => await work(connection))

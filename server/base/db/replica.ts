@@ -1,6 +1,8 @@
 /**
- * Reads that owe nobody their own write go to a replica as long as it is close behind: whatever the primary had written 5 s ago must be there. How far it is is found by comparing positions in the WAL,
- * since a replica that is cut off does not know how late it is. A read that the replica does not answer goes to the primary. `reachedAt` is owned by this closure.
+ * Reads that owe nobody their own write go to a replica as long as it is close behind: whatever the primary
+ * had written 5 s ago must be there. How far it is is found by comparing positions in the WAL, since a
+ * replica that is cut off does not know how late it is. A read that the replica does not answer goes to the
+ * primary. `reachedAt` is owned by this closure.
  */
 import { startLoop } from '../loop.ts';
 import { isConnectionError, isRecoveryConflict, onceWhileWrong } from './errors.ts';

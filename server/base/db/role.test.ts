@@ -1,4 +1,7 @@
-/** The role of the running server: what it may do to tables that are append-only, and what is said where there can be no such role. */
+/**
+ * The role of the running server: what it may do to tables that are append-only, and what is said where there
+ * can be no such role.
+ */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

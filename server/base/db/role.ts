@@ -1,13 +1,15 @@
 /**
- * The role that the running server works under. It may read and write every table, except those that are append-only, where it may insert
- * and read, and nothing else: a statement that got in somewhere cannot change history even if it gets past the tables' triggers. A
- * table is append-only when it has an enabled trigger whose name ends with `_append_only`; the migration that makes such a table says
- * so there, once. Rows of a table whose trigger ends with `_kept` change, and cannot be deleted.
+ * The role that the running server works under. It may read and write every table, except those that are
+ * append-only, where it may insert and read, and nothing else: a statement that got in somewhere cannot
+ * change history even if it gets past the tables' triggers. A table is append-only when it has an enabled
+ * trigger whose name ends with `_append_only`; the migration that makes such a table says so there, once.
+ * Rows of a table whose trigger ends with `_kept` change, and cannot be deleted.
  *
- * The role has no login: the pool logs in as the user of DATABASE_URL, who owns the tables, and takes the role before its first statement. So it
- * holds against statements of ours that are wrong, not against somebody who may send any statement and takes it off again: against
- * that one there are the signed checkpoints (server/delivery/audit).
- * Roles belong to the whole cluster, so all databases of a cluster share the one; what it may do is granted in each.
+ * The role has no login: the pool logs in as the user of DATABASE_URL, who owns the tables, and takes the
+ * role before its first statement. So it holds against statements of ours that are wrong, not against
+ * somebody who may send any statement and takes it off again: against that one there are the signed
+ * checkpoints (server/delivery/audit). Roles belong to the whole cluster, so all databases of a cluster share
+ * the one; what it may do is granted in each.
  */
 import type { Database } from './database.ts';
 import type { SqlTag } from './statement.ts';
@@ -20,7 +22,10 @@ export type WorkRole =
   | { readonly role: string; readonly problem?: undefined }
   | { readonly role: undefined; readonly problem: string };
 
-/** Makes the role where it is missing. Needs no transaction of its own; any number of servers and databases may do it at once. */
+/**
+ * Makes the role where it is missing. Needs no transaction of its own; any number of servers and databases
+ * may do it at once.
+ */
 export async function prepareWorkRole(db: Database, role: string = WORK_ROLE): Promise<WorkRole> {
   if (await isUsable(db, role)) return { role };
   let why = 'it may not be taken';
@@ -42,7 +47,8 @@ export async function prepareWorkRole(db: Database, role: string = WORK_ROLE): P
     if (isConnectionError(error)) throw error;
     why = error instanceof Error ? error.message : String(error);
   }
-  // Also after an error: two that grant the same to one user at the same moment may both go on when one of them was heard.
+  // Also after an error: two that grant the same to one user at the same moment may both go on when one of
+  // them was heard.
   if (await isUsable(db, role)) return { role };
   return {
     role: undefined,
@@ -77,8 +83,9 @@ interface TableRights {
 const RIGHTS = ['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'] as const;
 
 /**
- * Gives the role what it needs on the tables that are there and takes what it must not have. Part of the migration's transaction: the server
- * never works on a table that is not settled yet. Changes nothing where nothing is to be changed.
+ * Gives the role what it needs on the tables that are there and takes what it must not have. Part of the
+ * migration's transaction: the server never works on a table that is not settled yet. Changes nothing where
+ * nothing is to be changed.
  */
 export async function grantToWorkRole(sql: SqlTag): Promise<void> {
   const tables = await sql<TableRights[]>`

@@ -3,13 +3,19 @@ import { sql } from 'drizzle-orm';
 import { check, index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { bytes, instant } from './columns.ts';
 
-/** What the installation must remember about itself: the key-encryption check, the pepper's check value, first start. */
+/**
+ * What the installation must remember about itself: the key-encryption check, the pepper's check value, first
+ * start.
+ */
 export const settings = pgTable('settings', {
   key: text('key').primaryKey(),
   value: text('value').notNull(),
 });
 
-/** One row: how often this database went back in time, by a promotion or a restored dump, so that what was granted in a lost future matches nothing. See generation.ts. */
+/**
+ * One row: how often this database went back in time, by a promotion or a restored dump, so that what was
+ * granted in a lost future matches nothing. See generation.ts.
+ */
 export const databaseGeneration = pgTable(
   'database_generation',
   {
@@ -24,11 +30,16 @@ export const databaseGeneration = pgTable(
   ],
 );
 
-/** Answers of keyed calls, kept 24 hours. The row is written in the transaction (or statement) of the effect. */
+/**
+ * Answers of keyed calls, kept 24 hours. The row is written in the transaction (or statement) of the effect.
+ */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
-    /** `user:<id>`, with `/<team>` of a key that is narrowed to one, or `ci_job:<run>`: a key is the caller's own, whichever credential is used. */
+    /**
+     * `user:<id>`, with `/<team>` of a key that is narrowed to one, or `ci_job:<run>`: a key is the caller's
+     * own, whichever credential is used.
+     */
     principal: text('principal').notNull(),
     rpc: text('rpc').notNull(),
     key: text('key').notNull(),

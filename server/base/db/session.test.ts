@@ -1,4 +1,7 @@
-/** A server starts only where its sessions are kept with what they ask for; otherwise it says what is in the way. */
+/**
+ * A server starts only where its sessions are kept with what they ask for; otherwise it says what is in the
+ * way.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';

@@ -1,6 +1,8 @@
 /**
- * Whether sessions are kept: what opening.ts sets in one must still be set at the next statement. A pooler in session mode keeps them. One in transaction mode gives each transaction any session that is
- * free: the server would own the append-only tables that it works on, and no statement would have a limit. That is looked at before anything is set, since it would be set for others.
+ * Whether sessions are kept: what opening.ts sets in one must still be set at the next statement. A pooler in
+ * session mode keeps them. One in transaction mode gives each transaction any session that is free: the
+ * server would own the append-only tables that it works on, and no statement would have a limit. That is
+ * looked at before anything is set, since it would be set for others.
  */
 import postgres from 'postgres';
 import { openConnection } from './connection.ts';
@@ -17,7 +19,10 @@ export interface SessionNeeds extends SessionOptions {
   readonly url: string;
   /** The setting that holds the address. */
   readonly setting: string;
-  /** What a session is for: one that listens, or makes tables, has to be kept. The others may be shared where each of them is as it must be, and keeps prepared statements. */
+  /**
+   * What a session is for: one that listens, or makes tables, has to be kept. The others may be shared where
+   * each of them is as it must be, and keeps prepared statements.
+   */
   readonly mayBeShared: boolean;
 }
 
@@ -61,7 +66,10 @@ async function look(connection: Connection): Promise<SessionSeen> {
   return { pid, isDirect: pid === answer.state.pid };
 }
 
-/** The session of the first one is free between two of its statements: whether a transaction of the second one gets it. */
+/**
+ * The session of the first one is free between two of its statements: whether a transaction of the second one
+ * gets it.
+ */
 async function isShared(first: Connection, second: Connection, needs: SessionNeeds): Promise<boolean> {
   const { pid, isDirect } = await look(first).catch((error: unknown) => explain(error, needs));
   if (isDirect) return false;

@@ -1,7 +1,9 @@
 /**
- * `sql`: a template becomes a text with `$1, $2 …` and its values. It is sent when somebody waits for it and not before, so that a template can be a part of another one.
+ * `sql`: a template becomes a text with `$1, $2 …` and its values. It is sent when somebody waits for it and
+ * not before, so that a template can be a part of another one.
  *
- * The text of a template is prepared, and the database keeps it as long as the connection: what differs from call to call is a value, and `sql(name)` is for names that are constants.
+ * The text of a template is prepared, and the database keeps it as long as the connection: what differs from
+ * call to call is a value, and `sql(name)` is for names that are constants.
  */
 import postgres from 'postgres';
 
@@ -69,7 +71,10 @@ export class Statement<T extends readonly unknown[]> extends Fragment implements
   }
 }
 
-/** Dates, bytes, arrays and `sql.json(…)` go in and come out as themselves; bigint comes out as number where that is exact. */
+/**
+ * Dates, bytes, arrays and `sql.json(…)` go in and come out as themselves; bigint comes out as number where
+ * that is exact.
+ */
 export interface SqlTag {
   <T extends readonly unknown[] = Row[]>(
     strings: TemplateStringsArray,

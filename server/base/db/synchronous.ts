@@ -1,6 +1,7 @@
 /**
- * Whether a promotion would lose what was acknowledged. It would where there is a standby for which commits do not wait. One machine without a standby has nothing that could be promoted: it is not warned
- * of, and counts as synchronous.
+ * Whether a promotion would lose what was acknowledged. It would where there is a standby for which commits
+ * do not wait. One machine without a standby has nothing that could be promoted: it is not warned of, and
+ * counts as synchronous.
  */
 import { Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';

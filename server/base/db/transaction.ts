@@ -1,7 +1,10 @@
 /**
- * A transaction on a connection of its own. What it must never do is commit a part of itself, or take along what is not its own. PostgreSQL sees to that as long as nothing else is under way on this
- * connection from BEGIN to the end, and nothing for the transaction on another one. So it begins when the connection has nothing to do (pool.ts), it ends when all that was sent with its handle
- * has been answered, what is made with the handle after that is refused, and a lost connection takes nothing more (connection.ts). loss.test.ts proves that the driver by itself does otherwise.
+ * A transaction on a connection of its own. What it must never do is commit a part of itself, or take along
+ * what is not its own. PostgreSQL sees to that as long as nothing else is under way on this connection from
+ * BEGIN to the end, and nothing for the transaction on another one. So it begins when the connection has
+ * nothing to do (pool.ts), it ends when all that was sent with its handle has been answered, what is made
+ * with the handle after that is refused, and a lost connection takes nothing more (connection.ts).
+ * loss.test.ts proves that the driver by itself does otherwise.
  */
 import type { Pool } from './pool.ts';
 import type { Run } from './statement.ts';
@@ -25,7 +28,8 @@ export async function runTransaction<T>(pool: Pool, work: (run: Run) => Promise<
       const result = await work(run);
       hasEnded = true;
       await connection.idle();
-      // PostgreSQL answers COMMIT by rolling back when a statement has failed, though the callback may have thought nothing of it.
+      // PostgreSQL answers COMMIT by rolling back when a statement has failed, though the callback may have
+      // thought nothing of it.
       const { command } = (await connection.run({ text: 'commit' })) as { command: string };
       if (command !== 'COMMIT') throw failure ?? new Error('the transaction was rolled back');
       return result;

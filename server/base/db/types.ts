@@ -1,6 +1,7 @@
 /**
- * Values that the driver does not know by itself. Arrays have one dimension and travel as text, `{a,"b \"c\"",NULL}`; the driver would find out about their types
- * with a query on each new connection, see connection.ts.
+ * Values that the driver does not know by itself. Arrays have one dimension and travel as text, `{a,"b
+ * \"c\"",NULL}`; the driver would find out about their types with a query on each new connection, see
+ * connection.ts.
  */
 
 type TextOf = (item: unknown) => string;

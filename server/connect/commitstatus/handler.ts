@@ -1,6 +1,7 @@
 /**
- * Posts statuses of commits to the repository's host. A status is requested in the transaction that changes a run (wanted.ts), and posted
- * here, by a job which reads the run again: a burst of changes ends with the last of them, and nothing that the host does holds a run up.
+ * Posts statuses of commits to the repository's host. A status is requested in the transaction that changes a
+ * run (wanted.ts), and posted here, by a job which reads the run again: a burst of changes ends with the last
+ * of them, and nothing that the host does holds a run up.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';
@@ -44,7 +45,8 @@ export function commitStatusJob({ db, clock, publicUrl, ...forges }: CommitStatu
         const { postedState, postedRunId, posts } = stored;
         const state = commitStateOf(run);
         if (state === undefined || (state === postedState && run.id === postedRunId)) return;
-        // Its pipeline became known by another name before anything was posted: the status under that name is posted.
+        // Its pipeline became known by another name before anything was posted: the status under that name is
+        // posted.
         if ((await contextOfRun(db, run)) !== name.context) return;
         if (posts >= POSTS_MAX) {
           await noteDetail(db, connection, tooMany(name));
@@ -84,7 +86,10 @@ function timelineUrl(publicUrl: string, { environmentId }: Run): string | undefi
     : `${publicUrl.replace(/\/+$/, '')}/console/timeline?env=${environmentId}`;
 }
 
-/** A commit that the host does not have, such as a merge that a CI system made for itself: the next one may be another matter. */
+/**
+ * A commit that the host does not have, such as a merge that a CI system made for itself: the next one may be
+ * another matter.
+ */
 function isOfCommit({ status, message }: ForgeError): boolean {
   return (
     (status === 404 || status === 422) &&

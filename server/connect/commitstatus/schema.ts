@@ -12,7 +12,10 @@ export const ciCommitStatuses = pgTable(
     connectionId: id('connection_id').notNull(),
     sha: text('sha').notNull(),
     context: text('context').notNull(),
-    /** The newest run of the pipeline for this commit, whose state is posted; and the columns that make it the newest. */
+    /**
+     * The newest run of the pipeline for this commit, whose state is posted; and the columns that make it the
+     * newest.
+     */
     runId: id('run_id').notNull(),
     runOccurredAt: instant('run_occurred_at').notNull(),
     runAttempt: integer('run_attempt').notNull(),

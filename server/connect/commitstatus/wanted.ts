@@ -23,7 +23,8 @@ export async function wantCommitStatus(
   connection: Connection,
   { before, run }: { readonly before: Run | undefined; readonly run: Run },
 ): Promise<void> {
-  // The head of a pull request is reported by its job alone, and whoever opened it wrote what that job works on: no commit is called good by it.
+  // The head of a pull request is reported by its job alone, and whoever opened it wrote what that job works
+  // on: no commit is called good by it.
   if (connection.provider === 'github' && run.trigger === 'pull_request_target') return;
   const state = commitStateOf(run);
   if (state === undefined || run.commitSha === null || !/^[0-9a-f]{40}$/.test(run.commitSha)) return;
@@ -46,8 +47,8 @@ export async function wantCommitStatus(
 }
 
 /**
- * A run that began under one name goes on under it, though its pipeline may have become known by another one meanwhile: else the commit would wait for
- * the first for ever.
+ * A run that began under one name goes on under it, though its pipeline may have become known by another one
+ * meanwhile: else the commit would wait for the first for ever.
  */
 export async function contextOfRun(db: Database, run: Run): Promise<string> {
   const posted = await postedContext(db, run);

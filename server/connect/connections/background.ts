@@ -38,7 +38,10 @@ const DEFAULTS: Limits = { attempts: 14, concurrency: 8, timeoutMs: 4.5 * 60_000
 const WAITS = doubling(5_000, 3_600_000);
 const PER_TEAM = 4;
 
-/** While the host of a connection asks to be left alone, none of its jobs begins, whichever it is. One whose connection was deleted is done. */
+/**
+ * While the host of a connection asks to be left alone, none of its jobs begins, whichever it is. One whose
+ * connection was deleted is done.
+ */
 export function connectionJob(
   { db, clock }: { readonly db: Database; readonly clock: Clock },
   { run, gaveUp, ...kind }: ConnectionJob,

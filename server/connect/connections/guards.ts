@@ -1,4 +1,7 @@
-/** Connections that guard environments: those of their project, whose runs stand in the environment that builds their branch. A paused one as well: it goes on where it was. */
+/**
+ * Connections that guard environments: those of their project, whose runs stand in the environment that
+ * builds their branch. A paused one as well: it goes on where it was.
+ */
 import { and, asc, eq } from 'drizzle-orm';
 import type { GuardsOf } from '../../apps/environments/index.ts';
 import { inTeams } from '../../kit/resource/index.ts';

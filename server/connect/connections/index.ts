@@ -1,4 +1,7 @@
-/** Connections join repositories at CI systems to teams, with tokens, webhooks and jobs at the repositories' hosts. */
+/**
+ * Connections join repositories at CI systems to teams, with tokens, webhooks and jobs at the repositories'
+ * hosts.
+ */
 import { environmentGuards, environmentsFeature } from '../../apps/environments/index.ts';
 import { projectsFeature } from '../../apps/projects/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';

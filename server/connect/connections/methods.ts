@@ -156,7 +156,10 @@ function valuesOf(connection: Connection, fields: readonly Changeable[]): Readon
   return Object.fromEntries(fields.map((field) => [field, connection[field]]));
 }
 
-/** What the request sets, and what is over with that: a problem that was there before, and refusals of statuses. */
+/**
+ * What the request sets, and what is over with that: a problem that was there before, and refusals of
+ * statuses.
+ */
 function asked(before: Connection, request: UpdateConnectionRequest): Partial<Connection> {
   const set = connectionRows.changes(UpdateConnectionRequestSchema, request) as Partial<Connection>;
   // A problem with the subscription ends with it when the connection takes no webhooks any more.
@@ -222,7 +225,10 @@ async function checkProject(ctx: Ctx, teamId: string, projectId: string | undefi
   if ((await projectRows.find(ctx, projectId)).teamId !== teamId) throw notFound('project');
 }
 
-/** Runs stand in the environments of one project: in those of another one they would appear as new although they are old. */
+/**
+ * Runs stand in the environments of one project: in those of another one they would appear as new although
+ * they are old.
+ */
 function checkOneProject({ id, projectId: known }: Connection, asked: string | undefined): void {
   if (asked === undefined || known === null || asked === known) return;
   throw apiError(

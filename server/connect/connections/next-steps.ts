@@ -1,4 +1,7 @@
-/** Notes beside a new connection: fields of the request that were not taken, and what is missing for runs to be seen. */
+/**
+ * Notes beside a new connection: fields of the request that were not taken, and what is missing for runs to
+ * be seen.
+ */
 import type { CreateConnectionRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { Connection, NewConnection } from './rows.ts';
 import { takesWebhooks } from './webhook/subscription.ts';

@@ -1,6 +1,6 @@
 /**
- * Connections are found for callers, and for workers and the intake of webhooks, which act for no caller and know
- * the connection by its webhook or its job.
+ * Connections are found for callers, and for workers and the intake of webhooks, which act for no caller and
+ * know the connection by its webhook or its job.
  */
 import { and, eq, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
@@ -36,8 +36,8 @@ export async function countConnections(who: Who, teamId: string): Promise<number
 }
 
 /**
- * Finds a connection of any team: for background work, and for jobs of CI systems, which belong to no team before
- * their connection is known.
+ * Finds a connection of any team: for background work, and for jobs of CI systems, which belong to no team
+ * before their connection is known.
  */
 export async function readConnection(db: Database, id: string): Promise<Connection | undefined> {
   return (await select(db, eq(ciConnections.id, id)))[0];
@@ -59,8 +59,8 @@ export async function lockConnection(db: Database, id: string): Promise<Connecti
 }
 
 /**
- * Returns the status, which stays so until the end of the transaction, or undefined when the connection was deleted.
- * Others may ask for the same, so that reports do not wait for each other.
+ * Returns the status, which stays so until the end of the transaction, or undefined when the connection was
+ * deleted. Others may ask for the same, so that reports do not wait for each other.
  */
 export async function holdStatus(
   db: Database,

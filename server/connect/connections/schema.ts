@@ -73,7 +73,8 @@ export const ciConnections = teamTable(
     uniqueIndex('ci_connections_repository').on(t.teamId, t.provider, t.repositoryKey),
     index('ci_connections_newest').on(t.teamId, t.createdAt.desc(), t.id.desc()),
     index('ci_connections_project').on(t.projectId),
-    // Unique over all teams: a repository's jobs report to one connection. Partial, so that pinning locks no key and waits for none of the connection's runs.
+    // Unique over all teams: a repository's jobs report to one connection. Partial, so that pinning locks no
+    // key and waits for none of the connection's runs.
     uniqueIndex('ci_connections_oidc')
       .on(t.oidcIssuer, t.oidcRepositoryId)
       .where(sql`${t.oidcIssuer} is not null`),
@@ -105,7 +106,10 @@ export const ciWebhooks = pgTable(
     subscription: text('subscription', { enum: SUBSCRIPTION_STATES }).notNull().default('none'),
     /** The provider's id of the subscription that this service made. */
     providerHookId: text('provider_hook_id'),
-    /** Id of the repository as the first delivery named it, so that a repository that is renamed later is known still. */
+    /**
+     * Id of the repository as the first delivery named it, so that a repository that is renamed later is
+     * known still.
+     */
     repositoryId: text('repository_id'),
     /** The reason why there is no subscription, or none any more. */
     detail: text('detail'),

@@ -28,7 +28,8 @@ export function createTokens({ secrets, allowPrivate }: TokenDeps): Handlers<Ctx
       if (problem !== undefined) throw refusedField('apiUrl', 'address', `apiUrl is "${apiUrl}": ${problem}`);
       const wanted = {
         token: sealToken(secrets, connectionId, token),
-        // A field that is not named goes back to its default: a new token is never sent to an address that came with an older one.
+        // A field that is not named goes back to its default: a new token is never sent to an address that
+        // came with an older one.
         forge: forge === undefined ? null : (enumWord(ForgeSchema, forge) as ForgeId),
         apiUrl: apiUrl ?? null,
       };

@@ -18,7 +18,10 @@ const FIELDS: Readonly<Partial<Record<FactName, string>>> = {
   url: 'externalUrl',
 };
 
-/** Says why nothing of an event was taken. One that only comes late is no contradiction: it is read, and changes what it can. */
+/**
+ * Says why nothing of an event was taken. One that only comes late is no contradiction: it is read, and
+ * changes what it can.
+ */
 export function whyNotTaken({ status }: RunReport['event'], { kind, after }: Step): string | undefined {
   return kind === 'over'
     ? `it says ${status ?? 'nothing'}, the run ended as ${after.status} and does not change`

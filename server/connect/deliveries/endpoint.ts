@@ -1,7 +1,8 @@
 /**
- * `POST /ci/webhooks/{hook}`: deliveries of providers. Their origin is verified by the connection's provider and scheme over the bytes as they came, before
- * anything is read in them. 202 means that it is stored, not that it was read: GitHub waits 10 s and never sends again, GitLab stops sending after
- * four failures, so whoever proves the secret gets no refusal for what the body holds.
+ * `POST /ci/webhooks/{hook}`: deliveries of providers. Their origin is verified by the connection's provider
+ * and scheme over the bytes as they came, before anything is read in them. 202 means that it is stored, not
+ * that it was read: GitHub waits 10 s and never sends again, GitLab stops sending after four failures, so
+ * whoever proves the secret gets no refusal for what the body holds.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FeatureKey } from '@svc/proto/features/manifest.ts';

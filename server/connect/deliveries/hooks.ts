@@ -1,7 +1,9 @@
 /**
- * Cache of the webhooks for the door, which keeps each for a second: a provider that sends a thousand events a second asks the database once. So a secret that is
- * taken back is good for a second more at most; one that was just made is good at once, because a signature that fits no known secret is tried again
- * with what the database has. Whether the connection is paused or takes webhooks at all is not remembered: the statement that stores a delivery asks.
+ * Cache of the webhooks for the door, which keeps each for a second: a provider that sends a thousand events
+ * a second asks the database once. So a secret that is taken back is good for a second more at most; one that
+ * was just made is good at once, because a signature that fits no known secret is tried again with what the
+ * database has. Whether the connection is paused or takes webhooks at all is not remembered: the statement
+ * that stores a delivery asks.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { Database } from '../../base/db/index.ts';

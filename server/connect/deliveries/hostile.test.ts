@@ -1,4 +1,7 @@
-/** What whoever connects a repository or sends webhooks may write, and what it costs: pointers, names, commits, large bodies. */
+/**
+ * What whoever connects a repository or sends webhooks may write, and what it costs: pointers, names,
+ * commits, large bodies.
+ */
 import { describe, expect, it } from 'vitest';
 import { commitOf } from '../runs/commit.ts';
 import { mappingProblem } from '../providers/generic/mapping.ts';

@@ -1,6 +1,7 @@
 /**
- * Stores deliveries that came in. An answer means that it is on disk. Concurrent deliveries share a statement: while one runs, the next ones gather, so that a storm costs
- * a few commits a second rather than one each. A delivery that is there already is counted and not stored again.
+ * Stores deliveries that came in. An answer means that it is on disk. Concurrent deliveries share a
+ * statement: while one runs, the next ones gather, so that a storm costs a few commits a second rather than
+ * one each. A delivery that is there already is counted and not stored again.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -92,7 +93,10 @@ function sizeOfBatch(waiting: readonly Waiter[]): number {
   return count;
 }
 
-/** Sorts deliveries in one order for all batches, so that two of them that hold the same deliveries never wait for each other. */
+/**
+ * Sorts deliveries in one order for all batches, so that two of them that hold the same deliveries never wait
+ * for each other.
+ */
 function groupSame(batch: readonly Waiter[]): readonly Same[] {
   const groups = new Map<string, [Waiter, ...Waiter[]]>();
   for (const waiter of batch) {
@@ -116,7 +120,8 @@ async function storeBatch(sql: SqlTag, groups: readonly Same[]): Promise<void> {
       group.forEach(({ settle }, n) => settle(row && { ...row, isNew: row.isNew && n === 0 }));
     }
   } catch (error) {
-    // A connection that was deleted between look and insert, or is being deleted, must not cost what came for the others.
+    // A connection that was deleted between look and insert, or is being deleted, must not cost what came for
+    // the others.
     if (!isConnectionError(error) && groups.length > 1) {
       for (const group of groups) await storeBatch(sql, [group]);
       return;
@@ -135,10 +140,12 @@ const TURNED_AWAY =
 export const HELD = 'the CI connection is paused; it is read when the connection is active again';
 
 /**
- * The state of a delivery is decided by the connection as this statement reads it, and the connection's row is held until that is on disk: whoever pauses it or makes it
- * active again does so before or after. The bodies travel as one value with their lengths: an array of them would be escaped and scanned byte by byte.
- * What was turned away for the connection's mode is taken when the provider sends it again in another one. The `limit` takes all: without it the database expects
- * ten rows whatever comes, finds their look-ups dear, and plans the statement anew each time.
+ * The state of a delivery is decided by the connection as this statement reads it, and the connection's row
+ * is held until that is on disk: whoever pauses it or makes it active again does so before or after. The
+ * bodies travel as one value with their lengths: an array of them would be escaped and scanned byte by byte.
+ * What was turned away for the connection's mode is taken when the provider sends it again in another one.
+ * The `limit` takes all: without it the database expects ten rows whatever comes, finds their look-ups dear,
+ * and plans the statement anew each time.
  */
 async function insertAll(sql: SqlTag, groups: readonly Same[]): Promise<ReadonlyMap<string, Stored>> {
   const all = groups.map(([first, ...again]) => ({

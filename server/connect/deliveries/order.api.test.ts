@@ -1,4 +1,7 @@
-/** Reports come to the same run in whatever order, and under whichever names, they are received. Over the real door. */
+/**
+ * Reports come to the same run in whatever order, and under whichever names, they are received. Over the real
+ * door.
+ */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

@@ -1,4 +1,7 @@
-/** What comes while a connection is paused or takes direct reports alone: nothing is taken, and nothing is lost. Two servers, one database. */
+/**
+ * What comes while a connection is paused or takes direct reports alone: nothing is taken, and nothing is
+ * lost. Two servers, one database.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';

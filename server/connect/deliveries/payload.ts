@@ -3,7 +3,9 @@ import { JSON_DEPTH_MAX, measureJson } from '@svc/proto/http/json-text.ts';
 import { at, header, text } from '../providers/index.ts';
 import type { CiProvider, Headers } from '../providers/index.ts';
 
-/** The headers in which a provider names its event. Those that carry secrets and signatures are never kept. */
+/**
+ * The headers in which a provider names its event. Those that carry secrets and signatures are never kept.
+ */
 const EVENT_HEADERS: Readonly<Record<CiProvider, string | undefined>> = {
   github: 'x-github-event',
   gitlab: 'x-gitlab-event',
@@ -42,7 +44,10 @@ export function eventName(provider: CiProvider, headers: Headers, payload?: unkn
 
 export type Payload = { readonly payload: unknown } | { readonly problem: string };
 
-/** GitHub can be set to send forms, with the JSON in one field. The signed bytes decide which it is; the header is not signed. */
+/**
+ * GitHub can be set to send forms, with the JSON in one field. The signed bytes decide which it is; the
+ * header is not signed.
+ */
 export function payloadOf(provider: CiProvider, body: Uint8Array): Payload {
   if (body.length === 0) return { problem: 'the body is empty' };
   const utf8 = Buffer.from(body.buffer, body.byteOffset, body.length).toString();

@@ -1,7 +1,8 @@
 /**
- * Reads deliveries that came in, in any number of servers at once. Order does not matter: events are joined to what is known. Deliveries of one run that wait
- * together are read in one transaction, which also records their outcome; so a delivery is read for good or not at all, and being read twice
- * changes nothing. One that cannot be read holds up no other one.
+ * Reads deliveries that came in, in any number of servers at once. Order does not matter: events are joined
+ * to what is known. Deliveries of one run that wait together are read in one transaction, which also records
+ * their outcome; so a delivery is read for good or not at all, and being read twice changes nothing. One that
+ * cannot be read holds up no other one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '@svc/proto/http/errors.ts';
@@ -31,7 +32,10 @@ export interface ReadingDeps {
 
 /** Other servers take in deliveries that this one is not woken for. */
 const EVERY_MS = 1_000;
-/** While deliveries come in through this process, a pass is followed by a pause as long as itself: the door goes first, and the next pass finds more of a run together. */
+/**
+ * While deliveries come in through this process, a pass is followed by a pause as long as itself: the door
+ * goes first, and the next pass finds more of a run together.
+ */
 const PAUSE_MIN_MS = 25;
 const PAUSE_MAX_MS = 500;
 /** Bodies that are parsed before the door has its turn again. */
@@ -158,7 +162,10 @@ function readOne(
   return { taken, event, report, pin: verdict.pin };
 }
 
-/** Records the deliveries together; if that fails each by itself, so that a bad one is found. Rejects only when the database is gone. */
+/**
+ * Records the deliveries together; if that fails each by itself, so that a bad one is found. Rejects only
+ * when the database is gone.
+ */
 async function recordGroup(deps: ReadingDeps, group: Group, withoutJobs?: string): Promise<void> {
   try {
     await recordTogether(deps, group, withoutJobs);

@@ -1,4 +1,7 @@
-/** Checks that a delivery is about the repository of its connection: a secret of one repository must not write into another. */
+/**
+ * Checks that a delivery is about the repository of its connection: a secret of one repository must not write
+ * into another.
+ */
 import type { Connection } from '../connections/index.ts';
 import { repositoryKeyOfUrl, repositoryName } from '../providers/index.ts';
 import type { RepositoryRef } from '../providers/index.ts';
@@ -10,8 +13,9 @@ export type Verdict =
   { readonly same: true; readonly pin?: string } | { readonly same: false; readonly detail: string };
 
 /**
- * Compares names, without case; a host of that name may have others on the inside, so only the path counts. A repository that is known by its id may have been
- * renamed since. A provider that names none, and whose id was never seen beside a name, is believed: it has the secret.
+ * Compares names, without case; a host of that name may have others on the inside, so only the path counts. A
+ * repository that is known by its id may have been renamed since. A provider that names none, and whose id
+ * was never seen beside a name, is believed: it has the secret.
  */
 export function sameRepository(ours: Ours, pinned: string | null, { id, name }: RepositoryRef): Verdict {
   const path = name === undefined ? undefined : pathOf(name);

@@ -19,7 +19,10 @@ export const ciDeliveries = pgTable(
     detail: text('detail'),
     /** The outcome, in words. */
     changed: text('changed'),
-    /** Id of the run that it was about. No foreign key: runs of one connection may be joined into one, and the row names that one then. */
+    /**
+     * Id of the run that it was about. No foreign key: runs of one connection may be joined into one, and the
+     * row names that one then.
+     */
     runId: id('run_id'),
     /** The body as it came: the signature is over it, and it is read again. */
     body: bytes('body').notNull(),
@@ -28,7 +31,10 @@ export const ciDeliveries = pgTable(
     repeats: integer('repeats').notNull().default(0),
     /** How many readings were begun. */
     attempts: integer('attempts').notNull().default(0),
-    /** The time at which it is to be read; while it is read, the time at which its reader counts as dead. Null once it is over. */
+    /**
+     * The time at which it is to be read; while it is read, the time at which its reader counts as dead. Null
+     * once it is over.
+     */
     dueAt: instant('due_at'),
     receivedAt: instant('received_at').notNull(),
     processedAt: instant('processed_at'),

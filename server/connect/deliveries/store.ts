@@ -1,4 +1,7 @@
-/** The ledger of deliveries, and the queue of those that are to be read. Ids sort by time. What is due is decided by the database's clock alone. */
+/**
+ * The ledger of deliveries, and the queue of those that are to be read. Ids sort by time. What is due is
+ * decided by the database's clock alone.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { and, desc, eq, getTableColumns, lt, ne, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
@@ -118,7 +121,10 @@ export interface TakenDelivery {
 /** A reader that has not ended its work for so long is dead. */
 const CLAIM_MS = 15_000;
 const TAKE_MAX = 100;
-/** Limit of the bodies that a pass holds in memory; at least one delivery, however large. More would hold up the door while the driver decodes it. */
+/**
+ * Limit of the bodies that a pass holds in memory; at least one delivery, however large. More would hold up
+ * the door while the driver decodes it.
+ */
 const TAKE_BYTES_MAX = 2 * 1024 * 1024;
 
 /** Takes the deliveries that are due, the longest waiting first, each for one reader alone. */
@@ -169,7 +175,10 @@ export async function postpone({ orm }: Database, deliveryId: string, waitMs: nu
     .where(and(eq(id, deliveryId), eq(state, 'received')));
 }
 
-/** Releases deliveries that came while the connection was paused, the oldest first. It is called under the lock of the connection, which is active again. */
+/**
+ * Releases deliveries that came while the connection was paused, the oldest first. It is called under the
+ * lock of the connection, which is active again.
+ */
 export async function releaseHeld({ orm }: Database, connectionId: string): Promise<void> {
   await orm
     .update(ciDeliveries)

@@ -139,7 +139,9 @@ describe.skipIf(!postgresHere)('discovery', () => {
     return { id, repository, forge };
   }
 
-  /** What the server's own worker does, without its pauses: what failed is tried again until it is given up. */
+  /**
+   * What the server's own worker does, without its pauses: what failed is tried again until it is given up.
+   */
   async function ended(id: string): Promise<Record<string, unknown>> {
     for (let tries = 0; ; tries += 1) {
       await background.work();

@@ -1,6 +1,7 @@
 /**
- * One bounded look at a repository: its root and, of its folders, those alone in which CI systems look for files. A whole listing, cut where the
- * limit is, would lose what comes late in the order of Git: `Jenkinsfile`, `azure-pipelines.yml`.
+ * One bounded look at a repository: its root and, of its folders, those alone in which CI systems look for
+ * files. A whole listing, cut where the limit is, would lose what comes late in the order of Git:
+ * `Jenkinsfile`, `azure-pipelines.yml`.
  */
 import {
   ForgeError,

@@ -1,4 +1,7 @@
-/** Discovery of the pipelines that a repository's files define. A call requests it, and any of the servers does it in the background. */
+/**
+ * Discovery of the pipelines that a repository's files define. A call requests it, and any of the servers
+ * does it in the background.
+ */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implementPart } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';

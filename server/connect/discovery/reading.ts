@@ -1,4 +1,7 @@
-/** Reads the files of a commit. Those that the last search read under the same content's name are not read again. */
+/**
+ * Reads the files of a commit. Those that the last search read under the same content's name are not read
+ * again.
+ */
 import {
   BYTES_MAX,
   ForgeError,
@@ -93,7 +96,10 @@ async function eachOf<T, R>(items: readonly T[], work: (item: T) => Promise<R>):
   return results;
 }
 
-/** Orders the files: those of the connection's own systems first, and last those that only their content may show to be a definition. */
+/**
+ * Orders the files: those of the connection's own systems first, and last those that only their content may
+ * show to be a definition.
+ */
 function rank({ path }: TreeEntry, { own, ciFile }: WantedFiles): number {
   const provider = path === ciFile ? 'gitlab' : providerOfPath(path);
   if (provider === undefined) return 2;

@@ -18,7 +18,9 @@ import type { FoundPipeline, FoundProblem } from '../providers/index.ts';
 
 const STATES = enumWords(DiscoveryState, DiscoveryStateSchema);
 
-/** Searches for CI definitions. One at a time is open in a connection, and the last few that ended are kept. */
+/**
+ * Searches for CI definitions. One at a time is open in a connection, and the last few that ended are kept.
+ */
 export const ciDiscoveries = pgTable(
   'ci_discoveries',
   {
@@ -36,7 +38,10 @@ export const ciDiscoveries = pgTable(
     error: text('error'),
     pipelines: jsonb('pipelines').$type<readonly FoundPipeline[]>().notNull().default([]),
     problems: jsonb('problems').$type<readonly FoundProblem[]>().notNull().default([]),
-    /** Files that were read, so that the next search need not read the same again. Pipelines and problems belong to a file by their paths. */
+    /**
+     * Files that were read, so that the next search need not read the same again. Pipelines and problems
+     * belong to a file by their paths.
+     */
     files: jsonb('files')
       .$type<ReadonlyArray<{ readonly path: string; readonly key: string }>>()
       .notNull()

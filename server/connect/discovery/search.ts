@@ -1,4 +1,7 @@
-/** One search: the branch's commit, a bounded listing of it, its files. It sends requests to the repository's host alone and stores nothing. */
+/**
+ * One search: the branch's commit, a bounded listing of it, its files. It sends requests to the repository's
+ * host alone and stores nothing.
+ */
 import { JobFailed } from '../../kit/jobs/index.ts';
 import { TREES } from '../providers/index.ts';
 import type {

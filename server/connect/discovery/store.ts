@@ -55,7 +55,10 @@ export interface BegunDiscovery {
   readonly branch: string;
 }
 
-/** Begins the open search, which reads the branch that the connection names now. Undefined when somebody has ended it. */
+/**
+ * Begins the open search, which reads the branch that the connection names now. Undefined when somebody has
+ * ended it.
+ */
 export async function beginDiscovery(
   { orm }: Database,
   { id, defaultBranch }: Connection,

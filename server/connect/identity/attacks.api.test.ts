@@ -1,6 +1,7 @@
 /**
- * What a good id_token is shown for, and must not get: other runs, other repositories, other teams, other RPCs, twice. Everything here comes over the real
- * door to two servers on one database. What is wrong with a token by itself stands in verify.test.ts, the issuer's keys in keys.test.ts.
+ * What a good id_token is shown for, and must not get: other runs, other repositories, other teams, other
+ * RPCs, twice. Everything here comes over the real door to two servers on one database. What is wrong with a
+ * token by itself stands in verify.test.ts, the issuer's keys in keys.test.ts.
  */
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -248,7 +249,8 @@ describe.skipIf(!postgresHere)('attacks with id_tokens', () => {
             as: await credential(),
             body,
           });
-          // An exchanged token is of one connection: another one's name is refused before anything is looked for.
+          // An exchanged token is of one connection: another one's name is refused before anything is looked
+          // for.
           const allowed = status === 404 ? [404, 403] : [status];
           expect(allowed, `${verb} ${run}${path} answered ${reply.text}`).toContain(reply.status);
           expect(reply.text).not.toContain(theirs === run ? 'nothing' : String(neighbour.body['id']));

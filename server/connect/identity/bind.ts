@@ -1,6 +1,7 @@
 /**
- * Binds a good id_token to what it allows: one run of one connection. It runs in the transaction of the call, after everything else that can be refused, and
- * uses the token up with it: a call that is refused or fails leaves the token as it was.
+ * Binds a good id_token to what it allows: one run of one connection. It runs in the transaction of the call,
+ * after everything else that can be refused, and uses the token up with it: a call that is refused or fails
+ * leaves the token as it was.
  */
 import { isMessage } from '@bufbuild/protobuf';
 import type { Message } from '@bufbuild/protobuf';
@@ -26,7 +27,10 @@ type UnboundCtx = Pick<Ctx, 'call' | 'clock'> & { readonly caller: CiJobCaller }
 
 const SCOPES: ReadonlySet<string> = new Set(['ci:read', 'ci:write']);
 
-/** Gives the caller as a member of the connection's team who may report, once the request is known to be about its own run. */
+/**
+ * Gives the caller as a member of the connection's team who may report, once the request is known to be about
+ * its own run.
+ */
 export async function bindCiJob(db: Database, ctx: UnboundCtx, request: Message): Promise<Caller> {
   const { caller } = ctx;
   const { ciJob: job } = caller;
@@ -71,7 +75,10 @@ async function connectionOfRequest(db: Database, caller: CiJobCaller, request: M
   return connection;
 }
 
-/** Finds the connection by our id of the run, and only in the connection that the job has, so that no other run is as much as known to exist. */
+/**
+ * Finds the connection by our id of the run, and only in the connection that the job has, so that no other
+ * run is as much as known to exist.
+ */
 async function connectionOfRun(db: Database, caller: CiJobCaller, runId: string): Promise<Connection> {
   const { ciConnectionId, ciJob } = caller;
   const connection =

@@ -1,4 +1,7 @@
-/** Makes the job of the claims of an id_token. `sub` is not read: its form is the repository's to choose, and has changed. */
+/**
+ * Makes the job of the claims of an id_token. `sub` is not read: its form is the repository's to choose, and
+ * has changed.
+ */
 import { withArticle } from '@svc/proto/http/article.ts';
 import type { CiJob } from '../../kit/context.ts';
 import type { Issuer, OidcProvider } from './issuers.ts';
@@ -62,8 +65,9 @@ function github(claims: Claims): Omit<CiJob, 'provider' | 'issuer' | 'claims'> {
 }
 
 /**
- * Claims of the project that the job runs in, not of the one that the merge request comes from: `project_*` may name the fork, `job_project_*` are absent in old versions. Where both are
- * there and differ, the code is a stranger's.
+ * Claims of the project that the job runs in, not of the one that the merge request comes from: `project_*`
+ * may name the fork, `job_project_*` are absent in old versions. Where both are there and differ, the code is
+ * a stranger's.
  */
 function gitlab(claims: Claims): Omit<CiJob, 'provider' | 'issuer' | 'claims'> {
   const project = text(claims, 'project_id', ID);
@@ -84,7 +88,8 @@ function gitlab(claims: Claims): Omit<CiJob, 'provider' | 'issuer' | 'claims'> {
     ownerId: text(claims, of('namespace_id'), ID),
     repositoryPath: text(claims, of('project_path'), PATH),
     runId: text(claims, 'pipeline_id', ID),
-    // Retried jobs stay in their pipeline and no claim counts the retries: a job reports the pipeline's first attempt.
+    // Retried jobs stay in their pipeline and no claim counts the retries: a job reports the pipeline's first
+    // attempt.
     attempt: 1,
   };
 }

@@ -1,6 +1,7 @@
 /**
- * The issuers whose id_tokens are taken: two of them, each with the one address of its keys. Neither is ever learnt from a token. Their kin, which customers may
- * well have, are refused by name, so that nobody looks for the fault elsewhere.
+ * The issuers whose id_tokens are taken: two of them, each with the one address of its keys. Neither is ever
+ * learnt from a token. Their kin, which customers may well have, are refused by name, so that nobody looks
+ * for the fault elsewhere.
  */
 import type { CiJob } from '../../kit/context.ts';
 
@@ -23,8 +24,8 @@ export const ISSUERS: readonly Issuer[] = [
 ];
 
 /**
- * `github=<issuer> <address of its keys>`, and the same for gitlab, separated by commas: an issuer of a test in place of a real one. Returns
- * the problem as a text when they cannot be read.
+ * `github=<issuer> <address of its keys>`, and the same for gitlab, separated by commas: an issuer of a test
+ * in place of a real one. Returns the problem as a text when they cannot be read.
  */
 export function parseIssuers(entries: readonly string[]): readonly Issuer[] | string {
   const replaced: Issuer[] = [];

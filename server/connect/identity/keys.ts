@@ -1,7 +1,8 @@
 /**
- * Public keys of the issuers. Each issuer's set is read from its one fixed address and kept; a key id that is not in it has the set read again, at
- * most once a minute, however many tokens name it. A set that cannot be read, or holds no key that can be used, leaves the last good one in place.
- * Key ids are looked up and used for nothing else. Each process keeps its own.
+ * Public keys of the issuers. Each issuer's set is read from its one fixed address and kept; a key id that is
+ * not in it has the set read again, at most once a minute, however many tokens name it. A set that cannot be
+ * read, or holds no key that can be used, leaves the last good one in place. Key ids are looked up and used
+ * for nothing else. Each process keeps its own.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { parseJson } from '@svc/proto/http/json-text.ts';

@@ -24,7 +24,9 @@ import { deleteJobTokens, insertJobToken } from './store.ts';
 import { createVerifier } from './verify.ts';
 import type { VerifyIdToken } from './verify.ts';
 
-/** Life of the token that an id_token is exchanged for; it is never longer than that of the id_token itself. */
+/**
+ * Life of the token that an id_token is exchanged for; it is never longer than that of the id_token itself.
+ */
 const TOKEN_LIFE_MS = 60 * 60_000;
 
 export function createVerifyIdToken(deps: {

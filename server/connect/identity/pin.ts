@@ -1,7 +1,9 @@
 /**
- * The repository whose id_tokens a connection takes. The first one pins the repository by its ids, if the name that the connection was made with is the repository's
- * at that moment; from then on the ids alone decide. So a renamed repository goes on, and a name that somebody else took over, or a
- * repository that went to another owner, ends here until an admin takes the pin back. A repository is the pin of one connection of all teams.
+ * The repository whose id_tokens a connection takes. The first one pins the repository by its ids, if the
+ * name that the connection was made with is the repository's at that moment; from then on the ids alone
+ * decide. So a renamed repository goes on, and a name that somebody else took over, or a repository that went
+ * to another owner, ends here until an admin takes the pin back. A repository is the pin of one connection of
+ * all teams.
  */
 import { isNull } from 'drizzle-orm';
 import { recordAct } from '../../kit/ledger/index.ts';

@@ -1,4 +1,7 @@
-/** The policy of a connection for id_tokens, beside the repository: anchored literals and globs, never a pattern language that can run long. */
+/**
+ * The policy of a connection for id_tokens, beside the repository: anchored literals and globs, never a
+ * pattern language that can run long.
+ */
 import type { CiJob } from '../../kit/context.ts';
 import type { OidcPolicy } from '../connections/index.ts';
 import { definitionFile } from '../runs/index.ts';
@@ -28,7 +31,10 @@ function notAllowed(job: CiJob, claim: string, allowed: readonly string[]): Erro
   });
 }
 
-/** `*` is anything but a slash, `**` anything, both also nothing. The whole text must fit. Takes time in proportion to both lengths. */
+/**
+ * `*` is anything but a slash, `**` anything, both also nothing. The whole text must fit. Takes time in
+ * proportion to both lengths.
+ */
 export function globMatches(glob: string, text: string): boolean {
   /** Places of the text that the part of the glob that was read can end at. */
   let ends = new Set([0]);

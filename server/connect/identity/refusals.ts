@@ -1,4 +1,7 @@
-/** Refusals of id_tokens. Texts and details name claims, so that a job's author sees what is wrong; never the token, whole or in part. */
+/**
+ * Refusals of id_tokens. Texts and details name claims, so that a job's author sees what is wrong; never the
+ * token, whole or in part.
+ */
 import { apiError } from '@svc/proto/http/errors.ts';
 
 /** Claims that are no secret and show a job's author what is in the token. */

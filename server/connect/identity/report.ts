@@ -1,6 +1,6 @@
 /**
- * Holds a job's report of its run against its id_token. A field that a claim covers must agree with it; where the request has no value,
- * the claim stands. Times, durations and status come from the job alone.
+ * Holds a job's report of its run against its id_token. A field that a claim covers must agree with it; where
+ * the request has no value, the claim stands. Times, durations and status come from the job alone.
  */
 import type { ReportRequest } from '@svc/proto/gen/svc/ci/v1/ci_pb.ts';
 import type { CiJob } from '../../kit/context.ts';

@@ -24,7 +24,10 @@ export const ciJobTokens = pgTable(
     tokenHash: bytes('token_hash').primaryKey(),
     teamId: id('team_id').notNull(),
     connectionId: id('connection_id').notNull(),
-    /** The job that the id_token named: it is held against connection and request at each use, as an id_token is. */
+    /**
+     * The job that the id_token named: it is held against connection and request at each use, as an id_token
+     * is.
+     */
     job: jsonb('job').$type<CiJob>().notNull(),
     expiresAt: instant('expires_at').notNull(),
     createdAt: instant('created_at').notNull(),

@@ -8,10 +8,16 @@ import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Connection } from '../connections/index.ts';
 import { ciJobTokens } from './schema.ts';
 
-/** A jti must be known for as long as the token could be taken: its end, and the difference of clocks on both sides. */
+/**
+ * A jti must be known for as long as the token could be taken: its end, and the difference of clocks on both
+ * sides.
+ */
 const KEPT_AFTER_MS = 5 * 60_000;
 
-/** False when somebody has taken it before. Others who try at the same moment wait for how this transaction ends. */
+/**
+ * False when somebody has taken it before. Others who try at the same moment wait for how this transaction
+ * ends.
+ */
 export async function takeOnce(
   { sql }: Database,
   { issuer, jti, expiresAt }: { readonly issuer: string; readonly jti: string; readonly expiresAt: Date },

@@ -1,6 +1,7 @@
 /**
- * Verifies an id_token, as far as that does not depend on the request. The order is fixed: form, header, issuer, key, signature,
- * audience, times, claims; nothing of a token is believed before its signature, except which of the two issuers it claims to be of.
+ * Verifies an id_token, as far as that does not depend on the request. The order is fixed: form, header,
+ * issuer, key, signature, audience, times, claims; nothing of a token is believed before its signature,
+ * except which of the two issuers it claims to be of.
  */
 import { ID_TOKEN_BYTES_MAX } from '../../access/auth/index.ts';
 import { parseJson } from '@svc/proto/http/json-text.ts';
@@ -17,7 +18,10 @@ import type { Claims } from './refusals.ts';
 
 /** Allowed difference between our clock and the issuer's. */
 const SKEW_S = 60;
-/** Greatest age of a token: those of GitLab live as long as their job may run, which is no reason to take them for so long. */
+/**
+ * Greatest age of a token: those of GitLab live as long as their job may run, which is no reason to take them
+ * for so long.
+ */
 const AGE_S_MAX = 600;
 const JTI_CHARS_MAX = 255;
 /** The year 2100. */
@@ -78,7 +82,10 @@ function parse(token: string): Parsed {
   return { token, header: objectOf(header, 'header'), claims: objectOf(claims, 'claims') };
 }
 
-/** Takes only the one spelling that base64url has for these bytes: another one would be another token with the same signature. */
+/**
+ * Takes only the one spelling that base64url has for these bytes: another one would be another token with the
+ * same signature.
+ */
 function bytesOf(part: string, name: string): Buffer {
   const bytes = Buffer.from(part, 'base64url');
   if (part === '' || bytes.toString('base64url') !== part) throw invalid(`its ${name} is not base64url`);

@@ -1,6 +1,7 @@
 /**
- * Finds the known pipelines that a search has found again: by file and name, else by the file, else by the name, so that runs that were
- * reported under a name, and those from before a file was moved or its workflow renamed, stay with their pipeline.
+ * Finds the known pipelines that a search has found again: by file and name, else by the file, else by the
+ * name, so that runs that were reported under a name, and those from before a file was moved or its workflow
+ * renamed, stay with their pipeline.
  */
 import type { FoundPipeline } from '../providers/index.ts';
 
@@ -62,7 +63,8 @@ export function joinPipelines(
   const isMoved = ({ path }: KnownPipeline) => complete && path !== '' && !paths.has(path);
   for (const pipeline of left)
     if (isNamed(pipeline)) take(rowsWhere((row) => row.name === pipeline.name && isMoved(row))[0], pipeline);
-  // One file without a name and one pipeline that runs were reported of: GitLab and Bitbucket have no more than that.
+  // One file without a name and one pipeline that runs were reported of: GitLab and Bitbucket have no more
+  // than that.
   const [only, ...others] = left;
   const [reported, ...more] = rowsWhere(({ path }) => path === '');
   if (only !== undefined && found.length === 1 && others.length === 0 && more.length === 0 && !isNamed(only))

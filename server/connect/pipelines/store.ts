@@ -25,12 +25,18 @@ export interface Recording {
 /** Any fixed number that nothing else seeds its locks with. */
 const LOCK_SEED = 1754;
 
-/** Nobody else makes pipelines of this connection until the end of the transaction; two that made two each, in other orders, would wait for each other. */
+/**
+ * Nobody else makes pipelines of this connection until the end of the transaction; two that made two each, in
+ * other orders, would wait for each other.
+ */
 async function lockPipelines({ sql }: Database, connectionId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${connectionId}, ${LOCK_SEED}))`;
 }
 
-/** Returns the id of the file's pipeline if the file is known here, else of the name's; makes one when there is none. */
+/**
+ * Returns the id of the file's pipeline if the file is known here, else of the name's; makes one when there
+ * is none.
+ */
 export async function ensurePipeline(
   recording: Recording,
   { name, path }: { readonly name: string; readonly path: string },

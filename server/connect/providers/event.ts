@@ -16,10 +16,14 @@ export interface CiEvent {
   readonly soft?: boolean | undefined;
   readonly reason?: string | null | undefined;
   /**
-   * Greater is later, at the same provider and attempt; numbers as numbers or digits, also with decimals, times as ISO 8601 of one precision.
+   * Greater is later, at the same provider and attempt; numbers as numbers or digits, also with decimals,
+   * times as ISO 8601 of one precision.
    */
   readonly order?: string | number | bigint | null | undefined;
-  /** The end that it reports is for good: a run that is started again has an id or an attempt of its own there. */
+  /**
+   * The end that it reports is for good: a run that is started again has an id or an attempt of its own
+   * there.
+   */
   readonly final?: boolean | undefined;
   readonly facts: Facts;
   /** The facts are changed explicitly, not reported: the last ones stand, whatever was known. */

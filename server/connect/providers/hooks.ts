@@ -16,7 +16,10 @@ export interface WantedHook {
 export interface Hooks {
   /** The right that the token must have, as the host calls it. */
   readonly needs: string;
-  /** Makes it, or repairs the one that is there: secret, events, and being switched on. Answers the host's id of it. */
+  /**
+   * Makes it, or repairs the one that is there: secret, events, and being switched on. Answers the host's id
+   * of it.
+   */
   put(api: ForgeApi, wanted: WantedHook): Promise<unknown>;
   remove(api: ForgeApi, id: string): Promise<void>;
 }

@@ -35,7 +35,9 @@ const KNOWN: Readonly<Record<CiProvider, Provider>> = {
   jenkins: { definitions: ['jenkins'], ...jenkinsEvents, ...jenkinsSignature },
 };
 
-/** Texts of webhooks are cut to what the contract takes: names are in indexes, and nobody reads longer ones. */
+/**
+ * Texts of webhooks are cut to what the contract takes: names are in indexes, and nobody reads longer ones.
+ */
 const NAME_MAX = 255;
 const ID_MAX = 500;
 

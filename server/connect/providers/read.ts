@@ -110,7 +110,10 @@ export function timeOf(value: unknown): string | undefined {
     : new Date(time.ms + Number(time.fraction.padEnd(3, '0').slice(0, 3))).toISOString();
 }
 
-/** Nanoseconds since 1970 as digits: times of one provider come with different numbers of digits, and are compared as text. */
+/**
+ * Nanoseconds since 1970 as digits: times of one provider come with different numbers of digits, and are
+ * compared as text.
+ */
 export function orderOfTime(value: unknown): string | undefined {
   const time = parseTime(value);
   return time === undefined ? undefined : `${time.ms / 1_000}${time.fraction.padEnd(9, '0')}`;
@@ -131,7 +134,10 @@ export function msOf(seconds: unknown): number | undefined {
     : undefined;
 }
 
-/** The first of a header that is there once; a header given twice is none, because it is not known which one counts. */
+/**
+ * The first of a header that is there once; a header given twice is none, because it is not known which one
+ * counts.
+ */
 export function header(headers: Headers, name: string): string | undefined {
   const wanted = name.toLowerCase();
   // Names from Node are lower-case already.

@@ -40,7 +40,10 @@ const PATHS: Readonly<Record<ForgeId, PathRule>> = {
   azure: { min: 2, max: 3, form: 'organisation/project/_git/name' },
 };
 
-/** Returns the form that a path of this kind of host must have, when the path does not have it. A host of no known kind takes any. */
+/**
+ * Returns the form that a path of this kind of host must have, when the path does not have it. A host of no
+ * known kind takes any.
+ */
 export function wrongPath(forge: ForgeId | undefined, path: string): string | undefined {
   if (forge === undefined) return undefined;
   const { min, max, form } = PATHS[forge];
@@ -49,7 +52,10 @@ export function wrongPath(forge: ForgeId | undefined, path: string): string | un
   return names < min || names > max ? form : undefined;
 }
 
-/** The key of a repository from its address in an environment: `https://user@github.com/acme/app.git`, `git@github.com:acme/app.git`. */
+/**
+ * The key of a repository from its address in an environment: `https://user@github.com/acme/app.git`,
+ * `git@github.com:acme/app.git`.
+ */
 export function repositoryKeyOfUrl(url: string): string | undefined {
   const scp = /^(?:[^@/\s]+@)?([^:/\s]+):(?!\/\/)(.+)$/.exec(url);
   if (scp !== null && !url.includes('://')) return repositoryName(scp[1] ?? '', scp[2] ?? '')?.key;

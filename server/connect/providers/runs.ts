@@ -1,4 +1,7 @@
-/** Asks providers that are the repository's host as well for the status of a run: the answer has what their webhooks would have reported. */
+/**
+ * Asks providers that are the repository's host as well for the status of a run: the answer has what their
+ * webhooks would have reported.
+ */
 import { forgeOf } from './forges/forge.ts';
 import type { HostedRepository } from './forges/forge.ts';
 import type { ForgeApi } from './forges/call.ts';
@@ -19,7 +22,10 @@ const ASK: Readonly<Partial<Record<CiProvider, AskRun>>> = {
 /** Providers that can be asked. */
 export const ASKABLE = Object.keys(ASK) as readonly CiProvider[];
 
-/** A number or a UUID; the same in SQL. A run that is known by a commit and a context has nothing that could be asked for. */
+/**
+ * A number or a UUID; the same in SQL. A run that is known by a commit and a context has nothing that could
+ * be asked for.
+ */
 export const ASKABLE_ID = '^([0-9]{1,18}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$';
 
 /** Undefined: this connection's provider cannot be asked. */

@@ -1,4 +1,7 @@
-/** A repository at its host, as discovery reads it: one commit, folder by folder, files by the name of their content. */
+/**
+ * A repository at its host, as discovery reads it: one commit, folder by folder, files by the name of their
+ * content.
+ */
 import { ForgeError } from './forges/call.ts';
 import { shaOf } from './read.ts';
 
@@ -27,10 +30,16 @@ export interface Head {
   readonly ciFile?: string | undefined;
 }
 
-/** Everything is thrown as a ForgeError; `not_found` means the repository for `head`, and the thing itself for the others. */
+/**
+ * Everything is thrown as a ForgeError; `not_found` means the repository for `head`, and the thing itself for
+ * the others.
+ */
 export interface Tree {
   head(branch: string): Promise<Head>;
-  /** Lists what lies directly in a folder; undefined: in the root. Asks for further pages until `entriesMax` are there. */
+  /**
+   * Lists what lies directly in a folder; undefined: in the root. Asks for further pages until `entriesMax`
+   * are there.
+   */
   list(commit: string, folder: TreeEntry | undefined, entriesMax: number): Promise<Listing>;
   /** `answer_invalid` when the file has more bytes. */
   read(commit: string, file: TreeEntry, bytesMax: number): Promise<Uint8Array>;
@@ -46,7 +55,10 @@ export async function unlessMissing<T>(asked: Promise<T>, fallback: () => Promis
   }
 }
 
-/** Pages of a folder, joined. `page` answers what is on one, and the next page's mark unless it was the last one. */
+/**
+ * Pages of a folder, joined. `page` answers what is on one, and the next page's mark unless it was the last
+ * one.
+ */
 export async function joinPages(
   entriesMax: number,
   page: (

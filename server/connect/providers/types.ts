@@ -1,4 +1,7 @@
-/** The parts of a provider's folder: how its webhooks are read, how their origin is verified, which files define its pipelines. */
+/**
+ * The parts of a provider's folder: how its webhooks are read, how their origin is verified, which files
+ * define its pipelines.
+ */
 import type { CiDefinitionProvider } from './definitions/definitions.ts';
 import type { CiEvent, JobEvent, RunName } from './event.ts';
 import type { Scheme } from './words.ts';
@@ -41,7 +44,10 @@ export type Normalise = (headers: Headers, payload: unknown, mapping?: GenericMa
 export interface Delivery {
   /** One, or two while a secret is being replaced. */
   readonly secrets: readonly string[];
-  /** The scheme that the connection was set up with, never that of the delivery, for providers that can do less than sign. Absent: `signature`. */
+  /**
+   * The scheme that the connection was set up with, never that of the delivery, for providers that can do
+   * less than sign. Absent: `signature`.
+   */
   readonly scheme?: Scheme | undefined;
   readonly headers: Headers;
   readonly rawBody: Uint8Array;
@@ -57,6 +63,9 @@ export interface Provider {
   readonly definitions: readonly CiDefinitionProvider[];
   readonly normalise: Normalise;
   readonly verify: (delivery: Delivery) => Verdict;
-  /** The id that a delivery keeps when the provider sends it again, unique within the connection. The payload is asked for only where it holds the id. */
+  /**
+   * The id that a delivery keeps when the provider sends it again, unique within the connection. The payload
+   * is asked for only where it holds the id.
+   */
   readonly deliveryId: (headers: Headers, rawBody: Uint8Array, payload: () => unknown) => string;
 }

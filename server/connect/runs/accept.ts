@@ -1,11 +1,14 @@
 /**
- * The state of a run or a job, after all events about it. Providers deliver late, twice, and out of order, so the state is a join: each thing that is
- * known carries the key of the event that brought it, and the greater key stays. A join does not care for order or repetition, so every
- * permutation of the same events, with duplicates, ends in the same run.
+ * The state of a run or a job, after all events about it. Providers deliver late, twice, and out of order, so
+ * the state is a join: each thing that is known carries the key of the event that brought it, and the greater
+ * key stays. A join does not care for order or repetition, so every permutation of the same events, with
+ * duplicates, ends in the same run.
  *
- * Statuses of two kinds are kept apart, because they cannot be compared with each other: those that the provider ordered (`order`, a version or a
- * time) and those without an order (direct reports, providers without a key). `settle` decides at the end between the two. Of ordered ones
- * the later status stands, so a run may be opened again; of the others the higher rank, so it moves only forward. A run that ended is over (`acceptOfRun`).
+ * Statuses of two kinds are kept apart, because they cannot be compared with each other: those that the
+ * provider ordered (`order`, a version or a time) and those without an order (direct reports, providers
+ * without a key). `settle` decides at the end between the two. Of ordered ones the later status stands, so a
+ * run may be opened again; of the others the higher rank, so it moves only forward. A run that ended is over
+ * (`acceptOfRun`).
  *
  * Nothing here reads a clock or a database.
  */
@@ -42,8 +45,9 @@ export type Outcome =
 export type RunOutcome = Outcome | { readonly kind: 'ignored'; readonly reason: 'over' };
 
 /**
- * Ranks the statuses without order: of two the higher one stands. Among the ends a failure outranks a cancellation and that a success, so that two reports that
- * contradict each other never come to a success by chance; `unknown` gives way to every other end.
+ * Ranks the statuses without order: of two the higher one stands. Among the ends a failure outranks a
+ * cancellation and that a success, so that two reports that contradict each other never come to a success by
+ * chance; `unknown` gives way to every other end.
  */
 const RANK: Readonly<Record<CiStatus, number>> = {
   queued: 1,
@@ -86,8 +90,9 @@ export function accept(state: CiState, event: CiEvent): Outcome {
 }
 
 /**
- * Accepts an event about a run, which does not change once it ended, whoever reports otherwise. Only a provider that runs it again under the same name
- * may change it, by an event that is later than its own last end.
+ * Accepts an event about a run, which does not change once it ended, whoever reports otherwise. Only a
+ * provider that runs it again under the same name may change it, by an event that is later than its own last
+ * end.
  */
 export function acceptOfRun(state: CiState, event: CiEvent): RunOutcome {
   const was = settle(state).status;
@@ -100,7 +105,9 @@ export function acceptOfRun(state: CiState, event: CiEvent): RunOutcome {
   return { kind: 'ignored', reason: 'over' };
 }
 
-/** Compares the event with the provider's last end: it comes before or after it, or is about the same attempt. */
+/**
+ * Compares the event with the provider's last end: it comes before or after it, or is about the same attempt.
+ */
 function placeAtEnd(state: CiState, event: CiEvent): 'before' | 'of it' | 'after' {
   const key = keyOf(event);
   const { ordered } = state;
@@ -153,8 +160,9 @@ const NO_STATUS: ReportedStatus = {
 };
 
 /**
- * Decides between the provider's status and the job's own: an end outweighs an open status, and of two ends the provider's stands, unless it is `unknown`.
- * While the provider waits for a person the run does, whatever a job of it reported before.
+ * Decides between the provider's status and the job's own: an end outweighs an open status, and of two ends
+ * the provider's stands, unless it is `unknown`. While the provider waits for a person the run does, whatever
+ * a job of it reported before.
  */
 function decide(ordered: ReportedStatus | undefined, plain: ReportedStatus | undefined): ReportedStatus {
   if (ordered === undefined || plain === undefined) return ordered ?? plain ?? NO_STATUS;
@@ -174,7 +182,10 @@ const ORDERED = 'o';
 const FINAL = 'p';
 const PLAIN = 'a'; // Less than ORDERED: the provider's facts outweigh those of a job.
 
-/** Makes the key of an event. Keys are compared as text. Whole numbers of one provider get one width; an order that is no number sorts behind all that are. */
+/**
+ * Makes the key of an event. Keys are compared as text. Whole numbers of one provider get one width; an order
+ * that is no number sorts behind all that are.
+ */
 function keyOf({ order, final, status = 'queued' }: CiEvent): string {
   const rank = RANK[status];
   if (order === undefined || order === null || order === '') return `${PLAIN}${rank}`;
@@ -217,7 +228,10 @@ function joinFacts(
   return facts;
 }
 
-/** Chooses the value with the greater key. Of two with the same key one is chosen by its text: which one matters less than that it is always the same. */
+/**
+ * Chooses the value with the greater key. Of two with the same key one is chosen by its text: which one
+ * matters less than that it is always the same.
+ */
 function greater<T>(known: Keyed<T> | undefined, other: Keyed<T>): Keyed<T> {
   if (known === undefined) return other;
   if (known[0] !== other[0]) return known[0] > other[0] ? known : other;

@@ -11,7 +11,10 @@ export function buildsPullRequest({ provider, claims }: CiJob): boolean {
     : claims['pipeline_source'] === 'merge_request_event';
 }
 
-/** Runs with the rights of the repository on behalf of whoever opened a pull request: it may report its status, no more. */
+/**
+ * Runs with the rights of the repository on behalf of whoever opened a pull request: it may report its
+ * status, no more.
+ */
 export function isForStrangers({ provider, claims }: CiJob): boolean {
   return provider === 'github' && claims['event_name'] === 'pull_request_target';
 }
@@ -31,8 +34,8 @@ export function refOf({ provider, claims }: CiJob): Ref {
 }
 
 /**
- * Path of the file that defines the job's pipeline, if it is the repository's own: `owner/name/.github/workflows/ci.yml@ref` at GitHub,
- * `gitlab.com/group/name//.gitlab-ci.yml@ref` at GitLab.
+ * Path of the file that defines the job's pipeline, if it is the repository's own:
+ * `owner/name/.github/workflows/ci.yml@ref` at GitHub, `gitlab.com/group/name//.gitlab-ci.yml@ref` at GitLab.
  */
 export function definitionFile({ provider, repositoryPath, claims }: CiJob): string | undefined {
   const [uri = '', home] =
@@ -40,12 +43,16 @@ export function definitionFile({ provider, repositoryPath, claims }: CiJob): str
       ? [claims['workflow_ref'], `${repositoryPath}/`]
       : [claims['ci_config_ref_uri'], `${HOSTS.gitlab}/${repositoryPath}//`];
   if (uri.slice(0, home.length).toLowerCase() !== home.toLowerCase()) return undefined;
-  // Names of files and of refs may hold an `@`; a workflow lies in no folder that could be called `ci.yml@refs`.
+  // Names of files and of refs may hold an `@`; a workflow lies in no folder that could be called
+  // `ci.yml@refs`.
   const end = uri.indexOf('@refs/', home.length);
   return end === -1 ? undefined : uri.slice(home.length, end);
 }
 
-/** Facts of the run that the id_token decides; they stand before those of the request. Null: not to be kept, whatever the request has. */
+/**
+ * Facts of the run that the id_token decides; they stand before those of the request. Null: not to be kept,
+ * whatever the request has.
+ */
 export function factsOfJob(job: CiJob | undefined): Facts {
   if (job === undefined) return {};
   const { provider, claims } = job;

@@ -15,8 +15,9 @@ interface Placed {
 }
 
 /**
- * Finds the environment that was named, while it exists. Without one, each environment of the connection's project that builds the run's branch, the oldest first:
- * those with the connection's repository or, where there are none, those without any. A connection without a project has no default.
+ * Finds the environment that was named, while it exists. Without one, each environment of the connection's
+ * project that builds the run's branch, the oldest first: those with the connection's repository or, where
+ * there are none, those without any. A connection without a project has no default.
  */
 export async function environmentsOfRun(
   { sql }: Database,
@@ -51,7 +52,10 @@ function building(environments: readonly Building[], repositoryKey: string): rea
 /** Limit of the runs that are placed; older ones are far down in any timeline. */
 const PLACED_MAX = 1_000;
 
-/** Puts the newest runs of a connection that was given its project, as far as they stand in no environment, into their default ones. */
+/**
+ * Puts the newest runs of a connection that was given its project, as far as they stand in no environment,
+ * into their default ones.
+ */
 export async function placeRuns(
   { sql }: Database,
   scope: TeamScope,

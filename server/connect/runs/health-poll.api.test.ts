@@ -39,7 +39,10 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     expect(made.status, made.text).toBe(201);
     return String(made.body['id']);
   };
-  /** What a server does in the minute that comes so many hours later, and what follows from it. Returns how many runs are asked after. */
+  /**
+   * What a server does in the minute that comes so many hours later, and what follows from it. Returns how
+   * many runs are asked after.
+   */
   const passIn = async (hours: number): Promise<number> => {
     background.later(hours * HOUR_MS);
     const asked = await askSilent(background.server.db, background.clock.now());
@@ -54,7 +57,10 @@ describe.skipIf(!postgresHere)('runs that are silent', () => {
     const id = await background.connect({ provider: name, host, path, token, apiUrl: forge.url });
     return { id, forge, ...state };
   }
-  /** The server records runs in the present, and the test is ahead of it: all runs get the time of the test as that of their last report. */
+  /**
+   * The server records runs in the present, and the test is ahead of it: all runs get the time of the test as
+   * that of their last report.
+   */
   const reportAllNow = async () => {
     const now = background.clock.now();
     await background.server.db

@@ -1,4 +1,7 @@
-/** Asks a provider for the status of a run that was silent for a while, and records the answer like a webhook's. */
+/**
+ * Asks a provider for the status of a run that was silent for a while, and records the answer like a
+ * webhook's.
+ */
 import type { Clock } from '../../base/clock.ts';
 import type { Job, JobKind } from '../../kit/jobs/index.ts';
 import { connectionJob } from '../connections/index.ts';
@@ -53,7 +56,10 @@ export function pollJob({ db: database, clock, follow, ...forges }: PollDeps): J
   );
 }
 
-/** Throws when the repository is hidden from the token: a host answers 404 then, as it does for a run that was deleted. */
+/**
+ * Throws when the repository is hidden from the token: a host answers 404 then, as it does for a run that was
+ * deleted.
+ */
 async function checkVisible(api: ForgeApi): Promise<void> {
   await api.call({ path: api.repositoryBase });
 }

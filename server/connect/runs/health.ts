@@ -1,8 +1,9 @@
 /**
- * Runs that no report comes of any more. Webhooks are lost for good (GitHub does not send a failed delivery again), so the provider of a run that is
- * silent is asked where there is a token for it (health-poll.ts). A run that cannot be asked about and stands open past the longest time its provider
- * allows becomes `unknown` with the reason `lost`: never `failed`, since nobody reported that. A later report takes its place (record-runs.ts).
- * Any number of servers may do this.
+ * Runs that no report comes of any more. Webhooks are lost for good (GitHub does not send a failed delivery
+ * again), so the provider of a run that is silent is asked where there is a token for it (health-poll.ts). A
+ * run that cannot be asked about and stands open past the longest time its provider allows becomes `unknown`
+ * with the reason `lost`: never `failed`, since nobody reported that. A later report takes its place
+ * (record-runs.ts). Any number of servers may do this.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Clock } from '../../base/clock.ts';
@@ -18,7 +19,10 @@ import { POLL_EVERY_MS, runById } from './record-runs.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Longest time that an open run may be silent. A queued GitHub job was seen to wait 48 h for a self-hosted runner; elsewhere a day is the limit. */
+/**
+ * Longest time that an open run may be silent. A queued GitHub job was seen to wait 48 h for a self-hosted
+ * runner; elsewhere a day is the limit.
+ */
 const QUEUED_MS: Readonly<Partial<Record<CiProvider, number>>> = { github: 49 * HOUR_MS };
 const QUEUED_DEFAULT_MS = 25 * HOUR_MS;
 /** Hosted jobs end after 6 h at most. */
@@ -56,7 +60,10 @@ export function startCiHealth({ clock, onError, ...giving }: CiHealthDeps): Loop
   });
 }
 
-/** Whether the provider of run `r` of connection `c` can be asked about it: it is the repository's host, and there is a token. */
+/**
+ * Whether the provider of run `r` of connection `c` can be asked about it: it is the repository's host, and
+ * there is a token.
+ */
 function canBeAsked(sql: SqlTag) {
   const hosts = Object.entries(KNOWN_HOSTS);
   return sql`(
@@ -68,8 +75,8 @@ function canBeAsked(sql: SqlTag) {
 }
 
 /**
- * Has the providers of runs asked that were silent for an hour, and again every hour or so: not all of them at the same moment, and not while an
- * earlier request has not ended. Returns how many are to be asked.
+ * Has the providers of runs asked that were silent for an hour, and again every hour or so: not all of them
+ * at the same moment, and not while an earlier request has not ended. Returns how many are to be asked.
  */
 export async function askSilent(database: Database, now: Date): Promise<number> {
   return await database.transact(async (db) => {
@@ -105,8 +112,8 @@ export async function giveUpLost(giving: GivingUp, now: Date): Promise<number> {
 }
 
 /**
- * Gives up runs that cannot be asked about and were silent for too long; with `askedInVain` the one run whose provider was asked. Its time must have run
- * out as well. Returns how many there were.
+ * Gives up runs that cannot be asked about and were silent for too long; with `askedInVain` the one run whose
+ * provider was asked. Its time must have run out as well. Returns how many there were.
  */
 export async function giveUpSilent(giving: GivingUp, now: Date, askedInVain?: string): Promise<number> {
   const before = (ms: number): Date => new Date(now.getTime() - ms);

@@ -1,4 +1,7 @@
-/** Jobs and webhooks report runs of external CI and their jobs; providers are asked about those that are silent. */
+/**
+ * Jobs and webhooks report runs of external CI and their jobs; providers are asked about those that are
+ * silent.
+ */
 import { environmentsFeature } from '../../apps/environments/index.ts';
 import { declareFeature, fill, port } from '../../kit/feature.ts';
 import { connectionFollowers, connectionsFeature } from '../connections/index.ts';

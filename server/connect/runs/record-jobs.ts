@@ -130,7 +130,10 @@ async function upsert(
       duration_ms = excluded.duration_ms`;
 }
 
-/** Moves the jobs of a run that turned out to be another one. A job that both have is joined, under the id that it has at the run that stays. */
+/**
+ * Moves the jobs of a run that turned out to be another one. A job that both have is joined, under the id
+ * that it has at the run that stays.
+ */
 export async function moveJobs(
   { db, now }: Pick<Recording, 'db' | 'now'>,
   from: Pick<RunOfJobs, 'id'>,
@@ -157,8 +160,8 @@ export async function moveJobs(
 }
 
 /**
- * Open jobs of a run that ended get its status; they open again with it. A job that waits for a person is no orphan: it was optional, and may be started
- * at any time.
+ * Open jobs of a run that ended get its status; they open again with it. A job that waits for a person is no
+ * orphan: it was optional, and may be started at any time.
  */
 export async function closeJobs(
   { sql }: Database,

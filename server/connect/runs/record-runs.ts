@@ -1,6 +1,6 @@
 /**
- * Runs as they are recorded, under the lock of their row: by reports of CI jobs and by webhooks alike, in the connection that the caller, the webhook or
- * the job was found to have.
+ * Runs as they are recorded, under the lock of their row: by reports of CI jobs and by webhooks alike, in the
+ * connection that the caller, the webhook or the job was found to have.
  */
 // No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import { eq } from 'drizzle-orm';
@@ -50,12 +50,15 @@ export interface Step {
   readonly after: Settled;
 }
 
-/** The events for a run as it is known; it may refuse, by throwing, what they contradict. Undefined: the run is not there yet. */
+/**
+ * The events for a run as it is known; it may refuse, by throwing, what they contradict. Undefined: the run
+ * is not there yet.
+ */
 export type EventsFor = (known: Run | undefined) => readonly CiEvent[];
 
 /**
- * Makes the run if it is not there, and joins the events to what is known of it. `eventsFor` is asked while the run is locked, so that of two reports that
- * contradict each other one is refused.
+ * Makes the run if it is not there, and joins the events to what is known of it. `eventsFor` is asked while
+ * the run is locked, so that of two reports that contradict each other one is refused.
  */
 export async function recordEvents(
   recording: RunRecording,

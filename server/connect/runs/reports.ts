@@ -85,7 +85,10 @@ export function createReports(follow: RunFollower): Handlers<Ctx> {
   });
 }
 
-/** Before or after the connection is paused, never across: what is paused takes nothing, whoever began earlier. */
+/**
+ * Before or after the connection is paused, never across: what is paused takes nothing, whoever began
+ * earlier.
+ */
 async function takeReport<T>(
   ctx: Ctx,
   { connection, follow }: Pick<RunRecording, 'connection' | 'follow'>,
@@ -192,7 +195,10 @@ const IMMUTABLE = [
   ['name', 'pipelineName'],
 ] as const;
 
-/** Compares with the facts as they were reported, and not with what is concluded from them, which may be wrong. */
+/**
+ * Compares with the facts as they were reported, and not with what is concluded from them, which may be
+ * wrong.
+ */
 function checkSame({ id, state: { facts: known } }: Run, { facts: reported }: CiEvent): void {
   const fields = IMMUTABLE.flatMap(([fact, field]) => {
     const [key = '', was] = known[fact] ?? [];
@@ -213,8 +219,9 @@ function checkSame({ id, state: { facts: known } }: Run, { facts: reported }: Ci
 }
 
 /**
- * The part of a reported event that a run takes. A run that ended does not change: it takes facts that are missing, and another end is refused. `unknown`
- * is no such end, whoever said it: after a long silence, for a status of the provider that means nothing here, or in a job's own report.
+ * The part of a reported event that a run takes. A run that ended does not change: it takes facts that are
+ * missing, and another end is refused. `unknown` is no such end, whoever said it: after a long silence, for a
+ * status of the provider that means nothing here, or in a job's own report.
  */
 function admissible(known: Run | undefined, event: CiEvent): CiEvent {
   if (known === undefined) return event;

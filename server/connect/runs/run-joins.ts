@@ -1,4 +1,7 @@
-/** Runs that turn out to be one: the CI job reported it under one name, the webhook under another, and now a webhook has both. */
+/**
+ * Runs that turn out to be one: the CI job reported it under one name, the webhook under another, and now a
+ * webhook has both.
+ */
 // No TeamScope: records runs of a connection, which a webhook has, or was found within the teams of the call.
 import { join } from './accept.ts';
 import { moveJobs } from './record-jobs.ts';
@@ -15,8 +18,9 @@ export interface JoinedRuns {
 type OnJoined = (joined: JoinedRuns) => Promise<void>;
 
 /**
- * Learns other names of a run. A name that leads to another run already stays with it, because names come twice where they are not unique. Must be
- * called before anything else of the transaction that concerns runs; see lockNames.
+ * Learns other names of a run. A name that leads to another run already stays with it, because names come
+ * twice where they are not unique. Must be called before anything else of the transaction that concerns runs;
+ * see lockNames.
  */
 export async function learnNames(
   recording: RunRecording,

@@ -1,4 +1,7 @@
-/** The columns of a run, made of its state: the status as settled, and times, where the time of receipt stands in for one that the provider did not report. */
+/**
+ * The columns of a run, made of its state: the status as settled, and times, where the time of receipt stands
+ * in for one that the provider did not report.
+ */
 import { isTerminal, settle } from './accept.ts';
 import type { CiState } from './accept.ts';
 import { baseOfQueue } from './merge-queue.ts';

@@ -1,6 +1,7 @@
 /**
- * Runs and jobs. The truth about a run or a job is its `state`, a join of all events about it (accept.ts); the columns beside it are made of
- * that, written in the same statement, so that lists and the timeline read plain columns through indexes.
+ * Runs and jobs. The truth about a run or a job is its `state`, a join of all events about it (accept.ts);
+ * the columns beside it are made of that, written in the same statement, so that lists and the timeline read
+ * plain columns through indexes.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -52,7 +53,10 @@ export const ciRuns = teamTable(
     tag: text('tag'),
     /** Of a merge queue; `branch` is the base that it is merged into. */
     mergeQueue: boolean('merge_queue').notNull().default(false),
-    /** The environment that its report names, or the oldest that builds its branch; others that do stand in `ci_run_environments`. */
+    /**
+     * The environment that its report names, or the oldest that builds its branch; others that do stand in
+     * `ci_run_environments`.
+     */
     environmentId: id('environment_id').references(() => environments.id, { onDelete: 'set null' }),
     externalUrl: text('external_url'),
     actor: text('actor'),
@@ -60,11 +64,17 @@ export const ciRuns = teamTable(
     startedAt: instant('started_at'),
     finishedAt: instant('finished_at'),
     durationMs: bigint('duration_ms', { mode: 'number' }),
-    /** Its place in lists and in the timeline: when it began to wait or to run at its provider, never later than it became known here. */
+    /**
+     * Its place in lists and in the timeline: when it began to wait or to run at its provider, never later
+     * than it became known here.
+     */
     occurredAt: instant('occurred_at').notNull(),
     /** When the last report of it was received, new or not. */
     heardAt: instant('heard_at').notNull(),
-    /** When its provider is asked for its status, should no report come until then; see health.ts. Null: it is over. */
+    /**
+     * When its provider is asked for its status, should no report come until then; see health.ts. Null: it is
+     * over.
+     */
     pollAt: instant('poll_at'),
     updatedAt: instant('updated_at').notNull(),
   },
@@ -154,7 +164,10 @@ export const ciJobs = pgTable(
   ],
 );
 
-/** Other names that a provider has for the same run: Drone's number beside its id, Bitbucket's number beside its UUID. */
+/**
+ * Other names that a provider has for the same run: Drone's number beside its id, Bitbucket's number beside
+ * its UUID.
+ */
 export const ciRunAliases = pgTable(
   'ci_run_aliases',
   {

@@ -1,4 +1,7 @@
-/** Statements for callers find nothing of another team, also when a handler hands them its ids without a check. */
+/**
+ * Statements for callers find nothing of another team, also when a handler hands them its ids without a
+ * check.
+ */
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

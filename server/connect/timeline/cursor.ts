@@ -1,6 +1,6 @@
 /**
- * Cursors of the timeline: `2026-11-20T16:00:00.123Z~cir_…`. The time alone will do, and means everything before it; the id behind it says which
- * entries of that very time are still to come.
+ * Cursors of the timeline: `2026-11-20T16:00:00.123Z~cir_…`. The time alone will do, and means everything
+ * before it; the id behind it says which entries of that very time are still to come.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 

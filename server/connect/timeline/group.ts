@@ -5,7 +5,10 @@ interface Groupable {
   readonly commitSha: string | null;
 }
 
-/** Entries come newest first; each commit goes where its newest entry stands. Entries without a commit stand alone. */
+/**
+ * Entries come newest first; each commit goes where its newest entry stands. Entries without a commit stand
+ * alone.
+ */
 export function groupByCommit<T extends Groupable>(entries: readonly T[]): readonly T[] {
   const groups = new Map<string, T[]>();
   for (const entry of entries) {

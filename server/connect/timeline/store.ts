@@ -1,6 +1,7 @@
 /**
- * The timeline in the database: the newest builds and the newest runs before a position, each through indexes of its own and never more of either than a page
- * holds, so that a page costs the same however long the history is.
+ * The timeline in the database: the newest builds and the newest runs before a position, each through indexes
+ * of its own and never more of either than a page holds, so that a page costs the same however long the
+ * history is.
  */
 import type { TeamScope } from '../../kit/context.ts';
 import type { Reads } from '../../base/db/index.ts';

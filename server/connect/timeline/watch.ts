@@ -1,5 +1,6 @@
 /**
- * The newest entries of an environment as they come and change. All who watch an environment share one look, as wide as the widest of them asks for.
+ * The newest entries of an environment as they come and change. All who watch an environment share one look,
+ * as wide as the widest of them asks for.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { TimelineEventSchema } from '@svc/proto/gen/svc/timeline/v1/timeline_pb.ts';

@@ -1,4 +1,7 @@
-/** Artifacts over the real doors: a runner that the test plays publishes an image, and what is known of it stays. */
+/**
+ * Artifacts over the real doors: a runner that the test plays publishes an image, and what is known of it
+ * stays.
+ */
 import { execFileSync } from 'node:child_process';
 import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Documents and statements that people bring: byte for byte as they came, at everything that they are about, also where they are long. */
+/**
+ * Documents and statements that people bring: byte for byte as they came, at everything that they are about,
+ * also where they are long.
+ */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';

@@ -1,6 +1,7 @@
 /**
- * Images of builds: the event of each build that published one, also of one whose end was a late word, becomes an artifact with its provenance. All that is needed stands in the event, because
- * the environment, and the build with it, may be gone by then.
+ * Images of builds: the event of each build that published one, also of one whose end was a late word,
+ * becomes an artifact with its provenance. All that is needed stands in the event, because the environment,
+ * and the build with it, may be gone by then.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { EventEffect } from '../../kit/feature.ts';

@@ -1,4 +1,7 @@
-/** Whose claim counts: what one document, upload or evaluation says decides nothing for what others say, and fills nothing that others need. */
+/**
+ * Whose claim counts: what one document, upload or evaluation says decides nothing for what others say, and
+ * fills nothing that others need.
+ */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';

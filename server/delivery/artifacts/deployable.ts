@@ -1,4 +1,7 @@
-/** What is needed to deploy an artifact: the image's name in its registry without a tag, which may have moved since, and what it was built of. */
+/**
+ * What is needed to deploy an artifact: the image's name in its registry without a tag, which may have moved
+ * since, and what it was built of.
+ */
 import { and, desc, eq } from 'drizzle-orm';
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import type { Database } from '../../base/db/index.ts';
@@ -6,7 +9,10 @@ import type { RowOf } from '../../kit/resource/index.ts';
 import { artifactSources } from './schema.ts';
 import type { artifacts } from './schema.ts';
 
-/** Undefined: the artifact is no image, or its address names no registry, so that every engine would look for it elsewhere. */
+/**
+ * Undefined: the artifact is no image, or its address names no registry, so that every engine would look for
+ * it elsewhere.
+ */
 export function imageOf({
   kind,
   name,

@@ -1,4 +1,7 @@
-/** How an artifact did in an evaluation, as a statement of the service: it vouches for who said so and when, and for nothing else. A sandbox run that is named is a reference: it hands over no result of its own. */
+/**
+ * How an artifact did in an evaluation, as a statement of the service: it vouches for who said so and when,
+ * and for nothing else. A sandbox run that is named is a reference: it hands over no result of its own.
+ */
 import { createHash } from 'node:crypto';
 import { toJson } from '@bufbuild/protobuf';
 import { timestampDate, ValueSchema } from '@bufbuild/protobuf/wkt';

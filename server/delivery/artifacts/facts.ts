@@ -1,4 +1,7 @@
-/** What policies are told of artifacts, as they are at this moment. The number of statements does not grow with that of the artifacts. */
+/**
+ * What policies are told of artifacts, as they are at this moment. The number of statements does not grow
+ * with that of the artifacts.
+ */
 import { notFound } from '../../kit/not-found.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { attestationFacts, keysFor } from '../attestations/index.ts';
@@ -17,7 +20,10 @@ export interface ArtifactFacts {
   readonly kind: string;
   readonly name: string;
   readonly digest: string;
-  /** Of the first build that published it from a branch, or else of the first one that did, or else of the first CI run that reported it, or else of who declared it first. Empty: not known. */
+  /**
+   * Of the first build that published it from a branch, or else of the first one that did, or else of the
+   * first CI run that reported it, or else of who declared it first. Empty: not known.
+   */
   readonly origin: string;
   readonly repository: string;
   readonly branch: string;

@@ -208,7 +208,10 @@ function listed(ctx: Ctx, { teamId, kind, projectId, commit }: ListRequest) {
   );
 }
 
-/** Artifacts with a source for which `where` holds; undefined: any. In the order of the list, so that a page ends with its rows and not with all that is newer than its last. */
+/**
+ * Artifacts with a source for which `where` holds; undefined: any. In the order of the list, so that a page
+ * ends with its rows and not with all that is newer than its last.
+ */
 function fromSource({ db }: Ctx, teamId: string, where: ReturnType<typeof eq> | undefined) {
   if (where === undefined) return undefined;
   const sources = db.orm

@@ -7,7 +7,10 @@ import { packagesOfAll } from './sbom/store.ts';
 
 type Source = (typeof artifactSboms.$inferSelect)['source'];
 
-/** Each as it is stated, with who states it. The key of the page is the purl and the id. Throws `not_found` where nothing is known. */
+/**
+ * Each as it is stated, with who states it. The key of the page is the purl and the id. Throws `not_found`
+ * where nothing is known.
+ */
 export async function packagesOf(
   { db: { sql }, teams }: Who,
   artifactId: string,

@@ -1,6 +1,7 @@
 /**
- * Provenance of a build by SLSA v1. Its times and its runner are those of the lease: the service vouches for what it saw. Runners of customers are builders of their own, whom a consumer
- * may believe or not; names of variables stand here, never values.
+ * Provenance of a build by SLSA v1. Its times and its runner are those of the lease: the service vouches for
+ * what it saw. Runners of customers are builders of their own, whom a consumer may believe or not; names of
+ * variables stand here, never values.
  */
 import { imagePurl } from '@svc/proto/packages/purl.ts';
 import type { Operator } from '../../kit/resource/schema.ts';

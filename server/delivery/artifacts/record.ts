@@ -1,4 +1,7 @@
-/** Records that an artifact was seen: by its digest it is the same one, and where it came from is one more source. */
+/**
+ * Records that an artifact was seen: by its digest it is the same one, and where it came from is one more
+ * source.
+ */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
@@ -17,7 +20,8 @@ export type NewSource = Pick<typeof artifactSources.$inferInsert, 'origin' | 're
   Partial<Omit<typeof artifactSources.$inferInsert, 'teamId' | 'artifactId' | 'at' | 'origin' | 'ref'>>;
 
 /**
- * `isNew`: the artifact was not known before. A source of a better kind than all before it says anew what the artifact is, one of the best kind so far adds what was missing, and one of a lesser kind changes nothing.
+ * `isNew`: the artifact was not known before. A source of a better kind than all before it says anew what the
+ * artifact is, one of the best kind so far adds what was missing, and one of a lesser kind changes nothing.
  */
 export async function recordArtifact(
   db: Database,

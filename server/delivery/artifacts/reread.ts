@@ -1,5 +1,6 @@
 /**
- * Reads the stored documents of older versions again: these shared what the first document of a team said of a package among all, and kept one list an artifact. What cannot be read any more stays as it was.
+ * Reads the stored documents of older versions again: these shared what the first document of a team said of
+ * a package among all, and kept one list an artifact. What cannot be read any more stays as it was.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { systemScope } from '../../kit/authorise.ts';
@@ -59,7 +60,10 @@ interface Listed {
 
 type List = Omit<typeof artifactSboms.$inferSelect, 'packageSetId' | 'unread'>;
 
-/** Those that stand, what runners listed when another list stood already, and what a server of the version before wrote since. */
+/**
+ * Those that stand, what runners listed when another list stood already, and what a server of the version
+ * before wrote since.
+ */
 async function listsOf({ db }: StoreSbomDeps, teamId: string, artifact: Listed): Promise<readonly List[]> {
   const { id: artifactId, digest, createdAt, sbomSha256 } = artifact;
   const prefix = sbomKey(digest, '');

@@ -36,7 +36,9 @@ export const artifacts = teamTable(
     platform: text('platform'),
     /** Why its runner did not list what it is made of. */
     sbomProblem: text('sbom_problem'),
-    // Of its first list in `artifact_sboms`, for servers of version 0.10 that work on the migrated database until they are replaced. Read to take over what such a server wrote; and where `package_set_id` is null there is no list, but for one beside which the first was removed.
+    // Of its first list in `artifact_sboms`, for servers of version 0.10 that work on the migrated database
+    // until they are replaced. Read to take over what such a server wrote; and where `package_set_id` is null
+    // there is no list, but for one beside which the first was removed.
     packageSetId: bigint('package_set_id', { mode: 'number' }),
     sbomSha256: text('sbom_sha256'),
     sbomUnread: text('sbom_unread').array().notNull().default([]),
@@ -55,7 +57,10 @@ export const artifacts = teamTable(
   ],
 );
 
-/** What each is made of, one row for each document that says so. What a runner listed is never replaced, and what is uploaded stands beside it. */
+/**
+ * What each is made of, one row for each document that says so. What a runner listed is never replaced, and
+ * what is uploaded stands beside it.
+ */
 export const artifactSboms = pgTable(
   'artifact_sboms',
   {

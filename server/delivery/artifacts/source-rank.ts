@@ -1,4 +1,7 @@
-/** Whose word on an artifact counts: what was seen comes before what a run claims, and that before what somebody declares, whichever was first and however many there are of the others. */
+/**
+ * Whose word on an artifact counts: what was seen comes before what a run claims, and that before what
+ * somebody declares, whichever was first and however many there are of the others.
+ */
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 

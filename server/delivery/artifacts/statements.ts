@@ -162,7 +162,9 @@ interface Removing {
   readonly attestationId: string;
 }
 
-/** At each of its subjects, whose digests are answered. What the service states by itself is never removed. */
+/**
+ * At each of its subjects, whose digests are answered. What the service states by itself is never removed.
+ */
 export async function removeAttestation(
   ctx: Ctx,
   keys: Keys,

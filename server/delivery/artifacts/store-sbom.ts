@@ -1,4 +1,7 @@
-/** Reads what an artifact is made of from the document of a runner, in a thread of its own, and keeps it as one of its lists. */
+/**
+ * Reads what an artifact is made of from the document of a runner, in a thread of its own, and keeps it as
+ * one of its lists.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../base/db/index.ts';
 import { keepList } from './sbom/lists.ts';

@@ -1,6 +1,7 @@
 /**
- * Makes statements of the service: signed by the key of its purpose, stored once for each thing that is stated, with its entry in the ledger. A signature is random, so whoever states
- * the same again is given what was stored first.
+ * Makes statements of the service: signed by the key of its purpose, stored once for each thing that is
+ * stated, with its entry in the ledger. A signature is random, so whoever states the same again is given what
+ * was stored first.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import { createHash } from 'node:crypto';
@@ -117,7 +118,10 @@ export interface Storing {
   readonly entry: { readonly action: string; readonly actor: AuditActor; readonly requestId: string };
 }
 
-/** With its entry in the ledger, which has the bundle's hash. Throws the violation of `attestations_once` for what was stored before. */
+/**
+ * With its entry in the ledger, which has the bundle's hash. Throws the violation of `attestations_once` for
+ * what was stored before.
+ */
 export async function storeAttestation(
   db: Database,
   row: NewAttestation,

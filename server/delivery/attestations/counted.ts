@@ -1,6 +1,8 @@
 /**
- * Which statements gates read. Of several that tell a policy the same they read one, and of those that nobody whom the team trusts signed they read none: so that nobody who may state things fills what a gate may read. This is found
- * out once, when a statement comes or when a key is trusted; what a statement is worth is found out at each read all the same.
+ * Which statements gates read. Of several that tell a policy the same they read one, and of those that nobody
+ * whom the team trusts signed they read none: so that nobody who may state things fills what a gate may read.
+ * This is found out once, when a statement comes or when a key is trusted; what a statement is worth is found
+ * out at each read all the same.
  */
 import { createHash } from 'node:crypto';
 import type { Statement } from './envelope.ts';
@@ -15,8 +17,9 @@ export const evaluationCountsAs = (userId: string, suiteId: string): string =>
   `${userId} ${shortHash(suiteId)}`;
 
 /**
- * Of what was brought. Null: it counts in no gate. A copy of what the service signed does not: what it says of this team's artifacts is there already, and what it says for another team, whose runners and members may say anything, is
- * nothing that this team believes.
+ * Of what was brought. Null: it counts in no gate. A copy of what the service signed does not: what it says
+ * of this team's artifacts is there already, and what it says for another team, whose runners and members may
+ * say anything, is nothing that this team believes.
  */
 export function uploadCountsAs({ status, keyId, statement }: Verified): string | null {
   if (status !== 'valid' || keyId === undefined || statement === undefined) return null;
@@ -24,7 +27,10 @@ export function uploadCountsAs({ status, keyId, statement }: Verified): string |
   return `${keyId} ${shortHash(toldOf(statement))}`;
 }
 
-/** Of what was brought with a trusted signature: the same in other bytes is no other statement, and the signature says nothing about white space around it. */
+/**
+ * Of what was brought with a trusted signature: the same in other bytes is no other statement, and the
+ * signature says nothing about white space around it.
+ */
 export const signedKey = (digest: string, { keyId = '' }: Verified, payloadSha256: string): string =>
   `signed:${digest}:${keyId}:${payloadSha256}`;
 

@@ -1,6 +1,7 @@
 /**
- * Envelopes: DSSE v1 in a Sigstore bundle v0.3, as published bundles and `@sigstore/verify` have them. Signatures are DER. A bundle is its bytes: whoever
- * verifies parses what was stored, and nothing is ever written anew.
+ * Envelopes: DSSE v1 in a Sigstore bundle v0.3, as published bundles and `@sigstore/verify` have them.
+ * Signatures are DER. A bundle is its bytes: whoever verifies parses what was stored, and nothing is ever
+ * written anew.
  */
 import { parseJson } from '@svc/proto/http/json-text.ts';
 
@@ -56,7 +57,10 @@ type Members = Readonly<Record<string, unknown>>;
 const membersOf = (value: unknown): Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : {};
 
-/** A Sigstore bundle 0.1 to 0.3 around a DSSE envelope, or the envelope alone. Throws an Error that says what is wrong. */
+/**
+ * A Sigstore bundle 0.1 to 0.3 around a DSSE envelope, or the envelope alone. Throws an Error that says what
+ * is wrong.
+ */
 export function readEnvelope(bytes: Uint8Array, bytesMax: number = BUNDLE_BYTES_MAX): Envelope {
   if (bytes.length > bytesMax) throw new Error(`it has ${bytes.length} bytes, at most ${bytesMax} are read`);
   const root = membersOf(parseJson(bytes, ELEMENTS_MAX));

@@ -1,6 +1,8 @@
 /**
- * What policies are told of statements about artifacts: each is verified anew, because keys are revoked and trust is withdrawn. What does not verify is not told of: it must neither count nor fill what a gate may read. Of what counts as the
- * same one statement is read; of those of the service's keys the oldest, which a revocation with a time spares, and else the newest.
+ * What policies are told of statements about artifacts: each is verified anew, because keys are revoked and
+ * trust is withdrawn. What does not verify is not told of: it must neither count nor fill what a gate may
+ * read. Of what counts as the same one statement is read; of those of the service's keys the oldest, which a
+ * revocation with a time spares, and else the newest.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TeamScope } from '../../kit/context.ts';
@@ -12,7 +14,10 @@ import { prepareBundle } from './large.ts';
 import { verifyBundle } from './verify.ts';
 import type { Keys } from './verify.ts';
 
-/** Of one artifact, and as many evaluations that members stated and as many that were signed; a policy is not asked about one with more. */
+/**
+ * Of one artifact, and as many evaluations that members stated and as many that were signed; a policy is not
+ * asked about one with more.
+ */
 export const ATTESTATIONS_MAX = 100;
 /** Of all bundles that are read at once, and as much of evaluations. */
 const BUNDLES_BYTES_MAX = 4_194_304;
@@ -36,7 +41,10 @@ export interface AttestationFacts {
   readonly builderId: string;
 }
 
-/** `self_attested`: a member said so, and the service recorded it. `signed`: a key or an identity that the team trusts for it signed it. No result comes from the platform itself. */
+/**
+ * `self_attested`: a member said so, and the service recorded it. `signed`: a key or an identity that the
+ * team trusts for it signed it. No result comes from the platform itself.
+ */
 export type AssuranceLevel = 'self_attested' | 'signed';
 
 export interface EvaluationFacts {
@@ -57,7 +65,10 @@ export interface StatedFacts {
 }
 
 const NONE: AttestationFacts = { predicateType: '', verified: false, signer: '', builderId: '' };
-/** One more than a policy takes stands for what is not read: part of the statements would be a lie, and this is refused. */
+/**
+ * One more than a policy takes stands for what is not read: part of the statements would be a lie, and this
+ * is refused.
+ */
 const TOO_MANY: StatedFacts = {
   attestations: Array.from({ length: ATTESTATIONS_MAX + 1 }, () => NONE),
   evaluations: [],

@@ -1,4 +1,7 @@
-/** How many statements members may bring and make. What counts and what does not have limits of their own, so that nobody fills the room of the other; what the service states by itself is not counted against anybody. */
+/**
+ * How many statements members may bring and make. What counts and what does not have limits of their own, so
+ * that nobody fills the room of the other; what the service states by itself is not counted against anybody.
+ */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';

@@ -25,7 +25,10 @@ const unpackedBytes = (sql: SqlTag) => {
     then ${byte(4)} + ${byte(3)} * 256 + ${byte(2)} * 65536 + ${byte(1)} * 16777216 else octet_length(a.bundle) end`;
 };
 
-/** About an artifact, newest first. The key of the page is the id; it ends before the first one that is not whole. */
+/**
+ * About an artifact, newest first. The key of the page is the id; it ends before the first one that is not
+ * whole.
+ */
 export async function attestationsOf(
   { db: { sql }, teams }: Who,
   digest: string,

@@ -1,4 +1,7 @@
-/** Statements that came before their key was trusted: when a key or an identity is, it is found out which of them count from then on. Those of older versions are found out about once. */
+/**
+ * Statements that came before their key was trusted: when a key or an identity is, it is found out which of
+ * them count from then on. Those of older versions are found out about once.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../base/clock.ts';
@@ -111,7 +114,10 @@ async function count(
   );
 }
 
-/** Of what an older version stated. Undefined: its bytes are no statement any more, which its verification says. */
+/**
+ * Of what an older version stated. Undefined: its bytes are no statement any more, which its verification
+ * says.
+ */
 function ownCountsAs(predicateType: string, bundle: Uint8Array): string | undefined {
   try {
     const { hint, statement } = readBundle(bundle);

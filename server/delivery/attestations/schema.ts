@@ -3,7 +3,10 @@ import { foreignKey, index, integer, pgTable, primaryKey, text, uniqueIndex } fr
 import { bytes, id } from '../../base/db/columns.ts';
 import { teamTable } from '../../kit/resource/team-table.ts';
 
-/** Signed statements about artifacts. What one states is never changed, and what it is worth is found out from its bytes at each read. */
+/**
+ * Signed statements about artifacts. What one states is never changed, and what it is worth is found out from
+ * its bytes at each read.
+ */
 export const attestations = teamTable(
   { name: 'attestations', kind: 'attestation', prefix: 'ats' },
   {
@@ -17,14 +20,21 @@ export const attestations = teamTable(
     bundle: bytes('bundle').notNull(),
     /** SHA-256 of the bundle, unpacked. */
     sha256: bytes('sha256').notNull(),
-    /** One for each thing that is stated: a signature is random, so that a job that is repeated must find what it stored before. */
+    /**
+     * One for each thing that is stated: a signature is random, so that a job that is repeated must find what
+     * it stored before.
+     */
     dedupeKey: text('dedupe_key').notNull(),
     uploadedBy: id('uploaded_by'),
     /**
-     * Of the statements about an artifact with the same words here, gates read one: see `countsAs`. Null: nobody whom the team trusts signed it, so that gates do not read it, however many there are.
+     * Of the statements about an artifact with the same words here, gates read one: see `countsAs`. Null:
+     * nobody whom the team trusts signed it, so that gates do not read it, however many there are.
      */
     countsAs: text('counts_as'),
-    /** What gates read in place of the bundle, where that is long: the same statement in short, signed as well. */
+    /**
+     * What gates read in place of the bundle, where that is long: the same statement in short, signed as
+     * well.
+     */
     brief: bytes('brief'),
     /** Entry of the team's ledger that says so. */
     ledgerSeq: integer('ledger_seq').notNull(),

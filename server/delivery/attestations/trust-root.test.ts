@@ -1,5 +1,7 @@
 /**
- * Keyless bundles against roots of trust. The authorities, logs and the bundle in testdata/ were made with `@sigstore/mock` 0.11.0: a certificate for a workflow of one repository, and an entry of the kind `dsse` in the log.
+ * Keyless bundles against roots of trust. The authorities, logs and the bundle in testdata/ were made with
+ * `@sigstore/mock` 0.11.0: a certificate for a workflow of one repository, and an entry of the kind `dsse` in
+ * the log.
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,7 @@
 /**
- * Keyless signatures: a certificate of an authority that is trusted here says for a few minutes who holds a key, and logs that are trusted here saw certificate and signature in that time. Everything is in the bundle; nobody is asked.
+ * Keyless signatures: a certificate of an authority that is trusted here says for a few minutes who holds a
+ * key, and logs that are trusted here saw certificate and signature in that time. Everything is in the
+ * bundle; nobody is asked.
  */
 import { readFileSync } from 'node:fs';
 import { bundleFromJSON, isBundleWithDsseEnvelope } from '@sigstore/bundle';

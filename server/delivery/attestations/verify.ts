@@ -1,6 +1,7 @@
 /**
- * What a stored bundle is worth, the one place where that is decided: signature, payload type, statement type, subject and purpose of the key, all of them. A good signature about
- * something else is the classic hole, so nobody looks at less than all.
+ * What a stored bundle is worth, the one place where that is decided: signature, payload type, statement
+ * type, subject and purpose of the key, all of them. A good signature about something else is the classic
+ * hole, so nobody looks at less than all.
  */
 import type { KeyObject } from 'node:crypto';
 import type { Purpose, SigningKey } from '../signingkeys/index.ts';

@@ -1,4 +1,7 @@
-/** What a statement must say to be taken from others. What was stored before is judged by its signature as it was. */
+/**
+ * What a statement must say to be taken from others. What was stored before is judged by its signature as it
+ * was.
+ */
 import type { Statement } from './envelope.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -17,7 +20,10 @@ const HEX_CHARS: ReadonlyMap<string, readonly number[]> = new Map([
   ['gitTree', [40, 64]],
 ]);
 
-/** What a predicate must name, by its type: https://slsa.dev/spec/v1.0/provenance and https://slsa.dev/spec/v0.2/provenance */
+/**
+ * What a predicate must name, by its type: https://slsa.dev/spec/v1.0/provenance and
+ * https://slsa.dev/spec/v0.2/provenance
+ */
 const NEEDED: ReadonlyMap<string, readonly string[]> = new Map([
   ['https://slsa.dev/provenance/v1', ['buildDefinition.buildType', 'runDetails.builder.id']],
   ['https://slsa.dev/provenance/v0.2', ['buildType', 'builder.id']],

@@ -1,4 +1,7 @@
-/** Every act that changes somebody's standing leaves one entry, over the real door; who may read it, and what it never holds. */
+/**
+ * Every act that changes somebody's standing leaves one entry, over the real door; who may read it, and what
+ * it never holds.
+ */
 import { createHash, createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,8 +1,9 @@
 /**
- * `DATA_DIR/audit-checkpoints.jsonl`: one checkpoint a line, only ever appended to, on the disk before anybody relies on it. When it has
- * grown too long it becomes `audit-checkpoints.1.jsonl` and the new one begins with the last checkpoint of every chain, so that the
- * file alone still covers every entry that was ever signed; what is lost with the one before is only how finely the place of a
- * rewrite can be named. Several worker processes may share the folder: lines are appended whole, and a rotation that finds the file
+ * `DATA_DIR/audit-checkpoints.jsonl`: one checkpoint a line, only ever appended to, on the disk before
+ * anybody relies on it. When it has grown too long it becomes `audit-checkpoints.1.jsonl` and the new one
+ * begins with the last checkpoint of every chain, so that the file alone still covers every entry that was
+ * ever signed; what is lost with the one before is only how finely the place of a rewrite can be named.
+ * Several worker processes may share the folder: lines are appended whole, and a rotation that finds the file
  * short already was another one's.
  */
 import { createReadStream } from 'node:fs';
@@ -20,7 +21,10 @@ export interface CheckpointFile {
   read(only?: string): AsyncGenerator<ReadCheckpoint>;
 }
 
-/** A line that is no checkpoint still tells that somebody wrote into the file; `chain` as far as it can be made out. */
+/**
+ * A line that is no checkpoint still tells that somebody wrote into the file; `chain` as far as it can be
+ * made out.
+ */
 export interface ReadCheckpoint {
   readonly chain: string | undefined;
   readonly checkpoint: Checkpoint | undefined;
@@ -38,7 +42,8 @@ export function createCheckpointFile(
   const before = join(dataDir, `${NAME}.1.jsonl`);
   let folderThere = false;
   let tailChecked = false;
-  // With very many chains a fresh file is long already: rotating at each append would throw the older one away at once.
+  // With very many chains a fresh file is long already: rotating at each append would throw the older one
+  // away at once.
   let limit = bytesMax;
 
   async function* read(only?: string): AsyncGenerator<ReadCheckpoint> {
@@ -111,8 +116,8 @@ const TAIL_BYTES = 4096;
 const TORN_FOR_MS = 250;
 
 /**
- * What a crash in the middle of a write has left: no newline at the end. Nobody was told that it is there. When another process is
- * writing at this very moment it looks the same, for a moment.
+ * What a crash in the middle of a write has left: no newline at the end. Nobody was told that it is there.
+ * When another process is writing at this very moment it looks the same, for a moment.
  */
 async function dropTornTail(path: string): Promise<void> {
   const seen = await lastLineEnd(path);
@@ -123,7 +128,8 @@ async function dropTornTail(path: string): Promise<void> {
 }
 
 async function* readLines(path: string, only = ''): AsyncGenerator<ReadCheckpoint> {
-  // To the last newline that is there now: what stands behind it is being written at this moment, or was cut off by a crash.
+  // To the last newline that is there now: what stands behind it is being written at this moment, or was cut
+  // off by a crash.
   const { end } = await lastLineEnd(path);
   if (end === 0) return;
   const stream = createReadStream(path, { end: end - 1 });

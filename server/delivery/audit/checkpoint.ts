@@ -1,10 +1,12 @@
 /**
- * Checkpoints: signed statements that a chain ended so at that time. Kept outside of the database, they show what a chain of hashes
- * alone cannot: that its end was cut off, or that all of it was written anew. The Ed25519 key comes from the installation's
- * key-encryption key, so that every process signs with the same one and whoever has only the database has none.
+ * Checkpoints: signed statements that a chain ended so at that time. Kept outside of the database, they show
+ * what a chain of hashes alone cannot: that its end was cut off, or that all of it was written anew. The
+ * Ed25519 key comes from the installation's key-encryption key, so that every process signs with the same one
+ * and whoever has only the database has none.
  *
- * A signer remembers which statements it signed or has found to be signed, so that a file of a hundred thousand is not verified anew each time it is
- * read. What is remembered is the whole of a checkpoint, its place, hash, time and signature: of one that differs in anything the signature is checked.
+ * A signer remembers which statements it signed or has found to be signed, so that a file of a hundred
+ * thousand is not verified anew each time it is read. What is remembered is the whole of a checkpoint, its
+ * place, hash, time and signature: of one that differs in anything the signature is checked.
  */
 import { createPrivateKey, createPublicKey, hash, sign, verify } from 'node:crypto';
 import type { Secrets } from '../../base/secrets.ts';

@@ -1,6 +1,7 @@
 /**
- * Signs where the chains end: a minute after a chain has changed at the latest, sooner when a thousand entries have come, and when the
- * process stops. State: the last checkpoint of each chain that this process knows of, first read from the file.
+ * Signs where the chains end: a minute after a chain has changed at the latest, sooner when a thousand
+ * entries have come, and when the process stops. State: the last checkpoint of each chain that this process
+ * knows of, first read from the file.
  */
 // No TeamScope: a chain of the ledger, whose right is checked by its name.
 import type { Clock } from '../../base/clock.ts';
@@ -49,7 +50,8 @@ export function createCheckpointer({ sql, clock, signer, file }: CheckpointerDep
       const nowMs = clock.monotonicMs();
       const due = heads.filter(({ chain, seq }) => {
         const before = last.get(chain) ?? { seq: 0, atMs: -AT_MOST_MS };
-        // Less than before: an old backup was restored. It is signed too, so that what comes after it is covered.
+        // Less than before: an old backup was restored. It is signed too, so that what comes after it is
+        // covered.
         if (seq === before.seq) return false;
         return all || Math.abs(seq - before.seq) >= AT_MOST_ENTRIES || nowMs - before.atMs >= AT_MOST_MS;
       });

@@ -1,4 +1,6 @@
-/** The file of checkpoints: what a crash leaves, what a rotation keeps, and when something is written at all. */
+/**
+ * The file of checkpoints: what a crash leaves, what a rotation keeps, and when something is written at all.
+ */
 import {
   appendFileSync,
   mkdtempSync,

@@ -16,7 +16,10 @@ interface Gathered {
 
 const nothing = (): Gathered => ({ anchors: new Map(), checkpoints: 0, invalid: undefined });
 
-/** Reads the files once; `only`: of this chain alone. A line that cannot be read at all is held against the chain that it names, or `platform`. */
+/**
+ * Reads the files once; `only`: of this chain alone. A line that cannot be read at all is held against the
+ * chain that it names, or `platform`.
+ */
 export async function gatherEvidence(
   { file, signer }: { readonly file: CheckpointFile; readonly signer: Signer },
   only?: string,

@@ -1,8 +1,10 @@
 /**
- * Long work that reads much: one of a name at a time, few of all names, and each done once for all who wait for the same answer. Who comes while
- * one is at work waits for the next, because what it has read already may be older than their question.
+ * Long work that reads much: one of a name at a time, few of all names, and each done once for all who wait
+ * for the same answer. Who comes while one is at work waits for the next, because what it has read already
+ * may be older than their question.
  *
- * State: of each name the end of its line, and what waits in it by question. Work is aborted when the last who asked for it has left.
+ * State: of each name the end of its line, and what waits in it by question. Work is aborted when the last
+ * who asked for it has left.
  */
 import { unlessAborted } from '@svc/proto/http/abort.ts';
 import { tooMany } from '../../base/rate-limit.ts';

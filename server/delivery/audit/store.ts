@@ -1,4 +1,7 @@
-/** The ledger in the database, as far as it is read. Entries are streamed in pieces, so that a chain of any length costs the same memory. */
+/**
+ * The ledger in the database, as far as it is read. Entries are streamed in pieces, so that a chain of any
+ * length costs the same memory.
+ */
 // No TeamScope: a chain of the ledger, whose right is checked by its name.
 import type { SqlTag } from '../../base/db/index.ts';
 import type { AuditActor, AuditDetails, AuditRow } from '../../kit/ledger/entry.ts';
@@ -30,7 +33,10 @@ const columns = (sql: SqlTag) => sql`
   chain, seq, at, actor_kind as kind, actor_id as "actorId", actor_display as display, action, target, details,
   request_id as "requestId", previous_hash as "previousHash", hash, ctid::text as place`;
 
-/** Member by member: the rest of an object has a hidden class of its own, which stays until the next great collection. */
+/**
+ * Member by member: the rest of an object has a hidden class of its own, which stays until the next great
+ * collection.
+ */
 function fromFlat(row: FlatRow): AuditRow {
   const { chain, seq, at, action, target, details, requestId, previousHash, hash } = row;
   const actor = { kind: row.kind, id: row.actorId, display: row.display };
@@ -54,9 +60,11 @@ export async function listEntries(
 }
 
 /**
- * Oldest first, in pieces, from behind `after` on. The order is total even where somebody has taken the primary key away and put rows in twice: no row is left out at the end of a piece.
+ * Oldest first, in pieces, from behind `after` on. The order is total even where somebody has taken the
+ * primary key away and put rows in twice: no row is left out at the end of a piece.
  *
- * A piece is emptied when the next one is asked for. Dead promises would hold its rows until the next great collection: 100 MB of a chain of 100,000 entries.
+ * A piece is emptied when the next one is asked for. Dead promises would hold its rows until the next great
+ * collection: 100 MB of a chain of 100,000 entries.
  */
 export async function* streamEntries(
   sql: SqlTag,
@@ -86,7 +94,9 @@ export async function* streamEntries(
 
 const CHAINS = 1_000;
 
-/** Every chain that has a head or an entry. Of the entries each chain is looked up once, however long it is. */
+/**
+ * Every chain that has a head or an entry. Of the entries each chain is looked up once, however long it is.
+ */
 export async function* streamChains(sql: SqlTag): AsyncGenerator<string> {
   for (let last = ''; ;) {
     const rows = await sql<Array<{ chain: string }>>`

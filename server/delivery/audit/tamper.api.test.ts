@@ -1,4 +1,6 @@
-/** Somebody with every right in the database changes the ledger; the check must say what was done, and where. */
+/**
+ * Somebody with every right in the database changes the ledger; the check must say what was done, and where.
+ */
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

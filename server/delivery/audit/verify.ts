@@ -1,7 +1,8 @@
 /**
- * Reads a chain from its beginning, computes every hash again, and compares with what is known from elsewhere: the head row, the signed
- * checkpoints, what the caller kept. The first thing that is wrong ends the reading and is named as precisely as the rows allow; to
- * tell apart what was done at an entry, the one behind it is looked at too. Memory: the anchors of the chain and one piece of rows.
+ * Reads a chain from its beginning, computes every hash again, and compares with what is known from
+ * elsewhere: the head row, the signed checkpoints, what the caller kept. The first thing that is wrong ends
+ * the reading and is named as precisely as the rows allow; to tell apart what was done at an entry, the one
+ * behind it is looked at too. Memory: the anchors of the chain and one piece of rows.
  */
 import { entryHash, NO_HASH } from '../../kit/ledger/entry.ts';
 import type { AuditRow } from '../../kit/ledger/entry.ts';
@@ -37,7 +38,10 @@ interface Fault {
 
 /** What is known about a chain from outside of its rows. */
 export interface Evidence {
-  /** Hashes by place; two for one place when the database was put back to an earlier state and went on from there. */
+  /**
+   * Hashes by place; two for one place when the database was put back to an earlier state and went on from
+   * there.
+   */
   readonly anchors: ReadonlyMap<number, ReadonlySet<string>>;
   readonly checkpoints: number;
   /** Place of the first checkpoint whose signature is wrong. */
@@ -107,7 +111,8 @@ export class ChainCheck {
   #faultOfEnd(headAfter: number): Fault | undefined {
     const { anchors, invalid } = this.#evidence;
     const seq = this.#last?.seq ?? 0;
-    // Entry and head are committed together: an entry that was seen lies before the head that is read afterwards.
+    // Entry and head are committed together: an entry that was seen lies before the head that is read
+    // afterwards.
     if (seq > headAfter) return { finding: 'order_broken', seq: headAfter + 1 };
     if (this.#mismatch !== undefined) return { finding: 'rewritten', seq: this.#mismatch };
     let furthest = this.#headBefore?.seq ?? 0;
@@ -146,7 +151,8 @@ export class ChainCheck {
       entryHash({ chain: this.#chain, seq: row.seq, previousHash: row.previousHash }, row) === row.hash;
     if (row.previousHash === lastHash && isItself) return undefined;
     if (row.previousHash === lastHash) {
-      // Its content does not give its hash. If the entry behind it follows the one before it, it was put in between the two.
+      // Its content does not give its hash. If the entry behind it follows the one before it, it was put in
+      // between the two.
       const isPutIn = next !== undefined && next.previousHash === lastHash;
       return { finding: isPutIn ? 'order_broken' : 'entry_changed', seq: row.seq };
     }

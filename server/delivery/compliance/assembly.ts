@@ -4,7 +4,8 @@
  *     assembling ──job──> assembled ──an owner──> legal_reviewed
  *         └──too large, or given up──> failed
  *
- * What must hold: a package is stored with its state, its entry in the ledger and its event, or not at all; a job that is done again finds the state moved and does nothing.
+ * What must hold: a package is stored with its state, its entry in the ledger and its event, or not at all; a
+ * job that is done again finds the state moved and does nothing.
  */
 import { and, eq } from 'drizzle-orm';
 import { systemScope } from '../../kit/authorise.ts';

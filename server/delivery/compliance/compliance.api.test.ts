@@ -1,4 +1,7 @@
-/** Compliance packages over the real door: what a period leaves behind is packed twice, unpacked, and checked by a shell that knows nothing of the service. */
+/**
+ * Compliance packages over the real door: what a period leaves behind is packed twice, unpacked, and checked
+ * by a shell that knows nothing of the service.
+ */
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {

@@ -30,7 +30,8 @@ controls/                 For which controls which files are evidence. Whether a
 `;
 
 /**
- * For every POSIX shell with coreutils and openssl: no sed, grep, awk or find. What it goes by is MANIFEST.json, in which a file has a line of its own, once the signature over the pre-authentication
+ * For every POSIX shell with coreutils and openssl: no sed, grep, awk or find. What it goes by is
+ * MANIFEST.json, in which a file has a line of its own, once the signature over the pre-authentication
  * encoding (PAE) of DSSE has been verified.
  */
 export const VERIFY_SH = String.raw`#!/bin/sh

@@ -1,4 +1,7 @@
-/** Releases, promotions, artifacts with what is stated about them, policies and members: whatever else belongs to the period. */
+/**
+ * Releases, promotions, artifacts with what is stated about them, policies and members: whatever else belongs
+ * to the period.
+ */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import { createHash } from 'node:crypto';
 import { rankOf } from '../artifacts/index.ts';
@@ -12,7 +15,10 @@ const PIECE = 100;
 const BUNDLES_AT_ONCE = 8;
 /** Of one artifact. */
 const SOURCES_MAX = 100;
-/** Of all documents about packages: they never make a package too large for the rest. One that is left out has its SHA-256, and is fetched from the artifact. */
+/**
+ * Of all documents about packages: they never make a package too large for the rest. One that is left out has
+ * its SHA-256, and is fetched from the artifact.
+ */
 const DOCUMENTS_BYTES_MAX = 24 * 1_048_576;
 
 /** What a piece is read by: behind the id, at most so many. */
@@ -146,7 +152,10 @@ interface Bundle {
   readonly id: string;
   readonly predicateType: string;
   readonly source: string;
-  /** Of an evaluation in short. Null: nobody whom the team trusts signed it, so that it is evidence of nothing, and any number of these must not make a package too large. */
+  /**
+   * Of an evaluation in short. Null: nobody whom the team trusts signed it, so that it is evidence of
+   * nothing, and any number of these must not make a package too large.
+   */
   readonly bundle: Uint8Array | null;
   readonly sha256: string;
   readonly ledgerSeq: number;
@@ -174,7 +183,9 @@ async function addAttestations(reading: Reading, digest: string) {
   return stated;
 }
 
-/** By the SHA-256 of the bundle; of one that is packed by that of what it unpacks to, which the ledger has. */
+/**
+ * By the SHA-256 of the bundle; of one that is packed by that of what it unpacks to, which the ledger has.
+ */
 function fileName(bundle: Uint8Array, sha256: string): string {
   if (isPacked(bundle)) return `${sha256}.sigstore.json.gz`;
   return `${createHash('sha256').update(bundle).digest('hex')}.sigstore.json`;

@@ -1,4 +1,7 @@
-/** Compliance packages: the evidence of a period, assembled by a job, reviewed by an owner, and exported only then. */
+/**
+ * Compliance packages: the evidence of a period, assembled by a job, reviewed by an owner, and exported only
+ * then.
+ */
 import { and, eq, ne } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';

@@ -1,6 +1,7 @@
 /**
- * The part of the team's ledger. Entries are taken by their places and not by their times: servers' clocks differ, so that an entry of the period may stand between two that are not. The chain is
- * verified from its beginning to the end of the part.
+ * The part of the team's ledger. Entries are taken by their places and not by their times: servers' clocks
+ * differ, so that an entry of the period may stand between two that are not. The chain is verified from its
+ * beginning to the end of the part.
  */
 import { ChainCheck, gatherEvidence, streamEntries } from '../audit/index.ts';
 import type { CheckpointFile, CheckpointSigner, Evidence, Report } from '../audit/index.ts';
@@ -10,7 +11,10 @@ import { PackageTooLarge } from './archive.ts';
 import { keyset } from './reading.ts';
 import type { Reading } from './reading.ts';
 
-/** Builds that deployed, and acts on them and on policies, that are held while the rest is read: some 300 bytes each. */
+/**
+ * Builds that deployed, and acts on them and on policies, that are held while the rest is read: some 300
+ * bytes each.
+ */
 const ACTS_MAX = 100_000;
 const PIECE = 1_000;
 

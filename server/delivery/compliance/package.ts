@@ -1,4 +1,7 @@
-/** Makes the files of a package, and what of them is signed. Everything that differs between two packages of equal data is the id, the time of assembly and the signature. */
+/**
+ * Makes the files of a package, and what of them is signed. Everything that differs between two packages of
+ * equal data is the id, the time of assembly and the signature.
+ */
 import { keysFor, signStatement } from '../attestations/index.ts';
 import type { TrustRoot } from '../attestations/index.ts';
 import { pemOf, readKeys } from '../signingkeys/index.ts';
@@ -48,7 +51,10 @@ export interface Making {
   readonly signal: AbortSignal;
 }
 
-/** Throws `PackageTooLarge`, and `JobNotYet` while events of the period are not published. The signer is asked when the snapshot is closed: it may be far away. */
+/**
+ * Throws `PackageTooLarge`, and `JobNotYet` while events of the period are not published. The signer is asked
+ * when the snapshot is closed: it may be far away.
+ */
 export async function makePackage(deps: PackageDeps, making: Making): Promise<MadePackage> {
   const archive = createArchive();
   const counts = await inSnapshot(deps.db, async (db) => await addEvidence(deps, db, { ...making, archive }));

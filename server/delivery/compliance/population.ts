@@ -1,6 +1,7 @@
 /**
- * Every deployment of the period with what is known of how it came about, and what an auditor asks about first. Nothing is read from builds or environments, because these may be gone: deployments,
- * artifacts, promotions, gates and the ledger outlive them.
+ * Every deployment of the period with what is known of how it came about, and what an auditor asks about
+ * first. Nothing is read from builds or environments, because these may be gone: deployments, artifacts,
+ * promotions, gates and the ledger outlive them.
  */
 import { rankOf } from '../artifacts/index.ts';
 import { allDeployments, deployedElsewhere } from '../promotions/index.ts';
@@ -295,7 +296,10 @@ async function artifactsOf({ db, teams }: Reading, digests: readonly string[]): 
     where a.team_id = any(${[...teams.teamIds]}::text[]) and a.digest = any(${[...digests]}::text[])`;
 }
 
-/** Numbers of an environment that no deployment has, between the first and the last that the population or the ledger names: builds that failed, did not deploy, or are not told of. */
+/**
+ * Numbers of an environment that no deployment has, between the first and the last that the population or the
+ * ledger names: builds that failed, did not deploy, or are not told of.
+ */
 export function gapsOf(
   deployed: ReadonlyMap<string, readonly number[]>,
   told: ReadonlyMap<string, Ends>,

@@ -50,7 +50,10 @@ export const compliancePackages = teamTable(
   ],
 );
 
-/** The tar file in pieces of 1 MiB, so that neither side holds a text of all of it; and beside them one with the manifest and its signature alone. */
+/**
+ * The tar file in pieces of 1 MiB, so that neither side holds a text of all of it; and beside them one with
+ * the manifest and its signature alone.
+ */
 export const compliancePieces = pgTable(
   'compliance_pieces',
   {

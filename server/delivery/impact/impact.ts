@@ -1,6 +1,7 @@
 /**
- * What a digest, a commit or a package is part of. A package is looked up in two steps, its sets and then what is made of them: one join over all members reads all of them for a package that
- * everything holds. What runs now is read from the environments, of which there are few, and never from the artifacts.
+ * What a digest, a commit or a package is part of. A package is looked up in two steps, its sets and then
+ * what is made of them: one join over all members reads all of them for a package that everything holds. What
+ * runs now is read from the environments, of which there are few, and never from the artifacts.
  */
 import { problem } from '@svc/proto/http/json-text.ts';
 import type { ImpactRequest } from '@svc/proto/gen/svc/artifacts/v1/artifacts_pb.ts';

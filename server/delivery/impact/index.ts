@@ -1,4 +1,7 @@
-/** What became of artifacts: what they are part of and where they run, and the signed passport of all that. Its calls are those of artifacts. */
+/**
+ * What became of artifacts: what they are part of and where they run, and the signed passport of all that.
+ * Its calls are those of artifacts.
+ */
 import { declareFeature, fill } from '../../kit/feature.ts';
 import { artifactsFeature, useOfArtifacts } from '../artifacts/index.ts';
 import { attestationsFeature } from '../attestations/index.ts';

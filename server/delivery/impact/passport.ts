@@ -1,6 +1,6 @@
 /**
- * Passports: everything that is known of an artifact in one signed document. One job an artifact, two seconds after the last event about it, so that a burst of events makes one. What has
- * not changed makes no new one.
+ * Passports: everything that is known of an artifact in one signed document. One job an artifact, two seconds
+ * after the last event about it, so that a burst of events makes one. What has not changed makes no new one.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import canonicalize from 'canonicalize';
@@ -104,7 +104,10 @@ async function lastOf({ db: { sql }, teams }: Who, id: string) {
   return row;
 }
 
-/** CTE `passports_due`: something has changed about the artifacts of releases, by the events of the CTE `published`. */
+/**
+ * CTE `passports_due`: something has changed about the artifacts of releases, by the events of the CTE
+ * `published`.
+ */
 export const passportsDue: EventEffect = (sql) => sql`
   passports_due as (${keyedJobsAdded(
     sql,

@@ -1,4 +1,7 @@
-/** What the engine asks about builds, which it may not know policies for: the engine is handed this as a function. */
+/**
+ * What the engine asks about builds, which it may not know policies for: the engine is handed this as a
+ * function.
+ */
 import { projectRows } from '../../apps/projects/index.ts';
 import type { AskedOfGate, BuildGate } from '../../engine/builds/index.ts';
 import { regionOfTeam } from '../../access/teams/index.ts';

@@ -1,4 +1,7 @@
-/** The gate `deploy` over the real doors: each deploy passes one, however it came about, and one that is refused leaves nothing. */
+/**
+ * The gate `deploy` over the real doors: each deploy passes one, however it came about, and one that is
+ * refused leaves nothing.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

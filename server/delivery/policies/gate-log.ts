@@ -82,7 +82,10 @@ export interface KeptGate {
   readonly overrideReason: string | null;
 }
 
-/** The gate, what it saw and what was decided; of a denial the event as well. Keeping the same again changes nothing. */
+/**
+ * The gate, what it saw and what was decided; of a denial the event as well. Keeping the same again changes
+ * nothing.
+ */
 export async function keepGate(sql: SqlTag, kept: KeptGate): Promise<void> {
   const { gateId, at, passage, input, verdicts, outcome, denied, overrideReason } = kept;
   const { action, teamId, projectId, environmentId, subject } = passage;

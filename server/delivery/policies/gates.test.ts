@@ -1,4 +1,7 @@
-/** Gates over a real database: what is kept of a passage, what an owner may override, and what one team costs another. */
+/**
+ * Gates over a real database: what is kept of a passage, what an owner may override, and what one team costs
+ * another.
+ */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

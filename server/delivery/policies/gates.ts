@@ -1,6 +1,7 @@
 /**
- * Gates: each act that policies are asked about is judged here by those that are in force, and what was seen and decided is kept at every passage. A passage is kept with the act's
- * transaction; a denial, which undoes that transaction, is kept again behind it.
+ * Gates: each act that policies are asked about is judged here by those that are in force, and what was seen
+ * and decided is kept at every passage. A passage is kept with the act's transaction; a denial, which undoes
+ * that transaction, is kept again behind it.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { visibleLength } from '@svc/proto/http/visible-text.ts';
@@ -53,7 +54,8 @@ export function createGates({ db, runner = new PolicyRunner(), root }: GatesDeps
   // No act waits for a preview.
   const acts: Judges = { runner, inTurn: createAccountTurns() };
   const previews: Judges = { runner: new PolicyRunner(), inTurn: createAccountTurns() };
-  // A transaction holds a connection and locks: however many gates it passes, policies hold it no longer than one.
+  // A transaction holds a connection and locks: however many gates it passes, policies hold it no longer than
+  // one.
   const allowances = new WeakMap<Database, Allowance>();
   const allowanceOf = (handle: Database): Allowance => {
     const allowance = allowances.get(handle) ?? runner.allowance();

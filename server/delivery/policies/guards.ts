@@ -1,4 +1,7 @@
-/** Policies that guard environments: in force and enforced, by their scope alone. What a `when` will say of an environment that is changed is not known before. */
+/**
+ * Policies that guard environments: in force and enforced, by their scope alone. What a `when` will say of an
+ * environment that is changed is not known before.
+ */
 import { and, asc, eq, isNull, or, sql } from 'drizzle-orm';
 import type { GuardsOf } from '../../apps/environments/index.ts';
 import { inTeams } from '../../kit/resource/index.ts';

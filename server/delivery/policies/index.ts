@@ -1,4 +1,6 @@
-/** Policies: rules that acts of a team must keep, the gates where they are judged, and what was decided there. */
+/**
+ * Policies: rules that acts of a team must keep, the gates where they are judged, and what was decided there.
+ */
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '@bufbuild/protobuf';
 import canonicalize from 'canonicalize';
@@ -236,7 +238,10 @@ async function refuseDeletedScope(tx: Ctx, policy: Policy): Promise<void> {
   );
 }
 
-/** Changes to the policies of a team take turns, with each other because they have a limit in common, and with those of the environments that they guard. */
+/**
+ * Changes to the policies of a team take turns, with each other because they have a limit in common, and with
+ * those of the environments that they guard.
+ */
 async function lockPolicy(tx: Ctx, policyId: string): Promise<Policy> {
   const { teamId } = await rows.find(tx, policyId);
   await lockTeam(tx, teamId);

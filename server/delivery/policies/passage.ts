@@ -1,4 +1,7 @@
-/** What passes a gate: every act that policies are asked about goes through one of these, whether there are policies or not. */
+/**
+ * What passes a gate: every act that policies are asked about goes through one of these, whether there are
+ * policies or not.
+ */
 import type { Ctx } from '../../kit/context.ts';
 import type { PolicyAction } from './engine/document.ts';
 import type { PolicyArtifact, PolicyInput } from './engine/input.ts';
@@ -20,7 +23,10 @@ export interface Passage {
   readonly override?: { readonly reason: string } | undefined;
 }
 
-/** A rule that does not hold or could not be judged; without an id, a policy that could not be judged as a whole. The message says why. */
+/**
+ * A rule that does not hold or could not be judged; without an id, a policy that could not be judged as a
+ * whole. The message says why.
+ */
 export interface FailedRule {
   readonly policyId: string;
   readonly policyName: string;
@@ -52,11 +58,16 @@ export interface Judged extends Passed {
 
 export interface Gates {
   /**
-   * Throws `policy_denied` (403) with the failed rules. Each passage is kept, also a denied one, whose act is not. Within the act's transaction, so that one goes with the other; an override has its entry in
-   * the ledger, whose head is locked from then on: take the act's own locks before. All gates of one transaction have the time of one together.
+   * Throws `policy_denied` (403) with the failed rules. Each passage is kept, also a denied one, whose act is
+   * not. Within the act's transaction, so that one goes with the other; an override has its entry in the
+   * ledger, whose head is locked from then on: take the act's own locks before. All gates of one transaction
+   * have the time of one together.
    */
   pass(ctx: Ctx, passage: Passage): Promise<Passed>;
-  /** As `pass`, for acts that are judged before they lock anything: what is let through is kept when they have. */
+  /**
+   * As `pass`, for acts that are judged before they lock anything: what is let through is kept when they
+   * have.
+   */
   judge(ctx: Ctx, passage: Passage): Promise<Judged>;
   /** What the gates of one act would say now, each rule once, in the time of that act. Nothing is kept. */
   preview(ctx: Ctx, passages: readonly Passage[]): Promise<Word>;

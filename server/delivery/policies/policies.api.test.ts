@@ -255,7 +255,8 @@ describe.skipIf(!postgresHere)('policies', () => {
       message: padding,
       require: `'${'x'.repeat(700)}' != '${n}'`,
     }));
-    // One after the other: documents of this size are checked by few threads, and who waits for them too long is told to come again.
+    // One after the other: documents of this size are checked by few threads, and who waits for them too long
+    // is told to come again.
     const large: Policy[] = [];
     for (let n = 0; n < 9; n += 1) large.push(await policy({ on: ['deploy'], rules }));
     const enabled = await Promise.all(

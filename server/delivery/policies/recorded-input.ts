@@ -1,6 +1,7 @@
 /**
- * What a gate saw, as it is kept. Packages are the greatest part of it by far and the same in most builds: their place is taken by the id of a set, which is immutable, so that
- * whoever judges the input again sees what the gate saw.
+ * What a gate saw, as it is kept. Packages are the greatest part of it by far and the same in most builds:
+ * their place is taken by the id of a set, which is immutable, so that whoever judges the input again sees
+ * what the gate saw.
  */
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
@@ -10,7 +11,10 @@ import type { Packages, PolicyArtifact, PolicyInput } from './engine/input.ts';
 import type { Passage } from './passage.ts';
 
 type RecordedArtifact = Omit<PolicyArtifact, 'packages'> & {
-  /** Ids of the sets of its lists. None, or null: nothing is known of its packages. Versions before 0.11 recorded one id. */
+  /**
+   * Ids of the sets of its lists. None, or null: nothing is known of its packages. Versions before 0.11
+   * recorded one id.
+   */
   readonly packages: readonly number[] | number | null;
 };
 
@@ -43,7 +47,10 @@ export const setsOf = (inputs: readonly RecordedInput[]): readonly number[] => [
   ...new Set(inputs.flatMap(({ artifacts }) => artifacts.flatMap(({ packages }) => packages ?? []))),
 ];
 
-/** Without them where no policy names them. What several lists state just so is there once, and what they state otherwise is there as each does: a licence that either names counts. */
+/**
+ * Without them where no policy names them. What several lists state just so is there once, and what they
+ * state otherwise is there as each does: a licence that either names counts.
+ */
 export const withPackages = (recorded: RecordedInput, packages: PackagesOfSets | undefined): PolicyInput => ({
   ...recorded,
   artifacts: recorded.artifacts.map(({ packages: sets, ...artifact }) => ({

@@ -1,6 +1,6 @@
 /**
- * Policies, and what passed gates. Nothing refers to a build, an environment or a project: what was decided outlives them. Rows of everything but `policies` are
- * made and never changed.
+ * Policies, and what passed gates. Nothing refers to a build, an environment or a project: what was decided
+ * outlives them. Rows of everything but `policies` are made and never changed.
  */
 import { sql } from 'drizzle-orm';
 import {

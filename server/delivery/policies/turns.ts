@@ -1,10 +1,15 @@
 /**
- * Gates of one account are judged one after the other, so that of those that wait for the judging thread each is of another account: a policy that takes all of its time costs strangers one such time,
- * however often it is asked and of however many teams. An account is that of the caller, whose gates wait for each other first, and that of whoever pays for the team, where one gate of each caller waits.
+ * Gates of one account are judged one after the other, so that of those that wait for the judging thread each
+ * is of another account: a policy that takes all of its time costs strangers one such time, however often it
+ * is asked and of however many teams. An account is that of the caller, whose gates wait for each other
+ * first, and that of whoever pays for the team, where one gate of each caller waits.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 
-/** Of one caller, the one that is judged among them: each may hold a connection to the database, of which there are 10 by default. */
+/**
+ * Of one caller, the one that is judged among them: each may hold a connection to the database, of which
+ * there are 10 by default.
+ */
 const OF_CALLER_MAX = 5;
 /** Callers of the teams of one payer. */
 const OF_PAYER_MAX = 10;
@@ -23,7 +28,9 @@ interface Line {
   end: Promise<unknown>;
 }
 
-/** Throws `unavailable` (503) when as many of the key wait as may, and for one that has waited for too long. */
+/**
+ * Throws `unavailable` (503) when as many of the key wait as may, and for one that has waited for too long.
+ */
 export function createTurns({ atOnceMax, waitMs }: TurnLimits): Turns {
   const lines = new Map<string, Line>();
   return async (key, work) => {

@@ -4,8 +4,9 @@
  *     pending ──last approval──> approved ──end of its build, complete──> deployed | failed   (final)
  *        └──reject, a newer one is approved, 30 days──> rejected   (final)
  *
- * Approvals and rejections hold the environment's lock until their transaction ends, so that of all that come at once exactly one decides, and the deploying build is made with the decision. What is counted is bound to what
- * is approved (subject.ts, approvals.ts).
+ * Approvals and rejections hold the environment's lock until their transaction ends, so that of all that come
+ * at once exactly one decides, and the deploying build is made with the decision. What is counted is bound to
+ * what is approved (subject.ts, approvals.ts).
  */
 import { and, sql } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -163,7 +164,10 @@ interface Decision {
   readonly override: Passage['override'];
 }
 
-/** The last approval. What refuses it, a policy or the environment's limit of builds, takes the approval back with the transaction. */
+/**
+ * The last approval. What refuses it, a policy or the environment's limit of builds, takes the approval back
+ * with the transaction.
+ */
 async function decide(
   { gates, deployImage }: PromotionsDeps,
   tx: Ctx,
@@ -189,7 +193,8 @@ async function decide(
     state: 'approved',
     approvedAt: by.at,
   });
-  // Policies and variables are changed without the environment's lock: what was deployed must be what was counted.
+  // Policies and variables are changed without the environment's lock: what was deployed must be what was
+  // counted.
   if ((await subjectOf(tx, environment, promotion)).fingerprint !== subject.fingerprint)
     throw changedSince(promotion, subject.fingerprint);
   await keep(tx);

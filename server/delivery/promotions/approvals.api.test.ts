@@ -1,4 +1,7 @@
-/** What approvals are bound to: over HTTP, with people who come and go and targets that change between two of them. */
+/**
+ * What approvals are bound to: over HTTP, with people who come and go and targets that change between two of
+ * them.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { EnvironmentsUpdateParams, Promotion, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

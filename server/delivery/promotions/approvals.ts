@@ -1,6 +1,8 @@
 /**
- * Approvals, and whether they count. One counts while what it was given to stays as it was, and while its person may approve: as an admin or owner of the team without a break, and,
- * where a key gave it, with a key that has not ended. What does not count is void from the next decision on for good, whatever is changed back.
+ * Approvals, and whether they count. One counts while what it was given to stays as it was, and while its
+ * person may approve: as an admin or owner of the team without a break, and, where a key gave it, with a key
+ * that has not ended. What does not count is void from the next decision on for good, whatever is changed
+ * back.
  */
 import { and, isNull, sql } from 'drizzle-orm';
 import { endOfKey } from '../../access/apikeys/index.ts';
@@ -52,7 +54,10 @@ export async function approvalsOf(
     order by g.at, g.id`;
 }
 
-/** How the approvals of a promotion stand against what would be approved now. Without a subject it is decided, and they stand as they are stored. */
+/**
+ * How the approvals of a promotion stand against what would be approved now. Without a subject it is decided,
+ * and they stand as they are stored.
+ */
 export function standingOf(
   promotion: Pick<Promotion, 'subject'>,
   approvals: readonly Approval[],
@@ -87,7 +92,10 @@ export interface Count {
   readonly voided: readonly Standing[];
 }
 
-/** Under the environment's lock: what does not count any more becomes void, and the count is that of the promotion as it is now. */
+/**
+ * Under the environment's lock: what does not count any more becomes void, and the count is that of the
+ * promotion as it is now.
+ */
 export async function recount(tx: Ctx, environment: Environment, promotion: Promotion): Promise<Count> {
   const subject = await subjectOf(tx, environment, promotion);
   const live = (await approvalsOf(tx, [promotion.id])).filter(({ voidAt }) => voidAt === null);
@@ -131,7 +139,10 @@ export async function addApproval(
   return count === 1;
 }
 
-/** What makes a promotion the person's own, so that the person's approval is none of somebody else; undefined: nothing. */
+/**
+ * What makes a promotion the person's own, so that the person's approval is none of somebody else; undefined:
+ * nothing.
+ */
 export async function ownedAs(
   { db: { sql: tag }, teams }: Who,
   { teamId, releaseId, requestedBy }: Promotion,

@@ -1,11 +1,15 @@
 /**
- * Writes deployments from the events of builds alone, because the build may be gone when its event is read; and since events come in any order, what runs in an environment is the deployment of its build with the greatest
- * number.
+ * Writes deployments from the events of builds alone, because the build may be gone when its event is read;
+ * and since events come in any order, what runs in an environment is the deployment of its build with the
+ * greatest number.
  */
 import type { EventEffect } from '../../kit/feature.ts';
 import { rowId } from '../../base/sql.ts';
 
-/** CTEs `deployed` and `deployment_heads_moved`: the deployments of the events of the CTE `published`. Those of a team that is gone are left out. */
+/**
+ * CTEs `deployed` and `deployment_heads_moved`: the deployments of the events of the CTE `published`. Those
+ * of a team that is gone are left out.
+ */
 export const deployed: EventEffect = (sql) => sql`
   deployments_seen as (
     select e.team_id, e.created_at, b.value as build from published e join teams t on t.id = e.team_id, lateral (select e.payload -> 'build' as value) b

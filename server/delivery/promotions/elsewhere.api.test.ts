@@ -1,4 +1,7 @@
-/** What somebody deployed elsewhere runs for everything that tells of what runs: impact, lineage, passports, packages of compliance. */
+/**
+ * What somebody deployed elsewhere runs for everything that tells of what runs: impact, lineage, passports,
+ * packages of compliance.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

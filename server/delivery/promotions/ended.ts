@@ -1,4 +1,7 @@
-/** The end of promotions that nobody calls for: that of their build, which they are told of by its event, and that of their time. */
+/**
+ * The end of promotions that nobody calls for: that of their build, which they are told of by its event, and
+ * that of their time.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { and, eq, lt } from 'drizzle-orm';
 import { findBuilds } from '../../engine/builds/index.ts';
@@ -28,7 +31,10 @@ interface Ended extends Readonly<Record<string, unknown>> {
   readonly url: string | null;
 }
 
-/** CTE `promotions_ended`: a job for each event of the CTE `published` of a build that deploys a promotion, because the ledger is not written by a statement. */
+/**
+ * CTE `promotions_ended`: a job for each event of the CTE `published` of a build that deploys a promotion,
+ * because the ledger is not written by a statement.
+ */
 export const ended: EventEffect = (sql) => sql`
   promotions_ended as (${jobsAdded(
     sql,

@@ -1,4 +1,7 @@
-/** What a move of a promotion leaves behind: its event, and its entry in the ledger, both in the transaction of the move. */
+/**
+ * What a move of a promotion leaves behind: its event, and its entry in the ledger, both in the transaction
+ * of the move.
+ */
 import { systemScope } from '../../kit/authorise.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';

@@ -1,4 +1,7 @@
-/** A promotion as callers see it: one that a build deploys stands where the build stands, and an open one says what it waits for. */
+/**
+ * A promotion as callers see it: one that a build deploys stands where the build stands, and an open one says
+ * what it waits for.
+ */
 import {
   PromotionSchema,
   PromotionWaitingCode as Code,

@@ -224,7 +224,8 @@ describe.skipIf(!postgresHere)('the preview of a promotion', () => {
   it('says what the policies would say to this caller, as the approval then does, and keeps nothing of it', async () => {
     await sdk.environments.update(environmentId, { requiredApprovals: 2 });
     const promotion = await promoted(await imageOf());
-    // Whoever gives the approvals that are missing, there will be two, and the admin's is not that of a person yet.
+    // Whoever gives the approvals that are missing, there will be two, and the admin's is not that of a
+    // person yet.
     const two = await policy('size(promotion.approvals) == 2');
     const named = await policy("!('' in promotion.approvals)");
     const warns = await policy('false', { mode: 'warn' });

@@ -1,4 +1,7 @@
-/** What a promotion changes against what its environment runs, and what would be said to its approval now. Writes nothing. */
+/**
+ * What a promotion changes against what its environment runs, and what would be said to its approval now.
+ * Writes nothing.
+ */
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Environment } from '../../apps/environments/index.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -86,7 +89,10 @@ export async function preview(
   };
 }
 
-/** Of all gates that the last approval passes: its own and, where it makes a build, that of the deploy. A policy may be on both. Before it is asked for, that of its creation as well. */
+/**
+ * Of all gates that the last approval passes: its own and, where it makes a build, that of the deploy. A
+ * policy may be on both. Before it is asked for, that of its creation as well.
+ */
 export async function wordOf(
   gates: Gates,
   ctx: Ctx,
@@ -144,7 +150,9 @@ async function runningSide(ctx: Ctx, { id, teamId }: Environment): Promise<Side 
   return { image, artifact, artifacts: isRelease ? await artifactsOf(ctx, releaseId) : alone };
 }
 
-/** Of one kind and name there may be several: what both sides have is the same, and the others go in pairs. */
+/**
+ * Of one kind and name there may be several: what both sides have is the same, and the others go in pairs.
+ */
 function changesOf(before: Side['artifacts'], after: Side['artifacts']): readonly ArtifactChange[] {
   const gone = before.filter(({ digest }) => !after.some((each) => each.digest === digest));
   const come = after.filter(({ digest }) => !before.some((each) => each.digest === digest));

@@ -1,4 +1,7 @@
-/** Promotions over the real doors: people approve, a runner that the test plays deploys, and whatever comes at once decides once. */
+/**
+ * Promotions over the real doors: people approve, a runner that the test plays deploys, and whatever comes at
+ * once decides once.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { Promotion, SvcSDK } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,7 @@
-/** What runs in environments: what the platform deployed there last or, if that was later, what somebody said to have deployed elsewhere. */
+/**
+ * What runs in environments: what the platform deployed there last or, if that was later, what somebody said
+ * to have deployed elsewhere.
+ */
 import { eq } from 'drizzle-orm';
 import { environmentRows } from '../../apps/environments/index.ts';
 import { projectRows } from '../../apps/projects/index.ts';

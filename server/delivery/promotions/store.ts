@@ -23,7 +23,10 @@ export async function findPromotion(
   return promotion;
 }
 
-/** The pending ones of the environment that are older than the promotion, which the caller has locked with the environment. */
+/**
+ * The pending ones of the environment that are older than the promotion, which the caller has locked with the
+ * environment.
+ */
 export async function pendingBefore(
   tx: Who,
   { id, environmentId }: Promotion,

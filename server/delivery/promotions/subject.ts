@@ -1,6 +1,7 @@
 /**
- * What an approval is given to: the release and the image of it, the target, and the revisions of the policies that apply. Approvals count for as long as all of it
- * stays as it was; parts that could be changed and changed back have a part beside them that counts the changes.
+ * What an approval is given to: the release and the image of it, the target, and the revisions of the
+ * policies that apply. Approvals count for as long as all of it stays as it was; parts that could be changed
+ * and changed back have a part beside them that counts the changes.
  */
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';

@@ -1,4 +1,7 @@
-/** Tells the ledger of each deployment, so that one that is taken out of the table is missed: a row is gone without a trace, an entry is not. */
+/**
+ * Tells the ledger of each deployment, so that one that is taken out of the table is missed: a row is gone
+ * without a trace, an entry is not.
+ */
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../../kit/feature.ts';
 import { doubling, hasJobs, jobsAdded } from '../../kit/jobs/index.ts';
@@ -16,7 +19,10 @@ interface DeploymentTold extends Readonly<Record<string, unknown>> {
   readonly deployedAt: string;
 }
 
-/** CTE `deployments_told`: a job for each event of the CTE `published` of a build that deployed, because the ledger is not written by a statement. */
+/**
+ * CTE `deployments_told`: a job for each event of the CTE `published` of a build that deployed, because the
+ * ledger is not written by a statement.
+ */
 export const told: EventEffect = (sql) => sql`
   deployments_told as (${jobsAdded(
     sql,

@@ -1,6 +1,7 @@
 /**
- * What was deployed, and what runs now: by builds of the platform, and elsewhere, where a promotion that no build deploys was completed as deployed. Elsewhere all that the release holds was deployed, or the one image that the promotion names.
- * Whoever tells of deployments goes by these statements.
+ * What was deployed, and what runs now: by builds of the platform, and elsewhere, where a promotion that no
+ * build deploys was completed as deployed. Elsewhere all that the release holds was deployed, or the one
+ * image that the promotion names. Whoever tells of deployments goes by these statements.
  */
 // No TeamScope: fragments of statements that take a TeamScope.
 import type { SqlTag } from '../../base/db/index.ts';
@@ -9,7 +10,10 @@ import type { Fragment } from '../../base/sql.ts';
 /** Condition on the row `x` of promotions: it was deployed elsewhere. */
 const isElsewhere = (sql: SqlTag): Fragment => sql`x.state = 'deployed' and x.build_id is null`;
 
-/** Statement: the deployments, elsewhere or not, of all artifacts. `of`: over the rows `x` of `deployments` and of `promotions`, which have the same names for team and digest only. */
+/**
+ * Statement: the deployments, elsewhere or not, of all artifacts. `of`: over the rows `x` of `deployments`
+ * and of `promotions`, which have the same names for team and digest only.
+ */
 export const allDeployments = (
   sql: SqlTag,
   of: { readonly deployments: Fragment; readonly promotions: Fragment },
@@ -32,7 +36,10 @@ export const deploymentsOfArtifact = (
       and x.release_id in (select r.release_id from release_artifacts r where r.team_id = ${teamId} and r.artifact_id = ${id})`,
   });
 
-/** Statement: what runs now in each of the environments of the statement of ids. Of what was deployed elsewhere `digest` is null: it is what `runsThere` says. */
+/**
+ * Statement: what runs now in each of the environments of the statement of ids. Of what was deployed
+ * elsewhere `digest` is null: it is what `runsThere` says.
+ */
 export const whatRuns = (sql: SqlTag, teamId: string, environments: Fragment): Fragment => sql`
   select e.id as environment_id, n.*, p.release_id, p.version, p.artifact_id
   from (${environments}) e (id)
@@ -50,7 +57,10 @@ export const whatRuns = (sql: SqlTag, teamId: string, environments: Fragment): F
   ) n
   left join promotions p on p.id = n.promotion_id and p.team_id = ${teamId}`;
 
-/** All in which something of a team may run: those that there are, and those that are gone and had a deployment. */
+/**
+ * All in which something of a team may run: those that there are, and those that are gone and had a
+ * deployment.
+ */
 export const placesOf = (sql: SqlTag, teamId: string): Fragment => sql`
   select id from environments where team_id = ${teamId} union select environment_id from deployment_heads where team_id = ${teamId}`;
 

@@ -1,4 +1,7 @@
-/** The signed statement about a release. It is made by a job behind the release, because the signer may be far away, and waits for as long as it takes. */
+/**
+ * The signed statement about a release. It is made by a job behind the release, because the signer may be far
+ * away, and waits for as long as it takes.
+ */
 import { eq } from 'drizzle-orm';
 import { formatPurl } from '@svc/proto/packages/purl.ts';
 import { systemScope } from '../../kit/authorise.ts';

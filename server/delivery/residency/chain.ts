@@ -29,7 +29,9 @@ export interface ArtifactFact extends Fact {
   readonly deployedIn: readonly string[];
 }
 
-/** As the contract describes it, so that anybody can compute it from an answer. No field can hold a line feed. */
+/**
+ * As the contract describes it, so that anybody can compute it from an answer. No field can hold a line feed.
+ */
 export function digestOf(link: EnvironmentFact & Place): string {
   const { id, teamId, environmentId, sequence, regionId, operator } = link;
   return hashed(link, ['svc-residency-v1', id, teamId, environmentId, String(sequence), regionId, operator]);

@@ -1,4 +1,7 @@
-/** Residency over the real door: the chain, its digests computed anew, and attestations that are made at the same moment. */
+/**
+ * Residency over the real door: the chain, its digests computed anew, and attestations that are made at the
+ * same moment.
+ */
 import { createHash } from 'node:crypto';
 import { createSvcSDK } from '@svc/sdk';
 import type { ResidencyAttestation, SvcSDK } from '@svc/sdk';

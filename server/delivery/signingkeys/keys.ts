@@ -4,8 +4,9 @@
  *     pending ──active_from──> active ──a newer one is active──> retired
  *        └──────────────────── revoked ───────────────────────────┘
  *
- * What must hold: nobody signs with a key before it was published for `PUBLISHED_MS`, for verifiers keep the list for five minutes. The first key of a purpose alone begins at
- * once: no list that anybody keeps has an older one.
+ * What must hold: nobody signs with a key before it was published for `PUBLISHED_MS`, for verifiers keep the
+ * list for five minutes. The first key of a purpose alone begins at once: no list that anybody keeps has an
+ * older one.
  */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import type { KeyObject } from 'node:crypto';
@@ -61,7 +62,10 @@ export interface Making {
   readonly now: Date;
 }
 
-/** Publishes a key of the purpose, if `isNeeded` of those that are there. Answers the one that takes over next, and whether it was made here. */
+/**
+ * Publishes a key of the purpose, if `isNeeded` of those that are there. Answers the one that takes over
+ * next, and whether it was made here.
+ */
 export async function publishKey(
   { db, store, now }: Making,
   purpose: Purpose,

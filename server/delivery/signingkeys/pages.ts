@@ -1,4 +1,7 @@
-/** The public halves, for everybody who verifies: as a list, each as PEM (`cosign verify-blob-attestation --key <url>`), and as a JWK set. */
+/**
+ * The public halves, for everybody who verifies: as a list, each as PEM (`cosign verify-blob-attestation
+ * --key <url>`), and as a JWK set.
+ */
 import { createHash } from 'node:crypto';
 import type { Endpoint, EndpointRequest, PageResponse } from '@svc/proto/http/pages.ts';
 import { holdsTag } from '@svc/proto/http/etag.ts';

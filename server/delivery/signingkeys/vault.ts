@@ -1,4 +1,7 @@
-/** Keys in the Transit engine of a Vault (or OpenBao): they never leave it. One named key a purpose, of which each of ours is a version. */
+/**
+ * Keys in the Transit engine of a Vault (or OpenBao): they never leave it. One named key a purpose, of which
+ * each of ours is a version.
+ */
 import { createPublicKey } from 'node:crypto';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { KeyStore } from './key-store.ts';

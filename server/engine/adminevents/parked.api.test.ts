@@ -1,4 +1,7 @@
-/** An effect that cannot take an event, over the real door: what else happens, what becomes of it, and how it is played again. */
+/**
+ * An effect that cannot take an event, over the real door: what else happens, what becomes of it, and how it
+ * is played again.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';

@@ -94,7 +94,8 @@ export async function createBuild(
   if (missing !== undefined) throw apiError('environment_incomplete', missing);
   const build = { ...fresh(ctx, environment), approval: approvalOf({ ...environment, deploy }) };
   const { id } = build;
-  // Whether the branch has a commit that was named is not known: that is no word of the environment, by which policies go.
+  // Whether the branch has a commit that was named is not known: that is no word of the environment, by which
+  // policies go.
   const of = { branch: commit === undefined ? branch : '', commit: commit ?? null };
   await ctx.db.transact(async (db) => {
     const tx = { ...ctx, db };
@@ -196,7 +197,10 @@ export interface ImageDeployed {
   readonly isOverridden: boolean;
 }
 
-/** A build that deploys an existing image by its digest, on the environment's runner. Within the caller's transaction. */
+/**
+ * A build that deploys an existing image by its digest, on the environment's runner. Within the caller's
+ * transaction.
+ */
 export async function deployImage(
   deps: DeployDeps,
   ctx: Ctx,
@@ -285,10 +289,16 @@ export async function reject(
   });
 }
 
-/** Tries: a build that is being reported or approved at this very moment has moved on from where it was looked for. */
+/**
+ * Tries: a build that is being reported or approved at this very moment has moved on from where it was looked
+ * for.
+ */
 const CANCEL_TRIES = 3;
 
-/** Queued, or waiting for approval: ends now. With a runner: the wish is told with the runner's next call. Ended: nothing. */
+/**
+ * Queued, or waiting for approval: ends now. With a runner: the wish is told with the runner's next call.
+ * Ended: nothing.
+ */
 export async function cancelBuild(
   deps: ActsDeps,
   ctx: Ctx,

@@ -1,4 +1,6 @@
-/** The server's side of builds over the real doors: a person submits, a runner that the test plays executes. */
+/**
+ * The server's side of builds over the real doors: a person submits, a runner that the test plays executes.
+ */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

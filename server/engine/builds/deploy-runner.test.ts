@@ -1,4 +1,7 @@
-/** Which runner deploys: the one on whose machine the environment was deployed last, as long as it is enrolled. */
+/**
+ * Which runner deploys: the one on whose machine the environment was deployed last, as long as it is
+ * enrolled.
+ */
 import { BuildsService, DeployDecision } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** The tag of a published image over the real doors: the number of its build and the commit, whoever names the commit, and nothing that a runner makes up. */
+/**
+ * The tag of a published image over the real doors: the number of its build and the commit, whoever names the
+ * commit, and nothing that a runner makes up.
+ */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

@@ -1,6 +1,7 @@
 /**
- * Builds against a model of them: random sequences of what people, runners and time do, on the SQL and on plain data, which must agree on every answer and on
- * where each build stands after it. A failure prints the seed and the shortest sequence that shows it. SVC_MODEL_RUNS sets how many.
+ * Builds against a model of them: random sequences of what people, runners and time do, on the SQL and on
+ * plain data, which must agree on every answer and on where each build stands after it. A failure prints the
+ * seed and the shortest sequence that shows it. SVC_MODEL_RUNS sets how many.
  */
 import { BuildsService, DeployDecision } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import fc from 'fast-check';

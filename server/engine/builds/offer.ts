@@ -1,4 +1,7 @@
-/** The offer of a build, put together when it is granted: what was stored with it, and where its image goes today. */
+/**
+ * The offer of a build, put together when it is granted: what was stored with it, and where its image goes
+ * today.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
 import { BuildOfferSchema } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
@@ -84,12 +87,17 @@ export function createBuildOffers({
   };
 }
 
-/** Digits of the team's mark, 80 bits: nobody finds an app of his own that gets the mark of another team's. */
+/**
+ * Digits of the team's mark, 80 bits: nobody finds an app of his own that gets the mark of another team's.
+ */
 const MARK_DIGITS = 20;
 /** What runners take, and what a label of a host name may hold. */
 const APP_MAX = 63;
 
-/** A runner of the service's pool has apps of many teams: there each goes by a name that no other team's app can have. */
+/**
+ * A runner of the service's pool has apps of many teams: there each goes by a name that no other team's app
+ * can have.
+ */
 export function deployApp(app: string, teamId: string, inServicePool: boolean): string {
   if (!inServicePool) return app;
   const mark = createHash('sha256').update(`${teamId}/${app}`).digest('hex').slice(0, MARK_DIGITS);

@@ -1,4 +1,7 @@
-/** Images of another team in the service's local registry, over the real doors: whether they are there or not, the answer is that of an image that does not exist. */
+/**
+ * Images of another team in the service's local registry, over the real doors: whether they are there or not,
+ * the answer is that of an image that does not exist.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcApiError, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -49,7 +49,10 @@ type Shown =
   | 'createdAt'
   | 'finishedAt';
 
-/** With what its item says, the one that stands for it; null while there is none. Runner, attempts, times and output are over all of its items. */
+/**
+ * With what its item says, the one that stands for it; null while there is none. Runner, attempts, times and
+ * output are over all of its items.
+ */
 export interface BuildRow
   extends
     Pick<typeof builds.$inferSelect, Shown>,
@@ -148,7 +151,10 @@ export function stateOf({
   return workPhase === DEPLOYING ? 'deploying' : workPhase === PUBLISHING ? 'publishing' : 'running';
 }
 
-/** What is to be said of its end. Of one that a person ended after its item had done its part, the item's end says nothing. */
+/**
+ * What is to be said of its end. Of one that a person ended after its item had done its part, the item's end
+ * says nothing.
+ */
 function endOf(row: BuildRow) {
   const nothing = { reason: null, exitCode: null, message: null, meteredMs: null };
   if (row.finishedAt === null) return nothing;

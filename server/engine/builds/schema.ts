@@ -1,6 +1,7 @@
 /**
- * Builds: what a work item cannot tell. Where a build stands while a runner has it is said by its item (`work_items.state` and `.phase`); the row
- * here says that it is open, waits for a person, or has ended, and it is changed in the very statement that ends the item.
+ * Builds: what a work item cannot tell. Where a build stands while a runner has it is said by its item
+ * (`work_items.state` and `.phase`); the row here says that it is open, waits for a person, or has ended, and
+ * it is changed in the very statement that ends the item.
  */
 import { sql } from 'drizzle-orm';
 import { boolean, check, foreignKey, index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
@@ -13,7 +14,10 @@ export const builds = pgTable(
     id: id('id').primaryKey(),
     teamId: id('team_id').notNull(),
     environmentId: id('environment_id').notNull(),
-    /** From 1. Given out under a lock on the environment that is held until the commit, so that a smaller number never appears later. */
+    /**
+     * From 1. Given out under a lock on the environment that is held until the commit, so that a smaller
+     * number never appears later.
+     */
     number: integer('number').notNull(),
     state: text('state', {
       enum: ['open', 'awaiting_approval', 'succeeded', 'failed', 'cancelled'],
@@ -42,7 +46,10 @@ export const builds = pgTable(
     message: text('message'),
     /** The item that stands for it now: its own, or that of the approved deploy. */
     workId: id('work_id').notNull(),
-    /** Runner on whose machine its deploy came up, or may have: that of the environment's newest such build executes its next deploys (work/build-sql.ts). */
+    /**
+     * Runner on whose machine its deploy came up, or may have: that of the environment's newest such build
+     * executes its next deploys (work/build-sql.ts).
+     */
     deployRunnerId: id('deploy_runner_id'),
     /** W3C trace id, 32 hexadecimal digits. */
     traceId: text('trace_id').notNull(),

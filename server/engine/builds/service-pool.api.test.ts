@@ -1,4 +1,7 @@
-/** Builds of teams that the service operates: they go to the service's own pool while JOB_RUNNER_ENABLED is set, and to nobody else. */
+/**
+ * Builds of teams that the service operates: they go to the service's own pool while JOB_RUNNER_ENABLED is
+ * set, and to nobody else.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';

@@ -1,6 +1,7 @@
 /**
- * What an item of a build executes, as it is stored with it: the plain part as JSON, and everything that only the runner may read as one encrypted text that
- * is bound to the item. Taken from the environment when the build is submitted, so that a change of the environment touches no build that waits.
+ * What an item of a build executes, as it is stored with it: the plain part as JSON, and everything that only
+ * the runner may read as one encrypted text that is bound to the item. Taken from the environment when the
+ * build is submitted, so that a change of the environment touches no build that waits.
  */
 import { openGitCredentials } from '../../apps/environments/index.ts';
 import type { Deploy, Environment, GitCredentials } from '../../apps/environments/index.ts';
@@ -87,8 +88,8 @@ export async function readInput(
 }
 
 /**
- * Name of an environment's image. The dot keeps apart what dashes could not: neither part holds one. An image name part cannot end with a dash, so an
- * environment that does goes by its id.
+ * Name of an environment's image. The dot keeps apart what dashes could not: neither part holds one. An image
+ * name part cannot end with a dash, so an environment that does goes by its id.
  */
 export function imageRepository(projectSlug: string, { id, name }: Environment): string {
   return `${projectSlug}.${name.endsWith('-') || name.includes('--') ? id.replace('_', '-') : name}`;

@@ -1,4 +1,7 @@
-/** Changes of build rows. All statements carry the team of a build or an environment that was found in a TeamScope. */
+/**
+ * Changes of build rows. All statements carry the team of a build or an environment that was found in a
+ * TeamScope.
+ */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { Database } from '../../base/db/index.ts';
 import type { Environment, OpenBuilds } from '../../apps/environments/index.ts';

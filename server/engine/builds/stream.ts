@@ -1,9 +1,10 @@
 /**
- * A build as it goes on: its output, its phases and where it stands, over every item and every attempt in turn. A build has one item, or two when its
- * deploy was approved by a person; each has output of its own.
+ * A build as it goes on: its output, its phases and where it stands, over every item and every attempt in
+ * turn. A build has one item, or two when its deploy was approved by a person; each has output of its own.
  *
- * State: the place behind which it goes on (item, grant, offset, phases told of that grant), which is also the position that a client comes back with. The
- * build is read before the output, so that what was stored before its end is certainly seen.
+ * State: the place behind which it goes on (item, grant, offset, phases told of that grant), which is also
+ * the position that a client comes back with. The build is read before the output, so that what was stored
+ * before its end is certainly seen.
  */
 import { BuildEventSchema } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import type { BuildEvent } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
@@ -76,7 +77,10 @@ function parsePlace(after: string | undefined): Place {
 
 const EVERYTHING: OutputPosition = { epoch: Infinity, offset: Infinity };
 
-/** Behind all output that was stored when the item was read; a phase that begins exactly there has everything in front of it. */
+/**
+ * Behind all output that was stored when the item was read; a phase that begins exactly there has everything
+ * in front of it.
+ */
 const storedEnd = ({ epoch, logOffset }: ItemRow): OutputPosition => ({ epoch, offset: logOffset + 1 });
 
 const isBeyond = (item: ItemRow | undefined, { epoch, offset }: OutputPosition): boolean =>

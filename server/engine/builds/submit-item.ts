@@ -1,4 +1,7 @@
-/** Makes a build, and the items that runners execute for it, durable: each in one transaction with the row that it belongs to. */
+/**
+ * Makes a build, and the items that runners execute for it, durable: each in one transaction with the row
+ * that it belongs to.
+ */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { environmentRows } from '../../apps/environments/index.ts';
 import type { Deploy, Environment } from '../../apps/environments/index.ts';

@@ -1,4 +1,7 @@
-/** Whose turn it is: one build of an environment at a time, none left behind, and nobody who has to be woken for it. */
+/**
+ * Whose turn it is: one build of an environment at a time, none left behind, and nobody who has to be woken
+ * for it.
+ */
 import { BuildsService, DeployDecision } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

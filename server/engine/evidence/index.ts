@@ -1,4 +1,7 @@
-/** What a build leaves for those who keep evidence of it: facts in the event of its end, and the list of its packages beside it. They stand in the statement that ends it, which is in work/report.ts. */
+/**
+ * What a build leaves for those who keep evidence of it: facts in the event of its end, and the list of its
+ * packages beside it. They stand in the statement that ends it, which is in work/report.ts.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
 import type { BuildResult } from '@svc/proto/gen/svc/runner/v1/runner_pb.ts';
@@ -41,8 +44,10 @@ export function imageEvidence({
 }
 
 /**
- * Member `build` of the event of the ended item `e` (`id`, `runner_id`, `state`, `finished_at`): of its build, if `from` has it as a row of `builds`, for those who keep evidence of it. When they read the event its
- * environment may be gone, and the build and the item with it. Nothing where it has no image. `deployed`: whether the item deployed it, where no address says so.
+ * Member `build` of the event of the ended item `e` (`id`, `runner_id`, `state`, `finished_at`): of its
+ * build, if `from` has it as a row of `builds`, for those who keep evidence of it. When they read the event
+ * its environment may be gone, and the build and the item with it. Nothing where it has no image. `deployed`:
+ * whether the item deployed it, where no address says so.
  */
 export function buildFacts(
   sql: SqlTag,
@@ -68,7 +73,10 @@ export function buildFacts(
 
 const sbomDigest = (sbom: string): string => createHash('sha256').update(sbom, 'base64').digest('hex');
 
-/** CTE `sbom_kept`: what the image of the ended item is made of, by its digest: several builds with equal dependencies keep one. Whoever reads the event reads it. */
+/**
+ * CTE `sbom_kept`: what the image of the ended item is made of, by its digest: several builds with equal
+ * dependencies keep one. Whoever reads the event reads it.
+ */
 export function keepSbom(sql: SqlTag, from: string, { sbom }: ImageEvidence): Fragment {
   if (sbom === undefined) return sql``;
   return sql`

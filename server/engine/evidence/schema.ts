@@ -3,7 +3,10 @@ import { pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { bytes, id, instant } from '../../base/db/columns.ts';
 import { teams } from '../../kit/resource/schema.ts';
 
-/** Documents as they came, gzipped, by the SHA-256 of that. The engine writes those of builds with their reports. */
+/**
+ * Documents as they came, gzipped, by the SHA-256 of that. The engine writes those of builds with their
+ * reports.
+ */
 export const sboms = pgTable(
   'sboms',
   {

@@ -1,6 +1,6 @@
 /**
- * What holds a team's work back: limits below those of the installation, and gates of spending. The engine reads both where work is submitted
- * and runners are enrolled; money, which stands above, writes them.
+ * What holds a team's work back: limits below those of the installation, and gates of spending. The engine
+ * reads both where work is submitted and runners are enrolled; money, which stands above, writes them.
  */
 import type { SettingsOf } from '@svc/proto/process/settings.ts';
 import { declareFeature } from '../../kit/feature.ts';

@@ -1,4 +1,7 @@
-/** What holds a team's work back. Money writes these rows, and the engine reads them where work is submitted and runners are enrolled. */
+/**
+ * What holds a team's work back. Money writes these rows, and the engine reads them where work is submitted
+ * and runners are enrolled.
+ */
 import { sql } from 'drizzle-orm';
 import { check, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 import { id, instant } from '../../base/db/columns.ts';
@@ -21,7 +24,10 @@ export const spendGates = pgTable(
   ],
 );
 
-/** Limits of the payer's plan where they are lower than the installation's own; read where those are. Nearly always empty. */
+/**
+ * Limits of the payer's plan where they are lower than the installation's own; read where those are. Nearly
+ * always empty.
+ */
 export const teamLimits = pgTable('team_limits', {
   teamId: id('team_id').primaryKey(),
   queuedMax: integer('queued_max'),

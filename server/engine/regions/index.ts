@@ -1,4 +1,7 @@
-/** Regions: who operates the machines that run a team's work. There are few of them, made at the first start; staff assign them to teams. */
+/**
+ * Regions: who operates the machines that run a team's work. There are few of them, made at the first start;
+ * staff assign them to teams.
+ */
 import { asc, eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';

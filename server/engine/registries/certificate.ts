@@ -1,4 +1,7 @@
-/** X.509 certificates, as few of them as a registry needs to trust our tokens: a root, and one signed by it, both of P-256 keys (RFC 5280). */
+/**
+ * X.509 certificates, as few of them as a registry needs to trust our tokens: a root, and one signed by it,
+ * both of P-256 keys (RFC 5280).
+ */
 import { createHash, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 

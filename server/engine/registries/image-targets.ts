@@ -1,4 +1,7 @@
-/** Where images go: the team's registry, or the service's own; and whose those are that lie in the service's own. */
+/**
+ * Where images go: the team's registry, or the service's own; and whose those are that lie in the service's
+ * own.
+ */
 import { parseImage, problemOfImage } from '@svc/proto/images/reference.ts';
 import { notFound } from '../../kit/not-found.ts';
 
@@ -21,7 +24,10 @@ export interface ImageTargets {
   holderOf(teamId: string, image: string): Promise<RegistryTarget | undefined>;
 }
 
-/** Whether an image, `host/namespace/name`, lies in a registry: host and namespace are whole parts of its name. */
+/**
+ * Whether an image, `host/namespace/name`, lies in a registry: host and namespace are whole parts of its
+ * name.
+ */
 export function liesIn(
   image: string,
   { host, namespace }: Pick<RegistryTarget, 'host' | 'namespace'>,
@@ -31,7 +37,10 @@ export function liesIn(
 
 const TEAM_ID = /^team_[0-9a-z]{26}$/;
 
-/** All names of the machine that connects are one host, and its port decides; 443 is what a host without a port means. */
+/**
+ * All names of the machine that connects are one host, and its port decides; 443 is what a host without a
+ * port means.
+ */
 function hostKey(host: string): string {
   return host
     .toLowerCase()
@@ -39,7 +48,10 @@ function hostKey(host: string): string {
     .replace(/:443$/, '');
 }
 
-/** Throws `not_found` for an image in another team's namespace of the local registry: whether it is there is told to that team alone. */
+/**
+ * Throws `not_found` for an image in another team's namespace of the local registry: whether it is there is
+ * told to that team alone.
+ */
 export function refuseOthersImage(
   { teamId, localRegistry }: { readonly teamId: string; readonly localRegistry: string },
   image: string | undefined,
@@ -57,7 +69,10 @@ export interface Lease {
   readonly epoch: number;
 }
 
-/** What lets the holder of a lease read and write the team's images in the local registry. server/engine/registries implements it. */
+/**
+ * What lets the holder of a lease read and write the team's images in the local registry.
+ * server/engine/registries implements it.
+ */
 export type LeaseCredential = (
   teamId: string,
   lease: Lease,
@@ -68,7 +83,10 @@ export interface LocalRegistry {
   readonly leaseCredential: LeaseCredential;
 }
 
-/** Behind the team's own registries the service's local one: each team has a namespace of its own there, and each lease a credential for it. */
+/**
+ * Behind the team's own registries the service's local one: each team has a namespace of its own there, and
+ * each lease a credential for it.
+ */
 export function withLocalRegistry(
   targets: ImageTargets,
   { localRegistry, leaseCredential }: LocalRegistry,

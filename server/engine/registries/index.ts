@@ -1,4 +1,7 @@
-/** Registries that teams bring themselves: where images of their builds go. Credentials leave the server in the offer of a build, and nowhere else. */
+/**
+ * Registries that teams bring themselves: where images of their builds go. Credentials leave the server in
+ * the offer of a build, and nowhere else.
+ */
 import { eq } from 'drizzle-orm';
 import { RegistriesService, RegistrySchema } from '@svc/proto/gen/svc/registries/v1/registries_pb.ts';
 import type {
@@ -89,7 +92,10 @@ async function add(deps: RegistriesDeps, ctx: Ctx, request: AddRequest): Promise
   });
 }
 
-/** Builds that began before that moment, which is one of the clock that builds have their times from, may still go by the registry. */
+/**
+ * Builds that began before that moment, which is one of the clock that builds have their times from, may
+ * still go by the registry.
+ */
 async function clearDefault(tx: Ctx, all: readonly Registry[]): Promise<Registry | undefined> {
   const before = all.find((registry) => registry.default);
   if (before === undefined) return undefined;

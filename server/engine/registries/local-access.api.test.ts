@@ -1,4 +1,6 @@
-/** The service's local registry, a real one that believes our tokens: two teams' builds, and everybody else. */
+/**
+ * The service's local registry, a real one that believes our tokens: two teams' builds, and everybody else.
+ */
 import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

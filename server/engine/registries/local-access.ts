@@ -1,7 +1,7 @@
 /**
- * Who reads and writes what in the service's local registry. A build gets a credential with its lease; for it the registry's token protocol
- * (distribution.github.io/distribution/spec/auth/token) gives tokens that are good for the images of the build's team, and for nothing else.
- * With the lease ends the credential.
+ * Who reads and writes what in the service's local registry. A build gets a credential with its lease; for it
+ * the registry's token protocol (distribution.github.io/distribution/spec/auth/token) gives tokens that are
+ * good for the images of the build's team, and for nothing else. With the lease ends the credential.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { randomUUID, timingSafeEqual } from 'node:crypto';
@@ -101,7 +101,9 @@ async function answer(deps: Access, { query, header }: EndpointRequest): Promise
   return { headers: HEADERS, body: JSON.stringify(body) };
 }
 
-/** What of one scope, `repository:<name>:<actions>`, the team may have; the registry refuses what is missing. */
+/**
+ * What of one scope, `repository:<name>:<actions>`, the team may have; the registry refuses what is missing.
+ */
 function accessOf(scope: string, teamId: string): Array<{ type: string; name: string; actions: string[] }> {
   const [, name = '', wanted = ''] = /^repository:(.+):([a-z*,]*)$/.exec(scope) ?? [];
   if (!name.startsWith(`${teamId}/`)) return [];

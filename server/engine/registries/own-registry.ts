@@ -1,9 +1,12 @@
 /**
- * The installation's own registry as a child of the server, for one machine that has no other: the CNCF distribution, found on PATH. It listens on a port of loopback that is chosen once,
- * because the names of images hold it, and lets in who has a token of ours.
+ * The installation's own registry as a child of the server, for one machine that has no other: the CNCF
+ * distribution, found on PATH. It listens on a port of loopback that is chosen once, because the names of
+ * images hold it, and lets in who has a token of ours.
  *
- * It lives no longer than the server: a shell beside it waits at a pipe whose other end the server holds, and ends the registry when that is gone, however the server ended. When the registry
- * ends by itself it is started again, for as long as the server runs. Of two servers with one data folder one has the port; the other tries again, and has it when the first is gone.
+ * It lives no longer than the server: a shell beside it waits at a pipe whose other end the server holds, and
+ * ends the registry when that is gone, however the server ended. When the registry ends by itself it is
+ * started again, for as long as the server runs. Of two servers with one data folder one has the port; the
+ * other tries again, and has it when the first is gone.
  */
 import { execFile, spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -76,8 +79,9 @@ async function answerOf(program: string, args: readonly string[]): Promise<strin
 }
 
 /**
- * Where `LOCAL_REGISTRY` is `auto`, with its port, which is chosen now if it was not before. Undefined: none is to be started, or there is no program. Servers that share their work with others start
- * none: each would have its own, and an image of one could not be pulled by the offer of another.
+ * Where `LOCAL_REGISTRY` is `auto`, with its port, which is chosen now if it was not before. Undefined: none
+ * is to be started, or there is no program. Servers that share their work with others start none: each would
+ * have its own, and an image of one could not be pulled by the offer of another.
  */
 export async function prepareOwnRegistry(config: Place): Promise<OwnRegistry | undefined> {
   if (!startsItsOwn(config)) return undefined;
@@ -154,7 +158,10 @@ interface Process {
   end(): Promise<void>;
 }
 
-/** A group of its own: Ctrl-C reaches the server first. It gets no environment of ours, which holds secrets, and from which it would take settings. */
+/**
+ * A group of its own: Ctrl-C reaches the server first. It gets no environment of ours, which holds secrets,
+ * and from which it would take settings.
+ */
 function start(program: string, config: string, log: string): Process {
   const output = openSync(log, 'w', 0o600);
   const child = spawn('sh', ['-c', GUARD, 'svc-local-registry', program, config], {

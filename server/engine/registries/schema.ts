@@ -11,7 +11,10 @@ export const registries = teamTable(
     /** Empty: none. */
     namespace: text('namespace').notNull(),
     default: boolean('is_default').notNull(),
-    /** Since when it is not the default any more: builds that are older than that may go by it. Null: it is, or never was. */
+    /**
+     * Since when it is not the default any more: builds that are older than that may go by it. Null: it is,
+     * or never was.
+     */
     defaultUntil: instant('default_until'),
     /** User name and password, encrypted as one text and bound to the row; null without. */
     sealed: text('sealed'),

@@ -8,8 +8,9 @@ interface RegistryRef {
 }
 
 /**
- * Builds that go by the registry, or may: which one it is, is decided when a runner takes a build. So it is any build of the team that has not ended, while the
- * registry is the default; and when it no longer is, those that were there before it ceased to be. A build with an image counts where that lies, too: a rollback
+ * Builds that go by the registry, or may: which one it is, is decided when a runner takes a build. So it is
+ * any build of the team that has not ended, while the registry is the default; and when it no longer is,
+ * those that were there before it ceased to be. A build with an image counts where that lies, too: a rollback
  * and a deploy that was or is yet to be approved pull from there.
  */
 export async function buildsUsing(

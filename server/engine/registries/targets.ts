@@ -1,4 +1,7 @@
-/** Where images of a team's builds go, decided when a runner takes the build. The only place where credentials are opened. */
+/**
+ * Where images of a team's builds go, decided when a runner takes the build. The only place where credentials
+ * are opened.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { liesIn } from './image-targets.ts';
 import type { ImageTargets, RegistryTarget } from './image-targets.ts';
@@ -23,8 +26,8 @@ export interface ReachDeps {
 export const sealedAt = (id: string): string => `registries.sealed:${id}`;
 
 /**
- * Whether a host stands for a machine of whoever executes the builds. In the service's own pool that is the service: loopback there is where the local registry
- * listens, in which other teams have their images.
+ * Whether a host stands for a machine of whoever executes the builds. In the service's own pool that is the
+ * service: loopback there is where the local registry listens, in which other teams have their images.
  */
 export function isOfPool(host: string, operator: string, localRegistry: string): boolean {
   // 0.0.0.0 is answered by whatever listens on loopback.
@@ -52,7 +55,10 @@ interface Target extends Readonly<StoredTarget> {
   readonly operator: Operator;
 }
 
-/** The ones that builds may go by. Whose namespace is longer comes first: it says more about an image that lies in several. */
+/**
+ * The ones that builds may go by. Whose namespace is longer comes first: it says more about an image that
+ * lies in several.
+ */
 async function findTargets(sql: SqlTag, teamId: string): Promise<readonly Target[]> {
   return await sql<Target[]>`
     select r.id, r.host, r.namespace, r.sealed, r.insecure, r.is_default as "default", g.operator

@@ -1,7 +1,8 @@
 /**
- * Signs the tokens that the service's local registry believes (JWT, ES256). Keys come from the installation's key, so that all of its servers sign with the
- * same and nothing has to be kept. The registry is given the root's certificate; each token brings the certificate of the key that signed it along
- * (`x5c`), which every version of the registry takes.
+ * Signs the tokens that the service's local registry believes (JWT, ES256). Keys come from the installation's
+ * key, so that all of its servers sign with the same and nothing has to be kept. The registry is given the
+ * root's certificate; each token brings the certificate of the key that signed it along (`x5c`), which every
+ * version of the registry takes.
  */
 import { createECDH, createPrivateKey, createPublicKey, sign, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
@@ -49,7 +50,10 @@ export function createTokenSigner(secrets: Pick<Secrets, 'mac'>): TokenSigner {
   };
 }
 
-/** For the registry, `DATA_DIR/registry/tokens.crt`. One of the same key stays, because the registry may have read it. */
+/**
+ * For the registry, `DATA_DIR/registry/tokens.crt`. One of the same key stays, because the registry may have
+ * read it.
+ */
 export function keepRootCertificate({ rootCertificate }: TokenSigner, dataDir: string): void {
   const path = rootCertificateFile(dataDir);
   const keyIn = (pem: string): string =>

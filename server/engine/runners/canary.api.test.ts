@@ -1,6 +1,6 @@
 /**
- * A canary in every input that reaches a team: none of them sings in the bundle for support. Keys, tokens, values of variables, notes, labels, what
- * a daemon says of itself and what it reports.
+ * A canary in every input that reaches a team: none of them sings in the bundle for support. Keys, tokens,
+ * values of variables, notes, labels, what a daemon says of itself and what it reports.
  */
 import { createSvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** A team without a runner, from the first run that gets stuck to the machine that takes it: by the workers of a real server. */
+/**
+ * A team without a runner, from the first run that gets stuck to the machine that takes it: by the workers of
+ * a real server.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import { expect, it } from 'vitest';
 import { createIndependentRunner } from '../../../test/e2e/independent-runner.ts';

@@ -3,9 +3,10 @@
  *
  *     fine ──work waited 60 s, no runner able──> degraded ──one able again, in two calls──> fine
  *
- * One row per team, changed by one statement a transition, so that any number of workers watch and each entry and each end is noted, and told,
- * once. Teams that paused their runners themselves are left alone while one of those is in contact. A team also leaves when its work no longer goes
- * to its own runners, and when it has neither runners nor work left.
+ * One row per team, changed by one statement a transition, so that any number of workers watch and each entry
+ * and each end is noted, and told, once. Teams that paused their runners themselves are left alone while one
+ * of those is in contact. A team also leaves when its work no longer goes to its own runners, and when it has
+ * neither runners nor work left.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
@@ -16,14 +17,20 @@ import { isAble, poolFacts } from './pool-facts.ts';
 import { ms } from '../../base/sql.ts';
 import type { Fragment } from '../../base/sql.ts';
 
-/** Items at the head of each queue that are looked at. A younger one with a higher priority can hide an older one for as long as `stuckMs`. */
+/**
+ * Items at the head of each queue that are looked at. A younger one with a higher priority can hide an older
+ * one for as long as `stuckMs`.
+ */
 const HEAD_ITEMS = 50;
 
 /** Ids of a statement's own rows, see base/ids.ts. */
 const eventId = (sql: SqlTag): Fragment =>
   sql`${idHead('evt')} || substr(replace(gen_random_uuid()::text, '-', ''), 17, 16)`;
 
-/** Teams with waiting work, found by leaping from pool to pool in the queue's own index: as many steps as pools that have any. */
+/**
+ * Teams with waiting work, found by leaping from pool to pool in the queue's own index: as many steps as
+ * pools that have any.
+ */
 const poolsWithWork = (sql: SqlTag): Fragment => sql`
   pools as (
     (select w.pool_id from work_items w where w.state = 'queued' order by w.pool_id limit 1)
@@ -122,7 +129,10 @@ export async function leaveDegraded(sql: SqlTag, settings: WorkSettings): Promis
   return rows.map(({ teamId }) => teamId);
 }
 
-/** Remembers of each degraded team one runner that is able again, and when it was heard; forgets one that is not able any more. */
+/**
+ * Remembers of each degraded team one runner that is able again, and when it was heard; forgets one that is
+ * not able any more.
+ */
 async function noteCandidates(sql: SqlTag, settings: WorkSettings): Promise<void> {
   await sql`
     update runner_team_health h set candidate_id = c.id, candidate_seen_at = c.seen_at
@@ -155,7 +165,9 @@ export async function noteOutdated(sql: SqlTag, settings: WorkSettings): Promise
   return count;
 }
 
-/** Ends pauses whose time is over; the runner was given work again from that moment on, this writes it down. */
+/**
+ * Ends pauses whose time is over; the runner was given work again from that moment on, this writes it down.
+ */
 export async function endPauses(sql: SqlTag): Promise<number> {
   const { count } = await sql`
     with resumed as (

@@ -1,7 +1,8 @@
 /**
- * The bundle for support. Redacted by construction: it is put together from the columns named here, none of which is a key, a token or a setting's
- * value, and what was written freely is cut down by redact.ts. With `live` it asks the runners first and waits for one answer, at most 20 s, so that a heartbeat every 15 s is in time, and no longer
- * than its caller waits.
+ * The bundle for support. Redacted by construction: it is put together from the columns named here, none of
+ * which is a key, a token or a setting's value, and what was written freely is cut down by redact.ts. With
+ * `live` it asks the runners first and waits for one answer, at most 20 s, so that a heartbeat every 15 s is
+ * in time, and no longer than its caller waits.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';

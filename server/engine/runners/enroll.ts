@@ -1,8 +1,9 @@
 /**
- * Enrollment: a one-shot token is exchanged for a place in the team's roster. It holds no longer than whoever issued it could issue it: as a
- * member who may manage runners, and with the API key that it was issued with. The token is used up in the statement that makes the runner; a
- * name that is taken rolls both back, so that the token is still good. The same token with the same key answers the same runner for 15
- * minutes, so that a lost answer loses nothing.
+ * Enrollment: a one-shot token is exchanged for a place in the team's roster. It holds no longer than whoever
+ * issued it could issue it: as a member who may manage runners, and with the API key that it was issued with.
+ * The token is used up in the statement that makes the runner; a name that is taken rolls both back, so that
+ * the token is still good. The same token with the same key answers the same runner for 15 minutes, so that a
+ * lost answer loses nothing.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash, randomBytes } from 'node:crypto';
@@ -110,7 +111,10 @@ function tokenInvalid(): Error {
   );
 }
 
-/** Whether it may still make a runner, or did so a short while ago. What it is good for is decided where it is used up. */
+/**
+ * Whether it may still make a runner, or did so a short while ago. What it is good for is decided where it is
+ * used up.
+ */
 async function isTokenKnown(sql: SqlTag, token: string): Promise<boolean> {
   const [row] = await sql<Array<{ known: boolean }>>`
     select coalesce(used_at > clock_timestamp() - ${TOKEN_MINUTES}::int * interval '1 minute', expires_at > clock_timestamp()) as known

@@ -1,4 +1,7 @@
-/** A team's runners together: degraded or not, why work waits, what a runner did, and which versions are served. Against a real PostgreSQL. */
+/**
+ * A team's runners together: degraded or not, why work waits, what a runner did, and which versions are
+ * served. Against a real PostgreSQL.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { RunnersService, WaitingReason } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';

@@ -1,4 +1,7 @@
-/** The health of a runner in one word. The first rule that holds wins: what the team did before what the machine does. */
+/**
+ * The health of a runner in one word. The first rule that holds wins: what the team did before what the
+ * machine does.
+ */
 import { Health } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
 import { isBelow } from '../work/index.ts';
 

@@ -1,4 +1,7 @@
-/** What a runner held and gave back. Times are the control plane's, to the millisecond; its own measurements stand beside them. */
+/**
+ * What a runner held and gave back. Times are the control plane's, to the millisecond; its own measurements
+ * stand beside them.
+ */
 import { requireTeam } from '../../kit/authorise.ts';
 import type { TeamScope } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
@@ -28,7 +31,10 @@ export interface HistoryQuery extends RunnerInTeam {
   readonly after: { readonly grantedAt: string; readonly workId: string } | undefined;
 }
 
-/** Newest grant first. A report is of one epoch alone, so the item's own times belong to the lease that has one. */
+/**
+ * Newest grant first. A report is of one epoch alone, so the item's own times belong to the lease that has
+ * one.
+ */
 export async function listHistory(
   sql: SqlTag,
   scope: TeamScope,

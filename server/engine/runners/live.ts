@@ -10,7 +10,10 @@ import type { WorkSettings } from '../work/index.ts';
 import { listRunners, toMessage } from './row.ts';
 import { teamHealth } from './team-health.ts';
 
-/** Every heartbeat moves a time: when nothing else changed, watchers hear of it this much later at most, for all runners at once. */
+/**
+ * Every heartbeat moves a time: when nothing else changed, watchers hear of it this much later at most, for
+ * all runners at once.
+ */
 const CONTACT_EVERY_MS = 10_000;
 
 export interface RosterWatcher {

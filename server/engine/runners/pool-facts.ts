@@ -1,6 +1,7 @@
 /**
- * What the runners of one pool are able to, counted in one indexed read. The rules are those of work/sql.ts (who may receive work) and of health.ts
- * (which word comes first): each runner is counted under the first thing that keeps it from work.
+ * What the runners of one pool are able to, counted in one indexed read. The rules are those of work/sql.ts
+ * (who may receive work) and of health.ts (which word comes first): each runner is counted under the first
+ * thing that keeps it from work.
  */
 // No TeamScope: fragments of statements that take a TeamScope.
 import type { SqlTag } from '../../base/db/index.ts';
@@ -25,7 +26,10 @@ export interface PoolFacts {
   /** Able, holding nothing, and in no group whose limit is reached. */
   readonly idle: number;
   readonly idleContainers: number;
-  /** A group of able runners that hold nothing, and may hold nothing more because its limit is reached. Null: there is none. */
+  /**
+   * A group of able runners that hold nothing, and may hold nothing more because its limit is reached. Null:
+   * there is none.
+   */
   readonly fullGroup: string | null;
   /** Null while a runner is able. */
   readonly blocked: Blocked | null;
@@ -33,7 +37,10 @@ export interface PoolFacts {
   readonly reasons: string | null;
 }
 
-/** Whether the runner `r` may be given work at this moment. `work/sql.ts` decides it when it calls; this is for looking on. */
+/**
+ * Whether the runner `r` may be given work at this moment. `work/sql.ts` decides it when it calls; this is
+ * for looking on.
+ */
 export function isAble(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`(
     r.revoked_at is null and r.last_seen_at > now() - ${ms(sql, settings.silentMs)} and r.strikes < ${settings.strikesMax}::int
@@ -41,7 +48,10 @@ export function isAble(sql: SqlTag, settings: WorkSettings): Fragment {
     and not ${runnerIsBelow(sql, settings.minVersion)} and not r.draining and cardinality(r.not_ready) = 0)`;
 }
 
-/** A SELECT of one row with the columns of PoolFacts, for the pool that the fragment names; `only`: of those of its runners `r` for which it holds. */
+/**
+ * A SELECT of one row with the columns of PoolFacts, for the pool that the fragment names; `only`: of those
+ * of its runners `r` for which it holds.
+ */
 export function poolFacts(
   sql: SqlTag,
   settings: WorkSettings,

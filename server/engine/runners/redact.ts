@@ -1,15 +1,21 @@
 /**
- * A runner as a bundle for support shows it: what its team and its machine wrote freely is left out or cut down to what is known to be harmless,
- * because a bundle leaves the team, and people put secrets into notes and labels.
+ * A runner as a bundle for support shows it: what its team and its machine wrote freely is left out or cut
+ * down to what is known to be harmless, because a bundle leaves the team, and people put secrets into notes
+ * and labels.
  */
 import type { RunnerRow } from './row.ts';
 
-/** A program's name and its version, as far as they look like that: `podman 4.3.1`, `Docker version 24.0.7`. What follows is cut off. */
+/**
+ * A program's name and its version, as far as they look like that: `podman 4.3.1`, `Docker version 24.0.7`.
+ * What follows is cut off.
+ */
 const VERSION = /^([A-Za-z][A-Za-z-]{0,19} ){0,2}v?\d{1,6}(\.\d{1,6}){1,3}/;
 
 const versionOnly = (text: string): string => VERSION.exec(text)?.[0] ?? '';
 
-/** The first word of each reason: `disk`, `engine`. The whole sentence is in the roster, for the team itself. */
+/**
+ * The first word of each reason: `disk`, `engine`. The whole sentence is in the roster, for the team itself.
+ */
 function reasonWord(text: string): string {
   const [word = ''] = text.toLowerCase().split(/[^a-z]/, 1);
   return REASONS.has(word) ? word : 'other';

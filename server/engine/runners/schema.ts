@@ -86,8 +86,9 @@ export const runners = pgTable(
 );
 
 /**
- * The routes of a runner: those of its pool whose selector its group and labels satisfy. Triggers of the migration keep it so, under a lock on the pool's
- * routes: whoever changes a runner, a group or the routes cannot forget it, and of two at once the later one sees the other.
+ * The routes of a runner: those of its pool whose selector its group and labels satisfy. Triggers of the
+ * migration keep it so, under a lock on the pool's routes: whoever changes a runner, a group or the routes
+ * cannot forget it, and of two at once the later one sees the other.
  */
 export const runnerRoutes = pgTable(
   'runner_routes',
@@ -167,7 +168,10 @@ export const runnerEvents = pgTable(
   ],
 );
 
-/** Whether a team's work is stuck because no runner takes it; one row per team that ever was. See runners/degraded.ts. */
+/**
+ * Whether a team's work is stuck because no runner takes it; one row per team that ever was. See
+ * runners/degraded.ts.
+ */
 export const runnerTeamHealth = pgTable(
   'runner_team_health',
   {

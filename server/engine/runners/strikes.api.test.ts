@@ -1,6 +1,7 @@
 /**
- * Strikes for durations that differ, as a runner and its team see them: what is compared is the time between claim and report by the control plane's
- * clock, and nothing is held against a runner for time in which the two could not talk.
+ * Strikes for durations that differ, as a runner and its team see them: what is compared is the time between
+ * claim and report by the control plane's clock, and nothing is held against a runner for time in which the
+ * two could not talk.
  */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcApiError, SvcSDK } from '@svc/sdk';

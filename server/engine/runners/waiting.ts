@@ -1,6 +1,7 @@
 /**
- * Why an item of work waits, and what to do about it. Nothing is stored: the answer is what the queue and the runners look like at the moment of the
- * question, one query for any number of items. The first rule that holds wins: what nobody can help before what only takes time.
+ * Why an item of work waits, and what to do about it. Nothing is stored: the answer is what the queue and the
+ * runners look like at the moment of the question, one query for any number of items. The first rule that
+ * holds wins: what nobody can help before what only takes time.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import { WaitingReason, WaitingReasonSchema } from '@svc/proto/gen/svc/runners/v1/runners_pb.ts';
@@ -34,7 +35,10 @@ interface ItemFacts extends PoolFacts {
   readonly servicePool: boolean;
   /** An earlier build of its environment is open. */
   readonly environmentBusy: boolean;
-  /** Name of the one runner that may have it, of which alone the other facts then are: its environment is deployed there. */
+  /**
+   * Name of the one runner that may have it, of which alone the other facts then are: its environment is
+   * deployed there.
+   */
   readonly boundTo: string | null;
   readonly kind: 'run' | 'build';
   readonly selector: Selector;
@@ -103,8 +107,9 @@ function limitReached(sql: SqlTag): Fragment {
 const BEFORE_MAX = 100;
 
 /**
- * How many items of other teams are granted before the item `i` if nothing else comes: the item has its turn when the pool's time has come to that of its team and the items of its own before it, and until
- * then each other team gets what its weight gives it, if it has as much.
+ * How many items of other teams are granted before the item `i` if nothing else comes: the item has its turn
+ * when the pool's time has come to that of its team and the items of its own before it, and until then each
+ * other team gets what its weight gives it, if it has as much.
  */
 function itemsBefore(sql: SqlTag): Fragment {
   return sql`(

@@ -1,4 +1,7 @@
-/** The worker's look at teams and runners for what only time changes. Any number of servers may watch: each change is one statement. */
+/**
+ * The worker's look at teams and runners for what only time changes. Any number of servers may watch: each
+ * change is one statement.
+ */
 import type { Clock } from '../../base/clock.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import type { WorkSettings } from '../work/index.ts';
@@ -14,7 +17,8 @@ export interface WatchDeps {
 }
 
 export function startWatch({ sql, clock, settings, onError }: WatchDeps): Loop {
-  // While runners are switched off none can call, and it is nobody's fault; after that each has its time to come back.
+  // While runners are switched off none can call, and it is nobody's fault; after that each has its time to
+  // come back.
   let offAtMs = Number.NEGATIVE_INFINITY;
   const mayEnter = (): boolean => {
     if (!settings.runnersOn()) offAtMs = clock.monotonicMs();

@@ -1,4 +1,7 @@
-/** Submits a run: fills in what the caller left open, seals what only the runner may read, and stores it in one statement. */
+/**
+ * Submits a run: fills in what the caller left open, seals what only the runner may read, and stores it in
+ * one statement.
+ */
 import { toBinary } from '@bufbuild/protobuf';
 import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { CreateRequest, SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';

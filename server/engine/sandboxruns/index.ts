@@ -56,7 +56,8 @@ export function createSandboxRuns(deps: SandboxRunsDeps): Handlers<Ctx> {
     get: async ({ runId }, ctx) => {
       const row = await visibleRun(ctx, runId);
       if (row.state !== 'queued') return toMessage(row);
-      // Not in lists: a page of them would look at every runner of the team for what one glance at the team's health tells.
+      // Not in lists: a page of them would look at every runner of the team for what one glance at the team's
+      // health tells.
       const waiting = (await whyWaiting(ctx.db.sql, deps.settings, [row])).get(row.id);
       return toMessage(row, waiting);
     },

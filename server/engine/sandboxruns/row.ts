@@ -1,4 +1,7 @@
-/** A sandbox run as its row has it, and as callers see it. The only file of the feature that knows column names. */
+/**
+ * A sandbox run as its row has it, and as callers see it. The only file of the feature that knows column
+ * names.
+ */
 import { SandboxRunSchema } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import type { SandboxRun } from '@svc/proto/gen/svc/sandboxruns/v1/sandboxruns_pb.ts';
 import { requireTeam } from '../../kit/authorise.ts';

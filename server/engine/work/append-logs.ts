@@ -1,10 +1,11 @@
 /**
- * Stores output at its offset and renews the lease in passing. The item's row is locked by the statement, so appends of one run follow each other;
- * what is stored already is skipped, a gap is refused, and what exceeds the run's limit is acknowledged without being kept. An answer
- * means that the bytes are on disk.
+ * Stores output at its offset and renews the lease in passing. The item's row is locked by the statement, so
+ * appends of one run follow each other; what is stored already is skipped, a gap is refused, and what exceeds
+ * the run's limit is acknowledged without being kept. An answer means that the bytes are on disk.
  *
- * One statement stores a segment of each run that has one at the moment, and only exactly behind what is stored. An append that overlaps or crosses the limit is told where things stand,
- * is cut to fit, and comes again: that happens after a lost answer and once a run, and keeps the usual statement short.
+ * One statement stores a segment of each run that has one at the moment, and only exactly behind what is
+ * stored. An append that overlaps or crosses the limit is told where things stand, is cut to fit, and comes
+ * again: that happens after a lost answer and once a run, and keeps the usual statement short.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
@@ -44,14 +45,19 @@ export interface AppendOutcome {
   readonly status: LeaseStatus;
 }
 
-/** What became of a segment. All else is null where `found` is false: the output is not this runner's to write. */
+/**
+ * What became of a segment. All else is null where `found` is false: the output is not this runner's to
+ * write.
+ */
 interface Row extends Freshness {
   readonly found: boolean;
   readonly log_offset: number;
   readonly log_limit: number;
   readonly log_truncated: boolean;
   readonly log_complete: boolean;
-  /** In hexadecimal digits; empty: the end was announced and the digest is not known yet. Null: more may come. */
+  /**
+   * In hexadecimal digits; empty: the end was announced and the digest is not known yet. Null: more may come.
+   */
   readonly log_sha256: string | null;
   readonly next_offset: number | null;
   readonly cancel: boolean;
@@ -63,7 +69,10 @@ const DIGEST_PAGE = 16;
 export const APPEND_BYTES_MAX = 262_144;
 /** Offsets travel as 32 bits without sign. */
 const OFFSET_MAX = 4_294_967_295;
-/** Statements for one append: as it came, cut to fit, and again when another append of the same run came in between. */
+/**
+ * Statements for one append: as it came, cut to fit, and again when another append of the same run came in
+ * between.
+ */
 const TRIES_MAX = 4;
 /** `no partition of relation … found for row` */
 const NO_PARTITION = '23514';
@@ -240,7 +249,10 @@ async function storeTogether(
     order by a.n`;
 }
 
-/** The bytes beside the rest, each a parameter of its own. The driver sends bytes in hex: base64 is two thirds of that and takes it half of the time. */
+/**
+ * The bytes beside the rest, each a parameter of its own. The driver sends bytes in hex: base64 is two thirds
+ * of that and takes it half of the time.
+ */
 function dataRows(sql: SqlTag, appends: readonly Append[]): Fragment {
   const [first, ...others] = appends.map(
     ({ segment: { pieces } }, n) => sql`(${n}::int, ${joined(pieces).toString('base64')}::text)`,
@@ -265,9 +277,10 @@ interface Ending {
 }
 
 /**
- * True when the whole output is what the runner says. What does not match is thrown away once, so that it can be sent again from 0; if that does not help,
- * what is there is kept, and the item and its output say so. The digest is kept with either end: the output of a grant is read twice at most, however often
- * its end is announced.
+ * True when the whole output is what the runner says. What does not match is thrown away once, so that it can
+ * be sent again from 0; if that does not help, what is there is kept, and the item and its output say so. The
+ * digest is kept with either end: the output of a grant is read twice at most, however often its end is
+ * announced.
  */
 async function checkEnd(sql: SqlTag, ending: Ending): Promise<boolean> {
   const { id, end, bytes, row } = ending;
@@ -297,7 +310,9 @@ async function markComplete(sql: SqlTag, { id, epoch, bytes }: Ending, sha256: s
     where id = ${id} and epoch = ${epoch}::bigint and log_offset = ${bytes} and log_sha256 is not null`;
 }
 
-/** How long a digest is remembered: by then it is stored, and calls whose statement ran before are answered. */
+/**
+ * How long a digest is remembered: by then it is stored, and calls whose statement ran before are answered.
+ */
 const KNOWN_MS = 1_000;
 /** One reading for calls that announce the same end at the same time. */
 const digests = new Map<string, Promise<string>>();
@@ -346,7 +361,10 @@ async function rewind(sql: SqlTag, ending: Ending): Promise<boolean> {
   return row?.reset === true;
 }
 
-/** A line of the runner behind the output, once. It lies behind what counts as output, so that neither offset nor digest knows it. */
+/**
+ * A line of the runner behind the output, once. It lies behind what counts as output, so that neither offset
+ * nor digest knows it.
+ */
 async function markMismatch(sql: SqlTag, { id, epoch, bytes }: Ending, sha256: string | null): Promise<void> {
   const line = Buffer.from(
     '\n[this output is not what the runner announced: its length or its digest differs]\n',

@@ -1,6 +1,7 @@
 /**
- * The current process of a runner is the one that was first seen last; only its calls count. A boot id that was never seen takes the runner over; one that
- * was replaced stays replaced, so that a process that hung and came back cannot act beside its successor.
+ * The current process of a runner is the one that was first seen last; only its calls count. A boot id that
+ * was never seen takes the runner over; one that was replaced stays replaced, so that a process that hung and
+ * came back cannot act beside its successor.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -25,8 +26,9 @@ async function takeOver(sql: SqlTag, { runnerId, bootId }: RunnerRef): Promise<v
 }
 
 /**
- * Runs a statement of a runner. When it changed nothing because its process is new, the process takes over and the statement runs once
- * more, without the nonce, which is used up: a process pays for this once in its life, and the usual call checks it in passing.
+ * Runs a statement of a runner. When it changed nothing because its process is new, the process takes over
+ * and the statement runs once more, without the nonce, which is used up: a process pays for this once in its
+ * life, and the usual call checks it in passing.
  */
 export async function asCurrentProcess<Input extends RunnerRef & Signed, T extends CallingRunner>(
   sql: SqlTag,

@@ -1,9 +1,12 @@
 /**
- * Pieces of SQL about builds that stand in the statements of dispatch, so that a build moves with its item and never after it.
+ * Pieces of SQL about builds that stand in the statements of dispatch, so that a build moves with its item
+ * and never after it.
  *
- * Whose turn it is in an environment is not stored but read: the open build with the smallest number. Numbers are given out under a lock on the
- * environment that is held until the commit, so that no smaller one can appear later, and an ended build stays ended: once it is a build's turn, it
- * stays its turn until that build ends. So no wake-up can be lost, for there is none that counts: `roused` below only makes the next hint come at once.
+ * Whose turn it is in an environment is not stored but read: the open build with the smallest number. Numbers
+ * are given out under a lock on the environment that is held until the commit, so that no smaller one can
+ * appear later, and an ended build stays ended: once it is a build's turn, it stays its turn until that build
+ * ends. So no wake-up can be lost, for there is none that counts: `roused` below only makes the next hint
+ * come at once.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
@@ -20,8 +23,9 @@ export function isTurn(sql: SqlTag): Fragment {
 }
 
 /**
- * The runner that alone may have the item `w`; null: any may. An item that deploys goes to the machine on which its environment was deployed last, or that one
- * would go on serving the old version. Read at each claim, so that a runner that is revoked, or a team that moves to another pool, frees what waits.
+ * The runner that alone may have the item `w`; null: any may. An item that deploys goes to the machine on
+ * which its environment was deployed last, or that one would go on serving the old version. Read at each
+ * claim, so that a runner that is revoked, or a team that moves to another pool, frees what waits.
  */
 export function boundRunner(sql: SqlTag): Fragment {
   return sql`(
@@ -54,27 +58,34 @@ export interface BuildOutcome extends ImageEvidence {
 
 const COMMIT_DIGITS = 7;
 
-/** Tag of the image of the build with this number. A commit that is not known: the beginning that its runner completes. */
+/**
+ * Tag of the image of the build with this number. A commit that is not known: the beginning that its runner
+ * completes.
+ */
 export function tagOf(number: number, commit: string | undefined): string {
   return commit === undefined ? `${number}` : `${number}-${commit.slice(0, COMMIT_DIGITS)}`;
 }
 
-/** Tag of the row `b` of a build, before its report: the one that was reported, or the one that was offered. */
+/**
+ * Tag of the row `b` of a build, before its report: the one that was reported, or the one that was offered.
+ */
 export function publishedTag(sql: SqlTag, { digest, tag }: BuildOutcome): Fragment {
   const offered = sql`b.number || coalesce('-' || left(b.commit, ${COMMIT_DIGITS}::int), '')`;
   return sql`case when ${digest ?? null}::text is null then b.tag else coalesce(b.tag, ${tag ?? null}::text, ${offered}) end`;
 }
 
 /**
- * CTEs `settled`, `roused` and `left_phases`: the builds of the ended rows of the CTE `from` end with them, or wait for a person's decision about the
- * deploy. `lost`: they ended because their runner was, not by a report.
+ * CTEs `settled`, `roused` and `left_phases`: the builds of the ended rows of the CTE `from` end with them,
+ * or wait for a person's decision about the deploy. `lost`: they ended because their runner was, not by a
+ * report.
  */
 export function settleBuilds(
   sql: SqlTag,
   from: string,
   { lost, outcome }: { readonly lost: boolean; readonly outcome?: BuildOutcome },
 ): Fragment {
-  // A deploy that fails by its runner's own report has left what served before, so the environment stays bound to where that is.
+  // A deploy that fails by its runner's own report has left what served before, so the environment stays
+  // bound to where that is.
   const deployed = sql`(${(outcome?.address ?? '') !== ''}::boolean or (e.phase >= ${DEPLOYING}::int and (${lost}::boolean or e.state = 'succeeded')))`;
   const waits = sql`(e.state = 'succeeded' and b.approval = 'required')`;
   const reported =
@@ -122,8 +133,8 @@ export function settleBuilds(
 }
 
 /**
- * CTE `reported_phases`: what the runner measured of each phase. One that no heartbeat had reported, because it was shorter than the way of a
- * heartbeat, begins and ends with the report.
+ * CTE `reported_phases`: what the runner measured of each phase. One that no heartbeat had reported, because
+ * it was shorter than the way of a heartbeat, begins and ends with the report.
  */
 export function reportedPhases(sql: SqlTag, from: string, { phases }: BuildOutcome): Fragment {
   return sql`
@@ -141,8 +152,9 @@ export function reportedPhases(sql: SqlTag, from: string, { phases }: BuildOutco
 }
 
 /**
- * CTEs `entered` and `left_behind`: the phases that the rows of the CTE `held` were reported to be in (`reported`, 0 for none; `was`: as stored; `phase_offset`: output before it). A phase that
- * lies behind changes nothing.
+ * CTEs `entered` and `left_behind`: the phases that the rows of the CTE `held` were reported to be in
+ * (`reported`, 0 for none; `was`: as stored; `phase_offset`: output before it). A phase that lies behind
+ * changes nothing.
  */
 export function enterPhases(sql: SqlTag): Fragment {
   return sql`

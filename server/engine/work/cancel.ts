@@ -1,6 +1,7 @@
 /**
- * Cancels an item. Queued: it ends in this statement. Offered or running: the wish is noted and told to the holder with its next call; a holder that
- * never calls again loses the item when its lease ends, and the sweeper ends it.
+ * Cancels an item. Queued: it ends in this statement. Offered or running: the wish is noted and told to the
+ * holder with its next call; a holder that never calls again loses the item when its lease ends, and the
+ * sweeper ends it.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';

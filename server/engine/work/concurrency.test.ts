@@ -1,6 +1,7 @@
 /**
- * Eight runners that claim, heartbeat, report, repeat, die and come back at random, two sweepers and a canceller, with leases of a
- * tenth of a second: whatever happened, each item was held by one at a time and ended once.
+ * Eight runners that claim, heartbeat, report, repeat, die and come back at random, two sweepers and a
+ * canceller, with leases of a tenth of a second: whatever happened, each item was held by one at a time and
+ * ended once.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';

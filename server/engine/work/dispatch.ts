@@ -1,6 +1,7 @@
 /**
- * The dispatch service: what gateways ask for, one ask a call. Each is one statement, which serves what came together, and the telling of who waits for its outcome; nothing is kept between
- * calls, so that any server answers any call.
+ * The dispatch service: what gateways ask for, one ask a call. Each is one statement, which serves what came
+ * together, and the telling of who waits for its outcome; nothing is kept between calls, so that any server
+ * answers any call.
  */
 import { create } from '@bufbuild/protobuf';
 import type { DescMessage, Message, MessageInitShape } from '@bufbuild/protobuf';
@@ -185,7 +186,8 @@ function pollCall(deps: DispatchDeps): One<'poll'> {
       }
       return {
         mayReceive: row.may_receive && wantsWork,
-        // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one must not spin.
+        // A runner that only tells of itself, or is about to stop, must not be kept waiting; any other one
+        // must not spin.
         hold: slots > 0 && !row.draining,
         poolId: row.teamId,
         waits: row.waits,

@@ -53,7 +53,10 @@ describe.skipIf(!(await has('postgres')))('turns of teams', () => {
   const counted = (list: readonly string[]): Map<string, number> =>
     list.reduce((counts, team) => counts.set(team, (counts.get(team) ?? 0) + 1), new Map<string, number>());
 
-  /** What a team that floods gets of so many grants among so many teams, and the longest that a quiet one waits, in grants. */
+  /**
+   * What a team that floods gets of so many grants among so many teams, and the longest that a quiet one
+   * waits, in grants.
+   */
   const flood = async (
     count: number,
     most: number,

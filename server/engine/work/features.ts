@@ -1,6 +1,7 @@
 /**
- * What dispatch has to do with platform features: it tells gateways in other processes how the gates stand, and grants nothing while runners are
- * switched off. The gateways' own gate is what runners see; this is the net under a gateway that has not heard of the change yet.
+ * What dispatch has to do with platform features: it tells gateways in other processes how the gates stand,
+ * and grants nothing while runners are switched off. The gateways' own gate is what runners see; this is the
+ * net under a gateway that has not heard of the change yet.
  */
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import type { Gate } from '@svc/proto/http/call.ts';
@@ -15,7 +16,10 @@ export interface FeatureGates {
   onChange(listener: () => void): () => void;
 }
 
-/** How long a gateway waits for a change that does not come: within the second in which every replica follows a switch. */
+/**
+ * How long a gateway waits for a change that does not come: within the second in which every replica follows
+ * a switch.
+ */
 export const WATCH_MS = 1_000;
 
 export interface GatesAnswer {
@@ -25,8 +29,9 @@ export interface GatesAnswer {
 }
 
 /**
- * The revision begins with the number of the switches' state, which orders answers of servers that are not equally fast, and goes on with the gates
- * themselves, because a server's environment closes some without any change of a switch.
+ * The revision begins with the number of the switches' state, which orders answers of servers that are not
+ * equally fast, and goes on with the gates themselves, because a server's environment closes some without any
+ * change of a switch.
  */
 export function gatesNow(features: FeatureGates): GatesAnswer {
   const keysAt = (state: Gate): string[] =>

@@ -1,11 +1,12 @@
 /**
- * Follows the output of an item: what is stored, then what comes, over every execution in turn, until the item has ended and all of it was
- * delivered. State: the position behind which it goes on, and one decoder a stream, because a character may be cut between two
- * appends and another stream may speak in between. A position may lie anywhere in the stored output; what was cut there is read again
- * from before it.
+ * Follows the output of an item: what is stored, then what comes, over every execution in turn, until the
+ * item has ended and all of it was delivered. State: the position behind which it goes on, and one decoder a
+ * stream, because a character may be cut between two appends and another stream may speak in between. A
+ * position may lie anywhere in the stored output; what was cut there is read again from before it.
  *
- * Segments are read by the primary key alone, forward from the one that holds the position, and few at a time: a reader that is slow holds
- * one page and no more, whatever is stored behind it. Readers that wait at the same place of the same output share their statements (shared-read.ts).
+ * Segments are read by the primary key alone, forward from the one that holds the position, and few at a
+ * time: a reader that is slow holds one page and no more, whatever is stored behind it. Readers that wait at
+ * the same place of the same output share their statements (shared-read.ts).
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { TextDecoder } from 'node:util';
@@ -53,7 +54,10 @@ const PAGE_BYTES = 1_048_576;
 /** Other servers' output is noticed by reading again: soon after something came, then less often. */
 const POLL_FIRST_MS = 25;
 const POLL_MAX_MS = 500;
-/** How long after the end of an item its runner may still be sending output that it has not announced as complete. */
+/**
+ * How long after the end of an item its runner may still be sending output that it has not announced as
+ * complete.
+ */
 const LATE_OUTPUT_MS = 5_000;
 /** How far back a stream is looked for whose last character may be cut at the position. */
 const PRIME_SEGMENTS = 64;

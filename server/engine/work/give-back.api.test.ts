@@ -1,4 +1,7 @@
-/** A daemon whose earlier process died gives back what that one held: the next attempt does not wait for the end of the lease. */
+/**
+ * A daemon whose earlier process died gives back what that one held: the next attempt does not wait for the
+ * end of the lease.
+ */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createIndependentRunner } from '../../../test/e2e/independent-runner.ts';
 import { has } from '../../../test/setup/needs.ts';

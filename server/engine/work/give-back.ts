@@ -1,6 +1,7 @@
 /**
- * Ends leases that a runner gives back: its earlier process died with them, and of their work nothing runs any more. One statement, fenced by runner and
- * epoch: what was reported, taken back or granted again meanwhile is left alone.
+ * Ends leases that a runner gives back: its earlier process died with them, and of their work nothing runs
+ * any more. One statement, fenced by runner and epoch: what was reported, taken back or granted again
+ * meanwhile is left alone.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';

@@ -3,7 +3,10 @@ import type { Server, ServerWritableStream, ServiceDefinition } from '@grpc/grpc
 import { HealthImplementation } from 'grpc-health-check';
 
 export interface Health {
-  /** Says NOT_SERVING from now on, and ends the streams of those who watch: they would keep the port from closing. */
+  /**
+   * Says NOT_SERVING from now on, and ends the streams of those who watch: they would keep the port from
+   * closing.
+   */
   stop(): void;
 }
 

@@ -1,6 +1,7 @@
 /**
- * The internal port: the dispatch service over gRPC for gateways in other processes, with health and reflection. Every call carries
- * the shared secret; health is open, so that probes need none. A refusal travels as an ApiError, see proto/dispatch/refusal.ts.
+ * The internal port: the dispatch service over gRPC for gateways in other processes, with health and
+ * reflection. Every call carries the shared secret; health is open, so that probes need none. A refusal
+ * travels as an ApiError, see proto/dispatch/refusal.ts.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';

@@ -1,7 +1,9 @@
 /**
- * Heartbeats: the statement for those that came together renews every lease that their runners hold, turns accepted offers into leases, stores the phases of builds and notes what
- * the runners say of themselves: a lease is `ok` only together with its phase. A renewal writes the narrow row of the lease and no index; the item's row is written when an offer is accepted
- * or a phase entered. Rows are locked in the order runners, leases, items, each by id, as everywhere, so that two statements never wait for each other in a circle.
+ * Heartbeats: the statement for those that came together renews every lease that their runners hold, turns
+ * accepted offers into leases, stores the phases of builds and notes what the runners say of themselves: a
+ * lease is `ok` only together with its phase. A renewal writes the narrow row of the lease and no index; the
+ * item's row is written when an offer is accepted or a phase entered. Rows are locked in the order runners,
+ * leases, items, each by id, as everywhere, so that two statements never wait for each other in a circle.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';

@@ -189,7 +189,8 @@ describe.skipIf(!(await has('postgres')))('held work', () => {
     await hold('');
     expect(await decide(buildId)).toBe('taken');
     await finish(4);
-    // Whoever rolls back waits for approval like others; what is approved then is the first item of a new build.
+    // Whoever rolls back waits for approval like others; what is approved then is the first item of a new
+    // build.
     const { id: back } = await world.call(method.rollback, { environmentId, buildId });
     expect(await decide(back)).toBe('spend_refused');
     await world.db.sql`truncate spend_gates`;

@@ -181,7 +181,8 @@ describe.skipIf(!there)('a work item', () => {
     });
     const again = await world.poll(runner);
     expect(again).toMatchObject({ workId: id, epoch: 2, attempt: 1 });
-    // Grants are cut to the millisecond; an end that is not would seem to come after the next grant of the same millisecond.
+    // Grants are cut to the millisecond; an end that is not would seem to come after the next grant of the
+    // same millisecond.
     const [{ fine } = { fine: -1 }] = await world.db.sql<Array<{ fine: number }>>`
       select count(*)::int as fine from work_leases
       where work_id = ${id} and (granted_at <> date_trunc('milliseconds', granted_at) or ended_at <> date_trunc('milliseconds', ended_at))`;

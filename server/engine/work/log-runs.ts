@@ -1,7 +1,7 @@
 /**
- * What a stored segment is made of: its data holds the output of all streams in order, and its runs tell them apart, as pairs of a code and a count
- * of bytes. One code stands for bytes that are not there, because they were lost on the runner's machine: its count takes no
- * place in the data.
+ * What a stored segment is made of: its data holds the output of all streams in order, and its runs tell them
+ * apart, as pairs of a code and a count of bytes. One code stands for bytes that are not there, because they
+ * were lost on the runner's machine: its count takes no place in the data.
  */
 export type LogStreamWord = 'stdout' | 'stderr' | 'runner';
 
@@ -68,7 +68,10 @@ export function decodeRuns(runs: readonly number[]): LogRun[] {
   return decoded;
 }
 
-/** The part of the pieces, the first of which begins at `offset`, that lies in [from, to). What is lost in front of a piece goes with its first byte. */
+/**
+ * The part of the pieces, the first of which begins at `offset`, that lies in [from, to). What is lost in
+ * front of a piece goes with its first byte.
+ */
 export function cutPieces(
   pieces: readonly LogPiece[],
   { offset, from, to }: { readonly offset: number; readonly from: number; readonly to: number },

@@ -1,7 +1,8 @@
 /**
- * Remembers the nonces of signed requests, so that each is good once, at every gateway. One row each, in unlogged partitions by minute that are emptied in
- * rotation. The statement that does what a call asks for stores its nonce too, and does nothing for a call whose nonce was there: when the store cannot be asked, the call
- * fails. When it lost its memory in a crash, signatures from before are refused.
+ * Remembers the nonces of signed requests, so that each is good once, at every gateway. One row each, in
+ * unlogged partitions by minute that are emptied in rotation. The statement that does what a call asks for
+ * stores its nonce too, and does nothing for a call whose nonce was there: when the store cannot be asked,
+ * the call fails. When it lost its memory in a crash, signatures from before are refused.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
@@ -21,7 +22,10 @@ export interface Nonce {
 
 const ROTATE_EVERY_MS = 30_000;
 
-/** 128 bits of SHA-256 as a UUID: the narrowest key that cannot be steered into a collision in the time a nonce lives. */
+/**
+ * 128 bits of SHA-256 as a UUID: the narrowest key that cannot be steered into a collision in the time a
+ * nonce lives.
+ */
 function rowId({ keyId, nonce }: Nonce): string {
   return createHash('sha256').update(keyId).update('\n').update(nonce).digest('hex').slice(0, 32);
 }
@@ -32,15 +36,18 @@ export interface Signed {
   readonly nonce?: Nonce | undefined;
 }
 
-/** How calls stand in a statement: their columns and the types of these, besides `n` and those of the nonce. */
+/**
+ * How calls stand in a statement: their columns and the types of these, besides `n` and those of the nonce.
+ */
 export interface Columns<Call extends Signed> {
   columns(call: Call): object;
   readonly types: Fragment;
 }
 
 /**
- * CTEs `asked`, a row for each call, numbered by `n`, and `fresh`: their nonces that were not used before; they are used now. Calls that share a nonce must not stand in one statement, which would
- * find it fresh for both: see `callsInBatches`.
+ * CTEs `asked`, a row for each call, numbered by `n`, and `fresh`: their nonces that were not used before;
+ * they are used now. Calls that share a nonce must not stand in one statement, which would find it fresh for
+ * both: see `callsInBatches`.
  */
 export function asked<Call extends Signed>(
   sql: SqlTag,
@@ -85,7 +92,10 @@ export function freshness(sql: SqlTag): Fragment {
   return sql`${isFresh(sql)} as fresh, exists (select from nonce_store) as store_known`;
 }
 
-/** Why a call was not fresh. A store that was emptied by a crash begins anew: from now on it knows every nonce again, and nothing from before. */
+/**
+ * Why a call was not fresh. A store that was emptied by a crash begins anew: from now on it knows every nonce
+ * again, and nothing from before.
+ */
 export async function notFresh(
   sql: SqlTag,
   { store_known: isKnown }: Freshness,

@@ -1,6 +1,7 @@
 /**
- * Phases of a build, by the numbers that the wire carries (BuildPhase, Phase) and the database stores; 0 is none yet. They only go forward within one
- * grant. From `PUBLISHING` on something outside may have changed, so a build that loses its runner there is not run again by itself.
+ * Phases of a build, by the numbers that the wire carries (BuildPhase, Phase) and the database stores; 0 is
+ * none yet. They only go forward within one grant. From `PUBLISHING` on something outside may have changed,
+ * so a build that loses its runner there is not run again by itself.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 

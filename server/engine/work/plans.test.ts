@@ -1,4 +1,7 @@
-/** Hot statements must find their rows by an index in order, whatever the backlog: a sort or a scan of the queue would make every claim as long as the queue. */
+/**
+ * Hot statements must find their rows by an index in order, whatever the backlog: a sort or a scan of the
+ * queue would make every claim as long as the queue.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { createWorld } from '../../../test/setup/work/world.ts';
@@ -94,7 +97,8 @@ describe.skipIf(!there).each([
     await pass(100);
     const early = await pass(50);
     await pass(600);
-    // While another transaction holds what was deleted, each ended item is read once more, by whatever plan, and no more when it is over; what grows by its plan stays.
+    // While another transaction holds what was deleted, each ended item is read once more, by whatever plan,
+    // and no more when it is over; what grows by its plan stays.
     const late: number[] = [];
     for (let n = 0; n < 10 && !(Math.min(...late) < early + 60); n += 1) late.push(await pass(50));
     expect(Math.min(...late), `of ${late.join(', ')}`).toBeLessThan(early + 60);

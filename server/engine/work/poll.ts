@@ -1,6 +1,8 @@
 /**
- * Grants work to runners: one statement for the polls that came together. It notes them, answers their open offers, finds items for the others, raises their epochs, opens their
- * leases and reads what is to be executed; `skip locked` sends concurrent ones past each other. Nothing is remembered between statements: a lost answer is found again by its poll id.
+ * Grants work to runners: one statement for the polls that came together. It notes them, answers their open
+ * offers, finds items for the others, raises their epochs, opens their leases and reads what is to be
+ * executed; `skip locked` sends concurrent ones past each other. Nothing is remembered between statements: a
+ * lost answer is found again by its poll id.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
@@ -91,7 +93,10 @@ function lane(sql: SqlTag, settings: WorkSettings, kind: WorkKind): (input: Poll
   });
 }
 
-/** Two requests with one poll id at once, at two servers: the loser reads what the winner got. Its nonces were not used, because nothing was done. */
+/**
+ * Two requests with one poll id at once, at two servers: the loser reads what the winner got. Its nonces were
+ * not used, because nothing was done.
+ */
 async function againOnSamePoll<T>(statement: () => Promise<T>): Promise<T> {
   try {
     return await statement();
@@ -125,8 +130,8 @@ const grantColumns = (sql: SqlTag): Fragment =>
   sql`w.id, w.kind, w.team_id, w.lease_id, w.epoch, w.attempt, w.spec`;
 
 /**
- * Whether it is the turn of the build of `w`, and `me` may have it. By `case`: the second is read for those alone whose turn it is, and neither becomes
- * a join, for which the planner would sort the whole queue.
+ * Whether it is the turn of the build of `w`, and `me` may have it. By `case`: the second is read for those
+ * alone whose turn it is, and neither becomes a join, for which the planner would sort the whole queue.
  */
 function isMine(sql: SqlTag): Fragment {
   return sql`case when ${isTurn(sql)} then coalesce(${boundRunner(sql)} = (select id from me), true) else false end`;
@@ -136,8 +141,9 @@ function isMine(sql: SqlTag): Fragment {
 const SLACK = 64;
 
 /**
- * CTEs `takers`, `classes`, `picked` and `chosen`: who gets which item. Takers of one class may have the same items: they get the first ones, in the order in which they came. The order of items must
- * be spelled as the index `work_items_route` has it (`nulls last`), or each claim sorts the whole queue.
+ * CTEs `takers`, `classes`, `picked` and `chosen`: who gets which item. Takers of one class may have the same
+ * items: they get the first ones, in the order in which they came. The order of items must be spelled as the
+ * index `work_items_route` has it (`nulls last`), or each claim sorts the whole queue.
  */
 function chooseItems(sql: SqlTag, { feedServicePool }: WorkSettings, kind: WorkKind): Fragment {
   const fits = sql`w.run_after <= clock_timestamp() and (not w.needs_container or c.isolation = 'container')
@@ -192,8 +198,9 @@ function chooseItems(sql: SqlTag, { feedServicePool }: WorkSettings, kind: WorkK
 }
 
 /**
- * CTEs `wanting` and `capped`: who is to get something, and how much more the groups with a limit may hold. `capped` locks their rows; a group to which something was granted since the statement
- * began, which it has not counted, has no room (`stale`).
+ * CTEs `wanting` and `capped`: who is to get something, and how much more the groups with a limit may hold.
+ * `capped` locks their rows; a group to which something was granted since the statement began, which it has
+ * not counted, has no room (`stale`).
  */
 function groupsOf(sql: SqlTag): Fragment {
   return sql`
@@ -251,7 +258,10 @@ function noteSeen(sql: SqlTag): Fragment {
     )`;
 }
 
-/** For each poll, in their order: uses its nonce up, notes it, answers its open offer, else grants the next item of its pool. A poll id whose offer was accepted already is used up. */
+/**
+ * For each poll, in their order: uses its nonce up, notes it, answers its open offer, else grants the next
+ * item of its pool. A poll id whose offer was accepted already is used up.
+ */
 export async function pollTogether(
   sql: SqlTag,
   settings: WorkSettings,

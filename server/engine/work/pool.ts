@@ -1,6 +1,7 @@
 /**
- * Which runners execute a team's work. A team in a region that the customer operates uses its own; every other team uses the service's pool, whatever
- * it has enrolled. A runner takes work from one pool alone: the one named like its team.
+ * Which runners execute a team's work. A team in a region that the customer operates uses its own; every
+ * other team uses the service's pool, whatever it has enrolled. A runner takes work from one pool alone: the
+ * one named like its team.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
@@ -13,7 +14,10 @@ export function poolColumn(sql: SqlTag): Fragment {
   return sql`case r.operator when 'customer' then t.id else (select s.id from teams s where s.service_pool) end`;
 }
 
-/** Moves the work of a team whose region has changed; what is being executed stays where it is, and moves when it comes back. */
+/**
+ * Moves the work of a team whose region has changed; what is being executed stays where it is, and moves when
+ * it comes back.
+ */
 export async function rerouteTeam(sql: SqlTag, teamId: string): Promise<number> {
   return await reroute(sql, sql`i.team_id = ${teamId} and i.state in ('queued', 'offered', 'running')`);
 }

@@ -1,12 +1,16 @@
 /**
- * When a submit has to count the team's waiting items. Counting costs as much as the queue is long, so one submit a second and team does it, and the
- * others go by its count and what was added here since; near the limit every submit counts. The limit protects the database, it is no promise:
- * several servers together may pass it by what they take in within that second.
+ * When a submit has to count the team's waiting items. Counting costs as much as the queue is long, so one
+ * submit a second and team does it, and the others go by its count and what was added here since; near the
+ * limit every submit counts. The limit protects the database, it is no promise: several servers together may
+ * pass it by what they take in within that second.
  */
 export interface QueueRoom {
   /** True: this submit counts. */
   mustCount(queue: string): boolean;
-  /** A submit has counted, before it added its own item. `sinceMs` is the time at which it began: what was heard of since may not be in its count. */
+  /**
+   * A submit has counted, before it added its own item. `sinceMs` is the time at which it began: what was
+   * heard of since may not be in its count.
+   */
   counted(
     queue: string,
     of: { readonly count: number; readonly limit: number; readonly sinceMs: number },

@@ -1,7 +1,8 @@
 /**
- * Hints queued items that nobody has claimed, again and again with growing pauses: the rows are the outbox, so a purged queue, a rebuilt broker or a lost
- * message heals by itself. Any number of servers relay at once; finding and postponing is one statement. An item is postponed before it is
- * published, because a crash in between costs one pause, while the other order could publish for ever.
+ * Hints queued items that nobody has claimed, again and again with growing pauses: the rows are the outbox,
+ * so a purged queue, a rebuilt broker or a lost message heals by itself. Any number of servers relay at once;
+ * finding and postponing is one statement. An item is postponed before it is published, because a crash in
+ * between costs one pause, while the other order could publish for ever.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkHint, WorkQueue } from '@svc/proto/queue/queue.ts';
@@ -15,7 +16,10 @@ import type { Loop } from '../../base/loop.ts';
 
 /** After a hint that could not be published. */
 const FAILED_AGAIN_MS = 2_000;
-/** A build whose turn has not come is looked at again after this time; the end of the one before it makes it due at once. */
+/**
+ * A build whose turn has not come is looked at again after this time; the end of the one before it makes it
+ * due at once.
+ */
 const HELD_AGAIN_MS = 5_000;
 
 /** Takes what is due, at most `batch`, and postpones it. */
@@ -58,7 +62,10 @@ export interface RelayDeps {
   onError(error: unknown): void;
 }
 
-/** One pass. Answers whether more is due. While the broker is down nothing is taken: waiting polls then claim by themselves. */
+/**
+ * One pass. Answers whether more is due. While the broker is down nothing is taken: waiting polls then claim
+ * by themselves.
+ */
 export async function relayOnce({ sql, queue, settings, onError }: RelayDeps): Promise<boolean> {
   if (!queue.up) return false;
   const hints = await takeDueHints(sql, settings);

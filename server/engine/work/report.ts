@@ -1,6 +1,7 @@
 /**
- * Accepts how work ended: exactly one report of an item, ever. The statement for the reports that came together ends the items, closes their leases, keeps the reports, writes the
- * events and judges the durations; whoever comes second is answered from what the first left.
+ * Accepts how work ended: exactly one report of an item, ever. The statement for the reports that came
+ * together ends the items, closes their leases, keeps the reports, writes the events and judges the
+ * durations; whoever comes second is answered from what the first left.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { createHash } from 'node:crypto';
@@ -35,7 +36,10 @@ export interface ReportInput extends Signed {
   readonly message?: string | undefined;
   /** Duration that the runner measured itself. */
   readonly durationMs?: number | undefined;
-  /** How long the report waited in the runner's outbox before this call; differs between repetitions and is not part of the report. */
+  /**
+   * How long the report waited in the runner's outbox before this call; differs between repetitions and is
+   * not part of the report.
+   */
   readonly waitedMs?: number | undefined;
   /** Builds only. */
   readonly build?: BuildOutcome | undefined;
@@ -186,7 +190,10 @@ async function acceptTogether(
 const evidence = (sql: SqlTag, from: Fragment, said: ImageEvidence): Fragment =>
   buildFacts(sql, { from, deployed: sql`(e.phase >= ${DEPLOYING}::int and e.state = 'succeeded')` }, said);
 
-/** CTEs `diverged`, `strikes` and what they need: a runner whose measure of `ended` differs too far from ours gets a strike, unless an outage explains it. */
+/**
+ * CTEs `diverged`, `strikes` and what they need: a runner whose measure of `ended` differs too far from ours
+ * gets a strike, unless an outage explains it.
+ */
 function judgeDurations(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`
     diverged as (
@@ -221,8 +228,8 @@ function judgeDurations(sql: SqlTag, settings: WorkSettings): Fragment {
 }
 
 /**
- * A success that published nothing where an image was to be published is none, and a tag is that of the build's number and commit. What an item
- * publishes never changes, so it may be read before.
+ * A success that published nothing where an image was to be published is none, and a tag is that of the
+ * build's number and commit. What an item publishes never changes, so it may be read before.
  */
 async function refuseContradiction(sql: SqlTag, input: ReportInput): Promise<void> {
   const { digest, tag, commit } = input.build ?? {};
@@ -253,8 +260,9 @@ function contradiction(field: string, rule: string, message: string): Error {
 }
 
 /**
- * The report of a runner that was given up while it published or deployed, after all. It changes no state, because the build has ended and a person may
- * have acted on that; but what it reports about the image and the deploy is what this person has to find out, so it is kept beside the end, once.
+ * The report of a runner that was given up while it published or deployed, after all. It changes no state,
+ * because the build has ended and a person may have acted on that; but what it reports about the image and
+ * the deploy is what this person has to find out, so it is kept beside the end, once.
  */
 async function keepLateReport(sql: SqlTag, input: ReportInput): Promise<void> {
   const { build } = input;

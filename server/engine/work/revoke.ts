@@ -1,6 +1,7 @@
 /**
- * Revokes a runner: it loses everything that it holds in the same statement. A grant that was being written at that very moment is not seen by it;
- * such an offer goes nowhere, because the runner is not listened to any more, and returns to the queue when it ends.
+ * Revokes a runner: it loses everything that it holds in the same statement. A grant that was being written
+ * at that very moment is not seen by it; such an offer goes nowhere, because the runner is not listened to
+ * any more, and returns to the queue when it ends.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';

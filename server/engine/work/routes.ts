@@ -1,9 +1,11 @@
 /**
- * Routes: which runners of a pool may have what is queued. An item's selector, its pool and its kind name one route (`work_routes`); a runner has those that its
- * group and labels satisfy (`runner_routes`, kept by triggers of the migration), and walks the queues of these alone.
+ * Routes: which runners of a pool may have what is queued. An item's selector, its pool and its kind name one
+ * route (`work_routes`); a runner has those that its group and labels satisfy (`runner_routes`, kept by
+ * triggers of the migration), and walks the queues of these alone.
  *
- * A route that is used is never removed: a submission goes by what it reads of a route only while that was used within `FRESH_MINUTES`, else it is noted anew under
- * the lock; one is removed when it was not for much longer than any statement lasts, and nothing queued or held is under it.
+ * A route that is used is never removed: a submission goes by what it reads of a route only while that was
+ * used within `FRESH_MINUTES`, else it is noted anew under the lock; one is removed when it was not for much
+ * longer than any statement lasts, and nothing queued or held is under it.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { WorkSelectorSchema } from '@svc/proto/gen/svc/environments/v1/environments_pb.ts';
@@ -66,8 +68,9 @@ export interface RouteOf {
 }
 
 /**
- * The id of a route: of the row `r` that `routeJoin` found, else made. Null: the pool has as many as it may. To be evaluated once for each distinct route of a
- * statement, because a new one is not seen by the statement that makes it.
+ * The id of a route: of the row `r` that `routeJoin` found, else made. Null: the pool has as many as it may.
+ * To be evaluated once for each distinct route of a statement, because a new one is not seen by the statement
+ * that makes it.
  */
 export function routeId(sql: SqlTag, { pool, kind, selector }: RouteOf, most: number = ROUTES_MAX): Fragment {
   return sql`coalesce(r.id, work_route(${pool}, ${kind}, ${selector}, ${most}::int))`;

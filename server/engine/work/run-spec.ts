@@ -13,7 +13,10 @@ export interface RunSpec {
   readonly command: readonly string[];
   readonly envNames: readonly string[];
   readonly workdir: string;
-  /** Values of the environment and the standard input, encrypted; absent when there are none, and taken away when the run ends. */
+  /**
+   * Values of the environment and the standard input, encrypted; absent when there are none, and taken away
+   * when the run ends.
+   */
   readonly sealed?: string;
   readonly network: 'none';
   readonly isolation: IsolationWord;

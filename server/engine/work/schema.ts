@@ -1,6 +1,7 @@
 /**
- * Work: sandbox runs and builds as the dispatcher sees them. One row is the only truth about one item; the states and
- * what may follow what are in work/states.ts. The constraints below make an impossible row impossible to write.
+ * Work: sandbox runs and builds as the dispatcher sees them. One row is the only truth about one item; the
+ * states and what may follow what are in work/states.ts. The constraints below make an impossible row
+ * impossible to write.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -49,7 +50,10 @@ export const workItems = pgTable(
     labels: jsonb('labels').$type<Record<string, string>>().notNull().default({}),
     /** Which runners of the pool may have it, as it was asked for; see routes.ts. */
     selector: jsonb('selector').$type<Selector>().notNull().default({}),
-    /** The route of pool, kind and selector. Not a foreign key: every submission would lock the route's row. routes.ts says why it cannot dangle. */
+    /**
+     * The route of pool, kind and selector. Not a foreign key: every submission would lock the route's row.
+     * routes.ts says why it cannot dangle.
+     */
     routeId: bigint('route_id', { mode: 'number' }),
     /** Only runners that offer containers may take it. */
     needsContainer: boolean('needs_container').notNull().default(false),
@@ -75,13 +79,19 @@ export const workItems = pgTable(
     createdAt: instant('created_at').notNull(),
     claimedAt: instant('claimed_at'),
     startedAt: instant('started_at'),
-    /** Wall-clock limit of one attempt; the lease is never renewed past `deadline_at`, which is set when the attempt begins. */
+    /**
+     * Wall-clock limit of one attempt; the lease is never renewed past `deadline_at`, which is set when the
+     * attempt begins.
+     */
     timeoutMs: integer('timeout_ms').notNull().default(86_400_000),
     deadlineAt: instant('deadline_at'),
     finishedAt: instant('finished_at'),
     /** Builds only. */
     buildId: id('build_id'),
-    /** Builds only: the furthest phase that the holder reported, 1 to 4 as in work/phases.ts; 0 before. Begins anew with each grant. */
+    /**
+     * Builds only: the furthest phase that the holder reported, 1 to 4 as in work/phases.ts; 0 before. Begins
+     * anew with each grant.
+     */
     phase: smallint('phase').notNull().default(0),
     reason: text('reason'),
     exitCode: integer('exit_code'),
@@ -96,13 +106,23 @@ export const workItems = pgTable(
     logTruncated: boolean('log_truncated').notNull().default(false),
     /** Length and digest of the output were checked. */
     logComplete: boolean('log_complete').notNull().default(false),
-    /** The stored output did not match the length and digest that its runner announced, and sending it again did not help. */
+    /**
+     * The stored output did not match the length and digest that its runner announced, and sending it again
+     * did not help.
+     */
     logMismatch: boolean('log_mismatch').notNull().default(false),
-    /** SHA-256 of the stored output, kept so that nobody reads it again; empty until it is known. Not null: the end was announced, nothing is stored behind it. */
+    /**
+     * SHA-256 of the stored output, kept so that nobody reads it again; empty until it is known. Not null:
+     * the end was announced, nothing is stored behind it.
+     */
     logSha256: bytes('log_sha256'),
-    /** Bytes of output of the current epoch that were lost on the runner's machine; they count in no offset. */
+    /**
+     * Bytes of output of the current epoch that were lost on the runner's machine; they count in no offset.
+     */
     logMissing: bigint('log_missing', { mode: 'number' }).notNull().default(0),
-    /** UTC day of the first stored output, of any epoch: all of it lies in that day's partition of work_logs. */
+    /**
+     * UTC day of the first stored output, of any epoch: all of it lies in that day's partition of work_logs.
+     */
     logDay: date('log_day'),
   },
   (t) => [
@@ -146,8 +166,9 @@ export const workItems = pgTable(
     index('work_items_queue_expiry')
       .on(t.queueExpiresAt)
       .where(sql`${t.state} = 'queued' and ${t.attempt} = 0 and ${t.queueExpiresAt} is not null`),
-    // What runners hold of a team, for its limit. Held items have an offer, so "offers > 0" says nothing new: it keeps the index from statements that do not name it,
-    // which the planner would lead through here while nothing is held.
+    // What runners hold of a team, for its limit. Held items have an offer, so "offers > 0" says nothing new:
+    // it keeps the index from statements that do not name it, which the planner would lead through here while
+    // nothing is held.
     index('work_items_held')
       .on(t.teamId, t.kind)
       .where(sql`${t.leaseId} is not null and ${t.offers} > 0`),
@@ -167,7 +188,10 @@ export const workItems = pgTable(
 
 export type WorkItem = typeof workItems.$inferSelect;
 
-/** A pool, a kind and a selector: what is queued under one of them may be had by the same runners. Every pool and kind has that of the empty selector. */
+/**
+ * A pool, a kind and a selector: what is queued under one of them may be had by the same runners. Every pool
+ * and kind has that of the empty selector.
+ */
 export const workRoutes = pgTable(
   'work_routes',
   {
@@ -181,7 +205,10 @@ export const workRoutes = pgTable(
     hash: text('hash')
       .notNull()
       .generatedAlwaysAs(sql`md5(selector::text)`),
-    /** To the hour. One that nothing was submitted to for longer, and that nothing is queued or held under, is removed. */
+    /**
+     * To the hour. One that nothing was submitted to for longer, and that nothing is queued or held under, is
+     * removed.
+     */
     usedAt: instant('used_at').notNull(),
   },
   (t) => [
@@ -190,7 +217,10 @@ export const workRoutes = pgTable(
   ],
 );
 
-/** Whose turn it is in a pool that serves several teams: the one with the least `vtime` of those that wait. See turns.ts. */
+/**
+ * Whose turn it is in a pool that serves several teams: the one with the least `vtime` of those that wait.
+ * See turns.ts.
+ */
 export const poolTurns = pgTable(
   'pool_turns',
   {
@@ -225,7 +255,10 @@ export const workLeases = pgTable(
     epoch: integer('epoch').notNull(),
     runnerId: id('runner_id').notNull(),
     grantedAt: instant('granted_at').notNull(),
-    /** In no index, so that a renewal writes this narrow row and nothing else; the sweeper reads those that are open. */
+    /**
+     * In no index, so that a renewal writes this narrow row and nothing else; the sweeper reads those that
+     * are open.
+     */
     expiresAt: instant('expires_at').notNull(),
     /** First heartbeat that named it. */
     startedAt: instant('started_at'),
@@ -264,7 +297,10 @@ export const buildPhases = pgTable(
     epoch: integer('epoch').notNull(),
     phase: smallint('phase').notNull(),
     startedAt: instant('started_at').notNull(),
-    /** Bytes of output before it, as its runner says: what the order of phases and output goes by, for times do not tell apart what is close. */
+    /**
+     * Bytes of output before it, as its runner says: what the order of phases and output goes by, for times
+     * do not tell apart what is close.
+     */
     logOffset: bigint('log_offset', { mode: 'number' }).notNull().default(0),
     finishedAt: instant('finished_at'),
     selfReportedMs: integer('self_reported_ms'),
@@ -301,8 +337,8 @@ export const workReports = pgTable(
 );
 
 /**
- * Stored output: one segment per append, found by (day, work, epoch, offset). Partitioned by day (migration of the same name): old output is
- * dropped by the partition, see log-retention.ts.
+ * Stored output: one segment per append, found by (day, work, epoch, offset). Partitioned by day (migration
+ * of the same name): old output is dropped by the partition, see log-retention.ts.
  */
 export const workLogs = pgTable(
   'work_logs',

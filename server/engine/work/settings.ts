@@ -1,4 +1,7 @@
-/** Every time and bound of dispatch; work.settings.ts says which of them an operator sets. Tests shorten the times. */
+/**
+ * Every time and bound of dispatch; work.settings.ts says which of them an operator sets. Tests shorten the
+ * times.
+ */
 
 export const defaultWorkSettings = {
   /** How long an offer stands without a heartbeat that names it. */
@@ -32,7 +35,10 @@ export const defaultWorkSettings = {
   minVersion: '',
   /** Runners below it are advised to upgrade; empty: none. */
   recommendedVersion: '',
-  /** A poll writes `last_seen_at` only when it is older: heartbeats do it anyway, and a thousand polls a second must not queue up on one row. */
+  /**
+   * A poll writes `last_seen_at` only when it is older: heartbeats do it anyway, and a thousand polls a
+   * second must not queue up on one row.
+   */
   seenEveryMs: 20_000,
   /** Output of an ended run is accepted for this long. */
   lateLogsMs: 300_000,
@@ -40,7 +46,10 @@ export const defaultWorkSettings = {
   deadlineSlackMs: 30_000,
   /** At this many strikes a runner is refused new work. */
   strikesMax: 3,
-  /** Strike when the two durations differ by more than max(this, `divergenceShare` of the longer) + one heartbeat. */
+  /**
+   * Strike when the two durations differ by more than max(this, `divergenceShare` of the longer) + one
+   * heartbeat.
+   */
   divergenceMs: 5_000,
   divergenceShare: 0.1,
   /** A report that waited longer than this in its runner's outbox is never held against it. */

@@ -1,6 +1,7 @@
 /**
- * One statement for callers that ask the same in the same turn of the event loop: everybody who follows one output is woken by the same append and then
- * asks the same two questions. Nobody joins a statement that was sent already, so an answer is never older than the question.
+ * One statement for callers that ask the same in the same turn of the event loop: everybody who follows one
+ * output is woken by the same append and then asks the same two questions. Nobody joins a statement that was
+ * sent already, so an answer is never older than the question.
  */
 import type { SqlTag } from '../../base/db/index.ts';
 

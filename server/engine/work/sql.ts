@@ -36,8 +36,9 @@ export interface CallingRunner {
 }
 
 /**
- * The calling runner as the row `r` of `runners` and the row `a` of the CTE `asked` (`boot_id`) say, for a select list. `current` is the one rule for being listened
- * to: not revoked, and of the current process. `allowed` is what else must hold for being given work.
+ * The calling runner as the row `r` of `runners` and the row `a` of the CTE `asked` (`boot_id`) say, for a
+ * select list. `current` is the one rule for being listened to: not revoked, and of the current process.
+ * `allowed` is what else must hold for being given work.
  */
 export function runnerColumns(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`
@@ -58,8 +59,10 @@ export function mayReceive(sql: SqlTag): Fragment {
 }
 
 /**
- * Joins the open lease `x` of its holder that the row `a` (`id`, `epoch`, `runner_id`) names, and locks it. A lateral subquery looks each up by its key, where the planner may read the index of
- * open leases whole for a join, with the dead entries of all that have ended. `a` must come in the order of `id`, in which everyone locks leases.
+ * Joins the open lease `x` of its holder that the row `a` (`id`, `epoch`, `runner_id`) names, and locks it. A
+ * lateral subquery looks each up by its key, where the planner may read the index of open leases whole for a
+ * join, with the dead entries of all that have ended. `a` must come in the order of `id`, in which everyone
+ * locks leases.
  */
 export function openLease(sql: SqlTag): Fragment {
   return sql`cross join lateral (
@@ -74,7 +77,10 @@ export function deadline(sql: SqlTag, settings: WorkSettings): Fragment {
   return sql`coalesce(w.deadline_at, clock_timestamp() + ${ms(sql, settings.deadlineSlackMs)} + w.timeout_ms * interval '1 millisecond')`;
 }
 
-/** SET list of the lease row `x` when its holder was heard. It is renewed where `renews` holds, never past `deadline_at` of `h`: a runner which heartbeats for ever loses a run that is over time. */
+/**
+ * SET list of the lease row `x` when its holder was heard. It is renewed where `renews` holds, never past
+ * `deadline_at` of `h`: a runner which heartbeats for ever loses a run that is over time.
+ */
 export function contact(sql: SqlTag, settings: WorkSettings, renews: Fragment): Fragment {
   return sql`
     expires_at = case when ${renews}
@@ -84,7 +90,10 @@ export function contact(sql: SqlTag, settings: WorkSettings, renews: Fragment): 
     last_contact_at = clock_timestamp()`;
 }
 
-/** SET list of the item `w` when its holder was heard, where `when` holds: an offer becomes a lease and counts as an attempt. */
+/**
+ * SET list of the item `w` when its holder was heard, where `when` holds: an offer becomes a lease and counts
+ * as an attempt.
+ */
 export function begun(sql: SqlTag, when: Fragment): Fragment {
   return sql`
     attempt = w.attempt + (${when} and w.state = 'offered')::int,
@@ -93,19 +102,25 @@ export function begun(sql: SqlTag, when: Fragment): Fragment {
     deadline_at = case when ${when} then coalesce(w.deadline_at, h.deadline_at) else w.deadline_at end`;
 }
 
-/** What `announce` needs of an ended item `w`, for its RETURNING list: every column of a CTE costs at each call. */
+/**
+ * What `announce` needs of an ended item `w`, for its RETURNING list: every column of a CTE costs at each
+ * call.
+ */
 export function endedColumns(sql: SqlTag): Fragment {
   return sql`w.id, w.team_id, w.kind, w.state, w.reason, w.exit_code, w.runner_id, w.epoch, w.attempt, w.metered_ms, w.self_reported_ms, w.claimed_at, w.finished_at, w.build_id, w.phase`;
 }
 
-/** Assignment: environment, input and credentials are for the runner alone, and nobody needs them any more when the item has ended. */
+/**
+ * Assignment: environment, input and credentials are for the runner alone, and nobody needs them any more
+ * when the item has ended.
+ */
 export function wiped(sql: SqlTag, ends: Fragment): Fragment {
   return sql`spec = case when ${ends} then w.spec - 'sealed' else w.spec end`;
 }
 
 /**
- * CTE `announced`: the event `work.finished` of each ended row of the CTE `from`, once per item whatever happens. Its id is the item's, so
- * that a second attempt to write it cannot even be expressed.
+ * CTE `announced`: the event `work.finished` of each ended row of the CTE `from`, once per item whatever
+ * happens. Its id is the item's, so that a second attempt to write it cannot even be expressed.
  *
  * @param more What the event of the row `e` says besides.
  */
@@ -124,19 +139,23 @@ export function announce(sql: SqlTag, from: string, more: Fragment = sql`'{}'::j
 }
 
 export interface Release {
-  /** `where` clause over open leases `x` and their items `w`, with its order, limit and lock: which items lose their holder. The lease is locked before the item, here as everywhere. */
+  /**
+   * `where` clause over open leases `x` and their items `w`, with its order, limit and lock: which items lose
+   * their holder. The lease is locked before the item, here as everywhere.
+   */
   readonly lost: Fragment;
   readonly endReason: 'expired' | 'revoked';
   /**
-   * Whether to wait before the next grant: 0, 1, 3, 7 … 60 s after the first, second, third … one. The first loss costs nothing; an item
-   * that takes its runners down with it slows down.
+   * Whether to wait before the next grant: 0, 1, 3, 7 … 60 s after the first, second, third … one. The first
+   * loss costs nothing; an item that takes its runners down with it slows down.
    */
   readonly backoff: boolean;
 }
 
 /**
- * CTEs `lost`, `released`, `closed`, `announced`: items lose their holder and go back to the queue, or end. The end of a lease is cut to the millisecond
- * as its beginning is: the next grant, a moment later, must not seem to begin before it.
+ * CTEs `lost`, `released`, `closed`, `announced`: items lose their holder and go back to the queue, or end.
+ * The end of a lease is cut to the millisecond as its beginning is: the next grant, a moment later, must not
+ * seem to begin before it.
  */
 export function release(
   sql: SqlTag,

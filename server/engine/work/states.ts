@@ -1,6 +1,6 @@
 /**
- * States of a work item, and what moves it. PostgreSQL holds the state; every arrow below is one SQL statement that checks
- * where the item stands, so that two processes can never both take the same arrow.
+ * States of a work item, and what moves it. PostgreSQL holds the state; every arrow below is one SQL
+ * statement that checks where the item stands, so that two processes can never both take the same arrow.
  *
  * ```
  *            submit                claim (epoch + 1)          first heartbeat, append
@@ -16,8 +16,9 @@
  *   offered, running .. lease ends with no attempt left, or after 20 offers -> dead
  * ```
  *
- * What must always hold: `epoch` rises by one at each claim and never falls; every write of a holder names its epoch and changes nothing when
- * that is not the current one; at most one lease of an item is open; an ended item never changes its state again.
+ * What must always hold: `epoch` rises by one at each claim and never falls; every write of a holder names
+ * its epoch and changes nothing when that is not the current one; at most one lease of an item is open; an
+ * ended item never changes its state again.
  */
 
 export const LIVE_STATES = ['queued', 'offered', 'running'] as const;

@@ -1,6 +1,7 @@
 /**
- * Makes new items durable: the teams' pools, the limits on waiting items, the Idempotency-Keys and the rows themselves, in one statement for those that come together. A row is its own
- * outbox: the hint that follows may get lost, or is never sent because the broker is down or this process ends; the relay finds the row.
+ * Makes new items durable: the teams' pools, the limits on waiting items, the Idempotency-Keys and the rows
+ * themselves, in one statement for those that come together. A row is its own outbox: the hint that follows
+ * may get lost, or is never sent because the broker is down or this process ends; the relay finds the row.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -56,7 +57,10 @@ export interface Submission {
 }
 
 export interface Submit {
-  /** Together with others of the same moment. Resolves with what the first call with this key left, if this is not it; whether it was the same request is for `replay` of the platform to see. */
+  /**
+   * Together with others of the same moment. Resolves with what the first call with this key left, if this is
+   * not it; whether it was the same request is for `replay` of the platform to see.
+   */
   (submission: Submission): Promise<StoredAnswer | undefined>;
   /** As a part of a transaction. */
   within(db: Database, submission: Submission & { readonly keyed?: undefined }): Promise<void>;
@@ -72,9 +76,15 @@ export interface SubmitDeps {
 
 interface Row {
   readonly pool: string | null;
-  /** Items that wait already, at most the limit; 0 when this statement does not count. Null: there is no such team. */
+  /**
+   * Items that wait already, at most the limit; 0 when this statement does not count. Null: there is no such
+   * team.
+   */
   readonly queued: number | null;
-  /** The installation's, or the plan's where that is lower, as is the next one, in seconds. Money writes the tables of both, and of gates. */
+  /**
+   * The installation's, or the plan's where that is lower, as is the next one, in seconds. Money writes the
+   * tables of both, and of gates.
+   */
   readonly queuedMax: number | null;
   readonly timeoutMax: number | null;
   /** Cause and figures of the gate that holds it; of several gates one is told. Null: none holds it. */
@@ -187,7 +197,10 @@ const queues = (sql: SqlTag, { queuedMax }: WorkSettings) => sql`
   ) p
   left join team_limits l on l.team_id = q.team_id`;
 
-/** Items of `asked` that a gate holds: of the team, or of the environment that a run's label names or a build is of, or of its project. Another item of a build that was let in is no new work. */
+/**
+ * Items of `asked` that a gate holds: of the team, or of the environment that a run's label names or a build
+ * is of, or of its project. Another item of a build that was let in is no new work.
+ */
 const heldItems = (sql: SqlTag) => sql`
   select a.n, g.cause, g.details from asked a cross join lateral (
     select s.cause, s.details from spend_gates s

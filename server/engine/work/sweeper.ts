@@ -1,6 +1,7 @@
 /**
- * Takes items back from holders whose lease has ended, and ends those that have waited for longer than they were to. Any number of servers sweep at once: finding and changing is one statement, and
- * `skip locked` gives each item to one of them. The database's clock alone decides what has ended.
+ * Takes items back from holders whose lease has ended, and ends those that have waited for longer than they
+ * were to. Any number of servers sweep at once: finding and changing is one statement, and `skip locked`
+ * gives each item to one of them. The database's clock alone decides what has ended.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { isRefusal, isRetryable } from '../../base/db/index.ts';
@@ -89,7 +90,10 @@ interface Sweep<T> {
   readonly due: () => Promise<ReadonlyArray<{ readonly id: string }>>;
 }
 
-/** One item that cannot be changed (a trigger that raises, a check) keeps those of other teams from nothing: when the common statement is refused, each goes by itself. */
+/**
+ * One item that cannot be changed (a trigger that raises, a check) keeps those of other teams from nothing:
+ * when the common statement is refused, each goes by itself.
+ */
 async function sweepAll<T>({ all, due }: Sweep<T>, onError: SweeperDeps['onError']): Promise<readonly T[]> {
   try {
     return await all(null);

@@ -1,13 +1,16 @@
 /**
- * Turns: in a pool that serves several teams, what is granted next is that of the team with the least virtual time. A grant moves the time of its team on by one part of its weight, so
- * that each team has its share however much it has waiting. `pool_turns` holds a row a team; claims lock the rows that they go by and pass over those that others have locked, so that two at
- * once serve different teams.
+ * Turns: in a pool that serves several teams, what is granted next is that of the team with the least virtual
+ * time. A grant moves the time of its team on by one part of its weight, so that each team has its share
+ * however much it has waiting. `pool_turns` holds a row a team; claims lock the rows that they go by and pass
+ * over those that others have locked, so that two at once serve different teams.
  *
- * A team that begins to wait starts where the pool stands: turns that it did not use are not saved up. Nor does it come out ahead by waiting for one item at a time: what it had beyond the
- * pool's time stays, up to one turn.
+ * A team that begins to wait starts where the pool stands: turns that it did not use are not saved up. Nor
+ * does it come out ahead by waiting for one item at a time: what it had beyond the pool's time stays, up to
+ * one turn.
  *
- * `waiting` may be wrong for a moment: a submission that reads it as true says nothing, and the claim that it overlaps may find nothing left and take it back. The relay puts it right with the item's
- * first hint, `settleTurns` what is true for nothing. Pools of one team have no rows.
+ * `waiting` may be wrong for a moment: a submission that reads it as true says nothing, and the claim that it
+ * overlaps may find nothing left and take it back. The relay puts it right with the item's first hint,
+ * `settleTurns` what is true for nothing. Pools of one team have no rows.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { WorkKind } from '@svc/proto/queue/queue.ts';
@@ -17,7 +20,10 @@ import type { Fragment } from '../../base/sql.ts';
 /** How far a claim looks past items that others are taking at this moment, or took since it began. */
 const SLACK = 64;
 
-/** CTE `turns_begun`: the teams of the rows of `from` (`pool_id`, `kind`, `team_id`), which have something waiting in shared pools now, wait for their turns. */
+/**
+ * CTE `turns_begun`: the teams of the rows of `from` (`pool_id`, `kind`, `team_id`), which have something
+ * waiting in shared pools now, wait for their turns.
+ */
 export function beginTurns(sql: SqlTag, from: Fragment): Fragment {
   return sql`
     turns_begun as (
@@ -38,8 +44,9 @@ export function beginTurns(sql: SqlTag, from: Fragment): Fragment {
 }
 
 /**
- * Items of the team `t` that the class `c` may have, in their order: `id` and `place`. `fits`: whether the item `w` may go to the class, besides its route, team and state. The order must be
- * spelled as the index `work_items_route` has it (`nulls last`), or each claim sorts the whole queue.
+ * Items of the team `t` that the class `c` may have, in their order: `id` and `place`. `fits`: whether the
+ * item `w` may go to the class, besides its route, team and state. The order must be spelled as the index
+ * `work_items_route` has it (`nulls last`), or each claim sorts the whole queue.
  */
 export function itemsOf(sql: SqlTag, fits: Fragment, most: Fragment): Fragment {
   return sql`
@@ -53,11 +60,14 @@ export function itemsOf(sql: SqlTag, fits: Fragment, most: Fragment): Fragment {
 }
 
 /**
- * CTE `shared_picks` (`class`, `id`, `place`): the items for the takers of each row of the CTE `classes` (`class`, `pool_id`, `routes`, `count`, `shared`) that is shared, by turns; `turn` holds
- * the turns that they were taken by, locked.
+ * CTE `shared_picks` (`class`, `id`, `place`): the items for the takers of each row of the CTE `classes`
+ * (`class`, `pool_id`, `routes`, `count`, `shared`) that is shared, by turns; `turn` holds the turns that
+ * they were taken by, locked.
  *
- * A class looks at as many teams as it has takers, because each of them takes something; teams at their limit and teams of which it can have nothing are passed over. The limit is kept to
- * the item: a turn that has moved since the statement began, so that what its team got meanwhile was not counted, is passed over as well.
+ * A class looks at as many teams as it has takers, because each of them takes something; teams at their limit
+ * and teams of which it can have nothing are passed over. The limit is kept to the item: a turn that has
+ * moved since the statement began, so that what its team got meanwhile was not counted, is passed over as
+ * well.
  */
 export function pickByTurns(
   sql: SqlTag,
@@ -121,7 +131,10 @@ export function heldOf(sql: SqlTag, t: Fragment): Fragment {
     where h.team_id = ${t}.team_id and h.kind = ${t}.kind and h.lease_id is not null and h.offers > 0 and h.pool_id = ${t}.pool_id)`;
 }
 
-/** CTE `turned`: the turns of the teams whose items were `granted` move on; one that has nothing left does not wait any more. Turns that others have locked stay as they are. */
+/**
+ * CTE `turned`: the turns of the teams whose items were `granted` move on; one that has nothing left does not
+ * wait any more. Turns that others have locked stay as they are.
+ */
 export function chargeTurns(sql: SqlTag): Fragment {
   return sql`
     turned as (

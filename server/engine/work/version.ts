@@ -1,4 +1,7 @@
-/** Versions of daemons, `1.2.3` with anything behind it, which is not compared. A version that cannot be read is never held against a runner. */
+/**
+ * Versions of daemons, `1.2.3` with anything behind it, which is not compared. A version that cannot be read
+ * is never held against a runner.
+ */
 import type { SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
 

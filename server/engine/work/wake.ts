@@ -1,6 +1,7 @@
 /**
- * Tells followers in this process that something about an item changed, so that output shows up at once where it was stored. Followers at other servers
- * notice by reading again; this saves them nothing and costs them nothing.
+ * Tells followers in this process that something about an item changed, so that output shows up at once where
+ * it was stored. Followers at other servers notice by reading again; this saves them nothing and costs them
+ * nothing.
  */
 import { waitUntil } from '@svc/proto/process/wait.ts';
 

@@ -1,4 +1,7 @@
-/** What each call of machines gives, for the tests of the contract; they are called by test/contract/machine.test.ts. */
+/**
+ * What each call of machines gives, for the tests of the contract; they are called by
+ * test/contract/machine.test.ts.
+ */
 import type { Gives } from '../../../test/contract/requests.ts';
 
 const enrollment = 'server/engine/runners/runners.test.ts';

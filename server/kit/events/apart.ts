@@ -1,6 +1,8 @@
 /**
- * Effects apart from each other, for events on which the common statement failed: each effect has a savepoint, and one that fails is tried on halves of the events, down to the ones that it cannot take.
- * Everything is one transaction, so that an event leaves the outbox with its effects and with what is parked of it, or not at all.
+ * Effects apart from each other, for events on which the common statement failed: each effect has a
+ * savepoint, and one that fails is tried on halves of the events, down to the ones that it cannot take.
+ * Everything is one transaction, so that an event leaves the outbox with its effects and with what is parked
+ * of it, or not at all.
  */
 import { isRetryable } from '../../base/db/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';
@@ -11,7 +13,10 @@ import { effectName } from './effects.ts';
 import { park } from './parked.ts';
 import type { Failure } from './parked.ts';
 
-/** Fewer than in the common statement: what they lock is locked for as long as all effects and their halves take. */
+/**
+ * Fewer than in the common statement: what they lock is locked for as long as all effects and their halves
+ * take.
+ */
 export const APART_BATCH = 50;
 
 /** Returns how many events have left the outbox. */
@@ -35,7 +40,10 @@ export async function publishApart({ db, effects, onError }: EffectsDeps): Promi
   return count;
 }
 
-/** What failed because of others (a lock that is held, a deadlock, no time) is not divided: each half would wait as long. */
+/**
+ * What failed because of others (a lock that is held, a deadlock, no time) is not divided: each half would
+ * wait as long.
+ */
 async function divide(sql: SqlTag, effect: EventEffect, ids: readonly string[]): Promise<readonly Failure[]> {
   const error = await attempt(sql, effect, sql`select * from outbox where id = any(${ids}::text[])`);
   if (error === undefined) return [];

@@ -1,4 +1,7 @@
-/** How far the effects of a team's events are. An event whose effect is parked is behind for whoever reads what that effect writes, also when it is dead. */
+/**
+ * How far the effects of a team's events are. An event whose effect is parked is behind for whoever reads
+ * what that effect writes, also when it is dead.
+ */
 import type { SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../feature.ts';
 import { effectName } from './effects.ts';
@@ -9,7 +12,10 @@ interface Until {
   readonly effects: readonly EventEffect[];
 }
 
-/** Whether something that happened in the team before this time is not published yet, so that what comes of it by these effects is not there. */
+/**
+ * Whether something that happened in the team before this time is not published yet, so that what comes of it
+ * by these effects is not there.
+ */
 export async function isBehind(sql: SqlTag, { teamId, until, effects }: Until): Promise<boolean> {
   const names = effects.map((effect) => effectName(sql, effect));
   const left = await sql`
@@ -27,7 +33,10 @@ interface EffectOfTeam {
   readonly now: Date;
 }
 
-/** Time up to which the effect is there of all of the team's events of a kind, as the database that is asked knows it: a replica knows what it has replayed. */
+/**
+ * Time up to which the effect is there of all of the team's events of a kind, as the database that is asked
+ * knows it: a replica knows what it has replayed.
+ */
 export async function publishedUntil(
   sql: SqlTag,
   { teamId, kind, effect, now }: EffectOfTeam,

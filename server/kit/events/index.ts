@@ -1,4 +1,7 @@
-/** Events: what features declare, what is written down with its cause, and how it is published with its effects. */
+/**
+ * Events: what features declare, what is written down with its cause, and how it is published with its
+ * effects.
+ */
 export { addEvent } from './add.ts';
 export type { NewEvent } from './add.ts';
 export { isBehind, publishedUntil } from './behind.ts';

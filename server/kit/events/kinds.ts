@@ -1,4 +1,7 @@
-/** The events of the platform, which features declare: when each happens, how people and their systems learn of it, and the scope with which the same is read elsewhere. */
+/**
+ * The events of the platform, which features declare: when each happens, how people and their systems learn
+ * of it, and the scope with which the same is read elsewhere.
+ */
 import type { Caller } from '../context.ts';
 
 export interface EventKind {

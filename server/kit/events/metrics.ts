@@ -1,4 +1,7 @@
-/** What a scrape of a worker shows of effects that wait. It is read from the database, and is the same at every worker. */
+/**
+ * What a scrape of a worker shows of effects that wait. It is read from the database, and is the same at
+ * every worker.
+ */
 import { Gauge } from 'prom-client';
 import type { System } from '../feature.ts';
 

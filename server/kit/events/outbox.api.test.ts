@@ -1,4 +1,7 @@
-/** Events on their way out, over the real door: usage, notifications and webhooks, from work that ends and runners that fail. */
+/**
+ * Events on their way out, over the real door: usage, notifications and webhooks, from work that ends and
+ * runners that fail.
+ */
 import { createHmac } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, Server } from 'node:http';

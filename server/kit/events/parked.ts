@@ -2,10 +2,11 @@
  * What effects could not do with single events, a row for each pair:
  *
  *     waiting ──tried again, done──> (no row)
- *        │ └──failed: waits longer each time──┐
- *        └──failed once too often──> dead ──played again by staff──> waiting
+ *        │ └──failed: waits longer each time──┐ └──failed once too often──> dead ──played again by staff──>
+ *        waiting
  *
- * The row is locked while its effect is tried and goes away in the same transaction: whoever dies in between has done nothing.
+ * The row is locked while its effect is tried and goes away in the same transaction: whoever dies in between
+ * has done nothing.
  */
 import { isRetryable, isStatementTimeout } from '../../base/db/index.ts';
 import type { SqlTag } from '../../base/db/index.ts';

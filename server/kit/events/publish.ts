@@ -1,9 +1,11 @@
 /**
- * Publishes events that were written with their cause: each feature's effects (usage of the day, notifications, deliveries of webhooks)
- * and the end of the event are one statement: each is published once, by whichever worker comes first, and those who report work pay for
- * nothing of it. A mark in its row would cost as much as the deletion, and the deletion later besides.
+ * Publishes events that were written with their cause: each feature's effects (usage of the day,
+ * notifications, deliveries of webhooks) and the end of the event are one statement: each is published once,
+ * by whichever worker comes first, and those who report work pay for nothing of it. A mark in its row would
+ * cost as much as the deletion, and the deletion later besides.
  *
- * One event that one effect cannot take fails that statement for all teams. So the effects are taken apart then (apart.ts), and for a while: whatever it was, more of its kind is likely on its way, and each attempt
+ * One event that one effect cannot take fails that statement for all teams. So the effects are taken apart
+ * then (apart.ts), and for a while: whatever it was, more of its kind is likely on its way, and each attempt
  * in common would be in vain and as dear as one that succeeds.
  */
 import { isRefusal, isRetryable } from '../../base/db/index.ts';
@@ -38,7 +40,10 @@ export async function publish({ sql, effects, batch = BATCH }: PublishDeps): Pro
   return row?.count ?? 0;
 }
 
-/** Publishes in common as long as that succeeds. State: until when it is not tried, and how often it was refused for now. */
+/**
+ * Publishes in common as long as that succeeds. State: until when it is not tried, and how often it was
+ * refused for now.
+ */
 export function createPublisher(deps: EffectsDeps): () => Promise<Pass> {
   const { db, effects, onError } = deps;
   let apartUntil = Number.NEGATIVE_INFINITY;

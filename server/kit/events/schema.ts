@@ -4,7 +4,10 @@ import { EventState, EventStateSchema } from '@svc/proto/gen/svc/adminevents/v1/
 import { id, instant } from '../../base/db/columns.ts';
 import { enumWords } from '../resource/team-table.ts';
 
-/** Events for the world outside of dispatch (webhooks, notifications), written with their cause and deleted with their effects. */
+/**
+ * Events for the world outside of dispatch (webhooks, notifications), written with their cause and deleted
+ * with their effects.
+ */
 export const outbox = pgTable(
   'outbox',
   {
@@ -18,7 +21,10 @@ export const outbox = pgTable(
   (t) => [uniqueIndex('outbox_dedupe').on(t.kind, t.dedupeKey), index('outbox_due').on(t.createdAt)],
 );
 
-/** What one effect could not do with an event whose other effects are done; see parked.ts. A row goes away with its effect. */
+/**
+ * What one effect could not do with an event whose other effects are done; see parked.ts. A row goes away
+ * with its effect.
+ */
 export const outboxParked = pgTable(
   'outbox_parked',
   {

@@ -201,7 +201,8 @@ describe.skipIf(!postgresHere)('jobs', () => {
         }
       };
       const addAll = async (lane: string): Promise<void> => {
-        // Each is due before those that are there: a claimer who has not seen the claim of another would take the newer one.
+        // Each is due before those that are there: a claimer who has not seen the claim of another would take
+        // the newer one.
         for (let n = 0; n < EACH; n += 1)
           await add({ key: `${lane} ${n}`, lane, payload: { lane }, inMs: -1_000 * n });
       };

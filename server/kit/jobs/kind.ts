@@ -12,7 +12,10 @@ export interface Job<P extends Payload = Payload> {
   readonly payload: P;
   /** With the one that runs now. */
   readonly attempts: number;
-  /** Rises with each claim: what a job writes elsewhere may check it, so that a worker that was taken for lost changes nothing any more. */
+  /**
+   * Rises with each claim: what a job writes elsewhere may check it, so that a worker that was taken for lost
+   * changes nothing any more.
+   */
   readonly epoch: number;
   readonly version: number;
   readonly lastError: string | null;
@@ -33,11 +36,14 @@ export interface JobKind<P extends Payload = Payload> {
   readonly concurrency: number;
   /** Of them those of one team, in all processes: a team whose jobs are slow leaves room for others. */
   readonly perTeam: number;
-  /** The signal is aborted then, and when the job is another worker's by now. Half a minute after the limit it is not renewed any more, and another worker begins. */
+  /**
+   * The signal is aborted then, and when the job is another worker's by now. Half a minute after the limit it
+   * is not renewed any more, and another worker begins.
+   */
   readonly timeoutMs: number;
   /**
-   * At least once: a worker may die when all is done but said. Ends soon after the signal does. What it throws fails the attempt; operators are told of
-   * everything but JobFailed.
+   * At least once: a worker may die when all is done but said. Ends soon after the signal does. What it
+   * throws fails the attempt; operators are told of everything but JobFailed.
    */
   run(job: Job<P>, signal: AbortSignal): Promise<void>;
   /** The job is about to be dead. What this throws has it tried again. */

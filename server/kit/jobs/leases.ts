@@ -1,6 +1,8 @@
 /**
- * Leases of the jobs at work in one process. A lease is short, so that the jobs of a process that dies are free within a minute, and renewed while its job runs, with one statement for all. Whoever cannot
- * renew gives up before others may begin, on a clock of its own: its connection may be gone, and nobody would tell it. State: the leases, owned by this closure.
+ * Leases of the jobs at work in one process. A lease is short, so that the jobs of a process that dies are
+ * free within a minute, and renewed while its job runs, with one statement for all. Whoever cannot renew
+ * gives up before others may begin, on a clock of its own: its connection may be gone, and nobody would tell
+ * it. State: the leases, owned by this closure.
  */
 import type { SqlTag } from '../../base/db/index.ts';
 import { renewJobs } from './store.ts';

@@ -1,4 +1,7 @@
-/** What a scrape of a worker shows of jobs. What waits, runs and is dead is read from the database, and is the same at every worker. */
+/**
+ * What a scrape of a worker shows of jobs. What waits, runs and is dead is read from the database, and is the
+ * same at every worker.
+ */
 import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { SqlTag } from '../../base/db/index.ts';

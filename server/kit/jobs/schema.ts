@@ -12,7 +12,10 @@ export const jobs = pgTable(
     /** Null: work of the installation, which is nobody's turn but its own. */
     teamId: id('team_id').references(() => teams.id, { onDelete: 'cascade' }),
     kind: text('kind').notNull(),
-    /** Of all open jobs of a kind at most one has a key: adding it again changes what it does, not how often. Null: it is like no other. */
+    /**
+     * Of all open jobs of a kind at most one has a key: adding it again changes what it does, not how often.
+     * Null: it is like no other.
+     */
     key: text('key'),
     /** What the job is about. At most one job of a lane runs at a time. */
     lane: text('lane').notNull(),
@@ -20,7 +23,10 @@ export const jobs = pgTable(
     state: text('state', { enum: ['waiting', 'running', 'dead'] })
       .notNull()
       .default('waiting'),
-    /** When it may begin; while it runs: when its worker counts as lost; once it is dead: when it is forgotten. */
+    /**
+     * When it may begin; while it runs: when its worker counts as lost; once it is dead: when it is
+     * forgotten.
+     */
     dueAt: instant('due_at').notNull(),
     attempts: integer('attempts').notNull().default(0),
     /** Fencing token: +1 at each claim, checked by whatever ends the claim. */
@@ -38,7 +44,8 @@ export const jobs = pgTable(
     uniqueIndex('jobs_lane')
       .on(t.lane)
       .where(sql`${t.state} = 'running'`),
-    // Another spelling of the same: only a statement that looks at all teams may use it, whatever the planner takes for the length of the backlog.
+    // Another spelling of the same: only a statement that looks at all teams may use it, whatever the planner
+    // takes for the length of the backlog.
     index('jobs_due')
       .on(t.dueAt)
       .where(sql`${t.state} in ('waiting', 'running')`),

@@ -31,14 +31,20 @@ export function onWake(wake: () => void): () => void {
   return () => void workers.delete(wake);
 }
 
-/** Workers of this process look for jobs once the transaction has committed. Those of other processes look every second. */
+/**
+ * Workers of this process look for jobs once the transaction has committed. Those of other processes look
+ * every second.
+ */
 export function wakeWorkers(db: Pick<Database, 'afterCommit'>): void {
   db.afterCommit(() => {
     for (const wake of workers) wake();
   });
 }
 
-/** Added again while it waits, a job of a key takes the newer payload and time; while it runs, it runs once more. */
+/**
+ * Added again while it waits, a job of a key takes the newer payload and time; while it runs, it runs once
+ * more.
+ */
 export async function addJob(db: Database, job: NewJob): Promise<void> {
   const { teamId, kind, lane, key = null, payload = {}, inMs = 0 } = job;
   const { sql } = db;
@@ -120,7 +126,8 @@ export async function isAnyDue(sql: SqlTag, kinds: readonly string[]): Promise<b
 /**
  * Jobs that are due: one of each lane, none of a lane that has one at work, the teams of a kind in turns.
  *
- * Workers of all processes take turns for the few milliseconds of a claim: only then does each see every claim before its own.
+ * Workers of all processes take turns for the few milliseconds of a claim: only then does each see every
+ * claim before its own.
  */
 export async function claimJobs(db: Database, claims: readonly Claim[]): Promise<readonly Claimed[]> {
   return await db.transact(async ({ sql }) => {
@@ -131,7 +138,10 @@ export async function claimJobs(db: Database, claims: readonly Claim[]): Promise
   });
 }
 
-/** Due jobs that are read to see whose turn it is; with a longer backlog each team is looked up by its first index entry, so that none reads that of another one. */
+/**
+ * Due jobs that are read to see whose turn it is; with a longer backlog each team is looked up by its first
+ * index entry, so that none reads that of another one.
+ */
 const LOOK = 1_000;
 
 /** A job whose worker is lost runs still, past its time. */
@@ -199,7 +209,10 @@ export async function renewJobs(
 
 export type JobClaim = Pick<Job, 'id' | 'epoch' | 'version'>;
 
-/** They are done, but for those that were added again meanwhile. Nothing happens to one whose claim is another worker's by now. */
+/**
+ * They are done, but for those that were added again meanwhile. Nothing happens to one whose claim is another
+ * worker's by now.
+ */
 export async function finishJobs(sql: SqlTag, done: readonly JobClaim[]): Promise<void> {
   const held = (some: readonly JobClaim[]): Fragment => sql`
     unnest(${some.map(({ id }) => id)}::text[], ${some.map(({ epoch }) => epoch)}::int[], ${some.map(({ version }) => version)}::int[])

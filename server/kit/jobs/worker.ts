@@ -5,8 +5,9 @@
  *        ^                    │ │
  *        └── failed, not yet ─┘ └── failed for good, or once too often ──> dead
  *
- * A claim ends by itself within a minute unless it is renewed (leases.ts), so that a worker that dies loses time and no job; what it says later changes nothing, because
- * another claim has another epoch. State: the jobs at work in this process.
+ * A claim ends by itself within a minute unless it is renewed (leases.ts), so that a worker that dies loses
+ * time and no job; what it says later changes nothing, because another claim has another epoch. State: the
+ * jobs at work in this process.
  */
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -42,7 +43,10 @@ export interface WorkerDeps {
 }
 
 export interface Worker {
-  /** Ends the jobs that are done, claims as many as there is room for, and begins them. Returns how many were claimed. */
+  /**
+   * Ends the jobs that are done, claims as many as there is room for, and begins them. Returns how many were
+   * claimed.
+   */
   pass(): Promise<number>;
   /** Keeps those that are at work. */
   renew(): Promise<void>;
@@ -149,7 +153,10 @@ interface AtWork {
   readonly lost: AbortSignal;
 }
 
-/** Resolves with true when the job is done. Never rejects: a job that cannot even be given back comes back with the end of its claim. */
+/**
+ * Resolves with true when the job is done. Never rejects: a job that cannot even be given back comes back
+ * with the end of its claim.
+ */
 async function runJob(
   deps: WorkerDeps,
   kind: JobKind,

@@ -1,7 +1,7 @@
 /**
- * Writes an entry in the transaction of the act, so that there is never one without the other. The chain's head row is locked until that
- * transaction ends: append last, so that others wait for as little as possible, and a team's chain before `platform`, so that two
- * transactions that write both cannot wait for each other.
+ * Writes an entry in the transaction of the act, so that there is never one without the other. The chain's
+ * head row is locked until that transaction ends: append last, so that others wait for as little as possible,
+ * and a team's chain before `platform`, so that two transactions that write both cannot wait for each other.
  */
 import type { Ctx } from '../context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';

@@ -1,8 +1,9 @@
 /**
- * An entry of the ledger and its hash: `SHA-256("audit.v1\n" + chain + "\n" + seq + "\n" + previousHash + "\n" + JCS(content))`, where
- * the content is `{action, actor: {display, id, kind}, at, details, requestId, target}` in RFC 8785 canonical JSON and `at` counts
- * milliseconds. Everybody who has an export can compute it again, so nothing may enter that a database or a JSON parser hands back in
- * another shape than it got: fractions and great numbers are refused, and texts are what PostgreSQL stores of them.
+ * An entry of the ledger and its hash: `SHA-256("audit.v1\n" + chain + "\n" + seq + "\n" + previousHash +
+ * "\n" + JCS(content))`, where the content is `{action, actor: {display, id, kind}, at, details, requestId,
+ * target}` in RFC 8785 canonical JSON and `at` counts milliseconds. Everybody who has an export can compute
+ * it again, so nothing may enter that a database or a JSON parser hands back in another shape than it got:
+ * fractions and great numbers are refused, and texts are what PostgreSQL stores of them.
  */
 import { createHash } from 'node:crypto';
 import { withArticle } from '@svc/proto/http/article.ts';
@@ -73,8 +74,8 @@ export function entryHash({ chain, seq, previousHash }: AuditPlace, content: Aud
 }
 
 /**
- * As PostgreSQL stores it: half of a surrogate pair becomes U+FFFD on the way into a text column, so it does here too. U+0000 cannot be
- * stored and is refused as it is everywhere else.
+ * As PostgreSQL stores it: half of a surrogate pair becomes U+FFFD on the way into a text column, so it does
+ * here too. U+0000 cannot be stored and is refused as it is everywhere else.
  */
 export function storableText(text: string): string {
   if (text.includes('\0'))

@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm';
 import { bigint, check, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core';
 
 /**
- * Where each chain ends. Whoever appends locks its row first, so that entries have one order and no holes. Neither table refers to
- * teams: a team's ledger outlives the team.
+ * Where each chain ends. Whoever appends locks its row first, so that entries have one order and no holes.
+ * Neither table refers to teams: a team's ledger outlives the team.
  */
 export const auditHeads = pgTable('audit_heads', {
   /** Team id, or `platform`. */
@@ -15,8 +15,8 @@ export const auditHeads = pgTable('audit_heads', {
 });
 
 /**
- * Append-only: a trigger refuses every change (see the migration), and the role that the server works under may only insert and
- * read (base/db/role.ts). What the hash covers and how is in entry.ts.
+ * Append-only: a trigger refuses every change (see the migration), and the role that the server works under
+ * may only insert and read (base/db/role.ts). What the hash covers and how is in entry.ts.
  */
 export const auditEntries = pgTable(
   'audit_entries',

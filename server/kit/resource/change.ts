@@ -20,15 +20,18 @@ type Subject = Pick<Target, 'id'> & Partial<Target>;
 export interface Act<Row> {
   /** As the ledger names it: `<thing>.<past participle>`. */
   readonly action: string;
-  /** What the entry is about. Default: the row. What belongs to no team has its entries in the platform's chain. */
+  /**
+   * What the entry is about. Default: the row. What belongs to no team has its entries in the platform's
+   * chain.
+   */
   readonly on?: Subject;
   /** What the entry says beside the id. Never secrets. */
   readonly details?: (row: Row) => Readonly<Record<string, unknown>>;
 }
 
 /**
- * The work with the handle of one transaction, and its entry in the ledger of the row's team, both or neither. Undefined: nothing was changed, and there is no
- * entry.
+ * The work with the handle of one transaction, and its entry in the ledger of the row's team, both or
+ * neither. Undefined: nothing was changed, and there is no entry.
  */
 export async function change<Row extends Target | undefined>(
   ctx: Ctx,
@@ -70,8 +73,9 @@ export interface Transition<T extends StateTable> extends Act<RowOf<T>> {
 }
 
 /**
- * One arrow of a state machine, decided and done by one statement: of two that race, the second one finds what the first one made of the row. Said twice it
- * changes nothing; from any other state it is `state_conflict`.
+ * One arrow of a state machine, decided and done by one statement: of two that race, the second one finds
+ * what the first one made of the row. Said twice it changes nothing; from any other state it is
+ * `state_conflict`.
  */
 export async function transition<T extends StateTable>(ctx: Ctx, arrow: Transition<T>): Promise<RowOf<T>> {
   const { rows, id, from, to, set } = arrow;

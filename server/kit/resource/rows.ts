@@ -1,6 +1,6 @@
 /**
- * Rows of a plain resource, for a caller: every statement is limited to the teams of the call's TeamScope, so that another team's row is the
- * same as a missing one.
+ * Rows of a plain resource, for a caller: every statement is limited to the teams of the call's TeamScope, so
+ * that another team's row is the same as a missing one.
  */
 import { and, asc, desc, eq, lt, sql } from 'drizzle-orm';
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
@@ -70,7 +70,10 @@ export interface Rows<T extends TeamTable> {
     query: Query,
   ): Promise<PageResult<RowOf<T>>>;
   insert(who: Maker, row: NewRow<T>): Promise<RowOf<T>>;
-  /** Undefined: there is none, or the condition does not hold (any more). Without any column the row stays as it is. */
+  /**
+   * Undefined: there is none, or the condition does not hold (any more). Without any column the row stays as
+   * it is.
+   */
   update(
     who: Who,
     id: string,
@@ -78,7 +81,10 @@ export interface Rows<T extends TeamTable> {
   ): Promise<RowOf<T> | undefined>;
   /** Undefined: there is none, or the condition does not hold (any more). */
   remove(who: Who, id: string, where?: SQL): Promise<RowOf<T> | undefined>;
-  /** Within a transaction. Makes additions to the team take turns, and throws `limit_reached` when there are `max` rows already. */
+  /**
+   * Within a transaction. Makes additions to the team take turns, and throws `limit_reached` when there are
+   * `max` rows already.
+   */
   atMost(who: Who, limit: Limit): Promise<void>;
 }
 
@@ -181,7 +187,10 @@ async function refuseMore(
   });
 }
 
-/** Changes to what a team has take turns until their transactions end. Rows that refer to the team may be written meanwhile. */
+/**
+ * Changes to what a team has take turns until their transactions end. Rows that refer to the team may be
+ * written meanwhile.
+ */
 export async function lockTeam({ db }: Pick<Who, 'db'>, teamId: string): Promise<void> {
   await db.orm.select({ id: teams.id }).from(teams).where(eq(teams.id, teamId)).for('no key update');
 }

@@ -1,6 +1,6 @@
 /**
- * Regions and teams: what every other row belongs to. They are described here because `teamTable` refers to them; area `access` owns teams,
- * area `engine` owns regions.
+ * Regions and teams: what every other row belongs to. They are described here because `teamTable` refers to
+ * them; area `access` owns teams, area `engine` owns regions.
  */
 import { sql } from 'drizzle-orm';
 import { boolean, check, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';

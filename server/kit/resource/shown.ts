@@ -1,6 +1,7 @@
 /**
- * A row as the contract's message, by the contract's descriptor: columns have the names of fields, words of enums become their numbers (a number stays),
- * a Date becomes a Timestamp, and null leaves an optional field unset. Columns that the message does not have are left out.
+ * A row as the contract's message, by the contract's descriptor: columns have the names of fields, words of
+ * enums become their numbers (a number stays), a Date becomes a Timestamp, and null leaves an optional field
+ * unset. Columns that the message does not have are left out.
  */
 import { create, isFieldSet } from '@bufbuild/protobuf';
 import type { DescEnum, DescField, DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
@@ -8,7 +9,10 @@ import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 
-/** What a row must hold to be shown as the message: required fields are columns, optional ones may be null or missing. */
+/**
+ * What a row must hold to be shown as the message: required fields are columns, optional ones may be null or
+ * missing.
+ */
 export type Row<M> = {
   readonly [K in keyof M as Stated<M, K> extends true ? K : never]: Cell<M[K]>;
 } & {
@@ -59,8 +63,9 @@ type Show = (row: Cells, computed?: Cells) => Message;
 const shows = new WeakMap<DescMessage, Show>();
 
 /**
- * `computed`: fields that are shown otherwise than the row has them. On hot paths they stand here and not in a spread of the row: spreading some
- * twenty columns and then adding to them takes ten times as long as all the rest.
+ * `computed`: fields that are shown otherwise than the row has them. On hot paths they stand here and not in
+ * a spread of the row: spreading some twenty columns and then adding to them takes ten times as long as all
+ * the rest.
  */
 export function shown<
   Desc extends DescMessage,
@@ -117,7 +122,10 @@ function ofOne({ enum: words, message }: DescField): Convert | undefined {
     : (value) => showOf(message)(value as Cells);
 }
 
-/** The fields of a request that are set, as a row would hold them: words of enums for numbers, a Date for a Timestamp. */
+/**
+ * The fields of a request that are set, as a row would hold them: words of enums for numbers, a Date for a
+ * Timestamp.
+ */
 export function given<Desc extends DescMessage>(
   schema: Desc,
   message: MessageShape<Desc>,

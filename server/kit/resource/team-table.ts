@@ -1,6 +1,7 @@
 /**
- * The table of a plain resource. Every row has an id, a team and the time it was made, the pair of team and id is unique, so that other tables can
- * refer to both at once, and columns that hold words of an enum are checked for them.
+ * The table of a plain resource. Every row has an id, a team and the time it was made, the pair of team and
+ * id is unique, so that other tables can refer to both at once, and columns that hold words of an enum are
+ * checked for them.
  */
 import { getTableColumns, sql } from 'drizzle-orm';
 import type { BuildColumns, BuildExtraConfigColumns, SQL, SQLWrapper } from 'drizzle-orm';
@@ -109,7 +110,10 @@ function wordCheck(table: string, { enumValues: words, name }: AnyPgColumn): PgT
 
 type Word<Enum> = Exclude<Lowercase<keyof Enum & string>, 'unspecified'>;
 
-/** A column of the words of an enum of the contract, as JSON spells them: `enumColumn('state', IncidentState, IncidentStateSchema)`. */
+/**
+ * A column of the words of an enum of the contract, as JSON spells them: `enumColumn('state', IncidentState,
+ * IncidentStateSchema)`.
+ */
 export function enumColumn<Enum extends Record<string, string | number>>(
   name: string,
   values: Enum,

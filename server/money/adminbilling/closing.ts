@@ -1,4 +1,7 @@
-/** Closing of months by staff, as a task: what the loop of statements.ts does by itself, now, with what it came to. */
+/**
+ * Closing of months by staff, as a task: what the loop of statements.ts does by itself, now, with what it
+ * came to.
+ */
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { ApiError } from '@svc/proto/http/errors.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -25,7 +28,10 @@ export interface ClosingDeps {
   readonly onError: (error: unknown) => void;
 }
 
-/** The one that is at work, or a new one. Throws `state_conflict` when the only month that is due waits for reports. */
+/**
+ * The one that is at work, or a new one. Throws `state_conflict` when the only month that is due waits for
+ * reports.
+ */
 export async function beginClosing(ctx: Ctx, deps: ClosingDeps, dryRun: boolean): Promise<BillingTask> {
   const kind = dryRun ? 'rehearse' : 'close';
   const { db } = ctx;
@@ -50,7 +56,10 @@ function held({ period, reports }: Waiting): ApiError {
 const words = ({ period, reports }: Waiting): string =>
   `${reports} reports of ${period.slice(0, 7)} are not published yet; the month is closed when they are, or six hours after its end`;
 
-/** Of a closing that was cut off the months of before belong to what it came to, whoever made their statements. */
+/**
+ * Of a closing that was cut off the months of before belong to what it came to, whoever made their
+ * statements.
+ */
 export async function workOnClosing(
   deps: ClosingDeps,
   task: BillingTask,

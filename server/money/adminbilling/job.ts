@@ -21,7 +21,10 @@ export interface TaskDeps extends Pick<System, 'db' | 'onError'> {
   readonly reconciling: Reconciling;
 }
 
-/** What fails by the database's absence is tried again, and so is what a worker was cut off from; all else is the end of the task. */
+/**
+ * What fails by the database's absence is tried again, and so is what a worker was cut off from; all else is
+ * the end of the task.
+ */
 export function billingTaskJob(deps: TaskDeps): JobKind<TaskJob> {
   const { db, onError } = deps;
   return {

@@ -1,4 +1,7 @@
-/** Questions to the provider about everything that is open, as a task: they are events of its customers' lanes, which workers handle by themselves. */
+/**
+ * Questions to the provider about everything that is open, as a task: they are events of its customers'
+ * lanes, which workers handle by themselves.
+ */
 import type { Ctx } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 import { JobNotYet } from '../../kit/jobs/index.ts';

@@ -1,10 +1,12 @@
 /**
- * Long acts of staff: the row says what one is, how far it is and what it came to, and its job does it. The call that begins it ends at once.
+ * Long acts of staff: the row says what one is, how far it is and what it came to, and its job does it. The
+ * call that begins it ends at once.
  *
  *     running ──its result──> done
  *        └──cannot go on────> failed
  *
- * A job whose worker dies is done again from where the act is. What the older attempt notes afterwards changes nothing, because each attempt has another epoch.
+ * A job whose worker dies is done again from where the act is. What the older attempt notes afterwards
+ * changes nothing, because each attempt has another epoch.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { and, desc, eq, sql as raw } from 'drizzle-orm';
@@ -126,7 +128,10 @@ export async function note(
   if (count === 0) throw new Lost(`the task ${id} is another attempt's by now`);
 }
 
-/** Notes the first step, and those behind it from time to time. Throws at the next step when the attempt is to end. */
+/**
+ * Notes the first step, and those behind it from time to time. Throws at the next step when the attempt is to
+ * end.
+ */
 export function createNotes(
   db: Pick<Database, 'sql'>,
   task: BillingTask,

@@ -1,13 +1,17 @@
-/** Amounts of money: whole pico-units (10^-12 of the major unit) until something is settled, then whole minor units. Nothing else is rounded. */
+/**
+ * Amounts of money: whole pico-units (10^-12 of the major unit) until something is settled, then whole minor
+ * units. Nothing else is rounded.
+ */
 import { declareFeature } from '../../kit/feature.ts';
 import { settings } from './amounts.settings.ts';
 
 export type { PaymentSettings } from './amounts.settings.ts';
 
 /**
- * Decimals of minor units at Stripe, where they are not two. Intl.NumberFormat has others for some twenty currencies: it gives HUF, IDR and ISK none, of which Stripe takes hundredths.
- * UGX stands in Stripe's list of currencies without decimals, but its special cases take hundredths of it (500 for 5 UGX), as they do of ISK.
- * Source: docs.stripe.com/currencies.
+ * Decimals of minor units at Stripe, where they are not two. Intl.NumberFormat has others for some twenty
+ * currencies: it gives HUF, IDR and ISK none, of which Stripe takes hundredths. UGX stands in Stripe's list
+ * of currencies without decimals, but its special cases take hundredths of it (500 for 5 UGX), as they do of
+ * ISK. Source: docs.stripe.com/currencies.
  */
 const DECIMALS: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
@@ -26,8 +30,8 @@ export function decimalsOf(currency: string): number {
 const WHOLE_ONLY = ['isk', 'ugx'];
 
 /**
- * Returns the minor units of which every amount is a multiple that the provider is asked for: items of an invoice,
- * payments, refunds. Stripe refuses a last digit that is not 0 where there are three decimals.
+ * Returns the minor units of which every amount is a multiple that the provider is asked for: items of an
+ * invoice, payments, refunds. Stripe refuses a last digit that is not 0 where there are three decimals.
  */
 export function payableStep(currency: string): number {
   if (WHOLE_ONLY.includes(currency)) return 100;
@@ -68,7 +72,10 @@ export function payablePart(cents: number, currency: string): number {
   return cents - (cents % payableStep(currency));
 }
 
-/** One meter at one price in one month: what is rounded, once, wherever an amount in minor units is made of costs. */
+/**
+ * One meter at one price in one month: what is rounded, once, wherever an amount in minor units is made of
+ * costs.
+ */
 export interface Rounded {
   /** Pico-units. */
   readonly list: bigint;
@@ -101,7 +108,10 @@ export interface Share {
   readonly weight: bigint;
 }
 
-/** The whole in proportion to the weights, none of which is below 0: parts sum to it, and none is one or more from its exact share. In the order of the shares. */
+/**
+ * The whole in proportion to the weights, none of which is below 0: parts sum to it, and none is one or more
+ * from its exact share. In the order of the shares.
+ */
 export function shared(whole: number, shares: readonly Share[]): number[] {
   const total = shares.reduce((sum, { weight }) => sum + weight, 0n);
   if (total === 0n) return shares.map(() => 0);

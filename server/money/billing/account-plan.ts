@@ -1,4 +1,7 @@
-/** Plan and standing of an account, from all subscriptions that its customer has at the provider at this moment. */
+/**
+ * Plan and standing of an account, from all subscriptions that its customer has at the provider at this
+ * moment.
+ */
 import { addEvent } from '../../kit/events/index.ts';
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { PROVIDER_ACTOR } from '../credits/index.ts';

@@ -1,4 +1,7 @@
-/** Which plans can be bought at this moment. The provider is asked every few minutes; one that does not answer makes nothing fail, it only sells nothing. */
+/**
+ * Which plans can be bought at this moment. The provider is asked every few minutes; one that does not answer
+ * makes nothing fail, it only sells nothing.
+ */
 import type { System } from '../../kit/feature.ts';
 import { lookupKeyOf, PAID } from '../plans/index.ts';
 import { priceIn } from './checkout.ts';

@@ -44,7 +44,9 @@ export async function findCheckout({ orm }: Database, checkoutId: string): Promi
   return row;
 }
 
-/** Our row of a session: the one that it was stored with, or the one that waits for the answer which was lost. */
+/**
+ * Our row of a session: the one that it was stored with, or the one that waits for the answer which was lost.
+ */
 export async function checkoutOf({ orm }: Database, session: ProviderSession): Promise<Checkout | undefined> {
   const [bound] = await orm.select().from(billingCheckouts).where(eq(sessionId, session.id));
   if (bound !== undefined) return bound;

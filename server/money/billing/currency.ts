@@ -2,7 +2,10 @@
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import type { Database } from '../../base/db/index.ts';
 
-/** Throws when money was counted in another currency: budgets, credit and balances are numbers without one, and would silently become amounts of the new one. */
+/**
+ * Throws when money was counted in another currency: budgets, credit and balances are numbers without one,
+ * and would silently become amounts of the new one.
+ */
 export async function assertCurrency({ sql }: Pick<Database, 'sql'>, currency: string): Promise<void> {
   const [other] = await sql<Array<{ currency: string }>>`
     select currency from (

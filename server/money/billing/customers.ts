@@ -23,13 +23,19 @@ export async function accountOf(sql: SqlTag, customerId: string): Promise<string
 
 type Deps = Pick<BillingDeps, 'db' | 'clock' | 'provider'>;
 
-/** The customer of an account, as long as the provider has it. Undefined: there is none, or it was deleted there. */
+/**
+ * The customer of an account, as long as the provider has it. Undefined: there is none, or it was deleted
+ * there.
+ */
 export async function livingCustomer({ db, provider }: Deps, userId: string): Promise<string | undefined> {
   const known = await customerOf(db.sql, userId);
   return known !== undefined && (await provider.hasCustomer(known)) ? known : undefined;
 }
 
-/** Made when it is first needed, and when the one before was deleted at the provider; once: of two at the same moment both use the first one. */
+/**
+ * Made when it is first needed, and when the one before was deleted at the provider; once: of two at the same
+ * moment both use the first one.
+ */
 export async function ensureCustomer(deps: Deps, userId: string): Promise<string> {
   const living = await livingCustomer(deps, userId);
   if (living !== undefined) return living;

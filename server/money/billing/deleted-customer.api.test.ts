@@ -1,4 +1,7 @@
-/** A customer that somebody deleted at the provider: the account goes on with a new one, and nothing is charged twice. */
+/**
+ * A customer that somebody deleted at the provider: the account goes on with a new one, and nothing is
+ * charged twice.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startShop } from '../../../test/setup/shop.ts';

@@ -1,4 +1,7 @@
-/** Payments that fail, second subscriptions, what others with the key do at the provider, refunds and disputes. */
+/**
+ * Payments that fail, second subscriptions, what others with the key do at the provider, refunds and
+ * disputes.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { BACK, DAY, HOUR, startShop } from '../../../test/setup/shop.ts';

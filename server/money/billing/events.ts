@@ -5,8 +5,9 @@
  *        ^                    │
  *        └──failed, or lost───┘
  *
- * One event of a lane, which is a customer, is at work at a time, so that no older reading of an object overwrites a newer one. An event says only which object
- * to read, so that their order does not matter. A claim ends by itself; what its worker does then comes to nothing, because `attempts` has moved on.
+ * One event of a lane, which is a customer, is at work at a time, so that no older reading of an object
+ * overwrites a newer one. An event says only which object to read, so that their order does not matter. A
+ * claim ends by itself; what its worker does then comes to nothing, because `attempts` has moved on.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
@@ -46,8 +47,9 @@ export async function addEvents(sql: SqlTag, events: readonly NewEvent[]): Promi
 }
 
 /**
- * Due events, the oldest of each lane that has none at work. One at work has a time ahead of it and no error; one that waits to be tried again has both. Workers take
- * turns for the moment of a claim: only then does each see every claim before its own.
+ * Due events, the oldest of each lane that has none at work. One at work has a time ahead of it and no error;
+ * one that waits to be tried again has both. Workers take turns for the moment of a claim: only then does
+ * each see every claim before its own.
  */
 export async function claimEvents(db: Database, take: number): Promise<readonly ClaimedEvent[]> {
   return await db.transact(async ({ sql }) => {
@@ -76,7 +78,9 @@ export async function renewEvent(sql: SqlTag, { id, attempts }: ClaimedEvent): P
     where id = ${id} and attempts = ${attempts} and done_at is null and last_error is null`;
 }
 
-/** In the transaction of its effects. False: the claim is another worker's by now, and nothing may be done. */
+/**
+ * In the transaction of its effects. False: the claim is another worker's by now, and nothing may be done.
+ */
 export async function finishEvent(sql: SqlTag, { id, attempts }: ClaimedEvent): Promise<boolean> {
   const rows = await sql`
     update billing_events set done_at = now(), last_error = null where id = ${id} and attempts = ${attempts} and done_at is null returning 1`;

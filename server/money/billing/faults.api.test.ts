@@ -1,4 +1,7 @@
-/** The provider loses answers, fails, resets and is away while people buy: they get the same page again, or a new one, and never two charges. */
+/**
+ * The provider loses answers, fails, resets and is away while people buy: they get the same page again, or a
+ * new one, and never two charges.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { BACK, HOUR, startShop } from '../../../test/setup/shop.ts';

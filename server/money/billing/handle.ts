@@ -1,4 +1,7 @@
-/** What each event is about. It says only which object to read: what the object is now decides, so that events may come late, twice and in any order. */
+/**
+ * What each event is about. It says only which object to read: what the object is now decides, so that events
+ * may come late, twice and in any order.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { disputeLost, disputeOpened, disputeWon, PROVIDER_ACTOR, refund } from '../credits/index.ts';
@@ -156,7 +159,10 @@ const account: Handler = async (deps, { lane }) => {
   });
 };
 
-/** A purchase that is open for long: the answer to its making may be lost, and so may be what the provider told since. */
+/**
+ * A purchase that is open for long: the answer to its making may be lost, and so may be what the provider
+ * told since.
+ */
 const checkout: Handler = async (deps, { objectId, lane }) => {
   const { db, provider, clock } = deps;
   const row = await findCheckout(db, objectId);

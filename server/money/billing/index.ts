@@ -1,4 +1,7 @@
-/** Billing: plans and credit are bought, changed and cancelled at the provider of payments, and what it tells is followed here. */
+/**
+ * Billing: plans and credit are bought, changed and cancelled at the provider of payments, and what it tells
+ * is followed here.
+ */
 import { BillingService } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
@@ -169,7 +172,10 @@ function configured<T>(deps: T | undefined): T {
   );
 }
 
-/** From now on; who pays already goes on. What the plans of both include reaches other teams of theirs, whose gates come or go. */
+/**
+ * From now on; who pays already goes on. What the plans of both include reaches other teams of theirs, whose
+ * gates come or go.
+ */
 async function payFrom(followPlans: FollowPlans, ctx: Ctx, teamId: string): Promise<void> {
   const { caller, clock } = ctx;
   const payerId = caller.userId;

@@ -1,6 +1,7 @@
 /**
- * Invoices of statements. What is there is looked for first, by our own mark: an answer may have been lost, and the provider forgets keys after a day. An invoice is read before it is made final; if it
- * is not over exactly what is due, it is deleted and those who run the installation are told.
+ * Invoices of statements. What is there is looked for first, by our own mark: an answer may have been lost,
+ * and the provider forgets keys after a day. An invoice is read before it is made final; if it is not over
+ * exactly what is due, it is deleted and those who run the installation are told.
  */
 import { moneyOf } from '../amounts/index.ts';
 import { meterWords } from '../metering/index.ts';
@@ -110,7 +111,10 @@ export async function settleInvoice(
   return async (change) => await followInvoice(change, statement, invoice);
 }
 
-/** Our own row decides: an invoice that says of itself what is not so has no effect, and those who run the installation are told. Undefined as well: it is of no statement. */
+/**
+ * Our own row decides: an invoice that says of itself what is not so has no effect, and those who run the
+ * installation are told. Undefined as well: it is of no statement.
+ */
 export async function statementOfInvoice(
   deps: BillingDeps,
   invoice: ProviderInvoice,

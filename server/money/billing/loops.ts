@@ -11,7 +11,10 @@ import { handleEvents } from './worker.ts';
 /** Events that other processes stored, and those that are tried again. */
 const EVENTS_MS = 1_000;
 const LOOKS_MS = 60_000;
-/** Limits follow each change of a plan; this is for plans that a release changes, and for a provider that is new or gone. */
+/**
+ * Limits follow each change of a plan; this is for plans that a release changes, and for a provider that is
+ * new or gone.
+ */
 const LIMITS_MS = 60 * 60_000;
 
 export interface BillingLoops {

@@ -1,4 +1,7 @@
-/** What was paid for an invoice and went back since: for a statement a transfer of its team, for a plan a fee below 0. */
+/**
+ * What was paid for an invoice and went back since: for a statement a transfer of its team, for a plan a fee
+ * below 0.
+ */
 import { payableStep } from '../amounts/index.ts';
 import { statementPaidBack } from '../credits/index.ts';
 import type { PaidBack } from '../credits/index.ts';
@@ -15,8 +18,9 @@ export interface Taxed {
 }
 
 /**
- * Part of `cents` that is no tax, to the nearest amount that can be paid: what is left of a purchase pays statements, and
- * what is missing of it stands on one. The part of all is all, also where that was bought before this held.
+ * Part of `cents` that is no tax, to the nearest amount that can be paid: what is left of a purchase pays
+ * statements, and what is missing of it stands on one. The part of all is all, also where that was bought
+ * before this held.
  */
 export function partOf(cents: number, { amountCents, totalCents, currency }: Taxed): number {
   if (totalCents <= 0) return 0;

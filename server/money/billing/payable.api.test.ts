@@ -1,4 +1,7 @@
-/** Amounts that the provider takes: what a month comes to is rounded to them once, and everything that is made of it is the same. */
+/**
+ * Amounts that the provider takes: what a month comes to is rounded to them once, and everything that is made
+ * of it is the same.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { startShop } from '../../../test/setup/shop.ts';
@@ -13,7 +16,10 @@ const MONTH = '2026-10-01';
 interface Family {
   readonly currency: string;
   readonly step: number;
-  /** Net of each line by its meter, in minor units: of 291.0274 and of 0.0051 of the currency beyond what is included. */
+  /**
+   * Net of each line by its meter, in minor units: of 291.0274 and of 0.0051 of the currency beyond what is
+   * included.
+   */
   readonly nets: readonly [number, number];
 }
 

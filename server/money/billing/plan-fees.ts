@@ -1,4 +1,7 @@
-/** What accounts paid for their plans, once an invoice, and what of it went back. Costs show it beside what their teams used. */
+/**
+ * What accounts paid for their plans, once an invoice, and what of it went back. Costs show it beside what
+ * their teams used.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { accountPlanOf } from '../plans/index.ts';

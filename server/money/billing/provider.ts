@@ -1,4 +1,6 @@
-/** The provider of payments as the rest of this feature sees it: few calls, plain values, one kind of error. */
+/**
+ * The provider of payments as the rest of this feature sees it: few calls, plain values, one kind of error.
+ */
 
 export interface ProviderPrice {
   readonly id: string;
@@ -173,8 +175,9 @@ export interface Provider {
 }
 
 /**
- * `away`: no answer, and nobody knows what became of the call; it is made again with the same key. `busy`: the same call runs. `broken`: it failed, and is answered
- * with the same failure for a day. `key`: its key was used for another call. `missing`: no such object. `refused`: all else.
+ * `away`: no answer, and nobody knows what became of the call; it is made again with the same key. `busy`:
+ * the same call runs. `broken`: it failed, and is answered with the same failure for a day. `key`: its key
+ * was used for another call. `missing`: no such object. `refused`: all else.
  */
 export type Failure = 'away' | 'busy' | 'broken' | 'key' | 'missing' | 'refused';
 

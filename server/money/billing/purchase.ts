@@ -4,8 +4,9 @@
  *     creating ──the provider has made its page──> open ──paid, or to be paid later──> completed
  *        └────────── given up, or too old ──────────┴──> expired | failed
  *
- * The row is there before the provider is asked, and its id is the key of the call: a call that is made again, here or after a crash, leads to the same page. One is open an account, and of credit one a team. No call is
- * made inside of a transaction.
+ * The row is there before the provider is asked, and its id is the key of the call: a call that is made
+ * again, here or after a crash, leads to the same page. One is open an account, and of credit one a team. No
+ * call is made inside of a transaction.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ctx } from '../../kit/context.ts';
@@ -61,7 +62,10 @@ export function createPurchases(deps: BillingDeps): Purchases {
     return await made;
   };
 
-  /** Its session, which is made now if it was not and is wanted. Undefined: there is none, and none will be shown to anybody. */
+  /**
+   * Its session, which is made now if it was not and is wanted. Undefined: there is none, and none will be
+   * shown to anybody.
+   */
   const sessionOf = async (
     row: Checkout,
     wish: Wish,

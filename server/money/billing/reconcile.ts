@@ -1,4 +1,7 @@
-/** Looks that the server takes by itself, for what the provider told and nobody heard. Each is an event of the customer's lane, so that it waits for its turn. */
+/**
+ * Looks that the server takes by itself, for what the provider told and nobody heard. Each is an event of the
+ * customer's lane, so that it waits for its turn.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { SELF_HOSTED } from '../plans/index.ts';
@@ -66,7 +69,10 @@ async function lookAtAccounts(sql: SqlTag, { now, all }: Look): Promise<number> 
   );
 }
 
-/** Closed, with something due, of a payer with a customer: without one they stay as they are, and so do those of months without a provider. */
+/**
+ * Closed, with something due, of a payer with a customer: without one they stay as they are, and so do those
+ * of months without a provider.
+ */
 async function lookAtStatements(sql: SqlTag, { now, all }: Look): Promise<number> {
   return added(
     await sql`

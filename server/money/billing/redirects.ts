@@ -1,6 +1,8 @@
 /**
- * Addresses that people come back to from the provider's pages. A text is judged as it stands, because it is sent as it stands: parsers take `https:evil.example` and `https:\\evil.example\@app…` for
- * addresses of evil.example, and printing a parsed address again would encode the `{CHECKOUT_SESSION_ID}` that the provider fills in.
+ * Addresses that people come back to from the provider's pages. A text is judged as it stands, because it is
+ * sent as it stands: parsers take `https:evil.example` and `https:\\evil.example\@app…` for addresses of
+ * evil.example, and printing a parsed address again would encode the `{CHECKOUT_SESSION_ID}` that the
+ * provider fills in.
  */
 import { validationError } from '@svc/proto/http/json-text.ts';
 

@@ -58,7 +58,9 @@ export const billingCheckouts = pgTable(
   ],
 );
 
-/** What the provider told of. Each says only that something of its object changed: the object is read again. */
+/**
+ * What the provider told of. Each says only that something of its object changed: the object is read again.
+ */
 export const billingEvents = pgTable(
   'billing_events',
   {

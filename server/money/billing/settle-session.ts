@@ -1,4 +1,7 @@
-/** What becomes of a purchase, as its session stands at the provider. Our own row says whose it is and what it was to cost; what a session says of that is compared, and never believed. */
+/**
+ * What becomes of a purchase, as its session stands at the provider. Our own row says whose it is and what it
+ * was to cost; what a session says of that is compared, and never believed.
+ */
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { moneyOf } from '../amounts/index.ts';
 import { PROVIDER_ACTOR, purchase } from '../credits/index.ts';

@@ -1,6 +1,7 @@
 /**
- * Stripe as a provider. The library is loaded with the first call. Each call that creates has a key of ours, so that it may be made again when its answer was lost; the provider forgets keys after a day,
- * so that whoever comes later looks for what is there first.
+ * Stripe as a provider. The library is loaded with the first call. Each call that creates has a key of ours,
+ * so that it may be made again when its answer was lost; the provider forgets keys after a day, so that
+ * whoever comes later looks for what is there first.
  */
 import type Stripe from 'stripe';
 import type { PaymentSettings } from '../amounts/index.ts';

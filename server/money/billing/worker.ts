@@ -1,4 +1,7 @@
-/** Handles events: reads and calls first, then all effects in the transaction that ends the event. A worker whose claim has gone to another one changes nothing. */
+/**
+ * Handles events: reads and calls first, then all effects in the transaction that ends the event. A worker
+ * whose claim has gone to another one changes nothing.
+ */
 import type { BillingDeps } from './billing-deps.ts';
 import { claimEvents, finishEvent, RENEW_EVERY_MS, renewEvent, returnEvent } from './events.ts';
 import type { ClaimedEvent } from './events.ts';

@@ -33,7 +33,10 @@ const details = ({ projectId, environmentId, limitCents, enabled, enforcement }:
   enforcement,
 });
 
-/** What is not named keeps its value; whoever is to be told is told anew when the limit changes. Marks the team, so that its gates follow. */
+/**
+ * What is not named keeps its value; whoever is to be told is told anew when the limit changes. Marks the
+ * team, so that its gates follow.
+ */
 export async function setBudget(ctx: Ctx, request: SetRequest, currency: string): Promise<BudgetRow> {
   refuseOther(request, currency);
   const { teamId, id } = request;

@@ -1,6 +1,8 @@
 /**
- * Marks of teams whose costs changed since they were held against budgets and plans. A mark that is there already is locked until the writer's transaction ends, although nothing of it changes: otherwise it could be
- * taken between this statement and its commit, by an evaluation that does not see these costs yet, and nobody would look at them again. An evaluation that has taken the mark is waited for.
+ * Marks of teams whose costs changed since they were held against budgets and plans. A mark that is there
+ * already is locked until the writer's transaction ends, although nothing of it changes: otherwise it could
+ * be taken between this statement and its commit, by an evaluation that does not see these costs yet, and
+ * nobody would look at them again. An evaluation that has taken the mark is waited for.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
@@ -16,7 +18,11 @@ export async function markDirty(sql: SqlTag, teamIds: readonly string[]): Promis
   await sql`${mark(sql, sql`select distinct unnest(${[...teamIds]}::text[])`)}`;
 }
 
-/** CTE `spend_dirtied`: teams of the metered work and of the changes of plan (a new one may begin with a payment that failed) among the outbox rows of the CTE `published`. Of an installation that charges all of them, since a plan may refuse more; else those with budgets. */
+/**
+ * CTE `spend_dirtied`: teams of the metered work and of the changes of plan (a new one may begin with a
+ * payment that failed) among the outbox rows of the CTE `published`. Of an installation that charges all of
+ * them, since a plan may refuse more; else those with budgets.
+ */
 export function spendDirtied({ charges }: { readonly charges: boolean }): EventEffect {
   return (sql) => {
     const counts = charges

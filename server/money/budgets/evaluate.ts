@@ -1,6 +1,8 @@
 /**
- * Holds what was spent against budgets and plans: notices, and the gates that refuse new work. Takes the marks of teams in the transaction that acts on them: whoever dies in it leaves them.
- * Costs that are published while it runs wait for it with their mark, and are seen by the next one. One evaluation runs at a time, wherever: of two, the one that read first could write last.
+ * Holds what was spent against budgets and plans: notices, and the gates that refuse new work. Takes the
+ * marks of teams in the transaction that acts on them: whoever dies in it leaves them. Costs that are
+ * published while it runs wait for it with their mark, and are seen by the next one. One evaluation runs at a
+ * time, wherever: of two, the one that read first could write last.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Clock } from '../../base/clock.ts';
@@ -48,7 +50,10 @@ export async function evaluate(
   });
 }
 
-/** As `evaluate`. A team on which it fails keeps the others from nothing: each goes by itself then, and one that fails stays marked. */
+/**
+ * As `evaluate`. A team on which it fails keeps the others from nothing: each goes by itself then, and one
+ * that fails stays marked.
+ */
 export async function evaluateAll(
   deps: EvaluateDeps & { onError(error: unknown): void },
   batch = BATCH,
@@ -75,7 +80,10 @@ export async function takeTurn(sql: SqlTag): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended('spend', 0))`;
 }
 
-/** A mark that is being written is left for the next evaluation. A gate of an earlier month is looked at whoever worked since, and so is one of a plan whose payer is another one since. */
+/**
+ * A mark that is being written is left for the next evaluation. A gate of an earlier month is looked at
+ * whoever worked since, and so is one of a plan whose payer is another one since.
+ */
 async function takeMarked(
   sql: SqlTag,
   { teamId, batch, period }: { readonly teamId?: string; readonly batch: number; readonly period: string },

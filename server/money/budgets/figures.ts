@@ -8,7 +8,10 @@ const EXCEEDED = 100;
 
 export type State = 'ok' | 'warning' | 'exceeded' | 'disabled';
 
-/** With one decimal, rounded down, so that 100 is never said before all is spent. Of a limit of 0: 0, or 100 once anything is spent. */
+/**
+ * With one decimal, rounded down, so that 100 is never said before all is spent. Of a limit of 0: 0, or 100
+ * once anything is spent.
+ */
 export function percentOf(spentPico: bigint, limitPico: bigint): number {
   if (limitPico === 0n) return spentPico > 0n ? 100 : 0;
   return Number((spentPico * 1_000n) / limitPico) / 10;

@@ -1,4 +1,6 @@
-/** Gates of new work: a row for each scope that is held, with its cause and the figures that a refusal names. */
+/**
+ * Gates of new work: a row for each scope that is held, with its cause and the figures that a refusal names.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { appendAudit } from '../../kit/ledger/index.ts';
 import type { AuditActor } from '../../kit/ledger/index.ts';
@@ -77,7 +79,9 @@ interface Moving extends Pick<Evaluated, 'now' | 'month'> {
   readonly of: readonly string[];
 }
 
-/** Those of teams that are there. A gate that stays has its newest figures, and in a new month begins anew. */
+/**
+ * Those of teams that are there. A gate that stays has its newest figures, and in a new month begins anew.
+ */
 async function move(sql: SqlTag, { wanted, of, now, month }: Moving): Promise<readonly Moved[]> {
   const rows = wanted.map(({ teamId: team_id, ...gate }) => ({ team_id, ...gate }));
   return await sql<Moved[]>`

@@ -1,4 +1,6 @@
-/** Budgets: what a team, a project or an environment may cost in a month, and what happens when it costs more. */
+/**
+ * Budgets: what a team, a project or an environment may cost in a month, and what happens when it costs more.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { BudgetsService } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
@@ -61,7 +63,10 @@ export function createBudgets(deps: Omit<EvaluateDeps, 'db'>): Handlers<Ctx> {
       }),
     );
   };
-  /** With the gates and notices that come of it, both or neither. The turn comes first: who waits for it holds nothing that an evaluation needs. */
+  /**
+   * With the gates and notices that come of it, both or neither. The turn comes first: who waits for it holds
+   * nothing that an evaluation needs.
+   */
   const evaluated = async <T>(ctx: Ctx, teamId: string, act: (tx: Ctx) => Promise<T>): Promise<T> =>
     await ctx.db.transact(async (db) => {
       await takeTurn(db.sql);

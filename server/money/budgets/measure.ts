@@ -21,7 +21,10 @@ export interface Measured extends BudgetRow {
   readonly percentUsed: number;
   /** A limit of 0 that holds, and nothing is included any more: whatever came next would exceed it. */
   readonly refusesAll: boolean;
-  /** Net costs of the whole month; undefined before its third day, and where `forecasts` leaves it out. Computed when it is asked for. */
+  /**
+   * Net costs of the whole month; undefined before its third day, and where `forecasts` leaves it out.
+   * Computed when it is asked for.
+   */
   forecast(): bigint | undefined;
   /** No forecast is greater: as much as on the dearest day, on each day that is left. */
   readonly forecastMax: bigint;
@@ -30,7 +33,9 @@ export interface Measured extends BudgetRow {
 export interface Measuring extends Pricing {
   readonly teamIds: readonly string[];
   readonly now: Date;
-  /** Which budgets have one; `news`: those that may be exceeded, where nobody was told of that. Default: all. */
+  /**
+   * Which budgets have one; `news`: those that may be exceeded, where nobody was told of that. Default: all.
+   */
   readonly forecasts?: 'all' | 'news' | 'none';
 }
 
@@ -38,7 +43,9 @@ export interface Measures {
   readonly month: Month;
   /** Months of those who pay for the teams, with all teams of each; none without a provider. */
   readonly payers: readonly PaidMonth[];
-  /** Those of the teams and of all others of their payers, in the order of teams, projects and environments. */
+  /**
+   * Those of the teams and of all others of their payers, in the order of teams, projects and environments.
+   */
   readonly budgets: readonly Measured[];
 }
 

@@ -1,4 +1,7 @@
-/** People are told once of each threshold that is passed: of several that are passed at once only of the highest. */
+/**
+ * People are told once of each threshold that is passed: of several that are passed at once only of the
+ * highest.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';
 import { rowId } from '../../base/sql.ts';

@@ -46,7 +46,10 @@ export const budgetNotices = pgTable(
     kind: text('kind', { enum: ['actual', 'forecast', 'included'] }).notNull(),
     /** In percent. */
     threshold: integer('threshold').notNull(),
-    /** Revision of the budget; or the seconds that the month included, so that people are told anew when that changes. */
+    /**
+     * Revision of the budget; or the seconds that the month included, so that people are told anew when that
+     * changes.
+     */
     revision: integer('revision').notNull(),
   },
   (t) => [

@@ -1,6 +1,6 @@
 /**
- * Sums of days by budget, read team by team: what a team's rows are grouped by stays small enough for memory, however many teams there are. Reads the days of this month and of four weeks,
- * however long the history is.
+ * Sums of days by budget, read team by team: what a team's rows are grouped by stays small enough for memory,
+ * however many teams there are. Reads the days of this month and of four weeks, however long the history is.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
@@ -86,7 +86,10 @@ export async function readDays(
   return new Map(rows.map(({ id, days }) => [id, days]));
 }
 
-/** Sums by day and meter for the budgets of a team `t`. `included`: milliseconds of a row of `cost_days d`. Rows of a place and day are few after the first grouping, of which each budget takes its part. */
+/**
+ * Sums by day and meter for the budgets of a team `t`. `included`: milliseconds of a row of `cost_days d`.
+ * Rows of a place and day are few after the first grouping, of which each budget takes its part.
+ */
 function byMeter(
   sql: SqlTag,
   { month: { today, period }, included }: { readonly month: Month; readonly included: Fragment },

@@ -28,7 +28,10 @@ interface DayOfScope {
   readonly teamFirstDay: string;
 }
 
-/** Series of the team, and of each project with a day that could stand out. A project's series begins with its first day in this time. */
+/**
+ * Series of the team, and of each project with a day that could stand out. A project's series begins with its
+ * first day in this time.
+ */
 export async function seriesOf(
   { db, teams }: Pick<Ctx, 'db' | 'teams'>,
   { teamId, since, until }: CostDays & { readonly teamId: string },

@@ -1,6 +1,7 @@
 /**
- * Tells of the anomalies of each day, once: a job a team, which looks at one day after the other while the team uses something. Its row is what remembers the day: what is told and the step to
- * the next day are one transaction. A team that begins, or begins again, is found by a sweep over the teams.
+ * Tells of the anomalies of each day, once: a job a team, which looks at one day after the other while the
+ * team uses something. Its row is what remembers the day: what is told and the step to the next day are one
+ * transaction. A team that begins, or begins again, is found by a sweep over the teams.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { publishedUntil } from '../../kit/events/index.ts';
@@ -22,7 +23,10 @@ import { notice } from './anomaly-notice.ts';
 export const ANOMALY_JOB = 'costs.anomalies';
 
 const MINUTE_MS = 60_000;
-/** After the end of a day: what was reported in its last second is published by then, unless the worker was off. */
+/**
+ * After the end of a day: what was reported in its last second is published by then, unless the worker was
+ * off.
+ */
 const AFTER_MS = 30 * MINUTE_MS;
 /** So long an unpublished report is waited for. */
 const PATIENCE_MS = 6 * 60 * MINUTE_MS;
@@ -112,7 +116,9 @@ function jobOf(teamId: string, day: string) {
 
 const laneOf = (teamId: string): string => `costs ${teamId}`;
 
-/** Bounded steps over all teams, each day again; a worker that begins anew finds the jobs that others added. */
+/**
+ * Bounded steps over all teams, each day again; a worker that begins anew finds the jobs that others added.
+ */
 export function startAnomalySweep({ db, clock, onError }: Pick<System, 'db' | 'clock' | 'onError'>): Loop {
   let sweep = { day: '', after: '', nextAt: 0 };
   return startLoop({
@@ -131,7 +137,10 @@ export function startAnomalySweep({ db, clock, onError }: Pick<System, 'db' | 'c
   });
 }
 
-/** Jobs for teams that used something on the day and have none. Returns the last team that was looked at, undefined behind the last one of all. */
+/**
+ * Jobs for teams that used something on the day and have none. Returns the last team that was looked at,
+ * undefined behind the last one of all.
+ */
 export async function addMissing(
   { sql }: Pick<Database, 'sql'>,
   { day, after }: { readonly day: string; readonly after: string },

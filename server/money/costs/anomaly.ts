@@ -39,7 +39,10 @@ export const HISTORY_DAYS_MIN = 7;
 /** Pico-units of a major unit. Less than one more is nobody's concern. */
 export const DIFFERENCE_MIN = 10n ** 12n;
 
-/** Baseline at the prices of the day, from the same weekday in up to eight weeks; where there are less than three of them, from the last fourteen days. Undefined: too little history. */
+/**
+ * Baseline at the prices of the day, from the same weekday in up to eight weeks; where there are less than
+ * three of them, from the last fourteen days. Undefined: too little history.
+ */
 export function baselineOf({ firstDay, days, costAt }: Series, day: string): Baseline | undefined {
   if (countDays(firstDay, day) < HISTORY_DAYS_MIN) return undefined;
   const back = (count: number, step: number): string[] =>

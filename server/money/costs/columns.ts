@@ -1,6 +1,7 @@
 /**
- * Charges as lines, by the columns of FOCUS 1.2 (https://focus.finops.org). Columns stand in groups: what a group says of one charge it says of many, and is kept, but for the figures. That is
- * three quarters of the time that a line takes.
+ * Charges as lines, by the columns of FOCUS 1.2 (https://focus.finops.org). Columns stand in groups: what a
+ * group says of one charge it says of many, and is kept, but for the figures. That is three quarters of the
+ * time that a line takes.
  */
 import { decimalOf } from '../amounts/index.ts';
 import { meterWords } from '../metering/index.ts';

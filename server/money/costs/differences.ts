@@ -1,6 +1,7 @@
 /**
- * What money is computed from, computed again: each row that is not what the others make of it. The database compares, and only what differs comes out, so that a question about millions of events takes no
- * more memory than one about ten.
+ * What money is computed from, computed again: each row that is not what the others make of it. The database
+ * compares, and only what differs comes out, so that a question about millions of events takes no more memory
+ * than one about ten.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';

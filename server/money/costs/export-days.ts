@@ -176,7 +176,10 @@ export function costOf(
   return { list, billed, effective: coveredBy === 'bought_credit' ? list : billed };
 }
 
-/** The row that makes up for what was rounded when the statement was made, and for its lines that are of no time. */
+/**
+ * The row that makes up for what was rounded when the statement was made, and for its lines that are of no
+ * time.
+ */
 function adjustment({ account, period, statement }: Month, pico: bigint): Charge {
   return {
     category: 'Adjustment',

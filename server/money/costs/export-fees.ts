@@ -1,4 +1,7 @@
-/** Fees of plans, which an account pays for all its teams: each has an equal part, and the parts sum to the fee. */
+/**
+ * Fees of plans, which an account pays for all its teams: each has an equal part, and the parts sum to the
+ * fee.
+ */
 import { teamsPaidBy } from '../../access/teams/index.ts';
 import { picoOf, shared } from '../amounts/index.ts';
 import { addDays, dayOf, monthOf } from '../metering/index.ts';

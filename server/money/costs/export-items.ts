@@ -1,4 +1,7 @@
-/** Charges by item of work, from `usage_events`: month after month, in the order of their reports. What was included or paid from credit of a row of days is that of its first items. */
+/**
+ * Charges by item of work, from `usage_events`: month after month, in the order of their reports. What was
+ * included or paid from credit of a row of days is that of its first items.
+ */
 import { addDays, meterWords } from '../metering/index.ts';
 import { rowKey } from '../plans/index.ts';
 import type { DayRow } from '../plans/index.ts';
@@ -27,7 +30,10 @@ interface Row {
   readonly nanos: number;
 }
 
-/** How long before a month a report was made that counts in it, because it was published after its own month was closed. */
+/**
+ * How long before a month a report was made that counts in it, because it was published after its own month
+ * was closed.
+ */
 const LATE_DAYS = 31;
 
 export async function* itemCharges(of: ExportOf): AsyncGenerator<readonly Charge[]> {
@@ -49,7 +55,9 @@ async function* monthItems(of: ExportOf, span: MonthSpan): AsyncGenerator<readon
   yield* adjusted(month, span, billed);
 }
 
-/** Parts of the rows of days that something covers, by the key of the row. Taken from as items are written. */
+/**
+ * Parts of the rows of days that something covers, by the key of the row. Taken from as items are written.
+ */
 type Covered = Map<string, Array<{ coveredBy: Part['coveredBy']; ms: number }>>;
 
 async function coveredParts(of: ExportOf, span: MonthSpan, month: Month): Promise<Covered> {

@@ -1,4 +1,7 @@
-/** What an export is of, and how its rows are read: in pieces, the next of which is on its way while one is written. */
+/**
+ * What an export is of, and how its rows are read: in pieces, the next of which is on its way while one is
+ * written.
+ */
 import { addDays } from '../metering/index.ts';
 import type { ExportedTeam } from './charge.ts';
 import type { CostDays } from './days.ts';
@@ -12,7 +15,10 @@ export interface ExportOf extends ExportedTeam, CostDays {
   readonly charges: boolean;
 }
 
-/** Rows that are read at once: few enough that a slow reader holds no memory, and a connection for some milliseconds only. */
+/**
+ * Rows that are read at once: few enough that a slow reader holds no memory, and a connection for some
+ * milliseconds only.
+ */
 export const PIECE = 2_000;
 
 /** Rows that are written at once: what is made of them is small enough to be forgotten soon. */

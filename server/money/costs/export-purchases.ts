@@ -1,4 +1,7 @@
-/** Credit that was bought and given back: charges of their own, which what they pay for later is not billed again. */
+/**
+ * Credit that was bought and given back: charges of their own, which what they pay for later is not billed
+ * again.
+ */
 import { picoOf } from '../amounts/index.ts';
 import { addDays, dayOf, monthOf } from '../metering/index.ts';
 import type { Charge } from './charge.ts';

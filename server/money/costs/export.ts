@@ -1,4 +1,7 @@
-/** Costs as a file, by the columns of FOCUS 1.2. A file that fails on the way is broken off by the door, which no client takes for a whole one. */
+/**
+ * Costs as a file, by the columns of FOCUS 1.2. A file that fails on the way is broken off by the door, which
+ * no client takes for a whole one.
+ */
 import { CostExportDetail } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { ExportCsvRequest, ExportJsonRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';

@@ -43,8 +43,9 @@ export function historyFrom(today: string): string {
 }
 
 /**
- * List price and time of the whole month: what was spent on complete days, and what today and each day that is left are likely to take, which for today is no less than it took already.
- * Before the month's third day none.
+ * List price and time of the whole month: what was spent on complete days, and what today and each day that
+ * is left are likely to take, which for today is no less than it took already. Before the month's third day
+ * none.
  */
 export function forecastOf(history: History): Forecast | undefined {
   const { today, firstDay = today, days, costAt } = history;
@@ -70,7 +71,10 @@ export function forecastOf(history: History): Forecast | undefined {
   };
 }
 
-/** Net costs of what is still to be spent: its list price, but for what is left of the pool, shared by time with the payer's other teams, which go on as up to now. Without a payer's month nothing is left. */
+/**
+ * Net costs of what is still to be spent: its list price, but for what is left of the pool, shared by time
+ * with the payer's other teams, which go on as up to now. Without a payer's month nothing is left.
+ */
 export function netLater(
   { list, ms, soFar }: Forecast,
   today: string,

@@ -1,4 +1,7 @@
-/** What days cost at the prices of another day: history is compared, and gone on with, at one price, so that a new price looks like nothing else. */
+/**
+ * What days cost at the prices of another day: history is compared, and gone on with, at one price, so that a
+ * new price looks like nothing else.
+ */
 import type { NanosOn } from '../metering/index.ts';
 
 /** Time of one meter on one day. */
@@ -15,8 +18,9 @@ export interface MeterDay {
 export type CostAt = (day: string, asOn: string) => bigint;
 
 /**
- * Where a meter was used on `asOn`, its price is what was paid for it there, which of work that was claimed before a new price is a mean of two. Otherwise it is that of `nanosOn`, and without one what was
- * paid when it was last used before.
+ * Where a meter was used on `asOn`, its price is what was paid for it there, which of work that was claimed
+ * before a new price is a mean of two. Otherwise it is that of `nanosOn`, and without one what was paid when
+ * it was last used before.
  */
 export function costAt(rows: readonly MeterDay[], nanosOn?: NanosOn): CostAt {
   const days = new Map<string, MeterDay[]>();

@@ -21,7 +21,10 @@ export interface Credit {
   readonly bought: bigint;
 }
 
-/** Splits row after row. Net costs are laid end to end: granted credit covers the first of them, bought credit the next. */
+/**
+ * Splits row after row. Net costs are laid end to end: granted credit covers the first of them, bought credit
+ * the next.
+ */
 export interface Splitter {
   split(row: DayCost): Part[];
 }
@@ -42,7 +45,8 @@ export function createSplitter({ granted, bought }: Credit, net = 0n): Splitter 
       const parts: Part[] = [{ coveredBy: 'included', ms: includedMs }];
       let left = ms - includedMs;
       for (const [coveredBy, end] of ends) {
-        // Less than a millisecond's price at the end of a credit covers nothing; the adjustment of the month has it.
+        // Less than a millisecond's price at the end of a credit covers nothing; the adjustment of the month
+        // has it.
         const room = price === 0n || end <= position ? 0n : (end - position) / price;
         const covered = room > BigInt(left) ? left : Number(room);
         parts.push({ coveredBy, ms: covered });

@@ -1,4 +1,7 @@
-/** Statements computed again: from the sums of days, from who paid under which plan, and from the ledger of credit. */
+/**
+ * Statements computed again: from the sums of days, from who paid under which plan, and from the ledger of
+ * credit.
+ */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import { paidMonth, SELF_HOSTED } from '../plans/index.ts';
@@ -48,7 +51,10 @@ interface TakenCredit {
   readonly owed: string;
 }
 
-/** Credit that a statement was paid with is what its transfers took, and what it puts on of a shortfall is what theirs did. */
+/**
+ * Credit that a statement was paid with is what its transfers took, and what it puts on of a shortfall is
+ * what theirs did.
+ */
 const creditTaken: Check = async (sql, looked) => {
   const rows = await sql<TakenCredit[]>`
     with taken as (

@@ -1,4 +1,7 @@
-/** Sums of a team's days, by what they are of. What it takes grows with the team's days, and not with its history. */
+/**
+ * Sums of a team's days, by what they are of. What it takes grows with the team's days, and not with its
+ * history.
+ */
 import type { Ctx } from '../../kit/context.ts';
 import { monthOf } from '../metering/index.ts';
 import { coveredRows } from './coverage.ts';
@@ -36,7 +39,10 @@ export interface SumsQuestion extends CostDays {
   readonly months: Months;
 }
 
-/** Days oldest first; parts greatest first, the rest last. Rows of days are read once, for two groupings of them; all else is of these few. A price is of one meter. */
+/**
+ * Days oldest first; parts greatest first, the rest last. Rows of days are read once, for two groupings of
+ * them; all else is of these few. A price is of one meter.
+ */
 export async function sumsOf(
   { db, teams }: Pick<Ctx, 'db' | 'teams'>,
   { teamId, since, until, months }: SumsQuestion,

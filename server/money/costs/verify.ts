@@ -20,7 +20,10 @@ export interface Verified extends Counts {
   readonly differences: readonly Difference[];
 }
 
-/** Differences of one team, or of all. Each look is one statement, and sees one moment: work that goes on meanwhile differs in none of them. */
+/**
+ * Differences of one team, or of all. Each look is one statement, and sees one moment: work that goes on
+ * meanwhile differs in none of them.
+ */
 export async function differencesOf(db: Database, looked: Looked): Promise<Verified> {
   return await db.transact(async ({ sql }) => {
     await sql.unsafe(`set local statement_timeout = ${STATEMENT_MS}`);

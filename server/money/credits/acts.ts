@@ -1,4 +1,7 @@
-/** What is told of credit beside the ledger: an entry of the audit for each act, and an event when little is left. */
+/**
+ * What is told of credit beside the ledger: an entry of the audit for each act, and an event when little is
+ * left.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events/index.ts';
@@ -44,7 +47,10 @@ export async function record(tx: Database, { teamId, details, at, ...act }: Cred
   await appendAudit(tx, { ...act, chain: teamId, details: given, actor, requestId: '' }, at);
 }
 
-/** When less than a tenth is left of what there was after the newest purchase; once for each of those. Granted credit alone has no such mark. */
+/**
+ * When less than a tenth is left of what there was after the newest purchase; once for each of those. Granted
+ * credit alone has no such mark.
+ */
 export async function tellIfLow(
   tx: Database,
   { teamId, at }: { readonly teamId: string; readonly at: Date },

@@ -42,8 +42,9 @@ export async function leftOf(sql: SqlTag, blockId: string): Promise<number> {
 }
 
 /**
- * Blocks with something left, in the order in which they are used. What is left of all of them is the balance, so that the walk from the newest one backwards ends where that is found: what it reads does
- * not grow with the history.
+ * Blocks with something left, in the order in which they are used. What is left of all of them is the
+ * balance, so that the walk from the newest one backwards ends where that is found: what it reads does not
+ * grow with the history.
  */
 export async function blocksOf(sql: SqlTag, teamId: string): Promise<Block[]> {
   return await sql<Block[]>`
@@ -73,7 +74,10 @@ export async function boughtLeft(sql: SqlTag, teamId: string): Promise<number> {
   return bought.reduce((sum, { remainingCents }) => sum + remainingCents, held);
 }
 
-/** Bought credit of a team that is about to go: a purchase waits until the transaction has ended, and finds then that the team is gone. */
+/**
+ * Bought credit of a team that is about to go: a purchase waits until the transaction has ended, and finds
+ * then that the team is gone.
+ */
 export async function boughtLeftLocked(tx: Database, teamId: string): Promise<number> {
   await lockCredit(tx, teamId);
   return await boughtLeft(tx.sql, teamId);

@@ -61,7 +61,10 @@ export interface Grant {
   readonly expiresAt?: Date | undefined;
 }
 
-/** For staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or cannot be paid, or an end that is not ahead. */
+/**
+ * For staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or cannot be paid,
+ * or an end that is not ahead.
+ */
 export async function grant(
   ctx: Ctx,
   { teamId, amountCents, currency, reason, expiresAt }: Grant,
@@ -102,7 +105,10 @@ export interface Revocation {
   readonly reason: string;
 }
 
-/** For staff: takes back what is left of a grant. Repeated, it answers the first one. Throws `not_found`, and `state_conflict` when nothing is left. */
+/**
+ * For staff: takes back what is left of a grant. Repeated, it answers the first one. Throws `not_found`, and
+ * `state_conflict` when nothing is left.
+ */
 export async function revokeGrant(ctx: Ctx, revocation: Revocation): Promise<Omit<LedgerEntry, 'seq'>> {
   const { teamId, grantId, reason } = revocation;
   const at = ctx.clock.now();

@@ -1,4 +1,7 @@
-/** Credit of teams: paid before, or granted. A ledger by double entry whose balance the database refuses to falsify. */
+/**
+ * Credit of teams: paid before, or granted. A ledger by double entry whose balance the database refuses to
+ * falsify.
+ */
 import { teamCredit, teamsFeature } from '../../access/teams/index.ts';
 import { amountsFeature } from '../amounts/index.ts';
 import { declareFeature, fill } from '../../kit/feature.ts';

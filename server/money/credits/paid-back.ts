@@ -1,6 +1,7 @@
 /**
- * What was paid for a statement and went back since, by a refund or by a lost dispute. No credit changes: the transfer says that so much of what was used is paid no more. Whoever gave it back meant
- * it so, and whoever disputed it is not asked again: it comes to no statement.
+ * What was paid for a statement and went back since, by a refund or by a lost dispute. No credit changes: the
+ * transfer says that so much of what was used is paid no more. Whoever gave it back meant it so, and whoever
+ * disputed it is not asked again: it comes to no statement.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';

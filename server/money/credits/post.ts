@@ -1,6 +1,8 @@
 /**
- * What writes the ledger of credit. Whoever writes holds the lock of the team first, so that the statement sees what the one before wrote: without it a busy team would lose nearly each race for the next
- * entry, and the violated key would end the transaction of the caller. The lock lasts until the transaction ends: take it before an entry of the audit, and for one team in a transaction.
+ * What writes the ledger of credit. Whoever writes holds the lock of the team first, so that the statement
+ * sees what the one before wrote: without it a busy team would lose nearly each race for the next entry, and
+ * the violated key would end the transaction of the caller. The lock lasts until the transaction ends: take
+ * it before an entry of the audit, and for one team in a transaction.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -57,8 +59,9 @@ export async function lockCredit({ sql, inTransaction }: Database, teamId: strin
 }
 
 /**
- * By itself or in the transaction of the caller, which goes on whatever the outcome is. By itself it is one statement while nobody else writes the ledger of this team. Throws `validation_failed` for an
- * amount that is none.
+ * By itself or in the transaction of the caller, which goes on whatever the outcome is. By itself it is one
+ * statement while nobody else writes the ledger of this team. Throws `validation_failed` for an amount that
+ * is none.
  */
 export async function post(db: Database, transfer: NewTransfer): Promise<Outcome> {
   assertAmount(transfer.cents);
@@ -80,7 +83,10 @@ async function tryToPost(db: Database, transfer: NewTransfer): Promise<Outcome |
   }
 }
 
-/** Throws `validation_failed` for an amount that the provider would not take, also where nobody pays it: it pays statements. */
+/**
+ * Throws `validation_failed` for an amount that the provider would not take, also where nobody pays it: it
+ * pays statements.
+ */
 export function assertPayable(amountCents: number, currency: string): void {
   const step = payableStep(currency);
   if (amountCents % step === 0) return;
@@ -114,7 +120,8 @@ export async function postLocked(tx: Database, transfer: NewTransfer): Promise<O
 }
 
 /**
- * One statement for the transfer and both of its entries. It writes only with the lock, which who has it gets again. It refuses by itself what the tables would refuse, because a violated constraint ends the
+ * One statement for the transfer and both of its entries. It writes only with the lock, which who has it gets
+ * again. It refuses by itself what the tables would refuse, because a violated constraint ends the
  * transaction.
  */
 async function insert(

@@ -11,7 +11,10 @@ export interface Returned {
   readonly eventId?: string | undefined;
 }
 
-/** Once a statement. What came of a grant whose end has passed ends again within a minute. Returns the minor units. */
+/**
+ * Once a statement. What came of a grant whose end has passed ends again within a minute. Returns the minor
+ * units.
+ */
 export async function returnUsed(
   db: Database,
   { teamId, statementId, at, eventId }: Returned,

@@ -1,4 +1,7 @@
-/** Credit by double entry. A wrong balance cannot be written: each entry names the one before it with that one's balance. */
+/**
+ * Credit by double entry. A wrong balance cannot be written: each entry names the one before it with that
+ * one's balance.
+ */
 import { sql } from 'drizzle-orm';
 import {
   bigint,
@@ -15,7 +18,10 @@ import { CreditKind, CreditKindSchema } from '@svc/proto/gen/svc/costs/v1/costs_
 import { id, instant } from '../../base/db/columns.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';
 
-/** Accounts of each team. Its credit is `available`; `disputed` is held back; the others say where it came from and went. */
+/**
+ * Accounts of each team. Its credit is `available`; `disputed` is held back; the others say where it came
+ * from and went.
+ */
 export const ACCOUNTS = [
   'available',
   'bought',

@@ -1,4 +1,7 @@
-/** What refunds and lost disputes took beyond what was left of a purchase, until a statement puts it on. take-back.ts says how it is remembered. */
+/**
+ * What refunds and lost disputes took beyond what was left of a purchase, until a statement puts it on.
+ * take-back.ts says how it is remembered.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { payablePart } from '../amounts/index.ts';
@@ -28,8 +31,9 @@ export interface ShortfallOf {
 }
 
 /**
- * Puts the shortfall on a statement, in the transaction that makes it, and says its minor units: of each shortfall to
- * one statement, and to that one each time. Less than a step of the currency waits until there is more.
+ * Puts the shortfall on a statement, in the transaction that makes it, and says its minor units: of each
+ * shortfall to one statement, and to that one each time. Less than a step of the currency waits until there
+ * is more.
  */
 export async function shortfallOf(
   db: Database,

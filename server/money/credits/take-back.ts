@@ -1,7 +1,8 @@
 /**
- * Refunds and disputes of what was bought. They take back what is left of the purchase. What was used already is taken from `consumed`, which may go below nothing: so much of what credit had paid is not
- * paid any more. That is the team's shortfall, until a statement puts it on (a transfer from `bought` to `consumed`: it is bought again, and used). Neither of these two touches the credit, so that no list of
- * it shows them.
+ * Refunds and disputes of what was bought. They take back what is left of the purchase. What was used already
+ * is taken from `consumed`, which may go below nothing: so much of what credit had paid is not paid any more.
+ * That is the team's shortfall, until a statement puts it on (a transfer from `bought` to `consumed`: it is
+ * bought again, and used). Neither of these two touches the credit, so that no list of it shows them.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
@@ -55,7 +56,10 @@ async function takeBack(tx: Database, { block, kind, source, cents, at }: Back):
 export interface Refund {
   /** Source of the purchase. */
   readonly purchase: string;
-  /** Given back of it so far, all refunds together: of two that come in the wrong order the lesser one changes nothing. */
+  /**
+   * Given back of it so far, all refunds together: of two that come in the wrong order the lesser one changes
+   * nothing.
+   */
   readonly totalCents: number;
   readonly at: Date;
   readonly eventId?: string | undefined;
@@ -152,7 +156,10 @@ export async function disputeWon(db: Database, won: Omit<Dispute, 'cents'>): Pro
   });
 }
 
-/** What was held is gone, and what was not comes to the next statement. It may be the first that is heard of the dispute. Undefined: no such purchase is known (yet). */
+/**
+ * What was held is gone, and what was not comes to the next statement. It may be the first that is heard of
+ * the dispute. Undefined: no such purchase is known (yet).
+ */
 export async function disputeLost(db: Database, lost: Dispute): Promise<TakenBack | undefined> {
   return await db.transact(async (tx) => {
     const held = await heldOf(tx, lost);

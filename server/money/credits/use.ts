@@ -22,8 +22,9 @@ export interface Use {
 }
 
 /**
- * Minor units that credit pays of a statement, never more than there are. Of a statement that has used credit: what it took then. Blocks whose end has come pay nothing. Call it before the audit entry
- * of the statement. Of each block it takes what can be paid: less than a step of the currency stays, so that what is
+ * Minor units that credit pays of a statement, never more than there are. Of a statement that has used
+ * credit: what it took then. Blocks whose end has come pay nothing. Call it before the audit entry of the
+ * statement. Of each block it takes what can be paid: less than a step of the currency stays, so that what is
  * left to pay, and what may be given back of the block later, can be paid too.
  */
 export async function useCredit(db: Database, { teamId, cents, currency, source, at }: Use): Promise<number> {
@@ -74,7 +75,10 @@ export async function take(tx: Database, transfer: Omit<NewTransfer, 'from'>): P
 
 const EXPIRED_MAX = 100;
 
-/** What is left of granted credit whose end has come. Any number of workers may do it at once. True: there is more. */
+/**
+ * What is left of granted credit whose end has come. Any number of workers may do it at once. True: there is
+ * more.
+ */
 export async function expireCredit(db: Database, at: Date): Promise<boolean> {
   const { sql } = db;
   const due = await sql<Array<{ id: string; teamId: string }>>`

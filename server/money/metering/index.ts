@@ -1,4 +1,7 @@
-/** Metered time, one event for each accepted report, at the price in force when the work was claimed. Costs, statements and usage are sums of it. */
+/**
+ * Metered time, one event for each accepted report, at the price in force when the work was claimed. Costs,
+ * statements and usage are sums of it.
+ */
 import { and, asc, between, eq, getTableColumns, gte, or, sql } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { together } from '../../kit/events/index.ts';
@@ -26,7 +29,10 @@ export { tellOfPrice } from './price-notice.ts';
 export { addDays, assertSpan, countDays, DAY_MS, dayOf, monthOf, readDay } from './days.ts';
 export type { DayField } from './days.ts';
 
-/** What happens with the metering of its event, also where that comes late: budgets mark the teams whose costs have changed. */
+/**
+ * What happens with the metering of its event, also where that comes late: budgets mark the teams whose costs
+ * have changed.
+ */
 export const meteredTogether = port<EventEffect>('with the metering of an event');
 
 export const meteringFeature = declareFeature({

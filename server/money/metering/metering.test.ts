@@ -1,4 +1,7 @@
-/** What is metered of work that ended: whatever is deleted before its event is published, whoever publishes it, and whatever the server's time zone. */
+/**
+ * What is metered of work that ended: whatever is deleted before its event is published, whoever publishes
+ * it, and whatever the server's time zone.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
 import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';

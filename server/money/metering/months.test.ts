@@ -1,4 +1,7 @@
-/** Into which month a report is metered: its own, or the oldest open one, whoever publishes and closes at the same moment. */
+/**
+ * Into which month a report is metered: its own, or the oldest open one, whoever publishes and closes at the
+ * same moment.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';

@@ -12,15 +12,24 @@ import { METERS, prices } from './schema.ts';
 export type Price = typeof prices.$inferSelect;
 export type Meter = Price['meter'];
 
-/** Billionths of the currency for a second, of each meter before anybody has published a price: 0.006 a minute. */
+/**
+ * Billionths of the currency for a second, of each meter before anybody has published a price: 0.006 a
+ * minute.
+ */
 const DEFAULT_NANOS_PER_SECOND = 100_000;
 
-/** Whoever publishes has so long to see a mistake, and no server's work has been claimed at a price that it did not know. */
+/**
+ * Whoever publishes has so long to see a mistake, and no server's work has been claimed at a price that it
+ * did not know.
+ */
 const AHEAD_MS = 60_000;
 
 export const PRICES_SHOWN_MAX = 200;
 
-/** Work without a price would be metered nowhere: each meter has one of the currency from the beginning of time. Any number of servers may do it at once. */
+/**
+ * Work without a price would be metered nowhere: each meter has one of the currency from the beginning of
+ * time. Any number of servers may do it at once.
+ */
 export async function makeDefaultPrices({ sql }: Pick<Database, 'sql'>, currency: string): Promise<void> {
   await sql`
     insert into prices (id, meter, currency, nanos_per_second, from_at, is_default)
@@ -60,7 +69,10 @@ export async function pricesNow(
     from p where until_at > now() order by meter, from_at`;
 }
 
-/** Billionths of the currency for a second that are in force at the end of a day, `YYYY-MM-DD`; 0 where there is no price. */
+/**
+ * Billionths of the currency for a second that are in force at the end of a day, `YYYY-MM-DD`; 0 where there
+ * is no price.
+ */
 export type NanosOn = (meter: string, day: string) => bigint;
 
 /** Those in force, those to come, and those of before. */
@@ -83,7 +95,9 @@ export interface NewPrice {
   readonly fromAt?: Date | undefined;
 }
 
-/** For what is claimed from then on. One statement compares the beginning with the clock that dates claims. */
+/**
+ * For what is claimed from then on. One statement compares the beginning with the clock that dates claims.
+ */
 export async function publishPrice(
   { sql }: Pick<Database, 'sql'>,
   { meter, currency, nanosPerSecond, fromAt }: NewPrice,

@@ -1,5 +1,6 @@
 /**
- * What money is computed from. No table refers to another: what a team used outlives the team, its environments and its runners, and each event would lock the row of its price.
+ * What money is computed from. No table refers to another: what a team used outlives the team, its
+ * environments and its runners, and each event would lock the row of its price.
  */
 import { sql } from 'drizzle-orm';
 import {
@@ -29,7 +30,10 @@ export const METERS = ['run.runner', 'run.service', 'build.runner', 'build.servi
 const isMeter = sql.raw(`meter in (${METERS.map((meter) => `'${meter}'`).join(', ')})`);
 const meterColumn = () => text('meter', { enum: METERS });
 
-/** Append-only by a trigger. In force for work is the one with the greatest `fromAt` that is not after its claim. */
+/**
+ * Append-only by a trigger. In force for work is the one with the greatest `fromAt` that is not after its
+ * claim.
+ */
 export const prices = pgTable(
   'prices',
   {
@@ -76,7 +80,9 @@ export const usageEvents = pgTable(
     priceId: id('price_id').notNull(),
     /** `meteredMs` times the price, in pico-units. */
     rated: numeric('rated', { precision: 38, scale: 0 }).notNull(),
-    /** First day of the UTC month of the report, or of the oldest one that was open when its own was closed. */
+    /**
+     * First day of the UTC month of the report, or of the oldest one that was open when its own was closed.
+     */
     period: date('period').notNull(),
   },
   (t) => [
@@ -93,7 +99,10 @@ export const usageEvents = pgTable(
 
 export type UsageEvent = typeof usageEvents.$inferSelect;
 
-/** Sums of `usageEvents`: what a question about usage or costs takes does not grow with the history. The cost is `meteredMs` times the price, and not stored. */
+/**
+ * Sums of `usageEvents`: what a question about usage or costs takes does not grow with the history. The cost
+ * is `meteredMs` times the price, and not stored.
+ */
 export const costDays = pgTable(
   'cost_days',
   {
@@ -122,7 +131,10 @@ export const costDays = pgTable(
   ],
 );
 
-/** Names of what is in `costDays`, the team's own among them, as they were when a place last had its first work of a day. Runners of the service's pool have none. */
+/**
+ * Names of what is in `costDays`, the team's own among them, as they were when a place last had its first
+ * work of a day. Runners of the service's pool have none.
+ */
 export const costNames = pgTable(
   'cost_names',
   {
@@ -133,7 +145,10 @@ export const costNames = pgTable(
   (t) => [primaryKey({ columns: [t.teamId, t.id] })],
 );
 
-/** The one row with the oldest month that is open. Whoever meters holds it in share, whoever closes moves it: nothing comes into a month behind its closing. */
+/**
+ * The one row with the oldest month that is open. Whoever meters holds it in share, whoever closes moves it:
+ * nothing comes into a month behind its closing.
+ */
 export const openPeriod = pgTable(
   'open_period',
   {

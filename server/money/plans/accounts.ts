@@ -1,4 +1,7 @@
-/** Which plan an account has, and since when. What counted when is kept for ever: included time is computed from it. */
+/**
+ * Which plan an account has, and since when. What counted when is kept for ever: included time is computed
+ * from it.
+ */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { teamsPaidBy } from '../../access/teams/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';

@@ -1,4 +1,7 @@
-/** What can be had. A plan that changes gets a new version: those who have the old one keep its price at the provider, and its lookup key there. */
+/**
+ * What can be had. A plan that changes gets a new version: those who have the old one keep its price at the
+ * provider, and its lookup key there.
+ */
 export interface CataloguePlan {
   readonly id: string;
   readonly name: string;

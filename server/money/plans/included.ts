@@ -1,4 +1,6 @@
-/** Time that a payer's plan includes, and which of the month's time that is: the first, over all its teams. */
+/**
+ * Time that a payer's plan includes, and which of the month's time that is: the first, over all its teams.
+ */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
@@ -23,8 +25,9 @@ export function monthEnd(period: string): Date {
 }
 
 /**
- * Milliseconds that a month includes: of paid plans in proportion to the seconds that each counted, at least those of the free plan.
- * `changes`: oldest first, with the last one before the month; before the first one it was the free plan.
+ * Milliseconds that a month includes: of paid plans in proportion to the seconds that each counted, at least
+ * those of the free plan. `changes`: oldest first, with the last one before the month; before the first one
+ * it was the free plan.
  */
 export function poolMs(period: string, changes: readonly PlanFrom[]): number {
   const start = Date.parse(`${period}T00:00:00Z`);
@@ -41,7 +44,10 @@ export function poolMs(period: string, changes: readonly PlanFrom[]): number {
   return Math.max(FREE.includedSeconds * 1_000, Number(paid / BigInt(end - start)));
 }
 
-/** The payer's plan with this moment, and the milliseconds that the month includes. Without a provider of payments: nothing is included and nothing refused. */
+/**
+ * The payer's plan with this moment, and the milliseconds that the month includes. Without a provider of
+ * payments: nothing is included and nothing refused.
+ */
 export async function includedOf(
   { sql }: Pick<Database, 'sql'>,
   { payerId, period }: { readonly payerId: string; readonly period: string },
@@ -87,7 +93,10 @@ export function sharesOf(
   return new Map(keys.map((key, n) => [key, parts[n] ?? 0]));
 }
 
-/** Included milliseconds of a row of `cost_days d`. `day` may be an expression, where rows of several payers or months stand together; where it is null nothing is included. */
+/**
+ * Included milliseconds of a row of `cost_days d`. `day` may be an expression, where rows of several payers
+ * or months stand together; where it is null nothing is included.
+ */
 export function includedMs(
   sql: SqlTag,
   { day, shares }: Pick<Coverage, 'shares'> & { readonly day: string | Fragment },

@@ -11,7 +11,10 @@ export type FollowPlans = (sql: SqlTag, whose: Whose) => Promise<void>;
 
 const PLANS = [FREE, ...PAID];
 
-/** Where a plan allows no less than the installation does, its teams have no row. The service's own team has none at all. `charges`: there is a provider of payments. */
+/**
+ * Where a plan allows no less than the installation does, its teams have no row. The service's own team has
+ * none at all. `charges`: there is a provider of payments.
+ */
 export function createFollowPlans(limits: TeamLimits, charges: boolean): FollowPlans {
   const lower = (plan: number | undefined, own: number): number | null =>
     charges && plan !== undefined && plan < own ? plan : null;

@@ -1,4 +1,7 @@
-/** Months of many payers at once: under which plan each is, and which of its time that covers. The number of statements does not depend on how many they are. */
+/**
+ * Months of many payers at once: under which plan each is, and which of its time that covers. The number of
+ * statements does not depend on how many they are.
+ */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import { teamsPaidWith } from '../../access/teams/index.ts';
 import type { PaidTeam } from '../../access/teams/index.ts';

@@ -6,7 +6,10 @@ import { enumColumn } from '../../kit/resource/team-table.ts';
 
 const isStanding = sql.raw(`standing in ('self_hosted', 'free', 'active', 'past_due', 'pending')`);
 
-/** What the provider said last of an account. No row: free, or of an installation without a provider self-hosted. */
+/**
+ * What the provider said last of an account. No row: free, or of an installation without a provider
+ * self-hosted.
+ */
 export const accountPlans = pgTable(
   'account_plans',
   {

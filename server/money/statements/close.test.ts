@@ -1,4 +1,7 @@
-/** A month is closed once, by whoever comes first, and loses nothing: not by late reports, not by a crash, not by what is deleted. */
+/**
+ * A month is closed once, by whoever comes first, and loses nothing: not by late reports, not by a crash, not
+ * by what is deleted.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createMoneyWorld, pricing } from '../../../test/setup/money/months.ts';
 import type { MoneyWorld } from '../../../test/setup/money/months.ts';

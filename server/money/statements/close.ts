@@ -1,10 +1,13 @@
 /**
- * Closing of months, the oldest first, by any number of workers at once. The row of the oldest open month is moved on first: from then on nothing comes into the month behind it, and its statements can
- * be made and recomputed at any time. That row also says which month has all of its statements, and is moved on again only when the month before has them: after a crash only that one month has to be
- * looked through, however long the history is.
+ * Closing of months, the oldest first, by any number of workers at once. The row of the oldest open month is
+ * moved on first: from then on nothing comes into the month behind it, and its statements can be made and
+ * recomputed at any time. That row also says which month has all of its statements, and is moved on again
+ * only when the month before has them: after a crash only that one month has to be looked through, however
+ * long the history is.
  *
- * A month ends for its closing an hour after its last millisecond, by the clock of the database, which dates reports. While reports of the month wait to be published it stays open, for six hours; then
- * it is closed all the same, and what comes later counts in the next one.
+ * A month ends for its closing an hour after its last millisecond, by the clock of the database, which dates
+ * reports. While reports of the month wait to be published it stays open, for six hours; then it is closed
+ * all the same, and what comes later counts in the next one.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database, SqlTag } from '../../base/db/index.ts';
@@ -144,7 +147,10 @@ export async function waitingFor(
   return undefined;
 }
 
-/** Makes the statements of a closed month that are missing. One that fails leaves the month unfinished, and the others are made. */
+/**
+ * Makes the statements of a closed month that are missing. One that fails leaves the month unfinished, and
+ * the others are made.
+ */
 async function settleAll(
   { db, pricing, onError, onProgress }: Closing,
   { at, ...month }: Scan & { readonly at: Date },
@@ -184,13 +190,17 @@ export function added(
 
 export interface Scan {
   readonly period: string;
-  /** Closed just now. Of a month that was closed before, teams that only owe a shortfall are left to the next one: theirs may be of today. */
+  /**
+   * Closed just now. Of a month that was closed before, teams that only owe a shortfall are left to the next
+   * one: theirs may be of today.
+   */
   readonly isFresh: boolean;
 }
 
 /**
- * Teams without their statement of a month: those that used something, and those that owe a shortfall of credit. Goes from team to team in the index of the days and reads a row of each, so that it takes as
- * long as there are teams, whatever they used before.
+ * Teams without their statement of a month: those that used something, and those that owe a shortfall of
+ * credit. Goes from team to team in the index of the days and reads a row of each, so that it takes as long
+ * as there are teams, whatever they used before.
  */
 export async function teamsToSettle(
   { sql }: Pick<Database, 'sql'>,
@@ -224,7 +234,10 @@ async function owing(sql: SqlTag, period: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Closed months from one on, oldest first, as they stand now, whoever made their statements. A month without any is there with zeros. */
+/**
+ * Closed months from one on, oldest first, as they stand now, whoever made their statements. A month without
+ * any is there with zeros.
+ */
 export async function closedSince(
   { sql }: Pick<Database, 'sql'>,
   since: string,

@@ -79,7 +79,8 @@ describe.skipIf(!postgresHere)('a statement', () => {
   it('has the part of the included time that the day of its end leaves it, over all teams of the payer', async () => {
     const [first, second] = [await world.team('first'), await world.team('second')];
     await world.pays(payerId, [first, second]);
-    // The first day takes 20,000 s of the free plan's 120,000 s; 100,000,000 ms are left for 140,000,003 ms of the next day: 50,000,000 for 70,000,001 and 70,000,002, by the larger remainder.
+    // The first day takes 20,000 s of the free plan's 120,000 s; 100,000,000 ms are left for 140,000,003 ms
+    // of the next day: 50,000,000 for 70,000,001 and 70,000,002, by the larger remainder.
     await used(first, '2026-10-04T08:00:00Z', seconds(20_000));
     await used(first, '2026-10-05T08:00:00Z', 70_000_001);
     await used(second, '2026-10-05T09:00:00Z', 70_000_002);

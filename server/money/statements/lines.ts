@@ -34,7 +34,10 @@ export interface LinesOf {
   readonly currency: string;
 }
 
-/** One for each meter and price, each rounded once: to what can be paid, half of a step up. Sums of them can be paid too. */
+/**
+ * One for each meter and price, each rounded once: to what can be paid, half of a step up. Sums of them can
+ * be paid too.
+ */
 export async function usageLines(
   sql: SqlTag,
   { teamId, period, coverage, currency }: LinesOf,

@@ -57,7 +57,10 @@ export const statements = pgTable(
   ],
 );
 
-/** Append-only by a trigger. Months of teams that have had their statement, for ever: whatever becomes of that, nobody settles and invoices them again. */
+/**
+ * Append-only by a trigger. Months of teams that have had their statement, for ever: whatever becomes of
+ * that, nobody settles and invoices them again.
+ */
 export const settledMonths = pgTable(
   'settled_months',
   {

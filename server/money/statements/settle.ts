@@ -1,5 +1,6 @@
 /**
- * The statement of one team and month, in one transaction with the credit that it uses, its event and its entry in the ledger. A month of a team has one for ever.
+ * The statement of one team and month, in one transaction with the credit that it uses, its event and its
+ * entry in the ledger. A month of a team has one for ever.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { findTeam } from '../../access/teams/index.ts';
@@ -36,8 +37,9 @@ interface Settled extends Totals {
 }
 
 /**
- * Undefined: the team used nothing and owes nothing, or the month has had its statement. The lock on the credit of the team comes first: of two closers the second one waits for it, and finds what the
- * first one wrote.
+ * Undefined: the team used nothing and owes nothing, or the month has had its statement. The lock on the
+ * credit of the team comes first: of two closers the second one waits for it, and finds what the first one
+ * wrote.
  */
 export async function settle(db: Database, pricing: Pricing, month: TeamMonth): Promise<Figures | undefined> {
   return await db.transact(async (tx) => {

@@ -72,7 +72,10 @@ function withLines(row: StatementRow, lines: readonly StatementLineRow[]) {
   };
 }
 
-/** From where each is reached. Notices of the provider come in any order, and what is paid or voided has ended. */
+/**
+ * From where each is reached. Notices of the provider come in any order, and what is paid or voided has
+ * ended.
+ */
 const FROM = {
   invoiced: ['closed'],
   failed: ['closed', 'invoiced'],
@@ -87,7 +90,10 @@ export interface Move {
   readonly invoiceUrl?: string | undefined;
 }
 
-/** One statement, forward only, and for one invoice. False: it stands there already, has gone further, or has another invoice. */
+/**
+ * One statement, forward only, and for one invoice. False: it stands there already, has gone further, or has
+ * another invoice.
+ */
 export async function moveStatement(
   { orm }: Reads,
   { id, to, invoiceId, invoiceUrl }: Move,

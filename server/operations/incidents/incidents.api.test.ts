@@ -1,4 +1,7 @@
-/** Incidents over the real door, opened by the function that nothing calls yet: states, races, and who sees them. */
+/**
+ * Incidents over the real door, opened by the function that nothing calls yet: states, races, and who sees
+ * them.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { Incident, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';

@@ -68,7 +68,10 @@ export const maintenanceFeature = declareFeature({
   start: (_system, { switches: { switches } }) => ({ services: [createMaintenance(switches)] }),
 });
 
-/** What is not named keeps its value, or begins off and without a budget. One statement: of two changes none is lost. */
+/**
+ * What is not named keeps its value, or begins off and without a budget. One statement: of two changes none
+ * is lost.
+ */
 async function updateSettings(ctx: Ctx, request: UpdateSettingsRequest): Promise<Settings> {
   const { teamId, repositoryId, category, enabled, monthlyBudgetCents } = request;
   const set = { enabled, monthlyBudgetCents, updatedAt: ctx.clock.now() };

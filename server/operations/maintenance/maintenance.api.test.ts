@@ -1,4 +1,7 @@
-/** Maintenance over the real door: an internal feature, settings that keep what is not named, and tasks that nobody takes on. */
+/**
+ * Maintenance over the real door: an internal feature, settings that keep what is not named, and tasks that
+ * nobody takes on.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,6 @@
-/** Notifications: what the platform says to people. They are read and marked here, and written by the outbox. */
+/**
+ * Notifications: what the platform says to people. They are read and marked here, and written by the outbox.
+ */
 import { and, desc, eq, isNull, lt, sql } from 'drizzle-orm';
 import type { SQL } from 'drizzle-orm';
 import {

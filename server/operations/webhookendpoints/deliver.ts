@@ -2,12 +2,11 @@
  * Sends deliveries, each by a job of its own:
  *
  *     pending ──2xx──> delivered
- *        │ ^
- *        │ └─ anything else: again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 24 h
- *        └──the last of them fails──> failed
+ *        │ ^ │ └─ anything else: again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 24 h └──the last of them
+ *        fails──> failed
  *
- * It is sent outside of any transaction, and what came of it is written only if the delivery is still at the attempt that was begun. The same message may
- * arrive twice; its id is the same then.
+ * It is sent outside of any transaction, and what came of it is written only if the delivery is still at the
+ * attempt that was begun. The same message may arrive twice; its id is the same then.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { SqlTag } from '../../base/db/index.ts';

@@ -116,7 +116,10 @@ export const webhookEndpointsFeature = declareFeature({
   },
 });
 
-/** An endpoint tells its receiver, for as long as it is there, what the events hold: a key names only those that it could read itself. */
+/**
+ * An endpoint tells its receiver, for as long as it is there, what the events hold: a key names only those
+ * that it could read itself.
+ */
 function assertMaySee(caller: Caller, events: readonly string[]): void {
   const scopes = new Set(events.map(scopeOfEvent));
   assertHoldsAll(caller, scopes, `have ${events.join(', ')} sent somewhere`);

@@ -1,4 +1,7 @@
-/** Signatures of the Standard Webhooks rules: HMAC-SHA-256 over `id.timestamp.body`, one for each secret that is good at the moment. */
+/**
+ * Signatures of the Standard Webhooks rules: HMAC-SHA-256 over `id.timestamp.body`, one for each secret that
+ * is good at the moment.
+ */
 import { createHmac, randomBytes } from 'node:crypto';
 
 const PREFIX = 'whsec_';

@@ -11,7 +11,10 @@ const TEST_EVENT = 'webhook.test';
 const KEPT_MS = 30 * 24 * 60 * 60_000;
 
 export const DELIVERY_JOB = 'webhook_delivery';
-/** Attempts at once for one endpoint, so that a slow one does not take all: each delivery is of one of so many lanes of its endpoint. */
+/**
+ * Attempts at once for one endpoint, so that a slow one does not take all: each delivery is of one of so many
+ * lanes of its endpoint.
+ */
 const LANES = 4;
 
 interface EndpointRef {
@@ -40,8 +43,9 @@ const deliveryJobs = (sql: SqlTag): Fragment =>
   );
 
 /**
- * CTE `delivered`: one delivery, and its job, for each endpoint that wants an event of the CTE `published`. A team without endpoints costs one look into an
- * index. A build has finished when it has, and not with each of its items: one that waits for a person's word has none that ends it.
+ * CTE `delivered`: one delivery, and its job, for each endpoint that wants an event of the CTE `published`. A
+ * team without endpoints costs one look into an index. A build has finished when it has, and not with each of
+ * its items: one that waits for a person's word has none that ends it.
  */
 export function deliveriesMade(sql: SqlTag): Fragment {
   return sql`
@@ -74,7 +78,10 @@ export function deliveriesMade(sql: SqlTag): Fragment {
     ), delivery_jobs as (${deliveryJobs(sql)})`;
 }
 
-/** Events that an endpoint is or was sent and may still be, which go to its address of the moment. Locks the endpoint. */
+/**
+ * Events that an endpoint is or was sent and may still be, which go to its address of the moment. Locks the
+ * endpoint.
+ */
 export async function eventsOnTheirWay(
   sql: SqlTag,
   { teamId, endpointId }: EndpointRef,

@@ -1,4 +1,7 @@
-/** The graph over the real door: what hangs together, how far one sees, and that nobody sees more than through the resources themselves. */
+/**
+ * The graph over the real door: what hangs together, how far one sees, and that nobody sees more than through
+ * the resources themselves.
+ */
 import { createSvcSDK } from '@svc/sdk';
 import type { GraphEdge, SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

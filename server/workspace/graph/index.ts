@@ -1,4 +1,6 @@
-/** The graph: how what a caller may see hangs together, computed at read time from the resources themselves. */
+/**
+ * The graph: how what a caller may see hangs together, computed at read time from the resources themselves.
+ */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
@@ -29,7 +31,10 @@ export interface GraphDeps {
 type MaySee = (kind: NodeKind) => boolean;
 
 export function createGraph({ gate }: GraphDeps): Handlers<Ctx> {
-  /** Every role may read all of its team; what is left to ask is the credential, and whether there is external CI at all. */
+  /**
+   * Every role may read all of its team; what is left to ask is the credential, and whether there is external
+   * CI at all.
+   */
   const maySee =
     ({ caller }: Ctx): MaySee =>
     (kind) =>

@@ -1,4 +1,7 @@
-/** The graph must find the runs of a label by its index: walking a team's history to find that there are none takes as long as the history. */
+/**
+ * The graph must find the runs of a label by its index: walking a team's history to find that there are none
+ * takes as long as the history.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase } from '../../../test/setup/database.ts';
 import type { TestDatabase } from '../../../test/setup/database.ts';

@@ -5,7 +5,10 @@ import type { Node, NodeKind, Relation } from './node.ts';
 
 type Fragment = ReturnType<SqlTag>;
 
-/** Columns of a node, by the alias that each query gives its table; `w` is the work of a build `b`, `l` the pipeline of a CI run `c`. */
+/**
+ * Columns of a node, by the alias that each query gives its table; `w` is the work of a build `b`, `l` the
+ * pipeline of a CI run `c`.
+ */
 const COLUMNS: Readonly<Record<NodeKind, (sql: SqlTag) => Fragment>> = {
   team: (sql) =>
     sql`'team' as kind, t.id, t.id as "teamId", t.name, null as state, t.created_at as "createdAt"`,
@@ -76,7 +79,10 @@ interface NeighbourQuery {
   readonly take: number;
 }
 
-/** The other end of an edge: `parent` leaves towards the node that was asked about, `child` is reached from it. */
+/**
+ * The other end of an edge: `parent` leaves towards the node that was asked about, `child` is reached from
+ * it.
+ */
 export interface Step {
   readonly side: 'parent' | 'child';
   readonly kind: NodeKind;
@@ -85,7 +91,10 @@ export interface Step {
   read(db: Database, scope: TeamScope, asked: NeighbourQuery): Promise<readonly Neighbour[]>;
 }
 
-/** Whether the call reaches the team. It stands beside the condition on the one team, which the statements find their rows by. */
+/**
+ * Whether the call reaches the team. It stands beside the condition on the one team, which the statements
+ * find their rows by.
+ */
 const reaches = (sql: SqlTag, scope: TeamScope, teamId: string): Fragment =>
   sql`${teamId}::text = any(${[...scope.teamIds]}::text[])`;
 
@@ -134,8 +143,9 @@ async function teamOfRuns({ sql }: Database, scope: TeamScope, { teamId, ids, ta
 }
 
 /**
- * Both statements over labels ask for one label value at a time, in the order of its index and with `labels ?` as the index has it: asked for
- * several at once, the planner walks the team's newest runs instead, all of them when none carries the label.
+ * Both statements over labels ask for one label value at a time, in the order of its index and with `labels
+ * ?` as the index has it: asked for several at once, the planner walks the team's newest runs instead, all of
+ * them when none carries the label.
  */
 async function runsOfEnvironments(
   { sql }: Database,

@@ -1,6 +1,7 @@
 /**
- * Walks the graph from one node, step by step, each edge in both directions. All nodes that can be reached are of the first node's team, and
- * every statement is limited to the teams of the call; what is bounded is how many there are.
+ * Walks the graph from one node, step by step, each edge in both directions. All nodes that can be reached
+ * are of the first node's team, and every statement is limited to the teams of the call; what is bounded is
+ * how many there are.
  */
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';

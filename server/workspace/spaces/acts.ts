@@ -1,6 +1,7 @@
 /**
- * What changes a space, each act with its entry in the ledger. A space belongs to no team: its own acts stand in the platform's chain, and what is
- * done with a project in the chain of the project's team, whose admins it concerns.
+ * What changes a space, each act with its entry in the ledger. A space belongs to no team: its own acts stand
+ * in the platform's chain, and what is done with a project in the chain of the project's team, whose admins
+ * it concerns.
  */
 import { eq } from 'drizzle-orm';
 import { apiError } from '@svc/proto/http/errors.ts';

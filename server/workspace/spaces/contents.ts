@@ -1,4 +1,7 @@
-/** What is in a space, of that what the caller may see: every statement begins at the projects of the scope's teams. */
+/**
+ * What is in a space, of that what the caller may see: every statement begins at the projects of the scope's
+ * teams.
+ */
 import type { TeamScope } from '../../kit/context.ts';
 import type { Database } from '../../base/db/index.ts';
 

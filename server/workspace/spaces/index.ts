@@ -1,6 +1,7 @@
 /**
- * Spaces: people and projects of one purpose, across teams. A space gives nobody a right. Who is not a member is told that it does not exist;
- * who is one sees in it the projects of the own teams alone, because everything in it is read through the caller's TeamScope.
+ * Spaces: people and projects of one purpose, across teams. A space gives nobody a right. Who is not a member
+ * is told that it does not exist; who is one sees in it the projects of the own teams alone, because
+ * everything in it is read through the caller's TeamScope.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { gateRefusal } from '@svc/proto/http/feature-disabled.ts';

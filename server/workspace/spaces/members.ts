@@ -1,6 +1,7 @@
 /**
- * Who may change whom in a space; the rules are those of a team's members. Nobody gives or takes a role above the own one; admins and owners are
- * changed by owners alone; a space keeps at least one owner. All of it runs under the lock of the space's row.
+ * Who may change whom in a space; the rules are those of a team's members. Nobody gives or takes a role above
+ * the own one; admins and owners are changed by owners alone; a space keeps at least one owner. All of it
+ * runs under the lock of the space's row.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { requireRole } from '../../kit/authorise.ts';
@@ -21,7 +22,10 @@ import type { SpaceMember } from './store.ts';
 
 export const MEMBERS_MAX = 100;
 
-/** The space's row is locked from here to the end of the transaction; the actor's role is read under that lock. */
+/**
+ * The space's row is locked from here to the end of the transaction; the actor's role is read under that
+ * lock.
+ */
 async function lockedActor(db: Database, ctx: Ctx, spaceId: string): Promise<SpaceMember> {
   refuseNarrowed(ctx.caller);
   const locked = await lockSpace(db, spaceId);

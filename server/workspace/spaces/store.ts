@@ -1,6 +1,6 @@
 /**
- * Spaces in the database. A space is found through its membership alone: every read takes the caller, whom only authentication makes, and
- * every read of what is in a space takes the caller's TeamScope beside it.
+ * Spaces in the database. A space is found through its membership alone: every read takes the caller, whom
+ * only authentication makes, and every read of what is in a space takes the caller's TeamScope beside it.
  */
 // No TeamScope: members of a space, whose membership is the right to it.
 import { and, eq, getTableColumns, sql as fragment } from 'drizzle-orm';
@@ -30,7 +30,9 @@ export interface ProjectRef {
 
 const LIST_MAX = 500;
 
-/** Spaces that the caller reaches; a key that is narrowed to a team reaches those that hold a project of it. */
+/**
+ * Spaces that the caller reaches; a key that is narrowed to a team reaches those that hold a project of it.
+ */
 function reached({ db, caller }: Pick<Ctx, 'db' | 'caller'>, id?: string) {
   const { userId, onlyTeamId } = caller;
   const ofTeam =
@@ -89,7 +91,9 @@ export async function insertSpace(
   return made;
 }
 
-/** Makes changes to one space's members take turns, so that what was counted still holds when it is written. */
+/**
+ * Makes changes to one space's members take turns, so that what was counted still holds when it is written.
+ */
 export async function lockSpace({ orm }: Database, spaceId: string): Promise<boolean> {
   const rows = await orm.select({ id: spaces.id }).from(spaces).where(eq(spaces.id, spaceId)).for('update');
   return rows.length === 1;

@@ -1,4 +1,7 @@
-/** The reference of the benchmark of answers from memory: a bare node server that sends the bytes it is given, as JSON. */
+/**
+ * The reference of the benchmark of answers from memory: a bare node server that sends the bytes it is given,
+ * as JSON.
+ */
 import { createServer } from 'node:http';
 
 const [body, etag] = process.argv.slice(2);

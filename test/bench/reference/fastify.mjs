@@ -1,4 +1,6 @@
-/** The reference of the GET benchmark: the plain API that most teams would write, without any authorisation. */
+/**
+ * The reference of the GET benchmark: the plain API that most teams would write, without any authorisation.
+ */
 import Fastify from 'fastify';
 import postgres from 'postgres';
 

@@ -1,4 +1,7 @@
-/** Preloaded into a process that is measured (`--import`): how late its event loop is, in milliseconds. Each SIGUSR2 prints what was since the one before. */
+/**
+ * Preloaded into a process that is measured (`--import`): how late its event loop is, in milliseconds. Each
+ * SIGUSR2 prints what was since the one before.
+ */
 import { isMainThread } from 'node:worker_threads';
 
 const EVERY_MS = 2;

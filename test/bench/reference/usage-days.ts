@@ -1,4 +1,7 @@
-/** One counter a team, day, kind and executor: what a publisher does that keeps no event, no price and no place. */
+/**
+ * One counter a team, day, kind and executor: what a publisher does that keeps no event, no price and no
+ * place.
+ */
 import type { SqlTag } from '../../../server/base/db/index.ts';
 import type { Fragment } from '../../../server/base/sql.ts';
 

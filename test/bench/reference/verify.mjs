@@ -1,4 +1,7 @@
-/** The reference of the benchmark of statements: a bare node server that verifies signatures at each request, and does nothing else. */
+/**
+ * The reference of the benchmark of statements: a bare node server that verifies signatures at each request,
+ * and does nothing else.
+ */
 import { createPublicKey, verify } from 'node:crypto';
 import { createServer } from 'node:http';
 

@@ -1,4 +1,7 @@
-/** The reference of the webhook benchmark: the receiver that most teams would write. The signature is checked, each delivery is one insert. */
+/**
+ * The reference of the webhook benchmark: the receiver that most teams would write. The signature is checked,
+ * each delivery is one insert.
+ */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import Fastify from 'fastify';
 import postgres from 'postgres';

@@ -1,4 +1,7 @@
-/** The statement that submits work, without what it asks of spending and plans: the same text, less these pieces. */
+/**
+ * The statement that submits work, without what it asks of spending and plans: the same text, less these
+ * pieces.
+ */
 import { createSql } from '../../../server/base/db/statement.ts';
 import type { SqlTag } from '../../../server/base/db/index.ts';
 

@@ -1,4 +1,6 @@
-/** A ledger to tamper with: a fresh database, a checkpoint file, and somebody who may do everything in SQL. */
+/**
+ * A ledger to tamper with: a fresh database, a checkpoint file, and somebody who may do everything in SQL.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Builds without doors: a team with environments, the service called as the pipeline does, and short ways to play its runners. */
+/**
+ * Builds without doors: a team with environments, the service called as the pipeline does, and short ways to
+ * play its runners.
+ */
 import { randomBytes } from 'node:crypto';
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { BuildsService } from '@svc/proto/gen/svc/builds/v1/builds_pb.ts';

@@ -1,6 +1,6 @@
 /**
- * A runner whose every word is written by the test: it speaks the machine API over the real door, signed, and executes nothing. For stories about the server's
- * side of builds.
+ * A runner whose every word is written by the test: it speaks the machine API over the real door, signed, and
+ * executes nothing. For stories about the server's side of builds.
  */
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';

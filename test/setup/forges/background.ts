@@ -24,7 +24,9 @@ export interface Background {
   readonly secrets: Secrets;
   kind(name: string): JobKind;
   later(ms: number): void;
-  /** Does what is due and what becomes due by that, until nothing is. `deps`: in place of those of this world. */
+  /**
+   * Does what is due and what becomes due by that, until nothing is. `deps`: in place of those of this world.
+   */
   work(deps?: Partial<SubscriptionDeps>): Promise<void>;
   /** A host on loopback, until `clean`. */
   startForge(routes: readonly Route[]): Promise<FakeForge>;

@@ -1,4 +1,7 @@
-/** Bitbucket Cloud's branches and sources: pages of folders that name the next one by an address, files as they are. */
+/**
+ * Bitbucket Cloud's branches and sources: pages of folders that name the next one by an address, files as
+ * they are.
+ */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import type { FakeEntry, FakeRepository } from './fake-repository.ts';
 

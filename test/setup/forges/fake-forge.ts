@@ -1,6 +1,7 @@
 /**
- * A repository's host on loopback. What it answers is put together from routes, one set for each part of an API (trees, statuses, hooks); what it
- * was asked is kept. A test makes it fail by answering in a route's place.
+ * A repository's host on loopback. What it answers is put together from routes, one set for each part of an
+ * API (trees, statuses, hooks); what it was asked is kept. A test makes it fail by answering in a route's
+ * place.
  */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';

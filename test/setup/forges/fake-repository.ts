@@ -1,4 +1,7 @@
-/** A repository that the fake hosts serve: files by path, one commit at a time, contents under the names that Git gives them. */
+/**
+ * A repository that the fake hosts serve: files by path, one commit at a time, contents under the names that
+ * Git gives them.
+ */
 import { createHash } from 'node:crypto';
 
 /** Text or bytes of a file, or what is none. */

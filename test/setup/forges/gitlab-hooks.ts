@@ -1,4 +1,7 @@
-/** GitLab's webhooks of a project, in pages. Secrets are never shown; one that cannot sign takes the signing token without a word. */
+/**
+ * GitLab's webhooks of a project, in pages. Secrets are never shown; one that cannot sign takes the signing
+ * token without a word.
+ */
 import type { Answer, ForgeRequest, Route } from './fake-forge.ts';
 import { remove } from './github-hooks.ts';
 import type { FakeHooks } from './github-hooks.ts';

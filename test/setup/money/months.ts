@@ -1,4 +1,7 @@
-/** Months of teams without their machines: reports, who pays, which plan, and the closing at a time that the test says. */
+/**
+ * Months of teams without their machines: reports, who pays, which plan, and the closing at a time that the
+ * test says.
+ */
 import { metered } from '../../../server/money/metering/index.ts';
 import type { Pricing } from '../../../server/money/plans/index.ts';
 import { closeDue } from '../../../server/money/statements/index.ts';

@@ -1,4 +1,7 @@
-/** Shared helpers for tests of whole builds: a repository, a registry, and inspection of the engine from outside. */
+/**
+ * Shared helpers for tests of whole builds: a repository, a registry, and inspection of the engine from
+ * outside.
+ */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
@@ -77,7 +80,10 @@ interface Listed {
   Status: string;
 }
 
-/** Containers of this runner that are not the serving ones, and those in which an engine was building for this test. */
+/**
+ * Containers of this runner that are not the serving ones, and those in which an engine was building for this
+ * test.
+ */
 export async function orphans(home: RunnerHome, runnerId: string): Promise<string[]> {
   const listed = await podman('ps', '--all', '--external', '--no-trunc', '--format=json');
   return (JSON.parse(listed) as Listed[]).flatMap(({ Id, Names, Labels, Status }) => {
@@ -114,7 +120,10 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** Removes the images of a file's builds from the machine's engine, which reads its list of images at each call. */
+/**
+ * Removes the images of a file's builds from the machine's engine, which reads its list of images at each
+ * call.
+ */
 export function removeImagesAfterAll(): void {
   afterAll(async () => {
     // What a deploy fetched has a name of the runner and no label.

@@ -1,4 +1,7 @@
-/** A private authority and a certificate for `localhost` and 127.0.0.1, made with openssl in a folder of its own. */
+/**
+ * A private authority and a certificate for `localhost` and 127.0.0.1, made with openssl in a folder of its
+ * own.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Starts the daemon, or any command of svc-runner, as the process that users start: bundled as for release, from a folder of its own. */
+/**
+ * Starts the daemon, or any command of svc-runner, as the process that users start: bundled as for release,
+ * from a folder of its own.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +24,10 @@ export interface Bundle {
   remove(): void;
 }
 
-/** It lies beside node_modules, because packages stay outside of it. Those of a run of the tests share one, which goes with the run. */
+/**
+ * It lies beside node_modules, because packages stay outside of it. Those of a run of the tests share one,
+ * which goes with the run.
+ */
 export async function buildBundle(): Promise<Bundle> {
   const cache = join(RUNNER, '..', 'node_modules', '.cache');
   mkdirSync(cache, { recursive: true });

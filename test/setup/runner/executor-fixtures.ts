@@ -1,4 +1,7 @@
-/** Helpers for tests of executors: specs with small limits, a collected run, and inspection of the host from outside the sandbox. */
+/**
+ * Helpers for tests of executors: specs with small limits, a collected run, and inspection of the host from
+ * outside the sandbox.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +15,10 @@ import type {
 } from '../../../runner/executor/executor.ts';
 import { waitFor } from '../wait-for.ts';
 
-/** Unique to this process: an engine may still hold containers of tests that were killed, and it knows its containers by names made of this. */
+/**
+ * Unique to this process: an engine may still hold containers of tests that were killed, and it knows its
+ * containers by names made of this.
+ */
 const MARK = randomBytes(6).toString('hex');
 export const RUNNER_ID = `rnr_${MARK}`;
 
@@ -92,7 +98,10 @@ export async function hostCommandLines(): Promise<string[]> {
   return (await hostProcesses()).map((process) => process.line);
 }
 
-/** Returns how many bytes the process whose command line ends with `line` has written, once the number has not changed for ten checks. */
+/**
+ * Returns how many bytes the process whose command line ends with `line` has written, once the number has not
+ * changed for ten checks.
+ */
 export async function settledWrites(line: string): Promise<number> {
   const ends = (command: string) => command.endsWith(line) && !command.includes('svc');
   const writer = await waitFor(

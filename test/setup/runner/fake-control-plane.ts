@@ -1,6 +1,7 @@
 /**
- * A small control plane for tests that keeps the rules of the protocol (signatures, epochs, offers, leases, offsets, digests, idempotent reports), and breaks
- * them where a test asks for it: lost answers, foreign pages, skewed clocks, revocation.
+ * A small control plane for tests that keeps the rules of the protocol (signatures, epochs, offers, leases,
+ * offsets, digests, idempotent reports), and breaks them where a test asks for it: lost answers, foreign
+ * pages, skewed clocks, revocation.
  */
 import { randomUUID, type KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -45,8 +46,8 @@ export type FakeCall =
   | 'healthz';
 
 /**
- * `lose_answer`: the call is handled, and the connection is cut instead of answered. `reset`: the connection is cut before the call is handled. `hang`: the
- * call is never answered.
+ * `lose_answer`: the call is handled, and the connection is cut instead of answered. `reset`: the connection
+ * is cut before the call is handled. `hang`: the call is never answered.
  */
 export type Step = 'lose_answer' | 'reset' | 'hang' | CannedReply;
 

@@ -51,7 +51,10 @@ export class Refusal extends Error {
   }
 }
 
-/** Unique to this process: engines know containers by these ids, and may still hold those of tests that were killed. */
+/**
+ * Unique to this process: engines know containers by these ids, and may still hold those of tests that were
+ * killed.
+ */
 const mark = randomBytes(3).toString('hex');
 /** The beginnings of the ids that control planes of this process make. */
 export const OWN_IDS: Readonly<Record<WorkKind, string>> = { run: `run_${mark}_`, build: `bld_${mark}_` };
@@ -100,7 +103,8 @@ export function sweep(table: RunTable): void {
   for (const run of table.runs.values()) {
     if ((run.state !== 'offered' && run.state !== 'running') || run.expiresAtMs >= performance.now())
       continue;
-    // The real control plane does not repeat a build that may have pushed or deployed, unless a person asks for it.
+    // The real control plane does not repeat a build that may have pushed or deployed, unless a person asks
+    // for it.
     const phase = run.phases.at(-1);
     run.state = phase === 'publishing' || phase === 'deploying' ? 'ended' : 'queued';
   }

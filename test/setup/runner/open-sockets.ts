@@ -1,4 +1,6 @@
-/** Lists the sockets that a process listens on, from the kernel's own tables and the inodes of its open files. */
+/**
+ * Lists the sockets that a process listens on, from the kernel's own tables and the inodes of its open files.
+ */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** State of a listening TCP socket, and of an unconnected UDP one, which could receive from anybody. */

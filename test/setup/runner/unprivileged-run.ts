@@ -1,4 +1,7 @@
-/** namespaces.test.ts runs this program as an ordinary user: it runs one task through the namespaces executor and prints the result as JSON. */
+/**
+ * namespaces.test.ts runs this program as an ordinary user: it runs one task through the namespaces executor
+ * and prints the result as JSON.
+ */
 import { createNamespacesExecutor } from '../../../runner/executor/namespaces.ts';
 import { makeSpec, runToEnd, shell } from './executor-fixtures.ts';
 

@@ -13,7 +13,8 @@ export function whenDone(end: End): void {
 }
 
 /**
- * Makes something once for all tests of the describe block or file in which this is called, and removes it after them.
+ * Makes something once for all tests of the describe block or file in which this is called, and removes it
+ * after them.
  * @param timeoutMs Of making it; otherwise that of every hook.
  */
 export function sharedByFile<T>(make: () => Promise<T>, timeoutMs?: number): () => T {

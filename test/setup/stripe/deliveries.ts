@@ -46,7 +46,10 @@ export interface Deliveries {
   drop(n: number, which?: EventFilter): void;
   /** Events that fit wait for `release`. */
   hold(which?: EventFilter): void;
-  /** Stops holding, and sends what waits. `keep` goes on holding what comes; `atOnce` sends all beside each other. */
+  /**
+   * Stops holding, and sends what waits. `keep` goes on holding what comes; `atOnce` sends all beside each
+   * other.
+   */
   release(options?: Release): void;
   /** The endpoint is not reached: tried again for three days of own time, then given up. */
   stop(): void;

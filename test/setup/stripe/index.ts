@@ -1,4 +1,7 @@
-/** A stateful counterpart of Stripe's API: what it keeps, charges and tells is what Stripe would, by its own clock. */
+/**
+ * A stateful counterpart of Stripe's API: what it keeps, charges and tells is what Stripe would, by its own
+ * clock.
+ */
 import type { AddressInfo } from 'node:net';
 import { systemClock } from '@svc/proto/process/clock.ts';
 import type { Clock } from '@svc/proto/process/clock.ts';
@@ -48,7 +51,10 @@ export interface TestStripe extends People {
   readonly tables: Tables;
   /** Whole seconds of its own time. */
   now(): number;
-  /** Its own time goes on: subscriptions renew, charges and deliveries are tried again, sessions end. Resolves when all is delivered. */
+  /**
+   * Its own time goes on: subscriptions renew, charges and deliveries are tried again, sessions end. Resolves
+   * when all is delivered.
+   */
   advance(ms: number): Promise<void>;
   delivered(): Promise<void>;
   /** Calls of a method and path, such as `POST /v1/invoices`. */

@@ -1,8 +1,9 @@
 /**
- * Amounts that Stripe takes: whole tens of a minor unit where there are three decimals, and whole krónur and shillings,
- * which it counts in hundredths all the same. Sources: docs.stripe.com/currencies ("Three-decimal", "Special cases"), and
- * for the refusal, which is documented for the króna alone, support.stripe.com, "Deprecation of fractional ISK charges and
- * refunds": it names charges, refunds, prices and invoices.
+ * Amounts that Stripe takes: whole tens of a minor unit where there are three decimals, and whole krónur and
+ * shillings, which it counts in hundredths all the same. Sources: docs.stripe.com/currencies
+ * ("Three-decimal", "Special cases"), and for the refusal, which is documented for the króna alone,
+ * support.stripe.com, "Deprecation of fractional ISK charges and refunds": it names charges, refunds, prices
+ * and invoices.
  */
 import { invalid } from './refusal.ts';
 

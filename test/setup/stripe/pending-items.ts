@@ -79,7 +79,9 @@ function mustTake(world: World, invoice: Stripe.Invoice, given: NewItem): void {
     throw invalid(`An invoice can have at most ${MOST_LINES} line items.`, { param: 'invoice' });
 }
 
-/** Moves what waits to the draft, as much as it takes. Of a subscription: its own, and what belongs to none. */
+/**
+ * Moves what waits to the draft, as much as it takes. Of a subscription: its own, and what belongs to none.
+ */
 export function takePending(world: World, invoice: Stripe.Invoice, subscription?: string): void {
   for (const item of world.tables.invoiceitem.values()) {
     const own = item.parent?.subscription_details?.subscription;

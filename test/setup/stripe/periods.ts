@@ -7,7 +7,10 @@ const DAY = 24 * 3600;
 export const days = (n: number): number => n * DAY;
 export const HOUR = 3600;
 
-/** The `n`th period after the anchor begins here: the 31st is the last day of a shorter month, and the 31st again in the next. */
+/**
+ * The `n`th period after the anchor begins here: the 31st is the last day of a shorter month, and the 31st
+ * again in the next.
+ */
 function periodStart(anchor: number, recurring: Stripe.Price.Recurring, n: number): number {
   const steps = n * recurring.interval_count;
   switch (recurring.interval) {

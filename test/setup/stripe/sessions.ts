@@ -40,7 +40,10 @@ function mustBeAddress(params: Params, name: string): void {
     throw invalid('Not a valid URL', { param: name, code: 'url_invalid' });
 }
 
-/** Sessions live by the wall clock, as at Stripe, whose test clocks move subscriptions alone; here they end by either. */
+/**
+ * Sessions live by the wall clock, as at Stripe, whose test clocks move subscriptions alone; here they end by
+ * either.
+ */
 function endOfSession(world: World, params: Params): { shown: number; own: number } {
   const wall = Math.floor(world.wallNow().getTime() / 1000);
   const asked = params.whole('expires_at');

@@ -1,4 +1,7 @@
-/** The Transit engine of a Vault, as its documents describe it, as far as signing with ECDSA keys goes: keys with versions that never leave it. */
+/**
+ * The Transit engine of a Vault, as its documents describe it, as far as signing with ECDSA keys goes: keys
+ * with versions that never leave it.
+ */
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';

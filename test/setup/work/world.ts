@@ -1,4 +1,7 @@
-/** A small world for tests of dispatch: two regions, the service's pool, a customer's team, runners, and short ways to do what is tested. */
+/**
+ * A small world for tests of dispatch: two regions, the service's pool, a customer's team, runners, and short
+ * ways to do what is tested.
+ */
 import { randomBytes } from 'node:crypto';
 import { createLocalQueue } from '@svc/proto/queue/local.ts';
 import type { WorkQueue } from '@svc/proto/queue/queue.ts';

@@ -1,6 +1,7 @@
 /**
- * The driver with default options and without the guard, doing what loses writes. Runs in its own process, because it may
- * also end it. usage: node driver-as-it-comes.mjs <terminate|burst> <database url>; prints one JSON line {"wrong": rows}.
+ * The driver with default options and without the guard, doing what loses writes. Runs in its own process,
+ * because it may also end it. usage: node driver-as-it-comes.mjs <terminate|burst> <database url>; prints one
+ * JSON line {"wrong": rows}.
  */
 import postgres from 'postgres';
 
@@ -12,7 +13,9 @@ const settle = (promise) =>
     () => false,
   );
 
-/** The backend dies inside of a transaction; another query brings the connection back; the callback goes on. */
+/**
+ * The backend dies inside of a transaction; another query brings the connection back; the callback goes on.
+ */
 async function terminate() {
   const sql = postgres(url, { max: 1, onnotice: () => undefined });
   let finished;
@@ -34,7 +37,9 @@ async function terminate() {
   return n;
 }
 
-/** BEGIN arrives as the query with which a connection is full. Answers acknowledged rows that are not there. */
+/**
+ * BEGIN arrives as the query with which a connection is full. Answers acknowledged rows that are not there.
+ */
 async function burst() {
   for (let round = 0; round < 15; round += 1) {
     const sql = postgres(url, { max: 10, onnotice: () => undefined });

@@ -5,7 +5,10 @@ import type { ciWebhooks } from '../schema.ts';
 import { STANDARD_PREFIX } from '../../providers/index.ts';
 import type { CiProvider, Scheme } from '../../providers/index.ts';
 
-/** First the one that a webhook begins with. What only sends its secret along is not taken for what signs, and the other way round. */
+/**
+ * First the one that a webhook begins with. What only sends its secret along is not taken for what signs, and
+ * the other way round.
+ */
 const SCHEMES: Readonly<Record<CiProvider, readonly [Scheme, ...Scheme[]]>> = {
   github: ['signature'],
   gitlab: ['signature', 'token'],

@@ -10,7 +10,10 @@ import { schemesOf } from './secret.ts';
 
 export type Webhook = typeof ciWebhooks.$inferSelect;
 
-/** The address that the provider sends to. Jenkins can do no more than call an address, so there the secret is part of it. */
+/**
+ * The address that the provider sends to. Jenkins can do no more than call an address, so there the secret is
+ * part of it.
+ */
 export function webhookUrl(publicUrl: string, { id }: Pick<Webhook, 'id'>, urlToken?: string): string {
   return `${publicUrl.replace(/\/+$/, '')}/ci/webhooks/${id}${urlToken === undefined ? '' : `.${urlToken}`}`;
 }

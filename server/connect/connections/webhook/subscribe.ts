@@ -1,4 +1,7 @@
-/** Subscriptions at a repository's host: made or repaired, and taken back. Both are jobs of the connection's own lane, one after the other. */
+/**
+ * Subscriptions at a repository's host: made or repaired, and taken back. Both are jobs of the connection's
+ * own lane, one after the other.
+ */
 import { eq, ne } from 'drizzle-orm';
 import type { Clock } from '../../../base/clock.ts';
 import type { Database } from '../../../base/db/index.ts';

@@ -1,4 +1,7 @@
-/** Decides when a webhook has a secret, and when a subscription is made or taken back. The request to the provider itself is a job's. */
+/**
+ * Decides when a webhook has a secret, and when a subscription is made or taken back. The request to the
+ * provider itself is a job's.
+ */
 import type { Database } from '../../../base/db/index.ts';
 import type { Secrets } from '../../../base/secrets.ts';
 import { askHost } from '../background.ts';
@@ -13,7 +16,10 @@ export function takesWebhooks({ ingestMode }: Pick<Connection, 'ingestMode'>): b
   return ingestMode !== 'direct';
 }
 
-/** Whether this service can make the subscription itself: the CI system is that of the repository's host, and it has a token there. */
+/**
+ * Whether this service can make the subscription itself: the CI system is that of the repository's host, and
+ * it has a token there.
+ */
 export function canSubscribe(connection: Connection): boolean {
   const { provider, token } = connection;
   return (
@@ -31,8 +37,8 @@ interface Sealing {
 }
 
 /**
- * Brings the webhook in line with its connection: one that takes webhooks has a secret, and a subscription where that can be made. It is called in the
- * transaction of each change of mode or token.
+ * Brings the webhook in line with its connection: one that takes webhooks has a secret, and a subscription
+ * where that can be made. It is called in the transaction of each change of mode or token.
  */
 export async function startSubscription(db: Database, connection: Connection, how: Sealing): Promise<void> {
   if (!takesWebhooks(connection)) return;
@@ -43,7 +49,10 @@ export async function startSubscription(db: Database, connection: Connection, ho
   await subscribe(db, connection);
 }
 
-/** Makes a new secret, also for the provider where the subscription is ours. Returns the scheme that it is for. */
+/**
+ * Makes a new secret, also for the provider where the subscription is ours. Returns the scheme that it is
+ * for.
+ */
 export async function giveSecret(
   db: Database,
   connection: Connection,
@@ -79,8 +88,8 @@ async function replaceSecret(
 }
 
 /**
- * Has the subscription at the provider removed, also one that a job is making at this moment. The row knows it until it is gone; the payload is for a connection
- * that is deleted with its row.
+ * Has the subscription at the provider removed, also one that a job is making at this moment. The row knows
+ * it until it is gone; the payload is for a connection that is deleted with its row.
  */
 export async function stopSubscription(db: Database, connection: Connection): Promise<void> {
   const webhook = await lockWebhook(db, connection.id);

@@ -1,4 +1,7 @@
-/** Azure Pipelines: changes of run, stage and job, which name no commit, and the older `build.complete`, which does. */
+/**
+ * Azure Pipelines: changes of run, stage and job, which name no commit, and the older `build.complete`, which
+ * does.
+ */
 import {
   at,
   CANCELLED,
@@ -155,7 +158,10 @@ function ofBuild(payload: unknown): RunReport | Ignored {
   };
 }
 
-/** Reads commit and branch. For a pull request a merge is built that nobody pushed; its head and its branch are in the fields of the trigger. */
+/**
+ * Reads commit and branch. For a pull request a merge is built that nobody pushed; its head and its branch
+ * are in the fields of the trigger.
+ */
 function sourceOf(payload: unknown) {
   const build = (key: string) => at(payload, 'resource', key);
   const pr = (key: string) => at(build('triggerInfo'), `pr.${key}`);

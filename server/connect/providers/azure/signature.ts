@@ -2,7 +2,10 @@ import { anySame, digestId, NO_SECRET, refuse, usable, verifyToken } from '../au
 import { at, header, idOf } from '../read.ts';
 import type { Provider } from '../types.ts';
 
-/** Azure signs nothing: the subscription sends Basic credentials, or (scheme `token`) a header of its own if it was given one. */
+/**
+ * Azure signs nothing: the subscription sends Basic credentials, or (scheme `token`) a header of its own if
+ * it was given one.
+ */
 export const TOKEN_HEADER = 'X-Svc-Webhook-Token';
 /** The credentials of a secret that is a password alone. */
 const USER = 'svc';

@@ -68,14 +68,16 @@ function ofCommitStatus(payload: unknown): RunReport | Ignored {
   return {
     kind: 'run',
     repository: repositoryOf(at(payload, 'repository', 'uuid'), repository),
-    // A key is its commit's alone, and a second run of that commit has it too: beside a number it is no other name of the run.
+    // A key is its commit's alone, and a second run of that commit has it too: beside a number it is no other
+    // name of the run.
     run: { externalRunId: number ?? `${sha}:${key.slice(0, 400)}`, externalAttempt: 1 },
     aliases: [],
     event: {
       ...statusOf(means, state),
       order: orderOfTime(status('updated_on')),
       facts: {
-        // A status of Pipelines is called after its run's number; pipelines have no names, so they are called as their jobs call them.
+        // A status of Pipelines is called after its run's number; pipelines have no names, so they are called
+        // as their jobs call them.
         name: number === undefined ? (text(status('name')) ?? key) : repository,
         commitSha: sha,
         ...refOf(status('refname')),

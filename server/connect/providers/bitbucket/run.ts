@@ -1,4 +1,7 @@
-/** A run of Pipelines. Its answer has other statuses than its webhooks: a state, and inside of it a stage or a result. */
+/**
+ * A run of Pipelines. Its answer has other statuses than its webhooks: a state, and inside of it a stage or a
+ * result.
+ */
 import type { AskRun } from '../ask-run.ts';
 import {
   at,

@@ -1,4 +1,7 @@
-/** Bitbucket Cloud's source API. It has sizes and no ids of contents: a file counts as unchanged within one commit alone. */
+/**
+ * Bitbucket Cloud's source API. It has sizes and no ids of contents: a file counts as unchanged within one
+ * commit alone.
+ */
 import type { ForgeApi } from '../forges/call.ts';
 import { encodePath } from '../forges/forge.ts';
 import { at, text } from '../read.ts';
@@ -40,7 +43,10 @@ export function bitbucketTree(api: ForgeApi): Tree {
   };
 }
 
-/** The address of the next page comes from the host: its mark alone is taken out of it, so that nothing else is ever called. */
+/**
+ * The address of the next page comes from the host: its mark alone is taken out of it, so that nothing else
+ * is ever called.
+ */
 function markOf(next: unknown): string | undefined {
   const url = text(next);
   return url !== undefined && URL.canParse(url)

@@ -1,4 +1,7 @@
-/** CircleCI: `workflow-completed` and `job-completed`. There are no events of starts; a job that reports itself gives those. */
+/**
+ * CircleCI: `workflow-completed` and `job-completed`. There are no events of starts; a job that reports
+ * itself gives those.
+ */
 import {
   at,
   CANCELLED,

@@ -1,4 +1,7 @@
-/** Entry of a thread that reads files of repositories, one at a time. It is ended from outside when a file takes too long or too much. */
+/**
+ * Entry of a thread that reads files of repositories, one at a time. It is ended from outside when a file
+ * takes too long or too much.
+ */
 import { parentPort } from 'node:worker_threads';
 import type { DefinitionFile } from './definitions.ts';
 import { resultOfFile } from './results.ts';

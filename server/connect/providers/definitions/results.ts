@@ -1,4 +1,7 @@
-/** Reads one file, and cuts the result to the limits of names, lists and the database. Runs in a thread of its own. */
+/**
+ * Reads one file, and cuts the result to the limits of names, lists and the database. Runs in a thread of its
+ * own.
+ */
 import { clip, text } from '../read.ts';
 import { discoverDefinition } from './definitions.ts';
 import type { DefinedPipeline, DefinitionFile, ParsedDefinition } from './definitions.ts';
@@ -14,7 +17,9 @@ const EVIDENCE_MAX = 10;
 const PROBLEMS_MAX = 20;
 const MESSAGE_MAX = 500;
 
-/** Limit of all results of a search together, as JSON, so that an answer of the API does not become too large. */
+/**
+ * Limit of all results of a search together, as JSON, so that an answer of the API does not become too large.
+ */
 export const RESULTS_CHARS_MAX = 2_000_000;
 
 export interface Measured {

@@ -28,7 +28,10 @@ export interface ReadResult {
   readonly problems: readonly FoundProblem[];
 }
 
-/** A file that was read. Its result holds for as long as `key` does, which stands for its content and the readers of that time. */
+/**
+ * A file that was read. Its result holds for as long as `key` does, which stands for its content and the
+ * readers of that time.
+ */
 export interface ReadFile extends ReadResult {
   readonly path: string;
   readonly key: string;
@@ -41,6 +44,9 @@ export interface Snapshot {
   readonly truncated: boolean;
   readonly incompleteReason: string | undefined;
   readonly files: readonly ReadFile[];
-  /** Problems with files that were not read: links, submodules, a setting that leads elsewhere. Problems of a file that was read are with the file. */
+  /**
+   * Problems with files that were not read: links, submodules, a setting that leads elsewhere. Problems of a
+   * file that was read are with the file.
+   */
   readonly problems: readonly FoundProblem[];
 }

@@ -1,7 +1,8 @@
 /**
- * Threads in which the files of repositories are read, away from the requests of others: what a repository holds is anybody's. A file that takes
- * too long or too much memory ends its thread, is reported, and the next file gets a new one. Teams take turns file by file, and one team has
- * one thread at most, so that what its repositories hold delays nobody else. Owns the threads, and which team is next.
+ * Threads in which the files of repositories are read, away from the requests of others: what a repository
+ * holds is anybody's. A file that takes too long or too much memory ends its thread, is reported, and the
+ * next file gets a new one. Teams take turns file by file, and one team has one thread at most, so that what
+ * its repositories hold delays nobody else. Owns the threads, and which team is next.
  */
 import { createThread } from '../../../base/thread.ts';
 import type { Thread } from '../../../base/thread.ts';
@@ -9,7 +10,10 @@ import type { DefinitionFile } from './definitions.ts';
 import type { Measured } from './results.ts';
 
 const THREADS_MAX = 2;
-/** `fileMs`: the largest file takes half a second of a processor; this is for machines that are busy, and the net under what nobody thought of. */
+/**
+ * `fileMs`: the largest file takes half a second of a processor; this is for machines that are busy, and the
+ * net under what nobody thought of.
+ */
 const LIMITS: ReadingLimits = { fileMs: 15_000, searchMs: 120_000, memoryMb: 256 };
 export interface ReadingLimits {
   readonly fileMs: number;

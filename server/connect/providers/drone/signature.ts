@@ -14,8 +14,8 @@ import { header } from '../read.ts';
 import type { Provider } from '../types.ts';
 
 /**
- * The signature is over the headers `date` and `digest` and not over the body, so both must be among the signed ones, and the digest is computed again over
- * the bytes that came.
+ * The signature is over the headers `date` and `digest` and not over the body, so both must be among the
+ * signed ones, and the digest is computed again over the bytes that came.
  */
 export const verify: Provider['verify'] = ({ secrets, headers, rawBody, now }) => {
   const usableSecrets = usable(secrets);

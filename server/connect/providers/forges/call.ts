@@ -1,4 +1,7 @@
-/** Calls to the API of a repository's host, with the connection's token, through the fetch that reaches public addresses alone. */
+/**
+ * Calls to the API of a repository's host, with the connection's token, through the fetch that reaches public
+ * addresses alone.
+ */
 import { JobFailed } from '../../../kit/jobs/index.ts';
 import { SafeFetchError } from '../../../base/safe-fetch.ts';
 import type { SafeFetch, SafeRequest } from '../../../base/safe-fetch.ts';
@@ -117,7 +120,10 @@ export function forgeApi(
   };
 }
 
-/** Azure takes personal access tokens as the password of nobody, and Bitbucket app passwords as `user:password`. */
+/**
+ * Azure takes personal access tokens as the password of nobody, and Bitbucket app passwords as
+ * `user:password`.
+ */
 function credential(forge: ForgeId, token: string): Record<string, string> {
   const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
   if (forge === 'gitlab') return { 'private-token': token };
@@ -161,7 +167,10 @@ async function send({ fetch, forge, token }: Host, request: SafeRequest): Promis
   throw refusal(what, answer, token);
 }
 
-/** GitHub answers 403 with headers at its limit, and 403 with a message alone at its secondary limit, which asks to wait for a minute. All others answer 429. */
+/**
+ * GitHub answers 403 with headers at its limit, and 403 with a message alone at its secondary limit, which
+ * asks to wait for a minute. All others answer 429.
+ */
 function refusal(what: string, { status, headers, body }: Answered, token: string | undefined): ForgeError {
   // A host that repeats what it was sent would have the token shown to people.
   const message = messageOf(body)?.replaceAll(token ?? NONE, '…');

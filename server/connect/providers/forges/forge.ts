@@ -1,4 +1,7 @@
-/** The host of a connection's repository, and the address of its API. CI systems that keep no repositories leave it to the host's name. */
+/**
+ * The host of a connection's repository, and the address of its API. CI systems that keep no repositories
+ * leave it to the host's name.
+ */
 import type { CiProvider, ForgeId } from '../words.ts';
 
 /** Hosts that are known by their name. */
@@ -35,7 +38,10 @@ export interface HostedRepository extends Place {
   readonly token: string | null;
 }
 
-/** The kind of host that was set, else that of a well-known host, else that of the provider's own repositories. Undefined: it is not known. */
+/**
+ * The kind of host that was set, else that of a well-known host, else that of the provider's own
+ * repositories. Undefined: it is not known.
+ */
 export function forgeOf({ provider, repositoryHost, forge }: Place): ForgeId | undefined {
   return forge ?? KNOWN_HOSTS[repositoryHost] ?? PROVIDERS[provider];
 }

@@ -1,6 +1,6 @@
 /**
- * Any system that can send JSON, in the shape of this service's own reports, or with JSON pointers (RFC 6901) to the fields and a map of its
- * statuses. Nothing is evaluated.
+ * Any system that can send JSON, in the shape of this service's own reports, or with JSON pointers (RFC 6901)
+ * to the fields and a map of its statuses. Nothing is evaluated.
  */
 import { CI_STATUSES } from '../words.ts';
 import type { CiStatus } from '../words.ts';

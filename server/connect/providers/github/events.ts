@@ -1,4 +1,7 @@
-/** GitHub Actions: `workflow_run`, `workflow_job`; `status` of systems that post commit statuses. An `action` is no status and is not read. */
+/**
+ * GitHub Actions: `workflow_run`, `workflow_job`; `status` of systems that post commit statuses. An `action`
+ * is no status and is not read.
+ */
 import {
   at,
   attemptOf,

@@ -1,4 +1,7 @@
-/** GitHub's Git database: trees without `recursive` (any value of it would mean all of the repository), blobs by their sha. */
+/**
+ * GitHub's Git database: trees without `recursive` (any value of it would mean all of the repository), blobs
+ * by their sha.
+ */
 import type { ForgeApi } from '../forges/call.ts';
 import { at, text } from '../read.ts';
 import { commitOf, entriesOf, kindOfMode, unlessMissing } from '../tree.ts';

@@ -113,10 +113,11 @@ function sourceOf(payload: unknown) {
 }
 
 /**
- * A pipeline has no time of its last change. Jobs that are run again get greater ids, and among the same jobs the number of those that are over grows until
- * the pipeline ends: it distinguishes one that ran until a manual job from one that has just begun. After that the end decides, which is anew each time, and
- * behind it how many jobs were begun and are over: triggers that are retried are not among the jobs, their retry begins again what was skipped, and a manual
- * job that is played keeps its id.
+ * A pipeline has no time of its last change. Jobs that are run again get greater ids, and among the same jobs
+ * the number of those that are over grows until the pipeline ends: it distinguishes one that ran until a
+ * manual job from one that has just begun. After that the end decides, which is anew each time, and behind it
+ * how many jobs were begun and are over: triggers that are retried are not among the jobs, their retry begins
+ * again what was skipped, and a manual job that is played keeps its id.
  */
 function orderOf(builds: readonly unknown[], finishedAt: unknown): string {
   let [last, over, begun, done] = [0, 0, 0, 0];
@@ -134,7 +135,10 @@ function orderOf(builds: readonly unknown[], finishedAt: unknown): string {
   return end === 0 ? `${last}${digits(over)}` : `${last}${ENDED}.${end}${digits(begun)}${digits(done)}`;
 }
 
-/** Statuses of a job before it is begun, in the order in which it can become so: what was skipped may wait for a person when the pipeline is retried. */
+/**
+ * Statuses of a job before it is begun, in the order in which it can become so: what was skipped may wait for
+ * a person when the pipeline is retried.
+ */
 const BEFORE_BEGUN = ['created', 'skipped', 'scheduled', 'manual'];
 const BEGUN = BEFORE_BEGUN.length;
 
@@ -152,7 +156,10 @@ function secondsOf(time: unknown): number {
   return Math.floor(Date.parse(timeOf(time) ?? '1970-01-01') / 1_000);
 }
 
-/** A job that was skipped or waited for a person may be run later under the same id, and has no time of that until it starts. */
+/**
+ * A job that was skipped or waited for a person may be run later under the same id, and has no time of that
+ * until it starts.
+ */
 function orderOfJob(status: string | undefined, times: readonly unknown[]): string {
   return `${Math.max(...times.map(secondsOf))}.${stepOf(status)}`;
 }

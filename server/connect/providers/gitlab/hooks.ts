@@ -66,7 +66,10 @@ async function repair(api: ForgeApi, id: string, wanted: WantedHook): Promise<st
   return id;
 }
 
-/** A GitLab that cannot sign takes the signing token without an error; what it would send then is refused here. */
+/**
+ * A GitLab that cannot sign takes the signing token without an error; what it would send then is refused
+ * here.
+ */
 async function checkSigned(
   api: ForgeApi,
   { id, hook }: { readonly id: string | undefined; readonly hook: unknown },

@@ -10,8 +10,8 @@ const PER_PAGE = 100;
 const PAGES_MAX = 10;
 
 /**
- * Jobs are read first: the order of a pipeline's statuses is taken from them, and a pipeline that moved on between the two calls must not be recorded with an order
- * that its own webhook has not reached yet.
+ * Jobs are read first: the order of a pipeline's statuses is taken from them, and a pipeline that moved on
+ * between the two calls must not be recorded with an order that its own webhook has not reached yet.
  */
 export const askRun: AskRun = async (api, { externalRunId }) => {
   const path = `${api.repositoryBase}/pipelines/${externalRunId}`;

@@ -1,4 +1,6 @@
-/** GitLab's repository API: a folder in pages of 100, blobs by their id. Sizes are known when a file is read. */
+/**
+ * GitLab's repository API: a folder in pages of 100, blobs by their id. Sizes are known when a file is read.
+ */
 import type { ForgeApi } from '../forges/call.ts';
 import { at, text } from '../read.ts';
 import { commitOf, entriesOf, joinPages, kindOfMode, unlessMissing } from '../tree.ts';

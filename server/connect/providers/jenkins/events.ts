@@ -63,7 +63,10 @@ export const normalise: Normalise = (_headers, payload) => {
   };
 };
 
-/** `…/job/folder/job/app/3/` is a build of `folder/app`, as the job itself sees it. One of a matrix has its axes behind that. */
+/**
+ * `…/job/folder/job/app/3/` is a build of `folder/app`, as the job itself sees it. One of a matrix has its
+ * axes behind that.
+ */
 function jobOf(url: string | undefined): string | undefined {
   const path = /((?:\/job\/[^/]+)+)(?:\/[^/]*=[^/]*)?\/\d+\/?$/.exec(url ?? '')?.[1];
   // Cleaned anew: what was encoded may be anything.
@@ -78,7 +81,10 @@ function decoded(part: string): string {
   }
 }
 
-/** A job of a branch is one of the pipeline that the branches have in common; its name is the branch's, with `%2F` for a slash. */
+/**
+ * A job of a branch is one of the pipeline that the branches have in common; its name is the branch's, with
+ * `%2F` for a slash.
+ */
 function pipelineOf(name: string | undefined, branch: string | undefined): string | undefined {
   if (name === undefined || branch === undefined) return name;
   const tail = [branch, encodeURIComponent(branch)].find((spelt) => name.endsWith(`/${spelt}`));

@@ -4,7 +4,10 @@ import type { Provider } from '../types.ts';
 
 export const TOKEN_HEADER = 'X-Svc-Webhook-Token';
 
-/** The plugin can set neither header nor signature, so the secret is in the address; whoever can set a header does better with that. */
+/**
+ * The plugin can set neither header nor signature, so the secret is in the address; whoever can set a header
+ * does better with that.
+ */
 export const verify: Provider['verify'] = ({ secrets, headers, urlToken }) => {
   const usableSecrets = usable(secrets);
   if (usableSecrets.length === 0) return NO_SECRET;

@@ -1,6 +1,7 @@
 /**
- * Colours of terminals as classes. Only what colours text is kept (SGR: ESC [ … m); every other control sequence is taken out, so that
- * output can neither move a cursor nor name a link. The text itself becomes text nodes, never markup.
+ * Colours of terminals as classes. Only what colours text is kept (SGR: ESC [ … m); every other control
+ * sequence is taken out, so that output can neither move a cursor nor name a link. The text itself becomes
+ * text nodes, never markup.
  */
 
 export interface Style {
@@ -20,7 +21,8 @@ export interface Span {
 
 export const PLAIN: Style = {};
 
-// CSI … final byte; OSC, DCS and the like up to their end; two-character escapes. Unfinished ones at the end of a line are taken out too.
+// CSI … final byte; OSC, DCS and the like up to their end; two-character escapes. Unfinished ones at the end
+// of a line are taken out too.
 const SEQUENCE =
   // oxlint-disable-next-line no-control-regex -- control characters are what this is about
   /\u001b(?:\[([0-?]*)[ -/]*([@-~]?)|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\|$)|[ -/]*[0-~]?)/g;

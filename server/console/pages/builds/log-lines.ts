@@ -1,4 +1,6 @@
-/** The output of a build as lines, as its events come. Holds text alone; only what is in view is ever drawn. */
+/**
+ * The output of a build as lines, as its events come. Holds text alone; only what is in view is ever drawn.
+ */
 import type { BuildEvent, LogStream } from '@svc/sdk';
 import { counted } from '../../words.ts';
 import { PLAIN, styleAfter } from './ansi.ts';

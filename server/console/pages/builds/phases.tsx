@@ -1,4 +1,7 @@
-/** Where the time went: each phase with its own time and a bar on the build's own scale. The bars say nothing that the text does not. */
+/**
+ * Where the time went: each phase with its own time and a bar on the build's own scale. The bars say nothing
+ * that the text does not.
+ */
 import type { Build } from '@svc/sdk';
 import { duration } from '../../words.ts';
 import { STATUS_LABELS, stepsOf } from './words.ts';

@@ -25,7 +25,10 @@ const ENDED: ReadonlySet<BuildState> = new Set(['succeeded', 'failed', 'cancelle
 
 export const hasEnded = ({ state }: Pick<Build, 'state'>): boolean => ENDED.has(state);
 
-/** From the begin of its work to its end, or to now. Undefined before, and while one that lost its runner waits for another. */
+/**
+ * From the begin of its work to its end, or to now. Undefined before, and while one that lost its runner
+ * waits for another.
+ */
 export function tookMs(
   { state, startedAt, finishedAt }: Pick<Build, 'state' | 'startedAt' | 'finishedAt'>,
   nowMs: number,

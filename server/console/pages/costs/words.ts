@@ -7,7 +7,10 @@ export interface Currency {
   readonly decimals: number;
 }
 
-/** Words for a decimal text, with all decimals of the currency. Below one unit there are more when they say something. */
+/**
+ * Words for a decimal text, with all decimals of the currency. Below one unit there are more when they say
+ * something.
+ */
 export function amount(text: string, { currency, decimals }: Currency): string {
   const size = Math.abs(Number(text));
   const telling = size > 0 && size < 1 ? 1 - Math.floor(Math.log10(size)) : 0;
@@ -24,7 +27,10 @@ export function ofCents(cents: number | bigint, of: Currency): string {
   return amount(majorText(cents, of.decimals), of);
 }
 
-/** The net of a time as its statement has it, which is rounded line by line. Less than one unit is shown exactly. */
+/**
+ * The net of a time as its statement has it, which is rounded line by line. Less than one unit is shown
+ * exactly.
+ */
 export function netWords(of: Pick<CostSummary, 'net' | 'netCents'> & Currency): string {
   return Number(of.net) < 1 ? amount(of.net, of) : ofCents(of.netCents, of);
 }

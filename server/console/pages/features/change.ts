@@ -1,6 +1,6 @@
 /**
- * The one change of a switch that is being considered. Kept outside of the dialog, so that a session that ends meanwhile does not
- * take the text along.
+ * The one change of a switch that is being considered. Kept outside of the dialog, so that a session that
+ * ends meanwhile does not take the text along.
  *
  *     previewing → ready → sending → done (gone)
  *                    ^        |
@@ -98,7 +98,8 @@ export async function loadPreview(): Promise<void> {
 }
 
 /**
- * The same key for the same words: when an answer was lost, asking again must not be a second change. Any definite answer ends it.
+ * The same key for the same words: when an answer was lost, asking again must not be a second change. Any
+ * definite answer ends it.
  */
 let intent: { readonly of: string; readonly key: string } | undefined;
 
@@ -169,7 +170,9 @@ function currentOf(error: SvcApiError): PlatformFeature | undefined {
   return body?.error?.details?.current;
 }
 
-/** Goes on from what is now: the row is put right, the text is kept, and what would change is asked for anew. */
+/**
+ * Goes on from what is now: the row is put right, the text is kept, and what would change is asked for anew.
+ */
 function overtake(current: PlatformFeature): void {
   const asked = pending.value;
   if (asked === undefined) return;

@@ -3,12 +3,17 @@ import { platformFeatures } from '../../api.ts';
 import { lastGood } from '../../last-good.ts';
 
 const EVERY_MS = 30_000;
-/** Reading counts as use of the session. A page that nobody touches must not keep it alive past its idle time. */
+/**
+ * Reading counts as use of the session. A page that nobody touches must not keep it alive past its idle time.
+ */
 const WATCHED_MS = 5 * 60_000;
 
 export const companion = lastGood(async () => await platformFeatures.companion());
 
-/** Reads now, whenever the page comes into view, and now and then while somebody is at it. Returns how it ends. */
+/**
+ * Reads now, whenever the page comes into view, and now and then while somebody is at it. Returns how it
+ * ends.
+ */
 export function followCompanion(): () => void {
   let touchedAtMs = Date.now();
   const touch = (): void => {

@@ -1,6 +1,6 @@
 /**
- * The table's data, and what is new in it. Owner of the list: readings, answers of changes and 412s all go through here, so that a
- * reading that began earlier never takes back what an answer showed.
+ * The table's data, and what is new in it. Owner of the list: readings, answers of changes and 412s all go
+ * through here, so that a reading that began earlier never takes back what an answer showed.
  */
 import { computed, signal } from '@preact/signals';
 import type { PlatformFeature } from '@svc/sdk';
@@ -21,7 +21,10 @@ export function whenMovedElsewhere(listener: (now: PlatformFeature) => void): vo
   onMoved = listener;
 }
 
-/** Keys whose change this page has asked for and not yet heard about: their news comes with the answer, not with the event. */
+/**
+ * Keys whose change this page has asked for and not yet heard about: their news comes with the answer, not
+ * with the event.
+ */
 const awaited = new Set<string>();
 
 /** Rows that answers brought while the list was being read, which may have begun before them. */

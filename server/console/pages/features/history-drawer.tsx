@@ -1,4 +1,7 @@
-/** Who moved a switch, when, why, and what changed with it. Its place is in the address, so that it can be linked to. */
+/**
+ * Who moved a switch, when, why, and what changed with it. Its place is in the address, so that it can be
+ * linked to.
+ */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { ChangeSource, FeatureChange } from '@svc/sdk';

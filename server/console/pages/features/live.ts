@@ -1,4 +1,7 @@
-/** Follows changes that other people make: the stream says only that something changed, so each event has the list read again. */
+/**
+ * Follows changes that other people make: the stream says only that something changed, so each event has the
+ * list read again.
+ */
 import { platformFeatures } from '../../api.ts';
 import { createLive } from '../../live.ts';
 import { list } from './feature-store.ts';

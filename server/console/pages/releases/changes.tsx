@@ -1,4 +1,7 @@
-/** What a promotion changes in its environment: what runs there now, what it brings, and which artifacts and packages differ. */
+/**
+ * What a promotion changes in its environment: what runs there now, what it brings, and which artifacts and
+ * packages differ.
+ */
 import type { PromotionImage, PromotionPreview } from '@svc/sdk';
 import { sentence } from '../../api.ts';
 import { Fact } from '../../fact.tsx';

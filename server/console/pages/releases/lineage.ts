@@ -1,6 +1,7 @@
 /**
- * Where the parts of a lineage stand when it is drawn: a row for each node and a column for each kind, so that every line goes down and to the right.
- * What an artifact came of stands above it, and what became of it below, each under what it came of.
+ * Where the parts of a lineage stand when it is drawn: a row for each node and a column for each kind, so
+ * that every line goes down and to the right. What an artifact came of stands above it, and what became of it
+ * below, each under what it came of.
  */
 import type { ArtifactsLineageResponse, LineageKind, LineageNode } from '@svc/sdk';
 

@@ -1,4 +1,7 @@
-/** Releases, newest first, against environments: what runs in each, since when and how it came, and what else has come of each release there. */
+/**
+ * Releases, newest first, against environments: what runs in each, since when and how it came, and what else
+ * has come of each release there.
+ */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Project, Promotion, Release, RunningImage } from '@svc/sdk';

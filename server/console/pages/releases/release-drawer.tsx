@@ -1,4 +1,7 @@
-/** One release with its artifacts, and one of these. Both places are in the address, so that they can be linked to. */
+/**
+ * One release with its artifacts, and one of these. Both places are in the address, so that they can be
+ * linked to.
+ */
 import type { Project, Release } from '@svc/sdk';
 import { isMissing } from '../../api.ts';
 import { Fact } from '../../fact.tsx';

@@ -1,4 +1,6 @@
-/** Releases of the project that the address names, against its environments, and what waits to be approved. */
+/**
+ * Releases of the project that the address names, against its environments, and what waits to be approved.
+ */
 import { useEffect } from 'preact/hooks';
 import type { Environment, Project } from '@svc/sdk';
 import { createLive, every } from '../../live.ts';

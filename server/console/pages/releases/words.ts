@@ -56,7 +56,10 @@ export function standing(promotion: Promotion, isNewest: boolean): StateWord {
 export const sinceOf = ({ createdAt, approvedAt, endedAt }: Promotion): string =>
   endedAt ?? approvedAt ?? createdAt;
 
-/** What a promotion has deployed is told a moment before it is told to run; until then it is newer than what runs. */
+/**
+ * What a promotion has deployed is told a moment before it is told to run; until then it is newer than what
+ * runs.
+ */
 export function isNewest({ running }: Column, { approvedAt }: Promotion): boolean {
   const since = running?.image.since;
   return since === undefined || (approvedAt !== undefined && Date.parse(approvedAt) > Date.parse(since));
@@ -191,7 +194,10 @@ export function promotionState({ kind, state }: LineageNode): StateWord | undefi
   return kind === 'promotion' && state !== undefined ? (STATES[state] ?? [state, 'quiet']) : undefined;
 }
 
-/** A name on one line, whatever stands in it: nothing that is unseen or turns the direction, and not without end. */
+/**
+ * A name on one line, whatever stands in it: nothing that is unseen or turns the direction, and not without
+ * end.
+ */
 export function plain(text: string, max: number): string {
   const characters = [...text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')];
   return characters.length > max ? `${characters.slice(0, max - 1).join('')}…` : characters.join('');

@@ -72,7 +72,10 @@ export function PauseOrResume({
   );
 }
 
-/** `act` resolves with what to tell about it. The button stays where it is whatever its word becomes, and with it the focus. */
+/**
+ * `act` resolves with what to tell about it. The button stays where it is whatever its word becomes, and with
+ * it the focus.
+ */
 export function AtOnce({
   name,
   act,

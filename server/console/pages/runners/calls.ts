@@ -5,7 +5,9 @@ import { client, isMissing } from '../../api.ts';
 export const runners = new Runners(client);
 export const teams = new Teams(client);
 
-/** The platform feature behind it is internal, so nobody is told that it is off: the calls are not there then. */
+/**
+ * The platform feature behind it is internal, so nobody is told that it is off: the calls are not there then.
+ */
 export async function runnersAnswer(): Promise<boolean> {
   const [first] = await teams.list();
   if (first === undefined) return false;

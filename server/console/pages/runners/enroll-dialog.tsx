@@ -1,6 +1,6 @@
 /**
- * Makes a machine a runner: shows a token that is good once and for 15 minutes, the commands to paste, and then the runner as soon as it
- * is there. The token lives in this dialog alone: closing it forgets it.
+ * Makes a machine a runner: shows a token that is good once and for 15 minutes, the commands to paste, and
+ * then the runner as soon as it is there. The token lives in this dialog alone: closing it forgets it.
  */
 import { useSignal } from '@preact/signals';
 import type { Signal } from '@preact/signals';

@@ -1,4 +1,7 @@
-/** One runner: what it is, what can be done with it, and what it held. Its place is in the address, so that it can be linked to. */
+/**
+ * One runner: what it is, what can be done with it, and what it held. Its place is in the address, so that it
+ * can be linked to.
+ */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Lease, Runner, Team } from '@svc/sdk';

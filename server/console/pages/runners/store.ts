@@ -1,4 +1,6 @@
-/** One team's runners and their health together: read as one, so that banner and roster tell the same story. */
+/**
+ * One team's runners and their health together: read as one, so that banner and roster tell the same story.
+ */
 import { signal } from '@preact/signals';
 import type { Runner, RunnersEvent, Team, TeamHealth } from '@svc/sdk';
 import { isMissing } from '../../api.ts';

@@ -86,7 +86,10 @@ export function countdown(untilMs: number, nowMs: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** The command that makes a machine a runner of the team: in a variable, where others on that machine do not see the token. */
+/**
+ * The command that makes a machine a runner of the team: in a variable, where others on that machine do not
+ * see the token.
+ */
 export function enrollCommand(baseUrl: string, token: string, name: string): string {
   return `SVC_ENROLL_TOKEN=${token} svc-runner enroll --url ${baseUrl}${name === '' ? '' : ` --name ${quoted(name)}`}`;
 }

@@ -1,6 +1,7 @@
 /**
- * What the page knows of a timeline: the newest entries, which the server tells about as they change, and older ones below them as they were when they were
- * loaded. Pure, so that what comes in which order can be tested.
+ * What the page knows of a timeline: the newest entries, which the server tells about as they change, and
+ * older ones below them as they were when they were loaded. Pure, so that what comes in which order can be
+ * tested.
  */
 import type { TimelineEntry, TimelineEvent } from '@svc/sdk';
 
@@ -20,7 +21,10 @@ function order(a: TimelineEntry, b: TimelineEntry): number {
   return Date.parse(b.at) - Date.parse(a.at) || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0);
 }
 
-/** All of the newest entries, at first and whenever it is not known what was missed. Older ones stay where no gap can lie between. */
+/**
+ * All of the newest entries, at first and whenever it is not known what was missed. Older ones stay where no
+ * gap can lie between.
+ */
 export function begin(
   known: KnownEntries | undefined,
   newest: readonly TimelineEntry[],
@@ -35,7 +39,10 @@ export function begin(
   return { entries: [...entries, ...older], watched, hasOlder: known.hasOlder };
 }
 
-/** One that is gone because newer ones pushed it out of the watched ones is still there; every other one was deleted. */
+/**
+ * One that is gone because newer ones pushed it out of the watched ones is still there; every other one was
+ * deleted.
+ */
 export function change(known: KnownEntries, event: Pick<TimelineEvent, 'entries' | 'gone'>): KnownEntries {
   const changed = new Set(event.entries.map(({ id }) => id));
   const gone = new Set(event.gone);

@@ -1,4 +1,6 @@
-/** Commits, newest first, each with what was built and run of it. On narrow screens the same rows are cards. */
+/**
+ * Commits, newest first, each with what was built and run of it. On narrow screens the same rows are cards.
+ */
 import type { ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import type { Environment, TimelineEntry } from '@svc/sdk';

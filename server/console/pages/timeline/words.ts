@@ -134,7 +134,9 @@ const whole = (ms: number, goesOn: boolean): number => (goesOn ? Math.floor(ms /
 const SCALE_MIN_MS = 10_000;
 const TIMES_MEDIAN = 4;
 
-/** How long a full bar is: the longest, unless that would make slivers of the others; what is longer is cut. */
+/**
+ * How long a full bar is: the longest, unless that would make slivers of the others; what is longer is cut.
+ */
 export function scaleOf(all: readonly Times[]): number {
   const lengths = all
     .map(({ waitedMs = 0, ranMs = 0 }) => waitedMs + ranMs)

@@ -1,4 +1,7 @@
-/** What differs between two sets of packages, by type and name: an image may have several versions of one package. */
+/**
+ * What differs between two sets of packages, by type and name: an image may have several versions of one
+ * package.
+ */
 import type { TeamScope } from '../../../kit/context.ts';
 import type { SqlTag } from '../../../base/db/index.ts';
 

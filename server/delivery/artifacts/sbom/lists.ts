@@ -1,6 +1,7 @@
 /**
- * Lists of what an artifact is made of. What a runner listed of an image stands first, and uploads stand beside it: policies are told of the packages of all lists that count, so that an upload can add to what is known and never
- * take away.
+ * Lists of what an artifact is made of. What a runner listed of an image stands first, and uploads stand
+ * beside it: policies are told of the packages of all lists that count, so that an upload can add to what is
+ * known and never take away.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../../base/db/index.ts';
@@ -19,7 +20,10 @@ export interface CountableList extends Pick<Row, 'source' | 'sha256' | 'unread'>
 
 type Size = Pick<CountableList, 'packages' | 'chars'>;
 
-/** Of uploads about an image that a runner has listed: twice as much, and at least this. A runner saw the image, so that there is little to add, and whoever uploads must not fill what the gates of others may read. */
+/**
+ * Of uploads about an image that a runner has listed: twice as much, and at least this. A runner saw the
+ * image, so that there is little to add, and whoever uploads must not fill what the gates of others may read.
+ */
 const BESIDE_RUNNER_MIN: Size = { packages: 1_000, chars: 100_000 };
 /** Of uploads about anything else. */
 const ALONE_MAX: Size = { packages: PACKAGES_MAX, chars: 1_048_576 };
@@ -39,7 +43,10 @@ export interface Counted {
   readonly leftOut: readonly string[];
 }
 
-/** Which lists of one artifact count at gates. The small ones come first, so that none takes the place of many; what else the artifact is released with makes no difference. */
+/**
+ * Which lists of one artifact count at gates. The small ones come first, so that none takes the place of
+ * many; what else the artifact is released with makes no difference.
+ */
 export function countedLists(lists: readonly CountableList[]): Counted {
   const [first] = lists;
   const max = besideMax(first);

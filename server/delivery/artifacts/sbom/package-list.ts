@@ -1,6 +1,7 @@
 /**
- * What the documents of all formats come to: packages with canonical purls, in the order of these. What is stated of one purl otherwise a second time is kept as well, so that what comes first hides nothing. What has no usable
- * name is dropped and counted.
+ * What the documents of all formats come to: packages with canonical purls, in the order of these. What is
+ * stated of one purl otherwise a second time is kept as well, so that what comes first hides nothing. What
+ * has no usable name is dropped and counted.
  */
 import { formatPurl, fullName, nameKey, parsePurl } from '@svc/proto/packages/purl.ts';
 import type { Purl } from '@svc/proto/packages/purl.ts';
@@ -42,7 +43,10 @@ const TEXT_CHARS_MAX = 200;
 /** Expressions may be long, and what is cut off would be hidden. */
 const LICENSE_TEXT_CHARS_MAX = 1_000;
 const INCOMPLETE_MAX = 20;
-/** Of a document. SPDX 3.0 names a licence once and refers to it from any number of packages, so a small document can hold a lot of text. */
+/**
+ * Of a document. SPDX 3.0 names a licence once and refers to it from any number of packages, so a small
+ * document can hold a lot of text.
+ */
 const LICENSE_CHARS_MAX = 8 * 1024 * 1024;
 /** The database takes no U+0000 and no half of a surrogate pair, and people are shown none of these. */
 const UNUSABLE = /[\p{Cc}\p{Cs}]/u;
@@ -89,7 +93,10 @@ export function listPackages(
   return { packages, dropped, doubles, incomplete: [...reasons] };
 }
 
-/** All that is stated of a package: what else stands in it follows from its purl. No part of it has a line feed. */
+/**
+ * All that is stated of a package: what else stands in it follows from its purl. No part of it has a line
+ * feed.
+ */
 export const claimOf = ({ purl, sourceKey, licenses }: SbomPackage): string =>
   [purl, sourceKey ?? '', licenses.join('\n')].join('\n');
 

@@ -1,4 +1,7 @@
-/** Reads a software bill of materials that anybody may have written. Runs in a thread of its own, see sbom-reader.ts. */
+/**
+ * Reads a software bill of materials that anybody may have written. Runs in a thread of its own, see
+ * sbom-reader.ts.
+ */
 import { gunzipSync } from 'node:zlib';
 import { cycloneDxComponents, cycloneDxGaps, LEVELS_MAX } from './cyclonedx.ts';
 import { isObject, objectsOf, Unreadable } from './json.ts';
@@ -21,7 +24,10 @@ export interface SbomProblem {
 /** Of the document, and of what it inflates to. */
 const BYTES_MAX = 8 * 1024 * 1024;
 const COMPONENTS_MAX = 50_000;
-/** Of arrays and objects: each level of components takes two, and nothing else of a real document is deeper than this leaves room for. */
+/**
+ * Of arrays and objects: each level of components takes two, and nothing else of a real document is deeper
+ * than this leaves room for.
+ */
 const DEPTH_MAX = 2 * LEVELS_MAX + 32;
 const CYCLONEDX_VERSIONS: readonly unknown[] = ['1.4', '1.5', '1.6', '1.7'];
 const SPDX_VERSIONS: readonly unknown[] = ['SPDX-2.2', 'SPDX-2.3'];

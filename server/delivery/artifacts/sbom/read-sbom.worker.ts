@@ -1,4 +1,7 @@
-/** Entry of the thread that reads SBOM documents, one at a time. It is ended from outside when one takes too long or too much. */
+/**
+ * Entry of the thread that reads SBOM documents, one at a time. It is ended from outside when one takes too
+ * long or too much.
+ */
 import { parentPort } from 'node:worker_threads';
 import { readSbom } from './read-sbom.ts';
 

@@ -1,4 +1,7 @@
-/** Reads SBOM documents away from the event loop, in the order in which they come. Owns the thread, and which documents wait for it. */
+/**
+ * Reads SBOM documents away from the event loop, in the order in which they come. Owns the thread, and which
+ * documents wait for it.
+ */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { createThread } from '../../../base/thread.ts';
 import type { Sbom, SbomProblem } from './read-sbom.ts';

@@ -1,4 +1,7 @@
-/** What artifacts are made of. A set of packages is immutable, and shared by all artifacts with equal dependencies: these tables grow with distinct sets. */
+/**
+ * What artifacts are made of. A set of packages is immutable, and shared by all artifacts with equal
+ * dependencies: these tables grow with distinct sets.
+ */
 import { sql } from 'drizzle-orm';
 import {
   bigint,
@@ -19,7 +22,10 @@ const teamId = () =>
     .references(() => teams.id, { onDelete: 'cascade' });
 const rowId = () => bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity().primaryKey();
 
-/** As a document states it: what two of them say otherwise of one purl are two rows. Never changed, and never deleted but with the team. */
+/**
+ * As a document states it: what two of them say otherwise of one purl are two rows. Never changed, and never
+ * deleted but with the team.
+ */
 export const packages = pgTable(
   'packages',
   {
@@ -42,7 +48,8 @@ export const packages = pgTable(
   (t) => [
     uniqueIndex('packages_claim').on(t.teamId, t.claim),
     index('packages_name').on(t.teamId, t.nameKey),
-    // The last part of the name, without the major version of Go: see search.ts, which has the same expression.
+    // The last part of the name, without the major version of Go: see search.ts, which has the same
+    // expression.
     index('packages_tail').on(
       t.teamId,
       sql`(regexp_replace(regexp_replace(${t.nameKey}, '/v[0-9]+$', ''), '^.*[/:]', '') collate "C")`,
@@ -62,7 +69,10 @@ export const packageSets = pgTable(
     digest: bytes('digest').notNull(),
     /** Number of its members. */
     packages: integer('packages').notNull(),
-    /** Length of what a policy is told of them. Null: the set is of a version that shared claims among documents, and its digest is that of the purls alone. */
+    /**
+     * Length of what a policy is told of them. Null: the set is of a version that shared claims among
+     * documents, and its digest is that of the purls alone.
+     */
     chars: integer('chars'),
     createdAt: instant('created_at').notNull(),
   },

@@ -1,4 +1,7 @@
-/** Finds packages by their names as people write them, and names that are near. Never reads more than what an index finds: the tables grow with all that a team ever built. */
+/**
+ * Finds packages by their names as people write them, and names that are near. Never reads more than what an
+ * index finds: the tables grow with all that a team ever built.
+ */
 import { formatPurl, nameKey, parsePurl } from '@svc/proto/packages/purl.ts';
 import type { TeamScope } from '../../../kit/context.ts';
 import type { SqlTag } from '../../../base/db/index.ts';
@@ -11,7 +14,10 @@ export interface WantedPackage {
   readonly keys: readonly string[];
   /** Of pypi, which takes `Foo_Bar` for `foo-bar`; no other ecosystem does. */
   readonly pypiKey: string | null;
-  /** The end of the path, as purls spell it, of whatever is no package of npm: there a name without its scope is another package. Empty: the keys alone. */
+  /**
+   * The end of the path, as purls spell it, of whatever is no package of npm: there a name without its scope
+   * is another package. Empty: the keys alone.
+   */
   readonly path: string;
   /** Of the purl. The key of most types says nothing of the namespace. */
   readonly prefix: string;
@@ -25,7 +31,10 @@ const MAJOR = /\/v\d+$/;
 const tailOf = (sql: SqlTag): Fragment =>
   sql`(regexp_replace(regexp_replace(name_key, '/v[0-9]+$', ''), '^.*[/:]', '') collate "C")`;
 
-/** A purl, or a name of any type: `openssl`, `@scope/name`, `group:artifact`, `vendor/name`, the last parts of a path; with `@version` or `==version`, or without. Undefined: it is neither. */
+/**
+ * A purl, or a name of any type: `openssl`, `@scope/name`, `group:artifact`, `vendor/name`, the last parts of
+ * a path; with `@version` or `==version`, or without. Undefined: it is neither.
+ */
 export function wantedPackage(text: string): WantedPackage | undefined {
   const trimmed = text.trim();
   return /^pkg:/i.test(trimmed) ? wantedPurl(trimmed) : wantedName(trimmed);
@@ -60,8 +69,9 @@ function wantedName(text: string): WantedPackage | undefined {
 }
 
 /**
- * Ids of the sets that hold such a package, the newest first. Packages of deb and apk go by the name of their source as well. Of each package the newest sets alone are read: one that everything holds is in all
- * of them.
+ * Ids of the sets that hold such a package, the newest first. Packages of deb and apk go by the name of their
+ * source as well. Of each package the newest sets alone are read: one that everything holds is in all of
+ * them.
  */
 export async function setsWith(
   sql: SqlTag,

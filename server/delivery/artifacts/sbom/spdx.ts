@@ -1,4 +1,7 @@
-/** Packages of an SPDX document, versions 2.2 and 2.3: https://spdx.github.io/spdx-spec/v2.3/package-information/ */
+/**
+ * Packages of an SPDX document, versions 2.2 and 2.3:
+ * https://spdx.github.io/spdx-spec/v2.3/package-information/
+ */
 import { listOf, objectsOf } from './json.ts';
 import type { JsonObject } from './json.ts';
 import type { Candidate } from './package-list.ts';

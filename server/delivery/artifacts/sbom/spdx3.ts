@@ -1,4 +1,7 @@
-/** Packages of an SPDX 3.0 document in JSON-LD: a graph of elements that refer to each other by id. https://spdx.github.io/spdx-spec/v3.0.1/ */
+/**
+ * Packages of an SPDX 3.0 document in JSON-LD: a graph of elements that refer to each other by id.
+ * https://spdx.github.io/spdx-spec/v3.0.1/
+ */
 import { listOf, objectsOf } from './json.ts';
 import type { JsonObject } from './json.ts';
 import { LICENSES_MAX } from './package-list.ts';

@@ -133,7 +133,8 @@ describe.skipIf(!there)('package sets', () => {
         await tx.sql`
           insert into packages (team_id, type, name, name_key, version, purl, licenses, claim)
           values (${TEAM}, 'npm', 'wait-b', 'wait-b', '1', ${b}, '{}', sha256(convert_to(${`${b}\n\n`}::text, 'UTF8')))`;
-        // Had each inserted what stands before `b` in its own order, each would now have what the other waits for.
+        // Had each inserted what stands before `b` in its own order, each would now have what the other waits
+        // for.
         stored.push(storePackageSet(sql, TEAM, packagesOf([a, b, c])));
         stored.push(storePackageSet(sql, TEAM, packagesOf([a, b, c, 'pkg:npm/more@1']).toReversed()));
         await waitFor('both calls to wait', waiting, { holds: (count) => count === 2 });

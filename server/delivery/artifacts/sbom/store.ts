@@ -20,8 +20,10 @@ export interface SetMember extends SbomPackage {
 }
 
 /**
- * Stores the set unless the team has it. `packages` have each claim once: a set is shared by documents that say the same of the same packages, and by no others. Of two calls at once that share some, one may wait for the
- * other, but never both for each other: all insert in one order. What was inserted stays when a later statement fails, which is no harm.
+ * Stores the set unless the team has it. `packages` have each claim once: a set is shared by documents that
+ * say the same of the same packages, and by no others. Of two calls at once that share some, one may wait for
+ * the other, but never both for each other: all insert in one order. What was inserted stays when a later
+ * statement fails, which is no harm.
  */
 export async function storePackageSet(
   sql: SqlTag,
@@ -48,7 +50,8 @@ export async function storePackageSet(
       (type text, name text, "nameKey" text, "sourceKey" text, version text, purl text, licenses text[], claim text)
     on conflict do nothing`;
   const size = sizeOf(packages);
-  // A statement of its own, because that one does not see what others inserted meanwhile. A package that is not there fails it: package_id is not null.
+  // A statement of its own, because that one does not see what others inserted meanwhile. A package that is
+  // not there fails it: package_id is not null.
   const [made] = await sql<Array<{ id: number }>>`
     with made as (
       insert into package_sets (team_id, digest, packages, chars, created_at)
@@ -94,7 +97,10 @@ export interface StatedPackage extends Omit<SetMember, 'place'> {
   readonly setIds: readonly number[];
 }
 
-/** Of all sets, in the order of purls, from behind the package `after` on. Purls are ASCII, so that the order is that of the places. */
+/**
+ * Of all sets, in the order of purls, from behind the package `after` on. Purls are ASCII, so that the order
+ * is that of the places.
+ */
 export async function packagesOfAll(
   sql: SqlTag,
   scope: TeamScope,
@@ -123,7 +129,10 @@ export type PackageFacts = Pick<SbomPackage, 'type' | 'name' | 'version' | 'lice
 /** Of one set, and of all that are read at once; see `packagesOfSets`. */
 export const PACKAGES_MAX = 10_000;
 export const PACKAGES_AT_ONCE_MAX = 20_000;
-/** One more than a policy takes stands for what is not read: part of the packages would be a lie, and this is refused. */
+/**
+ * One more than a policy takes stands for what is not read: part of the packages would be a lie, and this is
+ * refused.
+ */
 const TOO_MANY: readonly PackageFacts[] = Array.from({ length: PACKAGES_MAX + 1 }, () => ({
   type: '',
   name: '',

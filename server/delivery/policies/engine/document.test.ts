@@ -1,4 +1,7 @@
-/** Documents are read when they are written: good ones with their defaults, bad ones with each of their problems and its place. */
+/**
+ * Documents are read when they are written: good ones with their defaults, bad ones with each of their
+ * problems and its place.
+ */
 import { expect, it } from 'vitest';
 import { ACTIONS, readDocument } from './document.ts';
 import type { Problem } from './document.ts';

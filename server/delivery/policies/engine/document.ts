@@ -1,4 +1,7 @@
-/** Reads a policy's document when it is written: its members, then each of its expressions. All problems are told together. */
+/**
+ * Reads a policy's document when it is written: its members, then each of its expressions. All problems are
+ * told together.
+ */
 import { TOKENS_MAX, problemsOfExpression } from './expression.ts';
 import { nearest } from './findings.ts';
 import type { Finding } from './findings.ts';
@@ -50,7 +53,10 @@ export interface Problem extends Finding {
 
 export type ReadDocument = { readonly document: PolicyDocument } | { readonly problems: readonly Problem[] };
 
-/** Never throws, and walks nothing that it does not know: how large or deep an unknown member is does not matter. */
+/**
+ * Never throws, and walks nothing that it does not know: how large or deep an unknown member is does not
+ * matter.
+ */
 export function readDocument(json: unknown): ReadDocument {
   const problems = createProblems();
   const members = membersOf(problems, { value: json, where: '', known: MEMBERS });

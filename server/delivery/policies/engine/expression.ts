@@ -1,11 +1,16 @@
-/** Reads one expression: measures it, parses it, and checks what it names against the input. Nothing is run. */
+/**
+ * Reads one expression: measures it, parses it, and checks what it names against the input. Nothing is run.
+ */
 import { parse } from '@bufbuild/cel';
 import { check } from './check.ts';
 import type { Budget } from './check.ts';
 import type { Finding } from './findings.ts';
 import { scan } from './scan.ts';
 
-/** What the expressions of one document may have together: at this many parts, all of them are parsed in some 100 ms. */
+/**
+ * What the expressions of one document may have together: at this many parts, all of them are parsed in some
+ * 100 ms.
+ */
 export const TOKENS_MAX = 4_000;
 
 export interface Budgets extends Budget {

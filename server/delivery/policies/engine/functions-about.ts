@@ -1,4 +1,7 @@
-/** What rules can be written with, for people who write them: the functions of the runtime are in types.ts, the forms of loops in check.ts. */
+/**
+ * What rules can be written with, for people who write them: the functions of the runtime are in types.ts,
+ * the forms of loops in check.ts.
+ */
 
 /** By the name of the function; operators by what is written. */
 export const ABOUT_FUNCTIONS: Readonly<Record<string, string>> = {

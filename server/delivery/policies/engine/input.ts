@@ -1,6 +1,7 @@
 /**
- * What the rules of a policy are given: one shape for all actions, as data. The types, the check of expressions and the values in the thread come from
- * it. Parts that an action does not have are empty and never missing, so that a rule needs no `has()`.
+ * What the rules of a policy are given: one shape for all actions, as data. The types, the check of
+ * expressions and the values in the thread come from it. Parts that an action does not have are empty and
+ * never missing, so that a rule needs no `has()`.
  */
 
 export type Scalar = 'bool' | 'int' | 'double' | 'string' | 'timestamp';
@@ -98,7 +99,10 @@ export type PolicyInput = Omit<ValueOf<typeof INPUT>, 'artifacts'> & {
   readonly artifacts: readonly PolicyArtifact[];
 };
 
-/** A text is quicker to hand to a thread than objects; this many characters, some 20,000 packages, are printed in about 10 ms. */
+/**
+ * A text is quicker to hand to a thread than objects; this many characters, some 20,000 packages, are printed
+ * in about 10 ms.
+ */
 export const INPUT_CHARS_MAX = 2_097_152;
 
 const EMPTY: Readonly<Record<Scalar, boolean | number | string>> = {
@@ -127,7 +131,9 @@ export function printInput(input: PolicyInput): { readonly text: string } | { re
   return { problem: `the input has ${text.length} characters: ${INPUT_CHARS_MAX} are the limit` };
 }
 
-/** Goes as deep as the shape, which is ours; no list is walked before its length is known to be within bounds. */
+/**
+ * Goes as deep as the shape, which is ours; no list is walked before its length is known to be within bounds.
+ */
 function tooLong(shape: Shape, value: unknown, path: string): string | undefined {
   if (typeof shape === 'string' || typeof value !== 'object' || value === null) return undefined;
   if ('list' in shape) {

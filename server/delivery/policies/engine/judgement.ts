@@ -1,4 +1,7 @@
-/** Judges one policy after the other, in a thread that is ended from outside when they take too long or too much. */
+/**
+ * Judges one policy after the other, in a thread that is ended from outside when they take too long or too
+ * much.
+ */
 import { isCelError, parse, plan } from '@bufbuild/cel';
 import { withArticle } from '@svc/proto/http/article.ts';
 import type { PolicyDocument, PolicyRule } from './document.ts';
@@ -7,8 +10,8 @@ import type { Bindings } from './values.ts';
 import type { FailedRule, Judged, PolicyAtGate } from './verdict.ts';
 
 /**
- * Expressions whose plans are kept, in characters: a plan takes up to 200 bytes for each, and the thread has 64 MB. What was used least recently goes
- * first.
+ * Expressions whose plans are kept, in characters: a plan takes up to 200 bytes for each, and the thread has
+ * 64 MB. What was used least recently goes first.
  */
 const PLANS_CHARS_MAX = 131_072;
 const DETAIL_CHARS_MAX = 300;

@@ -1,7 +1,8 @@
 /**
- * CEL as policies have it. What `+` makes is bounded: doubling a text reaches 500 MB in nineteen steps, and one allocation of that size ends the
- * process, not the thread alone whose memory is limited. Lists are joined in parts: the library makes a chain of them, and one of some thousands
- * overflows the stack when it is read.
+ * CEL as policies have it. What `+` makes is bounded: doubling a text reaches 500 MB in nineteen steps, and
+ * one allocation of that size ends the process, not the thread alone whose memory is limited. Lists are
+ * joined in parts: the library makes a chain of them, and one of some thousands overflows the stack when it
+ * is read.
  */
 import { CelScalar, celEnv, celFunc, celList, celListConcat, isCelList, listType } from '@bufbuild/cel';
 import type { CelInput, CelList } from '@bufbuild/cel';
@@ -24,10 +25,15 @@ const joinTexts = (left: string, right: string): string => {
   return left + right;
 };
 
-/** The parts of lists that were joined here. Two neighbours have more than `PART_MAX` elements together, so a list has some 300 parts at most. */
+/**
+ * The parts of lists that were joined here. Two neighbours have more than `PART_MAX` elements together, so a
+ * list has some 300 parts at most.
+ */
 const parts = new WeakMap<CelList, readonly CelList[]>();
 
-/** `map` and `filter` add one element at a time: only the last part is copied, and those before it are listed. */
+/**
+ * `map` and `filter` add one element at a time: only the last part is copied, and those before it are listed.
+ */
 const joinLists = (left: CelList, right: CelList): CelList => {
   const size = left.size + right.size;
   if (size > LIST_MAX) throw new Error(`a list of ${size} elements is too long: ${LIST_MAX} are the limit`);

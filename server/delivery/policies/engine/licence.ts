@@ -1,6 +1,7 @@
 /**
- * Licences as lists of packages name them: expressions of SPDX in any case, full names, short forms of distributions, and texts that are none of these. A text that is not understood as a whole stands for itself and
- * for each known licence that it names, all of which must be taken: it passes no rule by being unclear.
+ * Licences as lists of packages name them: expressions of SPDX in any case, full names, short forms of
+ * distributions, and texts that are none of these. A text that is not understood as a whole stands for itself
+ * and for each known licence that it names, all of which must be taken: it passes no rule by being unclear.
  */
 
 /** As much as lists of packages keep of one; nothing is nested deeper than its text is long. */
@@ -16,8 +17,9 @@ type Node =
   | { readonly id: string; readonly exception: string };
 
 /**
- * Whether what is licensed by all of the texts can be used under the names alone: of what `OR` joins it is enough that one can. The last name that matches decides; what none matches is taken if the first name excludes.
- * Without a text nothing is asserted.
+ * Whether what is licensed by all of the texts can be used under the names alone: of what `OR` joins it is
+ * enough that one can. The last name that matches decides; what none matches is taken if the first name
+ * excludes. Without a text nothing is asserted.
  */
 export function isLicensed(texts: readonly unknown[], names: readonly unknown[]): boolean {
   const wanted = namesOf(names);
@@ -88,7 +90,10 @@ function nodeOf(value: unknown): Node {
   return node;
 }
 
-/** Its words stand for more than one licence: some names have "or" and "and" in them, and these hold a word of the second list. */
+/**
+ * Its words stand for more than one licence: some names have "or" and "and" in them, and these hold a word of
+ * the second list.
+ */
 const isJoined = (text: string): boolean =>
   /\s(?:and|or|with)\s/i.test(text) && !/later|newer|lesser|library|distribution|revised/i.test(text);
 
@@ -187,8 +192,9 @@ function gnuId(family: string, version: string | undefined, isLater: boolean): s
 }
 
 /**
- * Families by which a name is recognised; a longer name stands before one that it contains. Whatever a pattern
- * finds has one of its words, and to look for a word costs a fraction of the pattern. The version is that of the text.
+ * Families by which a name is recognised; a longer name stands before one that it contains. Whatever a
+ * pattern finds has one of its words, and to look for a word costs a fraction of the pattern. The version is
+ * that of the text.
  */
 const FAMILIES: ReadonlyArray<
   readonly [

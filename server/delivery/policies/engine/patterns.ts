@@ -1,4 +1,6 @@
-/** Patterns of RE2 and what they cost to compile, which is some hundred times what it takes to match a name. */
+/**
+ * Patterns of RE2 and what they cost to compile, which is some hundred times what it takes to match a name.
+ */
 import { RE2JS } from '@bufbuild/re2';
 import type { Finding } from './findings.ts';
 
@@ -36,7 +38,10 @@ export function compilePattern(pattern: string): RE2JS {
   return made;
 }
 
-/** Undefined for a pattern that can be matched. `left`: cost that the patterns of the document before it have left over. */
+/**
+ * Undefined for a pattern that can be matched. `left`: cost that the patterns of the document before it have
+ * left over.
+ */
 export function problemOf(pattern: string, left: number): Finding | undefined {
   if (pattern.length > PATTERN_CHARS_MAX)
     return { message: `the pattern has ${pattern.length} characters: ${PATTERN_CHARS_MAX} are the limit` };

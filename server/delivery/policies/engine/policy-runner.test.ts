@@ -1,4 +1,6 @@
-/** Policies are judged within their time, apart from each other and from other gates, whatever their rules do. */
+/**
+ * Policies are judged within their time, apart from each other and from other gates, whatever their rules do.
+ */
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -303,7 +305,9 @@ it('kills endless policies at the limit, keeps what was judged before, and gives
   expect(spokenOf(next)).toEqual(['allow']);
 });
 
-/** Loops of their own, as many as keep every processor away from whoever asks for one for most of the time. */
+/**
+ * Loops of their own, as many as keep every processor away from whoever asks for one for most of the time.
+ */
 const busy = async <T>(work: () => Promise<T>): Promise<T> => {
   const loops = Array.from(
     { length: 4 * availableParallelism() },

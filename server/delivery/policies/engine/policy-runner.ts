@@ -1,7 +1,9 @@
 /**
- * Judges the policies of gates in one thread. Gates take turns, in the order in which they come. What a gate may take is time of a processor, of which a busy machine takes none away; by a clock there is
- * only a bound on its answer, behind which it is not refused but may be asked again. A gate that takes too much ends the thread and is answered; a new thread starts at once, and those that wait run there
- * with all of their time. Owns the thread and the turns: at most one gate is with the thread, and each gate is answered exactly once.
+ * Judges the policies of gates in one thread. Gates take turns, in the order in which they come. What a gate
+ * may take is time of a processor, of which a busy machine takes none away; by a clock there is only a bound
+ * on its answer, behind which it is not refused but may be asked again. A gate that takes too much ends the
+ * thread and is answered; a new thread starts at once, and those that wait run there with all of their time.
+ * Owns the thread and the turns: at most one gate is with the thread, and each gate is answered exactly once.
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { printInput } from './input.ts';
@@ -14,11 +16,15 @@ import type { Judged, PolicyAtGate, Verdict } from './verdict.ts';
 export const GATE_MS = 250;
 /** Gates that wait for the thread. */
 const WAITING_MAX = 32;
-/** From the question to the answer, by the clock: less than a transaction may do nothing for, which is 10 s. */
+/**
+ * From the question to the answer, by the clock: less than a transaction may do nothing for, which is 10 s.
+ */
 export const WITHIN_MS = 8_000;
 /** A thread that had less than its time is looked at again after what it lacks, and not sooner than this. */
 const LOOK_MS_MIN = 10;
-/** Where the system does not say how much of a processor a thread has had: this part of the time that passes. */
+/**
+ * Where the system does not say how much of a processor a thread has had: this part of the time that passes.
+ */
 const ASSUMED = 0.25;
 
 export interface RunnerLimits {
@@ -82,7 +88,10 @@ export class PolicyRunner {
     return { leftMs: this.#limits.gateMs };
   }
 
-  /** One verdict for each policy, in their order. Throws `unavailable` (503) if too many gates wait, or there is no answer in time although the policies did not take theirs. */
+  /**
+   * One verdict for each policy, in their order. Throws `unavailable` (503) if too many gates wait, or there
+   * is no answer in time although the policies did not take theirs.
+   */
   async judge(
     policies: readonly PolicyAtGate[],
     input: PolicyInput,
@@ -165,7 +174,8 @@ export class PolicyRunner {
   /** The gate has no answer in time, though its policies may be well. */
   #expire(turn: Turn): void {
     const at = this.#waiting.indexOf(turn);
-    // A thread that starts is waited for: it begins with the first gate of a server, and says so when it cannot.
+    // A thread that starts is waited for: it begins with the first gate of a server, and says so when it
+    // cannot.
     if (at >= 0 && !this.#isReady) return this.#limitAnswer(turn);
     if (at >= 0) this.#waiting.splice(at, 1);
     else if (turn !== this.#current) return;

@@ -1,4 +1,7 @@
-/** Entry of a thread that judges the policies of one gate at a time. Each verdict is sent when it is known, so that those before an endless one count. */
+/**
+ * Entry of a thread that judges the policies of one gate at a time. Each verdict is sent when it is known, so
+ * that those before an endless one count.
+ */
 import { parentPort } from 'node:worker_threads';
 import { createJudge } from './judgement.ts';
 import { ownThread } from './thread-time.ts';

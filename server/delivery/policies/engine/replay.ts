@@ -38,7 +38,10 @@ export function createReplay({ replayMs = REPLAY_MS, replaysMax = REPLAYS_MAX } 
   };
 }
 
-/** One input at a time is with the thread, so that the event loop has at most one to print before it is free again. */
+/**
+ * One input at a time is with the thread, so that the event loop has at most one to print before it is free
+ * again.
+ */
 async function replay(
   document: PolicyDocument,
   inputs: Iterable<PolicyInput> | AsyncIterable<PolicyInput>,

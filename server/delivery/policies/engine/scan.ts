@@ -1,6 +1,7 @@
 /**
- * Measures an expression before it is parsed: the parser recurses into brackets, and needs a tenth of a second for a few thousand names or spaces. What
- * is no token of CEL is refused here, so nothing reaches the parser that was not counted.
+ * Measures an expression before it is parsed: the parser recurses into brackets, and needs a tenth of a
+ * second for a few thousand names or spaces. What is no token of CEL is refused here, so nothing reaches the
+ * parser that was not counted.
  */
 import type { Finding } from './findings.ts';
 
@@ -66,7 +67,10 @@ export function scan(text: string): Scanned | Finding {
   return { tokens };
 }
 
-/** Where the token at a place ends. A string is found by its first closing quote, so an open one is noticed at once. */
+/**
+ * Where the token at a place ends. A string is found by its first closing quote, so an open one is noticed at
+ * once.
+ */
 function endOfToken(text: string, at: number): number | Finding {
   const quote = matchAt(QUOTE, text, at);
   if (quote !== undefined) return endOfString(text, at, quote);

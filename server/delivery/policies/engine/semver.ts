@@ -1,5 +1,6 @@
 /**
- * Versions in the order of Semantic Versioning 2.0. Taken as well: a `v` before it, fewer or more than three numbers, and endings without a hyphen (`1.0rc1`, `5.3.0.Final`, `1.1.1k`), which are compared by their
+ * Versions in the order of Semantic Versioning 2.0. Taken as well: a `v` before it, fewer or more than three
+ * numbers, and endings without a hyphen (`1.0rc1`, `5.3.0.Final`, `1.1.1k`), which are compared by their
  * letters and numbers. Versions of packages of distributions have an order of their own, which this is not.
  */
 
@@ -11,7 +12,10 @@ const RELEASE = /^(?:final|release|ga|jre\d*|android)$/i;
 /** Behind the release: `1.0.post1`, and the letters of OpenSSL. */
 const AFTER = /^(?:post|sp)[-._]?\d*$|^[a-z]$/i;
 
-/** A list, so that the same versions are equal: the numbers, whether it is before (-1) or behind (1) their release, and the parts of its ending. */
+/**
+ * A list, so that the same versions are equal: the numbers, whether it is before (-1) or behind (1) their
+ * release, and the parts of its ending.
+ */
 export type Version = readonly [readonly bigint[], bigint, ReadonlyArray<bigint | string>];
 
 /** Throws for what is no version. */

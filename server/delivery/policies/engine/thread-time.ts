@@ -1,4 +1,7 @@
-/** Time that one thread of this process had a processor. What passes on a clock meanwhile is as long as others keep the machine busy. */
+/**
+ * Time that one thread of this process had a processor. What passes on a clock meanwhile is as long as others
+ * keep the machine busy.
+ */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 

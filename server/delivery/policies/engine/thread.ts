@@ -1,4 +1,7 @@
-/** A thread that judges, and how it is started. It knows nothing of turns and limits of time: see `policy-runner.ts`. */
+/**
+ * A thread that judges, and how it is started. It knows nothing of turns and limits of time: see
+ * `policy-runner.ts`.
+ */
 import { startWorker } from '../../../base/thread.ts';
 import { processorMs } from './thread-time.ts';
 import type { Judged, PolicyAtGate } from './verdict.ts';

@@ -1,4 +1,7 @@
-/** Types of CEL as far as they are told apart when a document is written, and what the library's functions take and give. */
+/**
+ * Types of CEL as far as they are told apart when a document is written, and what the library's functions
+ * take and give.
+ */
 import { language } from './language.ts';
 import type { ObjectShape, Scalar, Shape } from './input.ts';
 
@@ -47,8 +50,8 @@ export function either(one: Type, other: Type): Type {
 }
 
 /**
- * The functions of the library by name. Without those for bytes: no part of the input has any, and their memory is outside of what a thread's limit
- * covers.
+ * The functions of the library by name. Without those for bytes: no part of the input has any, and their
+ * memory is outside of what a thread's limit covers.
  */
 export const FUNCTIONS: ReadonlyMap<string, readonly Overload[]> = functionsOf();
 

@@ -9,8 +9,9 @@ import type { Scalar, Shape } from './input.ts';
 export type Bindings = Record<string, CelInput>;
 
 /**
- * Follows the shape and not the JSON: what the shape does not name is left out, and what the JSON lacks is empty, as with an input that was recorded
- * before a field existed. A list that is null was not read. Throws if a value is of another type.
+ * Follows the shape and not the JSON: what the shape does not name is left out, and what the JSON lacks is
+ * empty, as with an input that was recorded before a field existed. A list that is null was not read. Throws
+ * if a value is of another type.
  */
 export function bindingsOf(input: unknown): Bindings {
   const bindings = Object.create(null) as Bindings;

@@ -8,11 +8,15 @@ export interface PolicyAtGate {
   readonly document: PolicyDocument;
 }
 
-/** `skipped`: its `when` is false. A rule that failed is `deny` under `enforce`, and `warn` in the other modes. */
+/**
+ * `skipped`: its `when` is false. A rule that failed is `deny` under `enforce`, and `warn` in the other
+ * modes.
+ */
 export type Outcome = 'allow' | 'warn' | 'deny' | 'error' | 'skipped';
 /**
- * Why there is no answer. `rule`: an expression ended in an error or gave no bool. `input`: what was to be judged is too large or misshapen. `time`,
- * `memory`: the limits of the thread. `thread`: it ended, or could not be started.
+ * Why there is no answer. `rule`: an expression ended in an error or gave no bool. `input`: what was to be
+ * judged is too large or misshapen. `time`, `memory`: the limits of the thread. `thread`: it ended, or could
+ * not be started.
  */
 export type ErrorReason = 'rule' | 'input' | 'time' | 'memory' | 'thread';
 

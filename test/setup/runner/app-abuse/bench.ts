@@ -1,4 +1,7 @@
-/** The environment of cases.ts: apps of two teams on one machine of many teams, one app of a machine's own team with an open network, and what is around them. */
+/**
+ * The environment of cases.ts: apps of two teams on one machine of many teams, one app of a machine's own
+ * team with an open network, and what is around them.
+ */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

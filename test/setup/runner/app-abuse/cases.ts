@@ -1,6 +1,6 @@
 /**
- * What a hostile app tries, with the expected result. abuse.test.ts deploys apps of several teams on this machine and runs this list in them; docs/sandbox.md
- * holds its table.
+ * What a hostile app tries, with the expected result. abuse.test.ts deploys apps of several teams on this
+ * machine and runs this list in them; docs/sandbox.md holds its table.
  */
 import { expect } from 'vitest';
 import { spelled, type Target } from './probe.ts';

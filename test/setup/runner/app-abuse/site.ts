@@ -1,6 +1,7 @@
 /**
- * A site around this machine, in a network namespace of its own that this machine has routes to: a cloud's metadata, private neighbours, a name server, and one
- * public address. Without the rules of apps, an app reaches all of it; nothing leaves this machine.
+ * A site around this machine, in a network namespace of its own that this machine has routes to: a cloud's
+ * metadata, private neighbours, a name server, and one public address. Without the rules of apps, an app
+ * reaches all of it; nothing leaves this machine.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** The environment of cases.ts: builds of hostile Dockerfiles by two teams, contained as on any runner, and the data that none of them may see or change. */
+/**
+ * The environment of cases.ts: builds of hostile Dockerfiles by two teams, contained as on any runner, and
+ * the data that none of them may see or change.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -53,7 +56,10 @@ export interface BuildOf {
 }
 
 export interface Bench {
-  /** It is in the runner's key file, in another team's image, cache and secrets, and on servers that are not public. */
+  /**
+   * It is in the runner's key file, in another team's image, cache and secrets, and on servers that are not
+   * public.
+   */
   readonly secret: string;
   readonly keyFile: string;
   readonly engine: BuildEngine;

@@ -1,6 +1,6 @@
 /**
- * The attacks of a hostile Dockerfile, with the expected result and the result with docker. abuse.test.ts runs this list on this machine, and docs/sandbox.md
- * holds its table.
+ * The attacks of a hostile Dockerfile, with the expected result and the result with docker. abuse.test.ts
+ * runs this list on this machine, and docs/sandbox.md holds its table.
  */
 import { existsSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -20,8 +20,9 @@ const NOT_HELD = 'not held';
 const call = (host: string, port: number) => `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 5 ${host} ${port}`;
 
 /**
- * What a step begins with to show that it ran. podman's relay may drop what a step wrote when it ends within milliseconds on a busy machine (buildah 1.28,
- * `runCopyStdio`), so it lives a moment longer. A step that an earlier build of the team has run does not run again, so texts of steps differ.
+ * What a step begins with to show that it ran. podman's relay may drop what a step wrote when it ends within
+ * milliseconds on a busy machine (buildah 1.28, `runCopyStdio`), so it lives a moment longer. A step that an
+ * earlier build of the team has run does not run again, so texts of steps differ.
  */
 const RAN = 'echo it ran; sleep 0.2';
 
@@ -29,7 +30,8 @@ const RAN = 'echo it ran; sleep 0.2';
 function expectBlind(bench: Bench, build: AbuseBuild, ran = 'it ran'): void {
   expect(build.said).toContain(ran);
   expect(build.said).not.toContain(bench.secret);
-  // The line is compared with the output of `ls`: error messages, and the engine's copy of the Dockerfile, hold the name within a line.
+  // The line is compared with the output of `ls`: error messages, and the engine's copy of the Dockerfile,
+  // hold the name within a line.
   expect(build.said.split('\n')).not.toContain(basename(bench.keyFile));
 }
 

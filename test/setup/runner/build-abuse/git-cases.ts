@@ -1,4 +1,7 @@
-/** What a repository's address, and the repository itself, may make git connect to. Run by git-abuse.test.ts; docs/sandbox.md holds the table. */
+/**
+ * What a repository's address, and the repository itself, may make git connect to. Run by git-abuse.test.ts;
+ * docs/sandbox.md holds the table.
+ */
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';

@@ -1,4 +1,7 @@
-/** The environment of image-cases.ts: a daemon of the service's pool on which team_a has deployed an image that it built and one that it did not, and team_b tries. */
+/**
+ * The environment of image-cases.ts: a daemon of the service's pool on which team_a has deployed an image
+ * that it built and one that it did not, and team_b tries.
+ */
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * The attacks of a hostile task, with the expected result and what the namespaces executor does not withstand. abuse.test.ts runs this list on every executor
- * of this machine, and docs/sandbox.md holds its table.
+ * The attacks of a hostile task, with the expected result and what the namespaces executor does not
+ * withstand. abuse.test.ts runs this list on every executor of this machine, and docs/sandbox.md holds its
+ * table.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -214,7 +215,8 @@ export const ABUSE_CASES: readonly AbuseCase[] = [
     async act(bench) {
       const calls = [...FILTERED_CALLS, COMPAT_CALL];
       const run = await bench.run(probeScript(calls));
-      // The last call, a 32-bit one, is answered by the filter, kills the program by it, or is unknown to the kernel.
+      // The last call, a 32-bit one, is answered by the filter, kills the program by it, or is unknown to the
+      // kernel.
       const kernel = hasCompatCalls() ? undefined : { exitCode: 139 };
       const filter = bench.kind === 'namespaces' ? { exitCode: 159, signal: 'SIGSYS' } : { exitCode: 0 };
       expect(run).toMatchObject(kernel ?? filter);

@@ -1,4 +1,7 @@
-/** A program for tests that makes system calls which no shell can make, and prints the kernel's answers. It exists for x86-64 only. */
+/**
+ * A program for tests that makes system calls which no shell can make, and prints the kernel's answers. It
+ * exists for x86-64 only.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +39,10 @@ const SIGCHLD = 17;
 const UNSHARE_386 = 310;
 const X32 = 0x4000_0000;
 
-/** Each has been a step of an escape or of a local root: the filter refuses all of them before the kernel looks at an argument. */
+/**
+ * Each has been a step of an escape or of a local root: the filter refuses all of them before the kernel
+ * looks at an argument.
+ */
 export const FILTERED_CALLS: readonly Call[] = [
   call('unshare', [NEW_USER], 'a user namespace by unshare'),
   call('unshare', [NEW_MOUNT], 'a mount namespace by unshare'),
@@ -89,7 +95,10 @@ export const CAPABILITY_CALLS: readonly Call[] = [
   { what: 'a raw socket', number: 41, args: [2, 3, 1] },
 ];
 
-/** It comes last: where 32-bit calls are not filtered by name, the filter kills the caller; where the kernel has none, the caller ends with SIGSEGV. */
+/**
+ * It comes last: where 32-bit calls are not filtered by name, the filter kills the caller; where the kernel
+ * has none, the caller ends with SIGSEGV.
+ */
 export const COMPAT_CALL: Call = {
   what: 'unshare as a 32-bit call',
   number: UNSHARE_386,
@@ -97,7 +106,9 @@ export const COMPAT_CALL: Call = {
   compat: true,
 };
 
-/** Connects to an IPv4 address and to an abstract unix socket; the first socket is descriptor 3, the second 4. */
+/**
+ * Connects to an IPv4 address and to an abstract unix socket; the first socket is descriptor 3, the second 4.
+ */
 export function connectCalls(
   targets: readonly { address: string; port: number }[],
   abstractName: string,
@@ -118,12 +129,17 @@ export function connectCalls(
   ];
 }
 
-/** Shell text that puts the program at /workspace/probe and runs it: one byte a call, 0 or the error number. */
+/**
+ * Shell text that puts the program at /workspace/probe and runs it: one byte a call, 0 or the error number.
+ */
 export function probeScript(calls: readonly Call[]): string {
   return `printf ${octalEscapes(probe(calls))} >/workspace/probe && chmod 755 /workspace/probe && /workspace/probe`;
 }
 
-/** Tells whether this machine's kernel answers 32-bit calls; without IA-32 emulation the caller ends with SIGSEGV. */
+/**
+ * Tells whether this machine's kernel answers 32-bit calls; without IA-32 emulation the caller ends with
+ * SIGSEGV.
+ */
 export function hasCompatCalls(): boolean {
   const folder = mkdtempSync(join(tmpdir(), 'svc-compat-'));
   const program = join(folder, 'probe');
@@ -198,7 +214,9 @@ function probe(calls: readonly Call[]): Buffer {
   return staticElf(Buffer.concat([code, data]));
 }
 
-/** Calls write(1, rsp + index, 1) after each call, so that earlier answers are printed before a deadly call. */
+/**
+ * Calls write(1, rsp + index, 1) after each call, so that earlier answers are printed before a deadly call.
+ */
 function printOne(index: number): Buffer[] {
   return [
     bytes(0xb8, 1, 0, 0, 0, 0xbf, 1, 0, 0, 0), // mov eax, write; mov edi, 1

@@ -78,8 +78,8 @@ export type WhoamiResponse = Message<"svc.account.v1.WhoamiResponse"> & {
   credential: CredentialKind;
 
   /**
-   * Scopes of the API key, or all that a session may hold (not `ci:write`, which is for CI credentials). What counts on a team is the part that the
-   * person's role also grants.
+   * Scopes of the API key, or all that a session may hold (not `ci:write`, which is for CI credentials). What
+   * counts on a team is the part that the person's role also grants.
    *
    * @generated from field: repeated string scopes = 6;
    */
@@ -93,7 +93,8 @@ export type WhoamiResponse = Message<"svc.account.v1.WhoamiResponse"> & {
   teams: Membership[];
 
   /**
-   * True if the e-mail address is known to be the account's. An unverified account founds no team, and joins another one only when that confirms it.
+   * True if the e-mail address is known to be the account's. An unverified account founds no team, and joins
+   * another one only when that confirms it.
    *
    * @generated from field: bool email_verified = 8;
    */
@@ -269,7 +270,8 @@ export const PlanResponseSchema: GenMessage<PlanResponse> = /*@__PURE__*/
  */
 export type UpdateUsernameRequest = Message<"svc.account.v1.UpdateUsernameRequest"> & {
   /**
-   * 2 to 39 characters: lower-case letters, digits and single dashes, not at either end. Unique on the installation.
+   * 2 to 39 characters: lower-case letters, digits and single dashes, not at either end. Unique on the
+   * installation.
    *
    * @generated from field: string username = 1;
    */
@@ -419,7 +421,8 @@ export const TotpConfirmResponseSchema: GenMessage<TotpConfirmResponse> = /*@__P
   messageDesc(file_svc_account_v1_account, 11);
 
 /**
- * Proof that the person of the session is there: one of the two, or neither just after a sign-in with both; both are checked when both are sent.
+ * Proof that the person of the session is there: one of the two, or neither just after a sign-in with both;
+ * both are checked when both are sent.
  *
  * @generated from message svc.account.v1.TotpDisableRequest
  */
@@ -827,8 +830,8 @@ export const AccountService: GenService<{
     output: typeof TotpStatusResponseSchema;
   },
   /**
-   * Begins TOTP enrollment: a fresh secret that counts only after `totpConfirm`. Calling it again before that replaces the secret.
-   * Errors: `totp_already_enrolled` (409).
+   * Begins TOTP enrollment: a fresh secret that counts only after `totpConfirm`. Calling it again before that
+   * replaces the secret. Errors: `totp_already_enrolled` (409).
    *
    * @generated from rpc svc.account.v1.AccountService.TotpEnroll
    */
@@ -838,8 +841,8 @@ export const AccountService: GenService<{
     output: typeof TotpEnrollResponseSchema;
   },
   /**
-   * Ends TOTP enrollment with a first code; from now on sign-in asks for one. Answers ten recovery codes, shown once.
-   * Errors: `totp_invalid` (401), `totp_not_pending` (409).
+   * Ends TOTP enrollment with a first code; from now on sign-in asks for one. Answers ten recovery codes,
+   * shown once. Errors: `totp_invalid` (401), `totp_not_pending` (409).
    *
    * @generated from rpc svc.account.v1.AccountService.TotpConfirm
    */
@@ -849,10 +852,12 @@ export const AccountService: GenService<{
     output: typeof TotpConfirmResponseSchema;
   },
   /**
-   * Turns the one-time code off and forgets the secret and the recovery codes. A session that began with password and one-time code within the last
-   * ten minutes is proof enough. With any other the current password or a code goes with it, and wrong ones count like those at sign-in. Does
-   * nothing more when none is enrolled. A new secret is enrolled after the old one was turned off.
-   * Errors: `proof_required` (403, neither was sent, and the session is older or began without a code), `credentials_invalid` (401, password), `totp_invalid` (401, code), `rate_limited` (429).
+   * Turns the one-time code off and forgets the secret and the recovery codes. A session that began with
+   * password and one-time code within the last ten minutes is proof enough. With any other the current
+   * password or a code goes with it, and wrong ones count like those at sign-in. Does nothing more when none
+   * is enrolled. A new secret is enrolled after the old one was turned off. Errors: `proof_required` (403,
+   * neither was sent, and the session is older or began without a code), `credentials_invalid` (401,
+   * password), `totp_invalid` (401, code), `rate_limited` (429).
    *
    * @generated from rpc svc.account.v1.AccountService.TotpDisable
    */
@@ -862,9 +867,10 @@ export const AccountService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Makes the verified account of an address with a claim from staff. An unverified account that holds the address gives way: its sessions and
-   * API keys end, it leaves its teams, and its invitations end with it; a team that it owned alone passes to the new account.
-   * Errors: `claim_invalid` (404), `state_conflict` (409, the address was verified meanwhile), `username_taken` (409), `password_weak` (400).
+   * Makes the verified account of an address with a claim from staff. An unverified account that holds the
+   * address gives way: its sessions and API keys end, it leaves its teams, and its invitations end with it; a
+   * team that it owned alone passes to the new account. Errors: `claim_invalid` (404), `state_conflict` (409,
+   * the address was verified meanwhile), `username_taken` (409), `password_weak` (400).
    *
    * @generated from rpc svc.account.v1.AccountService.ClaimEmail
    */
@@ -874,7 +880,8 @@ export const AccountService: GenService<{
     output: typeof ClaimEmailResponseSchema;
   },
   /**
-   * Changes the password and ends every other session of the account. Errors: `credentials_invalid` (401), `password_weak` (400).
+   * Changes the password and ends every other session of the account. Errors: `credentials_invalid` (401),
+   * `password_weak` (400).
    *
    * @generated from rpc svc.account.v1.AccountService.ChangePassword
    */
@@ -887,9 +894,10 @@ export const AccountService: GenService<{
   serviceDesc(file_svc_account_v1_account, 0);
 
 /**
- * Accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, or when its owner uses a claim that staff made;
- * an account that was made by accepting an invitation is unverified, because whoever made the invitation saw its token. It reaches the
- * inviting team alone, founds no team, and another team confirms it before it is a member there.
+ * Accounts of the platform, for staff. An e-mail address is verified when staff vouch for it, or when its
+ * owner uses a claim that staff made; an account that was made by accepting an invitation is unverified,
+ * because whoever made the invitation saw its token. It reaches the inviting team alone, founds no team, and
+ * another team confirms it before it is a member there.
  *
  * @generated from service svc.account.v1.AdminAccountsService
  */
@@ -905,8 +913,8 @@ export const AdminAccountsService: GenService<{
     output: typeof AccountDetailsSchema;
   },
   /**
-   * Vouches for the address of an account: whoever holds the account owns the address. Needs a session of staff. Doing so again changes
-   * nothing. Errors: `not_found` (404).
+   * Vouches for the address of an account: whoever holds the account owns the address. Needs a session of
+   * staff. Doing so again changes nothing. Errors: `not_found` (404).
    *
    * @generated from rpc svc.account.v1.AdminAccountsService.VerifyEmail
    */
@@ -916,9 +924,9 @@ export const AdminAccountsService: GenService<{
     output: typeof AccountDetailsSchema;
   },
   /**
-   * Makes a claim of an address, for the person whom staff know to own it; hand the token over yourself. It is good for 7 days, once, and as
-   * long as whoever made it is staff; a new one replaces the open one. Needs a session of staff.
-   * Errors: `state_conflict` (409, the address belongs to a verified account).
+   * Makes a claim of an address, for the person whom staff know to own it; hand the token over yourself. It
+   * is good for 7 days, once, and as long as whoever made it is staff; a new one replaces the open one. Needs
+   * a session of staff. Errors: `state_conflict` (409, the address belongs to a verified account).
    *
    * @generated from rpc svc.account.v1.AdminAccountsService.CreateClaim
    */

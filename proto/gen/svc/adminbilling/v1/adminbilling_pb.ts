@@ -170,8 +170,8 @@ export type GrantCreditRequest = Message<"svc.adminbilling.v1.GrantCreditRequest
   teamId: string;
 
   /**
-   * Amount in minor units, whole, 1 to 1,000,000. In a currency of three decimals a multiple of 10, and in `isk` and
-   * `ugx` of 100, since it pays what the provider takes in such steps.
+   * Amount in minor units, whole, 1 to 1,000,000. In a currency of three decimals a multiple of 10, and in
+   * `isk` and `ugx` of 100, since it pays what the provider takes in such steps.
    *
    * @generated from field: double amount_cents = 2;
    */
@@ -297,7 +297,8 @@ export type BillingTask = Message<"svc.adminbilling.v1.BillingTask"> & {
   total: number;
 
   /**
-   * Months that were closed, or would be, oldest first, once it has ended. Empty: none has ended that is open.
+   * Months that were closed, or would be, oldest first, once it has ended. Empty: none has ended that is
+   * open.
    *
    * @generated from field: repeated svc.adminbilling.v1.ClosedMonth months = 6;
    */
@@ -571,7 +572,8 @@ export enum BillingTaskState {
   DONE = 2,
 
   /**
-   * It ended without its result; `problem` says why. What it did stays, and the same act begun anew goes on from there.
+   * It ended without its result; `problem` says why. What it did stays, and the same act begun anew goes on
+   * from there.
    *
    * @generated from enum value: BILLING_TASK_STATE_FAILED = 3;
    */
@@ -591,7 +593,8 @@ export const BillingTaskStateSchema: GenEnum<BillingTaskState> = /*@__PURE__*/
  */
 export const AdminBillingService: GenService<{
   /**
-   * Lists prices, those that begin last first: of each meter the first that has begun is in force for what is claimed now.
+   * Lists prices, those that begin last first: of each meter the first that has begun is in force for what is
+   * claimed now.
    *
    * @generated from rpc svc.adminbilling.v1.AdminBillingService.ListPrices
    */
@@ -601,7 +604,8 @@ export const AdminBillingService: GenService<{
     output: typeof ListPricesResponseSchema;
   },
   /**
-   * Publishes a price for what is claimed from then on; what was claimed before keeps its own. Prices are never changed and never deleted. Errors: `validation_failed` (400, a beginning less than a minute ahead),
+   * Publishes a price for what is claimed from then on; what was claimed before keeps its own. Prices are
+   * never changed and never deleted. Errors: `validation_failed` (400, a beginning less than a minute ahead),
    * `state_conflict` (409, the meter has a price from that very moment).
    *
    * @generated from rpc svc.adminbilling.v1.AdminBillingService.PublishPrice
@@ -612,7 +616,8 @@ export const AdminBillingService: GenService<{
     output: typeof PriceSchema;
   },
   /**
-   * Grants a team credit that nobody paid for. Errors: `not_found` (404), `validation_failed` (400, an amount that is not whole, an end in the past).
+   * Grants a team credit that nobody paid for. Errors: `not_found` (404), `validation_failed` (400, an amount
+   * that is not whole, an end in the past).
    *
    * @generated from rpc svc.adminbilling.v1.AdminBillingService.GrantCredit
    */
@@ -622,7 +627,9 @@ export const AdminBillingService: GenService<{
     output: typeof CreditEntrySchema;
   },
   /**
-   * Takes back what is left of a grant that was a mistake; what a statement used of it stays used. Said again it changes nothing. Errors: `not_found` (404, no grant of this team), `state_conflict` (409, nothing is left of it).
+   * Takes back what is left of a grant that was a mistake; what a statement used of it stays used. Said again
+   * it changes nothing. Errors: `not_found` (404, no grant of this team), `state_conflict` (409, nothing is
+   * left of it).
    *
    * @generated from rpc svc.adminbilling.v1.AdminBillingService.RevokeGrant
    */
@@ -632,8 +639,10 @@ export const AdminBillingService: GenService<{
     output: typeof CreditEntrySchema;
   },
   /**
-   * Begins to close the months that have ended for an hour, oldest first, as the server does by itself; with `dry_run` nothing is written. The work goes on by itself, and the answer is its beginning: `adminBilling.getTask` has its
-   * progress and its end. While one of the same kind is at work, that one is returned. Errors: `state_conflict` (409, reports of the month are not published yet).
+   * Begins to close the months that have ended for an hour, oldest first, as the server does by itself; with
+   * `dry_run` nothing is written. The work goes on by itself, and the answer is its beginning:
+   * `adminBilling.getTask` has its progress and its end. While one of the same kind is at work, that one is
+   * returned. Errors: `state_conflict` (409, reports of the month are not published yet).
    *
    * @generated from rpc svc.adminbilling.v1.AdminBillingService.Close
    */
@@ -643,7 +652,9 @@ export const AdminBillingService: GenService<{
     output: typeof BillingTaskSchema;
   },
   /**
-   * Begins to ask the provider about everything that is open here, as the server does by itself from time to time, for notices that got lost. The answer is the beginning, as with `close`. Errors: `billing_unconfigured` (503).
+   * Begins to ask the provider about everything that is open here, as the server does by itself from time to
+   * time, for notices that got lost. The answer is the beginning, as with `close`. Errors:
+   * `billing_unconfigured` (503).
    *
    * @generated from rpc svc.adminbilling.v1.AdminBillingService.Reconcile
    */

@@ -229,8 +229,9 @@ export const EventStateSchema: GenEnum<EventState> = /*@__PURE__*/
   enumDesc(file_svc_adminevents_v1_adminevents, 0);
 
 /**
- * Effects of events (usage, notifications, deliveries of webhooks …). Each is done once, by one statement for many teams. An effect that cannot take an event waits for it alone, is
- * tried again up to ten times, and is dead then until it is played again.
+ * Effects of events (usage, notifications, deliveries of webhooks …). Each is done once, by one statement for
+ * many teams. An effect that cannot take an event waits for it alone, is tried again up to ten times, and is
+ * dead then until it is played again.
  *
  * @generated from service svc.adminevents.v1.AdminEventsService
  */
@@ -246,7 +247,8 @@ export const AdminEventsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter it is all of them. It has no error of its own.
+   * Has effects tried again at once, dead ones too, with all their attempts ahead of them. Without a filter
+   * it is all of them. It has no error of its own.
    *
    * @generated from rpc svc.adminevents.v1.AdminEventsService.Replay
    */

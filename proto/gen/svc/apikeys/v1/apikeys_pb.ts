@@ -155,7 +155,8 @@ export type CreateRequest = Message<"svc.apikeys.v1.CreateRequest"> & {
   name: string;
 
   /**
-   * Scopes of the key. Default: everything the caller may do, without `staff`, `key:manage` and `release:approve`.
+   * Scopes of the key. Default: everything the caller may do, without `staff`, `key:manage` and
+   * `release:approve`.
    *
    * @generated from field: repeated svc.options.v1.Scope scopes = 2;
    */
@@ -233,17 +234,18 @@ export const RevokeRequestSchema: GenMessage<RevokeRequest> = /*@__PURE__*/
   messageDesc(file_svc_apikeys_v1_apikeys, 5);
 
 /**
- * API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team. Keys are managed with a
- * session, or with a key that holds the scope `key:manage`. A key that was made with another one is its child: it holds no more scopes,
- * no more teams and no more time than its parent, and ends with it. A key without the scope `staff` neither sees nor touches one that
- * holds it; one that is narrowed to a team manages the keys of that team alone.
+ * API keys of the calling account. A key acts as its owner, narrowed to its scopes and, if set, to one team.
+ * Keys are managed with a session, or with a key that holds the scope `key:manage`. A key that was made with
+ * another one is its child: it holds no more scopes, no more teams and no more time than its parent, and ends
+ * with it. A key without the scope `staff` neither sees nor touches one that holds it; one that is narrowed
+ * to a team manages the keys of that team alone.
  *
  * @generated from service svc.apikeys.v1.ApiKeysService
  */
 export const ApiKeysService: GenService<{
   /**
-   * Lists all keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never shown again. Errors: `scope_missing`
-   * (403).
+   * Lists all keys of the calling account, newest first, revoked ones included for 90 days. Secrets are never
+   * shown again. Errors: `scope_missing` (403).
    *
    * @generated from rpc svc.apikeys.v1.ApiKeysService.List
    */
@@ -253,8 +255,9 @@ export const ApiKeysService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Creates a key and answers its secret once. A key that is made with a key is bounded by it and ends with it, however long it asked for.
-   * Errors: `scope_missing` (403), `not_found` (404, team), `limit_reached` (409).
+   * Creates a key and answers its secret once. A key that is made with a key is bounded by it and ends with
+   * it, however long it asked for. Errors: `scope_missing` (403), `not_found` (404, team), `limit_reached`
+   * (409).
    *
    * @generated from rpc svc.apikeys.v1.ApiKeysService.Create
    */
@@ -264,8 +267,9 @@ export const ApiKeysService: GenService<{
     output: typeof CreateResponseSchema;
   },
   /**
-   * Revokes a key at once, and with it every key that was made with it; calls made with them answer `credentials_invalid` (401). Revoking it
-   * again changes nothing. Errors: `scope_missing` (403), `not_found` (404).
+   * Revokes a key at once, and with it every key that was made with it; calls made with them answer
+   * `credentials_invalid` (401). Revoking it again changes nothing. Errors: `scope_missing` (403),
+   * `not_found` (404).
    *
    * @generated from rpc svc.apikeys.v1.ApiKeysService.Revoke
    */

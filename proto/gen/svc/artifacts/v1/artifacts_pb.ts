@@ -78,7 +78,8 @@ export type ArtifactSource = Message<"svc.artifacts.v1.ArtifactSource"> & {
   repository?: string | undefined;
 
   /**
-   * Branch, as its run named it, or of its build. Absent of a build that named its commit: nobody looked whether the branch has it.
+   * Branch, as its run named it, or of its build. Absent of a build that named its commit: nobody looked
+   * whether the branch has it.
    *
    * @generated from field: optional string branch = 8;
    */
@@ -169,7 +170,8 @@ export type Artifact = Message<"svc.artifacts.v1.Artifact"> & {
   uri?: string | undefined;
 
   /**
-   * Media type; of an image of a build that of the manifest which its registry confirmed, such as `application/vnd.oci.image.manifest.v1+json`. Absent: not known.
+   * Media type; of an image of a build that of the manifest which its registry confirmed, such as
+   * `application/vnd.oci.image.manifest.v1+json`. Absent: not known.
    *
    * @generated from field: optional string media_type = 7;
    */
@@ -197,7 +199,8 @@ export type Artifact = Message<"svc.artifacts.v1.Artifact"> & {
   sbom?: ArtifactSbom | undefined;
 
   /**
-   * Platform of an image of a build: operating system, architecture and, where it is known, the variant, such as `linux/amd64`. Absent: not known.
+   * Platform of an image of a build: operating system, architecture and, where it is known, the variant, such
+   * as `linux/amd64`. Absent: not known.
    *
    * @generated from field: optional string platform = 11;
    */
@@ -212,7 +215,8 @@ export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
   messageDesc(file_svc_artifacts_v1_artifacts, 1);
 
 /**
- * State of the lists of an artifact's packages. Its own fields are those of the first list: what a runner listed comes before what was uploaded.
+ * State of the lists of an artifact's packages. Its own fields are those of the first list: what a runner
+ * listed comes before what was uploaded.
  *
  * @generated from message svc.artifacts.v1.ArtifactSbom
  */
@@ -309,7 +313,8 @@ export type SbomList = Message<"svc.artifacts.v1.SbomList"> & {
   at?: Timestamp | undefined;
 
   /**
-   * Differences from the first list, if that is a runner's; absent: it is the first, or no runner listed anything.
+   * Differences from the first list, if that is a runner's; absent: it is the first, or no runner listed
+   * anything.
    *
    * @generated from field: optional svc.artifacts.v1.SbomDifference difference = 7;
    */
@@ -435,7 +440,8 @@ export type Verification = Message<"svc.artifacts.v1.Verification"> & {
   problem?: string | undefined;
 
   /**
-   * Key that signed it: `sgk_…` of the service, `tky_…` of the team's trusted keys, `tid_…` of its trusted identities; absent: nobody known.
+   * Key that signed it: `sgk_…` of the service, `tky_…` of the team's trusted keys, `tid_…` of its trusted
+   * identities; absent: nobody known.
    *
    * @generated from field: optional string key_id = 3;
    */
@@ -512,21 +518,24 @@ export type Attestation = Message<"svc.artifacts.v1.Attestation"> & {
   verification?: Verification | undefined;
 
   /**
-   * The statement of in-toto; absent if it cannot be read, and of one above 1,048,576 bytes: the bundle has it.
+   * The statement of in-toto; absent if it cannot be read, and of one above 1,048,576 bytes: the bundle has
+   * it.
    *
    * @generated from field: google.protobuf.Struct statement = 4;
    */
   statement?: JsonObject | undefined;
 
   /**
-   * The Sigstore bundle or DSSE envelope, which verifies without this service: with the keys of `/signing-keys`. One that was uploaded as a gzip is here unpacked.
+   * The Sigstore bundle or DSSE envelope, which verifies without this service: with the keys of
+   * `/signing-keys`. One that was uploaded as a gzip is here unpacked.
    *
    * @generated from field: google.protobuf.Struct bundle = 5;
    */
   bundle?: JsonObject | undefined;
 
   /**
-   * SHA-256 of the bundle as it was made or uploaded, of one that was uploaded as a gzip that of what it unpacks to: 64 hexadecimal digits.
+   * SHA-256 of the bundle as it was made or uploaded, of one that was uploaded as a gzip that of what it
+   * unpacks to: 64 hexadecimal digits.
    *
    * @generated from field: string sha256 = 6;
    */
@@ -834,8 +843,10 @@ export type UploadRequest = Message<"svc.artifacts.v1.UploadRequest"> & {
   artifactId: string;
 
   /**
-   * The file as it is: a Sigstore bundle or a DSSE envelope, JSON, at most 2,359,296 bytes; or base64 of its gzip, at most 2,359,296 characters, which unpacks to at most 6,291,456 bytes: the command packs what is longer by itself. A statement has at
-   * most 1,048,576 bytes; one of CycloneDX or SPDX has at most 4,194,304.
+   * The file as it is: a Sigstore bundle or a DSSE envelope, JSON, at most 2,359,296 bytes; or base64 of its
+   * gzip, at most 2,359,296 characters, which unpacks to at most 6,291,456 bytes: the command packs what is
+   * longer by itself. A statement has at most 1,048,576 bytes; one of CycloneDX or SPDX has at most
+   * 4,194,304.
    *
    * @generated from field: string bundle = 3;
    */
@@ -1451,14 +1462,16 @@ export type ImpactResponse = Message<"svc.artifacts.v1.ImpactResponse"> & {
   answer: ImpactAnswer;
 
   /**
-   * Count of what is not known, of a question after a package; absent for a digest and for a commit, of which everything is known.
+   * Count of what is not known, of a question after a package; absent for a digest and for a commit, of which
+   * everything is known.
    *
    * @generated from field: optional svc.artifacts.v1.ImpactUnknown unknown = 7;
    */
   unknown?: ImpactUnknown | undefined;
 
   /**
-   * Names of packages of the team that are spelled much like the one that was not found, at most 10, the nearest first.
+   * Names of packages of the team that are spelled much like the one that was not found, at most 10, the
+   * nearest first.
    *
    * @generated from field: repeated string near_names = 8;
    */
@@ -1668,14 +1681,16 @@ export type ArtifactPassport = Message<"svc.artifacts.v1.ArtifactPassport"> & {
   revision: number;
 
   /**
-   * The document: `artifact`, `sources`, `sbom`, `attestations`, `evaluations` (the latest of each suite), `releases`, `promotions`, `deployments`, each at most 100, and `gaps`: what is missing, in words.
+   * The document: `artifact`, `sources`, `sbom`, `attestations`, `evaluations` (the latest of each suite),
+   * `releases`, `promotions`, `deployments`, each at most 100, and `gaps`: what is missing, in words.
    *
    * @generated from field: google.protobuf.Struct document = 3;
    */
   document?: JsonObject | undefined;
 
   /**
-   * Sigstore bundle of the service: a statement about the artifact, whose predicate is the document with its revision.
+   * Sigstore bundle of the service: a statement about the artifact, whose predicate is the document with its
+   * revision.
    *
    * @generated from field: google.protobuf.Struct bundle = 4;
    */
@@ -1840,7 +1855,8 @@ export enum VerificationStatus {
   UNSPECIFIED = 0,
 
   /**
-   * A key of the service, or one that the team trusts for it, signed exactly this about exactly this artifact.
+   * A key of the service, or one that the team trusts for it, signed exactly this about exactly this
+   * artifact.
    *
    * @generated from enum value: VERIFICATION_STATUS_VALID = 1;
    */
@@ -1985,9 +2001,10 @@ export const LineageKindSchema: GenEnum<LineageKind> = /*@__PURE__*/
   enumDesc(file_svc_artifacts_v1_artifacts, 5);
 
 /**
- * Artifacts of a team, each known by its digest: the same bytes seen again are one more source of the same artifact. Images that builds publish are recorded
- * by themselves, with provenance that the service signs; CI runs report theirs, and what was made elsewhere can be declared. The bytes themselves are not stored here. Artifacts and what is
- * stated about them outlive the builds, environments and projects that they came from.
+ * Artifacts of a team, each known by its digest: the same bytes seen again are one more source of the same
+ * artifact. Images that builds publish are recorded by themselves, with provenance that the service signs; CI
+ * runs report theirs, and what was made elsewhere can be declared. The bytes themselves are not stored here.
+ * Artifacts and what is stated about them outlive the builds, environments and projects that they came from.
  *
  * @generated from service svc.artifacts.v1.ArtifactsService
  */
@@ -2003,7 +2020,8 @@ export const ArtifactsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Returns one artifact with its sources, by its id or by its digest (`sha256:…`). Errors: `not_found` (404).
+   * Returns one artifact with its sources, by its id or by its digest (`sha256:…`). Errors: `not_found`
+   * (404).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Get
    */
@@ -2013,8 +2031,10 @@ export const ArtifactsService: GenService<{
     output: typeof ArtifactSchema;
   },
   /**
-   * Declares an artifact that was made elsewhere: the word of whoever calls, and recorded as that. A digest that is known already is the same artifact with one more source. Errors:
-   * `validation_failed` (400), `not_found` (404: project, or an image in another team's namespace of the local registry), `limit_reached` (409, 200,000 a team).
+   * Declares an artifact that was made elsewhere: the word of whoever calls, and recorded as that. A digest
+   * that is known already is the same artifact with one more source. Errors: `validation_failed` (400),
+   * `not_found` (404: project, or an image in another team's namespace of the local registry),
+   * `limit_reached` (409, 200,000 a team).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Declare
    */
@@ -2024,7 +2044,8 @@ export const ArtifactsService: GenService<{
     output: typeof ArtifactSchema;
   },
   /**
-   * Lists what is stated about an artifact, newest first. What each statement is worth is found out from its bytes at each read. Errors: `not_found` (404).
+   * Lists what is stated about an artifact, newest first. What each statement is worth is found out from its
+   * bytes at each read. Errors: `not_found` (404).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Attestations
    */
@@ -2034,9 +2055,13 @@ export const ArtifactsService: GenService<{
     output: typeof AttestationsResponseSchema;
   },
   /**
-   * Stores a statement that somebody else signed: a Sigstore bundle 0.1 to 0.3 around a DSSE envelope, or the envelope alone, with a statement of in-toto about the artifact. Without a signature of
-   * a trusted key it is kept as `unverified`, which no policy counts. It is at each of its subjects, also at those that are declared later. The same bundle again is the same attestation, and so is the same statement of the same trusted key in other bytes. Errors: `not_found` (404),
-   * `attestation_invalid` (400), `attestation_subject_mismatch` (400), `limit_reached` (409, 1,000 an artifact of those that are signed by a trusted key, and as many of the others; 10,000 of the others a team, with 100,000 subjects).
+   * Stores a statement that somebody else signed: a Sigstore bundle 0.1 to 0.3 around a DSSE envelope, or the
+   * envelope alone, with a statement of in-toto about the artifact. Without a signature of a trusted key it
+   * is kept as `unverified`, which no policy counts. It is at each of its subjects, also at those that are
+   * declared later. The same bundle again is the same attestation, and so is the same statement of the same
+   * trusted key in other bytes. Errors: `not_found` (404), `attestation_invalid` (400),
+   * `attestation_subject_mismatch` (400), `limit_reached` (409, 1,000 an artifact of those that are signed by
+   * a trusted key, and as many of the others; 10,000 of the others a team, with 100,000 subjects).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Upload
    */
@@ -2046,8 +2071,11 @@ export const ArtifactsService: GenService<{
     output: typeof AttestationSchema;
   },
   /**
-   * Removes a statement that somebody brought or stated: one that is not verified by its uploader or an admin; one that is, or an evaluation, which is evidence, by the session of an admin, never by a key. It goes from each of its subjects. The ledger keeps
-   * its SHA-256. What the service states by itself, as the provenance of a build, stays. Errors: `not_found` (404, the artifact or the statement), `role_insufficient` (403), `session_required` (403), `state_conflict` (409, a statement of the service).
+   * Removes a statement that somebody brought or stated: one that is not verified by its uploader or an
+   * admin; one that is, or an evaluation, which is evidence, by the session of an admin, never by a key. It
+   * goes from each of its subjects. The ledger keeps its SHA-256. What the service states by itself, as the
+   * provenance of a build, stays. Errors: `not_found` (404, the artifact or the statement),
+   * `role_insufficient` (403), `session_required` (403), `state_conflict` (409, a statement of the service).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.RemoveAttestation
    */
@@ -2057,8 +2085,10 @@ export const ArtifactsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lists what an artifact is made of, in the order of package URLs: every package as each list of the artifact states it, with `listedBy`. What two lists say otherwise of a package stands there twice.
-   * Errors: `not_found` (404, the artifact, or nothing is known of its packages: `sbom` of the artifact says why).
+   * Lists what an artifact is made of, in the order of package URLs: every package as each list of the
+   * artifact states it, with `listedBy`. What two lists say otherwise of a package stands there twice.
+   * Errors: `not_found` (404, the artifact, or nothing is known of its packages: `sbom` of the artifact says
+   * why).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Packages
    */
@@ -2068,10 +2098,14 @@ export const ArtifactsService: GenService<{
     output: typeof PackagesResponseSchema;
   },
   /**
-   * Tells what a digest, a commit or a package is part of, beginning with what runs now: environments whose current deployment has it, releases that hold it, artifacts, newest first, each at most 100 with
-   * their count. Exactly one of the three is given. Nothing found is no error: `answer` says whether that means anything, as of an artifact without a list of packages nobody knows. A package is given by its name as people write it (`openssl`,
-   * `@scope/name`, `group:artifact`, `group/artifact`, `vendor/name`, or the last parts of it: `log4j-core`; of npm a name without its scope is another package) or by its package URL, each with `@version` or without. Upper and lower case are the same;
-   * packages of deb and apk are found by the name of their source as well. Errors: `validation_failed` (400: not exactly one, or no name).
+   * Tells what a digest, a commit or a package is part of, beginning with what runs now: environments whose
+   * current deployment has it, releases that hold it, artifacts, newest first, each at most 100 with their
+   * count. Exactly one of the three is given. Nothing found is no error: `answer` says whether that means
+   * anything, as of an artifact without a list of packages nobody knows. A package is given by its name as
+   * people write it (`openssl`, `@scope/name`, `group:artifact`, `group/artifact`, `vendor/name`, or the last
+   * parts of it: `log4j-core`; of npm a name without its scope is another package) or by its package URL,
+   * each with `@version` or without. Upper and lower case are the same; packages of deb and apk are found by
+   * the name of their source as well. Errors: `validation_failed` (400: not exactly one, or no name).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Impact
    */
@@ -2081,7 +2115,9 @@ export const ArtifactsService: GenService<{
     output: typeof ImpactResponseSchema;
   },
   /**
-   * Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases, promotions and deployments behind it, the newest 100 of each. Computed at the call. Errors: `not_found` (404).
+   * Returns where an artifact came from and where it went: commits, builds and CI runs before it; releases,
+   * promotions and deployments behind it, the newest 100 of each. Computed at the call. Errors: `not_found`
+   * (404).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Lineage
    */
@@ -2091,8 +2127,9 @@ export const ArtifactsService: GenService<{
     output: typeof LineageResponseSchema;
   },
   /**
-   * Returns the passport of an artifact: everything that is known of it in one signed document, made by a job two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404, the
-   * job has not run yet).
+   * Returns the passport of an artifact: everything that is known of it in one signed document, made by a job
+   * two seconds after the last event about it. Errors: `not_found` (404), `passport_not_ready` (404, the job
+   * has not run yet).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Passport
    */
@@ -2102,9 +2139,12 @@ export const ArtifactsService: GenService<{
     output: typeof ArtifactPassportSchema;
   },
   /**
-   * Says what an artifact is made of: a document of CycloneDX (JSON, 1.4 to 1.7) or SPDX (JSON, 2.2, 2.3, 3.0). It stands beside what the runner of a build listed and what others uploaded, and replaces none of them: policies see the packages and
-   * licences of all lists, so that a document can add and never take away. `sbom.lists` of the answer says how it differs from the runner's list. The same document again changes nothing. Errors: `not_found` (404), `validation_failed` (400, the
-   * document cannot be read), `limit_reached` (409, 10 documents an artifact, 3 of them of one account, with 10,000 packages in all).
+   * Says what an artifact is made of: a document of CycloneDX (JSON, 1.4 to 1.7) or SPDX (JSON, 2.2, 2.3,
+   * 3.0). It stands beside what the runner of a build listed and what others uploaded, and replaces none of
+   * them: policies see the packages and licences of all lists, so that a document can add and never take
+   * away. `sbom.lists` of the answer says how it differs from the runner's list. The same document again
+   * changes nothing. Errors: `not_found` (404), `validation_failed` (400, the document cannot be read),
+   * `limit_reached` (409, 10 documents an artifact, 3 of them of one account, with 10,000 packages in all).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.UploadSbom
    */
@@ -2114,8 +2154,9 @@ export const ArtifactsService: GenService<{
     output: typeof ArtifactSchema;
   },
   /**
-   * Returns a document about an artifact byte for byte as it came, gzipped or not: its SHA-256 is that of `sbom.lists`, and of a runner's that which the signed statement about it names. Errors: `not_found` (404, the artifact, or it has no such
-   * document).
+   * Returns a document about an artifact byte for byte as it came, gzipped or not: its SHA-256 is that of
+   * `sbom.lists`, and of a runner's that which the signed statement about it names. Errors: `not_found` (404,
+   * the artifact, or it has no such document).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.Sbom
    */
@@ -2125,7 +2166,8 @@ export const ArtifactsService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * Removes a document that was uploaded. It is evidence: it takes the session of an admin. What a runner listed stays. Errors: `not_found` (404, the artifact, or no such document was uploaded).
+   * Removes a document that was uploaded. It is evidence: it takes the session of an admin. What a runner
+   * listed stays. Errors: `not_found` (404, the artifact, or no such document was uploaded).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.RemoveSbom
    */
@@ -2135,8 +2177,10 @@ export const ArtifactsService: GenService<{
     output: typeof ArtifactSchema;
   },
   /**
-   * Reports an artifact that a CI run made: the word of the run, and recorded as that, with what is known of the run. A digest that is known already is the same artifact with one more source. Errors: `not_found` (404,
-   * CI run, or an image in another team's namespace of the local registry), `ci_connection_paused` (409), `limit_reached` (409, 200,000 a team).
+   * Reports an artifact that a CI run made: the word of the run, and recorded as that, with what is known of
+   * the run. A digest that is known already is the same artifact with one more source. Errors: `not_found`
+   * (404, CI run, or an image in another team's namespace of the local registry), `ci_connection_paused`
+   * (409), `limit_reached` (409, 200,000 a team).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.ReportForRun
    */
@@ -2146,9 +2190,13 @@ export const ArtifactsService: GenService<{
     output: typeof ArtifactSchema;
   },
   /**
-   * Records how an artifact did in an evaluation, as a statement that the service signs: it vouches for who said so and when, and not for the result, so its `assuranceLevel` is `self_attested`. A sandbox run of the team that is named is a
-   * reference, with its exit code and runner, and changes nothing of that. Another evaluation is another statement; the same one again is the one before. Policies count the newest of each account and suite, of the ten suites that the account stated
-   * last. Errors: `not_found` (404, the artifact or the sandbox run), `validation_failed` (400), `limit_reached` (409, 1,000 evaluations an artifact, 200 of them of one account).
+   * Records how an artifact did in an evaluation, as a statement that the service signs: it vouches for who
+   * said so and when, and not for the result, so its `assuranceLevel` is `self_attested`. A sandbox run of
+   * the team that is named is a reference, with its exit code and runner, and changes nothing of that.
+   * Another evaluation is another statement; the same one again is the one before. Policies count the newest
+   * of each account and suite, of the ten suites that the account stated last. Errors: `not_found` (404, the
+   * artifact or the sandbox run), `validation_failed` (400), `limit_reached` (409, 1,000 evaluations an
+   * artifact, 200 of them of one account).
    *
    * @generated from rpc svc.artifacts.v1.ArtifactsService.AttestEvaluation
    */

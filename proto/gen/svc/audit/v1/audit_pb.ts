@@ -33,7 +33,8 @@ export type AuditActor = Message<"svc.audit.v1.AuditActor"> & {
   kind: AuditActorKind;
 
   /**
-   * Account id, key id, runner id, `<provider>:<repository id>:<run id>:<attempt>` of a CI job, or the name of the part of the service.
+   * Account id, key id, runner id, `<provider>:<repository id>:<run id>:<attempt>` of a CI job, or the name
+   * of the part of the service.
    *
    * @generated from field: string id = 2;
    */
@@ -139,7 +140,8 @@ export const AuditEntrySchema: GenMessage<AuditEntry> = /*@__PURE__*/
   messageDesc(file_svc_audit_v1_audit, 1);
 
 /**
- * A signed statement that a chain ended so at that time. Kept outside of the database, it shows a later cut or rewrite.
+ * A signed statement that a chain ended so at that time. Kept outside of the database, it shows a later cut
+ * or rewrite.
  *
  * @generated from message svc.audit.v1.AuditCheckpoint
  */
@@ -180,7 +182,8 @@ export type AuditCheckpoint = Message<"svc.audit.v1.AuditCheckpoint"> & {
   publicKey: string;
 
   /**
-   * Ed25519 signature of `"audit-checkpoint.v1\n" + chain + "\n" + seq + "\n" + hash + "\n" + milliseconds`, base64url.
+   * Ed25519 signature of `"audit-checkpoint.v1\n" + chain + "\n" + seq + "\n" + hash + "\n" + milliseconds`,
+   * base64url.
    *
    * @generated from field: string signature = 6;
    */
@@ -670,7 +673,8 @@ export enum AuditFinding {
   ENTRY_DUPLICATED = 5,
 
   /**
-   * Entries that a checkpoint has seen are gone from the end: the tail was cut off, or an old backup was restored.
+   * Entries that a checkpoint has seen are gone from the end: the tail was cut off, or an old backup was
+   * restored.
    *
    * @generated from enum value: AUDIT_FINDING_TAIL_MISSING = 6;
    */
@@ -698,9 +702,10 @@ export const AuditFindingSchema: GenEnum<AuditFinding> = /*@__PURE__*/
   enumDesc(file_svc_audit_v1_audit, 1);
 
 /**
- * A team's ledger. Each entry carries the hash of the one before it: `hash = SHA-256("audit.v1\n" + chain + "\n" + seq + "\n" + previousHash +
- * "\n" + JCS(entry))`, where `JCS(entry)` is `{action, actor: {display, id, kind}, at, details, requestId, target}` in RFC 8785 canonical JSON with
- * `at` in milliseconds since 1970. Entries are never changed and never removed.
+ * A team's ledger. Each entry carries the hash of the one before it: `hash = SHA-256("audit.v1\n" + chain +
+ * "\n" + seq + "\n" + previousHash + "\n" + JCS(entry))`, where `JCS(entry)` is `{action, actor: {display,
+ * id, kind}, at, details, requestId, target}` in RFC 8785 canonical JSON with `at` in milliseconds since
+ * 1970. Entries are never changed and never removed.
  *
  * @generated from service svc.audit.v1.AuditService
  */
@@ -726,8 +731,8 @@ export const AuditService: GenService<{
     output: typeof VerifyResponseSchema;
   },
   /**
-   * Streams every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept: application/x-ndjson` each is one line of
-   * JSON.
+   * Streams every entry of a team, oldest first, and at the end a signed checkpoint to keep. With `Accept:
+   * application/x-ndjson` each is one line of JSON.
    *
    * @generated from rpc svc.audit.v1.AuditService.Export
    */
@@ -740,7 +745,8 @@ export const AuditService: GenService<{
   serviceDesc(file_svc_audit_v1_audit, 0);
 
 /**
- * The ledger of the whole installation, for staff: the chain `platform` (features, regions, staff acts) and every team's.
+ * The ledger of the whole installation, for staff: the chain `platform` (features, regions, staff acts) and
+ * every team's.
  *
  * @generated from service svc.audit.v1.AdminAuditService
  */

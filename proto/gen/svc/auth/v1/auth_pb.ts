@@ -2,7 +2,8 @@
 // @generated from file svc/auth/v1/auth.proto (package svc.auth.v1, syntax proto3)
 /* eslint-disable */
 
-// Sign-in and sign-out of people. Programs use API keys (`svc.apikeys.v1`), runners sign their requests (`svc.runner.v1`).
+// Sign-in and sign-out of people. Programs use API keys (`svc.apikeys.v1`), runners sign their requests
+// (`svc.runner.v1`).
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -112,10 +113,11 @@ export const LogoutRequestSchema: GenMessage<LogoutRequest> = /*@__PURE__*/
  */
 export const AuthService: GenService<{
   /**
-   * Opens a session with e-mail and password, and a one-time code when the account has TOTP enrolled. The token is sent as
-   * `Authorization: Bearer` afterwards; a browser also receives it as an HttpOnly cookie. A session ends after 12 hours without use,
-   * after 7 days in any case (staff: 30 minutes, 12 hours), or with `logout`.
-   * Errors: `credentials_invalid` (401), `totp_required` (401), `totp_invalid` (401), `rate_limited` (429).
+   * Opens a session with e-mail and password, and a one-time code when the account has TOTP enrolled. The
+   * token is sent as `Authorization: Bearer` afterwards; a browser also receives it as an HttpOnly cookie. A
+   * session ends after 12 hours without use, after 7 days in any case (staff: 30 minutes, 12 hours), or with
+   * `logout`. Errors: `credentials_invalid` (401), `totp_required` (401), `totp_invalid` (401),
+   * `rate_limited` (429).
    *
    * @generated from rpc svc.auth.v1.AuthService.Login
    */
@@ -125,7 +127,8 @@ export const AuthService: GenService<{
     output: typeof LoginResponseSchema;
   },
   /**
-   * Ends the session of the calling token. Calling it again with the same token answers `credentials_invalid` (401).
+   * Ends the session of the calling token. Calling it again with the same token answers `credentials_invalid`
+   * (401).
    *
    * @generated from rpc svc.auth.v1.AuthService.Logout
    */

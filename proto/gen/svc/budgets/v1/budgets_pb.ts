@@ -55,7 +55,8 @@ export type Budget = Message<"svc.budgets.v1.Budget"> & {
   environmentId?: string | undefined;
 
   /**
-   * Limit of a UTC month in major units of the currency: 200 is 200 dollars. 0: nothing beyond included time; with `hold` and nothing included the first run is refused.
+   * Limit of a UTC month in major units of the currency: 200 is 200 dollars. 0: nothing beyond included time;
+   * with `hold` and nothing included the first run is refused.
    *
    * @generated from field: double monthly_limit = 5;
    */
@@ -90,7 +91,8 @@ export type Budget = Message<"svc.budgets.v1.Budget"> & {
   spent: string;
 
   /**
-   * Spent of the limit in percent, with one decimal, rounded down. With a limit of 0: 0, or 100 once anything is spent.
+   * Spent of the limit in percent, with one decimal, rounded down. With a limit of 0: 0, or 100 once anything
+   * is spent.
    *
    * @generated from field: double percent_used = 10;
    */
@@ -132,7 +134,8 @@ export type Budget = Message<"svc.budgets.v1.Budget"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * True if the project or environment whose costs it measures was deleted. Then it is bound to nothing and holds nothing; what was spent there stays.
+   * True if the project or environment whose costs it measures was deleted. Then it is bound to nothing and
+   * holds nothing; what was spent there stays.
    *
    * @generated from field: bool scope_deleted = 16;
    */
@@ -216,14 +219,16 @@ export type SetRequest = Message<"svc.budgets.v1.SetRequest"> & {
   projectId?: string | undefined;
 
   /**
-   * Environment of the team whose costs it measures. Together with a project it must be one of that project's.
+   * Environment of the team whose costs it measures. Together with a project it must be one of that
+   * project's.
    *
    * @generated from field: optional string environment_id = 4;
    */
   environmentId?: string | undefined;
 
   /**
-   * Limit of a UTC month in major units, 0 to 1,000,000,000, whole in minor units: 12.34 is fine, 12.345 is not.
+   * Limit of a UTC month in major units, 0 to 1,000,000,000, whole in minor units: 12.34 is fine, 12.345 is
+   * not.
    *
    * @generated from field: optional double monthly_limit = 5;
    */
@@ -369,10 +374,11 @@ export const BudgetStateSchema: GenEnum<BudgetState> = /*@__PURE__*/
   enumDesc(file_svc_budgets_v1_budgets, 1);
 
 /**
- * Budgets measure the net costs of their scope in the UTC month, all of it, whenever they were made. Admins and owners are told at 50, 80 and 100 % and
- * when the forecast passes the limit, once each; of several that are passed at once the highest. With `enforcement` `hold` new runs and builds of the
- * scope are refused from 100 % on (`spend_refused`, 402); what is queued or running goes on. Raising the limit, switching the budget off or a new month lets work
- * in again, within 15 seconds.
+ * Budgets measure the net costs of their scope in the UTC month, all of it, whenever they were made. Admins
+ * and owners are told at 50, 80 and 100 % and when the forecast passes the limit, once each; of several that
+ * are passed at once the highest. With `enforcement` `hold` new runs and builds of the scope are refused from
+ * 100 % on (`spend_refused`, 402); what is queued or running goes on. Raising the limit, switching the budget
+ * off or a new month lets work in again, within 15 seconds.
  *
  * @generated from service svc.budgets.v1.BudgetsService
  */
@@ -388,9 +394,11 @@ export const BudgetsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Sets the budget of a scope: makes it, or gives the one that is there these values; what is not named keeps its value. With `id` the scope is left out or the same as before. Errors: `validation_failed` (400, a limit that is not
-   * whole in minor units, another scope than the budget of `id` has, an environment of another project), `currency_unsupported` (400), `not_found` (404, also a project or environment of another team),
-   * `limit_reached` (409, 100 a team).
+   * Sets the budget of a scope: makes it, or gives the one that is there these values; what is not named
+   * keeps its value. With `id` the scope is left out or the same as before. Errors: `validation_failed` (400,
+   * a limit that is not whole in minor units, another scope than the budget of `id` has, an environment of
+   * another project), `currency_unsupported` (400), `not_found` (404, also a project or environment of
+   * another team), `limit_reached` (409, 100 a team).
    *
    * @generated from rpc svc.budgets.v1.BudgetsService.Set
    */

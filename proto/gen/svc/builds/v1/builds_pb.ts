@@ -222,7 +222,8 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   message?: string | undefined;
 
   /**
-   * True if a person must decide whether it is run again, because it had begun to publish or deploy when its runner was lost.
+   * True if a person must decide whether it is run again, because it had begun to publish or deploy when its
+   * runner was lost.
    *
    * @generated from field: bool needs_decision = 22;
    */
@@ -285,7 +286,8 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   logMissingBytes: number;
 
   /**
-   * True if the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice.
+   * True if the stored output is not the one that the runner announced at its end (length and SHA-256), after
+   * it was sent twice.
    *
    * @generated from field: bool log_mismatch = 31;
    */
@@ -320,8 +322,9 @@ export type Build = Message<"svc.builds.v1.Build"> & {
   maxAttempts: number;
 
   /**
-   * Tag of the image, `<number>-<first 7 digits of the commit>` of the build that published it: `6-5a2b7f2`; the number alone where an older runner published
-   * the head of a branch. Absent until published, of a promotion, and of a build that was published before the service kept it.
+   * Tag of the image, `<number>-<first 7 digits of the commit>` of the build that published it: `6-5a2b7f2`;
+   * the number alone where an older runner published the head of a branch. Absent until published, of a
+   * promotion, and of a build that was published before the service kept it.
    *
    * @generated from field: optional string tag = 36;
    */
@@ -349,7 +352,8 @@ export type BuildTrace = Message<"svc.builds.v1.BuildTrace"> & {
   traceId: string;
 
   /**
-   * Address at which a person can look at the trace: the trace viewer of the installation (`TRACE_VIEWER_URL`), or the build's page in the console.
+   * Address at which a person can look at the trace: the trace viewer of the installation
+   * (`TRACE_VIEWER_URL`), or the build's page in the console.
    *
    * @generated from field: string url = 2;
    */
@@ -398,7 +402,8 @@ export type BuildEvent = Message<"svc.builds.v1.BuildEvent"> & {
   stream?: LogStream | undefined;
 
   /**
-   * State of the build; present on the first event of a build that has not ended, when it changes, and on the last event. An end is told once, last.
+   * State of the build; present on the first event of a build that has not ended, when it changes, and on the
+   * last event. An end is told once, last.
    *
    * @generated from field: optional svc.builds.v1.BuildState state = 5;
    */
@@ -419,7 +424,8 @@ export type BuildEvent = Message<"svc.builds.v1.BuildEvent"> & {
   missingBytes?: number | undefined;
 
   /**
-   * Time at which the control plane stored the output, or learned of the phase; absent on events that say where the build stands.
+   * Time at which the control plane stored the output, or learned of the phase; absent on events that say
+   * where the build stands.
    *
    * @generated from field: optional google.protobuf.Timestamp at = 8;
    */
@@ -566,28 +572,32 @@ export type CreateRequest = Message<"svc.builds.v1.CreateRequest"> & {
   environmentId: string;
 
   /**
-   * Commit, 40 or 64 hexadecimal digits. Default: the head of the environment's branch when the runner clones.
+   * Commit, 40 or 64 hexadecimal digits. Default: the head of the environment's branch when the runner
+   * clones.
    *
    * @generated from field: optional string commit = 2;
    */
   commit?: string | undefined;
 
   /**
-   * The runners that may have it: those of the group that have all of the labels. Default: the environment's; an empty object takes any.
+   * The runners that may have it: those of the group that have all of the labels. Default: the environment's;
+   * an empty object takes any.
    *
    * @generated from field: optional svc.environments.v1.WorkSelector runner = 3;
    */
   runner?: WorkSelector | undefined;
 
   /**
-   * Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It moves nothing of other teams. Default: 0.
+   * Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It
+   * moves nothing of other teams. Default: 0.
    *
    * @generated from field: optional sint32 priority = 4;
    */
   priority?: number | undefined;
 
   /**
-   * Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails with the reason `queue_timeout`. Default: for as long as it takes.
+   * Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails
+   * with the reason `queue_timeout`. Default: for as long as it takes.
    *
    * @generated from field: optional uint32 queue_timeout_seconds = 5;
    */
@@ -664,7 +674,8 @@ export type RollbackRequest = Message<"svc.builds.v1.RollbackRequest"> & {
   buildId: string;
 
   /**
-   * Go on although a policy says no. Of owners alone; where the deploy waits for approval, it belongs to that.
+   * Go on although a policy says no. Of owners alone; where the deploy waits for approval, it belongs to
+   * that.
    *
    * @generated from field: optional svc.builds.v1.BuildOverride override = 3;
    */
@@ -1046,15 +1057,16 @@ export const DeployDecisionSchema: GenEnum<DeployDecision> = /*@__PURE__*/
   enumDesc(file_svc_builds_v1_builds, 3);
 
 /**
- * Builds of an environment. They run one after the other: the next begins when the one before has ended. A customer-operated team's builds
- * run on its own runners, a service-operated team's in the service's pool.
+ * Builds of an environment. They run one after the other: the next begins when the one before has ended. A
+ * customer-operated team's builds run on its own runners, a service-operated team's in the service's pool.
  *
  * @generated from service svc.builds.v1.BuildsService
  */
 export const BuildsService: GenService<{
   /**
-   * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no cursor and is empty past the end.
-   * Errors: `not_found` (404, the environment), `validation_failed` (400, a page and a cursor).
+   * Lists builds of an environment, newest first: behind a cursor, or one page by its number, which has no
+   * cursor and is empty past the end. Errors: `not_found` (404, the environment), `validation_failed` (400, a
+   * page and a cursor).
    *
    * @generated from rpc svc.builds.v1.BuildsService.List
    */
@@ -1074,9 +1086,12 @@ export const BuildsService: GenService<{
     output: typeof BuildSchema;
   },
   /**
-   * Submits a build of a commit, or of the head of the environment's branch. Durable when the call answers. Errors:
-   * `environment_incomplete` (409, no repository, or nowhere to put the image: neither the team nor the installation has a registry), `limit_reached` (409, queued builds of the environment, or different selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the deploy), `role_insufficient` (403, other runners than the
-   * environment's, which approvals or an enforced policy guard).
+   * Submits a build of a commit, or of the head of the environment's branch. Durable when the call answers.
+   * Errors: `environment_incomplete` (409, no repository, or nowhere to put the image: neither the team nor
+   * the installation has a registry), `limit_reached` (409, queued builds of the environment, or different
+   * selections of runners), `policy_denied` (403, also where it deploys by itself and a policy refuses the
+   * deploy), `role_insufficient` (403, other runners than the environment's, which approvals or an enforced
+   * policy guard).
    *
    * @generated from rpc svc.builds.v1.BuildsService.Create
    */
@@ -1086,8 +1101,9 @@ export const BuildsService: GenService<{
     output: typeof BuildSchema;
   },
   /**
-   * Asks for a build to end. A queued one, or one that waits for approval, ends at once. One that is publishing or deploying may end as it
-   * was going to. Cancelling an ended build changes nothing and answers it. Errors: `not_found` (404).
+   * Asks for a build to end. A queued one, or one that waits for approval, ends at once. One that is
+   * publishing or deploying may end as it was going to. Cancelling an ended build changes nothing and answers
+   * it. Errors: `not_found` (404).
    *
    * @generated from rpc svc.builds.v1.BuildsService.Cancel
    */
@@ -1097,9 +1113,10 @@ export const BuildsService: GenService<{
     output: typeof BuildSchema;
   },
   /**
-   * Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and publishing. Errors:
-   * `not_found` (404), `build_not_deployable` (409: it did not succeed, published no image, or the environment has no deploy target), `environment_protected` (409: the environment takes promotions alone,
-   * and no promotion deployed this image there), `policy_denied` (403).
+   * Deploys the image of an earlier, succeeded build again, as a new build that skips cloning, building and
+   * publishing. Errors: `not_found` (404), `build_not_deployable` (409: it did not succeed, published no
+   * image, or the environment has no deploy target), `environment_protected` (409: the environment takes
+   * promotions alone, and no promotion deployed this image there), `policy_denied` (403).
    *
    * @generated from rpc svc.builds.v1.BuildsService.Rollback
    */
@@ -1119,8 +1136,9 @@ export const BuildsService: GenService<{
     output: typeof BuildTraceSchema;
   },
   /**
-   * Frees an environment whose builds are held up. Without `force` only when the build that holds it has ended or lost its runner; with
-   * `force` that build is cancelled first. Answers what was freed. Errors: `environment_locked` (409, details name the build).
+   * Frees an environment whose builds are held up. Without `force` only when the build that holds it has
+   * ended or lost its runner; with `force` that build is cancelled first. Answers what was freed. Errors:
+   * `environment_locked` (409, details name the build).
    *
    * @generated from rpc svc.builds.v1.BuildsService.Unlock
    */
@@ -1130,8 +1148,9 @@ export const BuildsService: GenService<{
     output: typeof UnlockResponseSchema;
   },
   /**
-   * Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting` (409), `environment_protected` (409: the environment takes promotions alone by now, or no approval of who submitted the build),
-   * `policy_denied` (403, the build goes on waiting).
+   * Decides about the deploy of a build that waits for it. Errors: `not_found` (404), `build_not_waiting`
+   * (409), `environment_protected` (409: the environment takes promotions alone by now, or no approval of who
+   * submitted the build), `policy_denied` (403, the build goes on waiting).
    *
    * @generated from rpc svc.builds.v1.BuildsService.DeployApproval
    */
@@ -1141,8 +1160,9 @@ export const BuildsService: GenService<{
     output: typeof BuildSchema;
   },
   /**
-   * Streams output and phases of a build as they come, from the start or from where a client left off; ends with the build. When a build is run again
-   * after a lost runner, the output of the new attempt follows with a higher `attempt`. Errors: `not_found` (404).
+   * Streams output and phases of a build as they come, from the start or from where a client left off; ends
+   * with the build. When a build is run again after a lost runner, the output of the new attempt follows with
+   * a higher `attempt`. Errors: `not_found` (404).
    *
    * @generated from rpc svc.builds.v1.BuildsService.StreamLogs
    */

@@ -258,14 +258,16 @@ export const DirectionSchema: GenEnum<Direction> = /*@__PURE__*/
   enumDesc(file_svc_buildsteps_v1_buildsteps, 0);
 
 /**
- * Build steps of environments, in order. The first that fails ends the build. Where approvals or an enforced policy guard the environment, admins and owners alone change them: others are refused with
+ * Build steps of environments, in order. The first that fails ends the build. Where approvals or an enforced
+ * policy guard the environment, admins and owners alone change them: others are refused with
  * `role_insufficient` (403).
  *
  * @generated from service svc.buildsteps.v1.BuildStepsService
  */
 export const BuildStepsService: GenService<{
   /**
-   * Lists steps of an environment in the order in which they run, at most 50. Errors: `not_found` (404, the environment).
+   * Lists steps of an environment in the order in which they run, at most 50. Errors: `not_found` (404, the
+   * environment).
    *
    * @generated from rpc svc.buildsteps.v1.BuildStepsService.List
    */
@@ -295,7 +297,8 @@ export const BuildStepsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Moves a step by one place. The first one up and the last one down stay. Answers all steps in their order. Errors: `not_found` (404).
+   * Moves a step by one place. The first one up and the last one down stay. Answers all steps in their order.
+   * Errors: `not_found` (404).
    *
    * @generated from rpc svc.buildsteps.v1.BuildStepsService.Move
    */

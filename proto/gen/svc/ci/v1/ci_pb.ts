@@ -139,7 +139,8 @@ export type CiConnection = Message<"svc.ci.v1.CiConnection"> & {
   commitStatusMode: CommitStatusMode;
 
   /**
-   * Refusal of the host because of which commits show no status although they should; absent when all is well.
+   * Refusal of the host because of which commits show no status although they should; absent when all is
+   * well.
    *
    * @generated from field: optional string commit_status_detail = 17;
    */
@@ -167,15 +168,16 @@ export type CiConnection = Message<"svc.ci.v1.CiConnection"> & {
   genericMapping?: GenericMapping | undefined;
 
   /**
-   * In the answer to CreateConnection alone, for a repository that was connected already: what was given and is otherwise there.
+   * In the answer to CreateConnection alone, for a repository that was connected already: what was given and
+   * is otherwise there.
    *
    * @generated from field: repeated svc.ci.v1.NotTaken not_taken = 21;
    */
   notTaken: NotTaken[];
 
   /**
-   * In the answers to CreateConnection, and to an UpdateConnection that changed mode or project: what is to be done for its runs to be seen, a sentence
-   * each, with the command.
+   * In the answers to CreateConnection, and to an UpdateConnection that changed mode or project: what is to
+   * be done for its runs to be seen, a sentence each, with the command.
    *
    * @generated from field: repeated string next_steps = 22;
    */
@@ -266,7 +268,8 @@ export type OidcPin = Message<"svc.ci.v1.OidcPin"> & {
   pinnedAt?: Timestamp | undefined;
 
   /**
-   * Name that the repository had in the latest id_token. It may differ from the connection's: a renamed repository is the same one.
+   * Name that the repository had in the latest id_token. It may differ from the connection's: a renamed
+   * repository is the same one.
    *
    * @generated from field: string repository_path = 5;
    */
@@ -287,8 +290,8 @@ export const OidcPinSchema: GenMessage<OidcPin> = /*@__PURE__*/
  */
 export type OidcPolicy = Message<"svc.ci.v1.OidcPolicy"> & {
   /**
-   * Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull request at GitHub the ref is
-   * `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.
+   * Full refs, such as `refs/heads/main`; a `*` stands for anything but a slash, `**` for anything. Of a pull
+   * request at GitHub the ref is `refs/pull/<number>/merge`, of a merge request at GitLab the source branch.
    *
    * @generated from field: repeated string refs = 1;
    */
@@ -323,16 +326,18 @@ export const OidcPolicySchema: GenMessage<OidcPolicy> = /*@__PURE__*/
  */
 export type GenericMapping = Message<"svc.ci.v1.GenericMapping"> & {
   /**
-   * JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`, `trigger`, `actor`, `environment_id`,
-   * `queued_at`, `started_at`, `finished_at`, `updated_at` (what orders the events of a run), `duration_ms`, `repository`, `jobs` (a list in
-   * the shape of ReportedJob). A field without one is looked for under its name in ReportRequest.
+   * JSON pointers (RFC 6901) by field: `id`, `attempt`, `status`, `name`, `sha`, `branch`, `tag`, `url`,
+   * `trigger`, `actor`, `environment_id`, `queued_at`, `started_at`, `finished_at`, `updated_at` (what orders
+   * the events of a run), `duration_ms`, `repository`, `jobs` (a list in the shape of ReportedJob). A field
+   * without one is looked for under its name in ReportRequest.
    *
    * @generated from field: map<string, string> pointers = 1;
    */
   pointers: { [key: string]: string };
 
   /**
-   * Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's own. One without an entry is `unknown`.
+   * Our status (`queued`, `running`, `success`, `failed`, `cancelled`) by the provider's own. One without an
+   * entry is `unknown`.
    *
    * @generated from field: map<string, string> words = 2;
    */
@@ -409,10 +414,11 @@ export type CiDiscovery = Message<"svc.ci.v1.CiDiscovery"> & {
   incompleteReason?: string | undefined;
 
   /**
-   * Reason of the failure, absent otherwise: a word, a colon and a sentence. The words are `unauthorised` (the token is not taken), `forbidden` (it
-   * may not read the repository), `repository_not_found` (also one that may not be seen), `branch_not_found`, `rate_limited`, `provider_unavailable`
-   * (no answer, or an error of the host, three times), `unsupported_host` (of no kind that is known, or at an address that may not be called),
-   * `answer_invalid` (an answer that the host's API does not give), `internal`.
+   * Reason of the failure, absent otherwise: a word, a colon and a sentence. The words are `unauthorised`
+   * (the token is not taken), `forbidden` (it may not read the repository), `repository_not_found` (also one
+   * that may not be seen), `branch_not_found`, `rate_limited`, `provider_unavailable` (no answer, or an error
+   * of the host, three times), `unsupported_host` (of no kind that is known, or at an address that may not be
+   * called), `answer_invalid` (an answer that the host's API does not give), `internal`.
    *
    * @generated from field: optional string error = 9;
    */
@@ -636,7 +642,8 @@ export type CiWebhook = Message<"svc.ci.v1.CiWebhook"> & {
   provider: CiProvider;
 
   /**
-   * Address that the provider is to send to. Absent for Jenkins, whose secret is part of it: RotateWebhookSecret shows it.
+   * Address that the provider is to send to. Absent for Jenkins, whose secret is part of it:
+   * RotateWebhookSecret shows it.
    *
    * @generated from field: optional string url = 4;
    */
@@ -825,7 +832,8 @@ export type CiDelivery = Message<"svc.ci.v1.CiDelivery"> & {
   repeats: number;
 
   /**
-   * Change that it made, such as `running → success; finishedAt; 2 jobs`, or the reason why it made none; absent unless it was processed.
+   * Change that it made, such as `running → success; finishedAt; 2 jobs`, or the reason why it made none;
+   * absent unless it was processed.
    *
    * @generated from field: optional string changed = 13;
    */
@@ -902,7 +910,8 @@ export type CiPipeline = Message<"svc.ci.v1.CiPipeline"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * True if the latest discovery found its definition. False for one that is known by its runs alone, or whose file is gone.
+   * True if the latest discovery found its definition. False for one that is known by its runs alone, or
+   * whose file is gone.
    *
    * @generated from field: bool defined = 9;
    */
@@ -1007,7 +1016,8 @@ export type CiRun = Message<"svc.ci.v1.CiRun"> & {
   soft: boolean;
 
   /**
-   * More about the status: `skipped`, `timed_out`, `approval`, `lost` and others; absent when there is nothing to say.
+   * More about the status: `skipped`, `timed_out`, `approval`, `lost` and others; absent when there is
+   * nothing to say.
    *
    * @generated from field: optional string reason = 13;
    */
@@ -1042,7 +1052,8 @@ export type CiRun = Message<"svc.ci.v1.CiRun"> & {
   tag?: string | undefined;
 
   /**
-   * Environment in whose timeline it stands: the one that its report names, or the oldest that builds its branch.
+   * Environment in whose timeline it stands: the one that its report names, or the oldest that builds its
+   * branch.
    *
    * @generated from field: optional string environment_id = 18;
    */
@@ -1105,7 +1116,8 @@ export type CiRun = Message<"svc.ci.v1.CiRun"> & {
   updatedAt?: Timestamp | undefined;
 
   /**
-   * All environments in whose timelines it stands: the one that its report names, or each that builds its branch.
+   * All environments in whose timelines it stands: the one that its report names, or each that builds its
+   * branch.
    *
    * @generated from field: repeated string environment_ids = 27;
    */
@@ -1119,7 +1131,8 @@ export type CiRun = Message<"svc.ci.v1.CiRun"> & {
   mergeQueue: boolean;
 
   /**
-   * Reason why it stands in no timeline, and what to do; in the answers to reports and to the question for one run.
+   * Reason why it stands in no timeline, and what to do; in the answers to reports and to the question for
+   * one run.
    *
    * @generated from field: optional string unplaced = 29;
    */
@@ -1182,7 +1195,8 @@ export type CiJob = Message<"svc.ci.v1.CiJob"> & {
   stage?: string | undefined;
 
   /**
-   * Status. A job that was still open when its run ended has the run's status, with the reason `run_ended`; one that waits for a person stays.
+   * Status. A job that was still open when its run ended has the run's status, with the reason `run_ended`;
+   * one that waits for a person stays.
    *
    * @generated from field: svc.ci.v1.CiStatus status = 7;
    */
@@ -1497,14 +1511,16 @@ export type SetConnectionTokenRequest = Message<"svc.ci.v1.SetConnectionTokenReq
   token: string;
 
   /**
-   * Kind of the repository's host. Default: what the host or the connection's provider says; needed for a host of one's own that neither tells.
+   * Kind of the repository's host. Default: what the host or the connection's provider says; needed for a
+   * host of one's own that neither tells.
    *
    * @generated from field: optional svc.ci.v1.Forge forge = 3;
    */
   forge?: Forge | undefined;
 
   /**
-   * Base address of the host's API, such as `https://git.example.com/api/v4`. Default: the usual one of the host.
+   * Base address of the host's API, such as `https://git.example.com/api/v4`. Default: the usual one of the
+   * host.
    *
    * @generated from field: optional string api_url = 4;
    */
@@ -1637,7 +1653,8 @@ export type RotateWebhookSecretRequest = Message<"svc.ci.v1.RotateWebhookSecretR
   connectionId: string;
 
   /**
-   * Scheme by which the webhook is to prove where it comes from. Default: the present one; at first `signature` where the provider can sign.
+   * Scheme by which the webhook is to prove where it comes from. Default: the present one; at first
+   * `signature` where the provider can sign.
    *
    * @generated from field: optional svc.ci.v1.WebhookScheme scheme = 2;
    */
@@ -2190,7 +2207,8 @@ export type ReportRequest = Message<"svc.ci.v1.ReportRequest"> & {
   branch?: string | undefined;
 
   /**
-   * Environment in whose timeline it stands, and in no other. Default: each of the connection's project that builds this branch.
+   * Environment in whose timeline it stands, and in no other. Default: each of the connection's project that
+   * builds this branch.
    *
    * @generated from field: optional string environment_id = 8;
    */
@@ -2246,8 +2264,9 @@ export type ReportRequest = Message<"svc.ci.v1.ReportRequest"> & {
   finishedAt?: Timestamp | undefined;
 
   /**
-   * Base branch of the merge queue or merge train that the run is of: it is then a run of that branch. Where the name of `branch` tells it (GitHub's
-   * `gh-readonly-queue/…`) it need not be given; of a job with an id_token it is not taken, since no claim tells it.
+   * Base branch of the merge queue or merge train that the run is of: it is then a run of that branch. Where
+   * the name of `branch` tells it (GitHub's `gh-readonly-queue/…`) it need not be given; of a job with an
+   * id_token it is not taken, since no claim tells it.
    *
    * @generated from field: optional string merge_queue_of = 16;
    */
@@ -2609,8 +2628,9 @@ export enum ConnectionStatus {
   ACTIVE = 1,
 
   /**
-   * Switched off by a person, at once: reports are refused with `ci_connection_paused` (409), of known runs too; webhooks, also those that came
-   * before and were not read yet, are held and read when it is active again, the oldest first.
+   * Switched off by a person, at once: reports are refused with `ci_connection_paused` (409), of known runs
+   * too; webhooks, also those that came before and were not read yet, are held and read when it is active
+   * again, the oldest first.
    *
    * @generated from enum value: CONNECTION_STATUS_PAUSED = 2;
    */
@@ -2644,7 +2664,8 @@ export enum CommitStatusMode {
   UNSPECIFIED = 0,
 
   /**
-   * Runs of systems that do not tell the repository's host themselves: all but GitHub Actions on GitHub, GitLab CI on GitLab and so on.
+   * Runs of systems that do not tell the repository's host themselves: all but GitHub Actions on GitHub,
+   * GitLab CI on GitLab and so on.
    *
    * @generated from enum value: COMMIT_STATUS_MODE_AUTO = 1;
    */
@@ -2877,8 +2898,8 @@ export enum CiDeliveryState {
   PROCESSED = 2,
 
   /**
-   * It says nothing about a run or names another repository, contradicts the end of a run, or came while the connection took direct reports
-   * alone; `detail` says what.
+   * It says nothing about a run or names another repository, contradicts the end of a run, or came while the
+   * connection took direct reports alone; `detail` says what.
    *
    * @generated from enum value: CI_DELIVERY_STATE_IGNORED = 3;
    */
@@ -2954,7 +2975,8 @@ export enum CiStatus {
   CANCELLED = 5,
 
   /**
-   * Not known: nothing more was reported, or its provider used a status that is not known here. Never stands for failed.
+   * Not known: nothing more was reported, or its provider used a status that is not known here. Never stands
+   * for failed.
    *
    * @generated from enum value: CI_STATUS_UNKNOWN = 6;
    */
@@ -2968,8 +2990,8 @@ export const CiStatusSchema: GenEnum<CiStatus> = /*@__PURE__*/
   enumDesc(file_svc_ci_v1_ci, 9);
 
 /**
- * External CI: connections of repositories, the pipelines found there, their runs and jobs. Wherever a run id is asked for, the run's name at
- * its provider does as well: `<ciConnectionId>:<attempt>:<externalRunId>`.
+ * External CI: connections of repositories, the pipelines found there, their runs and jobs. Wherever a run id
+ * is asked for, the run's name at its provider does as well: `<ciConnectionId>:<attempt>:<externalRunId>`.
  *
  * @generated from service svc.ci.v1.CiService
  */
@@ -2985,9 +3007,10 @@ export const CiService: GenService<{
     output: typeof ListConnectionsResponseSchema;
   },
   /**
-   * Connects a repository of a CI system. For a repository that the team has connected at this provider already it answers that connection,
-   * unchanged, with 200 instead of 201; case, `.git` and slashes at the ends make no difference. `notTaken` names what was given and is
-   * otherwise there, `nextSteps` what is missing. Errors: `not_found` (404, team or project), `limit_reached` (409).
+   * Connects a repository of a CI system. For a repository that the team has connected at this provider
+   * already it answers that connection, unchanged, with 200 instead of 201; case, `.git` and slashes at the
+   * ends make no difference. `notTaken` names what was given and is otherwise there, `nextSteps` what is
+   * missing. Errors: `not_found` (404, team or project), `limit_reached` (409).
    *
    * @generated from rpc svc.ci.v1.CiService.CreateConnection
    */
@@ -3007,9 +3030,9 @@ export const CiService: GenService<{
     output: typeof CiConnectionSchema;
   },
   /**
-   * Changes branch, ingest mode, status or policies of a connection, and sets its project once: its newest 1,000 runs that stand in no
-   * environment come into those of the project that build their branches. Errors: `not_found` (404, connection or project), `state_conflict`
-   * (409, it has another project).
+   * Changes branch, ingest mode, status or policies of a connection, and sets its project once: its newest
+   * 1,000 runs that stand in no environment come into those of the project that build their branches. Errors:
+   * `not_found` (404, connection or project), `state_conflict` (409, it has another project).
    *
    * @generated from rpc svc.ci.v1.CiService.UpdateConnection
    */
@@ -3029,9 +3052,10 @@ export const CiService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Stores a token of the repository's host, encrypted, for what this service asks there: discovery, webhook subscriptions, commit statuses,
-   * runs without any report. It is never shown again. Errors: `not_found` (404), `validation_failed` (400, an API address that is not
-   * public https, or a host whose kind must be named).
+   * Stores a token of the repository's host, encrypted, for what this service asks there: discovery, webhook
+   * subscriptions, commit statuses, runs without any report. It is never shown again. Errors: `not_found`
+   * (404), `validation_failed` (400, an API address that is not public https, or a host whose kind must be
+   * named).
    *
    * @generated from rpc svc.ci.v1.CiService.SetConnectionToken
    */
@@ -3051,8 +3075,8 @@ export const CiService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes back the pin of a connection to the repository that its first id_token named, so that the next one pins it anew: after a repository
-   * was moved or made again. Errors: `not_found` (404).
+   * Takes back the pin of a connection to the repository that its first id_token named, so that the next one
+   * pins it anew: after a repository was moved or made again. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ResetOidcPin
    */
@@ -3062,11 +3086,12 @@ export const CiService: GenService<{
     output: typeof CiConnectionSchema;
   },
   /**
-   * Looks for CI definitions in the connection's default branch, in the background: one bounded listing, at most 2,000 entries, no clone. It
-   * shows the definitions of every CI system that it finds; those of the connection's own one become its pipelines, for `generic` all do: of
-   * another system's pipelines no run would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without
-   * runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a new one. Errors: `not_found` (404),
-   * `ci_connection_paused` (409).
+   * Looks for CI definitions in the connection's default branch, in the background: one bounded listing, at
+   * most 2,000 entries, no clone. It shows the definitions of every CI system that it finds; those of the
+   * connection's own one become its pipelines, for `generic` all do: of another system's pipelines no run
+   * would ever become known here. A pipeline whose definition is gone loses it and keeps its runs; without
+   * runs it is no longer listed. While a search of this connection waits or runs it is answered instead of a
+   * new one. Errors: `not_found` (404), `ci_connection_paused` (409).
    *
    * @generated from rpc svc.ci.v1.CiService.Discover
    */
@@ -3076,8 +3101,8 @@ export const CiService: GenService<{
     output: typeof CiDiscoverySchema;
   },
   /**
-   * Returns the latest search of a connection: that which waits or runs, else what the last one found. Errors: `not_found` (404, also when there was
-   * none yet).
+   * Returns the latest search of a connection: that which waits or runs, else what the last one found.
+   * Errors: `not_found` (404, also when there was none yet).
    *
    * @generated from rpc svc.ci.v1.CiService.GetDiscovery
    */
@@ -3087,10 +3112,12 @@ export const CiService: GenService<{
     output: typeof CiDiscoverySchema;
   },
   /**
-   * Tells where the provider's webhooks go and how they are set up. They go to `POST /ci/webhooks/{hook}`, at most 5 MiB, which answers 202 `{id}`
-   * once the delivery is stored, which is read behind that; 202 `{id, held}` while the connection is paused; 200 `{id, duplicate}` for one that came
-   * before; 200 `{id, ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not proved by the connection's
-   * secret in the connection's scheme, `not_found` (404) where there is no webhook or no secret, `body_too_large` (413). Errors: `not_found` (404).
+   * Tells where the provider's webhooks go and how they are set up. They go to `POST /ci/webhooks/{hook}`, at
+   * most 5 MiB, which answers 202 `{id}` once the delivery is stored, which is read behind that; 202 `{id,
+   * held}` while the connection is paused; 200 `{id, duplicate}` for one that came before; 200 `{id,
+   * ignored}` while the connection takes direct reports alone; `signature_invalid` (401) for what is not
+   * proved by the connection's secret in the connection's scheme, `not_found` (404) where there is no webhook
+   * or no secret, `body_too_large` (413). Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.GetWebhook
    */
@@ -3100,9 +3127,10 @@ export const CiService: GenService<{
     output: typeof CiWebhookSchema;
   },
   /**
-   * Makes a new secret for the connection's webhook, shown once, for providers at which it is set up by hand; for 24 hours the one before is
-   * taken too, unless another scheme is chosen, which counts at once. A subscription that this service made is given the new secret.
-   * Errors: `not_found` (404), `validation_failed` (400, a scheme that the provider does not have).
+   * Makes a new secret for the connection's webhook, shown once, for providers at which it is set up by hand;
+   * for 24 hours the one before is taken too, unless another scheme is chosen, which counts at once. A
+   * subscription that this service made is given the new secret. Errors: `not_found` (404),
+   * `validation_failed` (400, a scheme that the provider does not have).
    *
    * @generated from rpc svc.ci.v1.CiService.RotateWebhookSecret
    */
@@ -3112,9 +3140,9 @@ export const CiService: GenService<{
     output: typeof CiWebhookWithSecretSchema;
   },
   /**
-   * Makes or repairs the subscription at the provider, in the background; done by itself when a connection that takes webhooks gets a token.
-   * GitHub, GitLab and Bitbucket alone. Errors: `not_found` (404), `state_conflict` (409: no token, another provider, or an ingest mode
-   * without webhooks).
+   * Makes or repairs the subscription at the provider, in the background; done by itself when a connection
+   * that takes webhooks gets a token. GitHub, GitLab and Bitbucket alone. Errors: `not_found` (404),
+   * `state_conflict` (409: no token, another provider, or an ingest mode without webhooks).
    *
    * @generated from rpc svc.ci.v1.CiService.SubscribeWebhook
    */
@@ -3124,7 +3152,8 @@ export const CiService: GenService<{
     output: typeof CiWebhookSchema;
   },
   /**
-   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries to the connection's webhook, newest first. They are kept for 30 days. Errors:
+   * `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListDeliveries
    */
@@ -3134,7 +3163,8 @@ export const CiService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported for. Errors: `not_found` (404).
+   * Lists pipelines of a connection by name: those that discovery found, and those that runs were reported
+   * for. Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListPipelines
    */
@@ -3154,7 +3184,8 @@ export const CiService: GenService<{
     output: typeof ListRunsForPipelineResponseSchema;
   },
   /**
-   * Lists runs of a connection, of all its pipelines, newest first: those that stand in no timeline too. Errors: `not_found` (404).
+   * Lists runs of a connection, of all its pipelines, newest first: those that stand in no timeline too.
+   * Errors: `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.CiService.ListRunsForConnection
    */
@@ -3184,11 +3215,12 @@ export const CiService: GenService<{
     output: typeof ListRunJobsResponseSchema;
   },
   /**
-   * Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that is known already is answered
-   * with 200 instead of 201, moved on by what is new. A status that lies behind the run's own (late, or out of order) changes nothing. A run that
-   * ended does not change: the same end again is answered with 200, and takes what is new. Errors: `not_found` (404, connection
-   * or environment), `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name them),
-   * `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
+   * Reports a run, from the CI job itself. Idempotent on connection, external run id and attempt: a run that
+   * is known already is answered with 200 instead of 201, moved on by what is new. A status that lies behind
+   * the run's own (late, or out of order) changes nothing. A run that ended does not change: the same end
+   * again is answered with 200, and takes what is new. Errors: `not_found` (404, connection or environment),
+   * `ci_run_conflict` (409: the run is known with another commit, branch or pipeline; details.fields name
+   * them), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
    *
    * @generated from rpc svc.ci.v1.CiService.Report
    */
@@ -3198,8 +3230,9 @@ export const CiService: GenService<{
     output: typeof CiRunSchema;
   },
   /**
-   * Updates status and duration of a run. A status that lies behind the run's own changes nothing; of a run that ended the duration stays, unless
-   * there was none. Errors: `not_found` (404), `ci_connection_paused` (409), `state_conflict` (409, the run ended otherwise).
+   * Updates status and duration of a run. A status that lies behind the run's own changes nothing; of a run
+   * that ended the duration stays, unless there was none. Errors: `not_found` (404), `ci_connection_paused`
+   * (409), `state_conflict` (409, the run ended otherwise).
    *
    * @generated from rpc svc.ci.v1.CiService.UpdateRun
    */
@@ -3209,8 +3242,9 @@ export const CiService: GenService<{
     output: typeof CiRunSchema;
   },
   /**
-   * Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At most 500 a call and 5,000 a
-   * run. Errors: `not_found` (404), `ci_connection_paused` (409), `limit_reached` (409, jobs of the run).
+   * Adds jobs to a run or moves them on: by their external id, without one by name and index. All or none. At
+   * most 500 a call and 5,000 a run. Errors: `not_found` (404), `ci_connection_paused` (409), `limit_reached`
+   * (409, jobs of the run).
    *
    * @generated from rpc svc.ci.v1.CiService.ReportJobs
    */
@@ -3220,9 +3254,10 @@ export const CiService: GenService<{
     output: typeof ReportJobsResponseSchema;
   },
   /**
-   * Says how a run ended, and that is how it stays. Repeating it changes nothing. Given `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before
-   * the first report, and makes the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused` (409),
-   * `state_conflict` (409, the run ended otherwise; `unknown` is no end, and gives way to any).
+   * Says how a run ended, and that is how it stays. Repeating it changes nothing. Given
+   * `<ciConnectionId>:<attempt>:<externalRunId>` for the id it may come before the first report, and makes
+   * the run. Jobs that are still open then are closed. Errors: `not_found` (404), `ci_connection_paused`
+   * (409), `state_conflict` (409, the run ended otherwise; `unknown` is no end, and gives way to any).
    *
    * @generated from rpc svc.ci.v1.CiService.Complete
    */
@@ -3232,12 +3267,14 @@ export const CiService: GenService<{
     output: typeof CiRunSchema;
   },
   /**
-   * Exchanges an id_token of GitHub Actions or GitLab.com for a token of this service that may report the one run that the id_token names, for
-   * as long as the id_token's job may live, at most an hour. For jobs that make several calls with an id_token that is made once (GitLab); an
-   * id_token may also be sent itself, as the bearer of one call to `/ci/runs` and what lies below it. Either way it is used up. The token ends
-   * with the connection, with its pin and with a policy that it does not meet. Errors: `id_token_invalid` (401), `id_token_refused` (403, it
-   * names another repository than the connection, or of what its policy does not allow), `id_token_used` (401), `not_found` (404),
-   * `ci_connection_paused` (409), `unavailable` (503, the issuer's keys cannot be read).
+   * Exchanges an id_token of GitHub Actions or GitLab.com for a token of this service that may report the one
+   * run that the id_token names, for as long as the id_token's job may live, at most an hour. For jobs that
+   * make several calls with an id_token that is made once (GitLab); an id_token may also be sent itself, as
+   * the bearer of one call to `/ci/runs` and what lies below it. Either way it is used up. The token ends
+   * with the connection, with its pin and with a policy that it does not meet. Errors: `id_token_invalid`
+   * (401), `id_token_refused` (403, it names another repository than the connection, or of what its policy
+   * does not allow), `id_token_used` (401), `not_found` (404), `ci_connection_paused` (409), `unavailable`
+   * (503, the issuer's keys cannot be read).
    *
    * @generated from rpc svc.ci.v1.CiService.ExchangeIdToken
    */
@@ -3266,8 +3303,9 @@ export const AdminCiDeliveriesService: GenService<{
     output: typeof ListDeliveriesResponseSchema;
   },
   /**
-   * Reads a stored delivery again, as if it had just come; what it says is joined to what is known, so that a second reading of the same
-   * changes nothing. One that waits to be read is left as it is. Errors: `not_found` (404).
+   * Reads a stored delivery again, as if it had just come; what it says is joined to what is known, so that a
+   * second reading of the same changes nothing. One that waits to be read is left as it is. Errors:
+   * `not_found` (404).
    *
    * @generated from rpc svc.ci.v1.AdminCiDeliveriesService.Replay
    */

@@ -246,7 +246,8 @@ export type AssembleRequest = Message<"svc.compliance.v1.AssembleRequest"> & {
   periodStart: string;
 
   /**
-   * End: a time by RFC 3339, or `YYYY-MM-DD`, a day that belongs to the period. At most 366 days behind the beginning.
+   * End: a time by RFC 3339, or `YYYY-MM-DD`, a day that belongs to the period. At most 366 days behind the
+   * beginning.
    *
    * @generated from field: string period_end = 3;
    */
@@ -455,7 +456,8 @@ export enum CompliancePart {
   PACKAGE = 1,
 
   /**
-   * MANIFEST.json, which names each file of the package with its SHA-256, and manifest.sigstore.json, its signature.
+   * MANIFEST.json, which names each file of the package with its SHA-256, and manifest.sigstore.json, its
+   * signature.
    *
    * @generated from enum value: COMPLIANCE_PART_MANIFEST = 2;
    */
@@ -469,8 +471,10 @@ export const CompliancePartSchema: GenEnum<CompliancePart> = /*@__PURE__*/
   enumDesc(file_svc_compliance_v1_compliance, 1);
 
 /**
- * Compliance packages of a team. A package holds the ledger of a period, the whole population of deployments with what was approved and decided about each, releases, promotions, artifacts with
- * their signed statements, policies, members and keys, in a tar file whose manifest is signed. It is evidence for controls; whether a control is met is for an assessor to say.
+ * Compliance packages of a team. A package holds the ledger of a period, the whole population of deployments
+ * with what was approved and decided about each, releases, promotions, artifacts with their signed
+ * statements, policies, members and keys, in a tar file whose manifest is signed. It is evidence for
+ * controls; whether a control is met is for an assessor to say.
  *
  * @generated from service svc.compliance.v1.ComplianceService
  */
@@ -486,7 +490,9 @@ export const ComplianceService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Begins to assemble a package. While one of the same period is being assembled, that one is the answer. Errors: `validation_failed` (400), `limit_reached` (409, 100 a team, failed ones not counted: delete those that are not needed any more).
+   * Begins to assemble a package. While one of the same period is being assembled, that one is the answer.
+   * Errors: `validation_failed` (400), `limit_reached` (409, 100 a team, failed ones not counted: delete
+   * those that are not needed any more).
    *
    * @generated from rpc svc.compliance.v1.ComplianceService.Assemble
    */
@@ -506,7 +512,9 @@ export const ComplianceService: GenService<{
     output: typeof CompliancePackageSchema;
   },
   /**
-   * Says that a lawyer of the team, or who stands in for one, has read the package and lets it go out. Said again it changes nothing. Errors: `not_found` (404), `state_conflict` (409: it is being assembled, or it failed).
+   * Says that a lawyer of the team, or who stands in for one, has read the package and lets it go out. Said
+   * again it changes nothing. Errors: `not_found` (404), `state_conflict` (409: it is being assembled, or it
+   * failed).
    *
    * @generated from rpc svc.compliance.v1.ComplianceService.MarkLegalReviewed
    */
@@ -516,7 +524,8 @@ export const ComplianceService: GenService<{
     output: typeof CompliancePackageSchema;
   },
   /**
-   * Returns the package, or a part of it, as a tar file. Each export has an entry in the ledger. Errors: `not_found` (404), `legal_review_required` (403).
+   * Returns the package, or a part of it, as a tar file. Each export has an entry in the ledger. Errors:
+   * `not_found` (404), `legal_review_required` (403).
    *
    * @generated from rpc svc.compliance.v1.ComplianceService.Export
    */
@@ -526,7 +535,9 @@ export const ComplianceService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * Deletes a package that is not needed any more, exported or not. What it was assembled from stays, and so do its entries in the ledger, to which one with its SHA-256 is added: a file of it that somebody has is verified as before. Errors: `not_found` (404), `state_conflict` (409: it is being assembled).
+   * Deletes a package that is not needed any more, exported or not. What it was assembled from stays, and so
+   * do its entries in the ledger, to which one with its SHA-256 is added: a file of it that somebody has is
+   * verified as before. Errors: `not_found` (404), `state_conflict` (409: it is being assembled).
    *
    * @generated from rpc svc.compliance.v1.ComplianceService.Delete
    */

@@ -78,7 +78,8 @@ export type Receipt = Message<"svc.costs.v1.Receipt"> & {
   cost: string;
 
   /**
-   * One for each accepted report, oldest first. A build has a second one when its deploy was approved and executed.
+   * One for each accepted report, oldest first. A build has a second one when its deploy was approved and
+   * executed.
    *
    * @generated from field: repeated svc.costs.v1.ReceiptLine lines = 4;
    */
@@ -554,7 +555,8 @@ export type CostSummary = Message<"svc.costs.v1.CostSummary"> & {
   byMeter: CostPart[];
 
   /**
-   * Forecast of the whole month, if `since` is its first day and `until` is not stated; absent before its third day.
+   * Forecast of the whole month, if `since` is its first day and `until` is not stated; absent before its
+   * third day.
    *
    * @generated from field: optional svc.costs.v1.CostForecast forecast = 15;
    */
@@ -632,7 +634,8 @@ export const AnomaliesResponseSchema: GenMessage<AnomaliesResponse> = /*@__PURE_
   messageDesc(file_svc_costs_v1_costs, 10);
 
 /**
- * One day on which something cost far more than it usually does. Amounts are list prices, decimal texts with twelve places; what is expected is at the prices of that day, so that a new price is no anomaly.
+ * One day on which something cost far more than it usually does. Amounts are list prices, decimal texts with
+ * twelve places; what is expected is at the prices of that day, so that a new price is no anomaly.
  *
  * @generated from message svc.costs.v1.CostAnomaly
  */
@@ -1163,7 +1166,8 @@ export type CreditBalanceResponse = Message<"svc.costs.v1.CreditBalanceResponse"
   availableCents: number;
 
   /**
-   * Blocks with something left, in the order in which they are used: earliest end first, granted before bought, older first.
+   * Blocks with something left, in the order in which they are used: earliest end first, granted before
+   * bought, older first.
    *
    * @generated from field: repeated svc.costs.v1.CreditBlock blocks = 5;
    */
@@ -1247,8 +1251,8 @@ export type CreateCreditCheckoutRequest = Message<"svc.costs.v1.CreateCreditChec
   teamId: string;
 
   /**
-   * Amount in minor units, whole, 500 to 1,000,000. In a currency of three decimals a multiple of 10, and in `isk` and
-   * `ugx` of 100, since the provider takes no other payments.
+   * Amount in minor units, whole, 500 to 1,000,000. In a currency of three decimals a multiple of 10, and in
+   * `isk` and `ugx` of 100, since the provider takes no other payments.
    *
    * @generated from field: double amount_cents = 2;
    */
@@ -1559,14 +1563,16 @@ export const CheckoutKindSchema: GenEnum<CheckoutKind> = /*@__PURE__*/
   enumDesc(file_svc_costs_v1_costs, 4);
 
 /**
- * Costs of metered work: its time, as `UsageService` says, times the price that was in force when it was claimed. Amounts are decimal texts with twelve places, exact.
+ * Costs of metered work: its time, as `UsageService` says, times the price that was in force when it was
+ * claimed. Amounts are decimal texts with twelve places, exact.
  *
  * @generated from service svc.costs.v1.CostsService
  */
 export const CostsService: GenService<{
   /**
-   * Sums up the costs of a time, from `since` on and before `until`, with what a plan includes and, of the current month, a forecast. Each list of parts sums to the whole, to the last
-   * decimal and in minor units. Errors: `validation_failed` (400, no day of the calendar, or more than 366 days).
+   * Sums up the costs of a time, from `since` on and before `until`, with what a plan includes and, of the
+   * current month, a forecast. Each list of parts sums to the whole, to the last decimal and in minor units.
+   * Errors: `validation_failed` (400, no day of the calendar, or more than 366 days).
    *
    * @generated from rpc svc.costs.v1.CostsService.Summary
    */
@@ -1576,8 +1582,9 @@ export const CostsService: GenService<{
     output: typeof CostSummarySchema;
   },
   /**
-   * Lists days of the last 30 complete ones on which the team or one of its projects cost far more than on that weekday before, newest first: more than `threshold_pct` percent above
-   * the median, by three times the usual spread, and by one major unit at least.
+   * Lists days of the last 30 complete ones on which the team or one of its projects cost far more than on
+   * that weekday before, newest first: more than `threshold_pct` percent above the median, by three times the
+   * usual spread, and by one major unit at least.
    *
    * @generated from rpc svc.costs.v1.CostsService.Anomalies
    */
@@ -1587,8 +1594,9 @@ export const CostsService: GenService<{
     output: typeof AnomaliesResponseSchema;
   },
   /**
-   * Streams costs by the FOCUS 1.2 columns, a JSON object a line; the last line is `{"rows", "totals"}`. A file without it was cut off. At most two exports of a caller run at once. Errors:
-   * `validation_failed` (400), `too_many_streams` (429).
+   * Streams costs by the FOCUS 1.2 columns, a JSON object a line; the last line is `{"rows", "totals"}`. A
+   * file without it was cut off. At most two exports of a caller run at once. Errors: `validation_failed`
+   * (400), `too_many_streams` (429).
    *
    * @generated from rpc svc.costs.v1.CostsService.ExportJson
    */
@@ -1598,8 +1606,9 @@ export const CostsService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * Streams the same as CSV (RFC 4180, UTF-8, header first). Free text that a spreadsheet could take for a formula begins with `'`. An answer that fails is broken off, without its end.
-   * Errors: `validation_failed` (400), `too_many_streams` (429).
+   * Streams the same as CSV (RFC 4180, UTF-8, header first). Free text that a spreadsheet could take for a
+   * formula begins with `'`. An answer that fails is broken off, without its end. Errors: `validation_failed`
+   * (400), `too_many_streams` (429).
    *
    * @generated from rpc svc.costs.v1.CostsService.ExportCsv
    */
@@ -1609,8 +1618,8 @@ export const CostsService: GenService<{
     output: typeof HttpBodySchema;
   },
   /**
-   * Recomputes what the team's costs are made of, and names what differs: events against days, days against closed statements, statements against the ledger of credit, and the ledger's own
-   * sums and balances.
+   * Recomputes what the team's costs are made of, and names what differs: events against days, days against
+   * closed statements, statements against the ledger of credit, and the ledger's own sums and balances.
    *
    * @generated from rpc svc.costs.v1.CostsService.Verify
    */
@@ -1640,8 +1649,10 @@ export const CostsService: GenService<{
     output: typeof CreditBalanceResponseSchema;
   },
   /**
-   * Begins the purchase of credit for the team: an address of the provider, for a person to pay at. The credit is there when the provider says that it is paid. Called again while a purchase of the same
-   * amount is open, it returns that one. Errors: `validation_failed` (400, an address, or an amount that is not whole or not from 500 to 1,000,000), `billing_unconfigured` (503), `unavailable` (503).
+   * Begins the purchase of credit for the team: an address of the provider, for a person to pay at. The
+   * credit is there when the provider says that it is paid. Called again while a purchase of the same amount
+   * is open, it returns that one. Errors: `validation_failed` (400, an address, or an amount that is not
+   * whole or not from 500 to 1,000,000), `billing_unconfigured` (503), `unavailable` (503).
    *
    * @generated from rpc svc.costs.v1.CostsService.CreateCreditCheckout
    */
@@ -1651,7 +1662,8 @@ export const CostsService: GenService<{
     output: typeof CheckoutSessionSchema;
   },
   /**
-   * Returns the receipt of one run or build, a moment after its report, also when its environment is deleted. Errors: `not_found` (404, nothing of that id was metered in the team).
+   * Returns the receipt of one run or build, a moment after its report, also when its environment is deleted.
+   * Errors: `not_found` (404, nothing of that id was metered in the team).
    *
    * @generated from rpc svc.costs.v1.CostsService.Explain
    */

@@ -2,8 +2,8 @@
 // @generated from file svc/dispatch/v1/dispatch.proto (package svc.dispatch.v1, syntax proto3)
 /* eslint-disable */
 
-// Calls of gateways to servers, over gRPC on the internal port. A gateway keeps no state of record: it verifies signatures, holds polls and passes
-// calls on.
+// Calls of gateways to servers, over gRPC on the internal port. A gateway keeps no state of record: it
+// verifies signatures, holds polls and passes calls on.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -48,8 +48,9 @@ export type Caller = Message<"svc.dispatch.v1.Caller"> & {
   bootId: string;
 
   /**
-   * The nonce of the signed request that this call carries out, used up before the call has any effect: `replayed` when it was used before.
-   * Absent when no request stands behind the call or its nonce is used already.
+   * The nonce of the signed request that this call carries out, used up before the call has any effect:
+   * `replayed` when it was used before. Absent when no request stands behind the call or its nonce is used
+   * already.
    *
    * @generated from field: svc.dispatch.v1.Nonce nonce = 4;
    */
@@ -112,7 +113,8 @@ export type Refusal = Message<"svc.dispatch.v1.Refusal"> & {
   at: number;
 
   /**
-   * `{code, message, retryable, details, retryAfterMs}` in JSON, as in the trailer `svc-error-bin` of a call that was refused as a whole.
+   * `{code, message, retryable, details, retryAfterMs}` in JSON, as in the trailer `svc-error-bin` of a call
+   * that was refused as a whole.
    *
    * @generated from field: string error = 2;
    */
@@ -863,15 +865,16 @@ export const WorkKindSchema: GenEnum<WorkKind> = /*@__PURE__*/
   enumDesc(file_svc_dispatch_v1_dispatch, 0);
 
 /**
- * Dispatch of work to runners. Whatever gateways ask for is asked for many at once: a request carries what came together, an answer belongs to the
- * ask in the same place, and a refusal of one is nobody else's. Every ask about a runner carries its `Caller`, whose signature the gateway has verified.
+ * Dispatch of work to runners. Whatever gateways ask for is asked for many at once: a request carries what
+ * came together, an answer belongs to the ask in the same place, and a refusal of one is nobody else's. Every
+ * ask about a runner carries its `Caller`, whose signature the gateway has verified.
  *
  * @generated from service svc.dispatch.v1.DispatchService
  */
 export const DispatchService: GenService<{
   /**
-   * Answers the state of the gates of platform features, for the gateway's own pipeline. Waits for a revision other than the given one, at most a
-   * second, then answers the present one.
+   * Answers the state of the gates of platform features, for the gateway's own pipeline. Waits for a revision
+   * other than the given one, at most a second, then answers the present one.
    *
    * @generated from rpc svc.dispatch.v1.DispatchService.WatchFeatures
    */
@@ -901,8 +904,9 @@ export const DispatchService: GenService<{
     output: typeof ResolveKeyResponseSchema;
   },
   /**
-   * Notes polls and says whether and where their runners may receive work. Answers the open offer of the same poll id, else the next item of the pool. A
-   * poll that is held asks again, without a nonce, when it was hinted.
+   * Notes polls and says whether and where their runners may receive work. Answers the open offer of the same
+   * poll id, else the next item of the pool. A poll that is held asks again, without a nonce, when it was
+   * hinted.
    *
    * @generated from rpc svc.dispatch.v1.DispatchService.Poll
    */

@@ -21,7 +21,8 @@ export const file_svc_environments_v1_environments: GenFile = /*@__PURE__*/
   fileDesc("CiZzdmMvZW52aXJvbm1lbnRzL3YxL2Vudmlyb25tZW50cy5wcm90bxITc3ZjLmVudmlyb25tZW50cy52MSL/AQoGRGVwbG95Ej4KBGtpbmQYASABKA4yIS5zdmMuZW52aXJvbm1lbnRzLnYxLkRlcGxveU1ldGhvZEIN4EECukgHggEEEAEgABI9CgNhcHAYAiABKAlCK7pIKHImMiReW2EtejAtOV0oW2EtejAtOS1dezAsNjF9W2EtejAtOV0pPyRIAIgBARIoCg5jb250YWluZXJfcG9ydBgDIAEoDUILukgIKgYY//8DKAFIAYgBARIjCglob3N0X3BvcnQYBCABKA1CC7pICCoGGP//AygBSAKIAQFCBgoEX2FwcEIRCg9fY29udGFpbmVyX3BvcnRCDAoKX2hvc3RfcG9ydCLiAQoOR2l0Q3JlZGVudGlhbHMSIQoIdXNlcm5hbWUYASABKAlCCrpIB3IFEAEYyAFIAIgBARIkCgV0b2tlbhgCIAEoCUIQukgHcgUQARiAIIq1GAIIAUgBiAEBEicKB3NzaF9rZXkYAyABKAlCEbpICHIGEAEYgIABirUYAggBSAKIAQESKwoLa25vd25faG9zdHMYBCABKAlCEbpICHIGEAEYgIABirUYAlABSAOIAQFCCwoJX3VzZXJuYW1lQggKBl90b2tlbkIKCghfc3NoX2tleUIOCgxfa25vd25faG9zdHMilQIKDFdvcmtTZWxlY3RvchI0CgVncm91cBgBIAEoCUIgukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSRIAIgBARKVAQoGbGFiZWxzGAIgAygLMi0uc3ZjLmVudmlyb25tZW50cy52MS5Xb3JrU2VsZWN0b3IuTGFiZWxzRW50cnlCVrpINpoBMxAIIiZyJDIiXlthLXpBLVowLTldW2EtekEtWjAtOS5fLy1dezAsNjJ9JCoHcgUQARjIAYq1GBkSDHJ1bm5lci1sYWJlbDIJa2V5PXZhbHVlGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCCAoGX2dyb3VwIpQGCgtFbnZpcm9ubWVudBIKCgJpZBgBIAEoCRISCgpwcm9qZWN0X2lkGAIgASgJEg8KB3RlYW1faWQYAyABKAkSDAoEbmFtZRgEIAEoCRIXCgpyZXBvc2l0b3J5GAUgASgJSACIAQESDgoGYnJhbmNoGAYgASgJEhIKCmJ1aWxkX3BhdGgYByABKAkSMgoKYnVpbGRfdHlwZRgIIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCnN1Ym1vZHVsZXMYCyABKAgSFwoPZGVwbG95X2FwcHJvdmFsGAwgASgIEjAKBmRlcGxveRgNIAEoCzIbLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVwbG95SAGIAQESHQoVYnVpbGRfdGltZW91dF9zZWNvbmRzGA4gASgNEhsKE2hhc19naXRfY3JlZGVudGlhbHMYDyABKAgSNgoGcnVubmVyGBAgASgLMiEuc3ZjLmVudmlyb25tZW50cy52MS5Xb3JrU2VsZWN0b3JIAogBARIaChJyZXF1aXJlZF9hcHByb3ZhbHMYESABKA0SGwoTYWxsb3dfc2VsZl9hcHByb3ZhbBgSIAEoCBIXCg9wcm9tb3Rpb25zX29ubHkYEyABKAgSFwoKZG9ja2VyZmlsZRgUIAEoCUgDiAEBEhQKB2NvbnRleHQYFSABKAlIBIgBARITCgZ0YXJnZXQYFiABKAlIBYgBARITCgtjbG9uZV9kZXB0aBgXIAEoDRIMCgR0YWdzGBggASgIEhMKBm5vdGljZRgZIAEoCUgGiAEBQg0KC19yZXBvc2l0b3J5QgkKB19kZXBsb3lCCQoHX3J1bm5lckINCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0QgkKB19ub3RpY2UiIQoLTGlzdFJlcXVlc3QSEgoKcHJvamVjdF9pZBgBIAEoCSJGCgxMaXN0UmVzcG9uc2USNgoMZW52aXJvbm1lbnRzGAEgAygLMiAuc3ZjLmVudmlyb25tZW50cy52MS5FbnZpcm9ubWVudCIkCgpHZXRSZXF1ZXN0EhYKDmVudmlyb25tZW50X2lkGAEgASgJItsJCg1DcmVhdGVSZXF1ZXN0EhIKCnByb2plY3RfaWQYASABKAkSMQoEbmFtZRgCIAEoCUIj4EECukgdchsyGV5bYS16MC05XVthLXowLTktXXswLDYyfSQSQgoKcmVwb3NpdG9yeRgDIAEoCUIpukgmciQY9AMyH14oaHR0cHM/Oi8vfHNzaDovL3xnaXRAKVteXHNdKyRIAIgBARJBCgZicmFuY2gYBCABKAlCLLpIKXInEAEY9AEyIF5bXlxzfl46PypcW1xcLV1bXlxzfl46PypcW1xcXSokSAGIAQESMwoKYnVpbGRfcGF0aBgFIAEoCUIaukgXchUQARj0AzIOXlteL1xzXVteXHNdKiRIAogBARJDCgpidWlsZF90eXBlGAYgASgOMh4uc3ZjLmVudmlyb25tZW50cy52MS5CdWlsZFR5cGVCCrpIB4IBBBABIABIA4gBARIXCgpzdWJtb2R1bGVzGAcgASgISASIAQESHAoPZGVwbG95X2FwcHJvdmFsGAggASgISAWIAQESMAoGZGVwbG95GAkgASgLMhsuc3ZjLmVudmlyb25tZW50cy52MS5EZXBsb3lIBogBARIvChVidWlsZF90aW1lb3V0X3NlY29uZHMYCiABKA1CC7pICCoGGICjBSgeSAeIAQESQQoPZ2l0X2NyZWRlbnRpYWxzGAsgASgLMiMuc3ZjLmVudmlyb25tZW50cy52MS5HaXRDcmVkZW50aWFsc0gIiAEBEjYKBnJ1bm5lchgMIAEoCzIhLnN2Yy5lbnZpcm9ubWVudHMudjEuV29ya1NlbGVjdG9ySAmIAQESKgoScmVxdWlyZWRfYXBwcm92YWxzGA0gASgNQgm6SAYqBBgFKAFICogBARIgChNhbGxvd19zZWxmX2FwcHJvdmFsGA4gASgISAuIAQESHAoPcHJvbW90aW9uc19vbmx5GA8gASgISAyIAQESNAoKZG9ja2VyZmlsZRgQIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA2IAQESMQoHY29udGV4dBgRIAEoCUIbukgYchYY9AMyEV4oW14vXHNdW15cc10qKT8kSA6IAQESPgoGdGFyZ2V0GBIgASgJQim6SCZyJBiAATIfXihbQS1aYS16MC05XVtBLVphLXowLTkuXy1dKik/JEgPiAEBEiQKC2Nsb25lX2RlcHRoGBMgASgNQgq6SAcqBRiQTigBSBCIAQESEQoEdGFncxgUIAEoCEgRiAEBQg0KC19yZXBvc2l0b3J5QgkKB19icmFuY2hCDQoLX2J1aWxkX3BhdGhCDQoLX2J1aWxkX3R5cGVCDQoLX3N1Ym1vZHVsZXNCEgoQX2RlcGxveV9hcHByb3ZhbEIJCgdfZGVwbG95QhgKFl9idWlsZF90aW1lb3V0X3NlY29uZHNCEgoQX2dpdF9jcmVkZW50aWFsc0IJCgdfcnVubmVyQhUKE19yZXF1aXJlZF9hcHByb3ZhbHNCFgoUX2FsbG93X3NlbGZfYXBwcm92YWxCEgoQX3Byb21vdGlvbnNfb25seUINCgtfZG9ja2VyZmlsZUIKCghfY29udGV4dEIJCgdfdGFyZ2V0Qg4KDF9jbG9uZV9kZXB0aEIHCgVfdGFncyLqCQoNVXBkYXRlUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCRIzCgRuYW1lGAIgASgJQiC6SB1yGzIZXlthLXowLTldW2EtejAtOS1dezAsNjJ9JEgAiAEBEkIKCnJlcG9zaXRvcnkYAyABKAlCKbpIJnIkGPQDMh9eKGh0dHBzPzovL3xzc2g6Ly98Z2l0QClbXlxzXSskSAGIAQESQQoGYnJhbmNoGAQgASgJQiy6SClyJxABGPQBMiBeW15cc35eOj8qXFtcXC1dW15cc35eOj8qXFtcXF0qJEgCiAEBEjMKCmJ1aWxkX3BhdGgYBSABKAlCGrpIF3IVEAEY9AMyDl5bXi9cc11bXlxzXSokSAOIAQESQwoKYnVpbGRfdHlwZRgGIAEoDjIeLnN2Yy5lbnZpcm9ubWVudHMudjEuQnVpbGRUeXBlQgq6SAeCAQQQASAASASIAQESFwoKc3VibW9kdWxlcxgHIAEoCEgFiAEBEhwKD2RlcGxveV9hcHByb3ZhbBgIIAEoCEgGiAEBEjAKBmRlcGxveRgJIAEoCzIbLnN2Yy5lbnZpcm9ubWVudHMudjEuRGVwbG95SAeIAQESLwoVYnVpbGRfdGltZW91dF9zZWNvbmRzGAogASgNQgu6SAgqBhiAowUoHkgIiAEBEkEKD2dpdF9jcmVkZW50aWFscxgLIAEoCzIjLnN2Yy5lbnZpcm9ubWVudHMudjEuR2l0Q3JlZGVudGlhbHNICYgBARI2CgZydW5uZXIYDCABKAsyIS5zdmMuZW52aXJvbm1lbnRzLnYxLldvcmtTZWxlY3RvckgKiAEBEioKEnJlcXVpcmVkX2FwcHJvdmFscxgNIAEoDUIJukgGKgQYBSgBSAuIAQESIAoTYWxsb3dfc2VsZl9hcHByb3ZhbBgOIAEoCEgMiAEBEhwKD3Byb21vdGlvbnNfb25seRgPIAEoCEgNiAEBEjQKCmRvY2tlcmZpbGUYECABKAlCG7pIGHIWGPQDMhFeKFteL1xzXVteXHNdKik/JEgOiAEBEjEKB2NvbnRleHQYESABKAlCG7pIGHIWGPQDMhFeKFteL1xzXVteXHNdKik/JEgPiAEBEj4KBnRhcmdldBgSIAEoCUIpukgmciQYgAEyH14oW0EtWmEtejAtOV1bQS1aYS16MC05Ll8tXSopPyRIEIgBARIkCgtjbG9uZV9kZXB0aBgTIAEoDUIKukgHKgUYkE4oAUgRiAEBEhEKBHRhZ3MYFCABKAhIEogBAUIHCgVfbmFtZUINCgtfcmVwb3NpdG9yeUIJCgdfYnJhbmNoQg0KC19idWlsZF9wYXRoQg0KC19idWlsZF90eXBlQg0KC19zdWJtb2R1bGVzQhIKEF9kZXBsb3lfYXBwcm92YWxCCQoHX2RlcGxveUIYChZfYnVpbGRfdGltZW91dF9zZWNvbmRzQhIKEF9naXRfY3JlZGVudGlhbHNCCQoHX3J1bm5lckIVChNfcmVxdWlyZWRfYXBwcm92YWxzQhYKFF9hbGxvd19zZWxmX2FwcHJvdmFsQhIKEF9wcm9tb3Rpb25zX29ubHlCDQoLX2RvY2tlcmZpbGVCCgoIX2NvbnRleHRCCQoHX3RhcmdldEIOCgxfY2xvbmVfZGVwdGhCBwoFX3RhZ3MiJwoNRGVsZXRlUmVxdWVzdBIWCg5lbnZpcm9ubWVudF9pZBgBIAEoCSpxCglCdWlsZFR5cGUSGgoWQlVJTERfVFlQRV9VTlNQRUNJRklFRBAAEhMKD0JVSUxEX1RZUEVfQVVUTxABEhkKFUJVSUxEX1RZUEVfRE9DS0VSRklMRRACEhgKFEJVSUxEX1RZUEVfQlVJTERQQUNLEAMqewoMRGVwbG95TWV0aG9kEh0KGURFUExPWV9NRVRIT0RfVU5TUEVDSUZJRUQQABIWChJERVBMT1lfTUVUSE9EX05PTkUQARIbChdERVBMT1lfTUVUSE9EX0NPTlRBSU5FUhACEhcKE0RFUExPWV9NRVRIT0RfRE9LS1UQAzKIBgoTRW52aXJvbm1lbnRzU2VydmljZRK8AQoETGlzdBIgLnN2Yy5lbnZpcm9ubWVudHMudjEuTGlzdFJlcXVlc3QaIS5zdmMuZW52aXJvbm1lbnRzLnYxLkxpc3RSZXNwb25zZSJvkAIBirUYPaIBDGVudmlyb25tZW50c6oBAmlkqgEEbmFtZaoBCnJlcG9zaXRvcnmqAQZicmFuY2iqAQlidWlsZFR5cGWC0+STAiUSIy9wcm9qZWN0cy97cHJvamVjdF9pZH0vZW52aXJvbm1lbnRzEnMKA0dldBIfLnN2Yy5lbnZpcm9ubWVudHMudjEuR2V0UmVxdWVzdBogLnN2Yy5lbnZpcm9ubWVudHMudjEuRW52aXJvbm1lbnQiKZACAYLT5JMCIBIeL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9EoUBCgZDcmVhdGUSIi5zdmMuZW52aXJvbm1lbnRzLnYxLkNyZWF0ZVJlcXVlc3QaIC5zdmMuZW52aXJvbm1lbnRzLnYxLkVudmlyb25tZW50IjWKtRgDWMkBgtPkkwIoOgEqIiMvcHJvamVjdHMve3Byb2plY3RfaWR9L2Vudmlyb25tZW50cxJ5CgZVcGRhdGUSIi5zdmMuZW52aXJvbm1lbnRzLnYxLlVwZGF0ZVJlcXVlc3QaIC5zdmMuZW52aXJvbm1lbnRzLnYxLkVudmlyb25tZW50IimC0+STAiM6ASoyHi9lbnZpcm9ubWVudHMve2Vudmlyb25tZW50X2lkfRJ1CgZEZWxldGUSIi5zdmMuZW52aXJvbm1lbnRzLnYxLkRlbGV0ZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiL4q1GAVYzAFwAYLT5JMCICoeL2Vudmlyb25tZW50cy97ZW52aXJvbm1lbnRfaWR9GkOKtRg/CgxlbnZpcm9ubWVudHMSDGVudmlyb25tZW50cxoZRW52aXJvbm1lbnRzIG9mIGEgcHJvamVjdCgBMAI4A0AEYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_empty, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
- * Target to which builds of an environment are deployed. It is always on the side of the runner; the control plane never connects to it.
+ * Target to which builds of an environment are deployed. It is always on the side of the runner; the control
+ * plane never connects to it.
  *
  * @generated from message svc.environments.v1.Deploy
  */
@@ -34,9 +35,10 @@ export type Deploy = Message<"svc.environments.v1.Deploy"> & {
   kind: DeployMethod;
 
   /**
-   * Name of the app: lower-case letters, digits and dashes, 1 to 63. Also the name under which an earlier container is found and replaced, so no
-   * two environments of a team have the same with one kind. In the service's own pool, which has apps of many teams, the app goes by at most 42
-   * characters of it, a dash and 20 digits that are the team's own. Default: the environment's id with a dash.
+   * Name of the app: lower-case letters, digits and dashes, 1 to 63. Also the name under which an earlier
+   * container is found and replaced, so no two environments of a team have the same with one kind. In the
+   * service's own pool, which has apps of many teams, the app goes by at most 42 characters of it, a dash and
+   * 20 digits that are the team's own. Default: the environment's id with a dash.
    *
    * @generated from field: optional string app = 2;
    */
@@ -65,8 +67,8 @@ export const DeploySchema: GenMessage<Deploy> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 0);
 
 /**
- * Credentials for reading the repository. They are stored encrypted, given to the runner of a build and never shown again. With all fields absent
- * none are held.
+ * Credentials for reading the repository. They are stored encrypted, given to the runner of a build and never
+ * shown again. With all fields absent none are held.
  *
  * @generated from message svc.environments.v1.GitCredentials
  */
@@ -108,7 +110,8 @@ export const GitCredentialsSchema: GenMessage<GitCredentials> = /*@__PURE__*/
   messageDesc(file_svc_environments_v1_environments, 1);
 
 /**
- * Choice of the runners that may have an item of work: those of the group that have all of the labels. Empty: any.
+ * Choice of the runners that may have an item of work: those of the group that have all of the labels. Empty:
+ * any.
  *
  * @generated from message svc.environments.v1.WorkSelector
  */
@@ -177,14 +180,16 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
   repository?: string | undefined;
 
   /**
-   * Branch or tag that is built: `main`, `v1.2.0`, `refs/tags/v1.2.0`. Of a name without `refs/` the branch comes first, and then the tag.
+   * Branch or tag that is built: `main`, `v1.2.0`, `refs/tags/v1.2.0`. Of a name without `refs/` the branch
+   * comes first, and then the tag.
    *
    * @generated from field: string branch = 6;
    */
   branch: string;
 
   /**
-   * Folder of the repository that is built, relative, without `..`: where the Dockerfile is looked for, and what it copies from, unless those are set apart.
+   * Folder of the repository that is built, relative, without `..`: where the Dockerfile is looked for, and
+   * what it copies from, unless those are set apart.
    *
    * @generated from field: string build_path = 7;
    */
@@ -261,21 +266,24 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
   requiredApprovals: number;
 
   /**
-   * True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted.
+   * True if people may approve what is their own: promotions that they asked for, releases that they created,
+   * and promotions and deploys of builds that they submitted.
    *
    * @generated from field: bool allow_self_approval = 18;
    */
   allowSelfApproval: boolean;
 
   /**
-   * True if promotions alone are deployed: builds end when their image is published, and rollbacks go to what a promotion deployed here.
+   * True if promotions alone are deployed: builds end when their image is published, and rollbacks go to what
+   * a promotion deployed here.
    *
    * @generated from field: bool promotions_only = 19;
    */
   promotionsOnly: boolean;
 
   /**
-   * Path of the Dockerfile in the repository, such as `services/api/Dockerfile` or `Dockerfile.prod`; absent: the one at the build path.
+   * Path of the Dockerfile in the repository, such as `services/api/Dockerfile` or `Dockerfile.prod`; absent:
+   * the one at the build path.
    *
    * @generated from field: optional string dockerfile = 20;
    */
@@ -310,7 +318,8 @@ export type Environment = Message<"svc.environments.v1.Environment"> & {
   tags: boolean;
 
   /**
-   * Reason why builds of the environment cannot succeed, and the ways out: the team has no registry, and the installation has none of its own. Absent where nothing does, and in lists.
+   * Reason why builds of the environment cannot succeed, and the ways out: the team has no registry, and the
+   * installation has none of its own. Absent where nothing does, and in lists.
    *
    * @generated from field: optional string notice = 25;
    */
@@ -408,21 +417,24 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   name: string;
 
   /**
-   * Address of the repository, `https://…`, `http://…`, `ssh://…` or `git@host:path`. Credentials do not belong into it.
+   * Address of the repository, `https://…`, `http://…`, `ssh://…` or `git@host:path`. Credentials do not
+   * belong into it.
    *
    * @generated from field: optional string repository = 3;
    */
   repository?: string | undefined;
 
   /**
-   * Branch or tag that is built: `main`, `v1.2.0`, `refs/tags/v1.2.0`. Of a name without `refs/` the branch comes first, and then the tag. Default: `main`.
+   * Branch or tag that is built: `main`, `v1.2.0`, `refs/tags/v1.2.0`. Of a name without `refs/` the branch
+   * comes first, and then the tag. Default: `main`.
    *
    * @generated from field: optional string branch = 4;
    */
   branch?: string | undefined;
 
   /**
-   * Folder of the repository that is built, relative: where the Dockerfile is looked for, and what it copies from, unless those are set apart. Default: `.`.
+   * Folder of the repository that is built, relative: where the Dockerfile is looked for, and what it copies
+   * from, unless those are set apart. Default: `.`.
    *
    * @generated from field: optional string build_path = 5;
    */
@@ -471,7 +483,8 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   gitCredentials?: GitCredentials | undefined;
 
   /**
-   * The runners that may have its builds and deploys: those of the group that have all of the labels. Default: any.
+   * The runners that may have its builds and deploys: those of the group that have all of the labels.
+   * Default: any.
    *
    * @generated from field: optional svc.environments.v1.WorkSelector runner = 12;
    */
@@ -485,7 +498,8 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   requiredApprovals?: number | undefined;
 
   /**
-   * True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted. Default: true.
+   * True if people may approve what is their own: promotions that they asked for, releases that they created,
+   * and promotions and deploys of builds that they submitted. Default: true.
    *
    * @generated from field: optional bool allow_self_approval = 14;
    */
@@ -499,14 +513,16 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   promotionsOnly?: boolean | undefined;
 
   /**
-   * Path of the Dockerfile in the repository, such as `services/api/Dockerfile` or `Dockerfile.prod`. Default: the one at the build path. Nothing to buildpacks.
+   * Path of the Dockerfile in the repository, such as `services/api/Dockerfile` or `Dockerfile.prod`.
+   * Default: the one at the build path. Nothing to buildpacks.
    *
    * @generated from field: optional string dockerfile = 16;
    */
   dockerfile?: string | undefined;
 
   /**
-   * Folder of the repository that a Dockerfile copies from, `.` for the root. Default: the build path. Nothing to buildpacks.
+   * Folder of the repository that a Dockerfile copies from, `.` for the root. Default: the build path.
+   * Nothing to buildpacks.
    *
    * @generated from field: optional string context = 17;
    */
@@ -520,7 +536,8 @@ export type CreateRequest = Message<"svc.environments.v1.CreateRequest"> & {
   target?: string | undefined;
 
   /**
-   * Number of commits of the history that are cloned, 1 to 10,000. More than one is for what reads the history, such as `git describe`. Default: 1.
+   * Number of commits of the history that are cloned, 1 to 10,000. More than one is for what reads the
+   * history, such as `git describe`. Default: 1.
    *
    * @generated from field: optional uint32 clone_depth = 19;
    */
@@ -562,7 +579,8 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
   name?: string | undefined;
 
   /**
-   * New repository address. On another scheme, host or port than before, credentials that are held are not kept: send `git_credentials` with it.
+   * New repository address. On another scheme, host or port than before, credentials that are held are not
+   * kept: send `git_credentials` with it.
    *
    * @generated from field: optional string repository = 3;
    */
@@ -639,7 +657,8 @@ export type UpdateRequest = Message<"svc.environments.v1.UpdateRequest"> & {
   requiredApprovals?: number | undefined;
 
   /**
-   * True if people may approve what is their own: promotions that they asked for, releases that they created, and promotions and deploys of builds that they submitted.
+   * True if people may approve what is their own: promotions that they asked for, releases that they created,
+   * and promotions and deploys of builds that they submitted.
    *
    * @generated from field: optional bool allow_self_approval = 14;
    */
@@ -730,7 +749,8 @@ export enum BuildType {
   UNSPECIFIED = 0,
 
   /**
-   * The Dockerfile if there is one, else buildpacks; decided by the runner after cloning. An environment that names its Dockerfile has one.
+   * The Dockerfile if there is one, else buildpacks; decided by the runner after cloning. An environment that
+   * names its Dockerfile has one.
    *
    * @generated from enum value: BUILD_TYPE_AUTO = 1;
    */
@@ -799,8 +819,11 @@ export const DeployMethodSchema: GenEnum<DeployMethod> = /*@__PURE__*/
   enumDesc(file_svc_environments_v1_environments, 1);
 
 /**
- * Environments of projects. One is guarded when one of its approval fields is set (`deployApproval`, `requiredApprovals` above 1, `promotionsOnly`, `allowSelfApproval` off), or when an enabled policy in mode `enforce`, a budget
- * with hold or a CI connection of its project reaches it. Admins and owners alone then delete it or change any field of it but `buildTimeoutSeconds`; others are refused with `role_insufficient` (403), what guards it in `details.guards`.
+ * Environments of projects. One is guarded when one of its approval fields is set (`deployApproval`,
+ * `requiredApprovals` above 1, `promotionsOnly`, `allowSelfApproval` off), or when an enabled policy in mode
+ * `enforce`, a budget with hold or a CI connection of its project reaches it. Admins and owners alone then
+ * delete it or change any field of it but `buildTimeoutSeconds`; others are refused with `role_insufficient`
+ * (403), what guards it in `details.guards`.
  *
  * @generated from service svc.environments.v1.EnvironmentsService
  */
@@ -826,8 +849,9 @@ export const EnvironmentsService: GenService<{
     output: typeof EnvironmentSchema;
   },
   /**
-   * Creates an environment. Errors: `role_insufficient` (403, a port of the host that a guarded environment of the team deploys to), `name_taken` (409: the name in the project, or the app of the deploy in the team, with the environment that has
-   * it in `details.environmentId`), `limit_reached` (409).
+   * Creates an environment. Errors: `role_insufficient` (403, a port of the host that a guarded environment
+   * of the team deploys to), `name_taken` (409: the name in the project, or the app of the deploy in the
+   * team, with the environment that has it in `details.environmentId`), `limit_reached` (409).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.Create
    */
@@ -837,9 +861,11 @@ export const EnvironmentsService: GenService<{
     output: typeof EnvironmentSchema;
   },
   /**
-   * Changes the named fields and leaves the others. Held git credentials stay with their host: a repository on another scheme, host or port is refused
-   * unless the same request sends `gitCredentials`, new ones or an empty object that clears them. Errors: `not_found` (404), `role_insufficient` (403, it is guarded), `name_taken` (409,
-   * as for a new one), `validation_failed` (400, with the field `gitCredentials`: they belong to another host).
+   * Changes the named fields and leaves the others. Held git credentials stay with their host: a repository
+   * on another scheme, host or port is refused unless the same request sends `gitCredentials`, new ones or an
+   * empty object that clears them. Errors: `not_found` (404), `role_insufficient` (403, it is guarded),
+   * `name_taken` (409, as for a new one), `validation_failed` (400, with the field `gitCredentials`: they
+   * belong to another host).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.Update
    */
@@ -849,8 +875,9 @@ export const EnvironmentsService: GenService<{
     output: typeof EnvironmentSchema;
   },
   /**
-   * Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404), `role_insufficient` (403, it is guarded), `in_use` (409: a build of it has not
-   * ended; cancel it or wait for its end, because its runner would go on with what nobody could see or stop any more).
+   * Deletes an environment with its variables, build steps and builds. Errors: `not_found` (404),
+   * `role_insufficient` (403, it is guarded), `in_use` (409: a build of it has not ended; cancel it or wait
+   * for its end, because its runner would go on with what nobody could see or stop any more).
    *
    * @generated from rpc svc.environments.v1.EnvironmentsService.Delete
    */

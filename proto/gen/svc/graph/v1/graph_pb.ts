@@ -54,15 +54,16 @@ export type GraphNode = Message<"svc.graph.v1.GraphNode"> & {
   teamId: string;
 
   /**
-   * Name for people; of a run the first word of its command, of a build `build` and its number, of a CI run the name of its pipeline, of a release and a
-   * promotion the version.
+   * Name for people; of a run the first word of its command, of a build `build` and its number, of a CI run
+   * the name of its pipeline, of a release and a promotion the version.
    *
    * @generated from field: string name = 5;
    */
   name: string;
 
   /**
-   * State of a build or run (`queued`, `running`, `succeeded` …), status of a CI run, state of a promotion (`pending`, `approved` …); absent for all else.
+   * State of a build or run (`queued`, `running`, `succeeded` …), status of a CI run, state of a promotion
+   * (`pending`, `approved` …); absent for all else.
    *
    * @generated from field: optional string state = 6;
    */
@@ -125,7 +126,8 @@ export const GraphEdgeSchema: GenMessage<GraphEdge> = /*@__PURE__*/
  */
 export type NodeRequest = Message<"svc.graph.v1.NodeRequest"> & {
   /**
-   * `graph:<kind>:<id>`, kind one of `team`, `project`, `environment`, `build`, `run`, `ci_run`, `artifact`, `release`, `promotion`: `graph:environment:env_…`.
+   * `graph:<kind>:<id>`, kind one of `team`, `project`, `environment`, `build`, `run`, `ci_run`, `artifact`,
+   * `release`, `promotion`: `graph:environment:env_…`.
    *
    * @generated from field: string ref = 1;
    */
@@ -195,7 +197,8 @@ export type EdgesResponse = Message<"svc.graph.v1.EdgesResponse"> & {
   depth: number;
 
   /**
-   * True if there is more than fits: at most 200 nodes, and of one step the newest 50 builds, runs, CI runs, artifacts, releases or promotions.
+   * True if there is more than fits: at most 200 nodes, and of one step the newest 50 builds, runs, CI runs,
+   * artifacts, releases or promotions.
    *
    * @generated from field: bool truncated = 4;
    */
@@ -244,8 +247,8 @@ export type CommitResponse = Message<"svc.graph.v1.CommitResponse"> & {
   sha: string;
 
   /**
-   * The newest builds of the commit, then CI runs, then sandbox runs, at most 50 of each; the environments that they are connected to; the newest artifacts, at
-   * most 50.
+   * The newest builds of the commit, then CI runs, then sandbox runs, at most 50 of each; the environments
+   * that they are connected to; the newest artifacts, at most 50.
    *
    * @generated from field: repeated svc.graph.v1.GraphNode nodes = 2;
    */
@@ -412,18 +415,22 @@ export const EdgeRelationSchema: GenEnum<EdgeRelation> = /*@__PURE__*/
   enumDesc(file_svc_graph_v1_graph, 1);
 
 /**
- * Nodes and edges: a team contains projects, a project contains environments and releases, a team ran sandbox runs, an environment ran builds. Artifacts are in releases, and promotions lead from releases to environments. Runs of external CI
- * systems hang on the environments in whose timelines they stand; there are none while the feature `host.ci` is off. A sandbox run is also connected to an
- * environment or a commit when its labels say so: `environment` with the id of an environment of the same team, `commit` with the
- * full SHA. Each node is authorised like the resource that it stands for; what the caller may not see is not in the answer, and asking for it
- * reads like asking for what does not exist. A credential without the scope of a
- * resource sees none of its nodes.
+ * Nodes and edges: a team contains projects, a project contains environments and releases, a team ran sandbox
+ * runs, an environment ran builds. Artifacts are in releases, and promotions lead from releases to
+ * environments. Runs of external CI systems hang on the environments in whose timelines they stand; there are
+ * none while the feature `host.ci` is off. A sandbox run is also connected to an environment or a commit when
+ * its labels say so: `environment` with the id of an environment of the same team, `commit` with the full
+ * SHA. Each node is authorised like the resource that it stands for; what the caller may not see is not in
+ * the answer, and asking for it reads like asking for what does not exist. A credential without the scope of
+ * a resource sees none of its nodes.
  *
  * @generated from service svc.graph.v1.GraphService
  */
 export const GraphService: GenService<{
   /**
-   * Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run without `run:read`, a CI run without `ci:read`, an artifact without `artifact:read`, a release or promotion without `release:read`).
+   * Returns one node. Errors: `not_found` (404), `scope_missing` (403: a team without `team:read`, a run
+   * without `run:read`, a CI run without `ci:read`, an artifact without `artifact:read`, a release or
+   * promotion without `release:read`).
    *
    * @generated from rpc svc.graph.v1.GraphService.Node
    */
@@ -433,7 +440,8 @@ export const GraphService: GenService<{
     output: typeof GraphNodeSchema;
   },
   /**
-   * Returns a node with what is around it, in both directions of the edges. Errors: `not_found` (404) and `scope_missing` (403), as of `node`.
+   * Returns a node with what is around it, in both directions of the edges. Errors: `not_found` (404) and
+   * `scope_missing` (403), as of `node`.
    *
    * @generated from rpc svc.graph.v1.GraphService.Edges
    */
@@ -443,8 +451,9 @@ export const GraphService: GenService<{
     output: typeof EdgesResponseSchema;
   },
   /**
-   * Returns the builds, CI runs and sandbox runs of a commit, over all teams of the caller, the environments that they are connected to, and the artifacts that
-   * were made of it, each of them that the credential may read. Errors: `not_found` (404, nothing visible carries the commit).
+   * Returns the builds, CI runs and sandbox runs of a commit, over all teams of the caller, the environments
+   * that they are connected to, and the artifacts that were made of it, each of them that the credential may
+   * read. Errors: `not_found` (404, nothing visible carries the commit).
    *
    * @generated from rpc svc.graph.v1.GraphService.Commit
    */

@@ -340,9 +340,10 @@ export const IncidentSeveritySchema: GenEnum<IncidentSeverity> = /*@__PURE__*/
   enumDesc(file_svc_incidents_v1_incidents, 1);
 
 /**
- * Incidents of environments. `open` becomes `mitigated`; both become `resolved` or `dismissed`, which are final. Nothing of the platform finds
- * incidents in this version: there is a table and a function inside of the server that opens one, but no caller of it, so that lists are
- * empty until a detector is built. While the feature is off, what is stored is shown and changed as ever, and nothing is found or told.
+ * Incidents of environments. `open` becomes `mitigated`; both become `resolved` or `dismissed`, which are
+ * final. Nothing of the platform finds incidents in this version: there is a table and a function inside of
+ * the server that opens one, but no caller of it, so that lists are empty until a detector is built. While
+ * the feature is off, what is stored is shown and changed as ever, and nothing is found or told.
  *
  * @generated from service svc.incidents.v1.IncidentsService
  */
@@ -368,8 +369,8 @@ export const IncidentsService: GenService<{
     output: typeof IncidentSchema;
   },
   /**
-   * Says that the effect is contained while the cause remains. On a mitigated incident it changes nothing. Errors: `not_found` (404),
-   * `state_conflict` (409, resolved or dismissed).
+   * Says that the effect is contained while the cause remains. On a mitigated incident it changes nothing.
+   * Errors: `not_found` (404), `state_conflict` (409, resolved or dismissed).
    *
    * @generated from rpc svc.incidents.v1.IncidentsService.Mitigate
    */
@@ -379,7 +380,8 @@ export const IncidentsService: GenService<{
     output: typeof IncidentSchema;
   },
   /**
-   * Says that it is over. On a resolved incident it changes nothing. Errors: `not_found` (404), `state_conflict` (409, dismissed).
+   * Says that it is over. On a resolved incident it changes nothing. Errors: `not_found` (404),
+   * `state_conflict` (409, dismissed).
    *
    * @generated from rpc svc.incidents.v1.IncidentsService.Resolve
    */
@@ -389,7 +391,8 @@ export const IncidentsService: GenService<{
     output: typeof IncidentSchema;
   },
   /**
-   * Says that it was none. On a dismissed incident it changes nothing. Errors: `not_found` (404), `state_conflict` (409, resolved).
+   * Says that it was none. On a dismissed incident it changes nothing. Errors: `not_found` (404),
+   * `state_conflict` (409, resolved).
    *
    * @generated from rpc svc.incidents.v1.IncidentsService.Dismiss
    */

@@ -153,7 +153,8 @@ export type MaintenanceTask = Message<"svc.maintenance.v1.MaintenanceTask"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Reason for which it is not taken on, seen at the moment of the call; absent when nothing stands in its way.
+   * Reason for which it is not taken on, seen at the moment of the call; absent when nothing stands in its
+   * way.
    *
    * @generated from field: optional svc.maintenance.v1.MaintenanceWaiting waiting_for = 11;
    */
@@ -286,7 +287,8 @@ export type UpdateSettingsRequest = Message<"svc.maintenance.v1.UpdateSettingsRe
   repositoryId: string;
 
   /**
-   * Category, 1 to 63 lower-case letters, digits, underscores and dashes, beginning with a letter: `dependencies`.
+   * Category, 1 to 63 lower-case letters, digits, underscores and dashes, beginning with a letter:
+   * `dependencies`.
    *
    * @generated from field: string category = 3;
    */
@@ -425,15 +427,18 @@ export const MaintenanceTaskStateSchema: GenEnum<MaintenanceTaskState> = /*@__PU
   enumDesc(file_svc_maintenance_v1_maintenance, 1);
 
 /**
- * Settings and tasks of a repository's maintenance. Inert in this version: both are stored and shown, and nothing more. There is no agent that takes
- * tasks on, so that a task stays `proposed`; and since nothing is spent, neither the switch nor the budget of a category is held against it.
- * While the feature is off, a task says that it waits for it, and switching it on starts none of these. A repository is whatever the team calls it: repositories are not a resource of their own yet.
+ * Settings and tasks of a repository's maintenance. Inert in this version: both are stored and shown, and
+ * nothing more. There is no agent that takes tasks on, so that a task stays `proposed`; and since nothing is
+ * spent, neither the switch nor the budget of a category is held against it. While the feature is off, a task
+ * says that it waits for it, and switching it on starts none of these. A repository is whatever the team
+ * calls it: repositories are not a resource of their own yet.
  *
  * @generated from service svc.maintenance.v1.MaintenanceService
  */
 export const MaintenanceService: GenService<{
   /**
-   * Tasks of a repository, newest first; empty for a repository that nobody has named before. It has no error of its own.
+   * Tasks of a repository, newest first; empty for a repository that nobody has named before. It has no error
+   * of its own.
    *
    * @generated from rpc svc.maintenance.v1.MaintenanceService.ListTasks
    */
@@ -443,8 +448,8 @@ export const MaintenanceService: GenService<{
     output: typeof ListTasksResponseSchema;
   },
   /**
-   * Changes the named settings of one category and leaves the others; a category that has none yet begins switched off and without a budget.
-   * Errors: `limit_reached` (409, 100 categories a repository).
+   * Changes the named settings of one category and leaves the others; a category that has none yet begins
+   * switched off and without a budget. Errors: `limit_reached` (409, 100 categories a repository).
    *
    * @generated from rpc svc.maintenance.v1.MaintenanceService.UpdateSettings
    */

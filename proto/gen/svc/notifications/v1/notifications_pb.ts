@@ -232,14 +232,15 @@ export const MarkAllReadResponseSchema: GenMessage<MarkAllReadResponse> = /*@__P
   messageDesc(file_svc_notifications_v1_notifications, 7);
 
 /**
- * Notifications of the calling account, about every team where it can act on them (admins and owners). They are kept for 90 days. An API key reads and
- * marks those whose content its scopes let it read elsewhere.
+ * Notifications of the calling account, about every team where it can act on them (admins and owners). They
+ * are kept for 90 days. An API key reads and marks those whose content its scopes let it read elsewhere.
  *
  * @generated from service svc.notifications.v1.NotificationsService
  */
 export const NotificationsService: GenService<{
   /**
-   * Lists notifications of the account, newest first. A credential that is narrowed to one team sees that team's alone.
+   * Lists notifications of the account, newest first. A credential that is narrowed to one team sees that
+   * team's alone.
    *
    * @generated from rpc svc.notifications.v1.NotificationsService.List
    */

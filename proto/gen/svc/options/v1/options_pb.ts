@@ -2,8 +2,8 @@
 // @generated from file svc/options/v1/options.proto (package svc.options.v1, syntax proto3)
 /* eslint-disable */
 
-// The product's own contract options. Everything that the generators and the pipeline need to know about an RPC
-// beyond its messages and its path stands here, once, beside the RPC.
+// The product's own contract options. Everything that the generators and the pipeline need to know about an
+// RPC beyond its messages and its path stands here, once, beside the RPC.
 
 import type { GenEnum, GenExtension, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, extDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
@@ -18,8 +18,8 @@ export const file_svc_options_v1_options: GenFile = /*@__PURE__*/
   fileDesc("ChxzdmMvb3B0aW9ucy92MS9vcHRpb25zLnByb3RvEg5zdmMub3B0aW9ucy52MSLUAgoIUmVzb3VyY2USCwoDc2RrGAEgASgJEgsKA2NsaRgCIAEoCRIPCgdzdW1tYXJ5GAMgASgJEg8KB2ZlYXR1cmUYBCABKAkSKgoIYXVkaWVuY2UYBSABKA4yGC5zdmMub3B0aW9ucy52MS5BdWRpZW5jZRIiCgRhcmVhGAYgASgOMhQuc3ZjLm9wdGlvbnMudjEuQXJlYRIpCgpyZWFkX3Njb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSKgoLd3JpdGVfc2NvcGUYCCABKA4yFS5zdmMub3B0aW9ucy52MS5TY29wZRIQCghub19zY29wZRgJIAEoCBIsCglzdGFiaWxpdHkYCiABKA4yGS5zdmMub3B0aW9ucy52MS5TdGFiaWxpdHkSJQoId2hlbl9vZmYYCyABKA4yEy5zdmMub3B0aW9ucy52MS5PZmYinwUKCU9wZXJhdGlvbhILCgNzZGsYASABKAkSDAoEYXJncxgCIAMoCRIVCg1vcHRpb25hbF9hcmdzGAMgAygJEg8KB2NvbW1hbmQYBCABKAkSFAoMY29tbWFuZF9hcmdzGAUgAygJEiIKBGF1dGgYBiABKA4yFC5zdmMub3B0aW9ucy52MS5BdXRoEiQKBXNjb3BlGAcgASgOMhUuc3ZjLm9wdGlvbnMudjEuU2NvcGUSIgoEcm9sZRgIIAEoDjIULnN2Yy5vcHRpb25zLnYxLlJvbGUSDwoHZmVhdHVyZRgJIAEoCRIwCgtpZGVtcG90ZW5jeRgKIAEoDjIbLnN2Yy5vcHRpb25zLnYxLklkZW1wb3RlbmN5EhYKDnN1Y2Nlc3Nfc3RhdHVzGAsgASgNEiIKBHBhZ2UYDCABKAsyFC5zdmMub3B0aW9ucy52MS5QYWdlEiYKBnN0cmVhbRgNIAEoCzIWLnN2Yy5vcHRpb25zLnYxLlN0cmVhbRITCgtkZXN0cnVjdGl2ZRgOIAEoCBISCgp0aW1lb3V0X21zGA8gASgNEhYKDmJvZHlfYnl0ZXNfbWF4GBAgASgNEhIKCnJhdGVfbGltaXQYESABKAkSLAoJc3RhYmlsaXR5GBIgASgOMhkuc3ZjLm9wdGlvbnMudjEuU3RhYmlsaXR5EikKCGV4YW1wbGVzGBMgAygLMhcuc3ZjLm9wdGlvbnMudjEuRXhhbXBsZRITCgtzZGtfcmV0dXJucxgUIAEoCRIPCgdjb2x1bW5zGBUgAygJEhEKCWlkX3Rva2VucxgWIAEoCBIQCghub19zY29wZRgXIAEoCBIUCgxzZXNzaW9uX29ubHkYGCABKAgSFQoNZW1wdHlfd2l0aG91dBgZIAEoCSI/CgRQYWdlEg0KBWl0ZW1zGAEgASgJEhUKDWRlZmF1bHRfbGltaXQYAiABKA0SEQoJbWF4X2xpbWl0GAMgASgNIjAKBlN0cmVhbRIQCghpZF9maWVsZBgBIAEoCRIUCgxyZXN1bWVfZmllbGQYAiABKAkiMgoHRXhhbXBsZRINCgV0aXRsZRgBIAEoCRILCgNjbGkYAiABKAkSCwoDc2RrGAMgASgJIhUKBVNoYXBlEgwKBGJhcmUYASABKAki+wEKBUZpZWxkEhEKCXNlbnNpdGl2ZRgBIAEoCBIMCgRmbGFnGAIgASgJEg0KBXNob3J0GAMgASgJEg4KBmhpZGRlbhgEIAEoCBITCgtwbGFjZWhvbGRlchgFIAEoCRISCgpjbGlfZm9ybWF0GAYgASgJEgwKBHJlc3QYByABKAgSDQoFcXVlcnkYCCABKAgSFAoMc2Vzc2lvbl9vbmx5GAkgASgIEioKCGRvY3VtZW50GAogASgOMhguc3ZjLm9wdGlvbnMudjEuRG9jdW1lbnQSGgoSZG9jdW1lbnRfYnl0ZXNfbWF4GAsgASgNEg4KBnBhY2tlZBgMIAEoCCIVCgVWYWx1ZRIMCgRuYW1lGAEgASgJKjoKA09mZhITCg9PRkZfVU5TUEVDSUZJRUQQABIPCgtPRkZfUkVGVVNFRBABEg0KCU9GRl9JTkVSVBACKtQBCgRBcmVhEhQKEEFSRUFfVU5TUEVDSUZJRUQQABIPCgtBUkVBX0FDQ0VTUxABEg0KCUFSRUFfQVBQUxACEg8KC0FSRUFfRU5HSU5FEAMSEAoMQVJFQV9DT05ORUNUEAQSEQoNQVJFQV9ERUxJVkVSWRAFEhMKD0FSRUFfT1BFUkFUSU9OUxAGEg4KCkFSRUFfTU9ORVkQBxIUChBBUkVBX01BUktFVFBMQUNFEAgSEgoOQVJFQV9XT1JLU1BBQ0UQCRIRCg1BUkVBX0ZFQVRVUkVTEAoqZQoIQXVkaWVuY2USGAoUQVVESUVOQ0VfVU5TUEVDSUZJRUQQABITCg9BVURJRU5DRV9QVUJMSUMQARITCg9BVURJRU5DRV9SVU5ORVIQAhIVChFBVURJRU5DRV9JTlRFUk5BTBADKrIBCgRBdXRoEhQKEEFVVEhfVU5TUEVDSUZJRUQQABINCglBVVRIX05PTkUQARIRCg1BVVRIX09QVElPTkFMEAISEQoNQVVUSF9SRVFVSVJFRBADEhAKDEFVVEhfU0VTU0lPThAEEg4KCkFVVEhfU1RBRkYQBRIZChVBVVRIX0VOUk9MTE1FTlRfVE9LRU4QBhIPCgtBVVRIX1JVTk5FUhAHEhEKDUFVVEhfSU5URVJOQUwQCCrwCAoFU2NvcGUSFQoRU0NPUEVfVU5TUEVDSUZJRUQQABIkCg9TQ09QRV9URUFNX1JFQUQQARoPirUYCwoJdGVhbTpyZWFkEigKEVNDT1BFX1RFQU1fTUFOQUdFEAIaEYq1GA0KC3RlYW06bWFuYWdlEioKElNDT1BFX1BST0pFQ1RfUkVBRBADGhKKtRgOCgxwcm9qZWN0OnJlYWQSLAoTU0NPUEVfUFJPSkVDVF9XUklURRAEGhOKtRgPCg1wcm9qZWN0OndyaXRlEiIKDlNDT1BFX1JVTl9SRUFEEAUaDoq1GAoKCHJ1bjpyZWFkEiQKD1NDT1BFX1JVTl9XUklURRAGGg+KtRgLCglydW46d3JpdGUSKAoRU0NPUEVfUlVOTkVSX1JFQUQQBxoRirUYDQoLcnVubmVyOnJlYWQSLAoTU0NPUEVfUlVOTkVSX01BTkFHRRAIGhOKtRgPCg1ydW5uZXI6bWFuYWdlEiAKDVNDT1BFX0NJX1JFQUQQCRoNirUYCQoHY2k6cmVhZBIiCg5TQ09QRV9DSV9XUklURRAKGg6KtRgKCghjaTp3cml0ZRIkCg9TQ09QRV9DSV9NQU5BR0UQCxoPirUYCwoJY2k6bWFuYWdlEhwKC1NDT1BFX1NUQUZGEAwaC4q1GAcKBXN0YWZmEiYKEFNDT1BFX0FVRElUX1JFQUQQDRoQirUYDAoKYXVkaXQ6cmVhZBImChBTQ09QRV9LRVlfTUFOQUdFEA4aEIq1GAwKCmtleTptYW5hZ2USLAoTU0NPUEVfQVJUSUZBQ1RfUkVBRBAPGhOKtRgPCg1hcnRpZmFjdDpyZWFkEi4KFFNDT1BFX0FSVElGQUNUX1dSSVRFEBAaFIq1GBAKDmFydGlmYWN0OndyaXRlEioKElNDT1BFX1JFTEVBU0VfUkVBRBARGhKKtRgOCgxyZWxlYXNlOnJlYWQSLAoTU0NPUEVfUkVMRUFTRV9XUklURRASGhOKtRgPCg1yZWxlYXNlOndyaXRlEigKEVNDT1BFX1BPTElDWV9SRUFEEBMaEYq1GA0KC3BvbGljeTpyZWFkEiwKE1NDT1BFX1BPTElDWV9NQU5BR0UQFBoTirUYDwoNcG9saWN5Om1hbmFnZRIwChVTQ09QRV9DT01QTElBTkNFX1JFQUQQFRoVirUYEQoPY29tcGxpYW5jZTpyZWFkEjQKF1NDT1BFX0NPTVBMSUFOQ0VfTUFOQUdFEBYaF4q1GBMKEWNvbXBsaWFuY2U6bWFuYWdlEiQKD1NDT1BFX0NPU1RfUkVBRBAXGg+KtRgLCgljb3N0OnJlYWQSKgoSU0NPUEVfQklMTElOR19SRUFEEBgaEoq1GA4KDGJpbGxpbmc6cmVhZBIuChRTQ09QRV9CSUxMSU5HX01BTkFHRRAZGhSKtRgQCg5iaWxsaW5nOm1hbmFnZRIwChVTQ09QRV9SRUxFQVNFX0FQUFJPVkUQGhoVirUYEQoPcmVsZWFzZTphcHByb3ZlKmEKBFJvbGUSFAoQUk9MRV9VTlNQRUNJRklFRBAAEg8KC1JPTEVfVklFV0VSEAESEgoOUk9MRV9ERVZFTE9QRVIQAhIOCgpST0xFX0FETUlOEAMSDgoKUk9MRV9PV05FUhAEKosBCgtJZGVtcG90ZW5jeRIbChdJREVNUE9URU5DWV9VTlNQRUNJRklFRBAAEhUKEUlERU1QT1RFTkNZX0tFWUVEEAESGQoVSURFTVBPVEVOQ1lfU1RBVEVNRU5UEAISFwoTSURFTVBPVEVOQ1lfTkFUVVJBTBADEhQKEElERU1QT1RFTkNZX05PTkUQBCpvCglTdGFiaWxpdHkSGQoVU1RBQklMSVRZX1VOU1BFQ0lGSUVEEAASFAoQU1RBQklMSVRZX1NUQUJMRRABEhUKEVNUQUJJTElUWV9QUkVWSUVXEAISGgoWU1RBQklMSVRZX0VYUEVSSU1FTlRBTBADKkoKCERvY3VtZW50EhgKFERPQ1VNRU5UX1VOU1BFQ0lGSUVEEAASEQoNRE9DVU1FTlRfVEVYVBABEhEKDURPQ1VNRU5UX0ZJTEUQAjpXCghyZXNvdXJjZRIfLmdvb2dsZS5wcm90b2J1Zi5TZXJ2aWNlT3B0aW9ucxjRhgMgASgLMhguc3ZjLm9wdGlvbnMudjEuUmVzb3VyY2VSCHJlc291cmNlOksKAm9wEh4uZ29vZ2xlLnByb3RvYnVmLk1ldGhvZE9wdGlvbnMY0YYDIAEoCzIZLnN2Yy5vcHRpb25zLnYxLk9wZXJhdGlvblICb3A6TgoFc2hhcGUSHy5nb29nbGUucHJvdG9idWYuTWVzc2FnZU9wdGlvbnMY0YYDIAEoCzIVLnN2Yy5vcHRpb25zLnYxLlNoYXBlUgVzaGFwZTpMCgVmaWVsZBIdLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE9wdGlvbnMY0YYDIAEoCzIVLnN2Yy5vcHRpb25zLnYxLkZpZWxkUgVmaWVsZDpQCgV2YWx1ZRIhLmdvb2dsZS5wcm90b2J1Zi5FbnVtVmFsdWVPcHRpb25zGNGGAyABKAsyFS5zdmMub3B0aW9ucy52MS5WYWx1ZVIFdmFsdWViBnByb3RvMw", [file_google_protobuf_descriptor]);
 
 /**
- * Names of a service outside of the protos, and the defaults of its RPCs. An RPC bound to GET has no side effects (the generator sets
- * `idempotency_level`), every other one writes.
+ * Names of a service outside of the protos, and the defaults of its RPCs. An RPC bound to GET has no side
+ * effects (the generator sets `idempotency_level`), every other one writes.
  *
  * @generated from message svc.options.v1.Resource
  */
@@ -46,7 +46,8 @@ export type Resource = Message<"svc.options.v1.Resource"> & {
   summary: string;
 
   /**
-   * Default feature gate of every RPC of the service, a platform feature key such as `host.runners`. Empty: none.
+   * Default feature gate of every RPC of the service, a platform feature key such as `host.runners`. Empty:
+   * none.
    *
    * @generated from field: string feature = 4;
    */
@@ -81,7 +82,8 @@ export type Resource = Message<"svc.options.v1.Resource"> & {
   writeScope: Scope;
 
   /**
-   * No RPC of the service needs a scope: membership, or the account itself, is enough. In place of the two scopes.
+   * No RPC of the service needs a scope: membership, or the account itself, is enough. In place of the two
+   * scopes.
    *
    * @generated from field: bool no_scope = 9;
    */
@@ -116,15 +118,16 @@ export const ResourceSchema: GenMessage<Resource> = /*@__PURE__*/
  */
 export type Operation = Message<"svc.options.v1.Operation"> & {
   /**
-   * Method name on the SDK resource, lowerCamel. Default: the RPC name, first letter lowered. "-": not in the SDK.
+   * Method name on the SDK resource, lowerCamel. Default: the RPC name, first letter lowered. "-": not in the
+   * SDK.
    *
    * @generated from field: string sdk = 1;
    */
   sdk: string;
 
   /**
-   * Positional SDK arguments, by proto field name, in order. Remaining request fields go into one trailing `params` object.
-   * Default: the path variables in path order.
+   * Positional SDK arguments, by proto field name, in order. Remaining request fields go into one trailing
+   * `params` object. Default: the path variables in path order.
    *
    * @generated from field: repeated string args = 2;
    */
@@ -138,21 +141,24 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   optionalArgs: string[];
 
   /**
-   * CLI command below the group, kebab-case words: "request-diagnostics". Default: the SDK name in kebab-case. "-": not in the CLI.
+   * CLI command below the group, kebab-case words: "request-diagnostics". Default: the SDK name in
+   * kebab-case. "-": not in the CLI.
    *
    * @generated from field: string command = 4;
    */
   command: string;
 
   /**
-   * CLI positionals, by proto field name, in order; all other request fields are flags. Default: the last path variable.
+   * CLI positionals, by proto field name, in order; all other request fields are flags. Default: the last
+   * path variable.
    *
    * @generated from field: repeated string command_args = 5;
    */
   commandArgs: string[];
 
   /**
-   * Credential that a caller needs. Default: AUTH_REQUIRED; of a service for runners AUTH_RUNNER, of an internal one AUTH_INTERNAL.
+   * Credential that a caller needs. Default: AUTH_REQUIRED; of a service for runners AUTH_RUNNER, of an
+   * internal one AUTH_INTERNAL.
    *
    * @generated from field: svc.options.v1.Auth auth = 6;
    */
@@ -180,8 +186,8 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   feature: string;
 
   /**
-   * Behaviour of a repeated call with the same Idempotency-Key; a GET has none. Default: IDEMPOTENCY_KEYED; of a service for runners and of an
-   * internal one IDEMPOTENCY_NATURAL.
+   * Behaviour of a repeated call with the same Idempotency-Key; a GET has none. Default: IDEMPOTENCY_KEYED;
+   * of a service for runners and of an internal one IDEMPOTENCY_NATURAL.
    *
    * @generated from field: svc.options.v1.Idempotency idempotency = 10;
    */
@@ -223,8 +229,9 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   timeoutMs: number;
 
   /**
-   * Largest request body in bytes, after decompression. 0: what the bounds of the request's fields add up to in JSON, at least 65,536 and at most
-   * 1,048,576; where a caller may be nobody 32,768, which is then the most.
+   * Largest request body in bytes, after decompression. 0: what the bounds of the request's fields add up to
+   * in JSON, at least 65,536 and at most 1,048,576; where a caller may be nobody 32,768, which is then the
+   * most.
    *
    * @generated from field: uint32 body_bytes_max = 16;
    */
@@ -252,8 +259,8 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   examples: Example[];
 
   /**
-   * Name of the single response field that the SDK method returns instead of the whole response ("Most list() calls return an
-   * array directly"), null where it is absent. The wire is unchanged.
+   * Name of the single response field that the SDK method returns instead of the whole response ("Most list()
+   * calls return an array directly"), null where it is absent. The wire is unchanged.
    *
    * @generated from field: string sdk_returns = 20;
    */
@@ -267,7 +274,8 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   columns: string[];
 
   /**
-   * Also takes an id_token of a CI job, or what one was exchanged for, in place of an API key. With a scope alone.
+   * Also takes an id_token of a CI job, or what one was exchanged for, in place of an API key. With a scope
+   * alone.
    *
    * @generated from field: bool id_tokens = 22;
    */
@@ -281,15 +289,16 @@ export type Operation = Message<"svc.options.v1.Operation"> & {
   noScope: boolean;
 
   /**
-   * Takes the session of a person and no API key: an act of judgement, or one that retires evidence. Of AUTH_REQUIRED and AUTH_STAFF, beside their
-   * scope and role; AUTH_SESSION implies it.
+   * Takes the session of a person and no API key: an act of judgement, or one that retires evidence. Of
+   * AUTH_REQUIRED and AUTH_STAFF, beside their scope and role; AUTH_SESSION implies it.
    *
    * @generated from field: bool session_only = 24;
    */
   sessionOnly: boolean;
 
   /**
-   * Name of a text field of the response. Over REST, the answer is `{}` where it is empty, which says that there is nothing to answer.
+   * Name of a text field of the response. Over REST, the answer is `{}` where it is empty, which says that
+   * there is nothing to answer.
    *
    * @generated from field: string empty_without = 25;
    */
@@ -408,8 +417,9 @@ export const ExampleSchema: GenMessage<Example> = /*@__PURE__*/
  */
 export type Shape = Message<"svc.options.v1.Shape"> & {
   /**
-   * Name of a bool field: over REST, JSON is that field's bare value, `true` or `false`, while no other field of the message is set,
-   * and an object otherwise. For answers alone. Connect and gRPC carry the message as any other.
+   * Name of a bool field: over REST, JSON is that field's bare value, `true` or `false`, while no other field
+   * of the message is set, and an object otherwise. For answers alone. Connect and gRPC carry the message as
+   * any other.
    *
    * @generated from field: string bare = 1;
    */
@@ -437,8 +447,8 @@ export type Field = Message<"svc.options.v1.Field"> & {
   sensitive: boolean;
 
   /**
-   * CLI flag name, kebab-case; the last variable of a path that has one is no positional. Default: the field name in kebab-case; of `team_id`, outside of
-   * the contract of teams, `team`.
+   * CLI flag name, kebab-case; the last variable of a path that has one is no positional. Default: the field
+   * name in kebab-case; of `team_id`, outside of the contract of teams, `team`.
    *
    * @generated from field: string flag = 2;
    */
@@ -466,7 +476,8 @@ export type Field = Message<"svc.options.v1.Field"> & {
   placeholder: string;
 
   /**
-   * The text form stands for a whole message or map: how the CLI reads it. "key=value" for maps (repeatable flag), "yaml" for JSON that may be YAML too.
+   * The text form stands for a whole message or map: how the CLI reads it. "key=value" for maps (repeatable
+   * flag), "yaml" for JSON that may be YAML too.
    *
    * @generated from field: string cli_format = 6;
    */
@@ -480,22 +491,25 @@ export type Field = Message<"svc.options.v1.Field"> & {
   rest: boolean;
 
   /**
-   * REST: may be given in the query of a request whose body is the whole message, instead of in that body. For singular fields that
-   * may be left out. A request that gives it in both places is refused, whether they agree or not.
+   * REST: may be given in the query of a request whose body is the whole message, instead of in that body.
+   * For singular fields that may be left out. A request that gives it in both places is refused, whether they
+   * agree or not.
    *
    * @generated from field: bool query = 8;
    */
   query: boolean;
 
   /**
-   * Set by the session of a person alone: a call with an API key that sets it is refused with `session_required`. Of fields of a request itself.
+   * Set by the session of a person alone: a call with an API key that sets it is refused with
+   * `session_required`. Of fields of a request itself.
    *
    * @generated from field: bool session_only = 9;
    */
   sessionOnly: boolean;
 
   /**
-   * CLI: a string that is a document, for which a file may be named. Bytes and free-form JSON are DOCUMENT_FILE, every other JSON DOCUMENT_TEXT, without saying so.
+   * CLI: a string that is a document, for which a file may be named. Bytes and free-form JSON are
+   * DOCUMENT_FILE, every other JSON DOCUMENT_TEXT, without saying so.
    *
    * @generated from field: svc.options.v1.Document document = 10;
    */
@@ -509,7 +523,8 @@ export type Field = Message<"svc.options.v1.Field"> & {
   documentBytesMax: number;
 
   /**
-   * CLI: a document that is longer than the rules of its type allow is sent as base64 of its gzip, and so is one that is gzipped already. Of strings with `document_bytes_max`.
+   * CLI: a document that is longer than the rules of its type allow is sent as base64 of its gzip, and so is
+   * one that is gzipped already. Of strings with `document_bytes_max`.
    *
    * @generated from field: bool packed = 12;
    */
@@ -558,15 +573,17 @@ export enum Off {
   UNSPECIFIED = 0,
 
   /**
-   * It is refused: with 403 `feature_disabled` where the feature is public, as a path that nobody serves where it is internal.
+   * It is refused: with 403 `feature_disabled` where the feature is public, as a path that nobody serves
+   * where it is internal.
    *
    * @generated from enum value: OFF_REFUSED = 1;
    */
   REFUSED = 1,
 
   /**
-   * It is answered, and nothing is found, recorded or started by it: not the route is gated, but the engine behind. The header `Svc-Feature-Off` names a
-   * public feature; an internal one is named to staff alone, and the paths are in no list.
+   * It is answered, and nothing is found, recorded or started by it: not the route is gated, but the engine
+   * behind. The header `Svc-Feature-Off` names a public feature; an internal one is named to staff alone, and
+   * the paths are in no list.
    *
    * @generated from enum value: OFF_INERT = 2;
    */
@@ -580,8 +597,8 @@ export const OffSchema: GenEnum<Off> = /*@__PURE__*/
   enumDesc(file_svc_options_v1_options, 0);
 
 /**
- * Part of the product that a service belongs to. Folders of the server, topics of `svc --help`, tag groups of OpenAPI, chapters of the documents
- * and entries of the console are ordered by it.
+ * Part of the product that a service belongs to. Folders of the server, topics of `svc --help`, tag groups of
+ * OpenAPI, chapters of the documents and entries of the console are ordered by it.
  *
  * @generated from enum svc.options.v1.Area
  */
@@ -892,7 +909,8 @@ export enum Scope {
   AUDIT_READ = 13,
 
   /**
-   * List, create and revoke API keys of the account. Never given unless it is asked for by name; no other scope includes it.
+   * List, create and revoke API keys of the account. Never given unless it is asked for by name; no other
+   * scope includes it.
    *
    * @generated from enum value: SCOPE_KEY_MANAGE = 14;
    */
@@ -976,7 +994,8 @@ export enum Scope {
   BILLING_MANAGE = 25,
 
   /**
-   * Approve and reject promotions and deploys of builds. Never given to a key unless it is asked for by name; no other scope includes it.
+   * Approve and reject promotions and deploys of builds. Never given to a key unless it is asked for by name;
+   * no other scope includes it.
    *
    * @generated from enum value: SCOPE_RELEASE_APPROVE = 26;
    */
@@ -1058,22 +1077,25 @@ export enum Idempotency {
   KEYED = 1,
 
   /**
-   * The implementation stores the key in the one SQL statement of its effect (hot paths); same behaviour outside.
+   * The implementation stores the key in the one SQL statement of its effect (hot paths); same behaviour
+   * outside.
    *
    * @generated from enum value: IDEMPOTENCY_STATEMENT = 2;
    */
   STATEMENT = 2,
 
   /**
-   * The effect itself is idempotent by ids in the request (machine endpoints); a key is accepted and not needed.
+   * The effect itself is idempotent by ids in the request (machine endpoints); a key is accepted and not
+   * needed.
    *
    * @generated from enum value: IDEMPOTENCY_NATURAL = 3;
    */
   NATURAL = 3,
 
   /**
-   * Never replayed, because the answer carries a secret that must not be stored (login), or because the call waits for somebody else's server, which no
-   * transaction may do, or because it writes nothing: the key is ignored.
+   * Never replayed, because the answer carries a secret that must not be stored (login), or because the call
+   * waits for somebody else's server, which no transaction may do, or because it writes nothing: the key is
+   * ignored.
    *
    * @generated from enum value: IDEMPOTENCY_NONE = 4;
    */

@@ -152,7 +152,8 @@ export type Plan = Message<"svc.plans.v1.Plan"> & {
   currency: string;
 
   /**
-   * Metered seconds of a UTC month, of all teams that the account pays for, that cost nothing more. 0: each second has its price.
+   * Metered seconds of a UTC month, of all teams that the account pays for, that cost nothing more. 0: each
+   * second has its price.
    *
    * @generated from field: double included_seconds = 6;
    */
@@ -252,7 +253,8 @@ export const ListResponseSchema: GenMessage<ListResponse> = /*@__PURE__*/
   messageDesc(file_svc_plans_v1_plans, 5);
 
 /**
- * Plans of this installation. Without a provider of payments there is one, `self_hosted`, which costs nothing and limits nothing.
+ * Plans of this installation. Without a provider of payments there is one, `self_hosted`, which costs nothing
+ * and limits nothing.
  *
  * @generated from service svc.plans.v1.PlansService
  */
@@ -268,7 +270,8 @@ export const PlansService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Lists the prices of metered time: of each meter the one in force, and those to come. Whoever used a meter lately is told of a new price when it is published, before it begins.
+   * Lists the prices of metered time: of each meter the one in force, and those to come. Whoever used a meter
+   * lately is told of a new price when it is published, before it begins.
    *
    * @generated from rpc svc.plans.v1.PlansService.ListPrices
    */

@@ -21,8 +21,9 @@ export const file_svc_platformfeatures_v1_platformfeatures: GenFile = /*@__PURE_
   fileDesc("Ci5zdmMvcGxhdGZvcm1mZWF0dXJlcy92MS9wbGF0Zm9ybWZlYXR1cmVzLnByb3RvEhdzdmMucGxhdGZvcm1mZWF0dXJlcy52MSKkAgoPUmVzb2x2ZWRGZWF0dXJlEg8KB2VuYWJsZWQYASABKAgSOwoGcmVhc29uGAIgASgOMiYuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuRmVhdHVyZVJlYXNvbkgAiAEBEhIKCmJsb2NrZWRfYnkYAyADKAkSOgoJbGlmZWN5Y2xlGAQgASgOMiIuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuTGlmZWN5Y2xlSAGIAQESPAoKdmlzaWJpbGl0eRgFIAEoDjIjLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlZpc2liaWxpdHlIAogBAToNirUYCQoHZW5hYmxlZEIJCgdfcmVhc29uQgwKCl9saWZlY3ljbGVCDQoLX3Zpc2liaWxpdHki3gQKD1BsYXRmb3JtRmVhdHVyZRILCgNrZXkYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSDQoFb3duZXIYAyABKAkSNQoJbGlmZWN5Y2xlGAQgASgOMiIuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuTGlmZWN5Y2xlEjcKCnZpc2liaWxpdHkYBSABKA4yIy5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5WaXNpYmlsaXR5EhIKCmRlcGVuZHNfb24YBiADKAkSMwoFc3RhdGUYByABKA4yJC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5Td2l0Y2hTdGF0ZRI7Cg1kZWZhdWx0X3N0YXRlGAggASgOMiQuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuU3dpdGNoU3RhdGUSDwoHZW5hYmxlZBgJIAEoCBI2CgZyZWFzb24YCiABKA4yJi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5GZWF0dXJlUmVhc29uEhIKCmJsb2NrZWRfYnkYCyADKAkSEwoLcm9vdF9jYXVzZXMYDCADKAkSEgoKdG9nZ2xlYWJsZRgNIAEoCBIhChRlbnZpcm9ubWVudF92YXJpYWJsZRgOIAEoCUgAiAEBEhAKCHJldmlzaW9uGA8gASgNEkAKC2xhc3RfY2hhbmdlGBAgASgLMiYuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuRmVhdHVyZUNoYW5nZUgBiAEBQhcKFV9lbnZpcm9ubWVudF92YXJpYWJsZUIOCgxfbGFzdF9jaGFuZ2UiXQoMRmVhdHVyZUFjdG9yEjAKBGtpbmQYASABKA4yIi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5BY3RvcktpbmQSCgoCaWQYAiABKAkSDwoHZGlzcGxheRgDIAEoCSKvAwoNRmVhdHVyZUNoYW5nZRIKCgJpZBgBIAEoCRImCgJhdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCwoDa2V5GAMgASgJEjIKBGZyb20YBCABKA4yJC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5Td2l0Y2hTdGF0ZRIwCgJ0bxgFIAEoDjIkLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlN3aXRjaFN0YXRlEhUKDXJldmlzaW9uX2Zyb20YBiABKA0SEwoLcmV2aXNpb25fdG8YByABKA0SDgoGcmVhc29uGAggASgJEjQKBWFjdG9yGAkgASgLMiUuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuRmVhdHVyZUFjdG9yEjUKBnNvdXJjZRgKIAEoDjIlLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkNoYW5nZVNvdXJjZRISCgpyZXF1ZXN0X2lkGAsgASgJEjoKCGFmZmVjdGVkGAwgAygLMiguc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuQWZmZWN0ZWRGZWF0dXJlIt4BCg9BZmZlY3RlZEZlYXR1cmUSCwoDa2V5GAEgASgJEhYKDmVuYWJsZWRfYmVmb3JlGAIgASgIEhUKDWVuYWJsZWRfYWZ0ZXIYAyABKAgSPQoNcmVhc29uX2JlZm9yZRgEIAEoDjImLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVSZWFzb24SPAoMcmVhc29uX2FmdGVyGAUgASgOMiYuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuRmVhdHVyZVJlYXNvbhISCgpibG9ja2VkX2J5GAYgAygJIhEKD1Jlc29sdmVkUmVxdWVzdCK4AQoQUmVzb2x2ZWRSZXNwb25zZRJJCghmZWF0dXJlcxgBIAMoCzI3LnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkUmVzcG9uc2UuRmVhdHVyZXNFbnRyeRpZCg1GZWF0dXJlc0VudHJ5EgsKA2tleRgBIAEoCRI3CgV2YWx1ZRgCIAEoCzIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkRmVhdHVyZToCOAEiDQoLTGlzdFJlcXVlc3QiXAoMTGlzdFJlc3BvbnNlEjoKCGZlYXR1cmVzGAEgAygLMiguc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuUGxhdGZvcm1GZWF0dXJlEhAKCHJldmlzaW9uGAIgASgNIhkKCkdldFJlcXVlc3QSCwoDa2V5GAEgASgJInEKDkhpc3RvcnlSZXF1ZXN0EgsKA2tleRgBIAEoCRIeCgVsaW1pdBgCIAEoDUIKukgHKgUYyAEoAUgAiAEBEh0KBmN1cnNvchgDIAEoCUIIukgFcgMY9ANIAYgBAUIICgZfbGltaXRCCQoHX2N1cnNvciJ0Cg9IaXN0b3J5UmVzcG9uc2USNwoHY2hhbmdlcxgBIAMoCzImLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVDaGFuZ2USGAoLbmV4dF9jdXJzb3IYAiABKAlIAIgBAUIOCgxfbmV4dF9jdXJzb3IirwEKD1NldFN0YXRlUmVxdWVzdBILCgNrZXkYASABKAkSQgoFc3RhdGUYAiABKA4yJC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5Td2l0Y2hTdGF0ZUIN4EECukgHggEEEAEgABIOCgZyZWFzb24YAyABKAkSFQoIcmV2aXNpb24YBCABKA1IAIgBARIXCgdkcnlfcnVuGAUgASgIQgaKtRgCQAFCCwoJX3JldmlzaW9uIpoBChBTZXRTdGF0ZVJlc3BvbnNlEjkKB2ZlYXR1cmUYASABKAsyKC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5QbGF0Zm9ybUZlYXR1cmUSOgoIYWZmZWN0ZWQYAiADKAsyKC5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5BZmZlY3RlZEZlYXR1cmUSDwoHY2hhbmdlZBgDIAEoCCImCgxXYXRjaFJlcXVlc3QSFgoFYWZ0ZXIYASABKAlCB7pIBHICGBQiNQoPRmVhdHVyZXNDaGFuZ2VkEhAKCHBvc2l0aW9uGAEgASgJEhAKCHJldmlzaW9uGAIgASgNIhIKEENvbXBhbmlvblJlcXVlc3QivAIKEUNvbXBhbmlvbkZlYXR1cmVzEhIKCmNvbmZpZ3VyZWQYASABKAgSEAoIZGVncmFkZWQYAiABKAgSFAoHcHJvYmxlbRgDIAEoCUgAiAEBEi4KBWFzX29mGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgBiAEBEkoKCGZlYXR1cmVzGAUgAygLMjguc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuQ29tcGFuaW9uRmVhdHVyZXMuRmVhdHVyZXNFbnRyeRpZCg1GZWF0dXJlc0VudHJ5EgsKA2tleRgBIAEoCRI3CgV2YWx1ZRgCIAEoCzIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkRmVhdHVyZToCOAFCCgoIX3Byb2JsZW1CCAoGX2FzX29mKmAKC1N3aXRjaFN0YXRlEhwKGFNXSVRDSF9TVEFURV9VTlNQRUNJRklFRBAAEhgKFFNXSVRDSF9TVEFURV9FTkFCTEVEEAESGQoVU1dJVENIX1NUQVRFX0RJU0FCTEVEEAIq1wEKDUZlYXR1cmVSZWFzb24SHgoaRkVBVFVSRV9SRUFTT05fVU5TUEVDSUZJRUQQABIaChZGRUFUVVJFX1JFQVNPTl9FTkFCTEVEEAESGwoXRkVBVFVSRV9SRUFTT05fRElTQUJMRUQQAhImCiJGRUFUVVJFX1JFQVNPTl9ERVBFTkRFTkNZX0RJU0FCTEVEEAMSIgoeRkVBVFVSRV9SRUFTT05fVU5LTk9XTl9GRUFUVVJFEAQSIQodRkVBVFVSRV9SRUFTT05fQ1lDTEVfREVURUNURUQQBSqcAQoJTGlmZWN5Y2xlEhkKFUxJRkVDWUNMRV9VTlNQRUNJRklFRBAAEhUKEUxJRkVDWUNMRV9QTEFOTkVEEAESGgoWTElGRUNZQ0xFX0VYUEVSSU1FTlRBTBACEhUKEUxJRkVDWUNMRV9QUkVWSUVXEAMSEAoMTElGRUNZQ0xFX0dBEAQSGAoUTElGRUNZQ0xFX0RFUFJFQ0FURUQQBSpYCgpWaXNpYmlsaXR5EhoKFlZJU0lCSUxJVFlfVU5TUEVDSUZJRUQQABIVChFWSVNJQklMSVRZX1BVQkxJQxABEhcKE1ZJU0lCSUxJVFlfSU5URVJOQUwQAipwCglBY3RvcktpbmQSGgoWQUNUT1JfS0lORF9VTlNQRUNJRklFRBAAEhMKD0FDVE9SX0tJTkRfVVNFUhABEhYKEkFDVE9SX0tJTkRfQVBJX0tFWRACEhoKFkFDVE9SX0tJTkRfRU5WSVJPTk1FTlQQAyqOAQoMQ2hhbmdlU291cmNlEh0KGUNIQU5HRV9TT1VSQ0VfVU5TUEVDSUZJRUQQABIZChVDSEFOR0VfU09VUkNFX0NPTlNPTEUQARIVChFDSEFOR0VfU09VUkNFX0FQSRACEhUKEUNIQU5HRV9TT1VSQ0VfQ0xJEAMSFgoSQ0hBTkdFX1NPVVJDRV9CT09UEAQy3QwKF1BsYXRmb3JtRmVhdHVyZXNTZXJ2aWNlEusBCghSZXNvbHZlZBIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkUmVxdWVzdBopLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlJlc29sdmVkUmVzcG9uc2UiiQGQAgGKtRhfMAKaAU8KHVdoYXQgdGhpcyBpbnN0YWxsYXRpb24gb2ZmZXJzEhFmZWF0dXJlcyByZXNvbHZlZBobcGxhdGZvcm1GZWF0dXJlcy5yZXNvbHZlZCgpogEIZmVhdHVyZXOC0+STAh0SGy9wbGF0Zm9ybS1mZWF0dXJlcy9yZXNvbHZlZBLbAQoETGlzdBIkLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkxpc3RSZXF1ZXN0GiUuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuTGlzdFJlc3BvbnNlIoUBkAIBirUYXjAFogEIZmVhdHVyZXOqAQNrZXmqAQVzdGF0ZaoBB2VuYWJsZWSqAQZyZWFzb26qAQlibG9ja2VkQnmqAQlsaWZlY3ljbGWqAQp2aXNpYmlsaXR5qgEIcmV2aXNpb26C0+STAhoSGC9hZG1pbi9wbGF0Zm9ybS1mZWF0dXJlcxKFAQoDR2V0EiMuc3ZjLnBsYXRmb3JtZmVhdHVyZXMudjEuR2V0UmVxdWVzdBooLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlBsYXRmb3JtRmVhdHVyZSIvkAIBirUYAjAFgtPkkwIgEh4vYWRtaW4vcGxhdGZvcm0tZmVhdHVyZXMve2tleX0S6wEKB0hpc3RvcnkSJy5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5IaXN0b3J5UmVxdWVzdBooLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkhpc3RvcnlSZXNwb25zZSKMAZACAYq1GFcSA2tleTAFYg4KB2NoYW5nZXMQMhjIAaoBAmF0qgEEZnJvbaoBAnRvqgENYWN0b3IuZGlzcGxheaoBBnJlYXNvbqoBBnNvdXJjZaoBCnJldmlzaW9uVG+C0+STAigSJi9hZG1pbi9wbGF0Zm9ybS1mZWF0dXJlcy97a2V5fS9oaXN0b3J5Ev0CCghTZXRTdGF0ZRIoLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlNldFN0YXRlUmVxdWVzdBopLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLlNldFN0YXRlUmVzcG9uc2UimwKKtRjtARIDa2V5IgNzZXQqA2tleSoFc3RhdGUwBZoB0QEKKVN3aXRjaCBDSSBvZmYgd2hpbGUgYSBwcm92aWRlciBtaXNiZWhhdmVzEkJmZWF0dXJlcyBzZXQgaG9zdC5jaSBkaXNhYmxlZCAtLXJlYXNvbiAnd2ViaG9vayBzdG9ybSwgc2VlIElOQy0xMicaYHBsYXRmb3JtRmVhdHVyZXMuc2V0U3RhdGUoJ2hvc3QuY2knLCB7IHN0YXRlOiAnZGlzYWJsZWQnLCByZWFzb246ICd3ZWJob29rIHN0b3JtLCBzZWUgSU5DLTEyJyB9KYLT5JMCIzoBKjIeL2FkbWluL3BsYXRmb3JtLWZlYXR1cmVzL3trZXl9EqQBCgVXYXRjaBIlLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLldhdGNoUmVxdWVzdBooLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkZlYXR1cmVzQ2hhbmdlZCJIkAIBirUYGjAFahEKCHBvc2l0aW9uEgVhZnRlcniAuJkpgtPkkwIhEh8vYWRtaW4vcGxhdGZvcm0tZmVhdHVyZXMvZXZlbnRzMAESjgEKCUNvbXBhbmlvbhIpLnN2Yy5wbGF0Zm9ybWZlYXR1cmVzLnYxLkNvbXBhbmlvblJlcXVlc3QaKi5zdmMucGxhdGZvcm1mZWF0dXJlcy52MS5Db21wYW5pb25GZWF0dXJlcyIqkAIBirUYAjAFgtPkkwIbEhkvYWRtaW4vY29tcGFuaW9uLWZlYXR1cmVzGkiKtRhEChBwbGF0Zm9ybUZlYXR1cmVzEghmZWF0dXJlcxoiUGxhdGZvcm0gZmVhdHVyZXMgYW5kIHRoZWlyIHN0YXRlcygBMApiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_api_field_behavior, file_google_protobuf_timestamp, file_svc_options_v1_options]);
 
 /**
- * A feature as the resolver shows it. Callers who are not staff see the bare value `true` for what is enabled, and nothing else. Staff
- * see an object, which says by `enabled` whether the feature can be used; that it is there says nothing.
+ * A feature as the resolver shows it. Callers who are not staff see the bare value `true` for what is
+ * enabled, and nothing else. Staff see an object, which says by `enabled` whether the feature can be used;
+ * that it is there says nothing.
  *
  * @generated from message svc.platformfeatures.v1.ResolvedFeature
  */
@@ -42,8 +43,8 @@ export type ResolvedFeature = Message<"svc.platformfeatures.v1.ResolvedFeature">
   reason?: FeatureReason | undefined;
 
   /**
-   * Keys of the features it directly depends on that are not enabled, in the order of the manifest. Empty unless `reason` is
-   * `dependency_disabled` or `cycle_detected`. Staff only.
+   * Keys of the features it directly depends on that are not enabled, in the order of the manifest. Empty
+   * unless `reason` is `dependency_disabled` or `cycle_detected`. Staff only.
    *
    * @generated from field: repeated string blocked_by = 3;
    */
@@ -155,7 +156,8 @@ export type PlatformFeature = Message<"svc.platformfeatures.v1.PlatformFeature">
   blockedBy: string[];
 
   /**
-   * Keys of the features whose own switches are off (or that form a cycle) at the end of the chains that block this one.
+   * Keys of the features whose own switches are off (or that form a cycle) at the end of the chains that
+   * block this one.
    *
    * @generated from field: repeated string root_causes = 12;
    */
@@ -408,7 +410,8 @@ export const ResolvedRequestSchema: GenMessage<ResolvedRequest> = /*@__PURE__*/
  */
 export type ResolvedResponse = Message<"svc.platformfeatures.v1.ResolvedResponse"> & {
   /**
-   * By feature key. Staff: every feature, an object each. Everybody else: `true` for each public feature that is enabled.
+   * By feature key. Staff: every feature, an object each. Everybody else: `true` for each public feature that
+   * is enabled.
    *
    * @generated from field: map<string, svc.platformfeatures.v1.ResolvedFeature> features = 1;
    */
@@ -570,7 +573,8 @@ export type SetStateRequest = Message<"svc.platformfeatures.v1.SetStateRequest">
   state: SwitchState;
 
   /**
-   * Reason, 1 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs none.
+   * Reason, 1 to 500 characters after trimming. It is kept for ever and shown to all staff. A dry run needs
+   * none.
    *
    * @generated from field: string reason = 3;
    */
@@ -605,8 +609,8 @@ export const SetStateRequestSchema: GenMessage<SetStateRequest> = /*@__PURE__*/
  */
 export type SetStateResponse = Message<"svc.platformfeatures.v1.SetStateResponse"> & {
   /**
-   * The feature as it is now; in a dry run as it would be, still with its present revision, which is what the change itself takes,
-   * and its present last change.
+   * The feature as it is now; in a dry run as it would be, still with its present revision, which is what the
+   * change itself takes, and its present last change.
    *
    * @generated from field: svc.platformfeatures.v1.PlatformFeature feature = 1;
    */
@@ -1015,15 +1019,17 @@ export const ChangeSourceSchema: GenEnum<ChangeSource> = /*@__PURE__*/
   enumDesc(file_svc_platformfeatures_v1_platformfeatures, 5);
 
 /**
- * Platform features of the whole installation. A feature has its own switch and depends on others; it is enabled when its switch
- * and all that it depends on are. Switches are global: one state a key, for every team.
+ * Platform features of the whole installation. A feature has its own switch and depends on others; it is
+ * enabled when its switch and all that it depends on are. Switches are global: one state a key, for every
+ * team.
  *
  * @generated from service svc.platformfeatures.v1.PlatformFeaturesService
  */
 export const PlatformFeaturesService: GenService<{
   /**
-   * Tells which features are switched on. Staff see every feature with the reason of its state; everybody else sees `true` for each feature that is
-   * enabled and public, and nothing of the others. The answer carries an ETag of its very body; `If-None-Match` gives 304.
+   * Tells which features are switched on. Staff see every feature with the reason of its state; everybody
+   * else sees `true` for each feature that is enabled and public, and nothing of the others. The answer
+   * carries an ETag of its very body; `If-None-Match` gives 304.
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.Resolved
    */
@@ -1033,7 +1039,8 @@ export const PlatformFeaturesService: GenService<{
     output: typeof ResolvedResponseSchema;
   },
   /**
-   * Lists every feature with its own switch, its effective state and its last change, in the order of the manifest.
+   * Lists every feature with its own switch, its effective state and its last change, in the order of the
+   * manifest.
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.List
    */
@@ -1043,7 +1050,8 @@ export const PlatformFeaturesService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Returns one feature. The ETag of the answer is what a change takes as `If-Match`. Errors: `feature_unknown` (404).
+   * Returns one feature. The ETag of the answer is what a change takes as `If-Match`. Errors:
+   * `feature_unknown` (404).
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.Get
    */
@@ -1063,10 +1071,11 @@ export const PlatformFeaturesService: GenService<{
     output: typeof HistoryResponseSchema;
   },
   /**
-   * Switches a feature on or off. With `If-Match` (or `revision`) the change is refused when somebody else changed the feature in the
-   * meantime. Setting the state that it has already changes nothing and leaves no history. With `dryRun` nothing is written: the answer
-   * tells which features would change. Errors, in the order of the checks: `feature_unknown` (404), `reason_required` (400),
-   * `feature_not_toggleable` (409), `precondition_failed` (412, details hold the `current` feature).
+   * Switches a feature on or off. With `If-Match` (or `revision`) the change is refused when somebody else
+   * changed the feature in the meantime. Setting the state that it has already changes nothing and leaves no
+   * history. With `dryRun` nothing is written: the answer tells which features would change. Errors, in the
+   * order of the checks: `feature_unknown` (404), `reason_required` (400), `feature_not_toggleable` (409),
+   * `precondition_failed` (412, details hold the `current` feature).
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.SetState
    */
@@ -1076,8 +1085,8 @@ export const PlatformFeaturesService: GenService<{
     output: typeof SetStateResponseSchema;
   },
   /**
-   * Tells of each new revision of the features as it comes, and first of the present one. Events say that something changed, not
-   * what: read the list again.
+   * Tells of each new revision of the features as it comes, and first of the present one. Events say that
+   * something changed, not what: read the list again.
    *
    * @generated from rpc svc.platformfeatures.v1.PlatformFeaturesService.Watch
    */

@@ -90,7 +90,8 @@ export type Policy = Message<"svc.policies.v1.Policy"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * True if the project or environment that it is about was deleted. Then it is bound to nothing and guards nothing, enabled or not.
+   * True if the project or environment that it is about was deleted. Then it is bound to nothing and guards
+   * nothing, enabled or not.
    *
    * @generated from field: bool scope_deleted = 10;
    */
@@ -434,7 +435,8 @@ export const SimulatedGateSchema: GenMessage<SimulatedGate> = /*@__PURE__*/
   messageDesc(file_svc_policies_v1_policies, 9);
 
 /**
- * Result of a document that was tried on past gates. Each that was judged again counts as one of `newlyDenied`, `newlyAllowed` and `unchanged`.
+ * Result of a document that was tried on past gates. Each that was judged again counts as one of
+ * `newlyDenied`, `newlyAllowed` and `unchanged`.
  *
  * @generated from message svc.policies.v1.Simulation
  */
@@ -447,7 +449,8 @@ export type Simulation = Message<"svc.policies.v1.Simulation"> & {
   replayed: number;
 
   /**
-   * Gates that this policy let pass, or was not asked about, and would refuse, also because it could not judge them.
+   * Gates that this policy let pass, or was not asked about, and would refuse, also because it could not
+   * judge them.
    *
    * @generated from field: uint32 newly_denied = 2;
    */
@@ -468,7 +471,8 @@ export type Simulation = Message<"svc.policies.v1.Simulation"> & {
   unchanged: number;
 
   /**
-   * Gates that it could not judge. Under `enforce` they would be refused, and count as such in `newlyDenied` or `unchanged`.
+   * Gates that it could not judge. Under `enforce` they would be refused, and count as such in `newlyDenied`
+   * or `unchanged`.
    *
    * @generated from field: uint32 errors = 5;
    */
@@ -803,12 +807,17 @@ export const GateOutcomeSchema: GenEnum<GateOutcome> = /*@__PURE__*/
   enumDesc(file_svc_policies_v1_policies, 1);
 
 /**
- * Policies of a team. A document names the acts that it is about (`on`: `build.create`, `release.create`, `promotion.create`, `promotion.approve`, `deploy`), what
- * happens when a rule fails (`mode`: `enforce`, `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether there are policies or not: what the gate saw is kept for 90
- * days, so that a policy can be tried on what has happened before it is enabled. What cannot be judged is refused under `enforce`.
+ * Policies of a team. A document names the acts that it is about (`on`: `build.create`, `release.create`,
+ * `promotion.create`, `promotion.approve`, `deploy`), what happens when a rule fails (`mode`: `enforce`,
+ * `warn` or `audit`), and 1 to 50 rules in CEL. Each such act passes a gate, whether there are policies or
+ * not: what the gate saw is kept for 90 days, so that a policy can be tried on what has happened before it is
+ * enabled. What cannot be judged is refused under `enforce`.
  *
- * Each deploy passes one gate `deploy`, when it is decided: a build that deploys by itself when it is submitted, one that waits for approval when that is given, a rollback and a promotion when they make their
- * build. `artifacts` is the one image then. Of a build that has yet to make it, it has a branch, and the commit that was asked for, but no `digest`, statements or packages, so that a rule that asks for these fails.
+ * Each deploy passes one gate `deploy`, when it is decided: a build that deploys by itself when it is
+ * submitted, one that waits for approval when that is given, a rollback and a promotion when they make their
+ * build. `artifacts` is the one image then. Of a build that has yet to make it, it has a branch, and the
+ * commit that was asked for, but no `digest`, statements or packages, so that a rule that asks for these
+ * fails.
  *
  * @generated from service svc.policies.v1.PoliciesService
  */
@@ -834,7 +843,8 @@ export const PoliciesService: GenService<{
     output: typeof PolicySchema;
   },
   /**
-   * Creates a policy, which is disabled until `enable`. Errors: `policy_document_invalid` (400, `details.problems` has all of them), `not_found` (404, project, environment), `name_taken` (409),
+   * Creates a policy, which is disabled until `enable`. Errors: `policy_document_invalid` (400,
+   * `details.problems` has all of them), `not_found` (404, project, environment), `name_taken` (409),
    * `limit_reached` (409, 200 a team).
    *
    * @generated from rpc svc.policies.v1.PoliciesService.Create
@@ -845,7 +855,8 @@ export const PoliciesService: GenService<{
     output: typeof PolicySchema;
   },
   /**
-   * Replaces the document, which is the next revision and in force at once. The same content makes no revision. Errors: `policy_document_invalid` (400), `not_found` (404), `limit_reached` (409, 524,288 bytes
+   * Replaces the document, which is the next revision and in force at once. The same content makes no
+   * revision. Errors: `policy_document_invalid` (400), `not_found` (404), `limit_reached` (409, 524,288 bytes
    * of documents of enabled policies a team).
    *
    * @generated from rpc svc.policies.v1.PoliciesService.UpdateDocument
@@ -856,8 +867,9 @@ export const PoliciesService: GenService<{
     output: typeof PolicySchema;
   },
   /**
-   * Puts a policy in force. On an enabled policy it changes nothing. Errors: `not_found` (404), `state_conflict` (409, the project or environment that it is about was deleted), `limit_reached` (409, 524,288 bytes of
-   * documents of enabled policies a team).
+   * Puts a policy in force. On an enabled policy it changes nothing. Errors: `not_found` (404),
+   * `state_conflict` (409, the project or environment that it is about was deleted), `limit_reached` (409,
+   * 524,288 bytes of documents of enabled policies a team).
    *
    * @generated from rpc svc.policies.v1.PoliciesService.Enable
    */
@@ -877,8 +889,10 @@ export const PoliciesService: GenService<{
     output: typeof PolicySchema;
   },
   /**
-   * Judges again what the last gates of the policy's acts and scope saw, by its document or by a draft, and says what would be otherwise. It changes nothing, and takes 10 seconds at most. Errors:
-   * `policy_document_invalid` (400, the draft), `not_found` (404), `unavailable` (503, two simulations run already).
+   * Judges again what the last gates of the policy's acts and scope saw, by its document or by a draft, and
+   * says what would be otherwise. It changes nothing, and takes 10 seconds at most. Errors:
+   * `policy_document_invalid` (400, the draft), `not_found` (404), `unavailable` (503, two simulations run
+   * already).
    *
    * @generated from rpc svc.policies.v1.PoliciesService.Simulate
    */

@@ -216,8 +216,8 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
  */
 export const ProjectsService: GenService<{
   /**
-   * Lists projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space), `feature_disabled` (403, a space is
-   * named while spaces are off).
+   * Lists projects of the caller's teams, newest first, 50 a page. Errors: `not_found` (404, team or space),
+   * `feature_disabled` (403, a space is named while spaces are off).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.List
    */
@@ -227,8 +227,8 @@ export const ProjectsService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Returns one project. Errors: `not_found` (404), `state_conflict` (409, projects of several of the caller's teams have the slug; `details.projects`
-   * names them).
+   * Returns one project. Errors: `not_found` (404), `state_conflict` (409, projects of several of the
+   * caller's teams have the slug; `details.projects` names them).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.Get
    */
@@ -238,7 +238,8 @@ export const ProjectsService: GenService<{
     output: typeof ProjectSchema;
   },
   /**
-   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is taken). Errors: `not_found` (404, the team).
+   * Creates a project; the slug is made from the name and unique in the team (a number is added when it is
+   * taken). Errors: `not_found` (404, the team).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.Create
    */
@@ -248,8 +249,8 @@ export const ProjectsService: GenService<{
     output: typeof ProjectSchema;
   },
   /**
-   * Deletes a project with its environments. Errors: `not_found` (404), `in_use` (409: a build of one of them has not ended; cancel it or
-   * wait for its end).
+   * Deletes a project with its environments. Errors: `not_found` (404), `in_use` (409: a build of one of them
+   * has not ended; cancel it or wait for its end).
    *
    * @generated from rpc svc.projects.v1.ProjectsService.Delete
    */

@@ -71,7 +71,8 @@ export type PromotionApproval = Message<"svc.promotions.v1.PromotionApproval"> &
   at?: Timestamp | undefined;
 
   /**
-   * Reason why it does not count: what changed since, from what to what, or what its person or key has lost. Absent: it counts, or counted when the promotion was decided.
+   * Reason why it does not count: what changed since, from what to what, or what its person or key has lost.
+   * Absent: it counts, or counted when the promotion was decided.
    *
    * @generated from field: optional string void_reason = 3;
    */
@@ -330,14 +331,17 @@ export type Promotion = Message<"svc.promotions.v1.Promotion"> & {
   endedAt?: Timestamp | undefined;
 
   /**
-   * Word of the policies on `promotion.create`, and about its approval and the deploy that this makes, as `preview` has it; of the answer of `create` alone.
+   * Word of the policies on `promotion.create`, and about its approval and the deploy that this makes, as
+   * `preview` has it; of the answer of `create` alone.
    *
    * @generated from field: optional svc.promotions.v1.PromotionPolicyPreview policy_preview = 22;
    */
   policyPreview?: PromotionPolicyPreview | undefined;
 
   /**
-   * SHA-256 of what an approval is given to, `sha256:<hex>`: while it is pending, of what would be approved now; later, of what was. Absent if there is no count, and on promotions that were decided before there were fingerprints.
+   * SHA-256 of what an approval is given to, `sha256:<hex>`: while it is pending, of what would be approved
+   * now; later, of what was. Absent if there is no count, and on promotions that were decided before there
+   * were fingerprints.
    *
    * @generated from field: optional string fingerprint = 23;
    */
@@ -387,7 +391,8 @@ export const PromotionSubjectSchema: GenMessage<PromotionSubject> = /*@__PURE__*
   messageDesc(file_svc_promotions_v1_promotions, 5);
 
 /**
- * Image that an environment runs, or that a promotion brings to it, and where it came from. What is absent is not known, or there is none.
+ * Image that an environment runs, or that a promotion brings to it, and where it came from. What is absent is
+ * not known, or there is none.
  *
  * @generated from message svc.promotions.v1.PromotionImage
  */
@@ -471,7 +476,8 @@ export const PromotionImageSchema: GenMessage<PromotionImage> = /*@__PURE__*/
   messageDesc(file_svc_promotions_v1_promotions, 6);
 
 /**
- * Image that an environment runs: the one that the platform deployed there last or, if that was later, the one that somebody said to have deployed elsewhere.
+ * Image that an environment runs: the one that the platform deployed there last or, if that was later, the
+ * one that somebody said to have deployed elsewhere.
  *
  * @generated from message svc.promotions.v1.RunningImage
  */
@@ -652,7 +658,8 @@ export type PromotionPreview = Message<"svc.promotions.v1.PromotionPreview"> & {
   promotion?: Promotion | undefined;
 
   /**
-   * Image that the environment runs now: the one that the platform deployed there last or, if that was later, the one that somebody said to have deployed elsewhere. Absent: nothing is known to run.
+   * Image that the environment runs now: the one that the platform deployed there last or, if that was later,
+   * the one that somebody said to have deployed elsewhere. Absent: nothing is known to run.
    *
    * @generated from field: optional svc.promotions.v1.PromotionImage running = 2;
    */
@@ -666,7 +673,8 @@ export type PromotionPreview = Message<"svc.promotions.v1.PromotionPreview"> & {
   brought?: PromotionImage | undefined;
 
   /**
-   * Artifacts that differ: those of the release against those of the release that runs or, where what runs came with none, against its image.
+   * Artifacts that differ: those of the release against those of the release that runs or, where what runs
+   * came with none, against its image.
    *
    * @generated from field: repeated svc.promotions.v1.PromotionArtifactChange artifacts = 4;
    */
@@ -701,14 +709,17 @@ export type PromotionPreview = Message<"svc.promotions.v1.PromotionPreview"> & {
   requiredApprovals: number;
 
   /**
-   * Word of the policies about its approval and the deploy that this makes, with the approvals that count now, that of the caller, if it would count, and for each that is still missing one of nobody (an empty id); absent unless it is pending.
+   * Word of the policies about its approval and the deploy that this makes, with the approvals that count
+   * now, that of the caller, if it would count, and for each that is still missing one of nobody (an empty
+   * id); absent unless it is pending.
    *
    * @generated from field: optional svc.promotions.v1.PromotionPolicyPreview policies = 9;
    */
   policies?: PromotionPolicyPreview | undefined;
 
   /**
-   * Parts that an approval is given to, by name; `fingerprint` of the promotion is their SHA-256. Empty unless it is pending.
+   * Parts that an approval is given to, by name; `fingerprint` of the promotion is their SHA-256. Empty
+   * unless it is pending.
    *
    * @generated from field: repeated svc.promotions.v1.PromotionSubject subject = 10;
    */
@@ -967,7 +978,8 @@ export type ApproveRequest = Message<"svc.promotions.v1.ApproveRequest"> & {
   override?: PromotionOverride | undefined;
 
   /**
-   * `fingerprint` of the promotion as the caller saw it: it is approved only if that is what it would approve now.
+   * `fingerprint` of the promotion as the caller saw it: it is approved only if that is what it would approve
+   * now.
    *
    * @generated from field: optional string fingerprint = 4;
    */
@@ -1306,12 +1318,19 @@ export const RunningHowSchema: GenEnum<RunningHow> = /*@__PURE__*/
   enumDesc(file_svc_promotions_v1_promotions, 4);
 
 /**
- * Promotions of releases to environments. A promotion is `pending` until as many people as the environment asks for have approved it. The last approval makes it `approved`, which is the approval of its deploy too, and, where that is possible, makes the build that
- * deploys the release's image by its digest; the end of this build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved` until whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects it,
- * when a newer one of its environment is approved, and after 30 days. Promotions outlive environments, releases and builds.
+ * Promotions of releases to environments. A promotion is `pending` until as many people as the environment
+ * asks for have approved it. The last approval makes it `approved`, which is the approval of its deploy too,
+ * and, where that is possible, makes the build that deploys the release's image by its digest; the end of
+ * this build makes it `deployed` or `failed`. Where nothing can be deployed from here it stays `approved`
+ * until whoever deploys it elsewhere calls `complete`. A pending one becomes `rejected` when somebody rejects
+ * it, when a newer one of its environment is approved, and after 30 days. Promotions outlive environments,
+ * releases and builds.
  *
- * An approval is given to what was seen: the release and its image, the target (name, repository, branch, deploy target, runner, region, variables and approval rules of the environment), and the revisions of the policies that apply. `fingerprint` names all of it. When any of it changes,
- * there and back included, the approvals so far are void and the count starts anew. An approval also counts no longer once its person is no admin or owner of the team, has left it, or the API key that it was given with has ended.
+ * An approval is given to what was seen: the release and its image, the target (name, repository, branch,
+ * deploy target, runner, region, variables and approval rules of the environment), and the revisions of the
+ * policies that apply. `fingerprint` names all of it. When any of it changes, there and back included, the
+ * approvals so far are void and the count starts anew. An approval also counts no longer once its person is
+ * no admin or owner of the team, has left it, or the API key that it was given with has ended.
  *
  * @generated from service svc.promotions.v1.PromotionsService
  */
@@ -1337,8 +1356,9 @@ export const PromotionsService: GenService<{
     output: typeof PromotionSchema;
   },
   /**
-   * Returns what a promotion changes: what its environment runs now, what it brings and what differs, and, while it is pending, what the policies would say if the caller gave the last approval now. Computed at the call; nothing is kept of it.
-   * Errors: `not_found` (404).
+   * Returns what a promotion changes: what its environment runs now, what it brings and what differs, and,
+   * while it is pending, what the policies would say if the caller gave the last approval now. Computed at
+   * the call; nothing is kept of it. Errors: `not_found` (404).
    *
    * @generated from rpc svc.promotions.v1.PromotionsService.Preview
    */
@@ -1348,7 +1368,8 @@ export const PromotionsService: GenService<{
     output: typeof PromotionPreviewSchema;
   },
   /**
-   * Returns what runs now in each environment of a project, since when, and how it came there. An environment in which nothing is known to run is left out. Errors: `not_found` (404).
+   * Returns what runs now in each environment of a project, since when, and how it came there. An environment
+   * in which nothing is known to run is left out. Errors: `not_found` (404).
    *
    * @generated from rpc svc.promotions.v1.PromotionsService.Running
    */
@@ -1358,8 +1379,10 @@ export const PromotionsService: GenService<{
     output: typeof RunningResponseSchema;
   },
   /**
-   * Asks for a release of the environment's project to go to the environment. It is `pending` at first, also where nothing can be deployed, and says what it waits for and what the policies would say. Errors: `not_found` (404: environment, release or artifact),
-   * `validation_failed` (400: the artifact is no image), `limit_reached` (409, 100 pending ones an environment).
+   * Asks for a release of the environment's project to go to the environment. It is `pending` at first, also
+   * where nothing can be deployed, and says what it waits for and what the policies would say. Errors:
+   * `not_found` (404: environment, release or artifact), `validation_failed` (400: the artifact is no image),
+   * `limit_reached` (409, 100 pending ones an environment).
    *
    * @generated from rpc svc.promotions.v1.PromotionsService.Create
    */
@@ -1369,8 +1392,13 @@ export const PromotionsService: GenService<{
     output: typeof PromotionSchema;
   },
   /**
-   * Approves a promotion as it is now; with `fingerprint`, only as it was when the caller saw it. The same person again changes nothing, by whichever credential. The last approval passes the policies, and the deploy that it makes passes them as well; what they refuse is not approved, unless an owner overrides them with a reason. Errors: `not_found` (404), `promotion_not_pending` (409), `state_conflict` (409: `fingerprint` is not the present one, or what is approved changed meanwhile), `environment_protected` (409: the environment takes no approval of
-   * who asked for it, created its release or submitted a build of it), `policy_denied` (403), `limit_reached` (409, open builds of the environment).
+   * Approves a promotion as it is now; with `fingerprint`, only as it was when the caller saw it. The same
+   * person again changes nothing, by whichever credential. The last approval passes the policies, and the
+   * deploy that it makes passes them as well; what they refuse is not approved, unless an owner overrides
+   * them with a reason. Errors: `not_found` (404), `promotion_not_pending` (409), `state_conflict` (409:
+   * `fingerprint` is not the present one, or what is approved changed meanwhile), `environment_protected`
+   * (409: the environment takes no approval of who asked for it, created its release or submitted a build of
+   * it), `policy_denied` (403), `limit_reached` (409, open builds of the environment).
    *
    * @generated from rpc svc.promotions.v1.PromotionsService.Approve
    */
@@ -1390,7 +1418,9 @@ export const PromotionsService: GenService<{
     output: typeof PromotionSchema;
   },
   /**
-   * Says how the deploy of an approved promotion ended that no build of the platform makes. The same again changes nothing. Errors: `not_found` (404), `state_conflict` (409: it is not approved, a build decides how it ends, or it ended otherwise).
+   * Says how the deploy of an approved promotion ended that no build of the platform makes. The same again
+   * changes nothing. Errors: `not_found` (404), `state_conflict` (409: it is not approved, a build decides
+   * how it ends, or it ended otherwise).
    *
    * @generated from rpc svc.promotions.v1.PromotionsService.Complete
    */

@@ -153,7 +153,8 @@ export type AddRequest = Message<"svc.registries.v1.AddRequest"> & {
   host: string;
 
   /**
-   * Path below the host that images are put under: lower-case letters, digits and `._-` in parts separated by `/`, at most 128.
+   * Path below the host that images are put under: lower-case letters, digits and `._-` in parts separated by
+   * `/`, at most 128.
    *
    * @generated from field: optional string namespace = 3;
    */
@@ -174,7 +175,8 @@ export type AddRequest = Message<"svc.registries.v1.AddRequest"> & {
   username?: string | undefined;
 
   /**
-   * Password or token; with a user name alone. Stored encrypted, handed to the runners of the team with a build, never shown.
+   * Password or token; with a user name alone. Stored encrypted, handed to the runners of the team with a
+   * build, never shown.
    *
    * @generated from field: optional string password = 6;
    */
@@ -259,9 +261,10 @@ export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
   messageDesc(file_svc_registries_v1_registries, 5);
 
 /**
- * Container registries that a team brings itself. Builds publish to the default one; a team without a default goes by the service's own local
- * registry, which customer-operated machines need not reach. A rollback and an approved deploy pull from the registry that the image lies in, the
- * default or not: that of its host with the longest namespace that the image's name begins with.
+ * Container registries that a team brings itself. Builds publish to the default one; a team without a default
+ * goes by the service's own local registry, which customer-operated machines need not reach. A rollback and
+ * an approved deploy pull from the registry that the image lies in, the default or not: that of its host with
+ * the longest namespace that the image's name begins with.
  *
  * @generated from service svc.registries.v1.RegistriesService
  */
@@ -277,9 +280,9 @@ export const RegistriesService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Adds a registry. The first one becomes the default; a later one does with `default`, and the one before it no longer is. Takes effect with the
-   * next build that a runner takes. Errors: `name_taken` (409, the same host and namespace), `limit_reached` (409, 50 a team),
-   * `validation_failed` (400).
+   * Adds a registry. The first one becomes the default; a later one does with `default`, and the one before
+   * it no longer is. Takes effect with the next build that a runner takes. Errors: `name_taken` (409, the
+   * same host and namespace), `limit_reached` (409, 50 a team), `validation_failed` (400).
    *
    * @generated from rpc svc.registries.v1.RegistriesService.Add
    */
@@ -289,8 +292,9 @@ export const RegistriesService: GenService<{
     output: typeof RegistrySchema;
   },
   /**
-   * Makes a registry the default of its team, or with `default` false ends that it is: builds then go by the service's own local registry until another
-   * one is made the default. Takes effect with the next build that a runner takes. Nothing changes when it is so already. Errors: `not_found` (404).
+   * Makes a registry the default of its team, or with `default` false ends that it is: builds then go by the
+   * service's own local registry until another one is made the default. Takes effect with the next build that
+   * a runner takes. Nothing changes when it is so already. Errors: `not_found` (404).
    *
    * @generated from rpc svc.registries.v1.RegistriesService.Update
    */
@@ -300,8 +304,8 @@ export const RegistriesService: GenService<{
     output: typeof RegistrySchema;
   },
   /**
-   * Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404), `in_use` (409: a build of the
-   * team that has not ended publishes to it or pulls from it, or may).
+   * Removes a registry. When one alone is left, that one is the default then. Errors: `not_found` (404),
+   * `in_use` (409: a build of the team that has not ended publishes to it or pulls from it, or may).
    *
    * @generated from rpc svc.registries.v1.RegistriesService.Remove
    */

@@ -113,7 +113,8 @@ export type Release = Message<"svc.releases.v1.Release"> & {
   notes: string;
 
   /**
-   * SHA-256, `sha256:<64 hexadecimal digits>`, of the canonical JSON (RFC 8785) `{"artifacts":[digests in order],"projectId":…,"version":…}`.
+   * SHA-256, `sha256:<64 hexadecimal digits>`, of the canonical JSON (RFC 8785) `{"artifacts":[digests in
+   * order],"projectId":…,"version":…}`.
    *
    * @generated from field: string digest = 7;
    */
@@ -253,7 +254,8 @@ export type CreateRequest = Message<"svc.releases.v1.CreateRequest"> & {
   projectId: string;
 
   /**
-   * Version, 1 to 128 characters: letters, digits, `.`, `+`, `_` and dashes, beginning with a letter or digit.
+   * Version, 1 to 128 characters: letters, digits, `.`, `+`, `_` and dashes, beginning with a letter or
+   * digit.
    *
    * @generated from field: string version = 2;
    */
@@ -282,8 +284,10 @@ export const CreateRequestSchema: GenMessage<CreateRequest> = /*@__PURE__*/
   messageDesc(file_svc_releases_v1_releases, 5);
 
 /**
- * Releases of a project. A release names artifacts under a version and never changes: there is no update and no deletion. The service signs a statement about it, which hangs on each of its artifacts
- * (`artifacts.attestations`); what is stated about an artifact later changes no release. Releases outlive their project.
+ * Releases of a project. A release names artifacts under a version and never changes: there is no update and
+ * no deletion. The service signs a statement about it, which hangs on each of its artifacts
+ * (`artifacts.attestations`); what is stated about an artifact later changes no release. Releases outlive
+ * their project.
  *
  * @generated from service svc.releases.v1.ReleasesService
  */
@@ -309,7 +313,9 @@ export const ReleasesService: GenService<{
     output: typeof ReleaseSchema;
   },
   /**
-   * Creates a release. Errors: `not_found` (404: the project, an artifact that the team does not have, or an image of another team), `version_taken` (409: upper and lower case are the same), `policy_denied` (403), `limit_reached` (409, 10,000 a project).
+   * Creates a release. Errors: `not_found` (404: the project, an artifact that the team does not have, or an
+   * image of another team), `version_taken` (409: upper and lower case are the same), `policy_denied` (403),
+   * `limit_reached` (409, 10,000 a project).
    *
    * @generated from rpc svc.releases.v1.ReleasesService.Create
    */

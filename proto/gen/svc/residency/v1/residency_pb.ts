@@ -2,7 +2,8 @@
 // @generated from file svc/residency/v1/residency.proto (package svc.residency.v1, syntax proto3)
 /* eslint-disable */
 
-// Residency: in which region the work of an environment, or the making and running of an artifact, was said to be, and by whom.
+// Residency: in which region the work of an environment, or the making and running of an artifact, was said
+// to be, and by whom.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -91,8 +92,9 @@ export type ResidencyAttestation = Message<"svc.residency.v1.ResidencyAttestatio
   previousDigest?: string | undefined;
 
   /**
-   * SHA-256 in hexadecimal digits of the lines `svc-residency-v1`, `id`, `teamId`, `environmentId`, `sequence`, `regionId`, `operator`,
-   * `attestedBy`, `attestedAt` (RFC 3339 with milliseconds) and `previousDigest` (empty on the first one), joined by line feeds.
+   * SHA-256 in hexadecimal digits of the lines `svc-residency-v1`, `id`, `teamId`, `environmentId`,
+   * `sequence`, `regionId`, `operator`, `attestedBy`, `attestedAt` (RFC 3339 with milliseconds) and
+   * `previousDigest` (empty on the first one), joined by line feeds.
    *
    * @generated from field: string digest = 10;
    */
@@ -232,7 +234,8 @@ export type ArtifactResidencyAttestation = Message<"svc.residency.v1.ArtifactRes
   sequence: number;
 
   /**
-   * Regions of the builds that published it, as `<region id> <operator>` and as they were recorded when each build ended. Sorted; empty if no build of the platform did.
+   * Regions of the builds that published it, as `<region id> <operator>` and as they were recorded when each
+   * build ended. Sorted; empty if no build of the platform did.
    *
    * @generated from field: repeated string built_in = 6;
    */
@@ -274,8 +277,10 @@ export type ArtifactResidencyAttestation = Message<"svc.residency.v1.ArtifactRes
   previousDigest?: string | undefined;
 
   /**
-   * SHA-256 in hexadecimal digits of the lines `svc-residency-artifact-v1`, `id`, `teamId`, `artifactId`, `artifactDigest`, `sequence`, `builtIn`, `storedIn`, `deployedIn` (each joined by commas), `attestedBy`,
-   * `attestedAt` (RFC 3339 with milliseconds) and `previousDigest` (empty on the first one), joined by line feeds.
+   * SHA-256 in hexadecimal digits of the lines `svc-residency-artifact-v1`, `id`, `teamId`, `artifactId`,
+   * `artifactDigest`, `sequence`, `builtIn`, `storedIn`, `deployedIn` (each joined by commas), `attestedBy`,
+   * `attestedAt` (RFC 3339 with milliseconds) and `previousDigest` (empty on the first one), joined by line
+   * feeds.
    *
    * @generated from field: string digest = 12;
    */
@@ -388,9 +393,11 @@ export const AttestArtifactRequestSchema: GenMessage<AttestArtifactRequest> = /*
   messageDesc(file_svc_residency_v1_residency, 7);
 
 /**
- * Attestations of environments and of artifacts. Each one records what is known at that moment, of an environment the region that the team's work goes to, of an artifact where it was built,
- * where it is stored and where it runs, and names the digest of the one before it, so that none can be changed or taken out of the middle without its being seen. It is this service's own record: the hop into the companion
- * service is not built.
+ * Attestations of environments and of artifacts. Each one records what is known at that moment, of an
+ * environment the region that the team's work goes to, of an artifact where it was built, where it is stored
+ * and where it runs, and names the digest of the one before it, so that none can be changed or taken out of
+ * the middle without its being seen. It is this service's own record: the hop into the companion service is
+ * not built.
  *
  * @generated from service svc.residency.v1.ResidencyService
  */
@@ -406,8 +413,9 @@ export const ResidencyService: GenService<{
     output: typeof ListForEnvironmentResponseSchema;
   },
   /**
-   * Records where the environment's work goes now, as the next link of the environment's chain. While the feature is off, nothing is recorded: the answer is 200 with the
-   * newest attestation that is stored, or an empty object. Errors: `not_found` (404).
+   * Records where the environment's work goes now, as the next link of the environment's chain. While the
+   * feature is off, nothing is recorded: the answer is 200 with the newest attestation that is stored, or an
+   * empty object. Errors: `not_found` (404).
    *
    * @generated from rpc svc.residency.v1.ResidencyService.AttestEnvironment
    */
@@ -427,8 +435,10 @@ export const ResidencyService: GenService<{
     output: typeof ListForArtifactResponseSchema;
   },
   /**
-   * Records where the artifact was built, where it is stored and where it runs now, as the next link of the artifact's chain. The service signs it a moment later, as a statement about the artifact.
-   * While the feature is off, nothing is recorded: the answer is 200 with the newest attestation that is stored, or an empty object. Errors: `not_found` (404).
+   * Records where the artifact was built, where it is stored and where it runs now, as the next link of the
+   * artifact's chain. The service signs it a moment later, as a statement about the artifact. While the
+   * feature is off, nothing is recorded: the answer is 200 with the newest attestation that is stored, or an
+   * empty object. Errors: `not_found` (404).
    *
    * @generated from rpc svc.residency.v1.ResidencyService.AttestArtifact
    */

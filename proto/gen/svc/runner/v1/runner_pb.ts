@@ -2,16 +2,20 @@
 // @generated from file svc/runner/v1/runner.proto (package svc.runner.v1, syntax proto3)
 /* eslint-disable */
 
-// The machine side of runners: what a runner daemon calls. Outbound only; the control plane never connects to a runner.
+// The machine side of runners: what a runner daemon calls. Outbound only; the control plane never connects to
+// a runner.
 //
-// Order of calls: `Enroll` once, with a one-shot token and the runner's own public key. Then, every call signed (RFC 9421 with Ed25519,
-// RFC 9530 digest of the body): `Heartbeat` every 15 seconds from start to stop, carrying every lease held; `Poll` (and `BuildPoll`) for work, held open
-// up to 50 seconds; for each offer a heartbeat that names it within 15 seconds, which turns the offer into a lease of 60 seconds; `Logs` while
-// it runs; `Report` once at the end, repeated until it is answered. Every write carries the `epoch` of the grant: a call with an older epoch
-// changes nothing. Every request accepts an empty object where that makes sense.
+// Order of calls: `Enroll` once, with a one-shot token and the runner's own public key. Then, every call
+// signed (RFC 9421 with Ed25519, RFC 9530 digest of the body): `Heartbeat` every 15 seconds from start to
+// stop, carrying every lease held; `Poll` (and `BuildPoll`) for work, held open up to 50 seconds; for each
+// offer a heartbeat that names it within 15 seconds, which turns the offer into a lease of 60 seconds; `Logs`
+// while it runs; `Report` once at the end, repeated until it is answered. Every write carries the `epoch` of
+// the grant: a call with an older epoch changes nothing. Every request accepts an empty object where that
+// makes sense.
 //
-// Errors of every signed call, all 401: `signature_missing`, `signature_invalid`, `key_unknown` (no runner of this id is enrolled with the key; its polls are
-// answered empty instead), `replayed`, `clock_skew` (with the server's time in `details.serverTime`, and only after the signature verified), `runner_revoked`.
+// Errors of every signed call, all 401: `signature_missing`, `signature_invalid`, `key_unknown` (no runner of
+// this id is enrolled with the key; its polls are answered empty instead), `replayed`, `clock_skew` (with the
+// server's time in `details.serverTime`, and only after the signature verified), `runner_revoked`.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -227,16 +231,18 @@ export type HeldLease = Message<"svc.runner.v1.HeldLease"> & {
   epoch: number;
 
   /**
-   * Builds only: the phase that the build is in, or is about to enter. Before `publishing` and before `deploying` the runner waits for the
-   * heartbeat that says so to be answered `ok`: from then on the build is not run again by itself.
+   * Builds only: the phase that the build is in, or is about to enter. Before `publishing` and before
+   * `deploying` the runner waits for the heartbeat that says so to be answered `ok`: from then on the build
+   * is not run again by itself.
    *
    * @generated from field: optional svc.runner.v1.BuildPhase phase = 3;
    */
   phase?: BuildPhase | undefined;
 
   /**
-   * Beside a phase: bytes of output that were written before it, of which some may still have to be sent. Whoever follows the build is shown the
-   * phase between what came before and what comes after. Default: as many as are stored.
+   * Beside a phase: bytes of output that were written before it, of which some may still have to be sent.
+   * Whoever follows the build is shown the phase between what came before and what comes after. Default: as
+   * many as are stored.
    *
    * @generated from field: optional uint32 phase_offset = 4;
    */
@@ -306,7 +312,8 @@ export type HeartbeatRequest = Message<"svc.runner.v1.HeartbeatRequest"> & {
   runnerId: string;
 
   /**
-   * Random id of the daemon's process start. A newer one takes the runner over: calls of an older process answer `boot_superseded` (409).
+   * Random id of the daemon's process start. A newer one takes the runner over: calls of an older process
+   * answer `boot_superseded` (409).
    *
    * @generated from field: optional string boot_id = 2;
    */
@@ -348,8 +355,9 @@ export type HeartbeatRequest = Message<"svc.runner.v1.HeartbeatRequest"> & {
   labels: { [key: string]: string };
 
   /**
-   * Leases of an earlier process of this runner that is dead and of whose work nothing runs any more, at most 256. Each ends at once, as one that was not
-   * renewed does: the attempt counts, and the work goes back to the queue. One that is not (any more) this runner's under its epoch is left alone.
+   * Leases of an earlier process of this runner that is dead and of whose work nothing runs any more, at most
+   * 256. Each ends at once, as one that was not renewed does: the attempt counts, and the work goes back to
+   * the queue. One that is not (any more) this runner's under its epoch is left alone.
    *
    * @generated from field: repeated svc.runner.v1.HeldLease given_back = 8;
    */
@@ -391,7 +399,8 @@ export type LeaseStatus = Message<"svc.runner.v1.LeaseStatus"> & {
   state: LeaseState;
 
   /**
-   * New length of the lease in milliseconds, counted from when the request was sent. 0 unless the state is `ok`.
+   * New length of the lease in milliseconds, counted from when the request was sent. 0 unless the state is
+   * `ok`.
    *
    * @generated from field: uint32 lease_ms = 4;
    */
@@ -552,7 +561,8 @@ export type PollRequest = Message<"svc.runner.v1.PollRequest"> & {
   leases: HeldLease[];
 
   /**
-   * Reasons why it cannot take work at the moment, one short sentence each, at most 10. A poll with any of them answers empty.
+   * Reasons why it cannot take work at the moment, one short sentence each, at most 10. A poll with any of
+   * them answers empty.
    *
    * @generated from field: repeated string not_ready = 6;
    */
@@ -650,7 +660,8 @@ export type Limits = Message<"svc.runner.v1.Limits"> & {
   pids?: number | undefined;
 
   /**
-   * Stored output in bytes, 1,024 to 268,435,456; what exceeds it is cut off with a visible line. Default: 16,777,216.
+   * Stored output in bytes, 1,024 to 268,435,456; what exceeds it is cut off with a visible line. Default:
+   * 16,777,216.
    *
    * @generated from field: optional uint32 output_bytes = 5;
    */
@@ -762,15 +773,16 @@ export type RunOffer = Message<"svc.runner.v1.RunOffer"> & {
   attempt: number;
 
   /**
-   * Team whose run it is: images that builds or deploys of one team brought to the machine are nothing to another's.
+   * Team whose run it is: images that builds or deploys of one team brought to the machine are nothing to
+   * another's.
    *
    * @generated from field: string team_id = 14;
    */
   teamId: string;
 
   /**
-   * True if the runner is of the service's own pool and works for many teams: it then knows no images but those of the run's team and those that its
-   * operator gave it.
+   * True if the runner is of the service's own pool and works for many teams: it then knows no images but
+   * those of the run's team and those that its operator gave it.
    *
    * @generated from field: bool shared = 15;
    */
@@ -847,24 +859,26 @@ export type BuildOffer = Message<"svc.runner.v1.BuildOffer"> & {
   variables: { [key: string]: string };
 
   /**
-   * Secret variables: build secrets of the engine (`--secret id=<name>`), environment of build steps and of the deployed container;
-   * never arguments, never in the image, masked in output.
+   * Secret variables: build secrets of the engine (`--secret id=<name>`), environment of build steps and of
+   * the deployed container; never arguments, never in the image, masked in output.
    *
    * @generated from field: map<string, string> secrets = 9;
    */
   secrets: { [key: string]: string };
 
   /**
-   * Shell commands that run in the clone, in order, before the image is made. The first that fails ends the build.
+   * Shell commands that run in the clone, in order, before the image is made. The first that fails ends the
+   * build.
    *
    * @generated from field: repeated string steps = 10;
    */
   steps: string[];
 
   /**
-   * Target of the image; absent when nothing is published: the image is gone with the build, unless it is deployed. With `deploy_image` it is the
-   * registry that the image is pulled from, for its credentials and `insecure` alone, with `repository` and `tag` empty; absent when that registry is
-   * not the team's any more.
+   * Target of the image; absent when nothing is published: the image is gone with the build, unless it is
+   * deployed. With `deploy_image` it is the registry that the image is pulled from, for its credentials and
+   * `insecure` alone, with `repository` and `tag` empty; absent when that registry is not the team's any
+   * more.
    *
    * @generated from field: optional svc.runner.v1.ImageTarget image = 11;
    */
@@ -906,7 +920,8 @@ export type BuildOffer = Message<"svc.runner.v1.BuildOffer"> & {
   teamId: string;
 
   /**
-   * True if the runner is of the service's own pool and builds for many teams: it then refuses what it cannot hold (docs/sandbox.md).
+   * True if the runner is of the service's own pool and builds for many teams: it then refuses what it cannot
+   * hold (docs/sandbox.md).
    *
    * @generated from field: bool shared = 17;
    */
@@ -934,7 +949,8 @@ export type BuildSource = Message<"svc.runner.v1.BuildSource"> & {
   repository: string;
 
   /**
-   * Branch or tag: its name, or its full name, `refs/heads/…` or `refs/tags/…`. Of a name the branch comes first, and then the tag.
+   * Branch or tag: its name, or its full name, `refs/heads/…` or `refs/tags/…`. Of a name the branch comes
+   * first, and then the tag.
    *
    * @generated from field: string branch = 2;
    */
@@ -1088,23 +1104,25 @@ export type ImageTarget = Message<"svc.runner.v1.ImageTarget"> & {
   insecure: boolean;
 
   /**
-   * The registry must refuse callers without a credential: a runner that finds it open to everybody publishes nothing there. Set for runners of the
-   * service's own pool and its local registry.
+   * The registry must refuse callers without a credential: a runner that finds it open to everybody publishes
+   * nothing there. Set for runners of the service's own pool and its local registry.
    *
    * @generated from field: bool guarded = 8;
    */
   guarded: boolean;
 
   /**
-   * True if the image gets the tag `<tag>-<commit>`, with the first 7 digits of the commit that was cloned; the runner then reports it as `BuildResult.tag`.
-   * A runner that does not know this field publishes under `tag` as it stands and reports none.
+   * True if the image gets the tag `<tag>-<commit>`, with the first 7 digits of the commit that was cloned;
+   * the runner then reports it as `BuildResult.tag`. A runner that does not know this field publishes under
+   * `tag` as it stands and reports none.
    *
    * @generated from field: bool commit_in_tag = 9;
    */
   commitInTag: boolean;
 
   /**
-   * The registry is the service's local one. A runner that does not reach it within 3 seconds ends the build before it clones.
+   * The registry is the service's local one. A runner that does not reach it within 3 seconds ends the build
+   * before it clones.
    *
    * @generated from field: bool local = 10;
    */
@@ -1132,8 +1150,8 @@ export type DeployTarget = Message<"svc.runner.v1.DeployTarget"> & {
   kind: DeployKind;
 
   /**
-   * Name of the app: also the name under which an earlier container is found and replaced. On runners of the service's own pool the environment's name for it,
-   * shortened, with a mark of its team.
+   * Name of the app: also the name under which an earlier container is found and replaced. On runners of the
+   * service's own pool the environment's name for it, shortened, with a mark of its team.
    *
    * @generated from field: string app = 2;
    */
@@ -1231,7 +1249,8 @@ export type LogChunk = Message<"svc.runner.v1.LogChunk"> & {
   data: Uint8Array;
 
   /**
-   * Bytes of output that were lost on the runner's machine in front of this piece, for example because its disk was full. They count in no offset.
+   * Bytes of output that were lost on the runner's machine in front of this piece, for example because its
+   * disk was full. They count in no offset.
    *
    * @generated from field: optional uint32 missing_bytes = 3;
    */
@@ -1504,7 +1523,8 @@ export type BuildResult = Message<"svc.runner.v1.BuildResult"> & {
   phases: PhaseTime[];
 
   /**
-   * Packages of the published image: a CycloneDX document, gzipped, at most 700,000 bytes. Absent if there is none; `sbom_problem` has the reason.
+   * Packages of the published image: a CycloneDX document, gzipped, at most 700,000 bytes. Absent if there is
+   * none; `sbom_problem` has the reason.
    *
    * @generated from field: optional bytes sbom = 8;
    */
@@ -1525,7 +1545,8 @@ export type BuildResult = Message<"svc.runner.v1.BuildResult"> & {
   mediaType?: string | undefined;
 
   /**
-   * Platform of the image: operating system, architecture and, where the engine tells it, the variant: `linux/amd64`, `linux/arm/v7`.
+   * Platform of the image: operating system, architecture and, where the engine tells it, the variant:
+   * `linux/amd64`, `linux/arm/v7`.
    *
    * @generated from field: optional string platform = 11;
    */
@@ -1539,15 +1560,17 @@ export type BuildResult = Message<"svc.runner.v1.BuildResult"> & {
   baseImages: BaseImage[];
 
   /**
-   * Full name of what was cloned, `refs/heads/main` or `refs/tags/v1.2.0`; absent for a commit that was named.
+   * Full name of what was cloned, `refs/heads/main` or `refs/tags/v1.2.0`; absent for a commit that was
+   * named.
    *
    * @generated from field: optional string ref = 13;
    */
   ref?: string | undefined;
 
   /**
-   * Tag under which the image was pushed, `<number of the build>-<first 7 digits of the commit>`: another one is refused with `validation_failed`. Absent where
-   * the offer did not set `commit_in_tag`: it is the one of the offer.
+   * Tag under which the image was pushed, `<number of the build>-<first 7 digits of the commit>`: another one
+   * is refused with `validation_failed`. Absent where the offer did not set `commit_in_tag`: it is the one of
+   * the offer.
    *
    * @generated from field: optional string tag = 14;
    */
@@ -1946,9 +1969,11 @@ export const EndReasonSchema: GenEnum<EndReason> = /*@__PURE__*/
  */
 export const RunnerService: GenService<{
   /**
-   * Registers a runner with a one-shot token and its public key. The private key never leaves the machine. The token is used up by the first call
-   * that succeeds; the same call with the same token and key answers the same runner again for 15 minutes, so that a lost answer loses nothing.
-   * Errors: `token_invalid` (401, unknown, used or expired), `key_weak` (400), `key_in_use` (409), `name_taken` (409), `limit_reached` (409).
+   * Registers a runner with a one-shot token and its public key. The private key never leaves the machine.
+   * The token is used up by the first call that succeeds; the same call with the same token and key answers
+   * the same runner again for 15 minutes, so that a lost answer loses nothing. Errors: `token_invalid` (401,
+   * unknown, used or expired), `key_weak` (400), `key_in_use` (409), `name_taken` (409), `limit_reached`
+   * (409).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Enroll
    */
@@ -1958,8 +1983,9 @@ export const RunnerService: GenService<{
     output: typeof EnrollResponseSchema;
   },
   /**
-   * Says that the runner is alive and which leases it holds; renews them. For an offer it is the acceptance. The answer tells for each lease whether
-   * to go on; what it does not know the runner must stop. Errors: `boot_superseded` (409: a newer process of the runner has taken over).
+   * Says that the runner is alive and which leases it holds; renews them. For an offer it is the acceptance.
+   * The answer tells for each lease whether to go on; what it does not know the runner must stop. Errors:
+   * `boot_superseded` (409: a newer process of the runner has taken over).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Heartbeat
    */
@@ -1969,9 +1995,10 @@ export const RunnerService: GenService<{
     output: typeof HeartbeatResponseSchema;
   },
   /**
-   * Waits for a sandbox run. Answers an empty object when none came in time, and at once when the runner is paused, flagged or draining elsewhere, and to
-   * a runner that is not enrolled: its heartbeat says so (`key_unknown`, 401). The same `poll_id` gets the same offer again while that stands.
-   * Errors: `boot_superseded` (409: a newer process of the runner has taken over).
+   * Waits for a sandbox run. Answers an empty object when none came in time, and at once when the runner is
+   * paused, flagged or draining elsewhere, and to a runner that is not enrolled: its heartbeat says so
+   * (`key_unknown`, 401). The same `poll_id` gets the same offer again while that stands. Errors:
+   * `boot_superseded` (409: a newer process of the runner has taken over).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Poll
    */
@@ -1981,8 +2008,9 @@ export const RunnerService: GenService<{
     output: typeof PollResponseSchema;
   },
   /**
-   * Appends output of a sandbox run at a byte offset. Stored before it is answered. What is stored already is skipped, a gap is refused
-   * with the offset to go on from. Errors: `stale_epoch` (409), `log_gap` (409, `details.nextOffset`), `log_digest_mismatch` (409).
+   * Appends output of a sandbox run at a byte offset. Stored before it is answered. What is stored already is
+   * skipped, a gap is refused with the offset to go on from. Errors: `stale_epoch` (409), `log_gap` (409,
+   * `details.nextOffset`), `log_digest_mismatch` (409).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Logs
    */
@@ -1992,8 +2020,8 @@ export const RunnerService: GenService<{
     output: typeof LogsResponseSchema;
   },
   /**
-   * Reports how a sandbox run ended. Exactly one report of a run is accepted; the same one again answers the same. Errors: `stale_epoch` (409:
-   * the lease is not this runner's any more; nothing was changed).
+   * Reports how a sandbox run ended. Exactly one report of a run is accepted; the same one again answers the
+   * same. Errors: `stale_epoch` (409: the lease is not this runner's any more; nothing was changed).
    *
    * @generated from rpc svc.runner.v1.RunnerService.Report
    */
@@ -2003,7 +2031,8 @@ export const RunnerService: GenService<{
     output: typeof ReportResponseSchema;
   },
   /**
-   * Waits for a build, as `Poll` does for sandbox runs. Errors: `boot_superseded` (409: a newer process of the runner has taken over).
+   * Waits for a build, as `Poll` does for sandbox runs. Errors: `boot_superseded` (409: a newer process of
+   * the runner has taken over).
    *
    * @generated from rpc svc.runner.v1.RunnerService.BuildPoll
    */
@@ -2024,8 +2053,8 @@ export const RunnerService: GenService<{
     output: typeof LogsResponseSchema;
   },
   /**
-   * Reports how a build ended, as `Report` does for sandbox runs.
-   * Errors: `stale_epoch` (409), `validation_failed` (400: what is said of the build does not go with its end).
+   * Reports how a build ended, as `Report` does for sandbox runs. Errors: `stale_epoch` (409),
+   * `validation_failed` (400: what is said of the build does not go with its end).
    *
    * @generated from rpc svc.runner.v1.RunnerService.BuildReport
    */

@@ -266,8 +266,9 @@ export const DeleteRequestSchema: GenMessage<DeleteRequest> = /*@__PURE__*/
   messageDesc(file_svc_runnergroups_v1_runnergroups, 6);
 
 /**
- * Groups of runners. Work names the group, or labels, that its runner must have; a runner is put into a group with `runners.update`. A group's labels win over those of
- * its runners, and a runner outside of the group that claims one of their keys by itself is taken to have said nothing of it.
+ * Groups of runners. Work names the group, or labels, that its runner must have; a runner is put into a group
+ * with `runners.update`. A group's labels win over those of its runners, and a runner outside of the group
+ * that claims one of their keys by itself is taken to have said nothing of it.
  *
  * @generated from service svc.runnergroups.v1.RunnerGroupsService
  */
@@ -303,8 +304,8 @@ export const RunnerGroupsService: GenService<{
     output: typeof RunnerGroupSchema;
   },
   /**
-   * Changes the named fields and leaves the others. What waits goes by it at once; what a runner holds already it finishes. Errors: `not_found` (404), `name_taken` (409),
-   * `limit_reached` (409, 16 labels).
+   * Changes the named fields and leaves the others. What waits goes by it at once; what a runner holds
+   * already it finishes. Errors: `not_found` (404), `name_taken` (409), `limit_reached` (409, 16 labels).
    *
    * @generated from rpc svc.runnergroups.v1.RunnerGroupsService.Update
    */
@@ -314,7 +315,8 @@ export const RunnerGroupsService: GenService<{
     output: typeof RunnerGroupSchema;
   },
   /**
-   * Deletes a group without runners. Errors: `not_found` (404), `in_use` (409, runners are in it, revoked ones aside).
+   * Deletes a group without runners. Errors: `not_found` (404), `in_use` (409, runners are in it, revoked
+   * ones aside).
    *
    * @generated from rpc svc.runnergroups.v1.RunnerGroupsService.Delete
    */

@@ -84,7 +84,8 @@ export type Runner = Message<"svc.runners.v1.Runner"> & {
   health: Health;
 
   /**
-   * Labels that work is given to it by: those of its group, then those that a person set, then those that the daemon declares.
+   * Labels that work is given to it by: those of its group, then those that a person set, then those that the
+   * daemon declares.
    *
    * @generated from field: map<string, string> labels = 5;
    */
@@ -518,7 +519,8 @@ export type DiagnoseResponse = Message<"svc.runners.v1.DiagnoseResponse"> & {
   events: RunnerEvent[];
 
   /**
-   * For each variable of the server that matters to runners, true if it is set, whatever to; false if the default holds. Values are never shown.
+   * For each variable of the server that matters to runners, true if it is set, whatever to; false if the
+   * default holds. Values are never shown.
    *
    * @generated from field: map<string, bool> configured = 7;
    */
@@ -560,8 +562,9 @@ export type RunnerEvent = Message<"svc.runners.v1.RunnerEvent"> & {
   runnerId: string;
 
   /**
-   * Kind of the event: `runner.enrolled`, `runner.revoked`, `runner.paused`, `runner.resumed`, `runner.lease_expired`, `runner.duration_divergence`,
-   * `runner.divergence_cleared`, `runner.version_too_old`, `runner.degraded`, `runner.recovered`.
+   * Kind of the event: `runner.enrolled`, `runner.revoked`, `runner.paused`, `runner.resumed`,
+   * `runner.lease_expired`, `runner.duration_divergence`, `runner.divergence_cleared`,
+   * `runner.version_too_old`, `runner.degraded`, `runner.recovered`.
    *
    * @generated from field: string kind = 3;
    */
@@ -666,7 +669,8 @@ export type UpdateRequest = Message<"svc.runners.v1.UpdateRequest"> & {
   groupId?: string | undefined;
 
   /**
-   * Labels to set, which win over what the daemon declares; one with an empty value is taken away, and those that are not named stay.
+   * Labels to set, which win over what the daemon declares; one with an empty value is taken away, and those
+   * that are not named stay.
    *
    * @generated from field: map<string, string> labels = 4;
    */
@@ -1149,7 +1153,8 @@ export enum WaitingReason {
   NO_MATCHING_RUNNER = 12,
 
   /**
-   * A limit of the team, or of the runner group, is reached: it starts when some of what is running has ended.
+   * A limit of the team, or of the runner group, is reached: it starts when some of what is running has
+   * ended.
    *
    * @generated from enum value: WAITING_REASON_TEAM_AT_LIMIT = 13;
    */
@@ -1246,7 +1251,8 @@ export enum Health {
   REVOKED = 8,
 
   /**
-   * In contact, with a version below the least that is served: it finishes what it holds and receives nothing new until it is upgraded.
+   * In contact, with a version below the least that is served: it finishes what it holds and receives nothing
+   * new until it is upgraded.
    *
    * @generated from enum value: HEALTH_VERSION_TOO_OLD = 9;
    */
@@ -1266,7 +1272,8 @@ export const HealthSchema: GenEnum<Health> = /*@__PURE__*/
  */
 export const RunnersService: GenService<{
   /**
-   * Lists runners of a team with their health, ordered by name, at most 500. Revoked ones are left out unless asked for.
+   * Lists runners of a team with their health, ordered by name, at most 500. Revoked ones are left out unless
+   * asked for.
    *
    * @generated from rpc svc.runners.v1.RunnersService.List
    */
@@ -1276,8 +1283,9 @@ export const RunnersService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Streams the roster and the team's health as they change: at once as they are, then each time something is not as it was, within a second or two;
-   * the times of the last contact alone are sent every 10 seconds. Ends with the caller, and with an error when the caller may no longer read it.
+   * Streams the roster and the team's health as they change: at once as they are, then each time something is
+   * not as it was, within a second or two; the times of the last contact alone are sent every 10 seconds.
+   * Ends with the caller, and with an error when the caller may no longer read it.
    *
    * @generated from rpc svc.runners.v1.RunnersService.Watch
    */
@@ -1297,7 +1305,8 @@ export const RunnersService: GenService<{
     output: typeof RunnerSchema;
   },
   /**
-   * Issues a one-shot enrollment token: good once, for 15 minutes, shown once. Errors: `limit_reached` (409, runners of the team).
+   * Issues a one-shot enrollment token: good once, for 15 minutes, shown once. Errors: `limit_reached` (409,
+   * runners of the team).
    *
    * @generated from rpc svc.runners.v1.RunnersService.CreateEnrollToken
    */
@@ -1307,9 +1316,9 @@ export const RunnersService: GenService<{
     output: typeof CreateEnrollTokenResponseSchema;
   },
   /**
-   * Revokes a runner at once: its next call is refused (401 `runner_revoked`), a held poll ends, and every run it holds goes back to the
-   * queue. Builds that waited for it, because it deployed their environment last, may be taken by any other one. Revoking it again changes nothing.
-   * Errors: `not_found` (404).
+   * Revokes a runner at once: its next call is refused (401 `runner_revoked`), a held poll ends, and every
+   * run it holds goes back to the queue. Builds that waited for it, because it deployed their environment
+   * last, may be taken by any other one. Revoking it again changes nothing. Errors: `not_found` (404).
    *
    * @generated from rpc svc.runners.v1.RunnersService.Revoke
    */
@@ -1319,9 +1328,10 @@ export const RunnersService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Returns a redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes, and whether configuration is set, never
-   * its values, keys or tokens. With `live`, asks every enrolled runner for self-diagnostics and waits for one answer, up to 20 seconds and
-   * no longer than the header `connect-timeout-ms` allows.
+   * Returns a redacted bundle for support: roster, heartbeat recency, lease counts, recent events, strikes,
+   * and whether configuration is set, never its values, keys or tokens. With `live`, asks every enrolled
+   * runner for self-diagnostics and waits for one answer, up to 20 seconds and no longer than the header
+   * `connect-timeout-ms` allows.
    *
    * @generated from rpc svc.runners.v1.RunnersService.Diagnose
    */
@@ -1331,9 +1341,10 @@ export const RunnersService: GenService<{
     output: typeof DiagnoseResponseSchema;
   },
   /**
-   * Tells whether work of the team is stuck because no runner takes it, since when, and which work. A team becomes degraded when work has waited for
-   * 60 seconds and none of its runners is in contact, ready and free to receive work; it recovers when one is again, in two calls. Runners that the
-   * team paused itself do not make it degraded while they are in contact.
+   * Tells whether work of the team is stuck because no runner takes it, since when, and which work. A team
+   * becomes degraded when work has waited for 60 seconds and none of its runners is in contact, ready and
+   * free to receive work; it recovers when one is again, in two calls. Runners that the team paused itself do
+   * not make it degraded while they are in contact.
    *
    * @generated from rpc svc.runners.v1.RunnersService.GetHealth
    */
@@ -1343,7 +1354,8 @@ export const RunnersService: GenService<{
     output: typeof TeamHealthSchema;
   },
   /**
-   * Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in it. Errors: `not_found` (404).
+   * Lists the leases that a runner held and gave back, newest grant first; those that it holds now are not in
+   * it. Errors: `not_found` (404).
    *
    * @generated from rpc svc.runners.v1.RunnersService.ListHistory
    */
@@ -1353,7 +1365,8 @@ export const RunnersService: GenService<{
     output: typeof ListHistoryResponseSchema;
   },
   /**
-   * Clears a runner's divergence flag and strikes, so that it receives work again. Team owners only. Errors: `not_found` (404).
+   * Clears a runner's divergence flag and strikes, so that it receives work again. Team owners only. Errors:
+   * `not_found` (404).
    *
    * @generated from rpc svc.runners.v1.RunnersService.ClearDivergenceFlag
    */
@@ -1373,7 +1386,8 @@ export const RunnersService: GenService<{
     output: typeof RunnerSchema;
   },
   /**
-   * Pauses a runner: it stays enrolled and finishes what it holds, and receives nothing new. Errors: `not_found` (404).
+   * Pauses a runner: it stays enrolled and finishes what it holds, and receives nothing new. Errors:
+   * `not_found` (404).
    *
    * @generated from rpc svc.runners.v1.RunnersService.Pause
    */
@@ -1383,8 +1397,9 @@ export const RunnersService: GenService<{
     output: typeof RunnerSchema;
   },
   /**
-   * Puts a runner into a group or takes it out, and sets labels of it. What waits goes by it at once; what the runner holds already it finishes. Errors: `not_found` (404,
-   * the runner or the group), `limit_reached` (409, 32 labels).
+   * Puts a runner into a group or takes it out, and sets labels of it. What waits goes by it at once; what
+   * the runner holds already it finishes. Errors: `not_found` (404, the runner or the group), `limit_reached`
+   * (409, 32 labels).
    *
    * @generated from rpc svc.runners.v1.RunnersService.Update
    */

@@ -187,7 +187,8 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   finishedAt?: Timestamp | undefined;
 
   /**
-   * Metered time in milliseconds: `finished_at` less `claimed_at` of the lease that reported, by the control plane's clock.
+   * Metered time in milliseconds: `finished_at` less `claimed_at` of the lease that reported, by the control
+   * plane's clock.
    *
    * @generated from field: optional uint32 metered_ms = 23;
    */
@@ -229,7 +230,8 @@ export type SandboxRun = Message<"svc.sandboxruns.v1.SandboxRun"> & {
   logMissingBytes: number;
 
   /**
-   * True if the stored output is not the one that the runner announced at its end (length and SHA-256), after it was sent twice.
+   * True if the stored output is not the one that the runner announced at its end (length and SHA-256), after
+   * it was sent twice.
    *
    * @generated from field: bool log_mismatch = 29;
    */
@@ -292,22 +294,25 @@ export type CreateRequest = Message<"svc.sandboxruns.v1.CreateRequest"> & {
   purpose?: Purpose | undefined;
 
   /**
-   * Image by its exact name, with a tag or a digest: `alpine:3.20`, `registry.example/app@sha256:<64 digits>`. Never by an id: a word of hexadecimal digits
-   * alone is refused, and is written with its tag if it is a name. Default: the runner's own. Never pulled while running.
+   * Image by its exact name, with a tag or a digest: `alpine:3.20`, `registry.example/app@sha256:<64
+   * digits>`. Never by an id: a word of hexadecimal digits alone is refused, and is written with its tag if
+   * it is a name. Default: the runner's own. Never pulled while running.
    *
    * @generated from field: optional string image = 3;
    */
   image?: string | undefined;
 
   /**
-   * Command line, 1 to 256 words of at most 32,768 bytes, together at most 131,072; not passed through a shell.
+   * Command line, 1 to 256 words of at most 32,768 bytes, together at most 131,072; not passed through a
+   * shell.
    *
    * @generated from field: repeated string command = 4;
    */
   command: string[];
 
   /**
-   * Environment variables, at most 128: names of letters, digits and underscore, values of at most 32,768 bytes.
+   * Environment variables, at most 128: names of letters, digits and underscore, values of at most 32,768
+   * bytes.
    *
    * @generated from field: map<string, string> env = 5;
    */
@@ -363,14 +368,16 @@ export type CreateRequest = Message<"svc.sandboxruns.v1.CreateRequest"> & {
   runner?: WorkSelector | undefined;
 
   /**
-   * Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It moves nothing of other teams. Default: 0.
+   * Place among what the team has waiting, -100 to 100: the highest first, the oldest of equal ones first. It
+   * moves nothing of other teams. Default: 0.
    *
    * @generated from field: optional sint32 priority = 13;
    */
   priority?: number | undefined;
 
   /**
-   * Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails with the reason `queue_timeout`. Default: for as long as it takes.
+   * Time for which it may wait for a runner, in seconds, 1 to 604,800. If none has begun it by then, it fails
+   * with the reason `queue_timeout`. Default: for as long as it takes.
    *
    * @generated from field: optional uint32 queue_timeout_seconds = 14;
    */
@@ -496,7 +503,8 @@ export type StreamLogsRequest = Message<"svc.sandboxruns.v1.StreamLogsRequest"> 
   runId: string;
 
   /**
-   * `position` of the last event that the client has; the stream goes on behind it. Last-Event-ID does the same.
+   * `position` of the last event that the client has; the stream goes on behind it. Last-Event-ID does the
+   * same.
    *
    * @generated from field: optional string after = 2;
    */
@@ -566,7 +574,8 @@ export type LogEvent = Message<"svc.sandboxruns.v1.LogEvent"> & {
   at?: Timestamp | undefined;
 
   /**
-   * Bytes of output that were lost before this event, for example because the runner's disk was full; absent when nothing was.
+   * Bytes of output that were lost before this event, for example because the runner's disk was full; absent
+   * when nothing was.
    *
    * @generated from field: optional uint32 missing_bytes = 6;
    */
@@ -698,15 +707,17 @@ export const RunStateSchema: GenEnum<RunState> = /*@__PURE__*/
   enumDesc(file_svc_sandboxruns_v1_sandboxruns, 1);
 
 /**
- * Sandbox runs of a team. A customer-operated team's runs go to its own runners, a service-operated team's to the service's pool.
+ * Sandbox runs of a team. A customer-operated team's runs go to its own runners, a service-operated team's to
+ * the service's pool.
  *
  * @generated from service svc.sandboxruns.v1.SandboxRunsService
  */
 export const SandboxRunsService: GenService<{
   /**
-   * Submits a run. It is durable when the call answers, and runs once: a run whose runner is lost goes back to the queue, at most
-   * five attempts unless it says otherwise. Errors: `validation_failed` (400), `not_found` (404, an image in another team's namespace of the local
-   * registry), `limit_reached` (409, queued runs of the team, or different selections of runners).
+   * Submits a run. It is durable when the call answers, and runs once: a run whose runner is lost goes back
+   * to the queue, at most five attempts unless it says otherwise. Errors: `validation_failed` (400),
+   * `not_found` (404, an image in another team's namespace of the local registry), `limit_reached` (409,
+   * queued runs of the team, or different selections of runners).
    *
    * @generated from rpc svc.sandboxruns.v1.SandboxRunsService.Create
    */
@@ -736,8 +747,9 @@ export const SandboxRunsService: GenService<{
     output: typeof SandboxRunSchema;
   },
   /**
-   * Streams output of a run as it comes, from the start or from where a client left off, and ends with the run. When the run is executed again after
-   * a lost runner, the output of the new attempt follows with a higher `epoch`. Errors: `not_found` (404).
+   * Streams output of a run as it comes, from the start or from where a client left off, and ends with the
+   * run. When the run is executed again after a lost runner, the output of the new attempt follows with a
+   * higher `epoch`. Errors: `not_found` (404).
    *
    * @generated from rpc svc.sandboxruns.v1.SandboxRunsService.StreamLogs
    */
@@ -747,8 +759,9 @@ export const SandboxRunsService: GenService<{
     output: typeof LogEventSchema;
   },
   /**
-   * Asks for a run to end. A queued run ends at once; an offered or running one when its runner has killed it, or after its lease.
-   * Cancelling an ended run changes nothing and answers it. Errors: `not_found` (404).
+   * Asks for a run to end. A queued run ends at once; an offered or running one when its runner has killed
+   * it, or after its lease. Cancelling an ended run changes nothing and answers it. Errors: `not_found`
+   * (404).
    *
    * @generated from rpc svc.sandboxruns.v1.SandboxRunsService.Cancel
    */

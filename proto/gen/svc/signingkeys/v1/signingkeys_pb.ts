@@ -196,7 +196,8 @@ export type RevokeRequest = Message<"svc.signingkeys.v1.RevokeRequest"> & {
   reason: string;
 
   /**
-   * Time, not after now, before which the key was safe: statements that the ledger has from before stay valid. Default: none stays valid.
+   * Time, not after now, before which the key was safe: statements that the ledger has from before stay
+   * valid. Default: none stays valid.
    *
    * @generated from field: optional google.protobuf.Timestamp compromised_since = 3;
    */
@@ -238,7 +239,8 @@ export enum KeyPurpose {
   BUILD_CUSTOMER = 2,
 
   /**
-   * Everything that the control plane itself states: releases, evaluations, references to package lists, packages of evidence.
+   * Everything that the control plane itself states: releases, evaluations, references to package lists,
+   * packages of evidence.
    *
    * @generated from enum value: KEY_PURPOSE_PLATFORM = 3;
    */
@@ -300,9 +302,11 @@ export const SigningKeyStateSchema: GenEnum<SigningKeyState> = /*@__PURE__*/
   enumDesc(file_svc_signingkeys_v1_signingkeys, 1);
 
 /**
- * Keys of the service, for staff. Everybody reads their public halves at `/signing-keys`, at `/signing-keys/<id>.pem` and, as a JWK set, at
- * `/.well-known/jwks.json`. A key is published 15 minutes before it is used, so that nobody meets a signature of a key that a cache does not know yet.
- * One key of each purpose is in use; the ones before it verify for ever. A key older than `SIGNING_KEY_MAX_AGE_DAYS` is replaced by itself.
+ * Keys of the service, for staff. Everybody reads their public halves at `/signing-keys`, at
+ * `/signing-keys/<id>.pem` and, as a JWK set, at `/.well-known/jwks.json`. A key is published 15 minutes
+ * before it is used, so that nobody meets a signature of a key that a cache does not know yet. One key of
+ * each purpose is in use; the ones before it verify for ever. A key older than `SIGNING_KEY_MAX_AGE_DAYS` is
+ * replaced by itself.
  *
  * @generated from service svc.signingkeys.v1.AdminSigningKeysService
  */
@@ -318,8 +322,8 @@ export const AdminSigningKeysService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Publishes a new key of a purpose, which takes over in 15 minutes. While one is published already, that one is the answer and nothing is changed.
-   * Errors: `unavailable` (503, the key store does not answer).
+   * Publishes a new key of a purpose, which takes over in 15 minutes. While one is published already, that
+   * one is the answer and nothing is changed. Errors: `unavailable` (503, the key store does not answer).
    *
    * @generated from rpc svc.signingkeys.v1.AdminSigningKeysService.Rotate
    */
@@ -329,9 +333,11 @@ export const AdminSigningKeysService: GenService<{
     output: typeof SigningKeySchema;
   },
   /**
-   * Revokes a key for ever: what it signed is shown as `key_revoked`, except what the ledger has from before `compromised_since`. When it was in use, a new
-   * one is published and takes over in 15 minutes; until then the one before it signs, and nothing of its purpose is signed if there is none. Revoked already:
-   * it stays as it is. Errors: `not_found` (404), `unavailable` (503, the key store does not answer: the key is revoked; repeat the call for a new one).
+   * Revokes a key for ever: what it signed is shown as `key_revoked`, except what the ledger has from before
+   * `compromised_since`. When it was in use, a new one is published and takes over in 15 minutes; until then
+   * the one before it signs, and nothing of its purpose is signed if there is none. Revoked already: it stays
+   * as it is. Errors: `not_found` (404), `unavailable` (503, the key store does not answer: the key is
+   * revoked; repeat the call for a new one).
    *
    * @generated from rpc svc.signingkeys.v1.AdminSigningKeysService.Revoke
    */

@@ -776,9 +776,10 @@ export const AiRoleSchema: GenEnum<AiRole> = /*@__PURE__*/
   enumDesc(file_svc_spaces_v1_spaces, 2);
 
 /**
- * Spaces of the caller. A space belongs to its members, not to a team, and gives nobody a right: of the projects in it each member
- * sees those of the own teams and no others. For anybody who is not a member it does not exist. An API key that is narrowed to one team sees
- * the spaces of its account that hold a project of that team, and can neither create nor change one.
+ * Spaces of the caller. A space belongs to its members, not to a team, and gives nobody a right: of the
+ * projects in it each member sees those of the own teams and no others. For anybody who is not a member it
+ * does not exist. An API key that is narrowed to one team sees the spaces of its account that hold a project
+ * of that team, and can neither create nor change one.
  *
  * @generated from service svc.spaces.v1.SpacesService
  */
@@ -794,9 +795,10 @@ export const SpacesService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Creates a space that the caller owns, with further members. Each of them must share a team with the caller; an account that does not
-   * reads like one that does not exist. Errors: `not_found` (404, account), `limit_reached` (409, spaces that the account owns),
-   * `session_required` (403, an owner or admin with an API key), `scope_missing` (403, a key without `project:read`).
+   * Creates a space that the caller owns, with further members. Each of them must share a team with the
+   * caller; an account that does not reads like one that does not exist. Errors: `not_found` (404, account),
+   * `limit_reached` (409, spaces that the account owns), `session_required` (403, an owner or admin with an
+   * API key), `scope_missing` (403, a key without `project:read`).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.Create
    */
@@ -806,8 +808,8 @@ export const SpacesService: GenService<{
     output: typeof SpaceSchema;
   },
   /**
-   * Changes the named fields and leaves the others. Needs the role `admin` in the space. Errors: `not_found` (404),
-   * `role_insufficient` (403).
+   * Changes the named fields and leaves the others. Needs the role `admin` in the space. Errors: `not_found`
+   * (404), `role_insufficient` (403).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.Update
    */
@@ -817,7 +819,8 @@ export const SpacesService: GenService<{
     output: typeof SpaceSchema;
   },
   /**
-   * Deletes a space; the projects in it stay. Needs the role `owner` in the space. Errors: `not_found` (404), `role_insufficient` (403).
+   * Deletes a space; the projects in it stay. Needs the role `owner` in the space. Errors: `not_found` (404),
+   * `role_insufficient` (403).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.Delete
    */
@@ -827,10 +830,12 @@ export const SpacesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Adds a member, who must share a team with the caller, or changes the role of one. Needs the role `admin` in the space, and `owner` to change
-   * an admin or an owner; nobody gives a role above the own one, and a space keeps at least one owner. Owners and admins are made with a session, and
-   * a key gives no role without `project:read`. Errors: `not_found` (404, space or account), `role_insufficient` (403), `session_required` (403),
-   * `scope_missing` (403), `last_owner` (409), `limit_reached` (409, 100 members a space).
+   * Adds a member, who must share a team with the caller, or changes the role of one. Needs the role `admin`
+   * in the space, and `owner` to change an admin or an owner; nobody gives a role above the own one, and a
+   * space keeps at least one owner. Owners and admins are made with a session, and a key gives no role
+   * without `project:read`. Errors: `not_found` (404, space or account), `role_insufficient` (403),
+   * `session_required` (403), `scope_missing` (403), `last_owner` (409), `limit_reached` (409, 100 members a
+   * space).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.SetMember
    */
@@ -840,8 +845,8 @@ export const SpacesService: GenService<{
     output: typeof SpaceMemberSchema;
   },
   /**
-   * Removes a member, or lets the caller leave, whatever the role. Otherwise as `setMember`. Errors: `not_found` (404, space or member),
-   * `role_insufficient` (403), `last_owner` (409).
+   * Removes a member, or lets the caller leave, whatever the role. Otherwise as `setMember`. Errors:
+   * `not_found` (404, space or member), `role_insufficient` (403), `last_owner` (409).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.RemoveMember
    */
@@ -851,9 +856,9 @@ export const SpacesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Puts a project into a space; doing so again changes nothing. A project may be in several spaces. Needs the role `developer` in the space
-   * and in the project's team. Errors: `not_found` (404, space or project), `role_insufficient` (403), `limit_reached` (409, 500 projects
-   * a space).
+   * Puts a project into a space; doing so again changes nothing. A project may be in several spaces. Needs
+   * the role `developer` in the space and in the project's team. Errors: `not_found` (404, space or project),
+   * `role_insufficient` (403), `limit_reached` (409, 500 projects a space).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.AddProject
    */
@@ -863,8 +868,9 @@ export const SpacesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Takes a project out of a space; the project itself stays. Needs the role `developer` in the space and in the project's team.
-   * Errors: `not_found` (404, also for a project that is not in the space), `role_insufficient` (403).
+   * Takes a project out of a space; the project itself stays. Needs the role `developer` in the space and in
+   * the project's team. Errors: `not_found` (404, also for a project that is not in the space),
+   * `role_insufficient` (403).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.RemoveProject
    */
@@ -874,8 +880,9 @@ export const SpacesService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Finds projects and environments of the space by a part of their name, upper and lower case alike; projects also by their slug. Exact names come first,
-   * then beginnings, then the rest by name; at most 50. Errors: `not_found` (404).
+   * Finds projects and environments of the space by a part of their name, upper and lower case alike;
+   * projects also by their slug. Exact names come first, then beginnings, then the rest by name; at most 50.
+   * Errors: `not_found` (404).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.Search
    */
@@ -885,7 +892,8 @@ export const SpacesService: GenService<{
     output: typeof SearchResponseSchema;
   },
   /**
-   * Returns the members of a space, and how much is in it of what the caller may see. Errors: `not_found` (404).
+   * Returns the members of a space, and how much is in it of what the caller may see. Errors: `not_found`
+   * (404).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.Overview
    */
@@ -895,8 +903,9 @@ export const SpacesService: GenService<{
     output: typeof OverviewResponseSchema;
   },
   /**
-   * Asks an AI model about the space. No model can be configured in this version, so that after authorisation it answers
-   * `unavailable` (503, not retryable). Errors: `not_found` (404), `unavailable` (503, AI is not configured).
+   * Asks an AI model about the space. No model can be configured in this version, so that after authorisation
+   * it answers `unavailable` (503, not retryable). Errors: `not_found` (404), `unavailable` (503, AI is not
+   * configured).
    *
    * @generated from rpc svc.spaces.v1.SpacesService.Ai
    */

@@ -144,7 +144,8 @@ export type Member = Message<"svc.teams.v1.Member"> & {
   joinedAt?: Timestamp | undefined;
 
   /**
-   * True if the e-mail address is known to be the person's; false for an account that was made by accepting an invitation.
+   * True if the e-mail address is known to be the person's; false for an account that was made by accepting
+   * an invitation.
    *
    * @generated from field: bool email_verified = 6;
    */
@@ -200,7 +201,8 @@ export type Invite = Message<"svc.teams.v1.Invite"> & {
   createdAt?: Timestamp | undefined;
 
   /**
-   * Person who accepted it with an unverified address and waits for `confirmInvite`; absent while nobody does.
+   * Person who accepted it with an unverified address and waits for `confirmInvite`; absent while nobody
+   * does.
    *
    * @generated from field: optional svc.teams.v1.Awaiting awaiting = 6;
    */
@@ -936,7 +938,8 @@ export const StatementSchema: GenMessage<Statement> = /*@__PURE__*/
  */
 export type StatementLine = Message<"svc.teams.v1.StatementLine"> & {
   /**
-   * Kind and executor: `run.runner`, `run.service`, `build.runner`, `build.service`; `credit.shortfall` for credit that was refunded after it was used.
+   * Kind and executor: `run.runner`, `run.service`, `build.runner`, `build.service`; `credit.shortfall` for
+   * credit that was refunded after it was used.
    *
    * @generated from field: string meter = 1;
    */
@@ -978,7 +981,8 @@ export type StatementLine = Message<"svc.teams.v1.StatementLine"> & {
   included: string;
 
   /**
-   * List in minor units, rounded once, half up: in a currency of three decimals to 10 of them, in `isk` and `ugx` to 100.
+   * List in minor units, rounded once, half up: in a currency of three decimals to 10 of them, in `isk` and
+   * `ugx` to 100.
    *
    * @generated from field: double list_cents = 7;
    */
@@ -1236,8 +1240,9 @@ export const StatementStateSchema: GenEnum<StatementState> = /*@__PURE__*/
   enumDesc(file_svc_teams_v1_teams, 1);
 
 /**
- * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a role above the own one, owners
- * and admins are made with a session alone, and an API key gives a role only when it holds every scope that the role grants.
+ * Teams of the caller. What a credential gives to others is bounded by what it may do itself: nobody gives a
+ * role above the own one, owners and admins are made with a session alone, and an API key gives a role only
+ * when it holds every scope that the role grants.
  *
  * @generated from service svc.teams.v1.TeamsService
  */
@@ -1263,8 +1268,9 @@ export const TeamsService: GenService<{
     output: typeof TeamSchema;
   },
   /**
-   * Creates a team that the caller owns, and invites the named members as `inviteMember` does. It is service-operated until staff assign it
-   * a region whose operator is `customer`. Errors: `email_unverified` (403), `limit_reached` (409), `session_required` (403, a role that an API key cannot give),
+   * Creates a team that the caller owns, and invites the named members as `inviteMember` does. It is
+   * service-operated until staff assign it a region whose operator is `customer`. Errors: `email_unverified`
+   * (403), `limit_reached` (409), `session_required` (403, a role that an API key cannot give),
    * `scope_missing` (403).
    *
    * @generated from rpc svc.teams.v1.TeamsService.Create
@@ -1285,7 +1291,8 @@ export const TeamsService: GenService<{
     output: typeof TeamSchema;
   },
   /**
-   * Deletes a team with everything in it; its runners are revoked and its open runs cancelled first. Errors: `not_found` (404).
+   * Deletes a team with everything in it; its runners are revoked and its open runs cancelled first. Errors:
+   * `not_found` (404).
    *
    * @generated from rpc svc.teams.v1.TeamsService.Delete
    */
@@ -1315,9 +1322,10 @@ export const TeamsService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Changes the role of a member. Nobody can give a role above the own one, owners and admins are made with a session, an API key gives a
-   * role only when it holds all of its scopes, and a team keeps at least one owner. Open invitations that the member made and may not make with
-   * the new role end. Errors: `not_found` (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).
+   * Changes the role of a member. Nobody can give a role above the own one, owners and admins are made with a
+   * session, an API key gives a role only when it holds all of its scopes, and a team keeps at least one
+   * owner. Open invitations that the member made and may not make with the new role end. Errors: `not_found`
+   * (404), `role_insufficient` (403), `session_required` (403), `scope_missing` (403), `last_owner` (409).
    *
    * @generated from rpc svc.teams.v1.TeamsService.UpdateMemberRole
    */
@@ -1327,8 +1335,9 @@ export const TeamsService: GenService<{
     output: typeof MemberSchema;
   },
   /**
-   * Removes a member, or lets the caller leave. Open invitations that the member made, or that are for the member's address, end with it,
-   * and so do enrollment tokens. Errors: `not_found` (404), `role_insufficient` (403), `last_owner` (409).
+   * Removes a member, or lets the caller leave. Open invitations that the member made, or that are for the
+   * member's address, end with it, and so do enrollment tokens. Errors: `not_found` (404),
+   * `role_insufficient` (403), `last_owner` (409).
    *
    * @generated from rpc svc.teams.v1.TeamsService.RemoveMember
    */
@@ -1348,10 +1357,11 @@ export const TeamsService: GenService<{
     output: typeof ListInvitesResponseSchema;
   },
   /**
-   * Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7 days and no longer than whoever
-   * made it could make it again: it ends when the maker leaves the team or falls below `admin` or the given role, and with the API key
-   * that it was made with. Inviting the same address again replaces the open invitation.
-   * Errors: `already_member` (409), `role_insufficient` (403), `session_required` (403, an owner or admin with an API key), `scope_missing` (403).
+   * Invites a person by e-mail. The answer carries the token for the invitation link, shown once, good for 7
+   * days and no longer than whoever made it could make it again: it ends when the maker leaves the team or
+   * falls below `admin` or the given role, and with the API key that it was made with. Inviting the same
+   * address again replaces the open invitation. Errors: `already_member` (409), `role_insufficient` (403),
+   * `session_required` (403, an owner or admin with an API key), `scope_missing` (403).
    *
    * @generated from rpc svc.teams.v1.TeamsService.InviteMember
    */
@@ -1371,8 +1381,9 @@ export const TeamsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Lets in somebody with an unverified address who accepted an invitation of the team and waits. The address may be held by somebody else
-   * than its owner: ask the person before. Gives a role like `inviteMember`, with its errors; `not_found` (404), `state_conflict` (409, nobody waits).
+   * Lets in somebody with an unverified address who accepted an invitation of the team and waits. The address
+   * may be held by somebody else than its owner: ask the person before. Gives a role like `inviteMember`,
+   * with its errors; `not_found` (404), `state_conflict` (409, nobody waits).
    *
    * @generated from rpc svc.teams.v1.TeamsService.ConfirmInvite
    */
@@ -1382,11 +1393,12 @@ export const TeamsService: GenService<{
     output: typeof MemberSchema;
   },
   /**
-   * Joins the team of an invitation. Without an account, `username` and `password` create one with the invited e-mail address and no
-   * credential is needed; the address of that account is unverified. Otherwise the caller's e-mail address must be the invited one, and the
-   * credential a session; when the address is not verified, the answer is `pending`, and the person is a member once an admin or owner of the
-   * team confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403), `credentials_missing` (401, the
-   * address has an account), `username_taken` (409), `password_weak` (400).
+   * Joins the team of an invitation. Without an account, `username` and `password` create one with the
+   * invited e-mail address and no credential is needed; the address of that account is unverified. Otherwise
+   * the caller's e-mail address must be the invited one, and the credential a session; when the address is
+   * not verified, the answer is `pending`, and the person is a member once an admin or owner of the team
+   * confirms it. Errors: `invite_invalid` (404), `invite_other_account` (403), `session_required` (403),
+   * `credentials_missing` (401, the address has an account), `username_taken` (409), `password_weak` (400).
    *
    * @generated from rpc svc.teams.v1.TeamsService.AcceptInvite
    */
@@ -1405,9 +1417,9 @@ export const TeamsService: GenService<{
  */
 export const AdminTeamsService: GenService<{
   /**
-   * Assigns a team's region. With a region whose operator is `customer` the team becomes customer-operated: its queued work, and all
-   * that comes, goes to its own runners alone. Work that is offered or running stays where it is.
-   * Errors: `not_found` (404, team), `region_unknown` (400).
+   * Assigns a team's region. With a region whose operator is `customer` the team becomes customer-operated:
+   * its queued work, and all that comes, goes to its own runners alone. Work that is offered or running stays
+   * where it is. Errors: `not_found` (404, team), `region_unknown` (400).
    *
    * @generated from rpc svc.teams.v1.AdminTeamsService.SetRegion
    */

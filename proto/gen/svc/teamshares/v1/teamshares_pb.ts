@@ -137,8 +137,9 @@ export const SetRequestSchema: GenMessage<SetRequest> = /*@__PURE__*/
   messageDesc(file_svc_teamshares_v1_teamshares, 3);
 
 /**
- * Shares of teams in the service's own pool, set by staff. Teams whose work waits there take turns by weight; a team at its limit is passed over until some of its work
- * has ended. Runners of a team's own are not concerned.
+ * Shares of teams in the service's own pool, set by staff. Teams whose work waits there take turns by weight;
+ * a team at its limit is passed over until some of its work has ended. Runners of a team's own are not
+ * concerned.
  *
  * @generated from service svc.teamshares.v1.TeamSharesService
  */
@@ -154,7 +155,8 @@ export const TeamSharesService: GenService<{
     output: typeof PoolSharesSchema;
   },
   /**
-   * Sets the shares of a team: what is not given is the default. Takes effect with the next grant. Errors: `not_found` (404, team).
+   * Sets the shares of a team: what is not given is the default. Takes effect with the next grant. Errors:
+   * `not_found` (404, team).
    *
    * @generated from rpc svc.teamshares.v1.TeamSharesService.Set
    */

@@ -191,7 +191,8 @@ export type TimelineEntry = Message<"svc.timeline.v1.TimelineEntry"> & {
   durationMs?: number | undefined;
 
   /**
-   * The run is of a merge queue (GitHub) or merge train (GitLab), and `branch` is the base that is merged into.
+   * The run is of a merge queue (GitHub) or merge train (GitLab), and `branch` is the base that is merged
+   * into.
    *
    * @generated from field: bool merge_queue = 24;
    */
@@ -219,7 +220,8 @@ export type GetRequest = Message<"svc.timeline.v1.GetRequest"> & {
   environmentId: string;
 
   /**
-   * Only entries before this ISO 8601 time, or behind the entry that `nextCursor` of the page before names. Default: the newest.
+   * Only entries before this ISO 8601 time, or behind the entry that `nextCursor` of the page before names.
+   * Default: the newest.
    *
    * @generated from field: optional string cursor = 2;
    */
@@ -254,8 +256,8 @@ export type TimelinePage = Message<"svc.timeline.v1.TimelinePage"> & {
   entries: TimelineEntry[];
 
   /**
-   * Cursor of the next page, an ISO 8601 time with `~` and the id of the entry there, which tells apart what has the same time; absent on
-   * the last page.
+   * Cursor of the next page, an ISO 8601 time with `~` and the id of the entry there, which tells apart what
+   * has the same time; absent on the last page.
    *
    * @generated from field: optional string next_cursor = 2;
    */
@@ -311,7 +313,8 @@ export type TimelineEvent = Message<"svc.timeline.v1.TimelineEvent"> & {
   position: string;
 
   /**
-   * Entries that are new or changed, newest first; at first all that are watched. An entry with a known `id` takes the place of the one before.
+   * Entries that are new or changed, newest first; at first all that are watched. An entry with a known `id`
+   * takes the place of the one before.
    *
    * @generated from field: repeated svc.timeline.v1.TimelineEntry entries = 2;
    */
@@ -367,16 +370,17 @@ export const EntryKindSchema: GenEnum<EntryKind> = /*@__PURE__*/
   enumDesc(file_svc_timeline_v1_timeline, 0);
 
 /**
- * Builds of this service and runs of external CI systems, side by side; builds alone while the feature `host.ci` is off. Any credential of a member of the
- * team reads them, whatever its scopes are.
+ * Builds of this service and runs of external CI systems, side by side; builds alone while the feature
+ * `host.ci` is off. Any credential of a member of the team reads them, whatever its scopes are.
  *
  * @generated from service svc.timeline.v1.TimelineService
  */
 export const TimelineService: GenService<{
   /**
-   * Returns one page of an environment's timeline, computed as it is asked for. Entries of one commit stand together; the commit with the newest
-   * entry comes first, and of each commit its newest entry. A page is made of the newest entries before the cursor: a commit that also has older ones
-   * comes again on a later page. Errors: `not_found` (404).
+   * Returns one page of an environment's timeline, computed as it is asked for. Entries of one commit stand
+   * together; the commit with the newest entry comes first, and of each commit its newest entry. A page is
+   * made of the newest entries before the cursor: a commit that also has older ones comes again on a later
+   * page. Errors: `not_found` (404).
    *
    * @generated from rpc svc.timeline.v1.TimelineService.Get
    */
@@ -386,9 +390,10 @@ export const TimelineService: GenService<{
     output: typeof TimelinePageSchema;
   },
   /**
-   * Streams entries of an environment's timeline as they come and change: first the newest ones, then each that is new or not as it was, within a
-   * second or two. Ends with the caller, and with an error when the environment is deleted or the caller may no longer read it. A stream that is
-   * opened again begins anew. Errors: `not_found` (404).
+   * Streams entries of an environment's timeline as they come and change: first the newest ones, then each
+   * that is new or not as it was, within a second or two. Ends with the caller, and with an error when the
+   * environment is deleted or the caller may no longer read it. A stream that is opened again begins anew.
+   * Errors: `not_found` (404).
    *
    * @generated from rpc svc.timeline.v1.TimelineService.Watch
    */

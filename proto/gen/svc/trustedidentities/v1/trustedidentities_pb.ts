@@ -153,7 +153,8 @@ export type AddRequest = Message<"svc.trustedidentities.v1.AddRequest"> & {
   issuer: string;
 
   /**
-   * Subject of the certificate: the address of a workflow, or of a mail box. A `*` at its end, behind a `/` or an `@`, stands for anything.
+   * Subject of the certificate: the address of a workflow, or of a mail box. A `*` at its end, behind a `/`
+   * or an `@`, stands for anything.
    *
    * @generated from field: string identity = 4;
    */
@@ -203,8 +204,12 @@ export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
   messageDesc(file_svc_trustedidentities_v1_trustedidentities, 4);
 
 /**
- * Identities that sign without a key of their own: a Sigstore authority gives out a certificate for a few minutes to whoever an issuer knows, and the signature stands in a transparency log. A statement that is uploaded with such a certificate is `valid` when the certificate names one of these
- * identities, and `unverified` when it names another one. Authorities and logs are those of the file that SIGSTORE_TRUSTED_ROOT names; without it no certificate counts. What an identity is worth is decided each time that a statement is read.
+ * Identities that sign without a key of their own: a Sigstore authority gives out a certificate for a few
+ * minutes to whoever an issuer knows, and the signature stands in a transparency log. A statement that is
+ * uploaded with such a certificate is `valid` when the certificate names one of these identities, and
+ * `unverified` when it names another one. Authorities and logs are those of the file that
+ * SIGSTORE_TRUSTED_ROOT names; without it no certificate counts. What an identity is worth is decided each
+ * time that a statement is read.
  *
  * @generated from service svc.trustedidentities.v1.TrustedIdentitiesService
  */
@@ -220,7 +225,8 @@ export const TrustedIdentitiesService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Adds an identity. Errors: `validation_failed` (400), `name_taken` (409), `limit_reached` (409, 20 a team).
+   * Adds an identity. Errors: `validation_failed` (400), `name_taken` (409), `limit_reached` (409, 20 a
+   * team).
    *
    * @generated from rpc svc.trustedidentities.v1.TrustedIdentitiesService.Add
    */

@@ -196,8 +196,9 @@ export const RemoveRequestSchema: GenMessage<RemoveRequest> = /*@__PURE__*/
   messageDesc(file_svc_trustedkeys_v1_trustedkeys, 4);
 
 /**
- * Public keys of others: a statement that is uploaded for an artifact is `valid` when one of them signed it, and `unverified` when none did. What a key is worth is decided
- * each time that a statement is read: a key that is removed takes its statements' worth along.
+ * Public keys of others: a statement that is uploaded for an artifact is `valid` when one of them signed it,
+ * and `unverified` when none did. What a key is worth is decided each time that a statement is read: a key
+ * that is removed takes its statements' worth along.
  *
  * @generated from service svc.trustedkeys.v1.TrustedKeysService
  */
@@ -213,8 +214,9 @@ export const TrustedKeysService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Adds a key. Errors: `validation_failed` (400, no public key in PEM, or of another kind than ECDSA P-256, P-384, RSA from 2,048 bits and Ed25519), `name_taken` (409, its name, or the
-   * key itself), `limit_reached` (409, 20 a team).
+   * Adds a key. Errors: `validation_failed` (400, no public key in PEM, or of another kind than ECDSA P-256,
+   * P-384, RSA from 2,048 bits and Ed25519), `name_taken` (409, its name, or the key itself), `limit_reached`
+   * (409, 20 a team).
    *
    * @generated from rpc svc.trustedkeys.v1.TrustedKeysService.Add
    */

@@ -226,15 +226,17 @@ export const WorkKindSchema: GenEnum<WorkKind> = /*@__PURE__*/
   enumDesc(file_svc_usage_v1_usage, 1);
 
 /**
- * Metered time, from lease timings of the control plane alone: from the claim to the report, on the UTC day of the report. Work counts once,
- * a moment after its report, also when its environment is deleted by then; work that ended without one is not metered. What runners say of themselves stands beside it, for
+ * Metered time, from lease timings of the control plane alone: from the claim to the report, on the UTC day
+ * of the report. Work counts once, a moment after its report, also when its environment is deleted by then;
+ * work that ended without one is not metered. What runners say of themselves stands beside it, for
  * reconciliation only.
  *
  * @generated from service svc.usage.v1.UsageService
  */
 export const UsageService: GenService<{
   /**
-   * Returns the usage of a team between two days, both included. Errors: `validation_failed` (400, `from` after `to`, or more than 366 days).
+   * Returns the usage of a team between two days, both included. Errors: `validation_failed` (400, `from`
+   * after `to`, or more than 366 days).
    *
    * @generated from rpc svc.usage.v1.UsageService.Get
    */

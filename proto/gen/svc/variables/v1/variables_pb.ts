@@ -308,15 +308,17 @@ export const SetManyResponseSchema: GenMessage<SetManyResponse> = /*@__PURE__*/
   messageDesc(file_svc_variables_v1_variables, 7);
 
 /**
- * Variables of environments. Plain ones are build arguments, and the environment of build steps and of the deployed container. Secret ones are
- * never build arguments: they reach the build as secrets of the engine, are stored encrypted and are never shown again. Where approvals or an enforced policy guard the environment, admins and owners alone change
- * them: others are refused with `role_insufficient` (403).
+ * Variables of environments. Plain ones are build arguments, and the environment of build steps and of the
+ * deployed container. Secret ones are never build arguments: they reach the build as secrets of the engine,
+ * are stored encrypted and are never shown again. Where approvals or an enforced policy guard the
+ * environment, admins and owners alone change them: others are refused with `role_insufficient` (403).
  *
  * @generated from service svc.variables.v1.VariablesService
  */
 export const VariablesService: GenService<{
   /**
-   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent. Errors: `not_found` (404, the environment).
+   * Lists variables of an environment, ordered by name, at most 500. Values of secret ones are absent.
+   * Errors: `not_found` (404, the environment).
    *
    * @generated from rpc svc.variables.v1.VariablesService.List
    */
@@ -326,8 +328,8 @@ export const VariablesService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Sets a variable by its name: makes it, or replaces its value. Takes effect with the next build that is submitted. Errors:
-   * `limit_reached` (409, 500 variables or 1 MiB of values in the environment).
+   * Sets a variable by its name: makes it, or replaces its value. Takes effect with the next build that is
+   * submitted. Errors: `limit_reached` (409, 500 variables or 1 MiB of values in the environment).
    *
    * @generated from rpc svc.variables.v1.VariablesService.Set
    */

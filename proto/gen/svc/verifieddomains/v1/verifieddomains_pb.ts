@@ -62,7 +62,8 @@ export type VerifiedDomain = Message<"svc.verifieddomains.v1.VerifiedDomain"> & 
   recordName: string;
 
   /**
-   * Value of that record. It is always the same for the team and the domain, and another one for every other team.
+   * Value of that record. It is always the same for the team and the domain, and another one for every other
+   * team.
    *
    * @generated from field: string record_value = 6;
    */
@@ -90,7 +91,8 @@ export type VerifiedDomain = Message<"svc.verifieddomains.v1.VerifiedDomain"> & 
   lastCheckedAt?: Timestamp | undefined;
 
   /**
-   * Reason why the last look-up proved nothing: no record, other values, or no answer from the DNS. Absent if it proved the domain.
+   * Reason why the last look-up proved nothing: no record, other values, or no answer from the DNS. Absent if
+   * it proved the domain.
    *
    * @generated from field: optional string last_problem = 10;
    */
@@ -188,7 +190,8 @@ export type AddRequest = Message<"svc.verifieddomains.v1.AddRequest"> & {
   teamId: string;
 
   /**
-   * Domain name alone: no scheme, port, path or wildcard, no address, at least two labels, at most 238 characters in its ASCII form.
+   * Domain name alone: no scheme, port, path or wildcard, no address, at least two labels, at most 238
+   * characters in its ASCII form.
    *
    * @generated from field: string domain = 2;
    */
@@ -293,9 +296,11 @@ export const VerifiedDomainStateSchema: GenEnum<VerifiedDomainState> = /*@__PURE
   enumDesc(file_svc_verifieddomains_v1_verifieddomains, 0);
 
 /**
- * Domains that a team proves once and uses everywhere, such as `example.com`. The proof is a TXT record with the name and the value that the domain
- * shows; other records may stand beside it. A verified domain covers all names below it, except those below a domain that is verified on its own:
- * the nearest verified domain counts, whichever team has it. It stays verified when the record is removed, until another team proves the same domain.
+ * Domains that a team proves once and uses everywhere, such as `example.com`. The proof is a TXT record with
+ * the name and the value that the domain shows; other records may stand beside it. A verified domain covers
+ * all names below it, except those below a domain that is verified on its own: the nearest verified domain
+ * counts, whichever team has it. It stays verified when the record is removed, until another team proves the
+ * same domain.
  *
  * @generated from service svc.verifieddomains.v1.VerifiedDomainsService
  */
@@ -321,8 +326,9 @@ export const VerifiedDomainsService: GenService<{
     output: typeof VerifiedDomainSchema;
   },
   /**
-   * Adds a domain, which is `pending` until it is verified, and answers with the record to set. Nothing is looked up yet. Any number of teams may add
-   * the same domain. Errors: `validation_failed` (400, no domain name), `name_taken` (409, the team has it), `limit_reached` (409, 100 a team).
+   * Adds a domain, which is `pending` until it is verified, and answers with the record to set. Nothing is
+   * looked up yet. Any number of teams may add the same domain. Errors: `validation_failed` (400, no domain
+   * name), `name_taken` (409, the team has it), `limit_reached` (409, 100 a team).
    *
    * @generated from rpc svc.verifieddomains.v1.VerifiedDomainsService.Add
    */
@@ -332,10 +338,11 @@ export const VerifiedDomainsService: GenService<{
     output: typeof VerifiedDomainSchema;
   },
   /**
-   * Looks the record up and answers with what was found: `verified`, or the reason in `lastProblem`. One look-up in 5 seconds for each domain of a
-   * team. One team at a time has a domain verified: a domain of another team goes over to this one when this team's record is found and the other
-   * team's is not; both ledgers say so. An Idempotency-Key is ignored. Errors: `not_found` (404), `name_taken` (409, another team has verified the
-   * domain, and its record is still there), `rate_limited` (429).
+   * Looks the record up and answers with what was found: `verified`, or the reason in `lastProblem`. One
+   * look-up in 5 seconds for each domain of a team. One team at a time has a domain verified: a domain of
+   * another team goes over to this one when this team's record is found and the other team's is not; both
+   * ledgers say so. An Idempotency-Key is ignored. Errors: `not_found` (404), `name_taken` (409, another team
+   * has verified the domain, and its record is still there), `rate_limited` (429).
    *
    * @generated from rpc svc.verifieddomains.v1.VerifiedDomainsService.Verify
    */

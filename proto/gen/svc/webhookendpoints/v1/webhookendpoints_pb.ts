@@ -328,7 +328,8 @@ export type CreateRequest = Message<"svc.webhookendpoints.v1.CreateRequest"> & {
   url: string;
 
   /**
-   * Events that are told, 1 to 64: any that the platform declares for webhook endpoints, which the reference page of events lists.
+   * Events that are told, 1 to 64: any that the platform declares for webhook endpoints, which the reference
+   * page of events lists.
    *
    * @generated from field: repeated string events = 3;
    */
@@ -601,10 +602,11 @@ export const DeliveryStateSchema: GenEnum<DeliveryState> = /*@__PURE__*/
   enumDesc(file_svc_webhookendpoints_v1_webhookendpoints, 0);
 
 /**
- * Outgoing webhooks by the Standard Webhooks rules: a POST with `webhook-id` (the same in every attempt), `webhook-timestamp` and
- * `webhook-signature` (`v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`; two signatures while a secret is being replaced). A
- * delivery that is not answered with 2xx within 10 seconds is tried again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 24 h. Redirects are not
- * followed. An endpoint that answered nothing well for 5 days is disabled; one that answers 410 at once.
+ * Outgoing webhooks by the Standard Webhooks rules: a POST with `webhook-id` (the same in every attempt),
+ * `webhook-timestamp` and `webhook-signature` (`v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`;
+ * two signatures while a secret is being replaced). A delivery that is not answered with 2xx within 10
+ * seconds is tried again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 24 h. Redirects are not followed. An
+ * endpoint that answered nothing well for 5 days is disabled; one that answers 410 at once.
  *
  * @generated from service svc.webhookendpoints.v1.WebhookEndpointsService
  */
@@ -630,9 +632,11 @@ export const WebhookEndpointsService: GenService<{
     output: typeof WebhookEndpointSchema;
   },
   /**
-   * Adds an endpoint; its secret is shown once. An API key names only events that it could read itself: `run.finished` with `run:read`,
-   * `build.finished` with `project:read`, `artifact.created` with `artifact:read`, those of runners with the scope that reads runners. Errors: `validation_failed` (400, an address that is not
-   * public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a team).
+   * Adds an endpoint; its secret is shown once. An API key names only events that it could read itself:
+   * `run.finished` with `run:read`, `build.finished` with `project:read`, `artifact.created` with
+   * `artifact:read`, those of runners with the scope that reads runners. Errors: `validation_failed` (400, an
+   * address that is not public https on port 443 or 8443), `scope_missing` (403), `limit_reached` (409, 20 a
+   * team).
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.Create
    */
@@ -642,8 +646,9 @@ export const WebhookEndpointsService: GenService<{
     output: typeof EndpointWithSecretSchema;
   },
   /**
-   * Changes the named fields and leaves the others. Enabling starts afresh: nothing that was missed is sent. As for `create`, an API key must
-   * be able to read every event that is sent from then on. Errors: `not_found` (404), `validation_failed` (400), `scope_missing` (403).
+   * Changes the named fields and leaves the others. Enabling starts afresh: nothing that was missed is sent.
+   * As for `create`, an API key must be able to read every event that is sent from then on. Errors:
+   * `not_found` (404), `validation_failed` (400), `scope_missing` (403).
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.Update
    */
@@ -663,7 +668,8 @@ export const WebhookEndpointsService: GenService<{
     output: typeof EmptySchema;
   },
   /**
-   * Makes a new secret, shown once; for 24 hours the old one signs too, so that receivers can change over. Errors: `not_found` (404).
+   * Makes a new secret, shown once; for 24 hours the old one signs too, so that receivers can change over.
+   * Errors: `not_found` (404).
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.RotateSecret
    */
@@ -673,7 +679,8 @@ export const WebhookEndpointsService: GenService<{
     output: typeof EndpointWithSecretSchema;
   },
   /**
-   * Sends an event `webhook.test` to an endpoint, which must be enabled. Errors: `not_found` (404), `state_conflict` (409, disabled).
+   * Sends an event `webhook.test` to an endpoint, which must be enabled. Errors: `not_found` (404),
+   * `state_conflict` (409, disabled).
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.Test
    */
@@ -683,7 +690,8 @@ export const WebhookEndpointsService: GenService<{
     output: typeof DeliverySchema;
   },
   /**
-   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors: `not_found` (404).
+   * Lists the deliveries of an endpoint with their attempts, newest first. They are kept for 30 days. Errors:
+   * `not_found` (404).
    *
    * @generated from rpc svc.webhookendpoints.v1.WebhookEndpointsService.ListDeliveries
    */

@@ -141,8 +141,8 @@ export const DeliveriesResponseSchema: GenMessage<DeliveriesResponse> = /*@__PUR
   messageDesc(file_svc_webhooks_v1_webhooks, 4);
 
 /**
- * Webhooks that are sent to the service, of the CI connections whose runs can stand in an environment's timeline: those of its project. For
- * webhooks that the service sends see `webhookEndpoints`.
+ * Webhooks that are sent to the service, of the CI connections whose runs can stand in an environment's
+ * timeline: those of its project. For webhooks that the service sends see `webhookEndpoints`.
  *
  * @generated from service svc.webhooks.v1.WebhooksService
  */
@@ -158,8 +158,8 @@ export const WebhooksService: GenService<{
     output: typeof ListResponseSchema;
   },
   /**
-   * Takes back a webhook: its secret is forgotten, its subscription at the provider removed in the background, and its connection takes direct
-   * reports alone. Errors: `not_found` (404).
+   * Takes back a webhook: its secret is forgotten, its subscription at the provider removed in the
+   * background, and its connection takes direct reports alone. Errors: `not_found` (404).
    *
    * @generated from rpc svc.webhooks.v1.WebhooksService.Delete
    */
