@@ -1,7 +1,7 @@
 /** How a plain resource is built: its table, its rows for a caller, its messages, its changes. */
 export { change, transition, unlessTaken } from './change.ts';
 export type { Transition } from './change.ts';
-export { inTeams, lockTeam, rowsOf } from './rows.ts';
+export { inTeams, lockTeam, refuseMore, rowsOf } from './rows.ts';
 export type { Changes, NewRow, RowOf, Who } from './rows.ts';
 export { enumNumber, enumWord, given, shown } from './shown.ts';
 export type { Row } from './shown.ts';

@@ -167,17 +167,24 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
           .where(one(who, id, where))
           .returning()
       )[0] as Found | undefined,
-    atMost: async (who, limit) => await refuseMore(who, plain, limit),
+    atMost: async (who, limit) => await countAtMost(who, plain, limit),
   };
 }
 
-async function refuseMore(
-  who: Who,
-  table: Plain,
-  { teamId, max, of = 'team', where, hint }: Limit,
-): Promise<void> {
+async function countAtMost(who: Who, table: Plain, limit: Limit): Promise<void> {
+  const { teamId, where } = limit;
   await lockTeam(who, teamId);
-  const current = await who.db.orm.$count(table, and(eq(table.teamId, teamId), where));
+  refuseMore(table, {
+    ...limit,
+    current: await who.db.orm.$count(table, and(eq(table.teamId, teamId), where)),
+  });
+}
+
+/** Throws `limit_reached` where there are as many as there may be. */
+export function refuseMore(
+  table: TeamTable,
+  { max, current, of = 'team', hint }: Omit<Limit, 'where'> & { readonly current: number },
+): void {
   if (current < max) return;
   const { name, kind } = resourceOf(table);
   const things = name.replaceAll('_', ' ');

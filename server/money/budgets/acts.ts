@@ -1,5 +1,5 @@
 /** What people do with budgets: set and delete. */
-import { and, eq, not, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { SetRequestSchema } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { DeleteRequest, SetRequest } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -8,9 +8,8 @@ import { projectRows } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../../kit/not-found.ts';
-import { change, given, rowsOf } from '../../kit/resource/index.ts';
+import { change, given, refuseMore, rowsOf } from '../../kit/resource/index.ts';
 import { moneyOf } from '../amounts/index.ts';
-import { markDirty } from './dirty.ts';
 import { wholeCents } from './figures.ts';
 import type { BudgetRow } from './spent.ts';
 import { budgets } from './schema.ts';
@@ -34,8 +33,8 @@ const details = ({ projectId, environmentId, limitCents, enabled, enforcement }:
 });
 
 /**
- * What is not named keeps its value; whoever is to be told is told anew when the limit changes. Marks the
- * team, so that its gates follow.
+ * Keeps the value of what is not named. The turn of the team must be taken, so that nobody else changes its
+ * budgets: one look shows how many there are, and which one is set.
  */
 export async function setBudget(ctx: Ctx, request: SetRequest, currency: string): Promise<BudgetRow> {
   refuseOther(request, currency);
@@ -43,26 +42,25 @@ export async function setBudget(ctx: Ctx, request: SetRequest, currency: string)
   const limitCents = limitOf(request, currency);
   const { enabled, enforcement } = given(SetRequestSchema, request) as Partial<BudgetRow>;
   const set = { enabled, enforcement, updatedAt: ctx.clock.now() };
-  return await ctx.db.transact(async (db) => {
-    const tx = { ...ctx, db };
-    const scope = id === undefined ? await scopeOf(tx, request) : await scopeOfBudget(tx, request, id);
-    await budgetRows.atMost(tx, { teamId, max: BUDGETS_MAX, where: not(ofScope(scope)) });
-    const [before] = await budgetRows.list(tx, { where: and(eq(budgets.teamId, teamId), ofScope(scope)) });
-    const replaced = (row: BudgetRow) => ({ ...details(row), ...(before && { before: details(before) }) });
-    return await change(tx, { action: 'budget.set', details: replaced }, async () => {
-      const row = await upsert(tx, { teamId, ...scope, limitCents }, set);
-      if (id !== undefined && row.id !== id) throw notFound('budget');
-      await markDirty(db.sql, [teamId]);
-      return row;
-    });
-  });
+  const all = await budgetRows.list(ctx, { where: eq(budgets.teamId, teamId) });
+  const known = all.find((each) => each.id === id);
+  if (id !== undefined && known === undefined) throw notFound('budget');
+  const scope = known === undefined ? await scopeOf(ctx, request) : await sameScope(ctx, request, known);
+  const before = all.find(
+    ({ projectId, environmentId }) => projectId === scope.projectId && environmentId === scope.environmentId,
+  );
+  if (before === undefined) refuseMore(budgets, { teamId, max: BUDGETS_MAX, current: all.length });
+  const replaced = (row: BudgetRow) => ({ ...details(row), ...(before && { before: details(before) }) });
+  return await change(ctx, { action: 'budget.set', details: replaced }, async (tx) =>
+    upsert(tx, { teamId, ...scope, limitCents }, set),
+  );
 }
 
+/** The turn of the team must be taken. */
 export async function deleteBudget(ctx: Ctx, { teamId, budgetId }: DeleteRequest): Promise<void> {
   await change(ctx, { action: 'budget.deleted', details }, async (tx) => {
     const removed = await budgetRows.remove(tx, budgetId, eq(budgets.teamId, teamId));
     if (removed === undefined) throw notFound('budget');
-    await markDirty(tx.db.sql, [teamId]);
     return removed;
   });
 }
@@ -94,12 +92,6 @@ async function upsert(
   return stored;
 }
 
-function ofScope({ projectId, environmentId }: Scope) {
-  const same = and(eq(budgets.projectId, projectId), eq(budgets.environmentId, environmentId));
-  if (same === undefined) throw new Error('a scope has two parts');
-  return same;
-}
-
 /** The team's own: another team's project is no project. An environment may be named with its project. */
 async function scopeOf(ctx: Ctx, { teamId, projectId = '', environmentId = '' }: SetRequest): Promise<Scope> {
   if (projectId !== '' && (await projectRows.find(ctx, projectId)).teamId !== teamId)
@@ -114,10 +106,9 @@ async function scopeOf(ctx: Ctx, { teamId, projectId = '', environmentId = '' }:
   return { projectId: '', environmentId };
 }
 
-async function scopeOfBudget(ctx: Ctx, request: SetRequest, id: string): Promise<Scope> {
-  const { teamId, projectId, environmentId } = request;
-  const known = await budgetRows.lock(ctx, id);
-  if (known.teamId !== teamId) throw notFound('budget');
+/** A budget keeps its scope: a request that names another one is refused. */
+async function sameScope(ctx: Ctx, request: SetRequest, known: BudgetRow): Promise<Scope> {
+  const { id, projectId, environmentId } = request;
   const isOfProject =
     projectId === undefined || projectId === known.projectId || (await isWithin(ctx, known, projectId));
   const other = !isOfProject

@@ -1,10 +1,11 @@
 /**
  * Holds what was spent against budgets and plans: notices, and the gates that refuse new work. Takes the
  * marks of teams in the transaction that acts on them: whoever dies in it leaves them. Costs that are
- * published while it runs wait for it with their mark, and are seen by the next one. One evaluation runs at a
- * time, wherever: of two, the one that read first could write last.
+ * published while it runs wait for it with their mark, and are seen by the next one. Evaluations of the teams
+ * of one payer take turns, wherever they run: of two, the one that read first could write last.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
+import { teamsPaidWith } from '../../access/teams/index.ts';
 import type { Clock } from '../../base/clock.ts';
 import { isConnectionError, isRetryable } from '../../base/db/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
@@ -12,6 +13,7 @@ import { eachStep } from '../../base/loop.ts';
 import type { Pricing } from '../plans/index.ts';
 import { moveGates } from './gates.ts';
 import { measure } from './measure.ts';
+import type { Measures, Measuring } from './measure.ts';
 import { monthAt } from './months.ts';
 import { tell } from './notices.ts';
 
@@ -38,16 +40,24 @@ export async function evaluate(
   const { batch = BATCH } = which;
   return await db.transact(async (tx) => {
     const { sql } = tx;
-    await takeTurn(sql);
     const now = clock.now();
-    const teamIds = await takeMarked(sql, { ...which, batch, period: monthAt(now).period });
-    if (teamIds.length === 0) return false;
-    const measures = await measure(sql, { ...pricing, teamIds, now, forecasts: 'news' });
-    const evaluated = { ...measures, ...pricing, now, teamIds };
-    await tell(sql, evaluated);
-    await moveGates(tx, evaluated);
-    return teamIds.length >= batch;
+    const due = await findDue(sql, { ...which, batch, period: monthAt(now).period });
+    if (due.length === 0) return false;
+    await takeTurn(sql, { ...pricing, teamIds: due.map(({ id }) => id), now });
+    const taken = await takeMarks(sql, due);
+    const teamIds = due.filter(({ id, isStale }) => isStale || taken.has(id)).map(({ id }) => id);
+    if (teamIds.length > 0) await hold(tx, { ...pricing, teamIds, now, forecasts: 'news' });
+    return due.length >= batch;
   });
+}
+
+/** Measures, tells, and moves gates of teams whose turn was taken in this transaction. */
+export async function hold(tx: Database, measuring: Measuring): Promise<Measures> {
+  const measures = await measure(tx.sql, measuring);
+  const evaluated = { ...measures, ...measuring };
+  await tell(tx.sql, evaluated);
+  await moveGates(tx, evaluated);
+  return measures;
 }
 
 /**
@@ -75,25 +85,37 @@ export async function evaluateAll(
   return false;
 }
 
-/** Until the transaction ends. */
-export async function takeTurn(sql: SqlTag): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended('spend', 0))`;
+/**
+ * Waits until no other transaction evaluates a team of these payers; holds until this one ends. A team whose
+ * payer becomes another one meanwhile is evaluated again, by the mark of that change.
+ */
+export async function takeTurn(
+  sql: SqlTag,
+  { teamIds, now, charges }: Pick<Measuring, 'teamIds' | 'now' | 'charges'>,
+): Promise<void> {
+  const paid = charges
+    ? await teamsPaidWith(sql, { teamIds, before: monthAt(now).end })
+    : teamIds.map((teamId) => ({ teamId, payerId: null }));
+  const keys = [...new Set(paid.map(({ teamId, payerId }) => payerId ?? teamId))].toSorted();
+  // In one order, so that two evaluations wait for each other and never in a circle.
+  await sql`select pg_advisory_xact_lock(hashtextextended('spend ' || k, 0)) from unnest(${keys}::text[]) k`;
 }
 
-/**
- * A mark that is being written is left for the next evaluation. A gate of an earlier month is looked at
- * whoever worked since, and so is one of a plan whose payer is another one since.
- */
-async function takeMarked(
-  sql: SqlTag,
-  { teamId, batch, period }: { readonly teamId?: string; readonly batch: number; readonly period: string },
-): Promise<readonly string[]> {
+interface Due {
+  readonly id: string;
+  /** Its gate is of an earlier month, whoever worked since, or of a plan whose payer is another one since. */
+  readonly isStale: boolean;
+}
+
+interface DueIn extends EvaluatedTeams {
+  readonly batch: number;
+  readonly period: string;
+}
+
+async function findDue(sql: SqlTag, { teamId, batch, period }: DueIn): Promise<readonly Due[]> {
   const only = teamId === undefined ? sql`true` : sql`team_id = ${teamId}`;
-  const rows = await sql<Array<{ id: string }>>`
-    with due as materialized (
-      select team_id from spend_dirty where ${only} order by team_id limit ${batch}::int for update skip locked
-    ),
-    taken as (delete from spend_dirty d using due where d.team_id = due.team_id returning d.team_id),
+  return await sql<Due[]>`
+    with marked as (select team_id from spend_dirty where ${only} order by team_id limit ${batch}::int),
     stale as (
       select g.team_id from spend_gates g
       where ${only} and (
@@ -102,6 +124,16 @@ async function takeMarked(
       )
       order by g.since limit ${batch}::int
     )
-    select team_id as id from taken union select team_id from stale order by 1`;
-  return rows.map(({ id }) => id);
+    select team_id as id, bool_or(is_stale) as "isStale"
+    from (select team_id, false as is_stale from marked union all select team_id, true from stale) d group by 1 order by 1`;
+}
+
+/** Returns the teams whose mark was taken. One that is being written is left for the next evaluation. */
+async function takeMarks(sql: SqlTag, due: readonly Due[]): Promise<ReadonlySet<string>> {
+  const rows = await sql<Array<{ id: string }>>`
+    with free as materialized (
+      select team_id from spend_dirty where team_id = any(${due.map(({ id }) => id)}::text[]) order by team_id for update skip locked
+    )
+    delete from spend_dirty d using free where d.team_id = free.team_id returning d.team_id as id`;
+  return new Set(rows.map(({ id }) => id));
 }

@@ -16,7 +16,6 @@ import { publishedUntil } from '../../kit/events/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
 import { startLoop } from '../../base/loop.ts';
-import { notFound } from '../../kit/not-found.ts';
 import { METERED, meteredTogether, meteringFeature } from '../metering/index.ts';
 import { limitsFeature } from '../../engine/limits/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
@@ -28,10 +27,10 @@ import { declareFeature, fill } from '../../kit/feature.ts';
 import { deleteBudget, setBudget } from './acts.ts';
 import { spendDirtied } from './dirty.ts';
 import { budgetGuards } from './guards.ts';
-import { evaluate, evaluateAll, takeTurn } from './evaluate.ts';
+import { evaluateAll, hold, takeTurn } from './evaluate.ts';
 import type { EvaluateDeps } from './evaluate.ts';
 import { measure } from './measure.ts';
-import type { Measuring } from './measure.ts';
+import type { Measured, Measuring } from './measure.ts';
 import { showBudget } from './show.ts';
 
 export { markDirty, spendDirtied } from './dirty.ts';
@@ -44,16 +43,17 @@ const NOTICES_KEPT = '62 days';
 
 export function createBudgets(deps: Omit<EvaluateDeps, 'db'>): Handlers<Ctx> {
   const { currency, charges, clock } = deps;
-  const listed = async ({ db, teams }: Ctx, teamId: string): Promise<readonly Budget[]> => {
-    const now = clock.now();
-    const evaluatedAt = await publishedUntil(db.sql, { teamId, kind: 'work.finished', effect: METERED, now });
-    const { budgets } = await measure(db.sql, { currency, charges, teamIds: [teamId], now });
-    const own = budgets.filter((budget) => budget.teamId === teamId);
+  /** Costs up to here are in what is measured after it. */
+  const publishedAt = async ({ db }: Ctx, teamId: string, now: Date): Promise<Date> =>
+    await publishedUntil(db.sql, { teamId, kind: 'work.finished', effect: METERED, now });
+  const shown = async (
+    { db, teams }: Ctx,
+    own: readonly Measured[],
+    evaluatedAt: Date,
+  ): Promise<readonly Budget[]> => {
     const isDeleted = await findDeleted({ db, teams }, own);
-    const projects = await projectsOf(
-      { db, teams },
-      own.map(({ environmentId }) => environmentId),
-    );
+    const environmentIds = own.map(({ environmentId }) => environmentId);
+    const projects = await projectsOf({ db, teams }, environmentIds);
     return own.map((budget) =>
       showBudget(budget, {
         currency,
@@ -64,28 +64,40 @@ export function createBudgets(deps: Omit<EvaluateDeps, 'db'>): Handlers<Ctx> {
     );
   };
   /**
-   * With the gates and notices that come of it, both or neither. The turn comes first: who waits for it holds
-   * nothing that an evaluation needs.
+   * Does the act and what comes of it for gates and notices, both or neither. The turn comes first: who waits
+   * for it holds nothing that an evaluation needs.
    */
-  const evaluated = async <T>(ctx: Ctx, teamId: string, act: (tx: Ctx) => Promise<T>): Promise<T> =>
+  const inTurn = async <T>(ctx: Ctx, teamId: string, act: (tx: Ctx, of: Measuring) => Promise<T>) =>
     await ctx.db.transact(async (db) => {
-      await takeTurn(db.sql);
-      const result = await act({ ...ctx, db });
-      await evaluate({ ...deps, db }, { teamId });
-      return result;
+      const measuring = { currency, charges, teamIds: [teamId], now: clock.now() };
+      await takeTurn(db.sql, measuring);
+      return await act({ ...ctx, db }, measuring);
     });
   return implement(BudgetsService, {
-    list: async ({ teamId }, ctx: Ctx) => ({ budgets: [...(await listed(ctx, teamId))] }),
+    list: async ({ teamId }, ctx: Ctx) => {
+      const now = clock.now();
+      const evaluatedAt = await publishedAt(ctx, teamId, now);
+      const { budgets } = await measure(ctx.db.sql, { currency, charges, teamIds: [teamId], now });
+      const own = budgets.filter((budget) => budget.teamId === teamId);
+      return { budgets: [...(await shown(ctx, own, evaluatedAt))] };
+    },
     set: async (request, ctx: Ctx) =>
-      await evaluated(ctx, request.teamId, async (tx) => {
+      await inTurn(ctx, request.teamId, async (tx, measuring) => {
         const { id, teamId } = await setBudget(tx, request, currency);
-        const found = (await listed(tx, teamId)).find((budget) => budget.id === id);
-        if (found === undefined) throw notFound('budget');
-        return found;
+        const evaluatedAt = await publishedAt(tx, teamId, measuring.now);
+        const { budgets } = await hold(tx.db, measuring);
+        const [budget] = await shown(
+          tx,
+          budgets.filter((each) => each.id === id),
+          evaluatedAt,
+        );
+        if (budget === undefined) throw new Error(`budget ${id} was set and is not measured`);
+        return budget;
       }),
     delete: async (request, ctx: Ctx) =>
-      await evaluated(ctx, request.teamId, async (tx) => {
+      await inTurn(ctx, request.teamId, async (tx, measuring) => {
         await deleteBudget(tx, request);
+        await hold(tx.db, { ...measuring, forecasts: 'none' });
         return {};
       }),
   });

@@ -49,12 +49,8 @@ export interface Measures {
   readonly budgets: readonly Measured[];
 }
 
-/** Figures that an evaluation acts on. */
-export interface Evaluated extends Measures, Pricing {
-  readonly now: Date;
-  /** Whose marks were taken. */
-  readonly teamIds: readonly string[];
-}
+/** Figures that an evaluation of these teams acts on. */
+export interface Evaluated extends Measures, Measuring {}
 
 export const scopeOf = ({ projectId, environmentId }: Pick<BudgetRow, 'projectId' | 'environmentId'>) => ({
   ...(projectId !== '' && { projectId }),
