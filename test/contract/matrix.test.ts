@@ -7,17 +7,21 @@
  * does one that a developer may call and that does not say what guards it changes.
  */
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DescField } from '@bufbuild/protobuf';
 import { rpcs } from '@svc/proto/gen/rpcs.ts';
 import type { RestRoute, RpcInfo } from '@svc/proto/http/rpc.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KEY_SCOPE, TEAM_SCOPES } from '../../server/kit/scopes.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
+import { startProgram, type Program } from '../e2e/processes.ts';
+import { countStatements } from '../setup/counted-statements.ts';
+import type { CountedStatements } from '../setup/counted-statements.ts';
 import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { has } from '../setup/needs.ts';
 import { added, authorities, excess } from './authority.ts';
 import type { HeldKey } from './authority.ts';
-import { ATTEMPT, GIVEN, GUARDED_PORT, REQUESTS } from './requests.ts';
+import { ATTEMPT, GIVEN, GUARDED_PORT, REQUESTS, STATEMENTS_MAX } from './requests.ts';
 import type { Gives } from './requests.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -27,6 +31,10 @@ const postgresThere = await has('postgres');
 let database: FreshDatabase;
 let platform: Platform;
 let world: World;
+/** A second server of the same platform, without a worker, whose statements are counted. */
+let counted: CountedStatements;
+let counting: Program;
+let countedUrl: string;
 
 interface Reply {
   readonly status: number;
@@ -38,7 +46,7 @@ interface Reply {
 function httpRequest(
   rpc: RpcInfo,
   fields: Record<string, unknown>,
-): { url: string; method: string; body: string | undefined } {
+): { path: string; method: string; body: string | undefined } {
   const route: RestRoute | undefined = rpc.routes[0];
   if (route === undefined) throw new Error(`${rpc.id} has no route`);
   const rest = { ...fields };
@@ -55,7 +63,7 @@ function httpRequest(
         ).toString()
       : '';
   return {
-    url: `${platform.url}/${path.join('/')}${query === '' ? '' : `?${query}`}`,
+    path: `/${path.join('/')}${query === '' ? '' : `?${query}`}`,
     method: route.verb,
     body: route.body === '' ? undefined : JSON.stringify(rest),
   };
@@ -65,9 +73,10 @@ async function call(
   rpc: RpcInfo,
   fields: Record<string, unknown>,
   credential: string | undefined,
+  baseUrl = platform.url,
 ): Promise<Reply> {
-  const { url, method, body } = httpRequest(rpc, fields);
-  const response = await fetch(url, {
+  const { path, method, body } = httpRequest(rpc, fields);
+  const response = await fetch(`${baseUrl}${path}`, {
     method,
     headers: {
       ...(credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
@@ -91,12 +100,12 @@ async function beginningOf(response: Response): Promise<string> {
 
 /** Rows of every table, by one statement, since it is asked twice for each RPC. */
 async function rowCounts(): Promise<Record<string, number>> {
-  const [row] = await world.sql.unsafe<{ counts: Record<string, number> }[]>(await counting());
+  const [row] = await world.sql.unsafe<{ counts: Record<string, number> }[]>(await countingRows());
   return row?.counts ?? {};
 }
 
 let statement: string | undefined;
-async function counting(): Promise<string> {
+async function countingRows(): Promise<string> {
   if (statement !== undefined) return statement;
   const tables = await world.sql<{ name: string }[]>`
     select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`;
@@ -147,19 +156,31 @@ const idFields = (rpc: RpcInfo) =>
 describe.runIf(postgresThere)('the contract matrix', () => {
   beforeAll(async () => {
     database = await freshDatabase();
-    platform = await startPlatform({
-      DATABASE_URL: database.url,
+    const env = {
       DNS_SERVERS: '127.0.0.1:1', // Nothing listens there.
       JOB_RUNNER_ENABLED: 'true', // host.automation.maintenance depends on it.
       LIMIT_LOGINS_PER_MINUTE: '10000',
       LIMIT_REQUESTS_PER_MINUTE: '1000000',
       LIMIT_ANONYMOUS_PER_MINUTE: '1000000',
+    };
+    platform = await startPlatform({ ...env, DATABASE_URL: database.url });
+    counted = await countStatements(database.url);
+    counting = startProgram('server/dist/main.js', [], {
+      ...env,
+      PORT: '0',
+      DATA_DIR: join(platform.folder, 'platform'),
+      DATABASE_URL: counted.url,
+      SVC_ROLES: 'api',
+      LOCAL_REGISTRY: '127.0.0.1:5000',
     });
+    countedUrl = (await counting.says(/listening on (http:\/\/\S+)/, 60_000))[1] ?? '';
     world = await makeWorld(platform, database.url);
   }, 120_000);
 
   afterAll(async () => {
     await world?.sql.end();
+    await counting?.stop();
+    await counted?.close();
     await platform?.stop();
     await database?.[Symbol.asyncDispose]();
   });
@@ -381,7 +402,7 @@ describe.runIf(postgresThere)('the contract matrix', () => {
     const order = publicRpcs.toSorted((a, b) => lastOf(a) - lastOf(b));
     for (const rpc of order) {
       it(rpc.id, async () => {
-        const { fields: given, status = rpc.successStatus, as } = requestOf(rpc);
+        const { fields: given, status = rpc.successStatus, as, ...costs } = requestOf(rpc);
         const fields = await given(world);
         const credential =
           as === 'nobody'
@@ -396,8 +417,14 @@ describe.runIf(postgresThere)('the contract matrix', () => {
                   ? world.session
                   : world.key;
         const before = await authorities(world.sql);
-        const reply = await call(rpc, fields, credential);
+        const { result: reply, statements } = await counted.during(
+          async () => await call(rpc, fields, credential, countedUrl),
+        );
         expect(reply.status, reply.text).toBe(status);
+        const kind = rpc.routes[0]?.verb === 'GET' ? 'reading' : 'writing';
+        expect(statements.length, `it ran\n${statements.join('\n')}`).toBeLessThanOrEqual(
+          costs.statements ?? STATEMENTS_MAX[kind],
+        );
         if (boundOf(rpc.id) !== undefined) return;
         expect(
           added(before, await authorities(world.sql)),

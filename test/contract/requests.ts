@@ -23,6 +23,8 @@ export interface ValidRequest {
    * first, which is how much hangs on what goes.
    */
   readonly last?: number;
+  /** Says how many statements the call may cost, where it needs more than `STATEMENTS_MAX`. */
+  readonly statements?: number;
   /** What somebody holds after the call that nobody held before. */
   readonly gives: Gives | 'nothing';
   /**
@@ -46,6 +48,12 @@ export interface Gives {
   /** Where the bound is told as a story, when keys cannot try it. */
   readonly story?: string;
 }
+
+/**
+ * The number of statements that a call may cost which reads, or which writes, its authentication included. An
+ * act of more than a resource says its own number.
+ */
+export const STATEMENTS_MAX = { reading: 5, writing: 10 } as const;
 
 /** What attempts make is named so, and cleared away by it. */
 export const ATTEMPT = 'attempt';

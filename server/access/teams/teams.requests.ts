@@ -32,6 +32,7 @@ export const requests: Requests = {
     status: 409, // nobody waits
   },
   'svc.teams.v1.TeamsService/Create': {
+    statements: 15,
     gives: {
       what: 'a new team to the own account, and invitations to it',
       bound:
@@ -41,8 +42,8 @@ export const requests: Requests = {
     guards: 'nothing',
     fields: () => ({ name: 'made by the matrix' }),
   },
-  'svc.teams.v1.TeamsService/Billing': { gives: 'nothing', fields: team },
-  'svc.teams.v1.TeamsService/Delete': { last: 10, gives: 'nothing', fields: team },
+  'svc.teams.v1.TeamsService/Billing': { statements: 9, gives: 'nothing', fields: team },
+  'svc.teams.v1.TeamsService/Delete': { statements: 13, last: 10, gives: 'nothing', fields: team },
   'svc.teams.v1.TeamsService/Get': { gives: 'nothing', fields: team },
   'svc.teams.v1.TeamsService/InviteMember': {
     gives: {

@@ -14,6 +14,7 @@ export const requests: Requests = {
     },
   },
   'svc.environments.v1.EnvironmentsService/Delete': {
+    statements: 12,
     last: 6,
     gives: 'nothing',
     fields: environment,

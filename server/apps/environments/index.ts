@@ -46,7 +46,8 @@ export type { Guard, Guards, GuardsOf } from './guards.ts';
 export { environmentRows } from './rows.ts';
 export type { Environment } from './rows.ts';
 export type { Deploy } from './schema.ts';
-export { findDeleted, projectsOf } from './scope.ts';
+export { findPlaces } from './scope.ts';
+export type { Place } from './scope.ts';
 
 /** Returns why images of a team's builds have nowhere to go, or undefined when they have. */
 export type MissingRegistry = (teamId: string) => Promise<string | undefined>;

@@ -1,6 +1,6 @@
 /** What is about one project or one environment, and outlives it: policies, budgets. */
 import { inArray } from 'drizzle-orm';
-import type { Who } from '../../kit/resource/index.ts';
+import type { RowOf, Rows, TeamTable, Who } from '../../kit/resource/index.ts';
 import { projectRows } from '../projects/index.ts';
 import { environmentRows } from './rows.ts';
 
@@ -12,30 +12,41 @@ export interface Scope {
 
 const isGiven = (id: string | null): id is string => id !== null && id !== '';
 
-/** Projects of environments that are there, by environment. */
-export async function projectsOf(
-  who: Who,
-  environmentIds: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const ids = environmentIds.filter(isGiven);
-  if (ids.length === 0) return new Map();
-  const rows = await environmentRows.list(who, { where: inArray(environmentRows.table.id, ids) });
-  return new Map(rows.map(({ id, projectId }) => [id, projectId]));
+export interface Place {
+  /** The project or environment is gone. */
+  readonly isDeleted: boolean;
+  /** The project itself, or that of the environment; undefined where that is gone, and of no scope. */
+  readonly projectId: string | undefined;
 }
 
-/** Tells of each of these scopes whether its project or environment is gone. */
-export async function findDeleted(who: Who, scopes: readonly Scope[]): Promise<(scope: Scope) => boolean> {
-  const projectIds = scopes.map(({ projectId }) => projectId).filter(isGiven);
-  const environmentIds = scopes.map(({ environmentId }) => environmentId).filter(isGiven);
-  const found = [
-    ...(projectIds.length === 0
-      ? []
-      : await projectRows.list(who, { where: inArray(projectRows.table.id, projectIds) })),
-    ...(environmentIds.length === 0
-      ? []
-      : await environmentRows.list(who, { where: inArray(environmentRows.table.id, environmentIds) })),
-  ];
-  const there = new Set(found.map(({ id }) => id));
-  return ({ projectId, environmentId }) =>
-    [projectId, environmentId].some((id) => isGiven(id) && !there.has(id));
+/** Looks up each of these scopes. */
+export async function findPlaces(who: Who, scopes: readonly Scope[]): Promise<(scope: Scope) => Place> {
+  const [projects, environments] = await Promise.all([
+    rowsById(
+      projectRows,
+      who,
+      scopes.map(({ projectId }) => projectId),
+    ),
+    rowsById(
+      environmentRows,
+      who,
+      scopes.map(({ environmentId }) => environmentId),
+    ),
+  ]);
+  return ({ projectId, environmentId }) => ({
+    isDeleted:
+      (isGiven(projectId) && !projects.has(projectId)) ||
+      (isGiven(environmentId) && !environments.has(environmentId)),
+    projectId: isGiven(projectId) ? projectId : environments.get(environmentId ?? '')?.projectId,
+  });
+}
+
+async function rowsById<T extends TeamTable>(
+  rows: Rows<T>,
+  who: Who,
+  ids: ReadonlyArray<string | null>,
+): Promise<ReadonlyMap<string, RowOf<T>>> {
+  const given = ids.filter(isGiven);
+  const found = given.length === 0 ? [] : await rows.list(who, { where: inArray(rows.table.id, given) });
+  return new Map(found.map((row) => [row.id, row]));
 }

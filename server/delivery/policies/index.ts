@@ -19,7 +19,7 @@ import {
   environmentGuards,
   environmentRows,
   environmentsFeature,
-  findDeleted,
+  findPlaces,
 } from '../../apps/environments/index.ts';
 import { projectRows, projectsFeature } from '../../apps/projects/index.ts';
 import type { Ctx } from '../../kit/context.ts';
@@ -67,9 +67,9 @@ export function createPolicies(replay: Replay): Handlers<Ctx> {
   return implement(PoliciesService, {
     list: async (_request, ctx: Ctx) => {
       const found = await rows.list(ctx, { by: policies.name });
-      const isDeleted = await findDeleted(ctx, found);
+      const placeOf = await findPlaces(ctx, found);
       return {
-        policies: found.map((row) => shown(PolicySchema, { ...row, scopeDeleted: isDeleted(row) })),
+        policies: found.map((row) => shown(PolicySchema, { ...row, scopeDeleted: placeOf(row).isDeleted })),
       };
     },
     get: async ({ policyId }, ctx: Ctx) => await present(ctx, await rows.find(ctx, policyId)),
@@ -119,10 +119,10 @@ async function revisionOf({ db }: Who, { id, revision }: Pick<Policy, 'id' | 're
 
 async function present(who: Who, row: Policy) {
   const { document } = await revisionOf(who, row);
-  const isDeleted = await findDeleted(who, [row]);
+  const placeOf = await findPlaces(who, [row]);
   return shown(
     PolicySchema,
-    { ...row, scopeDeleted: isDeleted(row) },
+    { ...row, scopeDeleted: placeOf(row).isDeleted },
     { document: document as unknown as JsonObject },
   );
 }
@@ -228,8 +228,8 @@ async function enable(ctx: Ctx, policyId: string, enabled: boolean): Promise<Pol
 
 /** It would be shown as in force, and guard nothing. */
 async function refuseDeletedScope(tx: Ctx, policy: Policy): Promise<void> {
-  const isDeleted = await findDeleted(tx, [policy]);
-  if (!isDeleted(policy)) return;
+  const placeOf = await findPlaces(tx, [policy]);
+  if (!placeOf(policy).isDeleted) return;
   const { name, projectId, environmentId } = policy;
   throw apiError(
     'state_conflict',

@@ -14,6 +14,7 @@ export const requests: Requests = {
     gives: 'nothing',
   },
   'svc.policies.v1.PoliciesService/UpdateDocument': {
+    statements: 13,
     fields: (world) => ({ ...policy(world), document }),
     gives: 'nothing',
   },

@@ -6,19 +6,20 @@ import type { World } from '../../../test/contract/world.ts';
 const promotion = ({ environmentId, promotionId }: World) => ({ environmentId, promotionId });
 
 export const requests: Requests = {
-  'svc.promotions.v1.PromotionsService/List': { fields: environment, gives: 'nothing' },
+  'svc.promotions.v1.PromotionsService/List': { statements: 8, fields: environment, gives: 'nothing' },
   'svc.promotions.v1.PromotionsService/Get': { fields: promotion, gives: 'nothing' },
-  'svc.promotions.v1.PromotionsService/Preview': { fields: promotion, gives: 'nothing' },
+  'svc.promotions.v1.PromotionsService/Preview': { statements: 7, fields: promotion, gives: 'nothing' },
   'svc.promotions.v1.PromotionsService/Running': {
     fields: ({ projectId }) => ({ projectId }),
     gives: 'nothing',
   },
   'svc.promotions.v1.PromotionsService/Create': {
+    statements: 30,
     guards: 'nothing',
     fields: ({ environmentId, releaseId }) => ({ environmentId, releaseId }),
     gives: 'nothing',
   },
-  'svc.promotions.v1.PromotionsService/Approve': { fields: promotion, gives: 'nothing' },
+  'svc.promotions.v1.PromotionsService/Approve': { statements: 33, fields: promotion, gives: 'nothing' },
   // Behind its approval: too late.
   'svc.promotions.v1.PromotionsService/Reject': {
     fields: (world) => ({ ...promotion(world), reason: 'not this one' }),

@@ -11,6 +11,7 @@ export const requests: Requests = {
     gives: 'nothing',
   },
   'svc.releases.v1.ReleasesService/Create': {
+    statements: 17,
     guards: 'nothing',
     fields: ({ projectId, artifactId }) => ({ projectId, version: '2.0', artifactIds: [artifactId] }),
     gives: 'nothing',

@@ -8,6 +8,7 @@ const build = ({ environmentId, buildId }: World) => ({ environmentId, buildId }
 export const requests: Requests = {
   'svc.builds.v1.BuildsService/Cancel': { gives: 'nothing', guards: 'nothing', fields: build },
   'svc.builds.v1.BuildsService/Create': {
+    statements: 17,
     gives: 'nothing',
     fields: environment,
     guards: {
@@ -24,6 +25,7 @@ export const requests: Requests = {
   'svc.builds.v1.BuildsService/List': { gives: 'nothing', fields: environment },
   'svc.builds.v1.BuildsService/Rollback': { gives: 'nothing', guards: 'nothing', fields: build, status: 409 },
   'svc.builds.v1.BuildsService/StreamLogs': {
+    statements: 9,
     gives: 'nothing',
     fields: (world) => ({ ...build(world), follow: false }),
   },

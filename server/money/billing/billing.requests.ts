@@ -18,5 +18,5 @@ export const requests: Requests = {
     fields: () => ({}),
   },
   'svc.billing.v1.BillingService/ListStatements': { gives: 'nothing', fields: team },
-  'svc.billing.v1.BillingService/BecomePayer': { gives: 'nothing', fields: team },
+  'svc.billing.v1.BillingService/BecomePayer': { statements: 16, gives: 'nothing', fields: team },
 };

@@ -13,6 +13,7 @@ const budget = once(async ({ teamId, projectId, sql }) => {
 export const requests: Requests = {
   'svc.budgets.v1.BudgetsService/List': { fields: team, gives: 'nothing' },
   'svc.budgets.v1.BudgetsService/Set': {
+    statements: 13,
     gives: 'nothing',
     fields: ({ teamId, environmentId }) => ({ teamId, environmentId, monthlyLimit: 200 }),
   },

@@ -6,12 +6,7 @@ import { BudgetsService } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import { implement } from '@svc/proto/http/implement.ts';
 import type { Handlers } from '@svc/proto/http/implement.ts';
-import {
-  environmentGuards,
-  environmentsFeature,
-  findDeleted,
-  projectsOf,
-} from '../../apps/environments/index.ts';
+import { environmentGuards, environmentsFeature, findPlaces } from '../../apps/environments/index.ts';
 import { publishedUntil } from '../../kit/events/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { SqlTag } from '../../base/db/index.ts';
@@ -51,17 +46,8 @@ export function createBudgets(deps: Omit<EvaluateDeps, 'db'>): Handlers<Ctx> {
     own: readonly Measured[],
     evaluatedAt: Date,
   ): Promise<readonly Budget[]> => {
-    const isDeleted = await findDeleted({ db, teams }, own);
-    const environmentIds = own.map(({ environmentId }) => environmentId);
-    const projects = await projectsOf({ db, teams }, environmentIds);
-    return own.map((budget) =>
-      showBudget(budget, {
-        currency,
-        evaluatedAt,
-        scopeDeleted: isDeleted(budget),
-        projectId: budget.projectId || projects.get(budget.environmentId),
-      }),
-    );
+    const placeOf = await findPlaces({ db, teams }, own);
+    return own.map((budget) => showBudget(budget, { currency, evaluatedAt, place: placeOf(budget) }));
   };
   /**
    * Does the act and what comes of it for gates and notices, both or neither. The turn comes first: who waits

@@ -1,6 +1,7 @@
 /** A budget with its figures, as the contract has it. */
 import { BudgetSchema } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
 import type { Budget } from '@svc/proto/gen/svc/budgets/v1/budgets_pb.ts';
+import type { Place } from '../../apps/environments/index.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { majorOf, stateOf } from './figures.ts';
@@ -10,19 +11,14 @@ export interface Shown {
   readonly currency: string;
   /** Time up to which costs are in the figures. */
   readonly evaluatedAt: Date;
-  readonly scopeDeleted: boolean;
-  /** Of an environment the one that it is of, if that is there. */
-  readonly projectId: string | undefined;
+  readonly place: Place;
 }
 
-export function showBudget(
-  budget: Measured,
-  { currency, evaluatedAt, scopeDeleted, projectId }: Shown,
-): Budget {
+export function showBudget(budget: Measured, { currency, evaluatedAt, place }: Shown): Budget {
   const { environmentId, limitCents, spent } = budget;
   const forecast = budget.forecast();
   return shown(BudgetSchema, budget, {
-    projectId,
+    projectId: place.projectId,
     environmentId: environmentId === '' ? undefined : environmentId,
     monthlyLimit: majorOf(limitCents, currency),
     currency,
@@ -30,6 +26,6 @@ export function showBudget(
     forecast: forecast === undefined ? undefined : decimalOf(forecast),
     state: stateOf(budget),
     evaluatedAt,
-    scopeDeleted,
+    scopeDeleted: place.isDeleted,
   });
 }

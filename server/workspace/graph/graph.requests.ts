@@ -6,6 +6,10 @@ const ref = ({ environmentId }: World) => ({ ref: `graph:environment:${environme
 
 export const requests: Requests = {
   'svc.graph.v1.GraphService/Commit': { gives: 'nothing', fields: ({ commitSha }) => ({ sha: commitSha }) },
-  'svc.graph.v1.GraphService/Edges': { gives: 'nothing', fields: (world) => ({ ...ref(world), depth: 3 }) },
+  'svc.graph.v1.GraphService/Edges': {
+    statements: 25,
+    gives: 'nothing',
+    fields: (world) => ({ ...ref(world), depth: 3 }),
+  },
   'svc.graph.v1.GraphService/Node': { gives: 'nothing', fields: ref },
 };
