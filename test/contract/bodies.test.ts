@@ -1,7 +1,7 @@
 /**
- * What a body may cost. Every public RPC, through every door, is sent bodies made to be expensive; the
- * processor time that the server spends on each is held to three times what JSON.parse takes for 1 MiB of
- * ordinary JSON, measured in the same run.
+ * What a body may cost. An RPC of each shape of request, through every door, is sent bodies made to be
+ * expensive; the processor time that the server spends on each is held to three times what JSON.parse takes
+ * for 1 MiB of ordinary JSON, measured in the same run.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
@@ -16,7 +16,8 @@ import { freshDatabase, type FreshDatabase } from '../bench/database.ts';
 import { createIndependentRunner, type IndependentRunner } from '../e2e/independent-runner.ts';
 import { startPlatform, type Platform } from '../e2e/platform.ts';
 import { has } from '../setup/needs.ts';
-import { furtherJson, furtherWire, hostileJson, hostileWire, type HostileBody } from './hostile-bodies.ts';
+import { furtherJson, furtherWire, hostileJson, hostileWire, oneOfEachShape } from './hostile-bodies.ts';
+import type { HostileBody } from './hostile-bodies.ts';
 import { REQUESTS } from './requests.ts';
 
 const publicRpcs = rpcs.filter(({ audience }) => audience === 'public');
@@ -306,7 +307,7 @@ describe.runIf(await has('postgres'))('the cost of a body', () => {
   });
 
   describe(`is at most ${COST_MAX} times JSON.parse of 1 MiB`, () => {
-    for (const rpc of publicRpcs) {
+    for (const rpc of oneOfEachShape(publicRpcs, FURTHER)) {
       it(rpc.id, async () => {
         const dear: string[] = [];
         for (const sent of await casesOf(rpc)) {
@@ -322,7 +323,7 @@ describe.runIf(await has('postgres'))('the cost of a body', () => {
       });
     }
 
-    for (const rpc of machineRpcs) {
+    for (const rpc of oneOfEachShape(machineRpcs)) {
       it(`${rpc.id}, signed`, async () => {
         const path = (restPath(rpc) ?? '').replace('id_00000000000000000000000000', runnerId);
         const dear: string[] = [];

@@ -34,6 +34,33 @@ const mapOf = (desc: DescMessage) => findField(desc, ({ fieldKind }) => fieldKin
 const textOf = (desc: DescMessage) =>
   findField(desc, ({ fieldKind, scalar }) => fieldKind === 'scalar' && scalar === ScalarType.STRING);
 
+/**
+ * Says what the cost of reading an RPC's bodies depends on: the fields that hostile bodies fill, how deep they
+ * stand and what they hold, and how much fits. RPCs that agree in it have decoders of one make.
+ */
+function shapeOf({ desc: { input, methodKind }, bodyBytesMax, auth, routes }: RpcInfo): string {
+  const kindOf = ({ fieldKind, scalar, message, enum: words }: DescField): string =>
+    [fieldKind, scalar ?? '', message === undefined ? '' : 'message', words === undefined ? '' : 'enum'].join(
+      ' ',
+    );
+  const paths = [listOf(input), mapOf(input), textOf(input), input.fields.slice(0, 1)];
+  const isOpen = auth === 'none' || auth === 'optional';
+  const readsBody = routes[0] !== undefined && routes[0].body !== '';
+  return JSON.stringify([
+    paths.map((path) => path?.map(kindOf)),
+    bodyBytesMax,
+    methodKind,
+    isOpen,
+    readsBody,
+  ]);
+}
+
+/** Returns one RPC of each shape, and those that are wanted by their ids: others would cost the same. */
+export function oneOfEachShape(rpcs: readonly RpcInfo[], wanted: readonly string[] = []): readonly RpcInfo[] {
+  const ofShapes = new Set(new Map(rpcs.map((rpc) => [shapeOf(rpc), rpc])).values());
+  return rpcs.filter((rpc) => ofShapes.has(rpc) || wanted.includes(rpc.id));
+}
+
 /** Whole repetitions of a part within so many bytes. */
 function filled(part: string | Buffer, bytes: number): Buffer {
   const one = Buffer.from(part);
