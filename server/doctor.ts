@@ -22,8 +22,8 @@ import {
   STATEMENT_TIMEOUT_MS,
   waysOf,
   WORK_ROLE,
+  type Database,
 } from './base/db/index.ts';
-import type { Database } from './base/db/index.ts';
 import { createSecrets, findKek } from './base/secrets.ts';
 
 interface Finding {

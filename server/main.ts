@@ -2,14 +2,12 @@
 import { startGateway } from '@svc/gateway/index.ts';
 import { boundWords } from '@svc/proto/process/bound.ts';
 import type { Bootstrap } from './bootstrap.ts';
-import { ConfigError, readConfig } from './config.ts';
-import type { Config } from './config.ts';
+import { ConfigError, readConfig, type Config } from './config.ts';
 import { examine } from './doctor.ts';
 import { diskFull, isConnectionError, isWrongDatabase, SessionRefused } from './base/db/index.ts';
 import { createLog, scrub } from '@svc/proto/process/log.ts';
 import { stopOnSignals } from '@svc/proto/process/stop-on-signals.ts';
-import { startSystem } from './system.ts';
-import type { RunningServer } from './system.ts';
+import { startSystem, type RunningServer } from './system.ts';
 
 function readOrExplain(): Config | undefined {
   try {

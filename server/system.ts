@@ -12,16 +12,14 @@ import type { WorkQueue } from '@svc/proto/queue/queue.ts';
 import { connectRabbit } from '@svc/proto/queue/rabbit.ts';
 import type { Registry } from 'prom-client';
 import { authFeature } from './access/auth/index.ts';
-import { bootstrap, noteBaseUrl } from './bootstrap.ts';
-import type { Bootstrap } from './bootstrap.ts';
+import { bootstrap, noteBaseUrl, type Bootstrap } from './bootstrap.ts';
 import type { Config } from './config.ts';
 import { createApp } from './door/app.ts';
 import { createPublicDoor } from './door/listen.ts';
 import { createMetrics } from './door/pages.ts';
 import { registriesFeature } from './engine/registries/index.ts';
 import { startDispatchGrpc, workFeature } from './engine/work/index.ts';
-import { systemClock } from './base/clock.ts';
-import type { Clock } from './base/clock.ts';
+import { systemClock, type Clock } from './base/clock.ts';
 import { createCredentialChanges } from './kit/credential-changes.ts';
 import { createCursors } from './kit/cursor.ts';
 import { prepareDataDir } from './base/data-folder.ts';
@@ -38,13 +36,11 @@ import {
   STATEMENT_TIMEOUT_MS,
   watchSynchrony,
   WORK_ROLE,
+  type Database,
 } from './base/db/index.ts';
-import type { Database } from './base/db/index.ts';
 import type { Feature } from './kit/feature.ts';
-import { createPasswords } from './base/password.ts';
-import type { PasswordCost } from './base/password.ts';
-import { startFeatures } from './start-features.ts';
-import type { Started, Unported } from './start-features.ts';
+import { createPasswords, type PasswordCost } from './base/password.ts';
+import { startFeatures, type Started, type Unported } from './start-features.ts';
 import { switchesFeature } from './switches/index.ts';
 import { purgeParked, startPublishing } from './kit/events/index.ts';
 import { purgeIdempotencyKeys } from './kit/idempotency.ts';

@@ -6,8 +6,7 @@
  */
 import { lookup as systemLookup } from 'node:dns/promises';
 import { unlessAborted } from '@svc/proto/http/abort.ts';
-import { request as requestHttp } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import { request as requestHttp, type IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { BlockList, isIP } from 'node:net';
 

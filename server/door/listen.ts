@@ -1,20 +1,17 @@
 /** The public port: every app behind one door, the pages beside them, and what is told of each call. */
 import type { App } from '@svc/proto/http/call.ts';
 import type { CallRecord } from '@svc/proto/http/active-call.ts';
-import { createDoor } from '@svc/proto/http/door.ts';
-import type { Endpoint } from '@svc/proto/http/door.ts';
+import { createDoor, type Endpoint } from '@svc/proto/http/door.ts';
 import { orWrongSetting } from '@svc/proto/process/bound.ts';
 import type { ProcessSettings } from '../base/settings.ts';
 import type { Clock } from '../base/clock.ts';
 import { fullDisk } from '../base/data-folder.ts';
-import { lastDiskFull } from '../base/db/index.ts';
-import type { Database } from '../base/db/index.ts';
+import { lastDiskFull, type Database } from '../base/db/index.ts';
 import type { FeatureGate } from '../kit/feature-gate.ts';
 import type { Logger } from '@svc/proto/process/log.ts';
 import { ownMetricsToken } from '../base/metrics-token.ts';
 import type { Secrets } from '../base/secrets.ts';
-import { createPages } from './pages.ts';
-import type { Metrics } from './pages.ts';
+import { createPages, type Metrics } from './pages.ts';
 
 export interface ListenDeps {
   readonly config: ProcessSettings;

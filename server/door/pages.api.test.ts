@@ -1,12 +1,10 @@
 /** What anybody may read, asked for more often than it is read. */
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { request as httpRequest } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
 import { diskFull } from '../base/db/index.ts';
 import { createFakeClock } from '../../test/setup/clock.ts';
 

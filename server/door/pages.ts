@@ -12,8 +12,7 @@ import { createConsolePages } from './console-pages.ts';
 import { createContractPage } from './contract-page.ts';
 import type { Clock } from '../base/clock.ts';
 import { createDurations } from '../base/durations.ts';
-import { isStandbyOnly } from '../base/db/index.ts';
-import type { Database } from '../base/db/index.ts';
+import { isStandbyOnly, type Database } from '../base/db/index.ts';
 import type { FeatureGate } from '../kit/feature-gate.ts';
 import { createRateLimiter, tooMany } from '../base/rate-limit.ts';
 

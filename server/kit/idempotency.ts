@@ -6,11 +6,9 @@
  * (404, 409 …) has no effect, so it is stored after the rollback.
  */
 import { createHash } from 'node:crypto';
-import { fromBinary, toBinary, toJson } from '@bufbuild/protobuf';
-import type { DescMessage, Message } from '@bufbuild/protobuf';
+import { fromBinary, toBinary, toJson, type DescMessage, type Message } from '@bufbuild/protobuf';
 import type { CallContext } from '@svc/proto/http/call.ts';
-import { ApiError, apiError, ERRORS } from '@svc/proto/http/errors.ts';
-import type { ErrorCode } from '@svc/proto/http/errors.ts';
+import { ApiError, apiError, ERRORS, type ErrorCode } from '@svc/proto/http/errors.ts';
 import type { RpcInfo } from '@svc/proto/http/rpc.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Caller, IdempotencyClaim } from './context.ts';

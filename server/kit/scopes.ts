@@ -3,8 +3,12 @@
  */
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 import type { Role } from '@svc/proto/http/rpc.ts';
-import { RoleSchema, ScopeSchema } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
-import type { Role as RoleNumber, Scope as ScopeNumber } from '@svc/proto/gen/svc/options/v1/options_pb.ts';
+import {
+  RoleSchema,
+  ScopeSchema,
+  type Role as RoleNumber,
+  type Scope as ScopeNumber,
+} from '@svc/proto/gen/svc/options/v1/options_pb.ts';
 
 const VIEWER = [
   'team:read',

@@ -11,10 +11,8 @@ import {
   FeatureReasonSchema,
   LifecycleSchema,
   VisibilitySchema,
-} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
-import type {
-  CompanionFeaturesSchema,
-  ResolvedFeatureSchema,
+  type CompanionFeaturesSchema,
+  type ResolvedFeatureSchema,
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { Clock } from '../base/clock.ts';
 import { isObject } from './is-object.ts';

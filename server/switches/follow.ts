@@ -7,10 +7,8 @@
 import { startLoop } from '../base/loop.ts';
 import type { Database } from '../base/db/index.ts';
 import type { Rules } from './effective.ts';
-import { FEATURES_CHANNEL, readRevision, readStates } from './store.ts';
-import type { StoredStates } from './store.ts';
-import { createView } from './view.ts';
-import type { View } from './view.ts';
+import { FEATURES_CHANNEL, readRevision, readStates, type StoredStates } from './store.ts';
+import { createView, type View } from './view.ts';
 
 /**
  * With NOTIFY lost every process is up to date within this time and one read: below the second that is

@@ -1,18 +1,16 @@
 /** OFREP as its real clients use it: the published OpenFeature providers, against a real server. */
 import { OFREPProvider } from '@openfeature/ofrep-provider';
 import { OFREPWebProvider } from '@openfeature/ofrep-web-provider';
-import { ErrorCode, OpenFeature, ProviderStatus } from '@openfeature/server-sdk';
-import type { Client } from '@openfeature/server-sdk';
+import { ErrorCode, OpenFeature, ProviderStatus, type Client } from '@openfeature/server-sdk';
 import {
   OpenFeature as WebOpenFeature,
   ProviderEvents,
   ProviderStatus as WebStatus,
+  type Provider as WebProvider,
 } from '@openfeature/web-sdk';
-import type { Provider as WebProvider } from '@openfeature/web-sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
 
 const postgresHere = await has('postgres');
 const REASON = 'webhook storm, see INC-12';

@@ -3,14 +3,11 @@ import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import {
   PlatformFeatureSchema,
   ResolvedResponseSchema,
-} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
-import type {
-  PlatformFeature,
-  ResolvedResponse,
+  type PlatformFeature,
+  type ResolvedResponse,
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import { shown } from '../kit/resource/index.ts';
-import { decidingVariable, isToggleable } from './effective.ts';
-import type { Effective, Rules } from './effective.ts';
+import { decidingVariable, isToggleable, type Effective, type Rules } from './effective.ts';
 import { publicFeatures } from './resolve.ts';
 import type { Snapshot } from './snapshot.ts';
 

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { has } from '../../test/setup/needs.ts';
 import { join, newKey } from '../../test/setup/people.ts';
-import { startTestServer } from '../../test/setup/server.ts';
-import type { TestServer } from '../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../test/setup/server.ts';
 import { operationsOf } from '../../test/setup/platformfeatures/operations.ts';
 
 const postgresHere = await has('postgres');

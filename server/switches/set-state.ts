@@ -9,10 +9,8 @@ import {
   AffectedFeatureSchema,
   PlatformFeatureSchema,
   SwitchStateSchema,
-} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
-import type {
-  SetStateRequest,
-  SetStateResponseSchema,
+  type SetStateRequest,
+  type SetStateResponseSchema,
 } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
@@ -22,14 +20,11 @@ import { auditActor } from '../kit/ledger/index.ts';
 import type { Caller, Ctx } from '../kit/context.ts';
 import { enumWord, shown } from '../kit/resource/index.ts';
 import type { Affected, ChangeSource } from './change.ts';
-import { decidingVariable, effectiveOf } from './effective.ts';
-import type { Effective, Rules } from './effective.ts';
+import { decidingVariable, effectiveOf, type Effective, type Rules } from './effective.ts';
 import { foresee, writeMove } from './move.ts';
-import { entityTag, readPrecondition } from './precondition.ts';
-import type { Precondition } from './precondition.ts';
+import { entityTag, readPrecondition, type Precondition } from './precondition.ts';
 import { presentFeature } from './present.ts';
-import { lockStates, readStates } from './store.ts';
-import type { StoredStates } from './store.ts';
+import { lockStates, readStates, type StoredStates } from './store.ts';
 
 /** Characters (Unicode code points) of a reason without the blanks around it. */
 const REASON_CHARS_MIN = 1;

@@ -4,12 +4,13 @@
  * everything at once.
  */
 import { createHash } from 'node:crypto';
-import { ResolvedResponseSchema } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
-import type { ResolvedResponse } from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
+import {
+  ResolvedResponseSchema,
+  type ResolvedResponse,
+} from '@svc/proto/gen/svc/platformfeatures/v1/platformfeatures_pb.ts';
 import type { Gate } from '@svc/proto/http/call.ts';
 import { prepareJson } from '@svc/proto/http/prepared.ts';
-import { effectiveOf } from './effective.ts';
-import type { Effective, Rules } from './effective.ts';
+import { effectiveOf, type Effective, type Rules } from './effective.ts';
 import { presentForEverybody, presentForStaff } from './present.ts';
 import type { ResolvedFeature } from './snapshot.ts';
 import type { StoredStates } from './store.ts';

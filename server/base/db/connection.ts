@@ -7,13 +7,10 @@
  * one is of the kind that is wanted and its session is as it must be (opening.ts). Nobody's statement is sent
  * before.
  */
-import { CONNECT_TIMEOUT_MS, connectionError, createClient, sendOn } from './client.ts';
-import type { Client } from './client.ts';
+import { CONNECT_TIMEOUT_MS, connectionError, createClient, sendOn, type Client } from './client.ts';
 import type { Host } from './address.ts';
-import { reachOne } from './hosts.ts';
-import type { Hosts } from './hosts.ts';
-import { openSession } from './opening.ts';
-import type { SessionOptions } from './opening.ts';
+import { reachOne, type Hosts } from './hosts.ts';
+import { openSession, type SessionOptions } from './opening.ts';
 import type { Query, Run } from './statement.ts';
 
 export interface ConnectionOptions extends SessionOptions {

@@ -6,13 +6,15 @@ import { and, arrayContains, eq, gt, sql as fragment } from 'drizzle-orm';
 import { bigint, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiError } from '@svc/proto/http/errors.ts';
-import { createMigratedDatabase, createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import {
+  createMigratedDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { startTcpProxy } from '../../../test/setup/tcp-proxy.ts';
 import { bytes, instant } from './columns.ts';
-import { isUniqueViolation, mapDatabaseError, migrate, openDatabase } from './index.ts';
-import type { Database } from './index.ts';
+import { isUniqueViolation, mapDatabaseError, migrate, openDatabase, type Database } from './index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 

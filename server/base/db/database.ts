@@ -2,18 +2,14 @@
  * One database handle for the whole server: `sql` for statements that are written by hand, `orm` for typed
  * ones by drizzle (both prepared), `transact` for several in one transaction.
  */
-import { drizzle } from 'drizzle-orm/postgres-js';
-import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type postgres from 'postgres';
 import type { Target } from './address.ts';
 import { createHosts } from './hosts.ts';
-import { startListener } from './listener.ts';
-import type { Listener } from './listener.ts';
-import { createPool } from './pool.ts';
-import type { Pool } from './pool.ts';
+import { startListener, type Listener } from './listener.ts';
+import { createPool, type Pool } from './pool.ts';
 import { followReplica } from './replica.ts';
-import { createSql } from './statement.ts';
-import type { Run, SqlTag } from './statement.ts';
+import { createSql, type Run, type SqlTag } from './statement.ts';
 import { runTransaction } from './transaction.ts';
 
 export const STATEMENT_TIMEOUT_MS = 5_000;

@@ -9,8 +9,7 @@ import { sql as fragment } from 'drizzle-orm';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../../../test/faults/free-ports.ts';
-import { createDatabase, startPostgres } from '../../../test/faults/postgres.ts';
-import type { Cluster } from '../../../test/faults/postgres.ts';
+import { createDatabase, startPostgres, type Cluster } from '../../../test/faults/postgres.ts';
 import type { Pair } from '../../../test/faults/postgres-pair.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
@@ -24,8 +23,8 @@ import {
   openDatabase,
   readSynchrony,
   WORK_ROLE,
+  type Database,
 } from './index.ts';
-import type { Database } from './index.ts';
 
 /** From the new primary's first answer to the first acknowledged write. */
 const WITHIN_MS = 2_000;

@@ -3,10 +3,8 @@
  * until when nobody looks again. The closure owns both.
  */
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
-import { addressOf, hostName } from './address.ts';
-import type { DatabaseAddress, Host, Target } from './address.ts';
+import { connect, type Socket } from 'node:net';
+import { addressOf, hostName, type DatabaseAddress, type Host, type Target } from './address.ts';
 import { isConnectionError } from './errors.ts';
 
 export interface Hosts {

@@ -5,13 +5,11 @@
  * is a copy of it. A dump that was restored is another place with the same installation.
  */
 import { Wrong } from '@svc/proto/process/settings.ts';
-import { hostName, readAddress } from './address.ts';
-import type { Target } from './address.ts';
+import { hostName, readAddress, type Target } from './address.ts';
 import { openConnection } from './connection.ts';
 import type { Database } from './database.ts';
 import { createHosts } from './hosts.ts';
-import { differs, PLACE, wordsOf } from './place.ts';
-import type { Place } from './place.ts';
+import { differs, PLACE, wordsOf, type Place } from './place.ts';
 import { SessionRefused } from './session.ts';
 
 export interface Addresses {

@@ -8,8 +8,7 @@
  */
 import { apiError } from '@svc/proto/http/errors.ts';
 import { connectionError } from './client.ts';
-import { openConnection } from './connection.ts';
-import type { Connection, ConnectionOptions } from './connection.ts';
+import { openConnection, type Connection, type ConnectionOptions } from './connection.ts';
 import type { Query } from './statement.ts';
 
 export interface PoolOptions extends ConnectionOptions {

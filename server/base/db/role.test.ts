@@ -5,13 +5,11 @@
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEmptyDatabase, createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
 import { startTestServer } from '../../../test/setup/server.ts';
 import { createLog } from '@svc/proto/process/log.ts';
-import { openDatabase } from './database.ts';
-import type { Database } from './database.ts';
+import { openDatabase, type Database } from './database.ts';
 import { migrate } from './migrate.ts';
 import { grantToWorkRole, prepareWorkRole, WORK_ROLE } from './role.ts';
 

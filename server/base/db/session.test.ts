@@ -5,8 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEmptyDatabase } from '../../../test/setup/database.ts';
 import { DATABASE_URL, has } from '../../../test/setup/needs.ts';
-import { startPooler } from '../../../test/setup/pooler.ts';
-import type { Pooler } from '../../../test/setup/pooler.ts';
+import { startPooler, type Pooler } from '../../../test/setup/pooler.ts';
 import { startAllInOne } from '../../../test/setup/server.ts';
 import { openDatabase } from './database.ts';
 import { settingsOf } from './opening.ts';

@@ -5,12 +5,10 @@
  * looked at before anything is set, since it would be set for others.
  */
 import postgres from 'postgres';
-import { openConnection } from './connection.ts';
-import type { Connection } from './connection.ts';
+import { openConnection, type Connection } from './connection.ts';
 import { isConnectionError } from './errors.ts';
 import { createHosts } from './hosts.ts';
-import { settingsOf } from './opening.ts';
-import type { SessionOptions } from './opening.ts';
+import { settingsOf, type SessionOptions } from './opening.ts';
 
 /** The message is for an operator, and names what to do. */
 export class SessionRefused extends Error {}

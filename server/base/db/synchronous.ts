@@ -3,10 +3,8 @@
  * do not wait. One machine without a standby has nothing that could be promoted: it is not warned of, and
  * counts as synchronous.
  */
-import { Gauge } from 'prom-client';
-import type { Registry } from 'prom-client';
-import { startLoop } from '../loop.ts';
-import type { Loop } from '../loop.ts';
+import { Gauge, type Registry } from 'prom-client';
+import { startLoop, type Loop } from '../loop.ts';
 import type { SqlTag } from './statement.ts';
 
 const LOOK_EVERY_MS = 60_000;

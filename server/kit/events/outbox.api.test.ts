@@ -3,17 +3,14 @@
  * runners that fail.
  */
 import { createHmac } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { IncomingHttpHeaders, Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { newId } from '../../base/ids.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
 import { metered } from '../../money/metering/index.ts';

@@ -8,13 +8,11 @@
  * The row is locked while its effect is tried and goes away in the same transaction: whoever dies in between
  * has done nothing.
  */
-import { isRetryable, isStatementTimeout } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+import { isRetryable, isStatementTimeout, type SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../feature.ts';
 import { doubling } from '../jobs/index.ts';
 import { ms } from '../../base/sql.ts';
-import { attempt, checkAtOnce } from './attempt.ts';
-import type { EffectsDeps, Pass } from './attempt.ts';
+import { attempt, checkAtOnce, type EffectsDeps, type Pass } from './attempt.ts';
 import { effectName } from './effects.ts';
 
 const ATTEMPTS = 10;

@@ -5,8 +5,7 @@
  * it. State: the leases, owned by this closure.
  */
 import type { SqlTag } from '../../base/db/index.ts';
-import { renewJobs } from './store.ts';
-import type { Claimed } from './store.ts';
+import { renewJobs, type Claimed } from './store.ts';
 
 /** Four renewals: a process may stand still for as long as three of them. */
 export const LEASE_MS = 45_000;

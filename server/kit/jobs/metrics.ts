@@ -2,11 +2,9 @@
  * What a scrape of a worker shows of jobs. What waits, runs and is dead is read from the database, and is the
  * same at every worker.
  */
-import { Counter, Gauge } from 'prom-client';
-import type { Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SqlTag } from '../../base/db/index.ts';
-import { jobFigures } from './store.ts';
-import type { KindFigures } from './store.ts';
+import { jobFigures, type KindFigures } from './store.ts';
 import type { WorkerDeps } from './worker.ts';
 
 const STANDING: ReadonlyArray<{

@@ -1,9 +1,7 @@
 /** Jobs in the database, whose clock alone decides what is due. */
-import { nextEpoch } from '../../base/db/index.ts';
-import type { Database, SqlTag } from '../../base/db/index.ts';
+import { nextEpoch, type Database, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
-import { ms, rowId } from '../../base/sql.ts';
-import type { Fragment } from '../../base/sql.ts';
+import { ms, rowId, type Fragment } from '../../base/sql.ts';
 import type { Job, Payload } from './kind.ts';
 
 const DEAD_KEPT_MS = 30 * 24 * 60 * 60_000;

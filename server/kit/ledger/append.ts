@@ -5,8 +5,14 @@
  */
 import type { Ctx } from '../context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import { entryHash, NO_HASH, storableDetails, storableText } from './entry.ts';
-import type { AuditActor, AuditContent } from './entry.ts';
+import {
+  entryHash,
+  NO_HASH,
+  storableDetails,
+  storableText,
+  type AuditActor,
+  type AuditContent,
+} from './entry.ts';
 
 /** Chain of acts that belong to no team. */
 export const PLATFORM_CHAIN = 'platform';

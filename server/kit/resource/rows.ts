@@ -2,20 +2,17 @@
  * Rows of a plain resource, for a caller: every statement is limited to the teams of the call's TeamScope, so
  * that another team's row is the same as a missing one.
  */
-import { and, asc, desc, eq, lt, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, lt, sql, type SQL } from 'drizzle-orm';
 import type { DescMessage, MessageShape } from '@bufbuild/protobuf';
-import type { SQL } from 'drizzle-orm';
 import type { AnyPgColumn } from 'drizzle-orm/pg-core';
 import { apiError } from '@svc/proto/http/errors.ts';
 import type { Ctx, TeamScope } from '../context.ts';
 import { newId } from '../../base/ids.ts';
 import { notFound } from '../not-found.ts';
-import { closePage, openPage } from '../paging.ts';
-import type { PageRequest, PageResult } from '../paging.ts';
+import { closePage, openPage, type PageRequest, type PageResult } from '../paging.ts';
 import { teams } from './schema.ts';
 import { given } from './shown.ts';
-import { resourceOf } from './team-table.ts';
-import type { TeamTable } from './team-table.ts';
+import { resourceOf, type TeamTable } from './team-table.ts';
 
 export type RowOf<T extends TeamTable> = T['$inferSelect'] & { readonly id: string; readonly teamId: string };
 type MadeColumn = 'id' | 'createdAt';

@@ -3,10 +3,16 @@
  * enums become their numbers (a number stays), a Date becomes a Timestamp, and null leaves an optional field
  * unset. Columns that the message does not have are left out.
  */
-import { create, isFieldSet } from '@bufbuild/protobuf';
-import type { DescEnum, DescField, DescMessage, Message, MessageShape } from '@bufbuild/protobuf';
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import {
+  create,
+  isFieldSet,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type Message,
+  type MessageShape,
+} from '@bufbuild/protobuf';
+import { timestampDate, timestampFromDate, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { enumNames } from '@svc/proto/http/enum-names.ts';
 
 /**

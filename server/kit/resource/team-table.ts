@@ -3,15 +3,25 @@
  * id is unique, so that other tables can refer to both at once, and columns that hold words of an enum are
  * checked for them.
  */
-import { getTableColumns, sql } from 'drizzle-orm';
-import type { BuildColumns, BuildExtraConfigColumns, SQL, SQLWrapper } from 'drizzle-orm';
-import { check, foreignKey, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
-import type {
-  AnyPgColumn,
-  PgColumnBuilderBase,
-  PgTable,
-  PgTableExtraConfigValue,
-  PgTableWithColumns,
+import {
+  getTableColumns,
+  sql,
+  type BuildColumns,
+  type BuildExtraConfigColumns,
+  type SQL,
+  type SQLWrapper,
+} from 'drizzle-orm';
+import {
+  check,
+  foreignKey,
+  pgTable,
+  text,
+  uniqueIndex,
+  type AnyPgColumn,
+  type PgColumnBuilderBase,
+  type PgTable,
+  type PgTableExtraConfigValue,
+  type PgTableWithColumns,
 } from 'drizzle-orm/pg-core';
 import type { DescEnum } from '@bufbuild/protobuf';
 import { enumNames } from '@svc/proto/http/enum-names.ts';

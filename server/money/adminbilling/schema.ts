@@ -1,14 +1,11 @@
 import { sql } from 'drizzle-orm';
-import { check, integer, jsonb, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core';
+import { check, integer, jsonb, pgTable, text, uniqueIndex, date } from 'drizzle-orm/pg-core';
 import {
   BillingTaskKind,
   BillingTaskKindSchema,
-} from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
-import {
   BillingTaskState,
   BillingTaskStateSchema,
 } from '@svc/proto/gen/svc/adminbilling/v1/adminbilling_pb.ts';
-import { date } from 'drizzle-orm/pg-core';
 import { id, instant } from '../../base/db/columns.ts';
 import type { AuditActor } from '../../kit/ledger/index.ts';
 import { enumColumn } from '../../kit/resource/team-table.ts';

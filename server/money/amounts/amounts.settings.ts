@@ -1,5 +1,4 @@
 /** Payments: the provider, the currency of the installation, and where people come back to. */
-import type { SettingsOf } from '@svc/proto/process/settings.ts';
 import {
   address,
   choice,
@@ -10,6 +9,7 @@ import {
   text,
   webAddresses,
   Wrong,
+  type SettingsOf,
 } from '@svc/proto/process/settings.ts';
 
 export const settings = {

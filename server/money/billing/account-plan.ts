@@ -14,8 +14,9 @@ import {
   PAID,
   planById,
   teamsOfPayer,
+  type AccountPlan,
+  type PlanChange,
 } from '../plans/index.ts';
-import type { AccountPlan, PlanChange } from '../plans/index.ts';
 import type { BillingDeps, Change } from './billing-deps.ts';
 import type { ProviderSubscription } from './provider.ts';
 

@@ -10,14 +10,11 @@ import { problem } from '@svc/proto/http/json-text.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { PLATFORM_CHAIN, recordAct } from '../../kit/ledger/index.ts';
 import { assertPayable } from '../credits/index.ts';
-import { lookupKeyOf, PAID } from '../plans/index.ts';
-import type { CataloguePlan } from '../plans/index.ts';
-import { liveOf, subscribed } from './account-plan.ts';
-import type { Subscribed } from './account-plan.ts';
+import { lookupKeyOf, PAID, type CataloguePlan } from '../plans/index.ts';
+import { liveOf, subscribed, type Subscribed } from './account-plan.ts';
 import type { BillingDeps } from './billing-deps.ts';
 import { ensureCustomer, livingCustomer } from './customers.ts';
-import { isFailure, ProviderError } from './provider.ts';
-import type { PortalOrder, ProviderPrice } from './provider.ts';
+import { isFailure, ProviderError, type PortalOrder, type ProviderPrice } from './provider.ts';
 import type { Purchases } from './purchase.ts';
 import type { CheckRedirects } from './redirects.ts';
 

@@ -6,19 +6,22 @@
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
 import { disputeLost, disputeOpened, disputeWon, PROVIDER_ACTOR, refund } from '../credits/index.ts';
 import { DAY_MS } from '../metering/index.ts';
-import { accountPlanOf, FREE } from '../plans/index.ts';
-import type { AccountPlan } from '../plans/index.ts';
-import { applyPlan, failedNotice, liveOf, standingOf, subscribed, tellTeams } from './account-plan.ts';
-import type { Subscribed } from './account-plan.ts';
-import { noEffects } from './billing-deps.ts';
-import type { BillingDeps, Effects } from './billing-deps.ts';
+import { accountPlanOf, FREE, type AccountPlan } from '../plans/index.ts';
+import {
+  applyPlan,
+  failedNotice,
+  liveOf,
+  standingOf,
+  subscribed,
+  tellTeams,
+  type Subscribed,
+} from './account-plan.ts';
+import { noEffects, type BillingDeps, type Effects } from './billing-deps.ts';
 import { endCheckout, findCheckout } from './checkouts-store.ts';
 import { accountOf, customerOf } from './customers.ts';
-import { addEvents } from './events.ts';
-import type { ClaimedEvent } from './events.ts';
+import { addEvents, type ClaimedEvent } from './events.ts';
 import { invoiceStatement, settleInvoice } from './invoicing.ts';
-import { invoicePaidBack, partOf } from './paid-back.ts';
-import type { Taxed } from './paid-back.ts';
+import { invoicePaidBack, partOf, type Taxed } from './paid-back.ts';
 import { feesOf } from './plan-fees.ts';
 import type { ProviderDispute, ProviderSession } from './provider.ts';
 import { settleSession } from './settle-session.ts';

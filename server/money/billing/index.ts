@@ -4,22 +4,21 @@
  */
 import { BillingService } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';
 import { apiError } from '@svc/proto/http/errors.ts';
-import { implement } from '@svc/proto/http/implement.ts';
-import type { Handlers } from '@svc/proto/http/implement.ts';
-import type { TeamBilling } from '../../access/teams/index.ts';
+import { implement, type Handlers } from '@svc/proto/http/implement.ts';
 import {
   becomePayer,
   payerOf,
   teamBillingPort,
   teamsFeature,
   teamsPaidBy,
+  type TeamBilling,
 } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import type { System } from '../../kit/feature.ts';
+import { declareFeature, fill, type System } from '../../kit/feature.ts';
 import { recordAct } from '../../kit/ledger/index.ts';
 import { budgetsFeature, markDirty } from '../budgets/index.ts';
-import type { FollowPlans } from '../plans/index.ts';
+import { availablePlans, plansFeature, type FollowPlans } from '../plans/index.ts';
 import { limitsFeature } from '../../engine/limits/index.ts';
 import { accountsFeature, planOfAccount } from '../../access/accounts/index.ts';
 import { apiKeysFeature } from '../../access/apikeys/index.ts';
@@ -27,17 +26,13 @@ import { amountsFeature } from '../amounts/index.ts';
 import { buyCredit, costsFeature } from '../costs/index.ts';
 import { creditsFeature } from '../credits/index.ts';
 import { meteringFeature } from '../metering/index.ts';
-import { availablePlans, plansFeature } from '../plans/index.ts';
 import { statementsFeature } from '../statements/index.ts';
-import { declareFeature, fill } from '../../kit/feature.ts';
 import { createAvailability } from './availability.ts';
-import { checkoutCredit, checkoutPlan, portal } from './checkout.ts';
-import type { CheckoutDeps } from './checkout.ts';
+import { checkoutCredit, checkoutPlan, portal, type CheckoutDeps } from './checkout.ts';
 import { startBillingLoops } from './loops.ts';
 import type { Provider } from './provider.ts';
 import { createPurchases } from './purchase.ts';
-import { addLooks, looksLeft } from './reconcile.ts';
-import type { Looks, LooksLeft } from './reconcile.ts';
+import { addLooks, looksLeft, type Looks, type LooksLeft } from './reconcile.ts';
 import { createRedirectCheck } from './redirects.ts';
 import { openProvider } from './stripe.ts';
 import { accountPlan, listStatements, teamBilling } from './views.ts';

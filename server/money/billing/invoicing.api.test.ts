@@ -2,8 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { waitFor } from '../../../test/setup/wait-for.ts';
-import { DAY, HOUR, startShop } from '../../../test/setup/shop.ts';
-import type { Buyer, Shop } from '../../../test/setup/shop.ts';
+import { DAY, HOUR, startShop, type Buyer, type Shop } from '../../../test/setup/shop.ts';
 import { newId } from '../../base/ids.ts';
 import { purchase, useCredit } from '../credits/index.ts';
 import { addLooks } from './reconcile.ts';

@@ -6,10 +6,14 @@
 import { moneyOf } from '../amounts/index.ts';
 import { meterWords } from '../metering/index.ts';
 import { SELF_HOSTED } from '../plans/index.ts';
-import { linesOf, SHORTFALL, statementById } from '../statements/index.ts';
-import type { StatementLineRow, StatementRow } from '../statements/index.ts';
-import { noEffects } from './billing-deps.ts';
-import type { BillingDeps, Effects } from './billing-deps.ts';
+import {
+  linesOf,
+  SHORTFALL,
+  statementById,
+  type StatementLineRow,
+  type StatementRow,
+} from '../statements/index.ts';
+import { noEffects, type BillingDeps, type Effects } from './billing-deps.ts';
 import { accountOf, customerOf, ensureCustomer } from './customers.ts';
 import type { InvoiceLine, ProviderInvoice } from './provider.ts';
 import { followInvoice } from './statement-moves.ts';

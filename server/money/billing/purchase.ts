@@ -20,11 +20,10 @@ import {
   findOpen,
   insertCheckout,
   leaveCheckout,
+  type Checkout,
 } from './checkouts-store.ts';
-import type { Checkout } from './checkouts-store.ts';
 import { addEvents } from './events.ts';
-import { isFailure } from './provider.ts';
-import type { ProviderSession, SessionOrder } from './provider.ts';
+import { isFailure, type ProviderSession, type SessionOrder } from './provider.ts';
 
 /** What is bought, and where people come back to. */
 export type Wish = Pick<

@@ -4,8 +4,7 @@ import { appendAudit } from '../../kit/ledger/index.ts';
 import { PROVIDER_ACTOR, returnUsed } from '../credits/index.ts';
 import type { Change } from './billing-deps.ts';
 import type { ProviderInvoice } from './provider.ts';
-import { moveStatement } from '../statements/index.ts';
-import type { Move, StatementRow } from '../statements/index.ts';
+import { moveStatement, type Move, type StatementRow } from '../statements/index.ts';
 
 /** As the invoice stands. Undefined: a draft says nothing. */
 function stateOf({ state, isFailed }: ProviderInvoice): Move['to'] | undefined {

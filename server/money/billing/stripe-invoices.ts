@@ -1,7 +1,6 @@
 /** Invoices, refunds and disputes at Stripe. */
 import type { InvoiceLine, Provider, ProviderInvoice } from './provider.ts';
-import { orMissing } from './stripe-ask.ts';
-import type { Ask } from './stripe-ask.ts';
+import { orMissing, type Ask } from './stripe-ask.ts';
 import { disputeOf, idOf, invoiceOf } from './stripe-values.ts';
 
 const PAGE = 100;

@@ -5,10 +5,8 @@
  */
 import type Stripe from 'stripe';
 import type { PaymentSettings } from '../amounts/index.ts';
-import { ProviderError } from './provider.ts';
-import type { Provider } from './provider.ts';
-import { asProviderError, orMissing } from './stripe-ask.ts';
-import type { Ask } from './stripe-ask.ts';
+import { ProviderError, type Provider } from './provider.ts';
+import { asProviderError, orMissing, type Ask } from './stripe-ask.ts';
 import { sessionOf, subscriptionOf } from './stripe-values.ts';
 import { verifiedEvent } from './stripe-event.ts';
 import { invoiceCalls } from './stripe-invoices.ts';

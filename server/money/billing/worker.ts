@@ -3,8 +3,14 @@
  * whose claim has gone to another one changes nothing.
  */
 import type { BillingDeps } from './billing-deps.ts';
-import { claimEvents, finishEvent, RENEW_EVERY_MS, renewEvent, returnEvent } from './events.ts';
-import type { ClaimedEvent } from './events.ts';
+import {
+  claimEvents,
+  finishEvent,
+  RENEW_EVERY_MS,
+  renewEvent,
+  returnEvent,
+  type ClaimedEvent,
+} from './events.ts';
 import { handlerOf } from './handle.ts';
 import { isFailure } from './provider.ts';
 

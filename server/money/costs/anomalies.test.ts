@@ -4,23 +4,20 @@ import {
   AnomaliesRequestSchema,
   CostContributorKind,
   CostsService,
+  type AnomaliesResponse,
 } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { AnomaliesResponse } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
-import { createWorld } from '../../../test/setup/work/world.ts';
-import type { World } from '../../../test/setup/work/world.ts';
+import { createWorld, type World } from '../../../test/setup/work/world.ts';
 import { publish } from '../../kit/events/index.ts';
 import type { Database } from '../../base/db/index.ts';
-import { JobNotYet } from '../../kit/jobs/index.ts';
-import type { Job } from '../../kit/jobs/index.ts';
+import { JobNotYet, type Job } from '../../kit/jobs/index.ts';
 import { addDays } from '../metering/index.ts';
 import { anomalies } from './anomalies.ts';
 import { addMissing, ANOMALY_JOB, anomalyJob } from './anomaly-watch.ts';
-import { seedDays } from './testing/days.ts';
-import type { SeededDay } from './testing/days.ts';
+import { seedDays, type SeededDay } from './testing/days.ts';
 
 const there = await has('postgres');
 const TODAY = '2026-11-10';

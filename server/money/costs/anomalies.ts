@@ -1,14 +1,15 @@
 /** Days of a team and of its projects that stand out, and what grew on them. */
-import type { AnomaliesRequest, AnomaliesResponse } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import { AnomaliesResponseSchema } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import {
+  AnomaliesResponseSchema,
+  type AnomaliesRequest,
+  type AnomaliesResponse,
+} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { shown } from '../../kit/resource/index.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { addDays, countDays, dayOf } from '../metering/index.ts';
-import { anomalyOn, DAYS_READ, DAYS_SEEN, HISTORY_DAYS_MIN } from './anomaly.ts';
-import type { Anomaly, Series } from './anomaly.ts';
-import { contributorsOf, seriesOf } from './anomaly-reads.ts';
-import type { Contributor, ScopedSeries } from './anomaly-reads.ts';
+import { anomalyOn, DAYS_READ, DAYS_SEEN, HISTORY_DAYS_MIN, type Anomaly, type Series } from './anomaly.ts';
+import { contributorsOf, seriesOf, type Contributor, type ScopedSeries } from './anomaly-reads.ts';
 
 const THRESHOLD_PCT = 50;
 /** More than these in one answer tell nobody more. */

@@ -1,7 +1,6 @@
 /** Costs by day, of a team and its projects, and of environments and runners on days that stand out. */
 import type { Ctx } from '../../kit/context.ts';
-import { DIFFERENCE_MIN } from './anomaly.ts';
-import type { Anomaly, Series } from './anomaly.ts';
+import { DIFFERENCE_MIN, type Anomaly, type Series } from './anomaly.ts';
 import type { CostDays } from './days.ts';
 import { median } from './median.ts';
 import { costAt } from './priced-days.ts';

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addDays } from '../metering/index.ts';
-import { anomalyOn, baselineOf } from './anomaly.ts';
-import type { Series } from './anomaly.ts';
+import { anomalyOn, baselineOf, type Series } from './anomaly.ts';
 
 const UNIT = 10n ** 12n;
 const FIRST = '2026-08-03'; // A Monday.

@@ -2,8 +2,7 @@
 // No TeamScope: what the plan of a team’s payer includes, over all teams of the payer.
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { includedMs, paidMonth } from '../plans/index.ts';
-import type { PaidMonth } from '../plans/index.ts';
+import { includedMs, paidMonth, type PaidMonth } from '../plans/index.ts';
 
 /** By the first day of the month. Of a month that is not there nothing is included. */
 export type Months = ReadonlyMap<string, PaidMonth>;

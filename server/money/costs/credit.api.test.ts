@@ -1,12 +1,10 @@
 /** Credit over the real door: the ledger, what is left, and who may see it. */
-import { createSvcSDK } from '@svc/sdk';
-import type { SvcSDK } from '@svc/sdk';
+import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../../test/setup/needs.ts';
 import { firstSession, join, newKey, stranger } from '../../../test/setup/people.ts';
 import { refused } from '../../../test/setup/refused.ts';
-import { startTestServer } from '../../../test/setup/server.ts';
-import type { TestServer } from '../../../test/setup/server.ts';
+import { startTestServer, type TestServer } from '../../../test/setup/server.ts';
 import { disputeOpened, disputeWon, purchase, refund, useCredit } from '../credits/index.ts';
 
 const postgresHere = await has('postgres');

@@ -1,17 +1,12 @@
 /** Charges by day, from `cost_days`: month after month, in the order of its key. */
 import { meterWords } from '../metering/index.ts';
-import { monthAfter, rowKey } from '../plans/index.ts';
-import type { Coverage } from '../plans/index.ts';
+import { monthAfter, rowKey, type Coverage } from '../plans/index.ts';
 import type { Charge } from './charge.ts';
 import { monthsPaid, netBefore } from './coverage.ts';
-import { monthsOf } from './days.ts';
-import type { CostDays } from './days.ts';
-import { monthOfTeam } from './export-account.ts';
-import type { Month } from './export-account.ts';
-import { nextDay, pieces, PIECE } from './export-of.ts';
-import type { ExportOf } from './export-of.ts';
-import { createSplitter } from './split.ts';
-import type { Part } from './split.ts';
+import { monthsOf, type CostDays } from './days.ts';
+import { monthOfTeam, type Month } from './export-account.ts';
+import { nextDay, pieces, PIECE, type ExportOf } from './export-of.ts';
+import { createSplitter, type Part } from './split.ts';
 
 export interface Row {
   readonly day: string;

@@ -3,15 +3,11 @@
  * included or paid from credit of a row of days is that of its first items.
  */
 import { addDays, meterWords } from '../metering/index.ts';
-import { rowKey } from '../plans/index.ts';
-import type { DayRow } from '../plans/index.ts';
+import { rowKey, type DayRow } from '../plans/index.ts';
 import type { Charge } from './charge.ts';
-import { monthOfTeam } from './export-account.ts';
-import type { Month } from './export-account.ts';
-import { adjusted, costOf, spansOf, splitRows } from './export-days.ts';
-import type { MonthSpan } from './export-days.ts';
-import { nextDay, pieces, PIECE } from './export-of.ts';
-import type { ExportOf } from './export-of.ts';
+import { monthOfTeam, type Month } from './export-account.ts';
+import { adjusted, costOf, spansOf, splitRows, type MonthSpan } from './export-days.ts';
+import { nextDay, pieces, PIECE, type ExportOf } from './export-of.ts';
 import type { Part } from './split.ts';
 
 interface Row {

@@ -2,17 +2,18 @@
  * Costs as a file, by the columns of FOCUS 1.2. A file that fails on the way is broken off by the door, which
  * no client takes for a whole one.
  */
-import { CostExportDetail } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
-import type { ExportCsvRequest, ExportJsonRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
+import {
+  CostExportDetail,
+  type ExportCsvRequest,
+  type ExportJsonRequest,
+} from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { Slots } from '../../base/slots.ts';
 import { decimalOf } from '../amounts/index.ts';
 import type { Pricing } from '../plans/index.ts';
 import type { Charge, ExportedTeam } from './charge.ts';
-import { CSV_HEADER, csvLines, jsonLines } from './columns.ts';
-import type { Lines } from './columns.ts';
-import { costDaysOf } from './days.ts';
-import type { CostDays } from './days.ts';
+import { CSV_HEADER, csvLines, jsonLines, type Lines } from './columns.ts';
+import { costDaysOf, type CostDays } from './days.ts';
 import { dayCharges } from './export-days.ts';
 import { itemCharges } from './export-items.ts';
 import type { ExportOf } from './export-of.ts';

@@ -5,10 +5,8 @@ import type { CostForecast } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { decimalOf } from '../amounts/index.ts';
 import { dayOf, monthOf, nanosByDay } from '../metering/index.ts';
 import type { PaidMonth } from '../plans/index.ts';
-import { forecastOf, historyFrom, netLater } from './forecast.ts';
-import type { History, Spent } from './forecast.ts';
-import { costAt } from './priced-days.ts';
-import type { MeterDay } from './priced-days.ts';
+import { forecastOf, historyFrom, netLater, type History, type Spent } from './forecast.ts';
+import { costAt, type MeterDay } from './priced-days.ts';
 
 type Reader = Pick<Ctx, 'db' | 'teams'>;
 

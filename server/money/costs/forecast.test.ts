@@ -1,8 +1,7 @@
 /** What a month is likely to come to. */
 import { describe, expect, it } from 'vitest';
 import { addDays } from '../metering/index.ts';
-import { forecastOf, historyFrom } from './forecast.ts';
-import type { Spent } from './forecast.ts';
+import { forecastOf, historyFrom, type Spent } from './forecast.ts';
 
 const UNIT = 10n ** 12n;
 const spent = (units: number): Spent => ({ list: BigInt(units) * UNIT, ms: units * 1_000 });

@@ -1,7 +1,6 @@
 /** What a month is likely to come to. */
 import { addDays, countDays, monthOf } from '../metering/index.ts';
-import { monthAfter } from '../plans/index.ts';
-import type { PaidMonth } from '../plans/index.ts';
+import { monthAfter, type PaidMonth } from '../plans/index.ts';
 import { median } from './median.ts';
 import type { CostAt } from './priced-days.ts';
 

@@ -7,16 +7,14 @@ import {
 } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { newId } from '../../base/ids.ts';
 import { addDays } from '../metering/index.ts';
 import { anomalies } from './anomalies.ts';
 import { summary } from './summary.ts';
-import { seedDays } from './testing/days.ts';
-import type { SeededDay } from './testing/days.ts';
+import { seedDays, type SeededDay } from './testing/days.ts';
 
 const there = await has('postgres');
 const TODAY = '2026-11-10';

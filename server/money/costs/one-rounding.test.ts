@@ -4,8 +4,7 @@ import { CostsService, SummaryRequestSchema } from '@svc/proto/gen/svc/costs/v1/
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createFakeClock } from '../../../test/setup/clock.ts';
-import { createMoneyWorld } from '../../../test/setup/money/months.ts';
-import type { MoneyWorld } from '../../../test/setup/money/months.ts';
+import { createMoneyWorld, type MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { payableStep } from '../amounts/index.ts';

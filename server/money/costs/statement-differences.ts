@@ -5,10 +5,8 @@
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import { paidMonth, SELF_HOSTED } from '../plans/index.ts';
-import { SHORTFALL, usageLines } from '../statements/index.ts';
-import type { Line } from '../statements/index.ts';
-import { amountsOf, isOf } from './differences.ts';
-import type { Check, Difference, Looked } from './differences.ts';
+import { SHORTFALL, usageLines, type Line } from '../statements/index.ts';
+import { amountsOf, isOf, type Check, type Difference, type Looked } from './differences.ts';
 
 interface Head {
   readonly row: string;

@@ -4,8 +4,7 @@
  */
 import type { Ctx } from '../../kit/context.ts';
 import { monthOf } from '../metering/index.ts';
-import { coveredRows } from './coverage.ts';
-import type { Months } from './coverage.ts';
+import { coveredRows, type Months } from './coverage.ts';
 import type { CostDays } from './days.ts';
 
 export const PARTS_MAX = 200;

@@ -5,8 +5,7 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../base/db/index.ts';
 import { addEvent } from '../../kit/events/index.ts';
-import { appendAudit } from '../../kit/ledger/index.ts';
-import type { AuditActor } from '../../kit/ledger/index.ts';
+import { appendAudit, type AuditActor } from '../../kit/ledger/index.ts';
 import { balanceOf } from './blocks.ts';
 
 /** Whose word it is that a month is closed, and that credit was used or has ended. */

@@ -3,8 +3,7 @@
 import type { Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import type { Fragment } from '../../base/sql.ts';
-import { lockCredit } from './post.ts';
-import type { CreditKind } from './post.ts';
+import { lockCredit, type CreditKind } from './post.ts';
 
 /** Minor units: the last entry. */
 export async function balanceOf(sql: SqlTag, teamId: string): Promise<number> {

@@ -1,7 +1,6 @@
 /** How credit comes: bought, or granted by those who run the installation. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
-import { apiError } from '@svc/proto/http/errors.ts';
-import type { ApiError } from '@svc/proto/http/errors.ts';
+import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { findTeam } from '../../access/teams/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
@@ -11,10 +10,8 @@ import { notFound } from '../../kit/not-found.ts';
 import { change } from '../../kit/resource/index.ts';
 import { moneyOf } from '../amounts/index.ts';
 import { record } from './acts.ts';
-import { restOf } from './blocks.ts';
-import type { LedgerEntry } from './blocks.ts';
-import { assertAmount, assertPayable, lockCredit, post, postLocked } from './post.ts';
-import type { Transfer } from './post.ts';
+import { restOf, type LedgerEntry } from './blocks.ts';
+import { assertAmount, assertPayable, lockCredit, post, postLocked, type Transfer } from './post.ts';
 
 export interface Purchase {
   readonly teamId: string;

@@ -1,8 +1,7 @@
 /** Random acts against a model in memory; and the same acts all at once, after which the invariants hold. */
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestDatabase } from '../../../test/setup/database.ts';
-import type { TestDatabase } from '../../../test/setup/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../../test/setup/database.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { testCtx } from '../../../test/setup/work/ctx.ts';
 import { systemClock } from '../../base/clock.ts';

@@ -7,8 +7,7 @@
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError } from '@svc/proto/http/errors.ts';
 import { problem } from '@svc/proto/http/json-text.ts';
-import { isUniqueViolation } from '../../base/db/index.ts';
-import type { Database, SqlTag } from '../../base/db/index.ts';
+import { isUniqueViolation, type Database, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import type { Fragment } from '../../base/sql.ts';
 import { moneyOf, payableStep } from '../amounts/index.ts';

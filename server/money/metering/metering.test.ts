@@ -3,14 +3,12 @@
  * it, and whatever the server's time zone.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createBuildWorld } from '../../../test/setup/builds/build-world.ts';
-import type { BuildWorld } from '../../../test/setup/builds/build-world.ts';
+import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { publish } from '../../kit/events/index.ts';
 import { announce } from '../../engine/work/sql.ts';
 import { systemScope } from '../../kit/authorise.ts';
-import { openDatabase } from '../../base/db/index.ts';
-import type { SqlTag } from '../../base/db/index.ts';
+import { openDatabase, type SqlTag } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { metered, meteredDays } from './index.ts';
 

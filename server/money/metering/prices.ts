@@ -1,8 +1,7 @@
 /** Prices of the installation: published ahead, never changed, in force by the time of a claim. */
 // No TeamScope: rows of an account, a credential or the installation, which belong to no team.
 import { desc, eq } from 'drizzle-orm';
-import { apiError } from '@svc/proto/http/errors.ts';
-import type { ApiError } from '@svc/proto/http/errors.ts';
+import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import type { Database } from '../../base/db/index.ts';
 import { newId } from '../../base/ids.ts';
 import { databaseNow, ms } from '../../base/sql.ts';

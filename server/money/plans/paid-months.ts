@@ -3,14 +3,19 @@
  * statements does not depend on how many they are.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
-import { teamsPaidWith } from '../../access/teams/index.ts';
-import type { PaidTeam } from '../../access/teams/index.ts';
+import { teamsPaidWith, type PaidTeam } from '../../access/teams/index.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';
-import { FREE, planById, SELF_HOSTED } from './catalogue.ts';
-import type { CataloguePlan } from './catalogue.ts';
+import { FREE, planById, SELF_HOSTED, type CataloguePlan } from './catalogue.ts';
 import type { Pricing } from '../amounts/index.ts';
-import { monthAfter, monthEnd, poolMs, sharesOf } from './included.ts';
-import type { Coverage, DayRow, PlanFrom } from './included.ts';
+import {
+  monthAfter,
+  monthEnd,
+  poolMs,
+  sharesOf,
+  type Coverage,
+  type DayRow,
+  type PlanFrom,
+} from './included.ts';
 
 export interface PaidMonth {
   readonly payerId: string | null;

@@ -13,8 +13,7 @@
 import type { Database, SqlTag } from '../../base/db/index.ts';
 import { teamsWithShortfall } from '../credits/index.ts';
 import { METERED } from '../metering/index.ts';
-import { monthAfter, monthEnd } from '../plans/index.ts';
-import type { Pricing } from '../plans/index.ts';
+import { monthAfter, monthEnd, type Pricing } from '../plans/index.ts';
 import { settle } from './settle.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,6 @@
 /** What a statement says: figures that can be checked by hand, and how it moves on. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createMoneyWorld, pricing } from '../../../test/setup/money/months.ts';
-import type { MoneyWorld } from '../../../test/setup/money/months.ts';
+import { createMoneyWorld, pricing, type MoneyWorld } from '../../../test/setup/money/months.ts';
 import { has } from '../../../test/setup/needs.ts';
 import { systemScope } from '../../kit/authorise.ts';
 import type { SqlTag } from '../../base/db/index.ts';

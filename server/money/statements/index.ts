@@ -1,15 +1,12 @@
 /** Statements: what each month of each team came to, made when the month is closed. */
-import type { System } from '../../kit/feature.ts';
-import { startLoop } from '../../base/loop.ts';
-import type { Loop } from '../../base/loop.ts';
+import { declareFeature, type System } from '../../kit/feature.ts';
+import { startLoop, type Loop } from '../../base/loop.ts';
 import { databaseNow } from '../../base/sql.ts';
-import type { Pricing } from '../amounts/index.ts';
+import { amountsFeature, type Pricing } from '../amounts/index.ts';
 import { teamsFeature } from '../../access/teams/index.ts';
-import { amountsFeature } from '../amounts/index.ts';
 import { creditsFeature } from '../credits/index.ts';
 import { meteringFeature } from '../metering/index.ts';
 import { plansFeature } from '../plans/index.ts';
-import { declareFeature } from '../../kit/feature.ts';
 import { closeDue } from './close.ts';
 
 export { closeDue, closedSince, isDue, openMonth, unsettledMonth, waitingFor } from './close.ts';

@@ -2,8 +2,7 @@
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import type { SqlTag } from '../../base/db/index.ts';
 import { payableOf, picoOf } from '../amounts/index.ts';
-import { includedMs } from '../plans/index.ts';
-import type { Coverage } from '../plans/index.ts';
+import { includedMs, type Coverage } from '../plans/index.ts';
 
 /** Meter of a line for credit that was refunded after it was used: it has no time and no price. */
 export const SHORTFALL = 'credit.shortfall';

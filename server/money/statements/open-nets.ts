@@ -1,7 +1,6 @@
 /** Net costs that no statement has settled yet. */
 import type { Who } from '../../kit/resource/index.ts';
-import { paidMonth } from '../plans/index.ts';
-import type { Pricing } from '../plans/index.ts';
+import { paidMonth, type Pricing } from '../plans/index.ts';
 import { totalsOf, usageLines } from './lines.ts';
 
 export interface OpenNet {

@@ -9,10 +9,8 @@ import { addEvent } from '../../kit/events/index.ts';
 import { newId } from '../../base/ids.ts';
 import { appendAudit } from '../../kit/ledger/index.ts';
 import { BILLING_ACTOR, lockCredit, shortfallOf, useCredit } from '../credits/index.ts';
-import { paidMonth } from '../plans/index.ts';
-import type { Pricing } from '../plans/index.ts';
-import { shortfallLine, totalsOf, usageLines } from './lines.ts';
-import type { Line, Totals } from './lines.ts';
+import { paidMonth, type Pricing } from '../plans/index.ts';
+import { shortfallLine, totalsOf, usageLines, type Line, type Totals } from './lines.ts';
 import { wordsOf } from './words.ts';
 
 export interface TeamMonth {
