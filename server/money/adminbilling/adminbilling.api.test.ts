@@ -1,4 +1,4 @@
-/** What staff do with prices, credit and months, over the real door. */
+/** Tests what staff do with prices, credit and months, over HTTP against the real server. */
 import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { report } from '../../../test/setup/money/reports.ts';

@@ -1,4 +1,4 @@
-/** The job of a long act of staff. */
+/** This job does a long act of staff. */
 import { isConnectionError } from '../../base/db/index.ts';
 import type { System } from '../../kit/feature.ts';
 import { doubling, JobFailed, JobNotYet, type JobKind } from '../../kit/jobs/index.ts';

@@ -1,4 +1,7 @@
-/** Payments: the provider, the currency of the installation, and where people come back to. */
+/**
+ * These settings are about payments: the provider, the currency of the installation, and where people come
+ * back to.
+ */
 import {
   address,
   choice,

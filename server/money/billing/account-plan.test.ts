@@ -1,4 +1,4 @@
-/** What subscriptions come to. */
+/** Tests which plan and standing subscriptions come to. */
 import { describe, expect, it } from 'vitest';
 import { NOTHING_BOUGHT, type AccountPlan } from '../plans/index.ts';
 import { GRACE_MS, planOfKey, standingOf, subscribed, withGrace } from './account-plan.ts';

@@ -1,6 +1,6 @@
 /**
- * What people begin: a plan, a change of it, the portal, credit. Each answer is an address of the provider,
- * which is in no log and no entry of the ledger.
+ * People begin here what they buy: a plan, a change of it, the portal, credit. Each answer is an address of
+ * the provider, which is in no log and no entry of the ledger.
  */
 import { CheckoutKind } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { CheckoutRequest, PortalRequest } from '@svc/proto/gen/svc/billing/v1/billing_pb.ts';

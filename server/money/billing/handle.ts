@@ -1,6 +1,6 @@
 /**
- * What each event is about. It says only which object to read: what the object is now decides, so that events
- * may come late, twice and in any order.
+ * This file says what is done for each event. An event says only which object to read: what the object is now
+ * decides, so that events may come late, twice and in any order.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { appendAudit, PLATFORM_CHAIN } from '../../kit/ledger/index.ts';
@@ -69,7 +69,7 @@ const dispute: Handler = async (deps, { objectId, lane }) => {
   return await invoicePaidBack(deps, { paymentId: found.paymentId, lane }, back);
 };
 
-/** Session of a purchase of credit. Undefined: the payment was for something else. */
+/** Returns the session of a purchase of credit, or undefined when the payment was for something else. */
 async function paidSession(
   { provider }: BillingDeps,
   paymentId: string,
@@ -154,7 +154,7 @@ const surplus: Handler = async (deps, { objectId, lane }) => {
   };
 };
 
-/** Everything of an account. */
+/** Reads everything of an account. */
 const account: Handler = async (deps, { lane }) => {
   const fees = await feesOf(deps, lane, await deps.provider.planInvoicesOf(lane));
   return both(fees, await planOf(deps, lane), async ({ db, now }) => {

@@ -44,7 +44,7 @@ export type { Looks } from './reconcile.ts';
 export interface Reconciling {
   /** Throws `billing_unconfigured`. */
   assertConfigured(): void;
-  /** In a transaction: workers take its looks when that has ended. */
+  /** Begins in a transaction; workers take its looks when that has ended. */
   begin(db: Database, now: Date): Promise<Looks>;
   /** Of those that were begun at that moment. */
   left(sql: SqlTag, now: Date): Promise<LooksLeft>;
@@ -168,8 +168,8 @@ function configured<T>(deps: T | undefined): T {
 }
 
 /**
- * From now on; who pays already goes on. What the plans of both include reaches other teams of theirs, whose
- * gates come or go.
+ * Makes the caller pay for the team from now on. What the plans of both include reaches other teams of
+ * theirs, whose gates come or go.
  */
 async function payFrom(followPlans: FollowPlans, ctx: Ctx, teamId: string): Promise<void> {
   const { caller, clock } = ctx;
@@ -189,6 +189,6 @@ async function payFrom(followPlans: FollowPlans, ctx: Ctx, teamId: string): Prom
   });
   const { sql } = ctx.db;
   const left = from === null ? [] : await teamsPaidBy(sql, { payerId: from, before: now });
-  // Not under the lock of the team's row: whoever holds a mark may be waiting for that.
+  // This happens outside of the lock of the team's row, since whoever holds a mark may wait for that lock.
   await markDirty(sql, [teamId, ...left]);
 }

@@ -24,7 +24,7 @@ describe.skipIf(!postgresHere)('a statement', () => {
   afterEach(() => shop.stripe.api.up());
 
   const sqlOf = () => shop.server.db.sql;
-  /** A payer with a customer and a card. */
+  /** Makes a payer with a customer and a card. */
   const payer = async (): Promise<Buyer> => {
     const buyer = await shop.buyer();
     await shop.subscribe(buyer);

@@ -1,7 +1,7 @@
 /**
- * Invoices of statements. What is there is looked for first, by our own mark: an answer may have been lost,
- * and the provider forgets keys after a day. An invoice is read before it is made final; if it is not over
- * exactly what is due, it is deleted and those who run the installation are told.
+ * This file makes the invoices of statements. It looks first for what is there, by our own mark: an answer
+ * may have been lost, and the provider forgets keys after a day. An invoice is read before it is made final;
+ * if it is not over exactly what is due, it is deleted and those who run the installation are told.
  */
 import { moneyOf } from '../amounts/index.ts';
 import { meterWords } from '../metering/index.ts';

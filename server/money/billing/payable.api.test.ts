@@ -40,7 +40,7 @@ describe.skipIf(!postgresHere).each(FAMILIES)('a month in $currency', ({ currenc
     await shop.server.call(path, { as: shop.server.first.staffApiKey, body });
   const cents = (more: Record<string, unknown>, ...fields: readonly string[]) =>
     fields.map((field) => Number(more[field]));
-  /** Tables with differences. The days are seeded, and have no events. */
+  /** This lists the tables with differences. The days are seeded, and have no events. */
   const differing = async () => {
     const { differences } = await read(`GET /teams/${buyer.teamId}/costs/verify`);
     return new Set((differences as Array<{ table: string }>).map(({ table }) => table));
@@ -95,7 +95,7 @@ describe.skipIf(!postgresHere).each(FAMILIES)('a month in $currency', ({ currenc
     ]);
     for (const line of lines)
       expect(cents(line, 'listCents', 'netCents').map((each) => each % step)).toEqual([0, 0]);
-    // What was metered is exact.
+    // Amounts that were metered are exact.
     expect(lines.map(({ list }) => list)).toEqual(['0.005100000000', '303.027400000000']);
     expect(await differing()).toEqual(new Set(['cost_days']));
   });
@@ -121,7 +121,7 @@ describe.skipIf(!postgresHere).each(FAMILIES)('a month in $currency', ({ currenc
       staff(`POST /admin/billing/teams/${buyer.teamId}/credits`, { amountCents, reason: 'an outage' });
     if (step > 1) expect((await grant(step + 1)).text).toContain(`a multiple of ${step}`);
     expect((await grant(step * 3)).status).toBe(201);
-    // One of before.
+    // This credit came before the rule.
     const { db } = shop.server;
     const old = { teamId: buyer.teamId, source: 'crt_old', at: new Date() };
     await post(db, { ...old, kind: 'grant', from: 'granted', to: 'available', cents: step * 2 + (step - 1) });

@@ -1,5 +1,5 @@
 /**
- * A purchase, from the wish to the page of the provider:
+ * This file takes a purchase from the wish to the page of the provider:
  *
  *     creating ──the provider has made its page──> open ──paid, or to be paid later──> completed
  *        └────────── given up, or too old ──────────┴──> expired | failed

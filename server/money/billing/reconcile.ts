@@ -27,7 +27,7 @@ export interface Look {
 
 const added = (rows: readonly unknown[]): number => rows.length;
 
-/** In an event's id: of two servers that look at the same time one adds it. */
+/** This part of an event's id is the same for two servers that look at the same time, so that one adds it. */
 function slot(now: Date, everyMs: number, all: boolean): string {
   return all ? `now${now.getTime()}` : String(Math.floor(now.getTime() / everyMs));
 }

@@ -28,7 +28,7 @@ export async function settleSession(
   return async (change) => await settle({ ...change, row, session });
 }
 
-/** Undefined: nothing is wrong with it. */
+/** Returns undefined when nothing is wrong with the session. */
 function strangeness(
   session: ProviderSession,
   row: Checkout | undefined,

@@ -1,7 +1,7 @@
 /**
- * Stripe as a provider. The library is loaded with the first call. Each call that creates has a key of ours,
- * so that it may be made again when its answer was lost; the provider forgets keys after a day, so that
- * whoever comes later looks for what is there first.
+ * This file makes Stripe a provider. The library is loaded with the first call. Each call that creates has a
+ * key of ours, so that it may be made again when its answer was lost; the provider forgets keys after a day,
+ * so that whoever comes later looks for what is there first.
  */
 import type Stripe from 'stripe';
 import type { PaymentSettings } from '../amounts/index.ts';
@@ -14,7 +14,7 @@ import { invoiceCalls } from './stripe-invoices.ts';
 const TIMEOUT_MS = 6_000;
 const PAGE = 100;
 
-/** Undefined: payments are not configured. */
+/** Returns undefined when payments are not configured. */
 export function openProvider(payments: PaymentSettings): Provider | undefined {
   const { stripeSecretKey: key, stripeApiBase, stripeWebhookSecrets, tax } = payments;
   if (key === undefined) return undefined;

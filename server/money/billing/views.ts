@@ -80,7 +80,7 @@ export async function teamBilling(
   });
 }
 
-/** All statements of a team, page by page. */
+/** This lists all statements of a team, page by page. */
 export async function listStatements(
   request: ListStatementsRequest,
   ctx: Ctx,
@@ -93,7 +93,7 @@ export async function listStatements(
   return { ...next, statements: items.map((row) => shown(StatementSchema, row)) };
 }
 
-/** What `account.plan` says beside the limits of the installation. */
+/** Limits of the installation that `account.plan` shows where the plan has no lower ones. */
 export interface AccountLimits extends TeamLimits {
   readonly requestsPerMinute: number;
   readonly apiKeysMax: number;

@@ -14,7 +14,7 @@ import {
 import { handlerOf } from './handle.ts';
 import { isFailure } from './provider.ts';
 
-/** At once in one pass, each of another customer. */
+/** So many events are handled at once, each of another customer. */
 const AT_ONCE = 8;
 
 /** Returns how many were claimed. */

@@ -23,7 +23,7 @@ const there = await has('postgres');
 const TODAY = '2026-11-10';
 const YESTERDAY = '2026-11-09';
 const RPC = `${CostsService.typeName}/Anomalies`;
-/** At 0.0001 a second. */
+/** Milliseconds that cost this much at 0.0001 a second. */
 const UNIT_MS = 10_000_000;
 
 describe.skipIf(!there)('anomalies', () => {
@@ -53,7 +53,7 @@ describe.skipIf(!there)('anomalies', () => {
       db.sql,
       rows.map((row) => ({ teamId, ...row })),
     );
-  /** Ten weeks up to yesterday: two quiet projects, of which one is loud on some days. */
+  /** This seeds ten weeks up to yesterday: two quiet projects, of which one is loud on some days. */
   const usual = async (loud: Readonly<Record<string, number>> = {}) => {
     const rows = Array.from({ length: 70 }, (_row, n) => addDays(YESTERDAY, -n));
     await days(

@@ -16,7 +16,7 @@ const THRESHOLD_PCT = 50;
 const ANOMALIES_MAX = 100;
 
 export interface FoundAnomaly extends Anomaly {
-  /** Absent: the whole team. */
+  /** It is absent for the whole team. */
   readonly projectId: string | undefined;
   readonly projectName: string | undefined;
   readonly contributors: readonly Contributor[];
@@ -54,7 +54,7 @@ export async function anomalies(request: AnomaliesRequest, ctx: Ctx): Promise<An
   });
 }
 
-/** Newest first; of one day the team itself first, then what grew most. */
+/** This returns the newest first; within a day the team itself comes first, then what grew most. */
 export async function findAnomalies(
   who: Pick<Ctx, 'db' | 'teams'>,
   { teamId, thresholdPct = THRESHOLD_PCT, days }: AnomaliesQuestion,

@@ -12,7 +12,7 @@ const CANDIDATES_MAX = 20;
 const CONTRIBUTORS_MAX = 3;
 
 export interface ScopedSeries extends Series {
-  /** Absent: the whole team. */
+  /** It is absent for the whole team. */
   readonly projectId: string | undefined;
   readonly projectName: string | undefined;
 }
@@ -80,10 +80,10 @@ function seriesOfScope(rows: readonly DayOfScope[]): ScopedSeries {
 
 export interface Contributor {
   readonly kind: 'environment' | 'runner';
-  /** Absent: work of no environment. */
+  /** It is absent for work of no environment. */
   readonly id: string | undefined;
   readonly name: string | undefined;
-  /** Of an environment. */
+  /** Project of an environment. */
   readonly projectId: string | undefined;
   readonly projectName: string | undefined;
   readonly actual: bigint;

@@ -1,7 +1,7 @@
 /**
- * Tells of the anomalies of each day, once: a job a team, which looks at one day after the other while the
- * team uses something. Its row is what remembers the day: what is told and the step to the next day are one
- * transaction. A team that begins, or begins again, is found by a sweep over the teams.
+ * The anomalies of each day are told here, once. Each team has a job, which looks at one day after the other
+ * while the team uses something. Its row is what remembers the day: what is told and the step to the next day
+ * are one transaction. A team that begins, or begins again, is found by a sweep over the teams.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { publishedUntil, addEvent } from '../../kit/events/index.ts';

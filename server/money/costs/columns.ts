@@ -108,7 +108,7 @@ const FIGURES: Group = {
   },
 };
 
-/** Those that are no meter. */
+/** Words for SKUs that are no meter. */
 const SKU_WORDS: Readonly<Record<string, string>> = { credit: 'Credit' };
 
 const isPlan = ({ meter }: Charge): boolean => meter?.startsWith('plan.') === true;

@@ -1,4 +1,7 @@
-/** Costs over the real door: who may read them, hostile questions, and exports that end early. */
+/**
+ * Tests costs over HTTP against the real server: who may read them, hostile questions, and exports that end
+ * early.
+ */
 import { connect } from 'node:net';
 import { createSvcSDK, type SvcSDK } from '@svc/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

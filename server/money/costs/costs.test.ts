@@ -1,4 +1,4 @@
-/** The receipt of a run and of a build. */
+/** This file tests the receipt of a run and of a build. */
 import { CostsService } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createBuildWorld, type BuildWorld } from '../../../test/setup/builds/build-world.ts';

@@ -94,7 +94,7 @@ describe.skipIf(!postgresHere)('credit of a team', () => {
       await server.db.sql`
         insert into cost_days (team_id, period, day, meter, price_id, project_id, environment_id, runner_id, events, metered_ms, self_reported_ms, self_reported_count)
         select ${team}, ${period}::date, ${period}::date, 'run.runner', id, '', '', 'rnr_1', 1, ${ms}::bigint, 0, 0 from prices where meter = 'run.runner' and is_default`;
-    // 0.0001 usd a second.
+    // Time is priced at 0.0001 usd a second.
     await used(open!.month, 400_000_000);
     await used(open!.before, 100_000_000);
     await used(open!.long, 7_000_000_000);

@@ -1,4 +1,4 @@
-/** Credit of a team: its ledger, and what is left of it. */
+/** This file shows the credit of a team: its ledger, and what is left of it. */
 import {
   CreditBalanceResponseSchema,
   CreditEntrySchema,

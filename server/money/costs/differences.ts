@@ -17,11 +17,11 @@ export interface Difference {
 }
 
 export interface Looked {
-  /** Absent: every team. */
+  /** It is absent for every team. */
   readonly teamId?: string;
   /** The most differences of one kind. */
   readonly limit: number;
-  /** That of the installation, in which all of its money is. */
+  /** Currency of the installation, in which all of its money is counted. */
   readonly currency: string;
 }
 
@@ -32,7 +32,7 @@ export function amountsOf({ currency }: Looked): (cents: string | number) => str
   return (cents) => moneyOf(BigInt(cents), currency);
 }
 
-/** Condition on a column with a team's id. */
+/** Returns the condition that a column has the team's id. */
 export function isOf(sql: SqlTag, column: Fragment, { teamId }: Looked): Fragment {
   return teamId === undefined ? sql`true` : sql`${column} = ${teamId}`;
 }

@@ -1,4 +1,4 @@
-/** The receipt of a run or a build. */
+/** This file makes the receipt of a run or a build. */
 import { ReceiptLineSchema, type ExplainRequest } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
 import type { Ctx } from '../../kit/context.ts';
 import { notFound } from '../../kit/not-found.ts';

@@ -1,4 +1,4 @@
-/** Charges by day, from `cost_days`: month after month, in the order of its key. */
+/** This file exports charges by day, from `cost_days`: month after month, in the order of its key. */
 import { meterWords } from '../metering/index.ts';
 import { monthAfter, rowKey, type Coverage } from '../plans/index.ts';
 import type { Charge } from './charge.ts';
@@ -16,7 +16,7 @@ export interface Row {
   readonly environmentId: string;
   readonly runnerId: string;
   readonly ms: number;
-  /** Null: no runner said. */
+  /** It is null where no runner said. */
   readonly selfReportedMs: number | null;
   readonly nanos: number;
 }
@@ -34,7 +34,7 @@ export interface MonthSpan {
   readonly until: string;
 }
 
-/** The part of each month. */
+/** Returns the part of the days that falls into each month. */
 export function spansOf(of: CostDays): readonly MonthSpan[] {
   return monthsOf(of).map((period) => {
     const end = monthAfter(period);

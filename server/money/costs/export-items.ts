@@ -1,6 +1,6 @@
 /**
- * Charges by item of work, from `usage_events`: month after month, in the order of their reports. What was
- * included or paid from credit of a row of days is that of its first items.
+ * This file exports charges by item of work, from `usage_events`: month after month, in the order of their
+ * reports. What was included or paid from credit of a row of days is that of its first items.
  */
 import { addDays, meterWords } from '../metering/index.ts';
 import { rowKey, type DayRow } from '../plans/index.ts';

@@ -1,4 +1,4 @@
-/** Exports of costs: each row's arithmetic, what they sum to, closed months, and late reports. */
+/** Tests exports of costs: each row's arithmetic, what they sum to, closed months, and late reports. */
 import { create } from '@bufbuild/protobuf';
 import {
   CostExportDetail,
@@ -84,7 +84,7 @@ describe.skipIf(!there)('an export of costs', () => {
     );
   const name = async (id: string, given: string) =>
     await db.sql`insert into cost_names (team_id, id, name) values (${teamId}, ${id}, ${given}) on conflict (team_id, id) do update set name = excluded.name`;
-  /** Two months of rows with odd milliseconds, more than one piece of them. */
+  /** This seeds two months of rows with odd milliseconds, more than one piece of them. */
   const seedMany = async () =>
     await days(
       ...Array.from({ length: PIECE + 700 }, (_row, n) => ({
@@ -339,7 +339,7 @@ describe.skipIf(!there)('an export of costs', () => {
   });
 });
 
-/** RFC 4180. */
+/** This parses CSV by RFC 4180. */
 function parseCsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];

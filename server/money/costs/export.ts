@@ -1,6 +1,6 @@
 /**
- * Costs as a file, by the columns of FOCUS 1.2. A file that fails on the way is broken off by the door, which
- * no client takes for a whole one.
+ * This file exports costs as CSV or JSON, by the columns of FOCUS 1.2. A file that fails on the way is broken
+ * off by the door, which no client takes for a whole one.
  */
 import {
   CostExportDetail,

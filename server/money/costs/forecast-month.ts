@@ -1,4 +1,4 @@
-/** A forecast of a team's current month. */
+/** This file makes the forecast of a team's current month. */
 import type { Row } from '../../kit/resource/index.ts';
 import type { Ctx } from '../../kit/context.ts';
 import type { CostForecast } from '@svc/proto/gen/svc/costs/v1/costs_pb.ts';
@@ -10,7 +10,7 @@ import { costAt, type MeterDay } from './priced-days.ts';
 
 type Reader = Pick<Ctx, 'db' | 'teams'>;
 
-/** What a forecast is made of beside this month's own days. */
+/** A forecast is made of these, beside this month's own days. */
 export interface MonthSoFar {
   /** Days before this month, and what all of them cost at other prices. */
   readonly history: History;
@@ -95,7 +95,7 @@ async function historyOf(
   return { today, firstDay, days: spentOf(before), costAt: costAt(meters, nanosOn) };
 }
 
-/** What each day came to. */
+/** Returns what each day came to. */
 export function spentOf(meters: readonly MeterDay[]): ReadonlyMap<string, Spent> {
   const days = new Map<string, Spent>();
   for (const { day, list, ms } of meters) {

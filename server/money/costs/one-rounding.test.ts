@@ -37,7 +37,7 @@ describe.skipIf(!there)('minor units', () => {
   it('of lines that are half a cent each are a cent each, everywhere', async () => {
     await world.openFrom('2026-09-01');
     const teamId = await world.team();
-    // 0.005 each; the sum of them is 0.02.
+    // Each line is 0.005, and the sum of them is 0.02.
     for (const meter of METERS)
       await seedDays(world.db.sql, [{ teamId, day: '2026-10-05', meter, ms: 50_000 }]);
     expect(await figures(teamId, 'usd')).toEqual({ summary: 4, parts: 4, pending: 4 });

@@ -1,4 +1,7 @@
-/** What covered a row of days: a discount covers whole rows, so that a partly covered one becomes several. */
+/**
+ * This file splits a row of days by what covered it. A discount covers whole rows, so that a partly covered
+ * one becomes several.
+ */
 import type { CoveredBy } from './charge.ts';
 
 export interface DayCost {
@@ -10,7 +13,7 @@ export interface DayCost {
 }
 
 export interface Part {
-  /** Null: it is to be paid. */
+  /** It is null for time that is to be paid. */
   readonly coveredBy: CoveredBy | null;
   readonly ms: number;
 }
@@ -29,7 +32,7 @@ export interface Splitter {
   split(row: DayCost): Part[];
 }
 
-/** `net`: of what comes before the first row. */
+/** Makes a splitter; `net` is the net cost of what comes before the first row. */
 export function createSplitter({ granted, bought }: Credit, net = 0n): Splitter {
   const ends: ReadonlyArray<readonly [CoveredBy, bigint]> =
     granted + bought === 0n

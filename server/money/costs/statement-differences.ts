@@ -19,7 +19,7 @@ interface Head {
   readonly netOfLines: string;
 }
 
-/** What a statement says is the sum of its lines. */
+/** A statement says the sums of its lines. */
 const headsSummed: Check = async (sql, looked) => {
   const rows = await sql<Head[]>`
     select s.id as row, s.state, s.list_cents::text as list, s.net_cents::text as net, s.due_cents::text as due, s.credit_cents::text as credit,
@@ -42,7 +42,7 @@ const headsSummed: Check = async (sql, looked) => {
 
 interface TakenCredit {
   readonly row: string;
-  /** Null: there is no such statement. */
+  /** It is null where there is no such statement. */
   readonly credit: string | null;
   readonly shortfall: string;
   readonly taken: string;
@@ -105,7 +105,7 @@ const settledKept: Check = async (sql, looked) =>
 
 interface GivenBack {
   readonly row: string;
-  /** Null: there is no such statement. */
+  /** It is null where there is no such statement. */
   readonly state: string | null;
   readonly used: string;
   readonly returned: string;

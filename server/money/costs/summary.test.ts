@@ -24,7 +24,7 @@ const there = await has('postgres');
 const NOW = new Date('2026-11-10T12:00:00Z');
 const RPC = `${CostsService.typeName}/Summary`;
 
-/** Exact sum of decimal texts. */
+/** This returns the exact sum of decimal texts. */
 const sum = (texts: readonly string[]): string => {
   const pico = texts
     .reduce((total, text) => total + BigInt(text.replace('.', '')), 0n)

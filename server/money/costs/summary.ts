@@ -1,4 +1,4 @@
-/** Costs of a time: their sums, so that parts sum to the whole, and a forecast. */
+/** This file answers with the costs of a time: their sums, so that parts sum to the whole, and a forecast. */
 import {
   CostSummarySchema,
   type CostDay,

@@ -23,8 +23,8 @@ export interface Verified extends Counts {
 }
 
 /**
- * Differences of one team, or of all. Each look is one statement, and sees one moment: work that goes on
- * meanwhile differs in none of them.
+ * This returns the differences of one team, or of all. Each check is one statement, and sees one moment: work
+ * that goes on meanwhile differs in none of them.
  */
 export async function differencesOf(db: Database, looked: Looked): Promise<Verified> {
   return await db.transact(async ({ sql }) => {

@@ -1,6 +1,6 @@
 /**
- * What is told of credit beside the ledger: an entry of the audit for each act, and an event when little is
- * left.
+ * What happens to credit is told beside the ledger too: each act has an entry of the audit, and there is an
+ * event when little is left.
  */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import type { Database } from '../../base/db/index.ts';

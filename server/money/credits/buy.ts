@@ -1,4 +1,4 @@
-/** How credit comes: bought, or granted by those who run the installation. */
+/** This file adds credit: it is bought, or granted by those who run the installation. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { apiError, type ApiError } from '@svc/proto/http/errors.ts';
 import { findTeam } from '../../access/teams/index.ts';
@@ -59,8 +59,8 @@ export interface Grant {
 }
 
 /**
- * For staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or cannot be paid,
- * or an end that is not ahead.
+ * Grants credit, for staff. Throws `not_found`, and `validation_failed` for an amount that is not whole or
+ * cannot be paid, or an end that is not ahead.
  */
 export async function grant(
   ctx: Ctx,
@@ -103,8 +103,8 @@ export interface Revocation {
 }
 
 /**
- * For staff: takes back what is left of a grant. Repeated, it answers the first one. Throws `not_found`, and
- * `state_conflict` when nothing is left.
+ * Takes back what is left of a grant, for staff. A repeated call gets the first answer. Throws `not_found`,
+ * and `state_conflict` when nothing is left.
  */
 export async function revokeGrant(ctx: Ctx, revocation: Revocation): Promise<Omit<LedgerEntry, 'seq'>> {
   const { teamId, grantId, reason } = revocation;

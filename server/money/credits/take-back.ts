@@ -65,7 +65,7 @@ export interface Refund {
   readonly eventId?: string | undefined;
 }
 
-/** Undefined: no such purchase is known (yet). */
+/** Returns undefined when no such purchase is known (yet). */
 export async function refund(
   db: Database,
   { purchase, totalCents, at, eventId }: Refund,

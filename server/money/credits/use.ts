@@ -1,4 +1,4 @@
-/** How credit goes: statements use it, and granted credit ends. */
+/** This file takes credit: statements use it, and granted credit ends. */
 // No TeamScope: called by gateways, workers and the outbox, which act for no caller.
 import { startLoop, type Loop } from '../../base/loop.ts';
 import type { Database, SqlTag } from '../../base/db/index.ts';

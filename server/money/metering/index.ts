@@ -78,7 +78,7 @@ export interface Days {
   readonly to: string;
 }
 
-/** Days with usage, oldest first; one entry for each kind and executor. */
+/** This returns days with usage, oldest first, with one entry for each kind and executor. */
 export async function meteredDays({ db, teams }: Who, { teamId, from, to }: Days): Promise<MeteredDay[]> {
   const { day, meter, period, events } = costDays;
   const kind = sql<MeteredDay['kind']>`split_part(${meter}, '.', 1)`;
@@ -110,7 +110,7 @@ export async function meteredDays({ db, teams }: Who, { teamId, from, to }: Days
 
 export type RatedEvent = UsageEvent & { readonly nanosPerSecond: number; readonly currency: string };
 
-/** Events of a run, or of a build, oldest first. */
+/** This returns the events of a run or of a build, oldest first. */
 export async function eventsOf(
   { db, teams }: Who,
   { teamId, itemId }: { readonly teamId: string; readonly itemId: string },

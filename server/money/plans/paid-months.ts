@@ -1,6 +1,6 @@
 /**
- * Months of many payers at once: under which plan each is, and which of its time that covers. The number of
- * statements does not depend on how many they are.
+ * This file reads the months of many payers at once: under which plan each is, and which of its time that
+ * covers. The number of statements does not depend on how many they are.
  */
 // No TeamScope: given the row, or the team, that the call was authorised for.
 import { teamsPaidWith, type PaidTeam } from '../../access/teams/index.ts';
@@ -111,11 +111,11 @@ interface DayMs {
   readonly ms: number;
 }
 
-/** A row for each team, with the place of its group. */
+/** Each team has a row with the place of its group. */
 const asRows = (groups: readonly Group[]) =>
   groups.flatMap(({ teamIds }, n) => teamIds.map((teamId) => ({ team_id: teamId, n })));
 
-/** Oldest first; in the order of the groups. */
+/** This returns the months in the order of the groups, oldest first. */
 async function daysOf(
   sql: SqlTag,
   { period, groups }: { readonly period: string; readonly groups: readonly Group[] },

@@ -1,4 +1,4 @@
-/** Valid requests of each RPC, for the tests of the contract. */
+/** This file lists valid requests of each RPC, for the tests of the contract. */
 import { nothing, type Requests } from '../../../test/contract/requests.ts';
 
 export const requests: Requests = {

@@ -1,4 +1,4 @@
-/** Statements: what each month of each team came to, made when the month is closed. */
+/** A statement says what a month of a team came to, and is made when the month is closed. */
 import { declareFeature, type System } from '../../kit/feature.ts';
 import { startLoop, type Loop } from '../../base/loop.ts';
 import { databaseNow } from '../../base/sql.ts';
@@ -20,7 +20,7 @@ export type { Move, StatementLineRow, StatementRow } from './store.ts';
 
 const EVERY_MS = 60_000;
 
-/** By the database's clock: a server whose own is wrong closes no month too soon. */
+/** This goes by the database's clock, so that a server whose own is wrong closes no month too soon. */
 function startClosing(system: System, pricing: Pricing): Loop {
   const { db, onError } = system;
   const closing = { db, pricing, onError };

@@ -13,7 +13,7 @@ export interface Line {
   readonly priceId: string;
   readonly meteredMs: number;
   readonly includedMs: number;
-  /** In pico-units. */
+  /** Amount in pico-units. */
   readonly list: bigint;
   readonly included: bigint;
   readonly listCents: number;

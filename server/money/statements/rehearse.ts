@@ -32,7 +32,9 @@ export async function rehearse(closing: Omit<Closing, 'onError'>, now: Date): Pr
   }
 }
 
-/** Figures of the last of these months. The earlier ones take their part of the credit first. */
+/**
+ * This returns the figures of the last of these months. The earlier ones take their part of the credit first.
+ */
 async function rehearseMonth(
   { db, pricing, onProgress }: Omit<Closing, 'onError'>,
   periods: readonly string[],

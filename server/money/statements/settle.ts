@@ -35,9 +35,9 @@ interface Settled extends Totals {
 }
 
 /**
- * Undefined: the team used nothing and owes nothing, or the month has had its statement. The lock on the
- * credit of the team comes first: of two closers the second one waits for it, and finds what the first one
- * wrote.
+ * Returns undefined when the team used nothing and owes nothing, or the month has had its statement. The lock
+ * on the credit of the team comes first: of two closers the second one waits for it, and finds what the first
+ * one wrote.
  */
 export async function settle(db: Database, pricing: Pricing, month: TeamMonth): Promise<Figures | undefined> {
   return await db.transact(async (tx) => {

@@ -33,7 +33,7 @@ export const usageFeature = declareFeature({
   start: () => ({ services: [createUsage()] }),
 });
 
-/** Both ends as `YYYY-MM-DD`. */
+/** Both ends are written `YYYY-MM-DD`. */
 function daysOf(
   { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
   now: Date,
