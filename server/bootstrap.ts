@@ -1,8 +1,8 @@
 /**
- * The first start: both regions, the service's own pool, a staff account, its team, two API keys. Runs in one
- * transaction under an advisory lock, so that of several servers on an empty database one does it. The
- * secrets go to `DATA_DIR/bootstrap.json` (0600) before the commit: a file without its rows is written anew
- * by the next start, rows without their file could never be used.
+ * The first start makes both regions, the service's own pool, a staff account, its team and two API keys. It
+ * runs in one transaction under an advisory lock, so that of several servers on an empty database one does
+ * it. The secrets go to `DATA_DIR/bootstrap.json` (0600) before the commit: a file without its rows is
+ * written anew by the next start, rows without their file could never be used.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

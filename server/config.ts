@@ -1,4 +1,6 @@
-/** Every setting of the server: those of the process, and those that each feature declares. */
+/**
+ * This file reads every setting of the server: those of the process, and those that each feature declares.
+ */
 import {
   readSettings,
   type Environment,
@@ -17,7 +19,7 @@ export const SETTINGS = {
 };
 
 export interface Config extends ProcessSettings {
-  /** Returns the settings of a feature. */
+  /** This returns the settings of a feature. */
   of<F extends Feature, S extends SettingsTable>(feature: Declared<F, S>): SettingsOf<S>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * `node server/dist/main.js doctor`: looks at what a server needs, changes nothing, and says what to do in a
+ * `node server/dist/main.js doctor` looks at what a server needs, changes nothing, and says what to do in a
  * line each. Nothing is served meanwhile, so that it can be run beside a server, and before one.
  */
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ import { createSecrets, findKek } from './base/secrets.ts';
 interface Finding {
   readonly name: string;
   readonly detail: string;
-  /** What to do. Undefined: it is well. */
+  /** Next step; it is undefined where all is well. */
   readonly advice?: string;
 }
 
@@ -71,7 +71,7 @@ export async function examine(config: Config, write: (line: string) => void): Pr
 const line = (sign: string, name: string, text: string): string =>
   `${sign.padEnd(7)}${name.padEnd(13)}${text}\n`;
 
-/** A note at most: teams may have registries of their own. */
+/** This is a note at most, since teams may have registries of their own. */
 async function registryLine(config: Config): Promise<string> {
   const { localRegistry } = config.of(registriesFeature);
   if (localRegistry !== 'auto' && localRegistry !== 'off') return line('ok', 'registry', localRegistry);
@@ -131,7 +131,10 @@ async function examineDatabase(
   }
 }
 
-/** Whether every setting and every host leads to one database. False: nothing more can be said of it. */
+/**
+ * Says whether every setting and every host leads to one database. When it returns false, nothing more can be
+ * said of it.
+ */
 async function examineWays(
   addresses: Config & { readonly databaseUrl: string },
   check: Check,

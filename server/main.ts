@@ -1,4 +1,4 @@
-/** `npm start`: the platform, until SIGTERM or SIGINT. The settings are in config.ts. */
+/** `npm start` runs the platform, until SIGTERM or SIGINT. The settings are in config.ts. */
 import { startGateway } from '@svc/gateway/index.ts';
 import { boundWords } from '@svc/proto/process/bound.ts';
 import type { Bootstrap } from './bootstrap.ts';
@@ -19,7 +19,7 @@ function readOrExplain(): Config | undefined {
   }
 }
 
-/** For people; scripts read the line that begins with `listening on`. */
+/** The banner is for people; scripts read the line that begins with `listening on`. */
 function banner(config: Config, { baseUrl, port, internalPort, localRegistry }: RunningServer): string {
   const rows: ReadonlyArray<readonly [string, string]> = [
     ['bound to', boundWords(config.host, port)],

@@ -1,4 +1,4 @@
-/** The server as a whole: first start, several at once, stop, limits, pages. */
+/** This file tests the server as a whole: first start, several at once, stop, limits, pages. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -56,9 +56,11 @@ export interface RunningServer {
   readonly baseUrl: string;
   /** Of the internal gRPC, when it is served. */
   readonly internalPort: number | undefined;
-  /** Where images of teams without a registry go; empty: nowhere. */
+  /**
+   * Registry to which images of teams without a registry of their own go; it is empty where they go nowhere.
+   */
   readonly localRegistry: string;
-  /** Only of the very first start. */
+  /** Present after the very first start alone. */
   readonly firstStart: Bootstrap | undefined;
   readonly db: Database;
   stop(): Promise<void>;
@@ -199,8 +201,8 @@ function watchDatabase({ config, db, registry, onError }: Unported, log: Logger)
 }
 
 /**
- * Loops in the order of the features, jobs of all of them in one worker. Old rows are deleted by one feature
- * after the other.
+ * This starts loops in the order of the features, and jobs of all of them in one worker. Old rows are deleted
+ * by one feature after the other.
  */
 function startBackground(system: Unported, features: readonly Feature[], stops: Stops): void {
   const { db, clock, registry, onError } = system;
@@ -319,12 +321,12 @@ async function openStore(
 }
 
 interface Settled {
-  /** That the server works under from then on. */
+  /** Role that the server works under from then on. */
   readonly role: string | undefined;
   readonly installation: string | undefined;
 }
 
-/** As their owner. */
+/** This settles the tables as their owner. */
 async function settleTables(url: string, log: Logger): Promise<Settled> {
   const owner = openDatabase({ url, max: 1, name: 'svc-migrate' });
   try {

@@ -1,4 +1,4 @@
-/** Who may do what, over the real door: credentials, tenants, scopes, roles, forgery. */
+/** Tests who may do what, over HTTP against the real server: credentials, tenants, scopes, roles, forgery. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { has } from '../../test/setup/needs.ts';

@@ -1,7 +1,7 @@
 /**
- * The pipeline of the server's public RPCs: feature gate, authentication and rate limit (admission.ts), scope
- * and role, then idempotency, then the implementation. The door does the protocol around it: parsing,
- * validation, deadline, error bodies.
+ * This file is the pipeline of the server's public RPCs: feature gate, authentication and rate limit
+ * (admission.ts), scope and role, then idempotency, then the implementation. The door does the protocol
+ * around it: parsing, validation, deadline, error bodies.
  */
 import type { Message } from '@bufbuild/protobuf';
 import type { App, CallContext, RpcGate } from '@svc/proto/http/call.ts';
@@ -35,7 +35,7 @@ export interface AppDeps {
   readonly changes: CredentialChanges;
   readonly gate: FeatureGate;
   readonly limits: Limits;
-  /** Of services and parts of them; together they must implement every public RPC, each once. */
+  /** Handlers of services and of parts of them; together they must implement every public RPC, each once. */
   readonly handlers: ReadonlyArray<Handlers<Ctx>>;
   /** Default: the public RPCs of the contract. */
   readonly rpcs?: readonly RpcInfo[];

@@ -1,4 +1,4 @@
-/** Idempotency-Key over the real door and a real PostgreSQL. */
+/** This file tests Idempotency-Key over HTTP against the real server. */
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

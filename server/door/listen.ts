@@ -1,4 +1,7 @@
-/** The public port: every app behind one door, the pages beside them, and what is told of each call. */
+/**
+ * This file opens the public port: every app behind one door, the pages beside them, and what is told of each
+ * call.
+ */
 import type { App } from '@svc/proto/http/call.ts';
 import type { CallRecord } from '@svc/proto/http/active-call.ts';
 import { createDoor, type Endpoint } from '@svc/proto/http/door.ts';

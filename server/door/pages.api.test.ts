@@ -95,7 +95,8 @@ describe.skipIf(!postgresHere)('the contract page', () => {
       const once = await unread(1);
       ratio = Math.min(ratio, (await unread(20)) / once);
     }
-    // Twenty times as much without the bound. A kernel keeps a few answers for each reader, which are served.
+    // Without the bound it is twenty times as much. A kernel keeps a few answers for each reader, which are
+    // served.
     expect(ratio).toBeLessThan(8);
     // 60 connections × 20 answers × 0.7 MiB would be 840.
     expect(grown).toBeLessThan(150);

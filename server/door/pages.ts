@@ -1,4 +1,6 @@
-/** What operators and tools read with a plain GET: health, readiness, figures, the contract. */
+/**
+ * This file serves what operators and tools read with a plain GET: health, readiness, figures, the contract.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -74,8 +76,8 @@ export interface PagesDeps {
 }
 
 /**
- * Live while the event loop turns; ready while a database answers that takes writes, and no disk is full.
- * Without the broker work is slower, not lost: that is a metric.
+ * The server is live while the event loop turns, and ready while a database answers that takes writes, and no
+ * disk is full. Without the broker work is slower, not lost: that is a metric.
  */
 export function createPages(deps: PagesDeps): Pages {
   const { metrics, metricsToken, gate, ...state } = deps;
@@ -105,7 +107,9 @@ export function createPages(deps: PagesDeps): Pages {
 
 const STANDBY = 'the database is a standby: it takes no writes until it is promoted';
 
-/** Undefined: none. Those who ask at the same time share one question. */
+/**
+ *  This returns the problem of the database, or undefined. Those who ask at the same time share one question.
+ */
 function askOnce({ sql }: Database): () => Promise<string | undefined> {
   let asked: Promise<string | undefined> | undefined;
   const ask = async (): Promise<string | undefined> => {

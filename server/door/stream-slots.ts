@@ -1,6 +1,6 @@
 /**
- * How many streams a caller, an account and a connection hold at once. A stream costs memory and looks at the
- * database for as long as it is open, which no rate of calls bounds.
+ * A caller, an account and a connection may hold a limited number of streams at once. A stream costs memory
+ * and looks at the database for as long as it is open, which no rate of calls bounds.
  */
 import { networkOf, readAddress } from '@svc/proto/http/address.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
@@ -39,7 +39,7 @@ export function createStreamSlots(limits: StreamLimits): StreamSlots {
   };
 }
 
-/** Undefined: that of a trusted proxy, which many callers share. */
+/** Returns undefined for the connection of a trusted proxy, which many callers share. */
 function connectionOf({ request, remoteAddress }: CallContext): object | undefined {
   const peer = request.socket.remoteAddress ?? '';
   if ((readAddress(peer) ?? peer) !== remoteAddress) return undefined;

@@ -1,4 +1,4 @@
-/** Streams over every door: when their head comes, and how many may be open at once. */
+/** Tests streams over every door: when their head comes, and how many may be open at once. */
 import { create, toBinary } from '@bufbuild/protobuf';
 import {
   connect,

@@ -105,7 +105,7 @@ describe('createCompanion()', () => {
       asOf: '2026-03-01T12:00:00Z',
       features: good,
     });
-    // A failed try counts: the next page does not wait for a service that is away.
+    // A failed try counts, so that the next page does not wait for a service that is away.
     await shown();
     expect(asked).toHaveLength(2);
     clock.advance(10_000);

@@ -1,8 +1,9 @@
 /**
- * The present view of one process. The one pointer to it is owned by this closure and moves in two ways: by
- * `install`, when this process itself has committed a change, and by `refresh`, when the database turns out
- * to hold another revision. That is noticed by NOTIFY at once, and by looking twice a second, because what is
- * sent while the listening connection is down is lost. While the database is away the last view stays.
+ * This file holds the present view of one process. The one pointer to it is owned by this closure and moves
+ * in two ways: by `install`, when this process itself has committed a change, and by `refresh`, when the
+ * database turns out to hold another revision. That is noticed by NOTIFY at once, and by looking twice a
+ * second, because what is sent while the listening connection is down is lost. While the database is away the
+ * last view stays.
  */
 import { startLoop } from '../base/loop.ts';
 import type { Database } from '../base/db/index.ts';
@@ -23,7 +24,7 @@ export interface Follower {
   install(states: StoredStates): void;
   /** Reads the states when the database holds another revision than the view. */
   catchUp(): Promise<void>;
-  /** Runs after each new view. Returns the function that ends it. */
+  /** This calls the listener after each new view. Returns the function that ends this. */
   onChange(listener: () => void): () => void;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What remains of each change: the history, the audit ledger, the list, the events. */
+/** Tests what remains of each change: the history, the audit ledger, the list, the events. */
 import postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';

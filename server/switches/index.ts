@@ -1,4 +1,4 @@
-/** Platform features: what is switched on, and why not. */
+/** This file starts platform features, which say what is switched on, and why something is not. */
 import { declareFeature } from '../kit/feature.ts';
 import { settings } from './platformfeatures.settings.ts';
 import { addFeatureMetrics } from './metrics.ts';
@@ -23,7 +23,7 @@ export interface PlatformFeaturesDeps {
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'mac'>;
   /**
-   * What this process's environment says, by the names of variables in the manifest; a variable that is not
+   * Values of this process's environment, by the names of variables in the manifest; a variable that is not
    * set has its default.
    */
   readonly variables: Readonly<Record<string, boolean>>;
@@ -43,7 +43,7 @@ export interface PlatformFeatures {
   isEnabled(key: FeatureKey): boolean;
   /** Grows with each change of a switch. */
   revision(): number;
-  /** Runs after each new snapshot. Returns the function that ends it. */
+  /** This calls the listener after each new snapshot. Returns the function that ends this. */
   onChange(listener: () => void): () => void;
   stop(): Promise<void>;
 }

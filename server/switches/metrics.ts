@@ -1,6 +1,6 @@
 /**
- * What a scrape is told about the features: read from the present view at that moment, so that nothing needs
- * to be kept up to date.
+ * A scrape is told about the features from the present view at that moment, so that nothing needs to be kept
+ * up to date.
  */
 import { Gauge, type Registry } from 'prom-client';
 import type { Snapshot } from './snapshot.ts';

@@ -114,7 +114,7 @@ describe.skipIf(!postgresHere)('platform features by OFREP', () => {
   });
 
   describe('with the web SDK, all flags at once', () => {
-    /** What the provider asked, by status. */
+    /** This lists what the provider asked, by status. */
     let answers: number[] = [];
     // The provider's own types do not know exactOptionalPropertyTypes.
     const providerOf = (credential?: string, pollInterval = 0): WebProvider => {
@@ -187,7 +187,7 @@ describe.skipIf(!postgresHere)('platform features by OFREP', () => {
       const client = OpenFeature.getClient('strict');
       expect(client.providerStatus).toBe(ProviderStatus.READY);
       for (let n = 0; n < 3; n += 1) expect(await client.getBooleanValue('host.ci', false)).toBe(true);
-      // The same bucket as the resolver's own path.
+      // This is the same bucket as that of the resolver's own path.
       expect((await strict.call('GET /platform-features/resolved')).status).toBe(429);
       const limited = await client.getBooleanDetails('host.ci', false);
       expect(limited).toMatchObject({ value: false, errorCode: ErrorCode.GENERAL });

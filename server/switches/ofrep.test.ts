@@ -1,4 +1,7 @@
-/** OFREP at a real door, with any features and any caller. The real clients are in ofrep.api.test.ts. */
+/**
+ * This file tests OFREP at a real door, with any features and any caller. The real clients are in
+ * ofrep.api.test.ts.
+ */
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
 import type { CallContext } from '@svc/proto/http/call.ts';
 import { createDoor, type CallRecord, type OpenDoor } from '@svc/proto/http/door.ts';

@@ -31,14 +31,14 @@ export function presentFeature(
   });
 }
 
-/** What staff see: every feature, and why. */
+/** Shows staff every feature, and why it is as it is. */
 export function presentForStaff({ features }: Snapshot): ResolvedResponse {
   return shown(ResolvedResponseSchema, {
     features: Object.fromEntries(features.map((feature) => [feature.key, feature])),
   });
 }
 
-/** What everybody sees: nothing but the names of what they can use. */
+/** Shows everybody nothing but the names of what they can use. */
 export function presentForEverybody(snapshot: Snapshot): ResolvedResponse {
   return shown(ResolvedResponseSchema, {
     features: Object.fromEntries(publicFeatures(snapshot).map(({ key }) => [key, { enabled: true }])),

@@ -1,4 +1,4 @@
-/** What everybody and what staff are shown of the features, over the real door. */
+/** Tests what everybody and what staff are shown of the features, over HTTP against the real server. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MANIFEST } from '@svc/proto/features/manifest.ts';
 import { has } from '../../test/setup/needs.ts';

@@ -1,4 +1,4 @@
-/** The operations of platform features. */
+/** This file implements the operations of platform features. */
 import type { FeatureDefinition } from '@svc/proto/features/definition.ts';
 import {
   FeatureChangeSchema,

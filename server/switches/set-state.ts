@@ -1,7 +1,7 @@
 /**
- * Moves a switch for a person or a program. What can be refused without the database is refused before the
- * transaction; the rest is decided under the lock, on the state that is really changed. The order of the
- * checks is part of the contract.
+ * This file moves a switch for a person or a program. What can be refused without the database is refused
+ * before the transaction; the rest is decided under the lock, on the state that is really changed. The order
+ * of the checks is part of the contract.
  */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { FeatureDefinition, SwitchState } from '@svc/proto/features/definition.ts';
@@ -33,7 +33,7 @@ const REASON_CHARS_MAX = 500;
 export interface SetStateDeps {
   readonly rules: Rules;
   find(key: string): FeatureDefinition;
-  /** At the commit. */
+  /** Installs the states at the commit. */
   install(states: StoredStates): void;
 }
 
@@ -164,7 +164,7 @@ function assertUnchanged({ definition, precondition }: WantedState, before: Effe
   );
 }
 
-/** A courtesy to readers of the history, no proof: callers name themselves. */
+/** The source is a courtesy to readers of the history and proves nothing: callers name themselves. */
 export function sourceOf(call: Pick<CallContext, 'header'>): ChangeSource {
   const client = call.header('x-svc-client');
   if (client === 'console' || client === 'cli') return client;

@@ -108,7 +108,7 @@ export async function writeChange(sql: SqlTag, states: StoredStates, change: Cha
   };
 }
 
-/** Newest first; `before`: revisions below this one. */
+/** Lists changes, newest first; `before` leaves revisions below this one. */
 export async function listChanges(
   sql: SqlTag,
   { key, before, take }: { readonly key: string; readonly before: number | undefined; readonly take: number },

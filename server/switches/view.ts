@@ -1,5 +1,5 @@
 /**
- * What a process answers from: one state of all switches, resolved, with the answers of the hot paths made
+ * A process answers from a view: one state of all switches, resolved, with the answers of the hot paths made
  * ready. A view never changes; a new state makes a new view, and swapping the one pointer to it changes
  * everything at once.
  */
@@ -17,7 +17,7 @@ import type { StoredStates } from './store.ts';
 
 export interface ReadyAnswer {
   readonly message: ResolvedResponse;
-  /** Of the very bytes of the JSON body: a change that its reader cannot see does not change it. */
+  /** Tag of the very bytes of the JSON body: a change that its reader cannot see does not change it. */
   readonly etag: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * One connection to the database for all its life. When it is lost its client gets nothing any more and no
- * second socket (client.ts), and what it was given and has not answered is rejected here: the driver forgets
- * some of that.
+ * This file keeps one connection to the database for all its life. When it is lost its client gets nothing
+ * any more and no second socket (client.ts), and what it was given and has not answered is rejected here: the
+ * driver forgets some of that.
  *
  * It is opened once, at its first statement: host after host is dialled, each with a client of its own, until
  * one is of the kind that is wanted and its session is as it must be (opening.ts). Nobody's statement is sent
@@ -45,7 +45,7 @@ const READ_ONLY = '25006';
 export function openConnection(options: ConnectionOptions, events: ConnectionEvents): Connection {
   const { hosts } = options;
   const pending = new Set<(error: Error) => void>();
-  /** What waits for the session. */
+  /** Statements that wait for the session. */
   const early: Array<() => void> = [];
   let whenIdle: (() => void) | undefined;
   let over: Error | undefined;

@@ -1,6 +1,6 @@
 /**
- * The database handle against a real PostgreSQL: values, transactions, waiting, listening, a database that
- * goes away.
+ * This file tests the database handle against a real PostgreSQL: values, transactions, waiting, listening, a
+ * database that goes away.
  */
 import { and, arrayContains, eq, gt, sql as fragment } from 'drizzle-orm';
 import { bigint, jsonb, pgTable, text } from 'drizzle-orm/pg-core';
@@ -162,7 +162,8 @@ describe.skipIf(!postgresHere)('openDatabase()', () => {
       const refusal = small.transact(async (outer) => {
         await outer.transact(async (db) => {
           db.afterRollback(async () => {
-            // The only connection for transactions: it would be waited for in vain if it were still held.
+            // It is the only connection for transactions, so that this would wait in vain if it were still
+            // held.
             await small.transact(async ({ sql }) => void (await sql`select 1`));
             seen.push('first');
           });

@@ -1,5 +1,5 @@
 /**
- * A real PostgreSQL of our own in the data folder, for one machine without a database server.
+ * This file runs a PostgreSQL of our own in the data folder, for one machine without a database server.
  *
  * The server process owns the cluster: `postgres.owner` names it, and a second one is refused. The cluster is
  * a process group of its own, so that Ctrl-C reaches the server first and the database last. After a kill -9

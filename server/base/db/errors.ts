@@ -44,7 +44,7 @@ const RETRY_CODES = new Set([
 
 const TEXT_CODES = new Set(['22021', '22P05']); // text that PostgreSQL cannot store, such as U+0000
 
-/** The driver's own error, also from inside of drizzle's wrapper. */
+/** This returns the driver's own error, also from inside of drizzle's wrapper. */
 function driverError(error: unknown): DriverError | undefined {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
     if (typeof (at as DriverError).code === 'string' && !(at instanceof ApiError)) return at;
@@ -80,7 +80,7 @@ export function diskFull(error: unknown): string | undefined {
   return met;
 }
 
-/** Whether this process has met a full disk just now. */
+/** Returns which full disk this process has met within the last minute, if any. */
 export const lastDiskFull = (): string | undefined =>
   performance.now() - metFullMs < FULL_MS ? metFull : undefined;
 

@@ -1,6 +1,7 @@
 /**
- * A primary and a standby, and one address with both hosts: who is dialled, what a promotion does to who is
- * connected, and the generation that it begins. Rows of test/faults do the same to whole servers under load.
+ * This file tests a primary and a standby, and one address with both hosts: who is dialled, what a promotion
+ * does to who is connected, and the generation that it begins. Rows of test/faults do the same to whole
+ * servers under load.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +27,7 @@ import {
   type Database,
 } from './index.ts';
 
-/** From the new primary's first answer to the first acknowledged write. */
+/** Time from the new primary's first answer to the first acknowledged write. */
 const WITHIN_MS = 2_000;
 
 describe.skipIf(!(await has('replication')))('a primary and its standby', () => {

@@ -1,8 +1,9 @@
 /**
- * Which database an address leads to. Two settings that must lead to one database may lead to two, and
- * nothing of what is sent by them would show it: migrations would run in the other one, and reads would come
- * from it. A primary and its standbys are one place: a cluster has its identifier from initdb, and a standby
- * is a copy of it. A dump that was restored is another place with the same installation.
+ * This file finds out which database an address leads to. Two settings that must lead to one database may
+ * lead to two, and nothing of what is sent by them would show it: migrations would run in the other one, and
+ * reads would come from it. A primary and its standbys are one place: a cluster has its identifier from
+ * initdb, and a standby is a copy of it. A dump that was restored is another place with the same
+ * installation.
  */
 import { Wrong } from '@svc/proto/process/settings.ts';
 import { hostName, readAddress, type Target } from './address.ts';
@@ -22,7 +23,7 @@ export interface Addresses {
 export interface Way {
   readonly setting: 'DATABASE_URL' | 'LISTEN_DATABASE_URL' | 'REPLICA_URL';
   readonly url: string;
-  /** Of several hosts this one. */
+  /** Host that is meant, where the address names several. */
   readonly only?: string;
 }
 
@@ -56,7 +57,7 @@ export async function assertOneDatabase(addresses: Addresses): Promise<void> {
   await Promise.all(ways.map(async (way) => await assertWay(own, way)));
 }
 
-/** Whether it answers. */
+/** This returns whether the address answers. */
 export async function assertWay(own: Place, way: Way): Promise<boolean> {
   const { setting, url, only } = way;
   // Whoever needs it says why it does not answer.

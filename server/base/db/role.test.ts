@@ -1,6 +1,6 @@
 /**
- * The role of the running server: what it may do to tables that are append-only, and what is said where there
- * can be no such role.
+ * This file tests the role of the running server: what it may do to tables that are append-only, and what is
+ * said where there can be no such role.
  */
 import { randomBytes } from 'node:crypto';
 import postgres from 'postgres';
@@ -37,7 +37,7 @@ describe.skipIf(!postgresHere)('the role of the running server', () => {
     await test?.drop();
   });
 
-  /** By the table, a column of it. */
+  /** Column of each table, by the table's name. */
   const history = {
     audit_entries: 'actor_id',
     platform_feature_changes: 'actor_id',

@@ -14,7 +14,7 @@ import { assertSession, SessionRefused } from './session.ts';
 
 const SESSION = { statementTimeoutMs: 5_000, role: WORK_ROLE };
 
-/** The refusal, or undefined. */
+/** Returns the refusal, or undefined. */
 async function refusal(url: string, mayBeShared = false): Promise<unknown> {
   const needs = { ...SESSION, url, setting: 'DATABASE_URL', mayBeShared };
   return await assertSession(needs).catch((error: unknown) => error);

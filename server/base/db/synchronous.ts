@@ -19,7 +19,7 @@ export interface Synchrony {
 export const NOT_SYNCHRONOUS =
   'commits do not wait for the standby: a promotion loses what was acknowledged and had not arrived there. Set synchronous_standby_names, as docs/self-hosting.md says';
 
-/** `expectsStandby`: the settings of this server name more than one host. */
+/** Reads whether commits wait; `expectsStandby` is true where the settings name more than one host. */
 export async function readSynchrony(sql: SqlTag, expectsStandby: boolean): Promise<Synchrony> {
   const [row] = await sql<Synchrony[]>`
     select current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') not in ('off', 'local') as waits,

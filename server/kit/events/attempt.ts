@@ -1,4 +1,4 @@
-/** One effect in a savepoint of its own. */
+/** This file runs one effect in a savepoint of its own. */
 import { isRefusal, type Database, type SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../feature.ts';
 import type { Fragment } from '../../base/sql.ts';

@@ -1,4 +1,4 @@
-/** Effects of events as parts of statements, and their names. */
+/** This file has effects of events as parts of statements, and their names. */
 import { Fragment, type SqlTag } from '../../base/db/index.ts';
 import type { EventEffect } from '../feature.ts';
 

@@ -1,4 +1,4 @@
-/** On workers: events on their way out, and what an effect could not take, which is tried again. */
+/** These loops run on workers. They publish events, and try again what an effect could not take. */
 import { startLoop, type Loop } from '../../base/loop.ts';
 import type { EventEffect, System } from '../feature.ts';
 import { wakeWorkers } from '../jobs/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Events on their way out, over the real door: usage, notifications and webhooks, from work that ends and
- * runners that fail.
+ * Tests how events are published, over HTTP against the real server: usage, notifications and webhooks, from
+ * work that ends and runners that fail.
  */
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
@@ -22,7 +22,7 @@ import { wakeWorkers } from '../jobs/index.ts';
 import { publish as publishDue } from '../../kit/events/index.ts';
 import { TIMED } from '../../../test/setup/timed.ts';
 
-/** One pass of the worker, or a part of it. */
+/** This runs one pass of the worker, or a part of it. */
 const publish = async (sql: SqlTag, batch?: number): Promise<number> =>
   await publishDue({
     sql,

@@ -104,7 +104,7 @@ async function play(
 
 const wordsOf = ({ message }: Error): string => message.slice(0, ERROR_MAX);
 
-/** Those that are played again; absent: any. */
+/** Effects that are played again; an absent field means any. */
 export interface Replayed {
   readonly effect?: string | undefined;
   readonly eventId?: string | undefined;

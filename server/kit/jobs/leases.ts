@@ -28,7 +28,7 @@ export interface Leases {
 
 interface Lease {
   readonly job: Claimed;
-  /** Of `performance.now()`, as the next one. */
+  /** Time by `performance.now()`, as the next one. */
   readonly endsAt: number;
   goodUntil: number;
   readonly loss: AbortController;

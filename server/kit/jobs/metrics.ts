@@ -1,6 +1,6 @@
 /**
- * What a scrape of a worker shows of jobs. What waits, runs and is dead is read from the database, and is the
- * same at every worker.
+ * This file counts jobs for the scrape of a worker. What waits, runs and is dead is read from the database,
+ * and is the same at every worker.
  */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SqlTag } from '../../base/db/index.ts';

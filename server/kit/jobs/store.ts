@@ -9,7 +9,7 @@ const DEAD_KEPT_MS = 30 * 24 * 60 * 60_000;
 const ERROR_MAX = 1_000;
 
 export interface NewJob {
-  /** Null: work of the installation. */
+  /** It is null for work of the installation. */
   readonly teamId: string | null;
   readonly kind: string;
   /** What the job is about, with the name of what that is: lanes of all kinds are one set. */
@@ -91,7 +91,7 @@ export function missingJobsAdded(
     on conflict (kind, key) where state <> 'dead' do nothing`;
 }
 
-/** Whether a team has jobs of a kind that wait or run. */
+/** Says whether a team has jobs of a kind that wait or run. */
 export async function hasJobs(
   sql: SqlTag,
   { kind, teamId }: Pick<NewJob, 'kind'> & { readonly teamId: string },
@@ -101,7 +101,7 @@ export async function hasJobs(
   return found.length > 0;
 }
 
-/** Whether a job of this key is open. */
+/** Returns the condition that a job of this key is open. */
 export function isJobOpen(sql: SqlTag, kind: string, key: Fragment): Fragment {
   return sql`exists (select 1 from jobs j where j.kind = ${kind} and j.key = ${key} and j.state <> 'dead')`;
 }
@@ -144,7 +144,7 @@ const LOOK = 1_000;
 
 /** A job whose worker is lost runs still, past its time. */
 async function claimInTurn(sql: SqlTag, claims: readonly Claim[]): Promise<readonly Claimed[]> {
-  /** Of one team, or of the installation: each of the two finds its first ones by the index. */
+  /** Finds the first jobs of one team, or of the installation, each by the index. */
   const firstOf = (ofQueue: Fragment): Fragment => sql`
     (select j.id, j.lane, j.due_at from jobs j
       where j.kind = q.kind and ${ofQueue} and j.state <> 'dead' and j.due_at <= now()
@@ -226,7 +226,7 @@ export async function finishJobs(sql: SqlTag, done: readonly JobClaim[]): Promis
 
 export interface Return {
   readonly inMs: number;
-  /** Undefined: nothing was tried, and no attempt is counted. */
+  /** It is undefined where nothing was tried; then no attempt is counted. */
   readonly error?: string;
 }
 

@@ -97,7 +97,10 @@ export function auditActor({ caller }: Pick<Ctx, 'caller'>): AuditActor {
   return { kind: 'api_key', id: credentialId, display: `${names.username} (${names.key ?? 'key'})` };
 }
 
-/** An act of the caller of `ctx`, at this moment. `db` must be the handle of the act's transaction. */
+/**
+ * This records an act of the caller of `ctx`, at this moment. `db` must be the handle of the act's
+ * transaction.
+ */
 export async function recordAct(
   db: Database,
   ctx: ActCtx,

@@ -1,4 +1,7 @@
-/** Rows of a plain resource over a real PostgreSQL: whose they are, pages, limits, arrows and names. */
+/**
+ * This file tests rows of a plain resource over a real PostgreSQL: whose they are, pages, limits, transitions
+ * and names.
+ */
 import { eq, sql } from 'drizzle-orm';
 import { integer, text, uniqueIndex } from 'drizzle-orm/pg-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
