@@ -51,8 +51,8 @@ export function createApp(deps: AppDeps): App<Caller> {
   const rpcs = deps.rpcs ?? everyRpc.filter((rpc) => rpc.audience === 'public');
   const methods = collectMethods(rpcs, deps.handlers);
   const { admit, countIdToken } = createAdmission(deps);
-  const guard = createStreamGuard(deps);
-  const slots = createStreamSlots(deps.limits.streams);
+  const watch = createStreamGuard(deps);
+  const takeSlots = createStreamSlots(deps.limits.streams);
 
   const contextOf = ({ call, caller, db = deps.db }: Calling, request: Message): Ctx => ({
     call,
@@ -107,8 +107,8 @@ export function createApp(deps: AppDeps): App<Caller> {
       }
     },
     stream: async (call, caller, request) => {
-      const leave = slots.take(call, caller);
-      const unwatch = guard.watch({ call, caller, request });
+      const leave = takeSlots(call, caller);
+      const unwatch = watch({ call, caller, request });
       const onEnd = (): void => {
         unwatch();
         leave();

@@ -26,20 +26,12 @@ export interface ListenDeps {
   readonly clock: Clock;
 }
 
-export interface PublicDoor {
-  /** Returns the port. */
-  listen(what: Served): Promise<number>;
-  /** From now on the pages say that the server stops. */
-  announceStop(): void;
-  close(): Promise<void>;
-}
-
 export interface Served {
   readonly apps: ReadonlyArray<App<unknown>>;
   readonly endpoints: Readonly<Record<string, Endpoint>>;
 }
 
-export function createPublicDoor(deps: ListenDeps): PublicDoor {
+export function createPublicDoor(deps: ListenDeps) {
   const { config, log, metrics } = deps;
   let stopping = false;
   let untrustedProxySeen = false;
@@ -63,7 +55,8 @@ export function createPublicDoor(deps: ListenDeps): PublicDoor {
     untrustedProxySeen = true;
   };
   return {
-    listen: async ({ apps, endpoints }) => {
+    /** Returns the port. */
+    listen: async ({ apps, endpoints }: Served): Promise<number> => {
       const served = { apps, pages: { ...pages, ...endpoints } };
       const door = createDoor({ ...served, log, trustedProxies, onUntrustedProxy, hsts, onCall });
       opened = await orWrongSetting(door.listen({ port: config.port, host: config.host }), {
@@ -72,10 +65,11 @@ export function createPublicDoor(deps: ListenDeps): PublicDoor {
       });
       return opened.port;
     },
-    announceStop: () => {
+    /** From now on the pages say that the server stops. */
+    announceStop: (): void => {
       stopping = true;
     },
-    close: async () => await opened?.close(config.stopGraceMs),
+    close: async (): Promise<void> => await opened?.close(config.stopGraceMs),
   };
 }
 

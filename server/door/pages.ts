@@ -14,6 +14,7 @@ import { createConsolePages } from './console-pages.ts';
 import { createContractPage } from './contract-page.ts';
 import type { Clock } from '../base/clock.ts';
 import { createDurations } from '../base/durations.ts';
+import { sharedCall } from '../base/shared-call.ts';
 import { isStandbyOnly, type Database } from '../base/db/index.ts';
 import type { FeatureGate } from '../kit/feature-gate.ts';
 import { createRateLimiter, tooMany } from '../base/rate-limit.ts';
@@ -83,7 +84,7 @@ export function createPages(deps: PagesDeps): Pages {
   const { metrics, metricsToken, gate, ...state } = deps;
   const contract = findContract();
   const contractPages = contract === undefined ? {} : { '/openapi.json': createContractPage(contract, gate) };
-  const databaseProblem = askOnce(deps.db);
+  const databaseProblem = sharedCall(async () => await problemOf(deps.db));
   return {
     ...limited(deps, { ...createConsolePages(), ...contractPages }),
     // Never refused: whoever is behind the same address as a stranger's flood would take a healthy server for
@@ -107,22 +108,14 @@ export function createPages(deps: PagesDeps): Pages {
 
 const STANDBY = 'the database is a standby: it takes no writes until it is promoted';
 
-/**
- *  This returns the problem of the database, or undefined. Those who ask at the same time share one question.
- */
-function askOnce({ sql }: Database): () => Promise<string | undefined> {
-  let asked: Promise<string | undefined> | undefined;
-  const ask = async (): Promise<string | undefined> => {
-    try {
-      const [row] = await sql<Array<{ standby: boolean }>>`select pg_is_in_recovery() as standby`;
-      return row?.standby === true ? STANDBY : undefined;
-    } catch (error) {
-      return isStandbyOnly(error) ? STANDBY : 'the database does not answer'; // the reason is in the database's own log
-    } finally {
-      asked = undefined;
-    }
-  };
-  return () => (asked ??= ask());
+/** Says what is wrong with the database, if anything is. */
+async function problemOf({ sql }: Database): Promise<string | undefined> {
+  try {
+    const [row] = await sql<Array<{ standby: boolean }>>`select pg_is_in_recovery() as standby`;
+    return row?.standby === true ? STANDBY : undefined;
+  } catch (error) {
+    return isStandbyOnly(error) ? STANDBY : 'the database does not answer'; // the reason is in the database's own log
+  }
 }
 
 function limited(

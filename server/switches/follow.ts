@@ -35,20 +35,13 @@ export interface FollowDeps {
   onError(error: unknown): void;
 }
 
-/** The pointer itself and who hears of its moves. */
-interface Holder {
-  view(): View;
-  swap(states: StoredStates): void;
-  onChange(listener: () => void): () => void;
-  clear(): void;
-}
-
-function createHolder(rules: Rules, first: StoredStates, onError: (error: unknown) => void): Holder {
+/** Holds the pointer itself, and who hears of its moves. */
+function createHolder(rules: Rules, first: StoredStates, onError: (error: unknown) => void) {
   const listeners = new Set<() => void>();
   let view = createView(rules, first);
   return {
-    view: () => view,
-    swap: (states) => {
+    view: (): View => view,
+    swap: (states: StoredStates): void => {
       view = createView(rules, states);
       for (const listener of listeners) {
         try {
@@ -58,12 +51,12 @@ function createHolder(rules: Rules, first: StoredStates, onError: (error: unknow
         }
       }
     },
-    onChange: (added) => {
+    onChange: (added: () => void) => {
       const own = (): void => added();
       listeners.add(own);
       return () => void listeners.delete(own);
     },
-    clear: () => listeners.clear(),
+    clear: (): void => listeners.clear(),
   };
 }
 

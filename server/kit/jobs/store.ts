@@ -65,31 +65,24 @@ export function jobsAdded(sql: SqlTag, kind: string, rows: Fragment): Fragment {
     select ${rowId(sql, 'job')}, r.team_id, ${kind}, r.lane, r.payload, now(), now() from (${rows}) r`;
 }
 
-/** The same for rows with a key (team_id, lane, key, payload), which is theirs alone, as `addJob` does it. */
-export function keyedJobsAdded(
-  sql: SqlTag,
-  { kind, inMs }: Required<Pick<NewJob, 'kind' | 'inMs'>>,
-  rows: Fragment,
-): Fragment {
-  return sql`
+type KeyedJobs = (sql: SqlTag, job: Required<Pick<NewJob, 'kind' | 'inMs'>>, rows: Fragment) => Fragment;
+
+const keyedJobs =
+  (onConflict: (sql: SqlTag) => Fragment): KeyedJobs =>
+  (sql, { kind, inMs }, rows) =>
+    sql`
     insert into jobs (id, team_id, kind, key, lane, payload, due_at, created_at)
     select ${rowId(sql, 'job')}, r.team_id, ${kind}, r.key, r.lane, r.payload, now() + ${ms(sql, inMs)}, now() from (${rows}) r
     order by r.key
-    ${again(sql)}`;
-}
+    ${onConflict(sql)}`;
+
+/** Adds jobs of rows with a key (team_id, lane, key, payload), which is theirs alone, as `addJob` does it. */
+export const keyedJobsAdded = keyedJobs(again);
 
 /** The same, but a job of the key that is there already stays as it is. */
-export function missingJobsAdded(
-  sql: SqlTag,
-  { kind, inMs }: Required<Pick<NewJob, 'kind' | 'inMs'>>,
-  rows: Fragment,
-): Fragment {
-  return sql`
-    insert into jobs (id, team_id, kind, key, lane, payload, due_at, created_at)
-    select ${rowId(sql, 'job')}, r.team_id, ${kind}, r.key, r.lane, r.payload, now() + ${ms(sql, inMs)}, now() from (${rows}) r
-    order by r.key
-    on conflict (kind, key) where state <> 'dead' do nothing`;
-}
+export const missingJobsAdded = keyedJobs(
+  (sql) => sql`on conflict (kind, key) where state <> 'dead' do nothing`,
+);
 
 /** Says whether a team has jobs of a kind that wait or run. */
 export async function hasJobs(

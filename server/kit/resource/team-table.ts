@@ -148,7 +148,7 @@ export function enumWords<Enum extends Record<string, string | number>>(
 }
 
 /**
- *  This returns the condition of a CHECK by hand: the column holds one of these words, which need no escape.
+ * This returns the condition of a CHECK by hand: the column holds one of these words, which need no escape.
  */
 export function oneOf(column: SQLWrapper, words: readonly string[]): SQL {
   return sql`${column} in (${sql.raw(words.map((word) => `'${word}'`).join(', '))})`;

@@ -153,7 +153,7 @@ function checkoutDeps(
 ): CheckoutDeps {
   return {
     ...deps,
-    purchases: createPurchases(deps),
+    beginPurchase: createPurchases(deps),
     check: createRedirectCheck(() => [...system.publicUrls(), ...deps.returnOrigins]),
     home: () => `${system.publicUrl()}/console`,
   };

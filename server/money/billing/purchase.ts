@@ -42,12 +42,13 @@ const BUSY_MS = 150;
 
 export type Bought = { readonly left: true } | { readonly left: false; readonly checkout: Checkout };
 
-export interface Purchases {
-  /** `left`: an older one was completed at the provider meanwhile, and something may be bought already. */
-  begin(ctx: Ctx, wish: Wish): Promise<Bought>;
-}
+/**
+ * Begins a purchase. `left` is true when an older one was completed at the provider meanwhile, so that
+ * something may be bought already.
+ */
+export type BeginPurchase = (ctx: Ctx, wish: Wish) => Promise<Bought>;
 
-export function createPurchases(deps: BillingDeps): Purchases {
+export function createPurchases(deps: BillingDeps): BeginPurchase {
   const { provider, clock } = deps;
   /** Calls of this process for one purchase are one. */
   const opening = new Map<string, Promise<ProviderSession>>();
@@ -114,15 +115,13 @@ export function createPurchases(deps: BillingDeps): Purchases {
     return undefined;
   };
 
-  return {
-    begin: async (ctx, wish) => {
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const row = await ownOrOpen(deps, ctx, wish);
-        const found = row === undefined ? undefined : await used(row, wish);
-        if (found !== undefined) return found;
-      }
-      throw new Error(`purchases of ${wish.userId} end as fast as they begin`);
-    },
+  return async (ctx, wish) => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const row = await ownOrOpen(deps, ctx, wish);
+      const found = row === undefined ? undefined : await used(row, wish);
+      if (found !== undefined) return found;
+    }
+    throw new Error(`purchases of ${wish.userId} end as fast as they begin`);
   };
 }
 

@@ -7,21 +7,7 @@ const PAGE = 100;
 /** Most invoices of one customer that are read. */
 const INVOICES_MAX = 10_000;
 
-type InvoiceCalls = Pick<
-  Provider,
-  | 'invoice'
-  | 'invoicesOf'
-  | 'createInvoice'
-  | 'addLines'
-  | 'deleteDraft'
-  | 'finalise'
-  | 'invoiceOfPayment'
-  | 'planInvoicesOf'
-  | 'refundsOfCharge'
-  | 'dispute'
->;
-
-export function invoiceCalls(ask: Ask, isTaxed: boolean): InvoiceCalls {
+export function invoiceCalls(ask: Ask, isTaxed: boolean) {
   const invoice: Provider['invoice'] = async (id) =>
     await orMissing(
       ask('read an invoice', async ({ invoices }) => {
@@ -82,13 +68,10 @@ export function invoiceCalls(ask: Ask, isTaxed: boolean): InvoiceCalls {
       ),
     dispute: async (id) =>
       await orMissing(ask('read a dispute', async ({ disputes }) => disputeOf(await disputes.retrieve(id)))),
-  };
+  } satisfies Partial<Provider>;
 }
 
-function paidCalls(
-  ask: Ask,
-  invoice: Provider['invoice'],
-): Pick<Provider, 'invoiceOfPayment' | 'planInvoicesOf'> {
+function paidCalls(ask: Ask, invoice: Provider['invoice']) {
   return {
     invoiceOfPayment: async (payment_intent) => {
       const payment = { type: 'payment_intent', payment_intent } as const;
@@ -106,7 +89,7 @@ function paidCalls(
       );
       return (paid?.data ?? []).map(invoiceOf).filter(({ subscriptionId }) => subscriptionId !== undefined);
     },
-  };
+  } satisfies Partial<Provider>;
 }
 
 async function addLines(

@@ -57,7 +57,7 @@ function hostOf({ hostname, port, protocol }: URL) {
   };
 }
 
-function catalogueCalls(ask: Ask): Pick<Provider, 'prices' | 'customer' | 'hasCustomer'> {
+function catalogueCalls(ask: Ask) {
   return {
     prices: async (lookupKeys) =>
       await ask('list prices', async (stripe) => {
@@ -88,18 +88,12 @@ function catalogueCalls(ask: Ask): Pick<Provider, 'prices' | 'customer' | 'hasCu
       (await orMissing(
         ask('read a customer', async ({ customers }) => (await customers.retrieve(id)).deleted !== true),
       )) ?? false,
-  };
+  } satisfies Partial<Provider>;
 }
 
 const EXPANDED = ['payment_intent'];
 
-function sessionCalls(
-  ask: Ask,
-  isTaxed: boolean,
-): Pick<
-  Provider,
-  'createSession' | 'session' | 'sessionsOf' | 'sessionOfPayment' | 'expireSession' | 'portal'
-> {
+function sessionCalls(ask: Ask, isTaxed: boolean) {
   const session: Provider['session'] = async (id) =>
     await orMissing(
       ask('read a checkout session', async ({ checkout }) =>
@@ -138,7 +132,7 @@ function sessionCalls(
         const flow = change && { flow_data: flowOf(change) };
         return (await billingPortal.sessions.create({ customer, return_url, ...flow })).url;
       }),
-  };
+  } satisfies Partial<Provider>;
 }
 
 function sessionParams(
@@ -198,9 +192,7 @@ function flowOf({
   };
 }
 
-function subscriptionCalls(
-  ask: Ask,
-): Pick<Provider, 'subscriptionsOf' | 'cancelSubscription' | 'refundSubscription' | 'refundPayment'> {
+function subscriptionCalls(ask: Ask) {
   const refundPayment: Provider['refundPayment'] = async (payment_intent) =>
     await ask('refund a payment', async ({ refunds }) => {
       const { data } = await refunds.list({ payment_intent, limit: PAGE });
@@ -247,5 +239,5 @@ function subscriptionCalls(
         if (id !== undefined && status === 'paid') await refundPayment(id);
       }
     },
-  };
+  } satisfies Partial<Provider>;
 }

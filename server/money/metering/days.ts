@@ -18,7 +18,7 @@ export function addDays(day: string, count: number): string {
   return dayOf(Date.parse(day) + count * DAY_MS);
 }
 
-/** These days begin with one and end before another. */
+/** This counts the days from one on and before another. */
 export function countDays(first: string, end: string): number {
   return (Date.parse(end) - Date.parse(first)) / DAY_MS;
 }

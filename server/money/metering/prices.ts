@@ -74,7 +74,7 @@ export async function pricesNow(
  */
 export type NanosOn = (meter: string, day: string) => bigint;
 
-/** Lists the prices in force, those to come, and those of before. */
+/** Reads the prices in force, those to come, and those of before. */
 export async function nanosByDay({ sql }: Pick<Database, 'sql'>, currency: string): Promise<NanosOn> {
   const rows = await sql<Array<{ meter: string; nanos: number; fromAt: Date }>>`
     select meter, nanos_per_second as nanos, from_at as "fromAt" from prices where currency = ${currency} order by from_at`;

@@ -115,7 +115,7 @@ interface DayMs {
 const asRows = (groups: readonly Group[]) =>
   groups.flatMap(({ teamIds }, n) => teamIds.map((teamId) => ({ team_id: teamId, n })));
 
-/** This returns the months in the order of the groups, oldest first. */
+/** This returns the days of each group, oldest first, in the order of the groups. */
 async function daysOf(
   sql: SqlTag,
   { period, groups }: { readonly period: string; readonly groups: readonly Group[] },

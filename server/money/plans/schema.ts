@@ -47,7 +47,7 @@ export const planChanges = pgTable(
 export const planFees = pgTable(
   'plan_fees',
   {
-    /** Id of the subscription at the provider. */
+    /** Id of the provider's invoice, and of what went back of it. */
     invoiceId: text('invoice_id').primaryKey(),
     userId: id('user_id').notNull(),
     plan: text('plan').notNull(),
