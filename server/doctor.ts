@@ -87,10 +87,7 @@ async function registryLine(config: Config): Promise<string> {
 
 type Check = (name: string, look: Look, advice: string) => Promise<boolean>;
 
-async function examineDatabase(
-  config: Config & { readonly databaseUrl: string },
-  check: Check,
-): Promise<void> {
+async function examineDatabase(config: Config & { readonly databaseUrl: string }, check: Check) {
   const { databaseUrl, listenDatabaseUrl, replicaUrl } = config;
   const kinds: string[] = [];
   for (const host of addressOf(databaseUrl).hosts)
@@ -135,10 +132,7 @@ async function examineDatabase(
  * Says whether every setting and every host leads to one database. When it returns false, nothing more can be
  * said of it.
  */
-async function examineWays(
-  addresses: Config & { readonly databaseUrl: string },
-  check: Check,
-): Promise<boolean> {
+async function examineWays(addresses: Config & { readonly databaseUrl: string }, check: Check) {
   const ways = waysOf(addresses);
   if (ways.length === 0) return true;
   const own = await placeAt({ url: addresses.databaseUrl, target: 'primary' });

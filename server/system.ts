@@ -108,11 +108,7 @@ export async function startSystem(config: Config, options: SystemOptions): Promi
   }
 }
 
-async function assemble(
-  config: Config,
-  options: SystemOptions,
-  stops: Stops,
-): Promise<Omit<RunningServer, 'stop'>> {
+async function assemble(config: Config, options: SystemOptions, stops: Stops) {
   const { log, clock = systemClock } = options;
   const onError = (error: unknown): void => {
     const full = diskFull(error);
@@ -260,11 +256,7 @@ function openGateway(
 }
 
 /** The internal gRPC port for gateways, when it is served. */
-async function openInternal(
-  { config, onError }: Unported,
-  features: Started,
-  stops: Stops,
-): Promise<number | undefined> {
+async function openInternal({ config, onError }: Unported, features: Started, stops: Stops) {
   if (!config.roles.api || config.internalToken === undefined) return undefined;
   const at = { port: config.internalPort, host: config.internalHost };
   const { dispatch } = features.of(workFeature);

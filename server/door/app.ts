@@ -181,10 +181,7 @@ function method(methods: ReadonlyMap<string, Handler<Ctx>>, rpc: RpcInfo): Handl
 }
 
 /** Fails at the start, not at the first call, when the contract and the implementations do not meet. */
-function collectMethods(
-  rpcs: readonly RpcInfo[],
-  handlers: ReadonlyArray<Handlers<Ctx>>,
-): ReadonlyMap<string, Handler<Ctx>> {
+function collectMethods(rpcs: readonly RpcInfo[], handlers: ReadonlyArray<Handlers<Ctx>>) {
   const methods = joinMethods(handlers);
   const missing = rpcs.filter((rpc) => !methods.has(rpc.id)).map((rpc) => rpc.id);
   if (missing.length > 0) throw new Error(`no implementation for ${missing.join(', ')}`);

@@ -110,11 +110,7 @@ function withoutInternal(operation: JsonObject): JsonObject {
  * Takes out what the operations that are gone used and no other does. What none ever used stays: it is not
  * theirs.
  */
-function withoutOrphans(
-  shown: JsonObject,
-  kept: readonly Operation[],
-  gone: readonly Operation[],
-): JsonObject {
+function withoutOrphans(shown: JsonObject, kept: readonly Operation[], gone: readonly Operation[]) {
   const components = shown['components'] as Record<string, JsonObject>;
   const schemas = components['schemas'] ?? {};
   const only = (of: (operation: Operation) => Iterable<string>): ReadonlySet<string> => {

@@ -69,11 +69,7 @@ function resolveOne(index: number, cycle: boolean, work: Work): ResolvedFeature 
   });
 }
 
-function rootCauses(
-  blockers: readonly number[],
-  strangers: readonly string[],
-  { graph, resolved }: Work,
-): readonly string[] {
+function rootCauses(blockers: readonly number[], strangers: readonly string[], { graph, resolved }: Work) {
   const ends = blockers.map((index) => endsOf(resolved[index]!));
   // Chains share one list; without that, a long one would hold a copy a link.
   if (ends.length === 1 && strangers.length === 0) return ends[0]!;

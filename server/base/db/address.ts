@@ -78,10 +78,7 @@ class WrongPart extends Error {
   }
 }
 
-function readParameters(
-  authority: string,
-  parameters: URLSearchParams,
-): Pick<DatabaseAddress, 'hosts' | 'target' | 'ssl'> {
+function readParameters(authority: string, parameters: URLSearchParams) {
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined)
     throw new WrongPart(new Wrong(`holds the parameter "${unknown}", expected ${PARAMETERS.join(', ')}`));
@@ -92,11 +89,7 @@ function readParameters(
   };
 }
 
-function chosen<T extends string>(
-  parameters: URLSearchParams,
-  name: string,
-  words: readonly T[],
-): T | undefined {
+function chosen<T extends string>(parameters: URLSearchParams, name: string, words: readonly T[]) {
   const given = parameters.get(name);
   if (given === null) return undefined;
   const word = words.find((one) => one === given);

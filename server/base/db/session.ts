@@ -121,10 +121,7 @@ async function keepsPrepared(first: Connection, second: Connection): Promise<boo
   return true;
 }
 
-function refusal(
-  { setting, mayBeShared, ...needs }: SessionNeeds,
-  missing: readonly string[],
-): SessionRefused {
+function refusal({ setting, mayBeShared, ...needs }: SessionNeeds, missing: readonly string[]) {
   const { role, ...limits } = settingsOf(needs);
   const commands = Object.entries(role === 'none' ? limits : { role, ...limits }).map(
     ([name, value]) => `alter role <the user of ${setting}> set ${name} = '${value}'`,

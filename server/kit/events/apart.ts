@@ -53,9 +53,7 @@ async function divide(sql: SqlTag, effect: EventEffect, ids: readonly string[]):
   ];
 }
 
-function byEffect(
-  failures: readonly Failure[],
-): ReadonlyMap<string, { readonly failures: number; readonly error: Error }> {
+function byEffect(failures: readonly Failure[]) {
   const found = new Map<string, { failures: number; error: Error }>();
   for (const { effect, error } of failures)
     found.set(effect, { failures: (found.get(effect)?.failures ?? 0) + 1, error });

@@ -76,11 +76,7 @@ export async function playParked({ db, effects, onError }: EffectsDeps): Promise
 }
 
 /** Returns the error of the last attempt that there is. */
-async function play(
-  sql: SqlTag,
-  { eventId, effect, attempts }: Due,
-  run: EventEffect | undefined,
-): Promise<Error | undefined> {
+async function play(sql: SqlTag, { eventId, effect, attempts }: Due, run: EventEffect | undefined) {
   if (run === undefined) return undefined;
   const which = sql`event_id = ${eventId} and effect = ${effect}`;
   const error = await attempt(

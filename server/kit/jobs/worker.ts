@@ -163,11 +163,7 @@ interface AtWork {
  * Resolves with true when the job is done. Never rejects: a job that cannot even be given back comes back
  * with the end of its claim.
  */
-async function runJob(
-  deps: WorkerDeps,
-  kind: JobKind,
-  { job: claimed, stopping, lost }: AtWork,
-): Promise<boolean> {
+async function runJob(deps: WorkerDeps, kind: JobKind, { job: claimed, stopping, lost }: AtWork) {
   const { onError, onEnd } = deps;
   const waitMs = kind.backoff(claimed.attempts) * (1 - JITTER * Math.random());
   const job: Job = { ...claimed, retryInMs: claimed.attempts < kind.attempts ? waitMs : undefined };

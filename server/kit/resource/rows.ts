@@ -168,11 +168,7 @@ export function rowsOf<T extends TeamTable>(table: T): Rows<T> {
   };
 }
 
-async function refuseMore(
-  who: Who,
-  table: Plain,
-  { teamId, max, of = 'team', where, hint }: Limit,
-): Promise<void> {
+async function refuseMore(who: Who, table: Plain, { teamId, max, of = 'team', where, hint }: Limit) {
   await lockTeam(who, teamId);
   const current = await who.db.orm.$count(table, and(eq(table.teamId, teamId), where));
   if (current < max) return;

@@ -48,11 +48,7 @@ export function billingTaskJob(deps: TaskDeps): JobKind<TaskJob> {
   };
 }
 
-async function work(
-  { reconciling, ...closing }: TaskDeps,
-  task: BillingTask,
-  signal: AbortSignal,
-): Promise<void> {
+async function work({ reconciling, ...closing }: TaskDeps, task: BillingTask, signal: AbortSignal) {
   if (task.kind === 'reconcile') await followLooks(closing.db, task, reconciling);
   else await workOnClosing(closing, task, signal);
 }

@@ -70,10 +70,7 @@ const dispute: Handler = async (deps, { objectId, lane }) => {
 };
 
 /** Returns the session of a purchase of credit, or undefined when the payment was for something else. */
-async function paidSession(
-  { provider }: BillingDeps,
-  paymentId: string,
-): Promise<ProviderSession | undefined> {
+async function paidSession({ provider }: BillingDeps, paymentId: string) {
   const found = await provider.sessionOfPayment(paymentId);
   return found?.mode === 'payment' ? found : undefined;
 }

@@ -48,10 +48,7 @@ export async function invoiceStatement(deps: BillingDeps, statementId: string): 
   };
 }
 
-function differs(
-  { totalCents, currency }: ProviderInvoice,
-  { dueCents, currency: own }: StatementRow,
-): string | undefined {
+function differs({ totalCents, currency }: ProviderInvoice, { dueCents, currency: own }: StatementRow) {
   if (currency !== own) return `its currency is ${currency}, expected ${own}`;
   const [is, wanted] = [totalCents, dueCents].map((cents) => moneyOf(cents, currency));
   return totalCents === dueCents ? undefined : `it is over ${is}, expected ${wanted}`;

@@ -66,11 +66,7 @@ export function createPurchases(deps: BillingDeps): BeginPurchase {
    * Its session, which is made now if it was not and is wanted. Undefined: there is none, and none will be
    * shown to anybody.
    */
-  const sessionOf = async (
-    row: Checkout,
-    wish: Wish,
-    isWanted: boolean,
-  ): Promise<ProviderSession | undefined> => {
+  const sessionOf = async (row: Checkout, wish: Wish, isWanted: boolean) => {
     const { id: checkoutId, sessionId, successUrl, cancelUrl } = row;
     if (sessionId !== null) return await provider.session(sessionId);
     const { customerId, buys } = wish;

@@ -29,11 +29,7 @@ export async function settleSession(
 }
 
 /** Returns undefined when nothing is wrong with the session. */
-function strangeness(
-  session: ProviderSession,
-  row: Checkout | undefined,
-  payerId: string | undefined,
-): string | undefined {
+function strangeness(session: ProviderSession, row: Checkout | undefined, payerId: string | undefined) {
   const { checkoutId, mode, amountCents, currency } = session;
   // Others may use the same account at the provider; only what names a purchase of ours is strange.
   if (row === undefined)

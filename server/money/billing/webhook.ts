@@ -35,10 +35,7 @@ export function createBillingWebhook(deps: WebhookDeps): Readonly<Record<string,
   };
 }
 
-async function take(
-  { db, clock, provider, hasSecret, onStored }: WebhookDeps,
-  request: EndpointRequest,
-): Promise<PageResponse> {
+async function take({ db, clock, provider, hasSecret, onStored }: WebhookDeps, request: EndpointRequest) {
   if (provider === undefined || !hasSecret)
     throw apiError(
       'billing_unconfigured',

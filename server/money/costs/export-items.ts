@@ -55,10 +55,7 @@ async function coveredParts(of: ExportOf, span: MonthSpan, month: Month): Promis
 }
 
 /** What is left to be taken for an item, and the rest of it, which is to be paid. */
-function partsOf(
-  ms: number,
-  left: Array<{ coveredBy: Part['coveredBy']; ms: number }> = [],
-): readonly Part[] {
+function partsOf(ms: number, left: Array<{ coveredBy: Part['coveredBy']; ms: number }> = []) {
   const parts: Part[] = [];
   let rest = ms;
   while (rest > 0) {

@@ -135,10 +135,7 @@ async function* written({ request, ctx, pricing, days, format }: Writing): Async
   if (last !== '') yield bytes(last);
 }
 
-async function* chargesOf(
-  of: ExportOf,
-  detail: CostExportDetail | undefined,
-): AsyncGenerator<readonly Charge[]> {
+async function* chargesOf(of: ExportOf, detail: CostExportDetail | undefined) {
   yield* detail === CostExportDetail.ITEMS ? itemCharges(of) : dayCharges(of);
   yield* purchaseCharges(of);
   yield* feeCharges(of);
@@ -153,10 +150,7 @@ function count(totals: Totals, charges: readonly Charge[]): void {
   }
 }
 
-async function readTeam(
-  { db, teams }: Pick<Ctx, 'db' | 'teams'>,
-  teamId: string,
-): Promise<Pick<ExportedTeam, 'team' | 'regionId' | 'regionName'>> {
+async function readTeam({ db, teams }: Pick<Ctx, 'db' | 'teams'>, teamId: string) {
   const [row] = await db.behind.sql<Array<{ name: string; regionId: string; regionName: string }>>`
     select t.name, t.region_id as "regionId", r.name as "regionName" from teams t join regions r on r.id = t.region_id
     where t.id = ${teamId} and t.id = any(${[...teams.teamIds]}::text[])`;

@@ -136,10 +136,7 @@ interface Granted {
   readonly revokedCents: number | null;
 }
 
-async function grantOf(
-  sql: SqlTag,
-  { teamId, grantId }: Pick<Revocation, 'teamId' | 'grantId'>,
-): Promise<Granted | undefined> {
+async function grantOf(sql: SqlTag, { teamId, grantId }: Pick<Revocation, 'teamId' | 'grantId'>) {
   const [row] = await sql<Granted[]>`
     select b.cents, ${restOf(sql)} as "leftCents", (select r.cents from credit_transfers r where r.kind = 'grant_revoked' and r.source = b.id) as "revokedCents"
     from credit_transfers b where b.id = ${grantId} and b.team_id = ${teamId} and b.kind = 'grant'`;

@@ -106,10 +106,7 @@ interface HeldPurchase {
 }
 
 /** The purchase under the lock, and what the ledger knows of the dispute. */
-async function heldOf(
-  tx: Database,
-  { purchase, dispute }: Pick<Dispute, 'purchase' | 'dispute'>,
-): Promise<HeldPurchase | undefined> {
+async function heldOf(tx: Database, { purchase, dispute }: Pick<Dispute, 'purchase' | 'dispute'>) {
   const block = await purchaseOf(tx.sql, purchase);
   if (block === undefined) return undefined;
   await lockCredit(tx, block.teamId);

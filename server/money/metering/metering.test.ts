@@ -25,10 +25,7 @@ interface Ended {
 }
 
 /** The event that the engine writes of such a run, by its own piece of SQL; its item is gone already. */
-async function write(
-  sql: SqlTag,
-  { teamId, runnerId, claimed, finished, id = newId('run'), selfMs }: Ended,
-): Promise<string> {
+async function write(sql: SqlTag, { teamId, runnerId, claimed, finished, id = newId('run'), selfMs }: Ended) {
   const meteredMs = Date.parse(finished) - Date.parse(claimed);
   await sql`
     with ended as (

@@ -89,11 +89,7 @@ function groupsOf(paid: readonly PaidTeam[]): ReadonlyMap<string, Group> {
   return groups;
 }
 
-async function changesOf(
-  sql: SqlTag,
-  before: Date,
-  payerIds: readonly string[],
-): Promise<ReadonlyMap<string, readonly PlanFrom[]>> {
+async function changesOf(sql: SqlTag, before: Date, payerIds: readonly string[]) {
   const rows = await sql<Array<PlanFrom & { readonly payerId: string }>>`
     select user_id as "payerId", plan, from_at as "fromAt" from plan_changes
     where user_id = any(${[...payerIds]}::text[]) and from_at < ${before} order by user_id, from_at, id`;
@@ -139,10 +135,7 @@ interface End {
   readonly usedMs: number;
 }
 
-function endOf(
-  pool: number,
-  { period, days }: { readonly period: string; readonly days: readonly DayMs[] },
-): End {
+function endOf(pool: number, { period, days }: { readonly period: string; readonly days: readonly DayMs[] }) {
   const usedMs = days.reduce((sum, { ms }) => sum + ms, 0);
   let left = pool;
   for (const { day, ms } of days) {
